@@ -1,0 +1,88 @@
+//! Time as the whole of weir counts it: nanoseconds on one monotonic clock since the run's epoch.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::time::Duration;
+
+/// An instant, in nanoseconds since the run's epoch (METHOD 1.1). Monotonic, never wall-clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The epoch itself.
+    pub const ZERO: Nanos = Nanos(0);
+    /// Later than every instant of a run: "never".
+    pub const MAX: Nanos = Nanos(u64::MAX);
+
+    /// The span from `earlier` to here in nanoseconds, zero when `earlier` is not earlier.
+    #[inline]
+    pub fn since(self, earlier: Nanos) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// This instant, `span_ns` nanoseconds later; stays at [`Nanos::MAX`] rather than wrap.
+    #[inline]
+    pub fn after(self, span_ns: u64) -> Nanos {
+        Nanos(self.0.saturating_add(span_ns))
+    }
+
+    /// This instant, `span_ns` nanoseconds earlier; stays at zero rather than wrap.
+    #[inline]
+    pub fn before(self, span_ns: u64) -> Nanos {
+        Nanos(self.0.saturating_sub(span_ns))
+    }
+}
+
+impl Add<Duration> for Nanos {
+    type Output = Nanos;
+    fn add(self, span: Duration) -> Nanos {
+        self.after(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Duration;
+    fn sub(self, earlier: Nanos) -> Duration {
+        Duration::from_nanos(self.since(earlier))
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09} s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+    }
+}
+
+/// The one clock of a run: `CLOCK_MONOTONIC` counted from an epoch that all threads share.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    epoch_ns: u64,
+}
+
+impl Clock {
+    /// A clock whose epoch is this moment.
+    pub fn start() -> Clock {
+        Clock { epoch_ns: monotonic_ns() }
+    }
+
+    /// The time since the epoch.
+    #[inline]
+    pub fn now(&self) -> Nanos {
+        Nanos(monotonic_ns() - self.epoch_ns)
+    }
+
+    /// The epoch as `CLOCK_MONOTONIC` tells it, for comparison with another process of this host.
+    pub fn epoch_monotonic_ns(&self) -> u64 {
+        self.epoch_ns
+    }
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds (clock_gettime(2)).
+#[inline]
+fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a valid timespec to write to, and the clock exists on every Linux.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    debug_assert_eq!(failed, 0, "CLOCK_MONOTONIC cannot be read");
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}

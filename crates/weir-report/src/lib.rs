@@ -1,0 +1,1 @@
+//! Placeholder paragraph, replaced by the first commit of this crate.

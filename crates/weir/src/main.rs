@@ -1,0 +1,2 @@
+//! The `weir` program.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Scripts of this repository: `cargo xtask <task>`.
+fn main() {}
