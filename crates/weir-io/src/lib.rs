@@ -8,8 +8,8 @@ mod endpoint;
 mod time;
 
 pub use backend::{
-    Backend, Close, ConnId, Event, EventKind, Listener, PooledId, Segment, SocketOptions, Submitted,
-    TemplateId, WaitPolicy,
+    Backend, Close, ConnId, Event, EventKind, Listener, PooledId, Segment, SocketOptions,
+    Submitted, TemplateId, WaitPolicy,
 };
 pub use endpoint::Endpoint;
 pub use time::{Clock, Nanos};

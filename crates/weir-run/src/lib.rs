@@ -1,1 +1,16 @@
 //! The document of a run: what was planned, what was measured, and how numbers become text.
+//!
+//! This crate opens no socket and reads no clock. The engine hands it [`Measurements`]; what a
+//! reader, a script or another machine gets is the document made of them.
+#![forbid(unsafe_code)]
+
+pub mod histogram;
+mod measurements;
+mod plan;
+
+pub use histogram::{Histogram, SparseHistogram, Tally};
+pub use measurements::{
+    ByOutcome, Connections, ErrorKind, FailureCause, FailureKind, FailurePhase, Interval,
+    Measurements, Outcomes, Sent, Slice, Window, WorkerPhases,
+};
+pub use plan::{Arrivals, Header, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, Target};

@@ -1,0 +1,368 @@
+//! What was measured, as the engine counts it: plain counters and histograms that add up.
+//!
+//! Workers each make one; [`Measurements::merge`] adds them. Nothing here is derived: rates,
+//! percentiles and text are made from these when the document is made.
+
+use std::collections::BTreeMap;
+
+use crate::histogram::{Histogram, SparseHistogram};
+
+/// All that one worker measured, or several after [`Measurements::merge`].
+#[derive(Clone, Debug, Default)]
+pub struct Measurements {
+    /// |M|: measured slots. Open loop: from the plan's formula, not from what happened. Closed
+    /// loop: dispatches in the window, counted at dispatch.
+    pub planned: u64,
+    /// How each slot of M ended; adds up to `planned`.
+    pub outcomes: Outcomes,
+    /// Answers of M by status code.
+    pub status: BTreeMap<u16, u64>,
+    /// Slots of M that ended as `transport_error`, by kind; adds up to that class.
+    pub errors: BTreeMap<ErrorKind, u64>,
+    /// Requests put on the wire.
+    pub sent: Sent,
+    /// `Te − T0`. In a closed loop the same as `service_time`.
+    pub response_time: ByOutcome,
+    /// `Te − Ts`; slots never sent have none.
+    pub service_time: ByOutcome,
+    /// `Ts − T0` of every slot of M that was sent (`ok`), and its bound for those never sent
+    /// (`censored`). Empty in a closed loop.
+    pub send_lag: ByOutcome,
+    /// `Ts − max(T0, freed_at)` of every slot of M that was sent: the client's share of the lag.
+    pub sched_lag: Histogram,
+    /// `max(0, freed_at − T0)` of every slot of M that was sent: waiting for a busy connection.
+    pub connection_wait: Histogram,
+    /// `Tf − Ts` of the `ok` slots.
+    pub first_byte: Histogram,
+    /// Duration of every successful connect, renewals and warm-up included.
+    pub connect: Histogram,
+    /// The window in equal parts by `T0`.
+    pub slices: Vec<Slice>,
+    /// What completed inside `[t0, t1)`, whichever slots it belongs to.
+    pub window: Window,
+    /// What happened to the connections.
+    pub connections: Connections,
+    /// Phases as each worker observed them.
+    pub workers: Vec<WorkerPhases>,
+    /// The time series.
+    pub intervals: Vec<Interval>,
+    /// 1xx answers, which are no answers.
+    pub interim_responses: u64,
+    /// A signal ended the run.
+    pub interrupted: bool,
+}
+
+/// The six classes (METHOD 1.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcomes {
+    /// Complete answer with a status below 400.
+    pub ok: u64,
+    /// Complete answer with status 400 or above.
+    pub bad_response: u64,
+    /// Ended without a complete answer: reset, closed, malformed.
+    pub transport_error: u64,
+    /// No complete answer within the timeout.
+    pub timed_out: u64,
+    /// Sent, and still unanswered when the run ended.
+    pub in_flight_at_end: u64,
+    /// Due, and never sent.
+    pub never_sent: u64,
+}
+
+impl Outcomes {
+    /// The sum of the six classes, which must equal the planned count.
+    pub fn total(&self) -> u64 {
+        self.ok
+            + self.bad_response
+            + self.transport_error
+            + self.timed_out
+            + self.in_flight_at_end
+            + self.never_sent
+    }
+}
+
+/// One time, over slots, by how they ended.
+#[derive(Clone, Debug, Default)]
+pub struct ByOutcome {
+    /// `ok` slots, exact.
+    pub ok: Histogram,
+    /// `bad_response` slots, exact.
+    pub bad: Histogram,
+    /// `transport_error` slots: when they failed.
+    pub failed_at: Histogram,
+    /// `timed_out`, `in_flight_at_end` and `never_sent` slots: their age, a lower bound.
+    pub censored: Histogram,
+}
+
+/// Why a slot ended as `transport_error`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// The peer closed before the first byte of the answer.
+    ClosedBeforeAnswer,
+    /// The peer closed inside the answer.
+    ClosedInAnswer,
+    /// The answer broke HTTP; the stable code of the rule it broke.
+    Protocol(&'static str),
+    /// A system call failed with this errno (errno(3)).
+    Errno(i32),
+}
+
+/// What happened to the connections.
+#[derive(Clone, Debug, Default)]
+pub struct Connections {
+    /// Connections asked for.
+    pub asked: u64,
+    /// Of `asked`: open at t0.
+    pub open_at_t0: u64,
+    /// Greatest number open at once.
+    pub open_max: u64,
+    /// Successful connects over the whole run.
+    pub connects: u64,
+    /// Connections that the peer closed, cleanly and outside an answer.
+    pub closed_by_peer: u64,
+    /// Connections that failed.
+    pub failures: BTreeMap<FailureKind, u64>,
+}
+
+/// Where and why a connection failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FailureKind {
+    /// Where.
+    pub phase: FailurePhase,
+    /// Why.
+    pub cause: FailureCause,
+}
+
+/// What a connection was doing when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailurePhase {
+    /// Connecting.
+    Connect,
+    /// Open, with nothing in flight.
+    Idle,
+    /// Open, with requests in flight.
+    InUse,
+}
+
+/// Why a connection failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureCause {
+    /// A system call failed with this errno.
+    Errno(i32),
+    /// Connecting, or an answer, took longer than allowed.
+    Timeout,
+    /// The peer closed where it must not.
+    Closed,
+    /// The peer broke HTTP; the stable code of the rule.
+    Protocol(&'static str),
+}
+
+/// Requests put on the wire, by when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Before t0 by plan.
+    pub warmup: u64,
+    /// Slots of M.
+    pub measured: u64,
+    /// After t1 by plan, to keep the load up while M is resolved.
+    pub tail: u64,
+}
+
+/// One of the equal parts of the window, by `T0`.
+#[derive(Clone, Debug, Default)]
+pub struct Slice {
+    /// From t0, in nanoseconds.
+    pub start_ns: u64,
+    /// From t0, in nanoseconds, exclusive.
+    pub end_ns: u64,
+    /// Response time of its `ok` slots.
+    pub ok: Histogram,
+    /// Response time, or age, of its other slots.
+    pub not_ok: Histogram,
+}
+
+/// What completed inside `[t0, t1)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Requests sent with `Ts` inside the window.
+    pub sent: u64,
+    /// Complete answers.
+    pub completed: u64,
+    /// Of `completed`: `ok`.
+    pub good: u64,
+    /// Bytes received, heads included.
+    pub bytes_received: u64,
+}
+
+/// The phases of one worker, in nanoseconds since the epoch, as it observed them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerPhases {
+    /// Its number, from 0.
+    pub worker: u32,
+    /// The CPU it was pinned to.
+    pub cpu: Option<u32>,
+    /// Its connections.
+    pub connections: u32,
+    /// It began to connect.
+    pub connect_ns: u64,
+    /// All its connections were up or had failed once.
+    pub connected_ns: u64,
+    /// S, the schedule's start: the same for all.
+    pub start_ns: u64,
+    /// Its first clock reading at or after the planned t0.
+    pub t0_ns: u64,
+    /// Its first clock reading at or after the planned t1.
+    pub t1_ns: u64,
+    /// Every slot of M was resolved, or the tail's limit was reached.
+    pub tail_end_ns: u64,
+    /// Its sockets were closed.
+    pub drained_ns: u64,
+    /// CPU time of the worker's thread, user and system, in nanoseconds.
+    pub cpu_time_ns: u64,
+}
+
+/// One interval of the time series, by when things happened (not by plan).
+#[derive(Clone, Debug, Default)]
+pub struct Interval {
+    /// From t0, in nanoseconds; negative during warm-up.
+    pub start_ns: i64,
+    /// Its length in nanoseconds; the last one may be shorter.
+    pub length_ns: u64,
+    /// Requests sent.
+    pub sent: u64,
+    /// Complete answers, `ok` and bad.
+    pub completed: u64,
+    /// Of `completed`: status 400 or above.
+    pub bad: u64,
+    /// Requests that ended in a transport error.
+    pub errors: u64,
+    /// Requests that timed out.
+    pub timed_out: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// Requests in flight at the interval's end.
+    pub in_flight: u64,
+    /// Slots due and unsent at the interval's end.
+    pub backlog: u64,
+    /// Response times (closed loop: service times) of `completed`.
+    pub latency: SparseHistogram,
+}
+
+impl Measurements {
+    /// Adds another worker's measurements.
+    pub fn merge(&mut self, other: &Measurements) {
+        self.planned += other.planned;
+        self.outcomes.add(&other.outcomes);
+        add_counts(&mut self.status, &other.status);
+        add_counts(&mut self.errors, &other.errors);
+        self.sent.add(&other.sent);
+        self.response_time.add(&other.response_time);
+        self.service_time.add(&other.service_time);
+        self.send_lag.add(&other.send_lag);
+        self.sched_lag.add(&other.sched_lag);
+        self.connection_wait.add(&other.connection_wait);
+        self.first_byte.add(&other.first_byte);
+        self.connect.add(&other.connect);
+        merge_slices(&mut self.slices, &other.slices);
+        self.window.add(&other.window);
+        self.connections.add(&other.connections);
+        self.workers.extend_from_slice(&other.workers);
+        merge_intervals(&mut self.intervals, &other.intervals);
+        self.interim_responses += other.interim_responses;
+        self.interrupted |= other.interrupted;
+    }
+}
+
+impl ByOutcome {
+    /// Adds another one, class by class.
+    pub fn add(&mut self, other: &ByOutcome) {
+        self.ok.add(&other.ok);
+        self.bad.add(&other.bad);
+        self.failed_at.add(&other.failed_at);
+        self.censored.add(&other.censored);
+    }
+}
+
+impl Outcomes {
+    fn add(&mut self, other: &Outcomes) {
+        self.ok += other.ok;
+        self.bad_response += other.bad_response;
+        self.transport_error += other.transport_error;
+        self.timed_out += other.timed_out;
+        self.in_flight_at_end += other.in_flight_at_end;
+        self.never_sent += other.never_sent;
+    }
+}
+
+impl Sent {
+    fn add(&mut self, other: &Sent) {
+        self.warmup += other.warmup;
+        self.measured += other.measured;
+        self.tail += other.tail;
+    }
+}
+
+impl Window {
+    fn add(&mut self, other: &Window) {
+        self.sent += other.sent;
+        self.completed += other.completed;
+        self.good += other.good;
+        self.bytes_received += other.bytes_received;
+    }
+}
+
+impl Connections {
+    fn add(&mut self, other: &Connections) {
+        self.asked += other.asked;
+        self.open_at_t0 += other.open_at_t0;
+        self.open_max += other.open_max;
+        self.connects += other.connects;
+        self.closed_by_peer += other.closed_by_peer;
+        add_counts(&mut self.failures, &other.failures);
+    }
+}
+
+fn add_counts<K: Ord + Copy>(mine: &mut BTreeMap<K, u64>, theirs: &BTreeMap<K, u64>) {
+    for (key, count) in theirs {
+        *mine.entry(*key).or_default() += count;
+    }
+}
+
+/// Workers cut the same window alike, so slices pair by position; an interrupted worker has fewer.
+fn merge_slices(mine: &mut Vec<Slice>, theirs: &[Slice]) {
+    for (index, slice) in theirs.iter().enumerate() {
+        match mine.get_mut(index) {
+            Some(known) => {
+                debug_assert_eq!((known.start_ns, known.end_ns), (slice.start_ns, slice.end_ns));
+                known.ok.add(&slice.ok);
+                known.not_ok.add(&slice.not_ok);
+            }
+            None => mine.push(slice.clone()),
+        }
+    }
+}
+
+fn merge_intervals(mine: &mut Vec<Interval>, theirs: &[Interval]) {
+    for interval in theirs {
+        match mine.binary_search_by_key(&interval.start_ns, |known| known.start_ns) {
+            Ok(index) => mine[index].add(interval),
+            Err(index) => mine.insert(index, interval.clone()),
+        }
+    }
+}
+
+impl Interval {
+    /// Adds the same interval of another worker.
+    pub fn add(&mut self, other: &Interval) {
+        self.length_ns = self.length_ns.max(other.length_ns);
+        self.sent += other.sent;
+        self.completed += other.completed;
+        self.bad += other.bad;
+        self.errors += other.errors;
+        self.timed_out += other.timed_out;
+        self.bytes_received += other.bytes_received;
+        self.in_flight += other.in_flight;
+        self.backlog += other.backlog;
+        self.latency.add(&other.latency);
+    }
+}

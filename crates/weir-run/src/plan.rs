@@ -1,0 +1,158 @@
+//! What was asked: the plan of a run, complete enough to repeat it. Parsing flags is not done here.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The plan of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The URL as it was given.
+    pub url: String,
+    /// Where the load goes.
+    pub target: Target,
+    /// What is sent.
+    pub request: RequestPlan,
+    /// When it is sent.
+    pub load: Load,
+    /// Connections over all threads, at least 1.
+    pub connections: u32,
+    /// Workers, 1 up to `connections`.
+    pub threads: u32,
+    /// Most requests in flight on one connection, 1 to 128.
+    pub pipeline: u16,
+    /// Load before the measured window, in nanoseconds.
+    pub warmup_ns: u64,
+    /// Length of the measured window in nanoseconds; `None` when only `requests` ends it.
+    pub duration_ns: Option<u64>,
+    /// Measured requests after which the run ends, where limited.
+    pub requests: Option<u64>,
+    /// Longest wait for an answer, from the send, in nanoseconds.
+    pub timeout_ns: u64,
+    /// Longest wait for a connection, in nanoseconds.
+    pub connect_timeout_ns: u64,
+    /// How send times are kept.
+    pub pacing: Pacing,
+    /// The I/O engine that runs.
+    pub io: IoEngine,
+}
+
+/// Where the load goes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// `http` (later `https`).
+    pub scheme: String,
+    /// Host of the URL, IPv6 without brackets.
+    pub host: String,
+    /// Port, the scheme's own when the URL has none.
+    pub port: u16,
+    /// Path and query, beginning with `/`.
+    pub path: String,
+    /// The address connected to: `1.2.3.4:80`, `[::1]:80` or `unix:/path`.
+    pub address: String,
+}
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestPlan {
+    /// The method.
+    pub method: String,
+    /// Headers given by the user, in order.
+    pub headers: Vec<Header>,
+    /// Length of the body in bytes.
+    pub body_bytes: u64,
+    /// Length of the whole request on the wire in bytes.
+    pub wire_bytes: u64,
+}
+
+/// One header line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// Name as given.
+    pub name: String,
+    /// Value as given.
+    pub value: String,
+}
+
+/// When requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "model", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Load {
+    /// Each connection sends again as soon as it may (METHOD 1.4).
+    ClosedLoop,
+    /// Requests are due at planned times, whatever the server does (METHOD 1.3).
+    OpenLoop {
+        /// Requests per second over all threads.
+        rate: Rate,
+        /// The arrival process.
+        arrivals: Arrivals,
+    },
+}
+
+/// An arrival process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "process", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Arrivals {
+    /// Evenly spaced, first arrival half a gap after the start.
+    Uniform,
+    /// A Poisson process: independent exponential gaps.
+    Poisson {
+        /// Makes the plan repeatable.
+        seed: u64,
+    },
+}
+
+/// An exact rate: `numerator / denominator` requests per second, both at least 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// Requests …
+    pub numerator: u64,
+    /// … per this many seconds.
+    pub denominator: u64,
+}
+
+impl Rate {
+    /// The rate in requests per second, rounded to the nearest float.
+    pub fn rps(self) -> f64 {
+        self.numerator as f64 / self.denominator as f64
+    }
+}
+
+/// How send times are kept (METHOD 1.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// Sleep until due: cheapest.
+    Sleep,
+    /// Sleep until shortly before, then spin.
+    Hybrid,
+    /// Spin all the time.
+    Spin,
+}
+
+/// An I/O engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IoEngine {
+    /// io_uring(7).
+    IoUring,
+    /// epoll(7).
+    Epoll,
+    /// Virtual time, in tests.
+    Simulated,
+}
+
+impl fmt::Display for IoEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            IoEngine::IoUring => "io_uring",
+            IoEngine::Epoll => "epoll",
+            IoEngine::Simulated => "simulated",
+        })
+    }
+}
