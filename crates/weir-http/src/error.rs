@@ -1,0 +1,156 @@
+//! What can be wrong with an answer or with a request: two closed sets, each error with a sentence
+//! for people and, where a run counts it, a name for documents. Knows nothing of how it is found.
+
+use thiserror::Error;
+
+/// Why bytes from a server are no answer that can be trusted. After one of these the connection
+/// cannot be used: where the next answer begins is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum ProtocolError {
+    /// The first line is not a status line of HTTP/1 (RFC 9112 §4), or its code is below 100.
+    #[error("the answer does not begin with a status line of HTTP/1")]
+    BadStatusLine,
+    /// A line of the header or trailer section is not a field (RFC 9112 §5): no colon, whitespace
+    /// in or after the name, NUL or a bare CR in the value.
+    #[error("a header line is malformed")]
+    BadHeader,
+    /// A field that decides where the answer ends is folded over two lines (RFC 9112 §5.2).
+    #[error("a framing header is folded over several lines")]
+    FoldedHeader,
+    /// The header section, with its status line, is larger than 64 KiB.
+    #[error("the head is larger than 64 KiB")]
+    HeadTooLarge,
+    /// The trailer section is larger than 64 KiB.
+    #[error("the trailers are larger than 64 KiB")]
+    TrailersTooLarge,
+    /// `Content-Length` is not a number of bytes that fits 64 bits (RFC 9110 §8.6).
+    #[error("Content-Length is not a number")]
+    BadContentLength,
+    /// `Content-Length` has several values that differ (RFC 9112 §6.3, rule 5).
+    #[error("Content-Length has several values that differ")]
+    ConflictingContentLength,
+    /// Both `Transfer-Encoding` and `Content-Length` are there (RFC 9112 §6.3, rule 3).
+    #[error("both Transfer-Encoding and Content-Length are present")]
+    ConflictingFraming,
+    /// `Transfer-Encoding` is malformed, applies chunked twice or with parameters (RFC 9112 §7.1),
+    /// or stands in an HTTP/1.0 message (RFC 9112 §6.1).
+    #[error("Transfer-Encoding is not one that can be read")]
+    BadTransferEncoding,
+    /// A chunk-size line is malformed or its size does not fit 64 bits (RFC 9112 §7.1).
+    #[error("a chunk size is malformed")]
+    BadChunkSize,
+    /// A chunk-size line with its extensions is longer than 4 KiB.
+    #[error("a chunk-size line is longer than 4 KiB")]
+    ChunkLineTooLong,
+    /// The data of a chunk is not followed by CRLF (RFC 9112 §7.1).
+    #[error("chunk data is not followed by a line end")]
+    BadChunkEnd,
+    /// 101, although no request asked for another protocol (RFC 9110 §15.2.2).
+    #[error("the server switched protocols unasked")]
+    SwitchingProtocols,
+    /// Bytes came although no request was waiting for an answer.
+    #[error("bytes came that no request asked for")]
+    UnsolicitedBytes,
+    /// The server closed within a header section (RFC 9112 §8).
+    #[error("the connection was closed within the head of an answer")]
+    ClosedInHead,
+    /// The server closed before the announced end of a body (RFC 9112 §8).
+    #[error("the connection was closed within the body of an answer")]
+    ClosedInBody,
+}
+
+impl ProtocolError {
+    /// Every error, in the order of the documents.
+    pub const ALL: [ProtocolError; 16] = [
+        ProtocolError::BadStatusLine,
+        ProtocolError::BadHeader,
+        ProtocolError::FoldedHeader,
+        ProtocolError::HeadTooLarge,
+        ProtocolError::TrailersTooLarge,
+        ProtocolError::BadContentLength,
+        ProtocolError::ConflictingContentLength,
+        ProtocolError::ConflictingFraming,
+        ProtocolError::BadTransferEncoding,
+        ProtocolError::BadChunkSize,
+        ProtocolError::ChunkLineTooLong,
+        ProtocolError::BadChunkEnd,
+        ProtocolError::SwitchingProtocols,
+        ProtocolError::UnsolicitedBytes,
+        ProtocolError::ClosedInHead,
+        ProtocolError::ClosedInBody,
+    ];
+
+    /// The name in documents. Stable: a changed name is a changed document format.
+    pub fn code(self) -> &'static str {
+        match self {
+            ProtocolError::BadStatusLine => "bad_status_line",
+            ProtocolError::BadHeader => "bad_header",
+            ProtocolError::FoldedHeader => "folded_header",
+            ProtocolError::HeadTooLarge => "head_too_large",
+            ProtocolError::TrailersTooLarge => "trailers_too_large",
+            ProtocolError::BadContentLength => "bad_content_length",
+            ProtocolError::ConflictingContentLength => "conflicting_content_length",
+            ProtocolError::ConflictingFraming => "conflicting_framing",
+            ProtocolError::BadTransferEncoding => "bad_transfer_encoding",
+            ProtocolError::BadChunkSize => "bad_chunk_size",
+            ProtocolError::ChunkLineTooLong => "chunk_line_too_long",
+            ProtocolError::BadChunkEnd => "bad_chunk_end",
+            ProtocolError::SwitchingProtocols => "switching_protocols",
+            ProtocolError::UnsolicitedBytes => "unsolicited_bytes",
+            ProtocolError::ClosedInHead => "closed_in_head",
+            ProtocolError::ClosedInBody => "closed_in_body",
+        }
+    }
+}
+
+/// Why a request cannot be put on the wire as asked. The user's error, found before the run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RequestError {
+    /// The method is no token (RFC 9110 §9.1).
+    #[error("method {0:?} has a character that a method cannot have")]
+    BadMethod(String),
+    /// CONNECT turns the connection into a tunnel (RFC 9110 §9.3.6), which cannot be measured.
+    #[error("method CONNECT makes a tunnel, not a request")]
+    Connect,
+    /// The target is empty or has a character that must be percent-encoded (RFC 9112 §3.2).
+    #[error("request target {0:?} is empty or has a character that must be percent-encoded")]
+    BadTarget(String),
+    /// The host is no field value (RFC 9110 §7.2).
+    #[error("host {0:?} has a character that a host cannot have")]
+    BadHost(String),
+    /// The header's name is no token (RFC 9110 §5.1).
+    #[error("header name {0:?} is empty or has a character that a name cannot have")]
+    BadHeaderName(String),
+    /// The header's value has a control character (RFC 9110 §5.5).
+    #[error("value of header {0:?} has a control character")]
+    BadHeaderValue(String),
+    /// A header that may stand once stands twice.
+    #[error("header {0:?} is given twice")]
+    RepeatedHeader(String),
+    /// The `Content-Length` given is not the body's length.
+    #[error("Content-Length {given:?} is not the body's length, {body_bytes}; leave it out")]
+    WrongContentLength {
+        /// What the header says.
+        given: String,
+        /// How long the body is.
+        body_bytes: usize,
+    },
+    /// A `Transfer-Encoding` other than chunked, or one together with `Content-Length`.
+    #[error("Transfer-Encoding {0:?} cannot be sent: only chunked can, without Content-Length")]
+    BadTransferEncoding(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ProtocolError;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn codes_are_distinct_and_in_snake_case() {
+        let codes: BTreeSet<_> = ProtocolError::ALL.iter().map(|error| error.code()).collect();
+        assert_eq!(codes.len(), ProtocolError::ALL.len());
+        for code in codes {
+            assert!(code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{code}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The framing between the data of a chunked body (RFC 9112 §7.1), byte by byte: a size line is a
+//! handful of bytes. Knows neither the data nor the trailers.
+
+use crate::ProtocolError;
+
+/// The most bytes of a chunk-size line, its extensions and its end included.
+pub(crate) const CHUNK_LINE_BYTES_MAX: u16 = 4 * 1024;
+
+/// How far the framing before a chunk's data is read. The size is the caller's, who counts it down
+/// afterwards.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkFraming {
+    step: Step,
+    /// Of the size line at hand.
+    line_bytes: u16,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// The CR after a chunk's data.
+    DataCr,
+    /// Its LF.
+    DataLf,
+    /// The first digit of a size.
+    Size,
+    /// More digits, or what may follow them.
+    Digits,
+    /// What may follow whitespace after the digits.
+    Padding,
+    /// More of an extension.
+    Extension,
+    /// The LF of a size line.
+    SizeLf,
+}
+
+impl ChunkFraming {
+    /// Before the first chunk.
+    pub(crate) fn first() -> ChunkFraming {
+        ChunkFraming { step: Step::Size, line_bytes: 0 }
+    }
+
+    /// After a chunk's data.
+    pub(crate) fn next() -> ChunkFraming {
+        ChunkFraming { step: Step::DataCr, line_bytes: 0 }
+    }
+
+    /// Reads framing up to the end of a size line. Returns how many bytes that took and whether
+    /// the end was there; then `size` is the chunk's, until then it must be left alone. It starts
+    /// at 0.
+    ///
+    /// Only CRLF ends a line here: the lone LF of RFC 9112 §2.2 is for "the start-line and
+    /// fields", and a reader that takes it elsewhere sees other chunks than one that does not.
+    /// Extensions are skipped, quoted ones too: a quoted string has no line end. Whitespace after
+    /// the size is taken, some servers pad with it.
+    pub(crate) fn read(
+        &mut self,
+        size: &mut u64,
+        bytes: &[u8],
+    ) -> Result<(usize, bool), ProtocolError> {
+        for (index, &byte) in bytes.iter().enumerate() {
+            self.step = match (self.step, byte) {
+                (Step::DataCr, b'\r') => Step::DataLf,
+                (Step::DataLf, b'\n') => Step::Size,
+                (Step::DataCr | Step::DataLf, _) => return Err(ProtocolError::BadChunkEnd),
+                (step, byte) => {
+                    self.line_bytes += 1;
+                    if self.line_bytes > CHUNK_LINE_BYTES_MAX {
+                        return Err(ProtocolError::ChunkLineTooLong);
+                    }
+                    match (step, byte) {
+                        (Step::SizeLf, b'\n') => return Ok((index + 1, true)),
+                        (Step::Size | Step::Digits, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                            *size = with_digit(*size, byte)?;
+                            Step::Digits
+                        }
+                        (Step::Digits | Step::Padding, b' ' | b'\t') => Step::Padding,
+                        (Step::Digits | Step::Padding, b';') => Step::Extension,
+                        (Step::Digits | Step::Padding | Step::Extension, b'\r') => Step::SizeLf,
+                        (Step::Extension, b'\t' | b' '..=b'~' | 0x80..) => Step::Extension,
+                        _ => return Err(ProtocolError::BadChunkSize),
+                    }
+                }
+            };
+        }
+        Ok((bytes.len(), false))
+    }
+}
+
+/// `size` with one more hexadecimal digit, unless it does not fit ("Recipients MUST anticipate
+/// potentially large hexadecimal numerals", RFC 9112 §7.1).
+fn with_digit(size: u64, digit: u8) -> Result<u64, ProtocolError> {
+    if size >> 60 != 0 {
+        return Err(ProtocolError::BadChunkSize);
+    }
+    let value = match digit {
+        b'0'..=b'9' => digit - b'0',
+        _ => (digit | 0x20) - b'a' + 10,
+    };
+    Ok(size << 4 | u64::from(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Result<Option<u64>, ProtocolError> {
+        let (mut size, mut framing) = (0, ChunkFraming::first());
+        let (used, is_end) = framing.read(&mut size, bytes)?;
+        assert_eq!(used, bytes.len());
+        Ok(is_end.then_some(size))
+    }
+
+    #[test]
+    fn size_lines() {
+        for (line, size) in [
+            ("0\r\n", 0),
+            ("1aF\r\n", 0x1af),
+            ("00000000000000000000005\r\n", 5),
+            ("ffffffffffffffff\r\n", u64::MAX),
+            ("5;\r\n", 5),
+            ("5 ; a=b\r\n", 5),
+            ("5  \r\n", 5),
+            ("5;a=\"x;y \\\" z\";b\r\n", 5),
+        ] {
+            assert_eq!(read(line.as_bytes()), Ok(Some(size)), "{line:?}");
+            assert_eq!(read(&line.as_bytes()[..line.len() - 1]), Ok(None), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn bad_size_lines() {
+        for line in [
+            "\r\n",
+            " 5\r\n",
+            "x\r\n",
+            "0x5\r\n",
+            "-5\r\n",
+            "5\n",
+            "5;a\n",
+            "5\rx",
+            "5 5\r\n",
+            "10000000000000000\r\n",
+            "5;\0\r\n",
+            "5;\x7f\r\n",
+            ";a\r\n",
+        ] {
+            assert_eq!(read(line.as_bytes()), Err(ProtocolError::BadChunkSize), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn size_lines_have_a_limit() {
+        let limit = usize::from(CHUNK_LINE_BYTES_MAX);
+        let longest = format!("5;{}\r\n", "a".repeat(limit - 4));
+        assert_eq!(read(longest.as_bytes()), Ok(Some(5)));
+        let longer = format!("5;{}\r\n", "a".repeat(limit - 3));
+        assert_eq!(read(longer.as_bytes()), Err(ProtocolError::ChunkLineTooLong));
+    }
+
+    #[test]
+    fn data_is_followed_by_crlf() {
+        for (bytes, expected) in [
+            (&b"\r\n5\r\n"[..], Ok((5, true))),
+            (b"\r", Ok((1, false))),
+            (b"\n", Err(ProtocolError::BadChunkEnd)),
+            (b"\rx", Err(ProtocolError::BadChunkEnd)),
+            (b"5", Err(ProtocolError::BadChunkEnd)),
+        ] {
+            assert_eq!(ChunkFraming::next().read(&mut 0, bytes), expected);
+        }
+    }
+}

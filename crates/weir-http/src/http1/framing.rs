@@ -1,0 +1,257 @@
+//! What a head says of its body's end and of the connection's: `Content-Length`,
+//! `Transfer-Encoding`, `Connection` (RFC 9112 §6 and §9). Knows values, not lines or bytes read.
+
+use super::line::{is_token, trim};
+use crate::ProtocolError;
+
+/// The framing fields of one head, gathered as they come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Framing {
+    content_length: Option<u64>,
+    coding: Coding,
+    closes: bool,
+    keeps_alive: bool,
+    /// The first thing wrong. It is raised only if there can be a body: one without a body ends at
+    /// the empty line "regardless of the header fields present" (RFC 9112 §6.3, rule 1).
+    fault: Option<ProtocolError>,
+}
+
+/// The last transfer coding named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Coding {
+    #[default]
+    None,
+    Chunked,
+    /// Another one, after no chunked.
+    Other,
+    /// Another one, after chunked.
+    OtherAfterChunked,
+}
+
+/// How a body ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    Fixed(u64),
+    Chunked,
+    UntilClose,
+}
+
+impl Framing {
+    /// Takes a field, if it is one of the three. Returns whether it was.
+    ///
+    /// First letter and length tell nearly all other fields apart from them; both are at hand.
+    #[inline]
+    pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) -> bool {
+        match (name.len(), name.first().map(|byte| byte | 0x20)) {
+            (14, Some(b'c')) if name.eq_ignore_ascii_case(b"content-length") => {
+                self.content_length(trim(value));
+            }
+            (10, Some(b'c')) if name.eq_ignore_ascii_case(b"connection") => {
+                self.connection(value);
+            }
+            (17, Some(b't')) if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                self.transfer_encoding(value);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// How the body ends, for a message that can have one (RFC 9112 §6.3, rules 3 to 8).
+    #[inline]
+    pub(crate) fn body(&self, minor: u8) -> Result<Body, ProtocolError> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        match (self.coding, self.content_length) {
+            (Coding::None, Some(length)) => Ok(Body::Fixed(length)),
+            (Coding::None, None) => Ok(Body::UntilClose),
+            // Rule 3: it "ought to be handled as an error"; guessing would let two readers of the
+            // same bytes see different answers.
+            (_, Some(_)) => Err(ProtocolError::ConflictingFraming),
+            // §6.1: such a message is to be treated "as if the framing is faulty".
+            (_, None) if minor == 0 => Err(ProtocolError::BadTransferEncoding),
+            (Coding::Chunked, None) => Ok(Body::Chunked),
+            // Rule 4: if chunked is not the final coding, the body ends with the connection.
+            (Coding::Other | Coding::OtherAfterChunked, None) => Ok(Body::UntilClose),
+        }
+    }
+
+    /// Whether the connection ends after this message (RFC 9112 §9.3).
+    #[inline]
+    pub(crate) fn closes(&self, minor: u8) -> bool {
+        self.closes || (minor == 0 && !self.keeps_alive)
+    }
+
+    /// A list of equal numbers stands for one of them (RFC 9112 §6.3, rule 5); empty elements do
+    /// not count (RFC 9110 §5.6.1.2).
+    fn content_length(&mut self, value: &[u8]) {
+        if let Some(length) = parse_length(value)
+            && self.content_length.is_none_or(|known| known == length)
+        {
+            self.content_length = Some(length);
+            return;
+        }
+        let mut is_empty = true;
+        for element in value.split(|&byte| byte == b',').map(trim).filter(|e| !e.is_empty()) {
+            is_empty = false;
+            match (parse_length(element), self.content_length) {
+                (None, _) => self.blame(ProtocolError::BadContentLength),
+                (Some(length), Some(known)) if length != known => {
+                    self.blame(ProtocolError::ConflictingContentLength);
+                }
+                (length, _) => self.content_length = length,
+            }
+        }
+        if is_empty {
+            self.blame(ProtocolError::BadContentLength);
+        }
+    }
+
+    /// Several fields make one list (RFC 9110 §5.3). Parameters may hold quoted commas; no coding
+    /// in use has any, so a quote is refused rather than parsed.
+    fn transfer_encoding(&mut self, value: &[u8]) {
+        let mut is_empty = true;
+        for element in value.split(|&byte| byte == b',').map(trim).filter(|e| !e.is_empty()) {
+            is_empty = false;
+            let name_end = element.iter().position(|&byte| byte == b';');
+            let name = trim(&element[..name_end.unwrap_or(element.len())]);
+            let is_chunked = name.eq_ignore_ascii_case(b"chunked");
+            // §7.1: a message is not chunked twice, and parameters of chunked are an error.
+            let was_chunked = matches!(self.coding, Coding::Chunked | Coding::OtherAfterChunked);
+            if !is_token(name)
+                || element.contains(&b'"')
+                || (is_chunked && (was_chunked || name_end.is_some()))
+            {
+                self.blame(ProtocolError::BadTransferEncoding);
+            }
+            self.coding = match (is_chunked, was_chunked) {
+                (true, _) => Coding::Chunked,
+                (false, true) => Coding::OtherAfterChunked,
+                (false, false) => Coding::Other,
+            };
+        }
+        if is_empty {
+            self.blame(ProtocolError::BadTransferEncoding);
+        }
+    }
+
+    fn connection(&mut self, value: &[u8]) {
+        for option in value.split(|&byte| byte == b',').map(trim) {
+            self.closes |= option.eq_ignore_ascii_case(b"close");
+            self.keeps_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+    }
+
+    #[cold]
+    fn blame(&mut self, fault: ProtocolError) {
+        self.fault.get_or_insert(fault);
+    }
+}
+
+/// Digits alone (RFC 9110 §8.6), as many as a u64 holds: no sign, no space, no radix.
+#[inline]
+fn parse_length(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |length, &byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        length.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(fields: &[(&str, &str)]) -> Result<Body, ProtocolError> {
+        let mut framing = Framing::default();
+        for (name, value) in fields {
+            assert!(framing.field(name.as_bytes(), value.as_bytes()), "{name}");
+        }
+        framing.body(1)
+    }
+
+    #[test]
+    fn content_lengths() {
+        use ProtocolError::{BadContentLength as Bad, ConflictingContentLength as Conflicting};
+        let check = |value: &str, expected| {
+            assert_eq!(body(&[("Content-Length", value)]), expected, "{value:?}");
+        };
+        check("0", Ok(Body::Fixed(0)));
+        check(" \t5\t ", Ok(Body::Fixed(5)));
+        check("0005", Ok(Body::Fixed(5)));
+        check("5, 5", Ok(Body::Fixed(5)));
+        check("5,05 ,\t5", Ok(Body::Fixed(5)));
+        check("5,", Ok(Body::Fixed(5)));
+        check("18446744073709551615", Ok(Body::Fixed(u64::MAX)));
+        check("18446744073709551616", Err(Bad));
+        check("99999999999999999999999", Err(Bad));
+        check("5, 6", Err(Conflicting));
+        check("5, x", Err(Bad));
+        for bad in ["", " ", ",", "+5", "-5", "5 5", "5\u{b}", "0x5", "5.", "5;5", "\u{661}"] {
+            check(bad, Err(Bad));
+        }
+        let twice = |a, b| body(&[("CONTENT-LENGTH", a), ("content-length", b)]);
+        assert_eq!(twice("7", "7"), Ok(Body::Fixed(7)));
+        assert_eq!(twice("7", "7, 7"), Ok(Body::Fixed(7)));
+        assert_eq!(twice("7", "8"), Err(Conflicting));
+        assert_eq!(twice("7", ""), Err(Bad));
+    }
+
+    #[test]
+    fn transfer_encodings() {
+        let check = |value: &str, expected| {
+            assert_eq!(body(&[("Transfer-Encoding", value)]), expected, "{value:?}");
+        };
+        check("chunked", Ok(Body::Chunked));
+        check(" ChUnKeD\t", Ok(Body::Chunked));
+        check("gzip, chunked", Ok(Body::Chunked));
+        check("gzip;q=1,,chunked,", Ok(Body::Chunked));
+        check("gzip", Ok(Body::UntilClose));
+        check("identity", Ok(Body::UntilClose));
+        check("chunked, gzip", Ok(Body::UntilClose));
+        check("xchunked", Ok(Body::UntilClose));
+        let bad = [
+            "",
+            ",",
+            "chunked, chunked",
+            "chunked, gzip, chunked",
+            "chunked;a=b",
+            "\u{b}chunked",
+            "chunked\u{b}",
+            "chunked x",
+            "a;b=\"c, chunked",
+            "\"chunked\"",
+        ];
+        for bad in bad {
+            check(bad, Err(ProtocolError::BadTransferEncoding));
+        }
+        let both = body(&[("Transfer-Encoding", "chunked"), ("Content-Length", "5")]);
+        assert_eq!(both, Err(ProtocolError::ConflictingFraming));
+        let two = body(&[("Transfer-Encoding", "gzip"), ("transfer-encoding", "chunked")]);
+        assert_eq!(two, Ok(Body::Chunked));
+    }
+
+    #[test]
+    fn connections() {
+        let check = |minor, value: &str, expected| {
+            let mut framing = Framing::default();
+            framing.field(b"Connection", value.as_bytes());
+            assert_eq!(framing.closes(minor), expected, "1.{minor} {value:?}");
+        };
+        check(1, "", false);
+        check(1, "keep-alive", false);
+        check(1, "close", true);
+        check(1, "x, CLOSE ,y", true);
+        check(1, "closed", false);
+        check(1, "keep-alive, close", true);
+        check(0, "", true);
+        check(0, "Keep-Alive", false);
+        check(0, "keep-alive, close", true);
+    }
+}

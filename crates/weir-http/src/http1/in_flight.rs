@@ -1,0 +1,151 @@
+//! The requests that wait for their answers, in order. Knows of each only what its answer's
+//! reading needs, one bit, and nothing of bytes.
+
+use crate::{RequestId, RequestTraits};
+
+/// The deepest pipeline.
+pub(crate) const DEPTH_MAX: u16 = 1024;
+
+/// The ring of requests in flight: `count` ids from `oldest` on, modulo `depth`.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    heads: Heads,
+    depth: u16,
+    count: u16,
+    oldest: u16,
+    /// The newest request asked for the connection's close; none follows it.
+    closes: bool,
+}
+
+impl InFlight {
+    pub(crate) fn new(depth: u16) -> InFlight {
+        assert!((1..=DEPTH_MAX).contains(&depth), "depth {depth} is not in 1..={DEPTH_MAX}");
+        InFlight { heads: Heads::Few(0), depth, count: 0, oldest: 0, closes: false }
+    }
+
+    #[inline]
+    pub(crate) fn count(&self) -> u16 {
+        self.count
+    }
+
+    #[inline]
+    pub(crate) fn capacity(&self) -> u16 {
+        if self.closes { 0 } else { self.depth - self.count }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, request: RequestTraits) -> RequestId {
+        debug_assert!(self.capacity() > 0, "a request needs capacity");
+        let id = (self.oldest + self.count) % self.depth;
+        self.count += 1;
+        self.closes = request.closes;
+        self.heads.set(id, request.head);
+        RequestId(id)
+    }
+
+    /// Whether the oldest is a HEAD request.
+    #[inline]
+    pub(crate) fn oldest_is_head(&self) -> bool {
+        self.heads.contains(self.oldest)
+    }
+
+    /// Whether the oldest asked for the connection's close.
+    #[inline]
+    pub(crate) fn oldest_closes(&self) -> bool {
+        self.closes && self.count == 1
+    }
+
+    /// Takes the oldest out.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> RequestId {
+        debug_assert!(self.count > 0, "an answer needs a request");
+        let id = self.oldest;
+        self.oldest = if id + 1 == self.depth { 0 } else { id + 1 };
+        self.count -= 1;
+        RequestId(id)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        (self.count, self.oldest, self.closes) = (0, 0, false);
+    }
+}
+
+/// Which of the ids are HEAD requests. The ring beyond 64 is allocated by the first HEAD there:
+/// few pipelines are so deep, and fewer ask for heads.
+#[derive(Debug)]
+enum Heads {
+    Few(u64),
+    Many(Box<[u64; DEPTH_MAX as usize / 64]>),
+}
+
+impl Heads {
+    #[inline]
+    fn contains(&self, id: u16) -> bool {
+        let (word, bit) = (usize::from(id / 64), 1 << (id % 64));
+        match self {
+            Heads::Few(bits) => word == 0 && bits & bit != 0,
+            Heads::Many(words) => words[word] & bit != 0,
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, id: u16, is_head: bool) {
+        let (word, bit) = (usize::from(id / 64), 1 << (id % 64));
+        let bits = match self {
+            Heads::Few(bits) if word == 0 => bits,
+            Heads::Few(_) if !is_head => return,
+            Heads::Few(bits) => {
+                let mut words = Box::new([0; DEPTH_MAX as usize / 64]);
+                words[0] = *bits;
+                *self = Heads::Many(words);
+                return self.set(id, is_head);
+            }
+            Heads::Many(words) => &mut words[word],
+        };
+        *bits = if is_head { *bits | bit } else { *bits & !bit };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    /// Against a queue, at every kind of depth, through many turns of the ring.
+    #[test]
+    fn the_ring_is_a_queue() {
+        for depth in [1, 2, 3, 63, 64, 65, 100, 1000, 1024] {
+            let (mut ring, mut queue) = (InFlight::new(depth), VecDeque::new());
+            let mut state = 1u64;
+            for _ in 0..20_000 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let (head, pops) = (state >> 40 & 3 == 0, state >> 50 & 1 == 0);
+                if ring.capacity() > 0 && !pops {
+                    let id = ring.push(RequestTraits { head, closes: false });
+                    assert!(id.0 < depth);
+                    assert!(queue.iter().all(|&(known, _)| known != id));
+                    queue.push_back((id, head));
+                } else if let Some((id, head)) = queue.pop_front() {
+                    assert_eq!(ring.oldest_is_head(), head);
+                    assert_eq!(ring.pop(), id);
+                }
+                assert_eq!(usize::from(ring.count()), queue.len());
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_follows_a_request_that_closes() {
+        let mut ring = InFlight::new(8);
+        ring.push(RequestTraits { head: false, closes: false });
+        ring.push(RequestTraits { head: false, closes: true });
+        assert_eq!(ring.capacity(), 0);
+        assert!(!ring.oldest_closes());
+        ring.pop();
+        assert!(ring.oldest_closes());
+        ring.pop();
+        assert_eq!(ring.capacity(), 0);
+        ring.clear();
+        assert_eq!(ring.capacity(), 8);
+    }
+}

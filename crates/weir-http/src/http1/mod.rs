@@ -1,0 +1,347 @@
+//! One connection's HTTP/1 (RFC 9112): which answer is at hand, and how far it is read. Knows
+//! neither sockets nor times; sections, chunks and framing fields have files of their own.
+
+mod chunked;
+mod framing;
+mod in_flight;
+pub(crate) mod line;
+mod scan;
+mod section;
+
+use crate::{ProtocolError, Reply, RequestId, RequestTraits};
+use chunked::ChunkFraming;
+use framing::Body;
+use in_flight::InFlight;
+pub(crate) use section::SECTION_BYTES_MAX;
+use section::{Paused, Section};
+
+/// HTTP/1.1, the client's side of one connection. Used through [`crate::Protocol`].
+///
+/// One cache line: a hundred thousand connections are to fit. Everything that only a cut answer or
+/// a deep pipeline needs is boxed.
+#[derive(Debug)]
+pub struct Http1 {
+    in_flight: InFlight,
+    /// Bytes left of the body or of the chunk at hand; while a chunk's size is read, the size.
+    left: u64,
+    /// Content bytes of the answer at hand.
+    body_bytes: u64,
+    /// The section that the last bytes ended in; kept for its buffer afterwards.
+    paused: Option<Box<Paused>>,
+    interim: u32,
+    chunk: ChunkFraming,
+    status: u16,
+    phase: Phase,
+    /// The answer at hand ends the connection.
+    closes: bool,
+    /// The first byte of the answer at hand was in the last bytes received.
+    began_here: bool,
+}
+
+/// What the next byte belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// A new answer.
+    Start,
+    /// A head that is paused.
+    Head,
+    /// `left` bytes of a body of known length.
+    Fixed,
+    /// A chunk-size line, or the line end before it.
+    ChunkLine,
+    /// `left` bytes of a chunk.
+    ChunkData,
+    /// A trailer section.
+    TrailerStart,
+    /// A trailer section that is paused.
+    Trailers,
+    /// A body that ends with the connection.
+    UntilClose,
+    /// Nothing: the connection is over.
+    Closed,
+    /// Nothing: this was wrong.
+    Failed(ProtocolError),
+}
+
+impl Http1 {
+    pub(crate) fn new(depth: u16) -> Http1 {
+        Http1 {
+            in_flight: InFlight::new(depth),
+            left: 0,
+            body_bytes: 0,
+            paused: None,
+            interim: 0,
+            chunk: ChunkFraming::first(),
+            status: 0,
+            phase: Phase::Start,
+            closes: false,
+            began_here: false,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn capacity(&self) -> u32 {
+        match self.phase {
+            Phase::Closed | Phase::Failed(_) => 0,
+            _ => u32::from(self.in_flight.capacity()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u32 {
+        u32::from(self.in_flight.count())
+    }
+
+    #[inline]
+    pub(crate) fn request(&mut self, request: RequestTraits) -> RequestId {
+        debug_assert!(self.capacity() > 0, "a request needs capacity");
+        self.in_flight.push(request)
+    }
+
+    pub(crate) fn receive(
+        &mut self,
+        bytes: &[u8],
+        replies: &mut Vec<Reply>,
+    ) -> Result<(), ProtocolError> {
+        self.began_here = false;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.advance(rest, replies) {
+                Ok(used) => rest = &rest[used..],
+                Err(error) => return Err(self.fail(error)),
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn began_here(&self) -> bool {
+        self.began_here
+    }
+
+    #[inline]
+    pub(crate) fn discardable(&self) -> u64 {
+        match self.phase {
+            Phase::Fixed | Phase::ChunkData => self.left,
+            Phase::UntilClose => u64::MAX,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn skip(
+        &mut self,
+        bytes: u64,
+        replies: &mut Vec<Reply>,
+    ) -> Result<(), ProtocolError> {
+        if let Phase::Failed(error) = self.phase {
+            return Err(error);
+        }
+        self.began_here = false;
+        let discardable = self.discardable();
+        assert!(bytes <= discardable, "skipped {bytes} bytes of {discardable}");
+        if bytes > 0 {
+            self.body(bytes, replies);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn end_of_stream(&mut self, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
+        self.began_here = false;
+        match self.phase {
+            Phase::Start | Phase::Closed => self.phase = Phase::Closed,
+            Phase::UntilClose => self.complete(replies),
+            Phase::Head => return Err(self.fail(ProtocolError::ClosedInHead)),
+            Phase::Fixed
+            | Phase::ChunkLine
+            | Phase::ChunkData
+            | Phase::TrailerStart
+            | Phase::Trailers => return Err(self.fail(ProtocolError::ClosedInBody)),
+            Phase::Failed(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn is_mid_answer(&self) -> bool {
+        !matches!(self.phase, Phase::Start | Phase::Closed | Phase::Failed(_))
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.in_flight.clear();
+        self.forget_paused();
+        (self.phase, self.began_here) = (Phase::Start, false);
+    }
+
+    pub(crate) fn interim_responses(&self) -> u64 {
+        u64::from(self.interim)
+    }
+
+    /// Reads from `bytes`, which are not empty, what belongs to one phase. Returns how many, at
+    /// least one.
+    #[inline]
+    fn advance(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<usize, ProtocolError> {
+        match self.phase {
+            Phase::Start => self.start(bytes, replies),
+            Phase::Fixed | Phase::ChunkData => {
+                let used = self.left.min(bytes.len() as u64);
+                self.body(used, replies);
+                Ok(used as usize)
+            }
+            Phase::UntilClose => {
+                self.body(bytes.len() as u64, replies);
+                Ok(bytes.len())
+            }
+            Phase::ChunkLine => {
+                let (used, is_end) = self.chunk.read(&mut self.left, bytes)?;
+                if is_end {
+                    let is_last = self.left == 0;
+                    self.phase = if is_last { Phase::TrailerStart } else { Phase::ChunkData };
+                }
+                Ok(used)
+            }
+            Phase::TrailerStart => {
+                let mut section = Section::trailers();
+                let progress = section.read(bytes)?;
+                if progress.is_finished {
+                    self.complete(replies);
+                    return Ok(progress.bytes);
+                }
+                self.pause(Phase::Trailers, section, &bytes[progress.bytes..]);
+                Ok(bytes.len())
+            }
+            Phase::Head | Phase::Trailers => self.resume(bytes, replies),
+            // §9.6: after a reply that closes, nothing more is read. It may be true answers to
+            // requests in flight, which will not be believed; without any, it is too much.
+            Phase::Closed if self.in_flight.count() > 0 => Ok(bytes.len()),
+            Phase::Closed => Err(ProtocolError::UnsolicitedBytes),
+            Phase::Failed(error) => Err(error),
+        }
+    }
+
+    #[inline]
+    fn start(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<usize, ProtocolError> {
+        if self.in_flight.count() == 0 {
+            return Err(ProtocolError::UnsolicitedBytes);
+        }
+        self.began_here = true;
+        let mut section = Section::head();
+        let progress = section.read(bytes)?;
+        if progress.is_finished {
+            self.head(&section, replies)?;
+            return Ok(progress.bytes);
+        }
+        self.pause(Phase::Head, section, &bytes[progress.bytes..]);
+        Ok(bytes.len())
+    }
+
+    #[cold]
+    fn pause(&mut self, phase: Phase, section: Section, rest: &[u8]) {
+        self.paused.get_or_insert_with(Paused::new).pause(section, rest);
+        self.phase = phase;
+    }
+
+    #[cold]
+    fn resume(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<usize, ProtocolError> {
+        let paused = self.paused.as_mut().expect("a paused phase has its section here");
+        let progress = paused.resume(bytes)?;
+        if progress.is_finished {
+            let section = paused.section;
+            paused.clear();
+            match self.phase {
+                Phase::Trailers => self.complete(replies),
+                _ => self.head(&section, replies)?,
+            }
+        }
+        Ok(progress.bytes)
+    }
+
+    /// A head is complete: what follows it (RFC 9112 §6.3).
+    #[inline]
+    fn head(&mut self, head: &Section, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
+        if head.status < 200 {
+            return self.interim(head.status);
+        }
+        self.status = head.status;
+        self.body_bytes = 0;
+        self.closes = head.framing.closes(head.minor) || self.in_flight.oldest_closes();
+        // Rule 1: these have no body, whatever their fields say.
+        if matches!(head.status, 204 | 304) || self.in_flight.oldest_is_head() {
+            self.complete(replies);
+            return Ok(());
+        }
+        match head.framing.body(head.minor)? {
+            Body::Fixed(0) => self.complete(replies),
+            Body::Fixed(length) => (self.phase, self.left) = (Phase::Fixed, length),
+            Body::Chunked => self.chunk_line(ChunkFraming::first()),
+            Body::UntilClose => (self.phase, self.closes) = (Phase::UntilClose, true),
+        }
+        Ok(())
+    }
+
+    /// An interim answer is over, and the final one is still to come (RFC 9110 §15.2).
+    #[cold]
+    fn interim(&mut self, status: u16) -> Result<(), ProtocolError> {
+        if status == 101 {
+            return Err(ProtocolError::SwitchingProtocols);
+        }
+        self.interim = self.interim.saturating_add(1);
+        (self.phase, self.began_here) = (Phase::Start, false);
+        Ok(())
+    }
+
+    fn chunk_line(&mut self, framing: ChunkFraming) {
+        (self.phase, self.left, self.chunk) = (Phase::ChunkLine, 0, framing);
+    }
+
+    /// Counts body bytes, at least one and at most [`Http1::discardable`].
+    #[inline]
+    fn body(&mut self, bytes: u64, replies: &mut Vec<Reply>) {
+        self.body_bytes = self.body_bytes.saturating_add(bytes);
+        if self.phase == Phase::UntilClose {
+            return;
+        }
+        self.left -= bytes;
+        if self.left > 0 {
+            return;
+        }
+        match self.phase {
+            Phase::ChunkData => self.chunk_line(ChunkFraming::next()),
+            _ => self.complete(replies),
+        }
+    }
+
+    #[inline]
+    fn complete(&mut self, replies: &mut Vec<Reply>) {
+        replies.push(Reply {
+            id: self.in_flight.pop(),
+            status: self.status,
+            body_bytes: self.body_bytes,
+            began_here: self.began_here,
+            closes: self.closes,
+        });
+        self.began_here = false;
+        self.phase = if self.closes { Phase::Closed } else { Phase::Start };
+    }
+
+    #[cold]
+    fn fail(&mut self, error: ProtocolError) -> ProtocolError {
+        (self.phase, self.began_here) = (Phase::Failed(error), false);
+        self.forget_paused();
+        error
+    }
+
+    #[cold]
+    fn forget_paused(&mut self) {
+        if let Some(paused) = &mut self.paused {
+            paused.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_connection_is_one_cache_line() {
+        assert!(size_of::<crate::Protocol>() <= 64, "{}", size_of::<crate::Protocol>());
+    }
+}

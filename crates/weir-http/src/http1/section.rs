@@ -1,0 +1,186 @@
+//! A header section with its status line, or a trailer section, read line by line and resumable at
+//! any byte. Knows how much was read and what was found, not what becomes of it.
+
+use memchr::memchr;
+
+use super::framing::Framing;
+use super::line::{self, Line};
+use crate::ProtocolError;
+
+/// The most bytes of a section, the status line and the empty line included.
+pub(crate) const SECTION_BYTES_MAX: usize = 64 * 1024;
+
+/// What is kept of a line buffer once its section is read.
+const LINE_BYTES_KEPT: usize = 4 * 1024;
+
+/// How far a section is read. Lines are judged whole, so what comes out does not depend on where
+/// the bytes were cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Section {
+    pub(crate) framing: Framing,
+    /// Zero until the status line is read; always for trailers.
+    pub(crate) status: u16,
+    /// The minor version.
+    pub(crate) minor: u8,
+    kind: Kind,
+    above: Above,
+    /// Of whole lines.
+    bytes_read: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Head,
+    Trailers,
+}
+
+/// The line above, for folds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Above {
+    NoField,
+    Field,
+    FramingField,
+}
+
+/// How far one call came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    pub(crate) bytes: usize,
+    pub(crate) is_finished: bool,
+}
+
+impl Section {
+    #[inline]
+    pub(crate) fn head() -> Section {
+        Section {
+            framing: Framing::default(),
+            status: 0,
+            minor: 0,
+            kind: Kind::Head,
+            above: Above::NoField,
+            bytes_read: 0,
+        }
+    }
+
+    pub(crate) fn trailers() -> Section {
+        Section { kind: Kind::Trailers, ..Section::head() }
+    }
+
+    /// Reads the whole lines that `bytes` begin with, up to the end of the section.
+    #[inline]
+    pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Progress, ProtocolError> {
+        // A line that does not end within the window cannot be within the limit, so no line needs
+        // a check of its own.
+        let window = &bytes[..bytes.len().min(SECTION_BYTES_MAX - self.bytes_read)];
+        let mut at = 0;
+        if self.awaits_status() {
+            let Some(status) = line::read_status(window)? else {
+                return self.pause(bytes, window, at);
+            };
+            (self.status, self.minor, at) = (status.status, status.minor, status.next);
+        }
+        while let Some(line) = line::read(window, at)? {
+            at = match line {
+                Line::End { next } => return Ok(Progress { bytes: next, is_finished: true }),
+                Line::Field { colon, content, next } => {
+                    let is_framing = self.kind == Kind::Head
+                        && self.framing.field(&window[at..colon], &window[colon + 1..content]);
+                    self.above = if is_framing { Above::FramingField } else { Above::Field };
+                    next
+                }
+                Line::Fold { next, .. } => self.fold(next)?,
+            };
+        }
+        self.pause(bytes, window, at)
+    }
+
+    fn awaits_status(&self) -> bool {
+        self.status == 0 && self.kind == Kind::Head
+    }
+
+    /// The bytes end in mid-section, at a line that starts at `at`.
+    #[cold]
+    fn pause(&mut self, bytes: &[u8], window: &[u8], at: usize) -> Result<Progress, ProtocolError> {
+        if window.len() < bytes.len() {
+            return Err(match self.kind {
+                Kind::Head => ProtocolError::HeadTooLarge,
+                Kind::Trailers => ProtocolError::TrailersTooLarge,
+            });
+        }
+        self.bytes_read += at;
+        Ok(Progress { bytes: at, is_finished: false })
+    }
+
+    /// A folded line is more of the value above (RFC 9112 §5.2), which matters for the framing
+    /// fields alone; there it is refused. Before any field it is refused as well (§2.2).
+    #[cold]
+    fn fold(&self, next: usize) -> Result<usize, ProtocolError> {
+        match self.above {
+            Above::NoField => Err(ProtocolError::BadHeader),
+            Above::Field => Ok(next),
+            Above::FramingField => Err(ProtocolError::FoldedHeader),
+        }
+    }
+}
+
+/// A section cut by the end of the bytes: its state, and the part of a line that was there.
+#[derive(Debug)]
+pub(crate) struct Paused {
+    pub(crate) section: Section,
+    line: Vec<u8>,
+}
+
+impl Paused {
+    pub(crate) fn new() -> Box<Paused> {
+        Box::new(Paused { section: Section::head(), line: Vec::new() })
+    }
+
+    /// Keeps a section that `section.read(bytes)` left unfinished, and the bytes it left.
+    pub(crate) fn pause(&mut self, section: Section, rest: &[u8]) {
+        self.section = section;
+        self.line.clear();
+        self.line.extend_from_slice(rest);
+    }
+
+    /// Goes on with the section. Bytes of an unfinished line are taken and kept here.
+    pub(crate) fn resume(&mut self, bytes: &[u8]) -> Result<Progress, ProtocolError> {
+        let mut used = 0;
+        if !self.line.is_empty() {
+            let line_end = memchr(b'\n', bytes).map(|at| at + 1);
+            // One byte over the limit is enough to find it exceeded.
+            let room = SECTION_BYTES_MAX + 1 - self.section.bytes_read - self.line.len();
+            used = line_end.unwrap_or(bytes.len()).min(room);
+            self.line.extend_from_slice(&bytes[..used]);
+            if line_end.is_none() && used < room {
+                self.check_start()?;
+                return Ok(Progress { bytes: used, is_finished: false });
+            }
+            let progress = self.section.read(&self.line)?;
+            debug_assert_eq!(progress.bytes, self.line.len(), "a whole line is read whole");
+            self.line.clear();
+            if progress.is_finished {
+                return Ok(Progress { bytes: used, is_finished: true });
+            }
+        }
+        let progress = self.section.read(&bytes[used..])?;
+        used += progress.bytes;
+        if !progress.is_finished {
+            self.line.extend_from_slice(&bytes[used..]);
+            used = bytes.len();
+        }
+        Ok(Progress { bytes: used, is_finished: progress.is_finished })
+    }
+
+    /// Forgets the section; a buffer that one long line made large is given back.
+    pub(crate) fn clear(&mut self) {
+        self.line.clear();
+        self.line.shrink_to(LINE_BYTES_KEPT);
+    }
+
+    fn check_start(&self) -> Result<(), ProtocolError> {
+        if self.section.awaits_status() && !line::is_status_start(&self.line) {
+            return Err(ProtocolError::BadStatusLine);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! What holds for any bytes from a server: shared by the tests here and by the fuzz targets.
+//! Uses the public interface alone.
+
+use std::ops::Range;
+use weir_http::{Head, Protocol, ProtocolError, Reply, RequestTraits, read_head};
+
+/// The requests in flight when the bytes come, and how the bytes are cut.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) requests: Vec<RequestTraits>,
+    pub(crate) seed: u64,
+}
+
+impl Setup {
+    /// How many bytes of an input are setup.
+    pub(crate) const BYTES: usize = 4;
+
+    /// Every input is a setup and an answer: a count, two bytes of HEAD flags, and a seed whose
+    /// highest bit makes the last request one that closes.
+    pub(crate) fn parse(input: &[u8]) -> Option<(Setup, &[u8])> {
+        let (&[count, low, high, seed], bytes) = input.split_first_chunk::<4>()?;
+        let heads = u16::from_le_bytes([low, high]);
+        let count = usize::from(count % 17);
+        let request = |index: usize| RequestTraits {
+            head: heads >> index & 1 != 0,
+            closes: seed >> 7 != 0 && index + 1 == count,
+        };
+        Some((Setup { requests: (0..count).map(request).collect(), seed: seed.into() }, bytes))
+    }
+
+    /// The bytes that [`Setup::parse`] reads.
+    pub(crate) fn bytes(&self) -> [u8; Setup::BYTES] {
+        let flag = |(index, request): (usize, &RequestTraits)| u16::from(request.head) << index;
+        let heads: u16 = self.requests.iter().enumerate().map(flag).sum();
+        let [low, high] = heads.to_le_bytes();
+        let closes = self.requests.last().is_some_and(|last| last.closes);
+        [self.requests.len() as u8, low, high, self.seed as u8 & 0x7f | u8::from(closes) << 7]
+    }
+}
+
+/// Everything that must not depend on how the bytes were cut, and where each reply began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Without `began_here`.
+    pub(crate) replies: Vec<Reply>,
+    pub(crate) error: Option<ProtocolError>,
+    pub(crate) state: State,
+    /// What the end of the stream then says.
+    pub(crate) at_end: Result<(), ProtocolError>,
+    pub(crate) state_at_end: State,
+}
+
+/// What the protocol says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) capacity: u32,
+    pub(crate) in_flight: u32,
+    pub(crate) is_mid_answer: bool,
+    pub(crate) discardable: u64,
+    pub(crate) interim: u64,
+}
+
+impl State {
+    fn of(protocol: &Protocol, interim_before: u64) -> State {
+        State {
+            capacity: protocol.capacity(),
+            in_flight: protocol.in_flight(),
+            is_mid_answer: protocol.is_mid_answer(),
+            discardable: protocol.discardable(),
+            interim: protocol.interim_responses() - interim_before,
+        }
+    }
+}
+
+/// One run: the outcome, and for each reply the piece of bytes in which it was said to begin.
+pub(crate) struct Run {
+    pub(crate) outcome: Outcome,
+    pub(crate) began_in: Vec<Range<usize>>,
+}
+
+/// A protocol for `setup`, before any request.
+pub(crate) fn protocol(setup: &Setup) -> Protocol {
+    Protocol::http1(setup.requests.len().max(1) as u16)
+}
+
+/// Feeds `bytes` in pieces: `cut(at)` says how long the piece at `at` is. With `skips`, body bytes
+/// that may be thrown away are skipped, also in pieces.
+pub(crate) fn run(
+    protocol: &mut Protocol,
+    setup: &Setup,
+    bytes: &[u8],
+    skips: bool,
+    mut cut: impl FnMut(usize) -> usize,
+) -> Run {
+    let interim_before = protocol.interim_responses();
+    for &request in &setup.requests {
+        protocol.request(request);
+    }
+    let (mut replies, mut began_in, mut began) = (Vec::new(), Vec::new(), 0..0);
+    let (mut at, mut error) = (0, None);
+    while at < bytes.len() && error.is_none() {
+        let piece = cut(at).clamp(1, bytes.len() - at);
+        let first = replies.len();
+        let discardable = usize::try_from(protocol.discardable()).unwrap_or(usize::MAX);
+        let (used, result) = if skips && discardable > 0 {
+            let used = piece.min(discardable);
+            (used, protocol.skip(used as u64, &mut replies))
+        } else {
+            (piece, protocol.receive(&bytes[at..at + piece], &mut replies))
+        };
+        let here = at..at + used;
+        for reply in &replies[first..] {
+            began_in.push(if reply.began_here { here.clone() } else { began.clone() });
+        }
+        if protocol.began_here() {
+            began = here;
+        }
+        error = result.err();
+        at += used;
+    }
+    let state = State::of(protocol, interim_before);
+    let first = replies.len();
+    let at_end = protocol.end_of_stream(&mut replies);
+    for reply in &replies[first..] {
+        assert!(!reply.began_here, "nothing begins at the end of the stream");
+        began_in.push(began.clone());
+    }
+    for reply in &mut replies {
+        reply.began_here = false;
+    }
+    let state_at_end = State::of(protocol, interim_before);
+    Run { outcome: Outcome { replies, error, state, at_end, state_at_end }, began_in }
+}
+
+/// What holds for any input, whose first bytes are the setup.
+pub(crate) fn response(input: &[u8]) {
+    let Some((setup, bytes)) = Setup::parse(input) else { return };
+    let whole = run(&mut protocol(&setup), &setup, bytes, false, |_| bytes.len());
+    let mut single = protocol(&setup);
+    let singles = run(&mut single, &setup, bytes, false, |_| 1);
+    assert_eq!(whole.outcome, singles.outcome, "whole against byte by byte");
+    let mut random = XorShift::new(setup.seed + 1);
+    let lengths = [2, 3, 7, 20, 100, 1000];
+    for turn in 0..6 {
+        // Every other turn on the protocol that has just seen all that: a reset forgets it.
+        let mut fresh = protocol(&setup);
+        single.reset();
+        let protocol = if turn % 2 == 0 { &mut fresh } else { &mut single };
+        let cut = |_: usize| 1 + random.below(lengths[turn % 6]);
+        let cut = run(protocol, &setup, bytes, turn >= 2, cut);
+        assert_eq!(whole.outcome, cut.outcome, "whole against cut, turn {turn}");
+        for (exact, rough) in singles.began_in.iter().zip(&cut.began_in) {
+            assert_eq!(exact.len(), 1);
+            assert!(rough.contains(&exact.start), "began at {exact:?}, said {rough:?}");
+        }
+    }
+    plausible(&setup, bytes, &whole.outcome);
+    same_head(&setup, bytes, &whole.outcome);
+}
+
+fn plausible(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
+    let Outcome { replies, error, state, at_end, state_at_end } = outcome;
+    assert_eq!(replies.len() + state_at_end.in_flight as usize, setup.requests.len());
+    assert!(replies.iter().map(|reply| reply.body_bytes).sum::<u64>() <= bytes.len() as u64);
+    for (index, reply) in replies.iter().enumerate() {
+        assert_eq!(usize::from(reply.id.0), index);
+        assert!((200..=999).contains(&reply.status));
+        assert!(reply.body_bytes == 0 || !setup.requests[index].head);
+        assert!(!reply.closes || index + 1 == replies.len(), "a reply after one that closes");
+    }
+    assert_eq!(state_at_end.capacity, 0);
+    assert!(!state_at_end.is_mid_answer || at_end.is_ok());
+    if error.is_some() {
+        assert_eq!((state.capacity, state.is_mid_answer, state.discardable), (0, false, 0));
+        assert_eq!(at_end.err(), *error, "an error lasts");
+    }
+}
+
+/// The head reader and the protocol see the same first head.
+fn same_head(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
+    if setup.requests.is_empty() {
+        return;
+    }
+    let (error, replies) = (outcome.error, &outcome.replies);
+    match read_head(bytes) {
+        Ok(None) | Err(_) if error == Some(ProtocolError::FoldedHeader) => {}
+        Ok(None) => assert!(error.is_none() && replies.is_empty() && outcome.state.interim == 0),
+        Err(head_error) => assert_eq!(error, Some(head_error)),
+        Ok(Some(head)) if head.status < 200 => {
+            assert!(outcome.state.interim > 0 || error.is_some());
+        }
+        Ok(Some(head)) => {
+            assert!(replies.first().is_none_or(|reply| reply.status == head.status));
+            assert!(!replies.is_empty() || error.is_some() || outcome.state.is_mid_answer);
+        }
+    }
+}
+
+/// What holds for the head reader: a head stays what it is when more bytes follow, is not there
+/// when one is missing, and is what another parser, if it takes it, sees too.
+pub(crate) fn head(bytes: &[u8]) {
+    let Ok(Some(head)) = read_head(bytes) else { return };
+    let Head { version, status, bytes: length, .. } = head;
+    assert!(version.starts_with("HTTP/1.") && (100..=999).contains(&status));
+    assert_eq!(read_head(&bytes[..length]), Ok(Some(head.clone())));
+    assert_eq!(read_head(&bytes[..length - 1]), Ok(None));
+    let mut fields = vec![httparse::EMPTY_HEADER; 1 + bytes.len() / 2];
+    let mut other = httparse::Response::new(&mut fields);
+    let Ok(httparse::Status::Complete(other_length)) = other.parse(bytes) else { return };
+    assert_eq!((length, Some(status)), (other_length, other.code));
+    let others: Vec<_> = other.headers.iter().map(|field| (field.name, field.value)).collect();
+    assert_eq!(head.headers, others);
+}
+
+/// Numbers for cuts and mutations, the same in every run.
+#[derive(Clone, Debug)]
+pub(crate) struct XorShift(u64);
+
+impl XorShift {
+    pub(crate) fn new(seed: u64) -> XorShift {
+        XorShift(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % limit.max(1)
+    }
+}
