@@ -7,6 +7,7 @@
 pub mod histogram;
 mod measurements;
 mod plan;
+pub mod units;
 
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::{

@@ -1,0 +1,17 @@
+//! Numbers to text and text to numbers: the one place for both, so that a number printed anywhere
+//! reads like every other one and can be typed back in as a flag.
+//!
+//! Parsing is exact: what a flag cannot say exactly is refused, never rounded. Printing functions
+//! say which way they round. Nothing here knows what a number means.
+
+mod parse;
+mod print;
+
+pub use parse::{ParseError, parse_bytes, parse_count, parse_duration_ns, parse_rate};
+pub use print::{
+    DurationColumn, byte_rate, bytes, count, duration, duration_at_least, exact_duration,
+    exact_rate, percent, rate,
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,267 @@
+//! Text to numbers: what flags accept. Exact or refused; nothing is rounded.
+
+use crate::plan::Rate;
+
+/// Why a text is not the number it should be: a fragment that fits after "invalid value: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not {what}: {why}; write {accepted}")]
+pub struct ParseError {
+    text: String,
+    what: &'static str,
+    why: String,
+    accepted: &'static str,
+}
+
+/// What one of the functions below reads, for its error texts.
+struct Kind {
+    what: &'static str,
+    accepted: &'static str,
+}
+
+const DURATION: Kind = Kind {
+    what: "a duration",
+    accepted: "500ms, 2s, 1.5m, 1m30s (ns us ms s m h; a bare number is seconds)",
+};
+const COUNT: Kind =
+    Kind { what: "a count", accepted: "10000, 10k, 1.5M, 1G (k m g t, in thousands)" };
+const RATE: Kind = Kind {
+    what: "a rate",
+    accepted: "20000, 20k, 0.5, 100/s, 6000/m, 1/3s (per second unless said otherwise)",
+};
+const BYTES: Kind =
+    Kind { what: "a size", accepted: "4096, 64k, 1.5M (thousands), 4Ki, 1Mi (1,024s)" };
+
+/// Nanoseconds per duration unit, greatest first.
+const DURATION_UNITS: [(&str, u64); 8] = [
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("μs", 1_000),
+    ("ns", 1),
+];
+
+/// The greatest rate: one request per nanosecond, the resolution of the schedule.
+const RATE_MAX_RPS: u128 = 1_000_000_000;
+
+/// Greatest numerator and denominator of a rate, so that times of slots fit 128 bits.
+const RATE_TERM_MAX: u128 = 1_000_000_000_000_000_000;
+
+/// Digits of one number, so that its arithmetic fits 128 bits.
+const DIGITS_MAX: usize = 18;
+
+/// A duration in nanoseconds: `2s`, `1.5m`, `100us`, `1m30s`; a bare number is seconds.
+///
+/// Zero is a duration. Refuses what is finer than a nanosecond or longer than `u64` holds.
+pub fn parse_duration_ns(text: &str) -> Result<u64, ParseError> {
+    let mut rest = text.trim();
+    let mut total: u128 = 0;
+    let mut last_unit_ns = u64::MAX;
+    loop {
+        let (number, after) = split_number(rest, text, &DURATION)?;
+        let after = after.trim_start();
+        let unit_end = after.find(|c: char| !c.is_alphabetic()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit_end);
+        let unit_ns = match DURATION_UNITS.iter().find(|(name, _)| *name == unit) {
+            Some((_, ns)) => *ns,
+            None if unit.is_empty() && total == 0 && last_unit_ns == u64::MAX => 1_000_000_000,
+            None if unit.is_empty() => return DURATION.refuse(text, "its last number has no unit"),
+            None => return DURATION.refuse(text, format!("there is no unit '{unit}'")),
+        };
+        if unit_ns >= last_unit_ns {
+            return DURATION.refuse(text, "its units must get smaller");
+        }
+        last_unit_ns = unit_ns;
+        let Some(ns) = number.times(u128::from(unit_ns)) else {
+            return DURATION.refuse(text, "it is finer than a nanosecond");
+        };
+        total += ns;
+        rest = after.trim_start();
+        if rest.is_empty() {
+            break;
+        }
+    }
+    match u64::try_from(total) {
+        Ok(ns) => Ok(ns),
+        Err(_) => DURATION.refuse(text, "it is longer than 584 years"),
+    }
+}
+
+/// A count: `10000`, `10,000`, `10k`, `1.5M`, `1G`. Refuses what is no whole number.
+pub fn parse_count(text: &str) -> Result<u64, ParseError> {
+    let (number, suffix) = split_number(text.trim(), text, &COUNT)?;
+    let Some(scale) = si_scale(suffix.trim_start()) else {
+        return COUNT.refuse(text, format!("there is no suffix '{}'", suffix.trim()));
+    };
+    whole(number.times(scale), text, &COUNT)
+}
+
+/// A size in bytes: `4096`, `64k` (64,000), `4Ki` (4,096), each with or without a final `B`.
+pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
+    let (number, suffix) = split_number(text.trim(), text, &BYTES)?;
+    let suffix = suffix.trim();
+    let unit = suffix.strip_suffix(['b', 'B']).unwrap_or(suffix);
+    let scale = match unit.strip_suffix(['i', 'I']) {
+        Some("") => None,
+        Some(prefix) => si_power(prefix).map(|power| 1_u128 << (10 * power)),
+        None => si_scale(unit),
+    };
+    let Some(scale) = scale else {
+        return BYTES.refuse(text, format!("there is no unit '{suffix}'"));
+    };
+    whole(number.times(scale), text, &BYTES)
+}
+
+/// A rate, exact: `20k`, `0.5`, `100/s`, `6000/m`, `1/3s`, `1 per 3 s`; per second unless said
+/// otherwise. Refuses zero and more than one request per nanosecond.
+pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
+    let split = text.split_once('/').or_else(|| text.split_once(" per "));
+    let (amount, period) = split.unwrap_or((text, "s"));
+    let (number, suffix) = split_number(amount.trim(), text, &RATE)?;
+    let Some(scale) = si_scale(suffix.trim()) else {
+        return RATE.refuse(text, format!("there is no suffix '{}'", suffix.trim()));
+    };
+    let period = period.trim();
+    let period = if period.starts_with(char::is_alphabetic) {
+        parse_duration_ns(&format!("1{period}"))
+    } else {
+        parse_duration_ns(period)
+    };
+    let period_ns = match period {
+        Ok(0) => return RATE.refuse(text, "no time is no period"),
+        Ok(ns) => u128::from(ns),
+        Err(error) => return RATE.refuse(text, format!("after the stroke, {}", error.why)),
+    };
+    reduced_rate(&number, scale, period_ns, text)
+}
+
+/// `digits · scale / 10^fraction_digits` per `period_ns`, as a fraction per second.
+fn reduced_rate(
+    number: &Decimal,
+    scale: u128,
+    period_ns: u128,
+    text: &str,
+) -> Result<Rate, ParseError> {
+    // Reduced first, so that the products stay within 128 bits for every rate worth having.
+    let (amount, period) = reduced(number.digits * scale, period_ns);
+    let (second, ten) = reduced(1_000_000_000, 10_u128.pow(number.fraction_digits));
+    let terms = amount.checked_mul(second).zip(period.checked_mul(ten));
+    let Some((numerator, denominator)) = terms else {
+        return RATE.refuse(text, "it has too many digits");
+    };
+    if numerator == 0 {
+        return RATE.refuse(text, "a rate of zero sends nothing");
+    }
+    if numerator / denominator > RATE_MAX_RPS {
+        return RATE.refuse(text, "it is more than a request per nanosecond");
+    }
+    let (numerator, denominator) = reduced(numerator, denominator);
+    if numerator > RATE_TERM_MAX || denominator > RATE_TERM_MAX {
+        return RATE.refuse(text, "it has too many digits");
+    }
+    match (u64::try_from(numerator), u64::try_from(denominator)) {
+        (Ok(numerator), Ok(denominator)) => Ok(Rate { numerator, denominator }),
+        _ => RATE.refuse(text, "it has too many digits"),
+    }
+}
+
+/// A decimal number: `digits / 10^fraction_digits`.
+struct Decimal {
+    digits: u128,
+    fraction_digits: u32,
+}
+
+impl Decimal {
+    /// The product, where it is a whole number.
+    fn times(&self, factor: u128) -> Option<u128> {
+        let product = self.digits.checked_mul(factor)?;
+        let ten = 10_u128.pow(self.fraction_digits);
+        (product % ten == 0).then_some(product / ten)
+    }
+}
+
+/// Splits a leading decimal number off; commas may stand between groups of three digits.
+fn split_number<'t>(
+    rest: &'t str,
+    text: &str,
+    kind: &Kind,
+) -> Result<(Decimal, &'t str), ParseError> {
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',');
+    let (number, after) = rest.split_at(end.unwrap_or(rest.len()));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if rest.is_empty() {
+        return kind.refuse(text, "a number is missing");
+    }
+    if rest.starts_with('-') {
+        return kind.refuse(text, "it must not be negative");
+    }
+    if whole.is_empty() && fraction.is_empty() {
+        return kind.refuse(text, "it does not begin with a number");
+    }
+    if fraction.contains(['.', ',']) || !is_grouped(whole) {
+        return kind.refuse(text, format!("'{number}' is no number"));
+    }
+    let fraction = fraction.trim_end_matches('0');
+    let digits: String = whole.chars().chain(fraction.chars()).filter(|c| *c != ',').collect();
+    if digits.trim_start_matches('0').len() > DIGITS_MAX || fraction.len() > DIGITS_MAX {
+        return kind.refuse(text, "it has too many digits");
+    }
+    let digits = digits.bytes().fold(0_u128, |sum, digit| sum * 10 + u128::from(digit - b'0'));
+    let fraction_digits = u32::try_from(fraction.len()).expect("at most 18");
+    Ok((Decimal { digits, fraction_digits }, after))
+}
+
+/// Whether commas, if any, stand where thousands are separated.
+fn is_grouped(whole: &str) -> bool {
+    let mut groups = whole.split(',');
+    let first = groups.next().unwrap_or_default();
+    let mut grouped = false;
+    for group in groups {
+        grouped = true;
+        if group.len() != 3 {
+            return false;
+        }
+    }
+    !grouped || (1..=3).contains(&first.len())
+}
+
+fn whole(product: Option<u128>, text: &str, kind: &Kind) -> Result<u64, ParseError> {
+    match product.map(u64::try_from) {
+        Some(Ok(number)) => Ok(number),
+        Some(Err(_)) => kind.refuse(text, "it is too great"),
+        None => kind.refuse(text, "it is no whole number"),
+    }
+}
+
+fn si_scale(suffix: &str) -> Option<u128> {
+    if suffix.is_empty() { Some(1) } else { si_power(suffix).map(|power| 1000_u128.pow(power)) }
+}
+
+/// Case does not matter, as in wrk: a count has no thousandths.
+fn si_power(prefix: &str) -> Option<u32> {
+    match prefix {
+        "k" | "K" => Some(1),
+        "m" | "M" => Some(2),
+        "g" | "G" => Some(3),
+        "t" | "T" => Some(4),
+        _ => None,
+    }
+}
+
+/// The same fraction in lowest terms; the denominator is not zero.
+fn reduced(numerator: u128, denominator: u128) -> (u128, u128) {
+    let (mut a, mut b) = (numerator, denominator);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    (numerator / a, denominator / a)
+}
+
+impl Kind {
+    fn refuse<T>(&self, text: &str, why: impl Into<String>) -> Result<T, ParseError> {
+        let (what, accepted) = (self.what, self.accepted);
+        Err(ParseError { text: text.to_owned(), what, why: why.into(), accepted })
+    }
+}

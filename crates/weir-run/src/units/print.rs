@@ -1,0 +1,226 @@
+//! Numbers to text. Values are rounded to the nearest digit printed; lower bounds are rounded
+//! down, so that a bound never claims more than is known.
+
+use crate::plan::Rate;
+
+/// A count with its thousands separated: `200,000`.
+pub fn count(number: u64) -> String {
+    group(&number.to_string())
+}
+
+/// A rate per second: `19,999.8/s`, `12.3/s`, `0.500/s`. Three digits at least, one decimal from
+/// ten on.
+pub fn rate(rps: f64) -> String {
+    let decimals = match rps {
+        r if r >= 9.995 => 1,
+        r if r >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{}/s", fixed(rps, decimals))
+}
+
+/// A planned rate without rounding: `20,000/s`, `0.5/s`, `1 per 3 s`. Read back by
+/// [`parse_rate`](super::parse_rate).
+pub fn exact_rate(rate: Rate) -> String {
+    // A fraction ends after as many decimals as its denominator has twos or fives, if it has
+    // nothing else.
+    let (mut rest, mut twos, mut fives) = (rate.denominator.max(1), 0, 0);
+    while rest.is_multiple_of(2) {
+        (rest, twos) = (rest / 2, twos + 1);
+    }
+    while rest.is_multiple_of(5) {
+        (rest, fives) = (rest / 5, fives + 1);
+    }
+    let decimals: u32 = twos.max(fives);
+    if rest != 1 || decimals > 9 {
+        return format!("{} per {} s", count(rate.numerator), rate.denominator);
+    }
+    let ten = 10_u128.pow(decimals);
+    let scaled = u128::from(rate.numerator) * ten / u128::from(rate.denominator.max(1));
+    let whole = group(&(scaled / ten).to_string());
+    match usize::try_from(decimals) {
+        Ok(width) if width > 0 => format!("{whole}.{:0width$}/s", scaled % ten),
+        _ => format!("{whole}/s"),
+    }
+}
+
+/// A size in SI units: `512 B`, `4.71 MB`.
+pub fn bytes(number: u64) -> String {
+    scaled_bytes(number as f64)
+}
+
+/// Bytes per second in SI units: `4.71 MB/s`.
+pub fn byte_rate(per_second: f64) -> String {
+    format!("{}/s", scaled_bytes(per_second))
+}
+
+/// A share (1 is all) in percent: `0.02%`, `12.5%`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    format!("{}%", fixed(percent, if percent < 9.995 { 2 } else { 1 }))
+}
+
+/// A duration in its own unit, rounded to the nearest digit: `85 ns`, `12.3 µs`, `2.00 s`.
+pub fn duration(ns: u64) -> String {
+    DurationUnit::of(ns).print(ns, Rounding::Nearest)
+}
+
+/// A duration in its own unit, rounded down: for lower bounds.
+pub fn duration_at_least(ns: u64) -> String {
+    DurationUnit::of(ns).print(ns, Rounding::Down)
+}
+
+/// A duration without rounding, as short as it goes: `10 s`, `1.5 s`, `250 ms`, `90 s`, `2 h`.
+/// Read back by [`parse_duration_ns`](super::parse_duration_ns).
+pub fn exact_duration(ns: u64) -> String {
+    const UNITS: [(&str, u64); 6] = [
+        ("h", 3_600_000_000_000),
+        ("min", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("µs", 1_000),
+        ("ns", 1),
+    ];
+    if ns == 0 {
+        return "0 s".to_owned();
+    }
+    // Minutes and hours only when whole and from two on, as people say them: 90 s, but 2 m.
+    for (name, unit) in UNITS {
+        let whole = ns / unit;
+        let rest = ns % unit;
+        let is_long = unit > 1_000_000_000;
+        if is_long && whole >= 2 && rest == 0 {
+            return format!("{} {}", count(whole), if name == "min" { "m" } else { name });
+        }
+        // Up to three decimals: 1.5 s is easier than 1,500 ms.
+        if !is_long && whole >= 1 && (rest * 1000).is_multiple_of(unit) {
+            let decimals = format!("{:03}", rest * 1000 / unit);
+            let decimals = decimals.trim_end_matches('0');
+            let point = if decimals.is_empty() { "" } else { "." };
+            return format!("{}{point}{decimals} {name}", count(whole));
+        }
+    }
+    format!("{} ns", count(ns))
+}
+
+/// How a column of durations is printed: one unit and one number of decimals, chosen once from a
+/// typical value. A value of a thousand units or more is an outlier and says its own unit.
+#[derive(Clone, Copy, Debug)]
+pub struct DurationColumn {
+    unit: DurationUnit,
+}
+
+impl DurationColumn {
+    /// The column whose typical value (its median, say) is `typical_ns`.
+    pub fn of(typical_ns: u64) -> DurationColumn {
+        let unit = match typical_ns {
+            0..500 => DurationUnit::Nanoseconds,
+            500..500_000 => DurationUnit::Microseconds,
+            500_000..500_000_000 => DurationUnit::Milliseconds,
+            _ => DurationUnit::Seconds,
+        };
+        DurationColumn { unit }
+    }
+
+    /// A value, rounded to the nearest digit: `0.98 ms`.
+    pub fn value(&self, ns: u64) -> String {
+        self.print(ns, Rounding::Nearest)
+    }
+
+    /// A lower bound, rounded down: `> 2.00 s`.
+    pub fn at_least(&self, ns: u64) -> String {
+        format!("> {}", self.print(ns, Rounding::Down))
+    }
+
+    fn print(&self, ns: u64, rounding: Rounding) -> String {
+        if ns / 1000 >= self.unit.ns() {
+            return DurationUnit::of(ns).print(ns, rounding);
+        }
+        self.unit.print(ns, rounding)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Rounding {
+    Nearest,
+    Down,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum DurationUnit {
+    Nanoseconds,
+    Microseconds,
+    Milliseconds,
+    Seconds,
+}
+
+impl DurationUnit {
+    /// The greatest unit of which there is at least one.
+    fn of(ns: u64) -> DurationUnit {
+        match ns {
+            0..1_000 => DurationUnit::Nanoseconds,
+            1_000..1_000_000 => DurationUnit::Microseconds,
+            1_000_000..1_000_000_000 => DurationUnit::Milliseconds,
+            _ => DurationUnit::Seconds,
+        }
+    }
+
+    fn ns(self) -> u64 {
+        match self {
+            DurationUnit::Nanoseconds => 1,
+            DurationUnit::Microseconds => 1_000,
+            DurationUnit::Milliseconds => 1_000_000,
+            DurationUnit::Seconds => 1_000_000_000,
+        }
+    }
+
+    /// Hundredths of milliseconds and seconds; microseconds and nanoseconds whole.
+    fn print(self, ns: u64, rounding: Rounding) -> String {
+        let (name, decimals) = match self {
+            DurationUnit::Nanoseconds => ("ns", 0),
+            DurationUnit::Microseconds => ("µs", 0),
+            DurationUnit::Milliseconds => ("ms", 2),
+            DurationUnit::Seconds => ("s", 2),
+        };
+        let step = self.ns() / 10_u64.pow(decimals);
+        let steps = match rounding {
+            Rounding::Nearest => ns / step + u64::from(ns % step >= step.div_ceil(2)),
+            Rounding::Down => ns / step,
+        };
+        if decimals == 0 {
+            return format!("{} {name}", count(steps));
+        }
+        format!("{}.{:02} {name}", count(steps / 100), steps % 100)
+    }
+}
+
+fn scaled_bytes(number: f64) -> String {
+    const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut scaled = number;
+    let mut unit = 0;
+    while scaled >= 999.995 && unit + 1 < UNITS.len() {
+        (scaled, unit) = (scaled / 1000.0, unit + 1);
+    }
+    format!("{} {}", fixed(scaled, if unit == 0 { 0 } else { 2 }), UNITS[unit])
+}
+
+/// A float with thousands separated, rounded to `decimals` digits.
+fn fixed(number: f64, decimals: usize) -> String {
+    let text = format!("{number:.decimals$}");
+    match text.split_once('.') {
+        Some((whole, fraction)) => format!("{}.{fraction}", group(whole)),
+        None => group(&text),
+    }
+}
+
+/// Separates the thousands of a run of digits.
+fn group(digits: &str) -> String {
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
