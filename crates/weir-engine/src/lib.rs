@@ -1,1 +1,28 @@
-//! Placeholder paragraph, replaced by the first commit of this crate.
+//! The load: schedule, worker, connections, recorder.
+//!
+//! The engine turns a [`Job`] into [`weir_run::Measurements`]. It reads no clock and opens no socket
+//! but through [`weir_io::Backend`], prints nothing and knows no file: the same code runs on
+//! io_uring, on epoll and in virtual time.
+#![forbid(unsafe_code)]
+
+mod connection;
+mod control;
+mod deadlines;
+mod deal;
+mod exchange;
+mod job;
+mod lanes;
+mod random;
+mod recorder;
+mod requests;
+mod schedule;
+mod series;
+mod slices;
+mod timeline;
+mod traffic;
+mod worker;
+
+pub use control::Control;
+pub use job::Job;
+pub use recorder::LiveSender;
+pub use worker::run_on;

@@ -6,6 +6,7 @@
 mod backend;
 mod endpoint;
 mod time;
+mod waker;
 
 pub use backend::{
     Backend, Close, ConnId, Event, EventKind, Listener, PooledId, Segment, SocketOptions,
@@ -13,3 +14,4 @@ pub use backend::{
 };
 pub use endpoint::Endpoint;
 pub use time::{Clock, Nanos};
+pub use waker::Waker;

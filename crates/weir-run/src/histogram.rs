@@ -168,7 +168,8 @@ impl SparseHistogram {
             let next = match (left.peek(), right.peek()) {
                 (Some(a), Some(b)) if a.0 == b.0 => {
                     let sum = (a.0, a.1 + b.1);
-                    (left.next(), right.next());
+                    left.next();
+                    right.next();
                     sum
                 }
                 (Some(a), Some(b)) if a.0 > b.0 => *right.next().expect("peeked"),

@@ -1,0 +1,96 @@
+//! One connection of the load, as the worker keeps it: the state of its socket, its protocol and
+//! the stamps that belong to the connection rather than to one request.
+
+use weir_http::Protocol;
+use weir_io::Nanos;
+
+/// First wait before a failed connection is tried again.
+const BACK_OFF_MIN_NS: u64 = 10_000_000;
+
+/// Longest such wait.
+const BACK_OFF_MAX_NS: u64 = 1_000_000_000;
+
+/// What a connection's socket is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// There is none; the next may be opened at this instant.
+    Closed { retry_at: Nanos },
+    /// In the queue of those to be opened.
+    Queued,
+    /// The socket connects since.
+    Connecting { since: Nanos },
+    /// It carries requests.
+    Open,
+    /// Its last answer has come; the peer is to close it, and this side does at this instant.
+    Closing { until: Nanos },
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) protocol: Protocol,
+    pub(crate) state: State,
+    /// Requests in flight.
+    pub(crate) load: u16,
+    /// Of `load`: dispatched, and not yet handed to the backend.
+    pub(crate) unsent: u16,
+    /// The first attempt to open it has succeeded or failed.
+    pub(crate) is_resolved: bool,
+    /// This socket has brought a complete answer.
+    has_answered: bool,
+    /// Sockets in a row that brought none.
+    fruitless: u8,
+    /// When it last came to have room for a request.
+    pub(crate) freed_at: Nanos,
+    /// `Tf` of the answer that is under way.
+    pub(crate) first_byte_at: Nanos,
+}
+
+impl Connection {
+    /// A connection that has not been opened yet.
+    pub(crate) fn new(depth: u16) -> Connection {
+        Connection {
+            protocol: Protocol::http1(depth),
+            state: State::Queued,
+            load: 0,
+            unsent: 0,
+            is_resolved: false,
+            has_answered: false,
+            fruitless: 0,
+            freed_at: Nanos::ZERO,
+            first_byte_at: Nanos::ZERO,
+        }
+    }
+
+    /// The socket is up.
+    pub(crate) fn opened(&mut self, at: Nanos) {
+        debug_assert_eq!((self.load, self.unsent), (0, 0));
+        self.protocol.reset();
+        self.state = State::Open;
+        self.has_answered = false;
+        self.freed_at = at;
+    }
+
+    /// A complete answer has come on this socket.
+    #[inline]
+    pub(crate) fn answered(&mut self) {
+        self.has_answered = true;
+        self.fruitless = 0;
+    }
+
+    /// The socket is gone. One that worked may be renewed at once; one that never brought an answer
+    /// waits, twice as long each time, so that a server which refuses or drops connections meets no
+    /// storm of them. Returns when it may be tried again.
+    pub(crate) fn closed(&mut self, now: Nanos) -> Nanos {
+        let retry_at = if self.has_answered {
+            now
+        } else {
+            let wait_ns = BACK_OFF_MIN_NS << self.fruitless.min(7);
+            self.fruitless = self.fruitless.saturating_add(1);
+            now.after(wait_ns.min(BACK_OFF_MAX_NS))
+        };
+        self.has_answered = false;
+        self.state = State::Closed { retry_at };
+        retry_at
+    }
+}

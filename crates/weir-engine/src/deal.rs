@@ -1,0 +1,101 @@
+//! Dealing: which connections and which slots belong to which part of a run.
+//!
+//! Connection j belongs to part `j mod parts`, so remainders are dealt, never truncated. Slot i
+//! belongs to the part that owns connection `i mod connections`, so load follows connections and no
+//! slot is stranded. Parts are workers; over several machines there are only more of them.
+
+/// One part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Deal {
+    part: u32,
+    parts: u32,
+    connections: u32,
+}
+
+impl Deal {
+    /// Part `part` of `parts`, with `connections` over all parts.
+    ///
+    /// # Panics
+    /// When there is no such part, or fewer connections than parts.
+    pub(crate) fn new(part: u32, parts: u32, connections: u32) -> Deal {
+        assert!(part < parts && parts <= connections, "part {part}/{parts} of {connections}");
+        Deal { part, parts, connections }
+    }
+
+    /// Connections that this part owns.
+    pub(crate) fn own_connections(&self) -> u32 {
+        self.connections / self.parts + u32::from(self.part < self.connections % self.parts)
+    }
+
+    /// This part's share of all slots.
+    pub(crate) fn fraction(&self) -> f64 {
+        f64::from(self.own_connections()) / f64::from(self.connections)
+    }
+
+    /// Whether slot `index` belongs to this part.
+    #[inline]
+    pub(crate) fn owns(&self, index: u64) -> bool {
+        (index % u64::from(self.connections)) % u64::from(self.parts) == u64::from(self.part)
+    }
+
+    /// The index of this part's `rank`-th slot, from 0.
+    #[inline]
+    pub(crate) fn nth_owned(&self, rank: u64) -> u64 {
+        let per_cycle = u64::from(self.own_connections());
+        let (cycle, within) = (rank / per_cycle, rank % per_cycle);
+        cycle * u64::from(self.connections) + u64::from(self.part) + within * u64::from(self.parts)
+    }
+
+    /// How many of the slots `0..index` belong to this part.
+    pub(crate) fn owned_below(&self, index: u64) -> u64 {
+        let cycle = u64::from(self.connections);
+        let within = (index % cycle).saturating_sub(u64::from(self.part));
+        index / cycle * u64::from(self.own_connections()) + within.div_ceil(u64::from(self.parts))
+    }
+
+    /// Sum of the indices of this part's slots with ranks `from..until`.
+    pub(crate) fn sum_of_owned(&self, from: u64, until: u64) -> u128 {
+        self.sum_below(until) - self.sum_below(from)
+    }
+
+    /// Sum of the indices of this part's first `rank` slots.
+    fn sum_below(&self, rank: u64) -> u128 {
+        let own = u128::from(self.own_connections());
+        let (cycles, within) = (u128::from(rank) / own, u128::from(rank) % own);
+        let triangle = |n: u128| n * n.saturating_sub(1) / 2;
+        let (connections, parts) = (u128::from(self.connections), u128::from(self.parts));
+        let first_of_cycles = own * connections * triangle(cycles) + within * cycles * connections;
+        first_of_cycles
+            + u128::from(self.part) * u128::from(rank)
+            + parts * (cycles * triangle(own) + triangle(within))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remainders_are_dealt() {
+        let owned: Vec<u32> = (0..4).map(|part| Deal::new(part, 4, 10).own_connections()).collect();
+        assert_eq!(owned, [3, 3, 2, 2]);
+    }
+
+    #[test]
+    fn ranks_and_sums_agree_with_counting() {
+        for (parts, connections) in [(1, 1), (1, 4), (2, 3), (3, 10), (4, 4)] {
+            for part in 0..parts {
+                let deal = Deal::new(part, parts, connections);
+                let owned: Vec<u64> = (0..200).filter(|index| deal.owns(*index)).collect();
+                for (rank, index) in owned.iter().enumerate() {
+                    assert_eq!(deal.nth_owned(rank as u64), *index);
+                    assert_eq!(deal.owned_below(*index), rank as u64);
+                    assert_eq!(deal.owned_below(*index + 1), rank as u64 + 1);
+                    let sum: u64 = owned[1.min(rank)..rank].iter().sum();
+                    let from = 1.min(rank) as u64;
+                    assert_eq!(deal.sum_of_owned(from, rank as u64), u128::from(sum));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! One request and what became of it: the only thing the recorder is told.
+
+use weir_io::Nanos;
+
+/// Which part of the run a slot belongs to, by its intended time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Before t0.
+    Warmup,
+    /// A member of M, the measured set.
+    Measured,
+    /// After t1: keeps the load up while M is resolved. Also what is no longer measured.
+    Tail,
+}
+
+/// A request on the wire, with its stamps (METHOD 1.2).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange {
+    /// `T0`; in a closed loop the same as `sent_at`.
+    pub(crate) intended_at: Nanos,
+    /// When the capacity it uses became free.
+    pub(crate) freed_at: Nanos,
+    /// `Ts`; [`Nanos::MAX`] marks a place with no request in flight.
+    pub(crate) sent_at: Nanos,
+    /// The phase of its slot.
+    pub(crate) phase: Phase,
+}
+
+impl Exchange {
+    /// A place with no request in flight.
+    pub(crate) const NONE: Exchange = Exchange {
+        intended_at: Nanos::MAX,
+        freed_at: Nanos::MAX,
+        sent_at: Nanos::MAX,
+        phase: Phase::Tail,
+    };
+
+    /// Whether a request is in flight here.
+    #[inline]
+    pub(crate) fn is_live(&self) -> bool {
+        self.sent_at != Nanos::MAX
+    }
+}

@@ -1,0 +1,133 @@
+//! Which connection takes the next request: the least loaded one, and of those the one that has
+//! been so for longest. Constant time for any number of connections; one list per load.
+
+use weir_io::ConnId;
+
+/// No connection.
+const NONE: u32 = u32::MAX;
+
+/// Most requests in flight on one connection: the lanes in use are bits of one word.
+pub(crate) const DEPTH_MAX: u16 = 128;
+
+/// Connections that can take a request, by how many they already carry.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    links: Vec<Link>,
+    ends: Vec<Ends>,
+    occupied: u128,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    before: u32,
+    after: u32,
+    /// The lane it stands in, or [`OUT`].
+    lane: u16,
+}
+
+/// In no lane: closed, or full.
+const OUT: u16 = u16::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
+impl Lanes {
+    /// No connection in any lane; `depth` lanes, for loads `0..depth`.
+    pub(crate) fn new(connections: u32, depth: u16) -> Lanes {
+        assert!((1..=DEPTH_MAX).contains(&depth), "depth {depth}");
+        Lanes {
+            links: vec![Link { before: NONE, after: NONE, lane: OUT }; connections as usize],
+            ends: vec![Ends { first: NONE, last: NONE }; usize::from(depth)],
+            occupied: 0,
+        }
+    }
+
+    /// The connection to take next.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<ConnId> {
+        if self.occupied == 0 {
+            return None;
+        }
+        Some(ConnId(self.ends[self.occupied.trailing_zeros() as usize].first))
+    }
+
+    /// Whether no connection can take a request.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.occupied == 0
+    }
+
+    /// Puts `conn` at the end of the lane of its load; a load of `depth` or more means out.
+    #[inline]
+    pub(crate) fn place(&mut self, conn: ConnId, load: u16) {
+        self.remove(conn);
+        let Some(ends) = self.ends.get_mut(usize::from(load)) else { return };
+        let last = std::mem::replace(&mut ends.last, conn.0);
+        if last == NONE {
+            ends.first = conn.0;
+            self.occupied |= 1 << load;
+        } else {
+            self.links[last as usize].after = conn.0;
+        }
+        self.links[conn.index()] = Link { before: last, after: NONE, lane: load };
+    }
+
+    /// Takes `conn` out of its lane, if it is in one.
+    #[inline]
+    pub(crate) fn remove(&mut self, conn: ConnId) {
+        let Link { before, after, lane } = self.links[conn.index()];
+        let Some(ends) = self.ends.get_mut(usize::from(lane)) else { return };
+        match before {
+            NONE => ends.first = after,
+            _ => self.links[before as usize].after = after,
+        }
+        match after {
+            NONE => ends.last = before,
+            _ => self.links[after as usize].before = before,
+        }
+        if ends.first == NONE {
+            self.occupied &= !(1 << lane);
+        }
+        self.links[conn.index()].lane = OUT;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_connections_go_round() {
+        let mut lanes = Lanes::new(3, 1);
+        for conn in 0..3 {
+            lanes.place(ConnId(conn), 0);
+        }
+        let mut order = Vec::new();
+        for _ in 0..5 {
+            let conn = lanes.peek().expect("all are idle again");
+            order.push(conn.0);
+            lanes.place(conn, 1);
+            lanes.place(conn, 0);
+        }
+        assert_eq!(order, [0, 1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn the_least_loaded_is_next() {
+        let mut lanes = Lanes::new(3, 4);
+        lanes.place(ConnId(0), 2);
+        lanes.place(ConnId(1), 1);
+        lanes.place(ConnId(2), 3);
+        assert_eq!(lanes.peek(), Some(ConnId(1)));
+        lanes.place(ConnId(1), 4);
+        assert_eq!(lanes.peek(), Some(ConnId(0)));
+        lanes.remove(ConnId(0));
+        assert_eq!(lanes.peek(), Some(ConnId(2)));
+        lanes.remove(ConnId(2));
+        lanes.remove(ConnId(2));
+        assert!(lanes.is_empty() && lanes.peek().is_none());
+    }
+}

@@ -1,0 +1,356 @@
+//! The schedule: which slots this worker owns and when each is due.
+//!
+//! A schedule is a monotonic sequence of intended send times and also the queue: a slot that is due
+//! and not yet taken simply stays in the past (METHOD 1.3). Deterministic schedules compute each
+//! time from the slot's index, so nothing drifts. This module reads no clock: times are offsets
+//! from S, the schedule's start.
+
+use weir_run::{Arrivals, Load, Rate};
+
+use crate::deal::Deal;
+use crate::random::Gaps;
+
+/// Nanoseconds in a second.
+const SECOND_NS: u128 = 1_000_000_000;
+
+/// The slots of one worker, in order.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    kind: Kind,
+    deal: Deal,
+    /// Owned slots taken so far.
+    taken: u64,
+    /// Offset of the next owned slot; unused in a closed loop.
+    next_ns: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Closed,
+    Uniform(Rate),
+    Poisson { gaps: Gaps, next_index: u64 },
+}
+
+impl Schedule {
+    /// The schedule of the worker that `deal` describes.
+    pub(crate) fn new(load: Load, deal: Deal) -> Schedule {
+        let kind = match load {
+            Load::ClosedLoop => Kind::Closed,
+            Load::OpenLoop { rate, arrivals: Arrivals::Uniform } => Kind::Uniform(rate),
+            Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } } => {
+                Kind::Poisson { gaps: Gaps::new(seed, rate), next_index: 0 }
+            }
+        };
+        let mut schedule = Schedule { kind, deal, taken: 0, next_ns: 0 };
+        schedule.advance();
+        schedule
+    }
+
+    /// Whether slots have times of their own.
+    pub(crate) fn is_open_loop(&self) -> bool {
+        !matches!(self.kind, Kind::Closed)
+    }
+
+    /// When the next slot is due, as an offset from S. A closed loop has no plan: `None`.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<u64> {
+        self.is_open_loop().then_some(self.next_ns)
+    }
+
+    /// Takes the slot that [`peek`](Schedule::peek) showed.
+    #[inline]
+    pub(crate) fn take(&mut self) {
+        self.taken += 1;
+        self.advance();
+    }
+
+    /// Moves `next_ns` to the first owned slot that is not taken.
+    fn advance(&mut self) {
+        match &mut self.kind {
+            Kind::Closed => {}
+            Kind::Uniform(rate) => {
+                self.next_ns = uniform_offset(*rate, self.deal.nth_owned(self.taken));
+            }
+            Kind::Poisson { gaps, next_index } => loop {
+                let offset = gaps.next_offset();
+                let index = *next_index;
+                *next_index += 1;
+                if self.deal.owns(index) {
+                    self.next_ns = offset;
+                    break;
+                }
+            },
+        }
+    }
+
+    /// Owned slots due in `[from_ns, until_ns)`, from the plan alone: the count that the outcome
+    /// classes must add up to. A Poisson plan is walked again from its seed.
+    pub(crate) fn planned(&self, from_ns: u64, until_ns: u64) -> u64 {
+        match &self.kind {
+            Kind::Closed => 0,
+            Kind::Uniform(rate) => {
+                let below = |ns| self.deal.owned_below(uniform_first_at(*rate, ns));
+                below(until_ns) - below(from_ns)
+            }
+            Kind::Poisson { gaps, .. } => {
+                let mut gaps = gaps.restarted();
+                (0u64..)
+                    .map(|index| (index, gaps.next_offset()))
+                    .take_while(|(_, offset)| *offset < until_ns)
+                    .filter(|(index, offset)| *offset >= from_ns && self.deal.owns(*index))
+                    .count() as u64
+            }
+        }
+    }
+
+    /// Owned slots that are due before `until_ns` and not taken. For a Poisson plan the expected
+    /// number, since counting would mean walking it.
+    pub(crate) fn backlog(&self, until_ns: u64) -> u64 {
+        match &self.kind {
+            Kind::Closed => 0,
+            Kind::Uniform(rate) => {
+                self.deal.owned_below(uniform_first_at(*rate, until_ns)).saturating_sub(self.taken)
+            }
+            Kind::Poisson { gaps, .. } if self.next_ns < until_ns => {
+                let overdue_ns = until_ns - self.next_ns;
+                1 + (overdue_ns as f64 / gaps.mean_ns() * self.deal.fraction()) as u64
+            }
+            Kind::Poisson { .. } => 0,
+        }
+    }
+
+    /// Takes every slot due before `until_ns`, in runs whose slots all fall inside one of the
+    /// consecutive spans that `span_end` draws: for an offset, the exclusive end of its span. So a
+    /// rate far beyond what can be sent still ends at once: uniform runs are counted, not walked.
+    pub(crate) fn take_ranges(
+        &mut self,
+        until_ns: u64,
+        mut span_end: impl FnMut(u64) -> u64,
+        mut each: impl FnMut(SlotRange),
+    ) {
+        while self.is_open_loop() && self.next_ns < until_ns {
+            let first_ns = self.next_ns;
+            let end = span_end(first_ns).clamp(first_ns + 1, until_ns);
+            let range = match &self.kind {
+                Kind::Uniform(rate) => {
+                    let end_rank = self.deal.owned_below(uniform_first_at(*rate, end));
+                    let last = uniform_offset(*rate, self.deal.nth_owned(end_rank - 1));
+                    let indices = self.deal.sum_of_owned(self.taken, end_rank);
+                    let slots = end_rank - self.taken;
+                    self.taken = end_rank;
+                    SlotRange {
+                        slots,
+                        first_ns,
+                        last_ns: last,
+                        sum_ns: sum_ns(*rate, slots, indices),
+                    }
+                }
+                _ => {
+                    self.taken += 1;
+                    SlotRange { slots: 1, first_ns, last_ns: first_ns, sum_ns: first_ns.into() }
+                }
+            };
+            each(range);
+            self.advance();
+        }
+    }
+}
+
+/// Consecutive owned slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlotRange {
+    /// How many, at least 1.
+    pub(crate) slots: u64,
+    /// Offset of the first.
+    pub(crate) first_ns: u64,
+    /// Offset of the last.
+    pub(crate) last_ns: u64,
+    /// Sum of the offsets, to within 1 ns per slot.
+    pub(crate) sum_ns: u128,
+}
+
+/// Offset from S at which `requests` slots of the whole plan, all after `from_ns`, have come: the
+/// end of a window that is limited by a number of requests.
+pub(crate) fn end_of_requests(load: Load, from_ns: u64, requests: u64) -> Option<u64> {
+    match load {
+        Load::ClosedLoop => None,
+        Load::OpenLoop { rate, arrivals: Arrivals::Uniform } => {
+            // The slots lie half a gap inside the window, so n of them take exactly n gaps.
+            let span = u128::from(requests) * u128::from(rate.denominator) * SECOND_NS
+                / u128::from(rate.numerator);
+            let first = uniform_first_at(rate, from_ns);
+            let last = uniform_offset(rate, first + requests.max(1) - 1);
+            Some(saturate(u128::from(from_ns) + span).max(last + 1))
+        }
+        Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } } => {
+            let mut gaps = Gaps::new(seed, rate);
+            let mut seen = 0;
+            loop {
+                let offset = gaps.next_offset();
+                if offset >= from_ns {
+                    if seen == requests {
+                        return Some(offset);
+                    }
+                    seen += 1;
+                }
+            }
+        }
+    }
+}
+
+/// `floor((2i + 1) · den · 10⁹ / (2 · num))` (METHOD 1.3).
+#[inline]
+fn uniform_offset(rate: Rate, index: u64) -> u64 {
+    // 64 bits hold the product in any run of a sane length, and divide several times faster.
+    let short = (2 * index + 1)
+        .checked_mul(rate.denominator)
+        .and_then(|product| product.checked_mul(1_000_000_000));
+    match (short, rate.numerator.checked_mul(2)) {
+        (Some(product), Some(divisor)) => product / divisor,
+        _ => saturate(
+            (2 * u128::from(index) + 1) * u128::from(rate.denominator) * SECOND_NS
+                / (2 * u128::from(rate.numerator)),
+        ),
+    }
+}
+
+/// The least index whose offset is at least `ns`.
+fn uniform_first_at(rate: Rate, ns: u64) -> u64 {
+    // offset(i) ≥ ns  ⇔  (2i + 1) · den · 10⁹ ≥ 2 · num · ns, since ns is whole.
+    let right = 2 * u128::from(rate.numerator) * u128::from(ns);
+    let halves = right.div_ceil(u128::from(rate.denominator) * SECOND_NS);
+    saturate(halves / 2)
+}
+
+/// Sum of the offsets of slots whose indices add up to `indices`.
+fn sum_ns(rate: Rate, slots: u64, indices: u128) -> u128 {
+    let halves = 2 * indices + u128::from(slots);
+    let (per, divisor) = (u128::from(rate.denominator) * SECOND_NS, 2 * u128::from(rate.numerator));
+    // Split so that the product stays in 128 bits for any count of slots.
+    halves / divisor * per + halves % divisor * per / divisor
+}
+
+fn saturate(ns: u128) -> u64 {
+    u64::try_from(ns).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn rate(numerator: u64, denominator: u64) -> Rate {
+        Rate { numerator, denominator }
+    }
+
+    fn uniform(rate: Rate) -> Load {
+        Load::OpenLoop { rate, arrivals: Arrivals::Uniform }
+    }
+
+    fn poisson(rate: Rate, seed: u64) -> Load {
+        Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } }
+    }
+
+    fn offsets(load: Load, deal: Deal, until_ns: u64) -> Vec<u64> {
+        let mut schedule = Schedule::new(load, deal);
+        let mut offsets = Vec::new();
+        while let Some(ns) = schedule.peek().filter(|ns| *ns < until_ns) {
+            offsets.push(ns);
+            schedule.take();
+        }
+        offsets
+    }
+
+    #[test]
+    fn uniform_slots_lie_half_a_gap_inside() {
+        let all = offsets(uniform(rate(4, 1)), Deal::new(0, 1, 1), 1_000_000_000);
+        assert_eq!(all, [125_000_000, 375_000_000, 625_000_000, 875_000_000]);
+    }
+
+    #[test]
+    fn rates_below_one_per_second_and_fractions() {
+        let slow = offsets(uniform(rate(1, 4)), Deal::new(0, 1, 3), 12_000_000_000);
+        assert_eq!(slow, [2_000_000_000, 6_000_000_000, 10_000_000_000]);
+        let third = offsets(uniform(rate(10, 3)), Deal::new(0, 1, 1), 3_000_000_000);
+        assert_eq!(third.len(), 10);
+        assert_eq!(third[0], 150_000_000);
+    }
+
+    #[test]
+    fn parts_share_every_slot_once() {
+        for load in [uniform(rate(1_000, 1)), poisson(rate(1_000, 1), 7)] {
+            for (parts, connections) in [(1, 1), (2, 10), (2, 3), (3, 10), (7, 7), (4, 5)] {
+                let whole = offsets(load, Deal::new(0, 1, connections), 1_000_000_000);
+                let mut union = Vec::new();
+                for part in 0..parts {
+                    let deal = Deal::new(part, parts, connections);
+                    let mine = offsets(load, deal, 1_000_000_000);
+                    let schedule = Schedule::new(load, deal);
+                    assert_eq!(mine.len() as u64, schedule.planned(0, 1_000_000_000));
+                    union.extend(mine);
+                }
+                union.sort_unstable();
+                assert_eq!(union, whole, "{load:?} {parts} parts, {connections} connections");
+            }
+        }
+    }
+
+    #[test]
+    fn planned_counts_windows_exactly() {
+        let schedule = Schedule::new(uniform(rate(20_000, 1)), Deal::new(0, 1, 100));
+        assert_eq!(schedule.planned(2_000_000_000, 12_000_000_000), 200_000);
+        let all = offsets(uniform(rate(333, 7)), Deal::new(1, 3, 8), 20_000_000_000);
+        let schedule = Schedule::new(uniform(rate(333, 7)), Deal::new(1, 3, 8));
+        for (from, until) in [(0, 1), (1_234_567, 9_876_543_210), (5_000_000_000, 5_000_000_001)] {
+            let counted = all.iter().filter(|ns| (from..until).contains(*ns)).count() as u64;
+            assert_eq!(schedule.planned(from, until), counted, "[{from}, {until})");
+        }
+    }
+
+    #[test]
+    fn ranges_are_what_walking_gives() {
+        let load = uniform(rate(12_345, 11));
+        let deal = Deal::new(1, 2, 5);
+        let walked = offsets(load, deal, 3_000_000_000);
+        let mut schedule = Schedule::new(load, deal);
+        for _ in 0..17 {
+            schedule.take();
+        }
+        let (mut slots, mut sum): (u64, u128) =
+            (17, walked[..17].iter().map(|ns| u128::from(*ns)).sum());
+        schedule.take_ranges(
+            3_000_000_000,
+            |ns| (ns / 700_000 + 1) * 700_000,
+            |range| {
+                assert_eq!(range.first_ns, walked[slots as usize]);
+                slots += range.slots;
+                assert_eq!(range.last_ns, walked[slots as usize - 1]);
+                assert_eq!(range.first_ns / 700_000, range.last_ns / 700_000);
+                sum += range.sum_ns;
+            },
+        );
+        assert_eq!(slots as usize, walked.len());
+        let exact: u128 = walked.iter().map(|ns| u128::from(*ns)).sum();
+        assert!(sum.abs_diff(exact) <= u128::from(slots), "{sum} {exact}");
+        assert!(schedule.peek().expect("open loop") >= 3_000_000_000);
+    }
+
+    #[test]
+    fn absurd_rates_are_counted_not_walked() {
+        let mut schedule = Schedule::new(uniform(rate(100_000_000_000, 1)), Deal::new(0, 1, 3));
+        let mut slots = 0;
+        schedule.take_ranges(u64::MAX / 1_000_000, |ns| ns + 1_000_000_000, |r| slots += r.slots);
+        assert_eq!(slots, schedule.planned(0, u64::MAX / 1_000_000));
+    }
+
+    #[test]
+    fn a_number_of_requests_takes_its_time() {
+        let load = uniform(rate(1_000, 1));
+        assert_eq!(end_of_requests(load, 2_000_000_000, 500), Some(2_500_000_000));
+        let schedule = Schedule::new(load, Deal::new(0, 1, 1));
+        assert_eq!(schedule.planned(2_000_000_000, 2_500_000_000), 500);
+        let load = poisson(rate(1_000, 1), 3);
+        let end = end_of_requests(load, 1_000_000_000, 500).expect("open loop");
+        let schedule = Schedule::new(load, Deal::new(0, 1, 1));
+        assert_eq!(schedule.planned(1_000_000_000, end), 500);
+    }
+}

@@ -1,0 +1,86 @@
+//! The time series: what happened in each second, by when it happened.
+
+use weir_io::Nanos;
+use weir_run::{Interval, Tally};
+
+use crate::recorder::Live;
+use crate::timeline::Timeline;
+
+/// The shortest interval.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Most intervals of a window of known length; longer runs have longer ones.
+const INTERVALS: u64 = 3600;
+
+/// One worker's series.
+#[derive(Debug)]
+pub(crate) struct Series {
+    t0: Nanos,
+    length_ns: u64,
+    /// The interval being filled; its latencies are in `latency`.
+    pub(crate) current: Interval,
+    latency: Tally,
+    done: Vec<Interval>,
+}
+
+impl Series {
+    /// Intervals lie on a grid through t0; the first one holds S.
+    pub(crate) fn new(timeline: &Timeline) -> Series {
+        let window_ns = match timeline.t1 {
+            Nanos::MAX => 0,
+            t1 => t1.since(timeline.t0),
+        };
+        let length_ns = window_ns.div_ceil(INTERVALS).div_ceil(SECOND_NS).max(1) * SECOND_NS;
+        let before = timeline.t0.since(timeline.start).div_ceil(length_ns) * length_ns;
+        let start_ns = -i64::try_from(before).unwrap_or(i64::MAX);
+        let current = Interval { start_ns, length_ns, ..Interval::default() };
+        Series { t0: timeline.t0, length_ns, current, latency: Tally::new(), done: Vec::new() }
+    }
+
+    /// A complete answer.
+    #[inline]
+    pub(crate) fn completed(&mut self, is_ok: bool, latency_ns: u64) {
+        self.current.completed += 1;
+        self.current.bad += u64::from(!is_ok);
+        self.latency.record(latency_ns);
+    }
+
+    /// The end of the current interval.
+    #[inline]
+    pub(crate) fn current_end(&self) -> Nanos {
+        let end = self.current.start_ns.saturating_add_unsigned(self.length_ns);
+        match u64::try_from(end) {
+            Ok(after) => self.t0.after(after),
+            Err(_) => self.t0.before(end.unsigned_abs()),
+        }
+    }
+
+    /// Closes the intervals that end at or before `now`.
+    pub(crate) fn roll(&mut self, now: Nanos, in_flight: u64, backlog: u64, live: &Live) {
+        while self.current_end() <= now {
+            self.current.in_flight = in_flight;
+            self.current.backlog = backlog;
+            self.close(live);
+        }
+    }
+
+    fn close(&mut self, live: &Live) {
+        self.current.latency = self.latency.take_sparse();
+        let start_ns = self.current.start_ns.saturating_add_unsigned(self.length_ns);
+        let next = Interval { start_ns, length_ns: self.length_ns, ..Interval::default() };
+        let interval = std::mem::replace(&mut self.current, next);
+        live.send(&interval);
+        self.done.push(interval);
+    }
+
+    /// The whole series; the interval under way is cut at `end`.
+    pub(crate) fn finish(mut self, end: Nanos) -> Vec<Interval> {
+        let left = self.current_end().since(end).min(self.length_ns);
+        self.current.length_ns = self.length_ns - left;
+        if self.current.length_ns > 0 {
+            self.current.latency = self.latency.take_sparse();
+            self.done.push(self.current);
+        }
+        self.done
+    }
+}

@@ -1,0 +1,64 @@
+//! The phases of a run as instants on the one clock, the same for every worker (METHOD 1.5).
+
+use weir_io::Nanos;
+use weir_run::Plan;
+
+use crate::exchange::Phase;
+use crate::schedule::end_of_requests;
+
+/// S, t0, t1 and the end of the tail.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeline {
+    /// S: slot times count from here.
+    pub(crate) start: Nanos,
+    /// The window begins.
+    pub(crate) t0: Nanos,
+    /// The window ends, exclusive; [`Nanos::MAX`] while only a number of requests will tell.
+    pub(crate) t1: Nanos,
+    /// Nothing is sent from here on, and what is unresolved becomes censored.
+    pub(crate) tail_end: Nanos,
+}
+
+impl Timeline {
+    /// The timeline of a run whose schedule starts at `start`.
+    pub(crate) fn new(plan: &Plan, start: Nanos) -> Timeline {
+        let t0 = start.after(plan.warmup_ns);
+        let by_time = plan.duration_ns.map_or(Nanos::MAX, |span_ns| t0.after(span_ns));
+        let by_count = plan
+            .requests
+            .and_then(|requests| end_of_requests(plan.load, plan.warmup_ns, requests))
+            .map_or(Nanos::MAX, |offset_ns| start.after(offset_ns));
+        let t1 = by_time.min(by_count);
+        Timeline { start, t0, t1, tail_end: t1.after(plan.timeout_ns) }
+    }
+
+    /// The timeline of a run that ended before it began.
+    pub(crate) fn empty(now: Nanos) -> Timeline {
+        Timeline { start: now, t0: now, t1: now, tail_end: now }
+    }
+
+    /// Ends the window at `at`, if it would have ended later, and the tail `tail_ns` after that.
+    pub(crate) fn cut(&mut self, at: Nanos, tail_ns: u64) {
+        self.t1 = self.t1.min(at);
+        self.t0 = self.t0.min(self.t1);
+        self.tail_end = self.tail_end.min(at.after(tail_ns));
+    }
+
+    /// The phase of a slot intended at `at`.
+    #[inline]
+    pub(crate) fn phase(&self, at: Nanos) -> Phase {
+        if at < self.t0 {
+            Phase::Warmup
+        } else if at < self.t1 {
+            Phase::Measured
+        } else {
+            Phase::Tail
+        }
+    }
+
+    /// Whether `at` lies in the window.
+    #[inline]
+    pub(crate) fn is_in_window(&self, at: Nanos) -> bool {
+        self.t0 <= at && at < self.t1
+    }
+}

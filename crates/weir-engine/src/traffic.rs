@@ -1,0 +1,398 @@
+//! The connections of one worker and the requests in flight on them.
+//!
+//! Events come in, exchanges come out to the recorder, and what is to be done to a socket goes back
+//! to the worker as an [`Action`]. Nothing here sends, sleeps or reads a clock.
+
+use std::collections::VecDeque;
+
+use weir_http::{Reply, RequestTraits};
+use weir_io::{Close, ConnId, Event, EventKind, Nanos};
+use weir_run::{ErrorKind, FailureCause, FailureKind, FailurePhase};
+
+use crate::connection::{Connection, State};
+use crate::deadlines::Deadlines;
+use crate::exchange::{Exchange, Phase};
+use crate::lanes::Lanes;
+use crate::recorder::{Ended, Recorder};
+
+/// How long the peer may take to close a connection after its last answer.
+const CLOSING_NS: u64 = 100_000_000;
+
+/// Bodies with at least this much to come are worth a discarding receive.
+const DISCARD_MIN_BYTES: u64 = 16 * 1024;
+
+/// What is to be done to the socket after an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Nothing.
+    None,
+    /// The next bytes are of no interest.
+    Discard(u64),
+    /// Close it; [`Traffic::connection`] says when it may be renewed.
+    Close(Close),
+}
+
+/// What the traffic of a worker depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Connections of this worker.
+    pub(crate) connections: u32,
+    /// Requests in flight per connection.
+    pub(crate) depth: u16,
+    /// Longest wait for an answer.
+    pub(crate) timeout_ns: u64,
+    /// Longest wait for a connection.
+    pub(crate) connect_timeout_ns: u64,
+    /// Bodies may be discarded by the machine.
+    pub(crate) discard: bool,
+}
+
+/// The connections of one worker.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    pub(crate) limits: Limits,
+    connections: Vec<Connection>,
+    /// `depth` places per connection, by request id.
+    exchanges: Vec<Exchange>,
+    pub(crate) lanes: Lanes,
+    pub(crate) deadlines: Deadlines,
+    pub(crate) recorder: Recorder,
+    replies: Vec<Reply>,
+    /// Connections to be opened, first come first served.
+    to_open: VecDeque<ConnId>,
+    /// Connections that are open.
+    pub(crate) open: u64,
+    /// Connections whose sockets connect.
+    pub(crate) connecting: u32,
+    /// Connections whose first attempt is undecided.
+    pub(crate) unresolved: u32,
+    /// Requests in flight.
+    pub(crate) in_flight: u64,
+    /// When something last went well: an answer or a connection came.
+    pub(crate) alive_at: Nanos,
+}
+
+impl Traffic {
+    /// Nothing is open yet.
+    pub(crate) fn new(limits: Limits, recorder: Recorder) -> Traffic {
+        let places = limits.connections as usize * usize::from(limits.depth);
+        Traffic {
+            limits,
+            connections: (0..limits.connections).map(|_| Connection::new(limits.depth)).collect(),
+            exchanges: vec![Exchange::NONE; places],
+            lanes: Lanes::new(limits.connections, limits.depth),
+            deadlines: Deadlines::new(limits.connections),
+            recorder,
+            replies: Vec::with_capacity(usize::from(limits.depth)),
+            to_open: (0..limits.connections).map(ConnId).collect(),
+            open: 0,
+            connecting: 0,
+            unresolved: limits.connections,
+            in_flight: 0,
+            alive_at: Nanos::ZERO,
+        }
+    }
+
+    /// A connection.
+    pub(crate) fn connection(&mut self, conn: ConnId) -> &mut Connection {
+        &mut self.connections[conn.index()]
+    }
+
+    /// Takes in one event.
+    pub(crate) fn handle(&mut self, event: Event<'_>) -> Action {
+        let Event { conn, at, kind, .. } = event;
+        match kind {
+            EventKind::Received { bytes, .. } => self.received(conn, bytes, at),
+            EventKind::Discarded(bytes) => {
+                self.recorder.received(bytes, at);
+                let connection = &mut self.connections[conn.index()];
+                let read = connection.protocol.skip(bytes, &mut self.replies);
+                self.after_read(conn, at, read)
+            }
+            EventKind::Connected => self.connected(conn, at),
+            EventKind::Closed => self.ended_by_peer(conn, at),
+            EventKind::Failed(error) => {
+                let errno = error.raw_os_error().unwrap_or(0);
+                self.fail(conn, at, ErrorKind::Errno(errno), FailureCause::Errno(errno));
+                Action::Close(Close::Reset)
+            }
+            // The load never listens, and stamps of sent bytes are for stamped connections.
+            EventKind::Transmitted { .. } | EventKind::Accepted => Action::None,
+        }
+    }
+
+    /// Notes that a request goes out on `conn`.
+    #[inline]
+    pub(crate) fn dispatch(
+        &mut self,
+        conn: ConnId,
+        request: RequestTraits,
+        intended_at: Option<Nanos>,
+        now: Nanos,
+    ) -> Phase {
+        let connection = &mut self.connections[conn.index()];
+        let intended_at = intended_at.unwrap_or(now);
+        let phase = self.recorder.timeline.phase(intended_at);
+        let exchange = Exchange { intended_at, freed_at: connection.freed_at, sent_at: now, phase };
+        let id = connection.protocol.request(request);
+        connection.load += 1;
+        connection.unsent += 1;
+        self.in_flight += 1;
+        let lane = match connection.protocol.capacity() {
+            0 => self.limits.depth,
+            _ => connection.load,
+        };
+        self.lanes.place(conn, lane);
+        self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
+        self.recorder.sent(&exchange);
+        let first = conn.index() * usize::from(self.limits.depth);
+        self.exchanges[first + usize::from(id.0)] = exchange;
+        phase
+    }
+
+    fn connected(&mut self, conn: ConnId, at: Nanos) -> Action {
+        let connection = &mut self.connections[conn.index()];
+        let State::Connecting { since } = connection.state else { return Action::None };
+        connection.opened(at);
+        self.connecting -= 1;
+        self.open += 1;
+        self.alive_at = at;
+        self.resolve(conn);
+        self.recorder.connected(at.since(since), self.open);
+        self.lanes.place(conn, 0);
+        Action::None
+    }
+
+    /// The first attempt to open `conn` is decided.
+    fn resolve(&mut self, conn: ConnId) {
+        let connection = &mut self.connections[conn.index()];
+        self.unresolved -= u32::from(!connection.is_resolved);
+        connection.is_resolved = true;
+    }
+
+    #[inline]
+    fn received(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) -> Action {
+        self.recorder.received(bytes.len() as u64, at);
+        let connection = &mut self.connections[conn.index()];
+        let read = connection.protocol.receive(bytes, &mut self.replies);
+        self.after_read(conn, at, read)
+    }
+
+    /// Settles what a read has completed, and decides what becomes of the connection.
+    #[inline]
+    fn after_read(
+        &mut self,
+        conn: ConnId,
+        at: Nanos,
+        read: Result<(), weir_http::ProtocolError>,
+    ) -> Action {
+        let closes = self.settle(conn, at);
+        if let Err(error) = read {
+            let code = error.code();
+            self.fail(conn, at, ErrorKind::Protocol(code), FailureCause::Protocol(code));
+            return Action::Close(Close::Reset);
+        }
+        let connection = &mut self.connections[conn.index()];
+        if connection.protocol.began_here() {
+            connection.first_byte_at = at;
+        }
+        if closes {
+            let until = at.after(CLOSING_NS);
+            connection.state = State::Closing { until };
+            self.lanes.remove(conn);
+            self.deadlines.arm(conn, until);
+        } else if self.limits.discard {
+            let bytes = connection.protocol.discardable();
+            if bytes >= DISCARD_MIN_BYTES {
+                return Action::Discard(bytes);
+            }
+        }
+        Action::None
+    }
+
+    /// Ends the exchanges of the replies that have come; whether the last one closes.
+    #[inline]
+    fn settle(&mut self, conn: ConnId, at: Nanos) -> bool {
+        if self.replies.is_empty() {
+            return false;
+        }
+        let connection = &mut self.connections[conn.index()];
+        let first = conn.index() * usize::from(self.limits.depth);
+        let mut closes = false;
+        if connection.load == self.limits.depth {
+            connection.freed_at = at;
+        }
+        for reply in self.replies.drain(..) {
+            let place = &mut self.exchanges[first + usize::from(reply.id.0)];
+            let exchange = std::mem::replace(place, Exchange::NONE);
+            let first_byte_at = if reply.began_here { at } else { connection.first_byte_at };
+            let ended = Ended::Answered { status: reply.status, first_byte_at };
+            self.recorder.ended(&exchange, ended, at);
+            connection.load -= 1;
+            self.in_flight -= 1;
+            closes |= reply.closes;
+        }
+        connection.answered();
+        self.alive_at = at;
+        if connection.state == State::Open {
+            self.lanes.place(conn, connection.load);
+        }
+        closes
+    }
+
+    /// The peer ended its stream: an answer's proper end, a clean close, or a failure.
+    fn ended_by_peer(&mut self, conn: ConnId, at: Nanos) -> Action {
+        let connection = &mut self.connections[conn.index()];
+        let read = connection.protocol.end_of_stream(&mut self.replies);
+        let kind = match read {
+            Err(_) => ErrorKind::ClosedInAnswer,
+            Ok(()) => ErrorKind::ClosedBeforeAnswer,
+        };
+        self.settle(conn, at);
+        if self.connections[conn.index()].load == 0 {
+            self.recorder.closed_by_peer();
+            self.shut(conn, at);
+        } else {
+            self.fail(conn, at, kind, FailureCause::Closed);
+        }
+        Action::Close(Close::Graceful)
+    }
+
+    /// The connection has failed: so have the requests in flight on it, the oldest for the reason
+    /// given, those behind it because their answers can no longer come.
+    pub(crate) fn fail(&mut self, conn: ConnId, at: Nanos, kind: ErrorKind, cause: FailureCause) {
+        let connection = &self.connections[conn.index()];
+        let phase = match connection.state {
+            State::Connecting { .. } => FailurePhase::Connect,
+            _ if connection.load == 0 => FailurePhase::Idle,
+            _ => FailurePhase::InUse,
+        };
+        self.recorder.connection_failed(FailureKind { phase, cause });
+        self.end_all(conn, at, Ended::Failed(kind));
+        self.shut(conn, at);
+    }
+
+    /// Ends every exchange in flight on `conn`: the oldest as `oldest`, the others as closed before
+    /// their answer (none is ever sent again). Where the oldest has timed out, so has each that was
+    /// sent as long ago.
+    fn end_all(&mut self, conn: ConnId, at: Nanos, oldest: Ended) {
+        let depth = usize::from(self.limits.depth);
+        let places = &mut self.exchanges[conn.index() * depth..][..depth];
+        let overdue_before = match oldest {
+            Ended::TimedOut => at.before(self.limits.timeout_ns),
+            _ => Nanos::ZERO,
+        };
+        let mut is_oldest = true;
+        // Ids go round, so age is in the stamps; a connection carries few enough to sort by looking.
+        while let Some(exchange) =
+            places.iter_mut().filter(|place| place.is_live()).min_by_key(|place| place.sent_at)
+        {
+            let ended = if is_oldest || exchange.sent_at <= overdue_before {
+                oldest
+            } else {
+                Ended::Failed(ErrorKind::ClosedBeforeAnswer)
+            };
+            self.recorder.ended(exchange, ended, at);
+            *exchange = Exchange::NONE;
+            is_oldest = false;
+        }
+        let connection = &mut self.connections[conn.index()];
+        self.in_flight -= u64::from(connection.load);
+        connection.load = 0;
+        connection.unsent = 0;
+    }
+
+    /// The socket of `conn` is about to be closed, or is.
+    pub(crate) fn shut(&mut self, conn: ConnId, at: Nanos) {
+        debug_assert_eq!(self.connections[conn.index()].load, 0);
+        match self.connections[conn.index()].state {
+            State::Connecting { .. } => self.connecting -= 1,
+            State::Open | State::Closing { .. } => self.open -= 1,
+            State::Closed { .. } | State::Queued => return,
+        }
+        self.lanes.remove(conn);
+        self.resolve(conn);
+        match self.connections[conn.index()].closed(at) {
+            retry_at if retry_at <= at => self.queue(conn),
+            retry_at => self.deadlines.arm(conn, retry_at),
+        }
+    }
+
+    /// Puts `conn` in the queue of connections to be opened.
+    fn queue(&mut self, conn: ConnId) {
+        self.connections[conn.index()].state = State::Queued;
+        self.to_open.push_back(conn);
+    }
+
+    /// The next connection to open, now connecting.
+    pub(crate) fn take_to_open(&mut self, now: Nanos) -> Option<ConnId> {
+        let conn = self.to_open.pop_front()?;
+        self.connections[conn.index()].state = State::Connecting { since: now };
+        self.connecting += 1;
+        self.deadlines.arm(conn, now.after(self.limits.connect_timeout_ns));
+        Some(conn)
+    }
+
+    /// Looks at a connection whose deadline has come.
+    pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
+        let due = match self.connections[conn.index()].state {
+            State::Connecting { since } => since.after(self.limits.connect_timeout_ns),
+            State::Closing { until } => until,
+            State::Open => match self.oldest(conn) {
+                Some(sent_at) => sent_at.after(self.limits.timeout_ns),
+                None => return Action::None,
+            },
+            State::Closed { retry_at } => retry_at,
+            State::Queued => return Action::None,
+        };
+        if now < due {
+            self.deadlines.arm(conn, due);
+            return Action::None;
+        }
+        match self.connections[conn.index()].state {
+            State::Connecting { .. } => {
+                self.fail(conn, now, ErrorKind::Errno(0), FailureCause::Timeout);
+            }
+            State::Open => self.time_out(conn, now),
+            State::Closed { .. } => {
+                self.queue(conn);
+                return Action::None;
+            }
+            State::Closing { .. } | State::Queued => {
+                self.end_all(conn, now, Ended::Failed(ErrorKind::ClosedBeforeAnswer));
+                self.shut(conn, now);
+            }
+        }
+        Action::Close(Close::Graceful)
+    }
+
+    /// When the oldest request in flight on `conn` was sent.
+    fn oldest(&self, conn: ConnId) -> Option<Nanos> {
+        let depth = usize::from(self.limits.depth);
+        let places = &self.exchanges[conn.index() * depth..][..depth];
+        places.iter().filter(|place| place.is_live()).map(|place| place.sent_at).min()
+    }
+
+    fn time_out(&mut self, conn: ConnId, now: Nanos) {
+        let cause = FailureCause::Timeout;
+        self.recorder.connection_failed(FailureKind { phase: FailurePhase::InUse, cause });
+        self.end_all(conn, now, Ended::TimedOut);
+        self.shut(conn, now);
+    }
+
+    /// The run is over: members of M that are still in flight are censored here. Their answers are
+    /// still awaited, so that the server has answered all it was sent, but no longer measured.
+    pub(crate) fn censor(&mut self, now: Nanos) {
+        for exchange in &mut self.exchanges {
+            if exchange.is_live() && exchange.phase == Phase::Measured {
+                self.recorder.ended(exchange, Ended::InFlight, now);
+                exchange.phase = Phase::Tail;
+            }
+        }
+    }
+
+    /// 1xx answers over all connections.
+    pub(crate) fn interim_responses(&self) -> u64 {
+        self.connections.iter().map(|connection| connection.protocol.interim_responses()).sum()
+    }
+}
