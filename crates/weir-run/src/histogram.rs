@@ -159,6 +159,27 @@ impl SparseHistogram {
         &self.exact
     }
 
+    /// The buckets that were hit, ascending: `(bucket, count)`.
+    pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.buckets.iter().map(|(bucket, count)| (usize::from(*bucket), u64::from(*count)))
+    }
+
+    /// The same histogram in the form results are read from.
+    pub fn to_histogram(&self) -> Histogram {
+        let mut histogram = Histogram::new();
+        histogram.add_sparse(self);
+        histogram
+    }
+
+    /// The sparse form of a histogram. `None` when a count needs more than 32 bits.
+    pub fn from_histogram(histogram: &Histogram) -> Option<SparseHistogram> {
+        let buckets = histogram
+            .buckets()
+            .map(|(bucket, count)| Some((u16::try_from(bucket).ok()?, u32::try_from(count).ok()?)))
+            .collect::<Option<_>>()?;
+        Some(SparseHistogram { buckets, exact: histogram.exact })
+    }
+
     /// Adds another one.
     pub fn add(&mut self, other: &SparseHistogram) {
         let mine = std::mem::take(&mut self.buckets);
@@ -269,6 +290,89 @@ impl Histogram {
         self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0)
     }
 
+    /// The histogram with these buckets and exact figures, which must fit each other; what does
+    /// not fit is said.
+    pub fn from_buckets(
+        buckets: impl IntoIterator<Item = (usize, u64)>,
+        exact: Exact,
+    ) -> Result<Histogram, &'static str> {
+        let mut counts = vec![0; BUCKETS];
+        let (mut total, mut first, mut last) = (0_u64, None, 0);
+        for (bucket, count) in buckets.into_iter().filter(|(_, count)| *count > 0) {
+            let slot: &mut u64 = counts.get_mut(bucket).ok_or("a value is out of range")?;
+            *slot = slot.checked_add(count).ok_or("a count is out of range")?;
+            total = total.checked_add(count).ok_or("a count is out of range")?;
+            first = Some(first.unwrap_or(bucket).min(bucket));
+            last = last.max(bucket);
+        }
+        if total != exact.count || exact.clipped > exact.count {
+            return Err("its buckets do not add up to its count");
+        }
+        let Some(first) = first else {
+            return if exact == Exact::default() {
+                Ok(Histogram::new())
+            } else {
+                Err("an empty histogram has a sum")
+            };
+        };
+        let fits = exact.min_ns <= exact.max_ns
+            && bucket_of(exact.min_ns.min(HIGHEST_NS)) <= first
+            && last <= bucket_of(exact.max_ns.min(HIGHEST_NS));
+        if !fits {
+            return Err("its least or greatest value does not fit its buckets");
+        }
+        Ok(Histogram { counts, exact })
+    }
+
+    /// The value of the given rank (1 is the least, `count` the greatest), at most the count: the
+    /// upper edge of its bucket, or the exact greatest value where that is less. Never less than
+    /// the true value. `None` when nothing was recorded.
+    pub fn value_at_rank(&self, rank: u64) -> Option<u64> {
+        let bucket = self.bucket_at_rank(rank)?;
+        // What was clipped has no upper edge but the exact greatest value.
+        let is_clipped = self.exact.clipped > 0 && bucket == bucket_of(HIGHEST_NS);
+        Some(if is_clipped { self.exact.max_ns } else { highest_in(bucket).min(self.exact.max_ns) })
+    }
+
+    /// The bucket that holds the given rank.
+    pub(crate) fn bucket_at_rank(&self, rank: u64) -> Option<usize> {
+        let rank = rank.clamp(1, self.exact.count.max(1));
+        let mut reached = 0;
+        self.buckets().find_map(|(bucket, count)| {
+            reached += count;
+            (reached >= rank).then_some(bucket)
+        })
+    }
+
+    /// Whether the bucket was hit.
+    pub(crate) fn has(&self, bucket: usize) -> bool {
+        self.counts.get(bucket).is_some_and(|count| *count > 0)
+    }
+
+    /// The mean in nanoseconds, from the exact sum. `None` when nothing was recorded.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.exact.sum_ns as f64 / self.exact.count as f64)
+    }
+
+    /// The standard deviation in nanoseconds, every value at the middle of its bucket: right to
+    /// the histogram's 0.1%. `None` when nothing was recorded.
+    pub fn stdev_ns(&self) -> Option<f64> {
+        let mean = self.mean_ns()?;
+        let squares: f64 = self
+            .buckets()
+            .map(|(bucket, count)| count as f64 * (middle_of(bucket) as f64 - mean).powi(2))
+            .sum();
+        // A single value differs from its bucket's middle, but not from itself.
+        let is_one_value = self.exact.min_ns == self.exact.max_ns;
+        Some(if is_one_value { 0.0 } else { (squares / self.exact.count as f64).sqrt() })
+    }
+
+    /// The sum of all values in nanoseconds, every one at the middle of its bucket: what the
+    /// exact sum is checked against.
+    pub fn middle_sum_ns(&self) -> u128 {
+        self.buckets().map(|(bucket, n)| u128::from(middle_of(bucket)) * u128::from(n)).sum()
+    }
+
     fn counts_mut(&mut self) -> &mut Vec<u64> {
         if self.counts.is_empty() {
             self.counts = vec![0; BUCKETS];
@@ -291,6 +395,65 @@ mod tests {
             expected = highest_in(bucket) + 1;
         }
         assert!(bucket_of(HIGHEST_NS) < BUCKETS);
+    }
+
+    /// One to a thousand, in nanoseconds: every one in a bucket of its own.
+    fn one_to_thousand() -> Histogram {
+        let mut histogram = Histogram::new();
+        (1..=1000).for_each(|ns| histogram.record(ns));
+        histogram
+    }
+
+    #[test]
+    fn ranks_find_their_values() {
+        let histogram = one_to_thousand();
+        for rank in [1, 2, 500, 999, 1000] {
+            assert_eq!(histogram.value_at_rank(rank), Some(rank));
+        }
+        assert_eq!(Histogram::new().value_at_rank(1), None);
+    }
+
+    #[test]
+    fn a_value_is_never_under_reported_nor_over_the_greatest() {
+        let mut histogram = Histogram::new();
+        // From 2^21 = 2,097,152 on, buckets are 2,048 wide: the first one ends at 2,099,199.
+        histogram.record(2_097_153);
+        histogram.record(5_000_001);
+        assert_eq!(histogram.value_at_rank(1), Some(2_099_199));
+        assert_eq!(histogram.value_at_rank(2), Some(5_000_001));
+        histogram.record(HIGHEST_NS + 7);
+        assert_eq!(histogram.value_at_rank(3), Some(HIGHEST_NS + 7));
+    }
+
+    #[test]
+    fn mean_and_deviation() {
+        let histogram = one_to_thousand();
+        assert_eq!(histogram.mean_ns(), Some(500.5));
+        // The variance of 1..=n is (n² − 1) / 12.
+        let deviation = histogram.stdev_ns().expect("not empty");
+        assert!((deviation - (999_999.0_f64 / 12.0).sqrt()).abs() < 1e-9);
+        let mut one = Histogram::new();
+        one.record(3_000_000_000);
+        assert_eq!(one.stdev_ns(), Some(0.0));
+        assert_eq!(Histogram::new().mean_ns(), None);
+    }
+
+    #[test]
+    fn buckets_and_exact_figures_must_fit() {
+        let histogram = one_to_thousand();
+        let exact = *histogram.exact();
+        assert_eq!(Histogram::from_buckets(histogram.buckets(), exact), Ok(histogram.clone()));
+        for wrong in [
+            Exact { count: 999, ..exact },
+            Exact { min_ns: 2, ..exact },
+            Exact { max_ns: 999, ..exact },
+            Exact { clipped: 1001, ..exact },
+        ] {
+            assert!(Histogram::from_buckets(histogram.buckets(), wrong).is_err(), "{wrong:?}");
+        }
+        let huge = [(7, u64::MAX), (8, 1)];
+        assert!(Histogram::from_buckets(huge, exact).is_err());
+        assert!(Histogram::from_buckets([(BUCKETS, 1)], exact).is_err());
     }
 
     #[test]

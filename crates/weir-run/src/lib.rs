@@ -4,11 +4,16 @@
 //! reader, a script or another machine gets is the document made of them.
 #![forbid(unsafe_code)]
 
+pub mod document;
+mod encoding;
+pub mod errno;
 pub mod histogram;
 mod measurements;
 mod plan;
+pub mod quantile;
 pub mod units;
 
+pub use document::{Document, DocumentParts, Environment, LoadError, Note};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::{
     ByOutcome, Connections, ErrorKind, FailureCause, FailureKind, FailurePhase, Interval,

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::histogram::{Histogram, SparseHistogram};
 
 /// All that one worker measured, or several after [`Measurements::merge`].
@@ -134,7 +136,9 @@ pub struct FailureKind {
 }
 
 /// What a connection was doing when it failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum FailurePhase {
     /// Connecting.
     Connect,

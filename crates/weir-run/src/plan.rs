@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// The URL as it was given.
@@ -40,6 +41,7 @@ pub struct Plan {
 
 /// Where the load goes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// `http` (later `https`).
@@ -56,6 +58,7 @@ pub struct Target {
 
 /// What is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RequestPlan {
     /// The method.
@@ -70,6 +73,7 @@ pub struct RequestPlan {
 
 /// One header line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// Name as given.
@@ -80,6 +84,7 @@ pub struct Header {
 
 /// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "model", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Load {
     /// Each connection sends again as soon as it may (METHOD 1.4).
@@ -95,6 +100,7 @@ pub enum Load {
 
 /// An arrival process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "process", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrivals {
     /// Evenly spaced, first arrival half a gap after the start.
@@ -108,6 +114,7 @@ pub enum Arrivals {
 
 /// An exact rate: `numerator / denominator` requests per second, both at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
     /// Requests …
@@ -125,6 +132,7 @@ impl Rate {
 
 /// How send times are kept (METHOD 1.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
     /// Sleep until due: cheapest.
@@ -137,6 +145,7 @@ pub enum Pacing {
 
 /// An I/O engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IoEngine {
     /// io_uring(7).

@@ -138,7 +138,7 @@ fn sizes_are_read_exactly() {
 
 #[test]
 fn an_error_says_what_is_wrong_and_what_is_accepted() {
-    let error = parse_duration_ns("10x").unwrap_err().to_string();
+    let error = parse_duration_ns("10x").expect_err("no unit").to_string();
     assert_eq!(
         error,
         "'10x' is not a duration: there is no unit 'x'; \

@@ -1,0 +1,97 @@
+//! What became of every planned request. Six classes add up to the planned count: the conservation
+//! law, which is checked before a document exists.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::recorded::Recorded;
+use crate::errno;
+use crate::measurements::ErrorKind;
+
+/// What became of every planned request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Accounting {
+    /// Measured requests. Open loop: due in `[t0, t1)` by plan. Closed loop: sent in it.
+    pub planned: u64,
+    /// Complete answer with a status below 400.
+    pub ok: u64,
+    /// Complete answer with status 400 or above.
+    pub bad_response: u64,
+    /// Ended without a complete answer: reset, closed, malformed.
+    pub transport_error: u64,
+    /// No complete answer within the timeout.
+    pub timed_out: u64,
+    /// Sent, and still unanswered when the run ended.
+    pub in_flight_at_end: u64,
+    /// Due, and never sent.
+    pub never_sent: u64,
+    /// Of `ok` and `bad_response`: answers by status code.
+    pub status: BTreeMap<u16, u64>,
+    /// Of `transport_error`: requests by what went wrong.
+    pub errors: BTreeMap<String, u64>,
+    /// Requests put on the wire to the target, measured or not.
+    pub sent: SentCounts,
+    /// 1xx answers, which are no answers.
+    pub interim_responses: u64,
+}
+
+/// Requests put on the wire, by when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SentCounts {
+    /// To see what the URL answers, before the load.
+    pub preflight: u64,
+    /// Before t0 by plan.
+    pub warmup: u64,
+    /// Of the planned ones.
+    pub measured: u64,
+    /// After t1 by plan, to keep the load up while the planned ones are resolved.
+    pub tail: u64,
+    /// The sum of the four.
+    pub total: u64,
+}
+
+impl Accounting {
+    pub(super) fn of(recorded: &Recorded) -> Accounting {
+        let measurements = &recorded.measurements;
+        let outcomes = &measurements.outcomes;
+        let sent = &measurements.sent;
+        Accounting {
+            planned: measurements.planned,
+            ok: outcomes.ok,
+            bad_response: outcomes.bad_response,
+            transport_error: outcomes.transport_error,
+            timed_out: outcomes.timed_out,
+            in_flight_at_end: outcomes.in_flight_at_end,
+            never_sent: outcomes.never_sent,
+            status: measurements.status.clone(),
+            errors: recorded.errors.clone(),
+            sent: SentCounts {
+                preflight: recorded.preflight_sent,
+                warmup: sent.warmup,
+                measured: sent.measured,
+                tail: sent.tail,
+                total: recorded.preflight_sent + sent.warmup + sent.measured + sent.tail,
+            },
+            interim_responses: measurements.interim_responses,
+        }
+    }
+}
+
+/// The name of an error kind in a document: `closed_before_answer`, `ECONNRESET`,
+/// `protocol_bad_chunk`, `errno_999`.
+pub(super) fn error_name(kind: &ErrorKind) -> String {
+    match kind {
+        ErrorKind::ClosedBeforeAnswer => "closed_before_answer".to_owned(),
+        ErrorKind::ClosedInAnswer => "closed_in_answer".to_owned(),
+        ErrorKind::Protocol(rule) => format!("protocol_{rule}"),
+        ErrorKind::Errno(number) => {
+            let name = errno::name(*number);
+            if name.starts_with('E') { name } else { format!("errno_{name}") }
+        }
+    }
+}

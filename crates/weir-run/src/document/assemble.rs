@@ -1,0 +1,111 @@
+//! Making a document: from what the engine measured, or from several documents' records. Every
+//! derived number is derived here and in the sections' own `of`, nowhere else.
+
+use super::accounting::Accounting;
+use super::check::{BrokenInvariant, check};
+use super::connections::ConnectionsSection;
+use super::latency::Latency;
+use super::recorded::Recorded;
+use super::throughput::Throughput;
+use super::timeline::{SeriesEntry, SliceEntry};
+use super::{ClientUsage, Document, Environment, Note, Preflight, Run, SCHEMA_VERSION, Tool};
+use crate::measurements::Measurements;
+use crate::plan::Plan;
+
+/// What a document is made of.
+#[derive(Clone, Debug)]
+pub struct DocumentParts {
+    /// What was asked.
+    pub plan: Plan,
+    /// What was measured, over all workers.
+    pub measurements: Measurements,
+    /// Where.
+    pub environment: Environment,
+    /// Which run.
+    pub run: RunParts,
+    /// What the URL answered before the load, where it was asked.
+    pub preflight: Option<Preflight>,
+    /// Requests put on the wire by the preflight, redirects and retries included.
+    pub preflight_sent: u64,
+    /// What the run took of this machine.
+    pub client: ClientUsage,
+    /// What a reader must know.
+    pub notes: Vec<Note>,
+}
+
+/// Which run a document is of.
+#[derive(Clone, Debug)]
+pub struct RunParts {
+    /// Tells runs apart; the same for all parts of one run.
+    pub id: String,
+    /// Wall-clock time of the epoch, RFC 3339.
+    pub epoch: String,
+    /// Wall-clock time of the epoch in nanoseconds since 1970, UTC.
+    pub epoch_unix_ns: u64,
+    /// This part, from 1.
+    pub part: u32,
+    /// Parts that the run has.
+    pub parts: u32,
+    /// The command line, word by word.
+    pub command: Option<Vec<String>>,
+}
+
+impl Document {
+    /// The document of these parts, or what in them does not add up.
+    pub fn assemble(parts: DocumentParts) -> Result<Document, BrokenInvariant> {
+        let run = Run {
+            id: parts.run.id,
+            epoch: parts.run.epoch,
+            epoch_unix_ns: parts.run.epoch_unix_ns,
+            part: parts.run.part,
+            parts: parts.run.parts,
+            interrupted: parts.measurements.interrupted,
+            command: parts.run.command,
+            preflight: parts.preflight,
+            client: parts.client,
+        };
+        let tool =
+            Tool { name: "weir".to_owned(), version: parts.environment.weir_version.clone() };
+        let recorded = Recorded::of(parts.measurements, run.part, parts.preflight_sent);
+        let frame = Frame {
+            tool,
+            run,
+            plan: parts.plan,
+            environment: parts.environment,
+            notes: parts.notes,
+        };
+        derive(frame, &recorded)
+    }
+}
+
+/// What a document has beside what was recorded.
+pub(super) struct Frame {
+    pub(super) tool: Tool,
+    pub(super) run: Run,
+    pub(super) plan: Plan,
+    pub(super) environment: Environment,
+    pub(super) notes: Vec<Note>,
+}
+
+/// The document of these records, once they are seen to add up.
+pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, BrokenInvariant> {
+    check(&frame.plan, recorded)?;
+    let measurements = &recorded.measurements;
+    let throughput = Throughput::of(&frame.plan, recorded);
+    let series = measurements.intervals.iter();
+    Ok(Document {
+        schema_version: SCHEMA_VERSION,
+        tool: frame.tool,
+        run: frame.run,
+        phases: recorded.phases.clone(),
+        environment: frame.environment,
+        connections: ConnectionsSection::of(recorded),
+        accounting: Accounting::of(recorded),
+        latency: Latency::of(measurements),
+        series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),
+        slices: measurements.slices.iter().map(SliceEntry::of).collect(),
+        throughput,
+        plan: frame.plan,
+        notes: frame.notes,
+    })
+}

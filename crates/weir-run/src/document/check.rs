@@ -1,0 +1,149 @@
+//! The checks without which no document exists: every planned request is accounted for once, in
+//! the classes and in the histograms alike (METHOD 1.6, 1.7).
+//!
+//! They are cheap, and run on every document assembled, merged or read.
+
+use super::recorded::Recorded;
+use crate::histogram::Histogram;
+use crate::measurements::{ByOutcome, Measurements, Slice};
+use crate::plan::{Load, Plan};
+
+/// Numbers that do not add up: a fault of this program, exit code 70, and no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("broken invariant: {what}: {left} is not {right}")]
+pub struct BrokenInvariant {
+    what: String,
+    left: String,
+    right: String,
+}
+
+/// Checks all of them.
+pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant> {
+    let measurements = &recorded.measurements;
+    check_counts(recorded)?;
+    check_classes(measurements)?;
+    if matches!(plan.load, Load::OpenLoop { .. }) {
+        check_lags(measurements)?;
+    }
+    check_slices(measurements)?;
+    check_order(measurements)?;
+    let ByOutcome { ok, bad, failed_at, censored } = &measurements.response_time;
+    for histogram in [ok, bad, failed_at, censored] {
+        check_sum("response_time", histogram)?;
+    }
+    let ByOutcome { ok, bad, failed_at, censored } = &measurements.service_time;
+    for histogram in [ok, bad, failed_at, censored] {
+        check_sum("service_time", histogram)?;
+    }
+    check_sum("send_lag", &measurements.send_lag.ok)?;
+    check_sum("sched_lag", &measurements.sched_lag)?;
+    check_sum("connection_wait", &measurements.connection_wait)?;
+    check_sum("first_byte", &measurements.first_byte)?;
+    check_sum("connect", &measurements.connect)
+}
+
+fn check_counts(recorded: &Recorded) -> Result<(), BrokenInvariant> {
+    let measurements = &recorded.measurements;
+    let outcomes = &measurements.outcomes;
+    let answered = outcomes.ok + outcomes.bad_response;
+    equal("the six classes and the planned count", outcomes.total(), measurements.planned)?;
+    equal("status codes and answers", total(measurements.status.values()), answered)?;
+    equal(
+        "errors by kind and transport errors",
+        total(recorded.errors.values()),
+        outcomes.transport_error,
+    )?;
+    let window = &measurements.window;
+    at_most("good answers and completed ones", window.good, window.completed)?;
+    // A request that failed may have failed before it was written.
+    at_most("answered requests and sent ones", answered, measurements.sent.measured)?;
+    let due = measurements.planned - outcomes.never_sent;
+    at_most("sent requests and those not 'never sent'", measurements.sent.measured, due)
+}
+
+fn check_classes(measurements: &Measurements) -> Result<(), BrokenInvariant> {
+    let outcomes = &measurements.outcomes;
+    let unresolved = outcomes.timed_out + outcomes.in_flight_at_end;
+    let response = &measurements.response_time;
+    equal("response times and ok requests", response.ok.count(), outcomes.ok)?;
+    equal("response times and bad answers", response.bad.count(), outcomes.bad_response)?;
+    equal("times of failure and errors", response.failed_at.count(), outcomes.transport_error)?;
+    let censored = unresolved + outcomes.never_sent;
+    equal("ages and unresolved requests", response.censored.count(), censored)?;
+    let service = &measurements.service_time;
+    equal("service times and ok requests", service.ok.count(), outcomes.ok)?;
+    equal("service times and bad answers", service.bad.count(), outcomes.bad_response)?;
+    at_most("service failures and errors", service.failed_at.count(), outcomes.transport_error)?;
+    // A closed loop keeps one time, ages of requests never sent included.
+    at_most("service ages and unresolved requests", service.censored.count(), censored)?;
+    equal("first bytes and ok requests", measurements.first_byte.count(), outcomes.ok)
+}
+
+/// Open loop: a slot has a lag or, when it was never sent, a bound of it.
+fn check_lags(measurements: &Measurements) -> Result<(), BrokenInvariant> {
+    let lag = &measurements.send_lag;
+    let sent = lag.ok.count();
+    equal("send lags and planned requests", sent + lag.censored.count(), measurements.planned)?;
+    equal("scheduling lags and send lags", measurements.sched_lag.count(), sent)?;
+    equal("connection waits and send lags", measurements.connection_wait.count(), sent)
+}
+
+/// Where there are slices, every measured request is in one.
+fn check_slices(measurements: &Measurements) -> Result<(), BrokenInvariant> {
+    if measurements.slices.is_empty() {
+        return Ok(());
+    }
+    let sum = |of: fn(&Slice) -> &Histogram| {
+        total(measurements.slices.iter().map(|slice| &of(slice).exact().count))
+    };
+    let outcomes = &measurements.outcomes;
+    equal("ok requests over slices and in all", sum(|slice| &slice.ok), outcomes.ok)?;
+    let failed = measurements.planned - outcomes.ok;
+    equal("failed requests over slices and in all", sum(|slice| &slice.not_ok), failed)
+}
+
+/// The middle of a bucket is at most a 2,048th away from any value in it, so that the sums agree
+/// to 0.1% however few values there are. Clipped values are in no bucket of their own.
+fn check_sum(what: &str, histogram: &Histogram) -> Result<(), BrokenInvariant> {
+    let exact = histogram.exact();
+    let (middles, sum) = (histogram.middle_sum_ns(), exact.sum_ns);
+    if exact.clipped > 0 || middles.abs_diff(sum) <= sum / 1000 + u128::from(exact.count) {
+        return Ok(());
+    }
+    Err(BrokenInvariant {
+        what: format!("{what}: the sum over its buckets and the exact sum, in ns"),
+        left: middles.to_string(),
+        right: sum.to_string(),
+    })
+}
+
+/// Intervals follow each other; those of parts are found by their start.
+fn check_order(measurements: &Measurements) -> Result<(), BrokenInvariant> {
+    let pairs = measurements.intervals.windows(2);
+    match pairs.map(|pair| (pair[0].start_ns, pair[1].start_ns)).find(|(a, b)| a >= b) {
+        None => Ok(()),
+        Some((a, b)) => {
+            Err(broken("intervals in order of time", b.to_string(), format!("later than {a}")))
+        }
+    }
+}
+
+/// A sum that stays at the greatest number instead of wrapping: it then equals no count.
+fn total<'n>(numbers: impl IntoIterator<Item = &'n u64>) -> u64 {
+    numbers.into_iter().fold(0, |sum: u64, number| sum.saturating_add(*number))
+}
+
+fn equal(what: &str, left: u64, right: u64) -> Result<(), BrokenInvariant> {
+    if left == right { Ok(()) } else { Err(broken(what, left.to_string(), right.to_string())) }
+}
+
+fn at_most(what: &str, left: u64, right: u64) -> Result<(), BrokenInvariant> {
+    if left <= right {
+        return Ok(());
+    }
+    Err(broken(what, left.to_string(), format!("at most {right}")))
+}
+
+fn broken(what: &str, left: String, right: String) -> BrokenInvariant {
+    BrokenInvariant { what: what.to_owned(), left, right }
+}

@@ -1,0 +1,88 @@
+//! What became of the connections: how many were asked for, how many there were, and why not all.
+
+use serde::{Deserialize, Serialize};
+
+use super::recorded::Recorded;
+use crate::errno;
+use crate::measurements::{FailureCause, FailureKind, FailurePhase};
+
+/// What became of the connections.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionsSection {
+    /// Connections asked for.
+    pub asked: u64,
+    /// Of `asked`: open at t0.
+    pub open_at_t0: u64,
+    /// Greatest number open at once; over several workers the sum of each one's greatest.
+    pub open_max: u64,
+    /// Successful connects over the whole run, renewals included.
+    pub connects: u64,
+    /// Connections that the peer closed, cleanly and outside an answer.
+    pub closed_by_peer: u64,
+    /// Connections that failed, attempts included, by phase and cause.
+    pub failures: Vec<ConnectionFailure>,
+}
+
+/// Connections that failed in one way.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionFailure {
+    /// What it was doing: `connect`, `idle` or `in_use`.
+    pub phase: FailurePhase,
+    /// `errno`, `timeout`, `closed`, or `protocol_` and the rule that the peer broke.
+    pub cause: String,
+    /// The name of the error number, `ECONNREFUSED` (its digits where it has no usual name); null
+    /// for other causes.
+    pub errno: Option<String>,
+    /// In words.
+    pub text: String,
+    /// How many.
+    pub count: u64,
+}
+
+impl ConnectionFailure {
+    pub(super) fn of(kind: FailureKind, count: u64) -> ConnectionFailure {
+        let (cause, number, text) = match kind.cause {
+            FailureCause::Errno(number) => ("errno".into(), Some(number), errno::text(number)),
+            FailureCause::Timeout => ("timeout".into(), None, "timed out".into()),
+            FailureCause::Closed => ("closed".into(), None, "closed by the peer".into()),
+            FailureCause::Protocol(rule) => {
+                (format!("protocol_{rule}"), None, format!("broke HTTP: {rule}"))
+            }
+        };
+        let errno = number.map(errno::name);
+        ConnectionFailure { phase: kind.phase, cause, errno, text, count }
+    }
+
+    fn is_same_kind(&self, other: &ConnectionFailure) -> bool {
+        (self.phase, &self.cause, &self.errno) == (other.phase, &other.cause, &other.errno)
+    }
+}
+
+/// Adds failures of the same kind together; the order is that of phase, cause and errno.
+pub(super) fn add_failures(mine: &mut Vec<ConnectionFailure>, theirs: &[ConnectionFailure]) {
+    for failure in theirs {
+        match mine.iter_mut().find(|known| known.is_same_kind(failure)) {
+            Some(known) => known.count += failure.count,
+            None => mine.push(failure.clone()),
+        }
+    }
+    mine.sort();
+}
+
+impl ConnectionsSection {
+    pub(super) fn of(recorded: &Recorded) -> ConnectionsSection {
+        let connections = &recorded.measurements.connections;
+        ConnectionsSection {
+            asked: connections.asked,
+            open_at_t0: connections.open_at_t0,
+            open_max: connections.open_max,
+            connects: connections.connects,
+            closed_by_peer: connections.closed_by_peer,
+            failures: recorded.failures.clone(),
+        }
+    }
+}

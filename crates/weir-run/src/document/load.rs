@@ -1,0 +1,132 @@
+//! Reading a document that may be anything: every way in which it is none has a sentence of its
+//! own, and no input panics or takes memory without bound.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::check::{BrokenInvariant, check};
+use super::recorded::Recorded;
+use super::{Document, SCHEMA_VERSION};
+
+/// The greatest file that is read: an hour's series of a thousand buckets an interval is 10 MB.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// The greatest count in a document: what every JSON reader holds exactly. Sums of as many
+/// documents as a machine can hold stay within 64 bits.
+const COUNT_MAX: u64 = 1 << 53;
+
+/// Why a file or some bytes are no document.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("failed to read {path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// More than is ever written.
+    #[error("it is {bytes} bytes long, more than a document can be")]
+    TooLong {
+        /// Its length.
+        bytes: u64,
+    },
+    /// No JSON.
+    #[error("it is not JSON: {0}")]
+    NotJson(serde_json::Error),
+    /// JSON, but something else.
+    #[error("it is JSON, but not a document of weir: it has no schema_version")]
+    NotADocument,
+    /// From a newer program.
+    #[error(
+        "its schema version is {found}, this program reads up to {SCHEMA_VERSION}: use the \
+             weir that wrote it"
+    )]
+    Newer {
+        /// Its version.
+        found: u64,
+    },
+    /// A version that never was.
+    #[error("there is no schema version {found}")]
+    NoSuchVersion {
+        /// What it says.
+        found: u64,
+    },
+    /// A field is missing, unknown or of another type.
+    #[error("it is damaged: {0}")]
+    Shape(serde_json::Error),
+    /// A number that cannot be.
+    #[error("it is damaged: {place} is out of range")]
+    Number {
+        /// Which.
+        place: String,
+    },
+    /// A histogram or a time that cannot be.
+    #[error("it is damaged: {0}")]
+    Content(String),
+    /// Its numbers do not add up.
+    #[error("it is damaged: {0}")]
+    Broken(BrokenInvariant),
+}
+
+impl Document {
+    /// Reads a document from a file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Document, LoadError> {
+        let path = path.as_ref();
+        let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
+        let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+        if bytes > BYTES_MAX {
+            return Err(LoadError::TooLong { bytes });
+        }
+        Document::from_json(&std::fs::read(path).map_err(unreadable)?)
+    }
+
+    /// Reads a document from JSON text, and checks that it adds up.
+    pub fn from_json(bytes: &[u8]) -> Result<Document, LoadError> {
+        let value: Value = serde_json::from_slice(bytes).map_err(LoadError::NotJson)?;
+        let version = value.get("schema_version").and_then(Value::as_u64);
+        match version.ok_or(LoadError::NotADocument)? {
+            0 => return Err(LoadError::NoSuchVersion { found: 0 }),
+            found if found > u64::from(SCHEMA_VERSION) => return Err(LoadError::Newer { found }),
+            _ => {}
+        }
+        for section in ["accounting", "connections", "latency", "throughput", "slices", "series"] {
+            if let Some(place) = value.get(section).and_then(|part| out_of_range(part, section)) {
+                return Err(LoadError::Number { place });
+            }
+        }
+        drop(value);
+        // Once more from the text, so that an error tells line and column.
+        let document: Document = serde_json::from_slice(bytes).map_err(LoadError::Shape)?;
+        let recorded = Recorded::of_document(&document).map_err(LoadError::Content)?;
+        check(&document.plan, &recorded).map_err(LoadError::Broken)?;
+        Ok(document)
+    }
+}
+
+/// The place of a number that is more than [`COUNT_MAX`], if there is one. Only sums may be, and
+/// they are text.
+fn out_of_range(value: &Value, place: &str) -> Option<String> {
+    match value {
+        Value::Number(number) => {
+            let is_in_range = number.as_f64().is_some_and(|n| n.abs() <= COUNT_MAX as f64);
+            (!is_in_range).then(|| place.to_owned())
+        }
+        Value::String(digits) if place.ends_with(".sum_ns") => {
+            let sum = digits.parse::<u128>().ok();
+            // As if every request of the greatest count had taken the longest of all times.
+            let is_in_range = sum.is_some_and(|sum| sum <= u128::from(COUNT_MAX).pow(2));
+            (!is_in_range).then(|| place.to_owned())
+        }
+        Value::Array(values) => values
+            .iter()
+            .enumerate()
+            .find_map(|(index, value)| out_of_range(value, &format!("{place}[{index}]"))),
+        Value::Object(values) => {
+            values.iter().find_map(|(key, value)| out_of_range(value, &format!("{place}.{key}")))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,143 @@
+//! What a document is derived from, whether it comes from the engine or from another document:
+//! the common ground of assembling, checking and merging.
+//!
+//! It is [`Measurements`] except where these name things by what only this program knows: kinds of
+//! errors and failures are text here, since a document may come from a newer or an older one.
+
+use std::collections::BTreeMap;
+
+use super::accounting::error_name;
+use super::connections::{ConnectionFailure, add_failures};
+use super::{Document, Phases, SeriesEntry, SliceEntry};
+use crate::histogram::Histogram;
+use crate::measurements::{Connections, Measurements, Outcomes, Sent, Window};
+
+/// All that was recorded in one or several parts of a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recorded {
+    /// Everything but what is below; its `errors`, `connections.failures` and `workers` are empty.
+    pub(super) measurements: Measurements,
+    pub(super) errors: BTreeMap<String, u64>,
+    pub(super) failures: Vec<ConnectionFailure>,
+    pub(super) phases: Vec<Phases>,
+    pub(super) preflight_sent: u64,
+}
+
+impl Recorded {
+    /// What the engine measured in part `part`.
+    pub(super) fn of(mut measurements: Measurements, part: u32, preflight_sent: u64) -> Recorded {
+        let mut errors = BTreeMap::new();
+        for (kind, count) in std::mem::take(&mut measurements.errors) {
+            *errors.entry(error_name(&kind)).or_default() += count;
+        }
+        let mut failures = Vec::new();
+        for (kind, count) in std::mem::take(&mut measurements.connections.failures) {
+            add_failures(&mut failures, &[ConnectionFailure::of(kind, count)]);
+        }
+        let phases = std::mem::take(&mut measurements.workers)
+            .into_iter()
+            .map(|worker| Phases {
+                part,
+                worker: worker.worker,
+                cpu: worker.cpu,
+                connections: worker.connections,
+                connect_ns: worker.connect_ns,
+                connected_ns: worker.connected_ns,
+                start_ns: worker.start_ns,
+                t0_ns: worker.t0_ns,
+                t1_ns: worker.t1_ns,
+                tail_end_ns: worker.tail_end_ns,
+                drained_ns: worker.drained_ns,
+                cpu_time_ns: worker.cpu_time_ns,
+            })
+            .collect();
+        Recorded { measurements, errors, failures, phases, preflight_sent }
+    }
+
+    /// What a document was made of. An error says where a histogram is wrong and how.
+    pub(super) fn of_document(document: &Document) -> Result<Recorded, String> {
+        let accounting = &document.accounting;
+        let connections = &document.connections;
+        let latency = &document.latency;
+        let alone = |name: &str, metric: &super::Metric| -> Result<Histogram, String> {
+            let by_outcome = metric.by_outcome().map_err(|why| format!("latency.{name}: {why}"))?;
+            if by_outcome.has_failures() {
+                return Err(format!("latency.{name}: it has classes other than ok"));
+            }
+            Ok(by_outcome.ok)
+        };
+        let by_outcome = |name: &str, metric: &super::Metric| {
+            metric.by_outcome().map_err(|why| format!("latency.{name}: {why}"))
+        };
+        let measurements = Measurements {
+            planned: accounting.planned,
+            outcomes: Outcomes {
+                ok: accounting.ok,
+                bad_response: accounting.bad_response,
+                transport_error: accounting.transport_error,
+                timed_out: accounting.timed_out,
+                in_flight_at_end: accounting.in_flight_at_end,
+                never_sent: accounting.never_sent,
+            },
+            status: accounting.status.clone(),
+            sent: Sent {
+                warmup: accounting.sent.warmup,
+                measured: accounting.sent.measured,
+                tail: accounting.sent.tail,
+            },
+            response_time: by_outcome("response_time", &latency.response_time)?,
+            service_time: by_outcome("service_time", &latency.service_time)?,
+            send_lag: by_outcome("send_lag", &latency.send_lag)?,
+            sched_lag: alone("sched_lag", &latency.sched_lag)?,
+            connection_wait: alone("connection_wait", &latency.connection_wait)?,
+            first_byte: alone("first_byte", &latency.first_byte)?,
+            connect: alone("connect", &latency.connect)?,
+            slices: each("slices", &document.slices, SliceEntry::to_slice)?,
+            window: Window {
+                sent: document.throughput.sent,
+                completed: document.throughput.completed,
+                good: document.throughput.good,
+                bytes_received: document.throughput.bytes_received,
+            },
+            connections: Connections {
+                asked: connections.asked,
+                open_at_t0: connections.open_at_t0,
+                open_max: connections.open_max,
+                connects: connections.connects,
+                closed_by_peer: connections.closed_by_peer,
+                failures: BTreeMap::new(),
+            },
+            intervals: each("series", &document.series, SeriesEntry::to_interval)?,
+            interim_responses: accounting.interim_responses,
+            interrupted: document.run.interrupted,
+            ..Measurements::default()
+        };
+        Ok(Recorded {
+            measurements,
+            errors: accounting.errors.clone(),
+            failures: connections.failures.clone(),
+            phases: document.phases.clone(),
+            preflight_sent: accounting.sent.preflight,
+        })
+    }
+
+    /// Adds another part.
+    pub(super) fn merge(&mut self, other: &Recorded) {
+        self.measurements.merge(&other.measurements);
+        for (kind, count) in &other.errors {
+            *self.errors.entry(kind.clone()).or_default() += count;
+        }
+        add_failures(&mut self.failures, &other.failures);
+        self.phases.extend_from_slice(&other.phases);
+        self.preflight_sent += other.preflight_sent;
+    }
+}
+
+fn each<E, T>(
+    name: &str,
+    entries: &[E],
+    convert: impl Fn(&E) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    let number = |(index, entry)| convert(entry).map_err(|why| format!("{name}[{index}]: {why}"));
+    entries.iter().enumerate().map(number).collect()
+}

@@ -1,0 +1,239 @@
+//! Percentiles over slots that did not all end well: what is known of them, and what is only known
+//! to be at least so much (METHOD 1.6).
+//!
+//! Two columns come from one [`ByOutcome`]: its `ok` histogram alone, and [`AllOutcomes`], in which
+//! every failure counts as slower than any answer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::{Histogram, lowest_in};
+use crate::measurements::ByOutcome;
+
+/// The percentiles a document lists, in percent, as far as the samples carry them.
+pub const PERCENTILES: [f64; 13] =
+    [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999, 99.9999, 100.0];
+
+/// Samples that must lie beyond a percentile before it is printed: with fewer, it is the luck of a
+/// few requests (METHOD 1.11, support 10).
+pub const SUPPORT: u64 = 10;
+
+/// Percentiles are told apart down to a hundred-thousandth of a percent.
+const PARTS: u64 = 10_000_000;
+
+/// Whether a value is known, or only a bound of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// The value, to the histogram's 0.1%; never less than the true one.
+    Exact,
+    /// The true value is at least this: it falls on a failure, or on a slot that was given up.
+    Lower,
+}
+
+/// A value of a certain rank, or what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantile {
+    /// Nanoseconds.
+    pub ns: u64,
+    /// Whether `ns` is the value or a lower bound of it.
+    pub bound: Bound,
+}
+
+/// The rank of percentile `p` (0 to 100) among `count` values: ⌈p·n⌉, at least 1.
+pub fn rank_of(p: f64, count: u64) -> u64 {
+    let rank = (u128::from(count) * u128::from(parts_of(p))).div_ceil(u128::from(PARTS));
+    u64::try_from(rank).expect("at most the count").max(1)
+}
+
+/// Whether `count` values carry percentile `p`: at least [`SUPPORT`] of them lie beyond it. The
+/// greatest value, percentile 100, needs one.
+pub fn is_supported(p: f64, count: u64) -> bool {
+    let beyond = PARTS - parts_of(p);
+    match beyond {
+        0 => count > 0,
+        _ => u128::from(count) * u128::from(beyond) >= u128::from(SUPPORT) * u128::from(PARTS),
+    }
+}
+
+/// The least count that carries percentile `p`.
+pub fn count_needed(p: f64) -> u64 {
+    match PARTS - parts_of(p) {
+        0 => 1,
+        beyond => (SUPPORT * PARTS).div_ceil(beyond),
+    }
+}
+
+/// Ten-millionths of the whole; what is outside 0 to 100 counts as the nearer end.
+fn parts_of(p: f64) -> u64 {
+    (p.clamp(0.0, 100.0) * 100_000.0).round() as u64
+}
+
+/// All slots of a [`ByOutcome`] as one distribution, its failures slower than every answer.
+pub struct AllOutcomes<'h> {
+    by_outcome: &'h ByOutcome,
+    /// Every class together, failures at the age they are known to have reached.
+    merged: Histogram,
+}
+
+impl<'h> AllOutcomes<'h> {
+    /// Of these histograms.
+    pub fn of(by_outcome: &'h ByOutcome) -> AllOutcomes<'h> {
+        let mut merged = by_outcome.ok.clone();
+        for failures in [&by_outcome.bad, &by_outcome.failed_at, &by_outcome.censored] {
+            merged.add(failures);
+        }
+        AllOutcomes { by_outcome, merged }
+    }
+
+    /// Slots over all classes.
+    pub fn count(&self) -> u64 {
+        self.merged.count()
+    }
+
+    /// The value of the given rank (1 is the least). It lies between the value with failures at
+    /// their age and the value with failures at infinity; when both are in one bucket it is known.
+    /// `None` when there are no slots.
+    pub fn value_at_rank(&self, rank: u64) -> Option<Quantile> {
+        let ok = &self.by_outcome.ok;
+        let low = self.merged.bucket_at_rank(rank)?;
+        if rank <= ok.count() && ok.bucket_at_rank(rank) == Some(low) {
+            return ok.value_at_rank(rank).map(|ns| Quantile { ns, bound: Bound::Exact });
+        }
+        Some(Quantile { ns: self.least_in(low), bound: Bound::Lower })
+    }
+
+    /// The value of percentile `p`.
+    pub fn percentile(&self, p: f64) -> Option<Quantile> {
+        self.value_at_rank(rank_of(p, self.count()))
+    }
+
+    /// The greatest: a bound as soon as there is a failure.
+    pub fn max(&self) -> Option<Quantile> {
+        let is_known = self.count() == self.by_outcome.ok.count();
+        let bound = if is_known { Bound::Exact } else { Bound::Lower };
+        (self.count() > 0).then_some(Quantile { ns: self.merged.exact().max_ns, bound })
+    }
+
+    /// The least value that a slot in this bucket can have: the bucket's lower edge, or more where
+    /// the exact least values of the classes found in it say so. So a timeout of 2 s reads as at
+    /// least 2 s, not as the edge a little below.
+    fn least_in(&self, bucket: usize) -> u64 {
+        let ByOutcome { ok, bad, failed_at, censored } = self.by_outcome;
+        [ok, bad, failed_at, censored]
+            .into_iter()
+            .filter(|class| class.has(bucket))
+            .map(|class| class.exact().min_ns.max(lowest_in(bucket)))
+            .min()
+            .unwrap_or(lowest_in(bucket))
+    }
+}
+
+impl Histogram {
+    /// The value of percentile `p` (0 to 100), never less than the true one. `None` when nothing
+    /// was recorded.
+    pub fn percentile(&self, p: f64) -> Option<u64> {
+        self.value_at_rank(rank_of(p, self.count()))
+    }
+}
+
+impl ByOutcome {
+    /// Whether a class other than `ok` was hit.
+    pub fn has_failures(&self) -> bool {
+        !(self.bad.is_empty() && self.failed_at.is_empty() && self.censored.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.into_iter().for_each(|ns| histogram.record(ns));
+        histogram
+    }
+
+    #[test]
+    fn ranks_round_up() {
+        for (p, count, rank) in [
+            (50.0, 1000, 500),
+            (99.9, 1000, 999),
+            (99.9, 1001, 1000),
+            (99.99, 10_000, 9_999),
+            (100.0, 7, 7),
+            (0.0, 7, 1),
+            (50.0, 1, 1),
+            (50.0, 3, 2),
+            (99.9999, 1_000_000, 999_999),
+        ] {
+            assert_eq!(rank_of(p, count), rank, "p{p} of {count}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_values_beyond_it() {
+        for (p, least) in
+            [(50.0, 20), (90.0, 100), (99.0, 1_000), (99.9, 10_000), (99.99, 100_000), (100.0, 1)]
+        {
+            assert_eq!(count_needed(p), least);
+            assert!(is_supported(p, least) && !is_supported(p, least - 1), "p{p}");
+        }
+    }
+
+    #[test]
+    fn without_failures_all_is_ok() {
+        let by = ByOutcome { ok: histogram(1..=1000), ..ByOutcome::default() };
+        let all = AllOutcomes::of(&by);
+        assert_eq!(all.percentile(99.0), Some(Quantile { ns: 990, bound: Bound::Exact }));
+        assert_eq!(all.max(), Some(Quantile { ns: 1000, bound: Bound::Exact }));
+    }
+
+    #[test]
+    fn a_percentile_that_falls_on_a_timeout_is_a_bound() {
+        // 98 answers of 1..=98 ns and two timeouts at 2 s and a little more.
+        let by = ByOutcome {
+            ok: histogram(1..=98),
+            censored: histogram([2_000_000_300, 2_000_000_900]),
+            ..ByOutcome::default()
+        };
+        let all = AllOutcomes::of(&by);
+        assert_eq!(all.percentile(98.0), Some(Quantile { ns: 98, bound: Bound::Exact }));
+        // The bucket begins at 1,999,634,432; the least timeout says more.
+        let bound = Quantile { ns: 2_000_000_300, bound: Bound::Lower };
+        assert_eq!(all.percentile(99.0), Some(bound));
+        assert_eq!(all.max(), Some(Quantile { ns: 2_000_000_900, bound: Bound::Lower }));
+    }
+
+    #[test]
+    fn a_fast_failure_makes_the_rest_uncertain() {
+        // Ranks by age: 5 (failed), 10, 20, 30. With the failure at infinity: 10, 20, 30, ∞.
+        let by = ByOutcome {
+            ok: histogram([10, 20, 30]),
+            failed_at: histogram([5]),
+            ..ByOutcome::default()
+        };
+        let all = AllOutcomes::of(&by);
+        let values: Vec<_> = (1..=4).filter_map(|rank| all.value_at_rank(rank)).collect();
+        let lower = |ns| Quantile { ns, bound: Bound::Lower };
+        assert_eq!(values, [lower(5), lower(10), lower(20), lower(30)]);
+    }
+
+    #[test]
+    fn a_bound_that_shares_a_bucket_with_its_value_is_the_value() {
+        // Nine answers of 10 and one failure at 5: rank 5 is a 10 either way.
+        let by =
+            ByOutcome { ok: histogram([10; 9]), failed_at: histogram([5]), ..ByOutcome::default() };
+        let all = AllOutcomes::of(&by);
+        assert_eq!(all.value_at_rank(5), Some(Quantile { ns: 10, bound: Bound::Exact }));
+        assert_eq!(all.value_at_rank(10), Some(Quantile { ns: 10, bound: Bound::Lower }));
+        assert_eq!(all.max(), Some(Quantile { ns: 10, bound: Bound::Lower }));
+    }
+
+    #[test]
+    fn no_slots_no_values() {
+        let by = ByOutcome::default();
+        let all = AllOutcomes::of(&by);
+        assert_eq!((all.count(), all.percentile(50.0), all.max()), (0, None, None));
+    }
+}
