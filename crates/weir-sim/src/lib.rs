@@ -1,1 +1,35 @@
-//! Placeholder paragraph, replaced by the first commit of this crate.
+//! The machine, simulated in virtual time: a clock, a network, an HTTP/1 server and their faults.
+//!
+//! [`Sim`] is a [`weir_io::Backend`]: the engine runs on it unmodified, in no real time, and a seed
+//! repeats a run to the nanosecond. What truly happened is kept in [`Truth`], so that a test can
+//! hold the engine's numbers against it. This crate never reads a real clock, opens no socket and
+//! knows nothing of the engine.
+
+#![forbid(unsafe_code)]
+
+mod agenda;
+mod answer;
+mod faults;
+mod framer;
+mod host;
+mod law;
+mod machine;
+mod network;
+mod pause;
+mod random;
+mod server;
+mod sim;
+mod socket;
+pub mod theory;
+mod truth;
+mod world;
+
+pub use faults::{AnswerFault, Breakage, ConnectFault, Faults, Pick};
+pub use law::Law;
+pub use network::{Network, Split};
+pub use pause::Pause;
+pub use random::{Random, Seed};
+pub use server::{Answers, Drip, Framing, Server, Version, Workers};
+pub use sim::Sim;
+pub use truth::{Counts, Fate, Request, Truth, TruthHandle};
+pub use world::{Client, Discards, Limits, Signal, World};

@@ -1,0 +1,94 @@
+//! What will happen, in order of time; what happens at one instant happens in the order planned.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use weir_io::Nanos;
+
+/// Something that happens in the world. `socket` counts sockets over the whole run.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// A connect is answered.
+    ConnectEnds { socket: usize, refused: bool, reset: bool },
+    /// Bytes reach the server.
+    ReachServer { socket: usize, sent_at: Nanos, bytes: Vec<u8> },
+    /// The client's end of a connection, by close or reset, reaches the server.
+    ClientLeaves { socket: usize },
+    /// A worker has done its work on the request that its connection waits for.
+    Served { socket: usize },
+    /// Something leaves the server.
+    Depart { socket: usize, cargo: Cargo },
+    /// Something reaches the client.
+    ReachClient { socket: usize, cargo: Cargo },
+    /// Time to close a connection if nothing happened since `epoch`.
+    CloseIdle { socket: usize, epoch: u64 },
+    /// Time to reset a connection if nothing happened since `epoch`.
+    ResetIdle { socket: usize, epoch: u64, after_ns: u64 },
+    /// The server resets every connection.
+    ResetAll,
+    /// Something from outside the world.
+    Signal(usize),
+}
+
+/// What travels from the server to the client.
+#[derive(Debug)]
+pub(crate) enum Cargo {
+    /// Bytes; `begins` and `ends` name the request whose final answer begins and ends with them.
+    Bytes { bytes: Vec<u8>, begins: Option<usize>, ends: Option<usize> },
+    /// The end of the stream.
+    End,
+    /// A reset.
+    Reset,
+}
+
+/// Steps to come.
+#[derive(Debug, Default)]
+pub(crate) struct Agenda {
+    steps: BinaryHeap<Reverse<Entry>>,
+    planned: u64,
+}
+
+impl Agenda {
+    /// Plans a step.
+    pub(crate) fn plan(&mut self, at: Nanos, step: Step) {
+        self.steps.push(Reverse(Entry { at, order: self.planned, step }));
+        self.planned += 1;
+    }
+
+    /// When the next step is due.
+    pub(crate) fn peek(&self) -> Option<Nanos> {
+        self.steps.peek().map(|Reverse(entry)| entry.at)
+    }
+
+    /// The next step.
+    pub(crate) fn take(&mut self) -> Option<(Nanos, Step)> {
+        self.steps.pop().map(|Reverse(entry)| (entry.at, entry.step))
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    at: Nanos,
+    order: u64,
+    step: Step,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.order == other.order
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}

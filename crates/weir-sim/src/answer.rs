@@ -1,0 +1,219 @@
+//! The bytes of answers, well-formed and broken ones. Nothing here knows of time or connections.
+
+use crate::faults::Breakage;
+use crate::random::Random;
+use crate::server::{Answers, Framing, Version};
+
+/// An answer ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// A 1xx answer that goes before, or nothing.
+    pub(crate) interim: Vec<u8>,
+    /// The final answer.
+    pub(crate) bytes: Vec<u8>,
+    /// Its first so many bytes are its head.
+    pub(crate) head_bytes: usize,
+    /// Its status.
+    pub(crate) status: u16,
+    /// The connection ends with it.
+    pub(crate) closes: bool,
+    /// Only the end of the connection tells the end of its body.
+    pub(crate) ends_by_close: bool,
+}
+
+impl Answer {
+    /// Where to cut it so that a client must see that it is cut: inside it, and inside its head
+    /// when nothing tells how long its body is.
+    pub(crate) fn cut(&self, random: &mut Random) -> usize {
+        let whole = if self.ends_by_close { self.head_bytes } else { self.bytes.len() };
+        usize::try_from(random.between(1, whole as u64 - 1)).expect("inside a buffer")
+    }
+}
+
+/// Makes an answer; `is_last` when the connection is to end with it in any case.
+pub(crate) fn compose(
+    answers: &Answers,
+    is_head: bool,
+    is_last: bool,
+    random: &mut Random,
+) -> Answer {
+    let status = status(&answers.statuses, random);
+    let interim = match answers.interim {
+        Some((code, share)) if random.chance(share) => {
+            format!("HTTP/1.1 {code} Wait\r\nx-interim: 1\r\n\r\n").into_bytes()
+        }
+        _ => Vec::new(),
+    };
+    let body = body(usize::try_from(answers.body_bytes.draw(random)).unwrap_or(usize::MAX));
+    let framing = framing(answers, random);
+    let has_body = !is_head && !matches!(status, 100..=199 | 204 | 304);
+    let closes = is_last
+        || framing == Framing::Close
+        || answers.version == Version::Http10 { keep_alive: false };
+    let mut bytes = head(answers.version, status, framing, body.len(), closes);
+    let head_bytes = bytes.len();
+    if has_body {
+        match framing {
+            Framing::Chunked { chunk_bytes } => write_chunks(&mut bytes, &body, chunk_bytes),
+            _ => bytes.extend_from_slice(&body),
+        }
+    }
+    let ends_by_close = has_body && framing == Framing::Close;
+    Answer { interim, bytes, head_bytes, status, closes, ends_by_close }
+}
+
+/// A broken answer.
+pub(crate) fn malformed(breakage: Breakage) -> Vec<u8> {
+    let text = match breakage {
+        Breakage::StatusLine => "this is not HTTP\r\n\r\n",
+        Breakage::Version => "HTTP/7.3 200 OK\r\ncontent-length: 0\r\n\r\n",
+        Breakage::StatusCode => "HTTP/1.1 2x0 OK\r\ncontent-length: 0\r\n\r\n",
+        Breakage::HeaderLine => "HTTP/1.1 200 OK\r\nno colon here\r\ncontent-length: 0\r\n\r\n",
+        Breakage::HeaderName => "HTTP/1.1 200 OK\r\nx y : 1\r\ncontent-length: 0\r\n\r\n",
+        Breakage::Length => "HTTP/1.1 200 OK\r\ncontent-length: 1x\r\n\r\nx",
+        Breakage::TwoLengths => {
+            "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxx"
+        }
+        Breakage::ChunkSize => "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n\r\n",
+        Breakage::ChunkEnd => {
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nxxxx\r\n0\r\n\r\n"
+        }
+        Breakage::EndlessHead => {
+            let mut bytes = b"HTTP/1.1 200 OK\r\n".to_vec();
+            while bytes.len() < 1 << 20 {
+                bytes.extend_from_slice(b"x-more: and more and more and more\r\n");
+            }
+            return bytes;
+        }
+    };
+    text.as_bytes().to_vec()
+}
+
+/// A status by weight.
+fn status(weighted: &[(u16, f64)], random: &mut Random) -> u16 {
+    let (last, _) = *weighted.last().expect("the server has at least one status to answer with");
+    let total: f64 = weighted.iter().map(|(_, weight)| weight).sum();
+    let mut left = random.unit() * total;
+    for (status, weight) in weighted {
+        left -= weight;
+        if left < 0.0 {
+            return *status;
+        }
+    }
+    last
+}
+
+/// The framing of one answer: `Mixed` is decided, and HTTP/1.0 knows no chunks.
+fn framing(answers: &Answers, random: &mut Random) -> Framing {
+    let decided = match answers.framing {
+        Framing::Mixed => match random.between(0, 2) {
+            0 => Framing::Length,
+            1 => {
+                let chunk_bytes = usize::try_from(random.between(1, 100)).expect("at most 100");
+                Framing::Chunked { chunk_bytes }
+            }
+            _ => Framing::Close,
+        },
+        other => other,
+    };
+    match (answers.version, decided) {
+        (Version::Http10 { .. }, Framing::Chunked { .. }) => Framing::Length,
+        (_, decided) => decided,
+    }
+}
+
+fn head(
+    version: Version,
+    status: u16,
+    framing: Framing,
+    body_bytes: usize,
+    closes: bool,
+) -> Vec<u8> {
+    let protocol = match version {
+        Version::Http11 => "HTTP/1.1",
+        Version::Http10 { .. } => "HTTP/1.0",
+    };
+    let connection = match (version, closes) {
+        (Version::Http11, true) => "connection: close\r\n",
+        (Version::Http10 { .. }, false) => "connection: keep-alive\r\n",
+        _ => "",
+    };
+    let length = match framing {
+        _ if status == 204 => String::new(),
+        Framing::Length => format!("content-length: {body_bytes}\r\n"),
+        Framing::Chunked { .. } => "transfer-encoding: chunked\r\n".to_owned(),
+        _ => String::new(),
+    };
+    format!("{protocol} {status} Simulated\r\nserver: weir-sim\r\n{connection}{length}\r\n")
+        .into_bytes()
+}
+
+/// A body that looks like answers, so that a client that loses its place in the stream miscounts.
+fn body(bytes: usize) -> Vec<u8> {
+    b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n0\r\n\r\n"
+        .iter()
+        .copied()
+        .cycle()
+        .take(bytes)
+        .collect()
+}
+
+fn write_chunks(out: &mut Vec<u8>, body: &[u8], chunk_bytes: usize) {
+    for chunk in body.chunks(chunk_bytes.max(1)) {
+        out.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+        out.extend_from_slice(chunk);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"0\r\n\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::Law;
+    use crate::random::Seed;
+
+    fn check(answers: Answers, is_head: bool, is_last: bool, expected: &str, closes: bool) {
+        let mut random = Random::new(Seed(1), 0);
+        let answer = compose(&answers, is_head, is_last, &mut random);
+        let text = String::from_utf8(answer.bytes).expect("answers are ASCII");
+        let text = text.replace(" Simulated\r\nserver: weir-sim", "").replace("\r\n", "|");
+        assert_eq!((text.as_str(), answer.closes), (expected, closes));
+    }
+
+    #[test]
+    fn answers_are_framed_as_told() {
+        let plain = Answers { body_bytes: Law::Fixed(5), ..Answers::default() };
+        check(plain.clone(), false, false, "HTTP/1.1 200|content-length: 5||HTTP/", false);
+        check(plain.clone(), true, false, "HTTP/1.1 200|content-length: 5||", false);
+        let last = "HTTP/1.1 200|connection: close|content-length: 5||HTTP/";
+        check(plain.clone(), false, true, last, true);
+        let no_content = Answers { statuses: vec![(204, 1.0)], ..plain.clone() };
+        check(no_content, false, false, "HTTP/1.1 204||", false);
+        let chunked = Answers { framing: Framing::Chunked { chunk_bytes: 3 }, ..plain.clone() };
+        let chunks = "HTTP/1.1 200|transfer-encoding: chunked||3|HTT|2|P/|0||";
+        check(chunked.clone(), false, false, chunks, false);
+        let old = Answers { version: Version::Http10 { keep_alive: true }, ..chunked };
+        let kept = "HTTP/1.0 200|connection: keep-alive|content-length: 5||HTTP/";
+        check(old.clone(), false, false, kept, false);
+        let older = Answers { version: Version::Http10 { keep_alive: false }, ..old };
+        check(older, false, false, "HTTP/1.0 200|content-length: 5||HTTP/", true);
+        let to_close = Answers { framing: Framing::Close, ..plain };
+        check(to_close, false, false, "HTTP/1.1 200|connection: close||HTTP/", true);
+    }
+
+    #[test]
+    fn statuses_come_by_weight() {
+        let mut random = Random::new(Seed(5), 0);
+        let weighted = [(200, 9.0), (500, 0.0), (404, 1.0)];
+        let mut counts = [0u32; 3];
+        for _ in 0..10_000 {
+            match status(&weighted, &mut random) {
+                200 => counts[0] += 1,
+                404 => counts[1] += 1,
+                _ => counts[2] += 1,
+            }
+        }
+        assert!((900..1_100).contains(&counts[1]) && counts[2] == 0, "{counts:?}");
+    }
+}

@@ -1,0 +1,442 @@
+//! The server at work: sessions, a queue of requests, workers, and what its faults do to answers.
+//! It knows neither the network nor the client; it plans what leaves it, and when.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use weir_io::{ConnId, Nanos};
+
+use crate::agenda::{Agenda, Cargo, Step};
+use crate::answer::{self, Answer};
+use crate::faults::{AnswerFault, Pick};
+use crate::framer::Framer;
+use crate::pause::Pauses;
+use crate::random::{Random, Seed};
+use crate::server::{Server, Workers};
+use crate::truth::{Fate, Request, TruthHandle};
+
+/// The server at work.
+#[derive(Debug)]
+pub(crate) struct Host {
+    server: Server,
+    faults: Vec<(Pick, AnswerFault)>,
+    stalls: Pauses,
+    /// By socket; `None` where no connection came about.
+    sessions: Vec<Option<Session>>,
+    /// Requests at the head of their session, by order of arrival, with their sockets.
+    queue: BTreeMap<usize, usize>,
+    busy: u32,
+    service_chance: Random,
+    answer_chance: Random,
+    fault_chance: Random,
+    truth: TruthHandle,
+}
+
+/// The server's side of one connection.
+#[derive(Debug)]
+struct Session {
+    conn: ConnId,
+    generation: u16,
+    framer: Framer,
+    waiting: VecDeque<Job>,
+    serving: Option<Job>,
+    answered: u64,
+    /// Neither side has ended it.
+    is_open: bool,
+    /// Why the end that is planned is planned.
+    ending: Option<Ending>,
+    /// Counts happenings, so that a planned end for idleness can tell whether it still holds.
+    epoch: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    /// Index into the truth's requests, thus also the order of arrival.
+    request: usize,
+    is_head: bool,
+    fault: Option<AnswerFault>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Answer,
+    Idle,
+    Fault,
+}
+
+impl Host {
+    pub(crate) fn new(
+        server: Server,
+        faults: Vec<(Pick, AnswerFault)>,
+        seed: Seed,
+        truth: TruthHandle,
+    ) -> Host {
+        let stalls = Pauses::new(&server.stalls);
+        Host {
+            server,
+            faults,
+            stalls,
+            sessions: Vec::new(),
+            queue: BTreeMap::new(),
+            busy: 0,
+            service_chance: Random::new(seed, 2),
+            answer_chance: Random::new(seed, 3),
+            fault_chance: Random::new(seed, 4),
+            truth,
+        }
+    }
+
+    /// A connection came about.
+    pub(crate) fn accept(
+        &mut self,
+        now: Nanos,
+        socket: usize,
+        (conn, generation): (ConnId, u16),
+        agenda: &mut Agenda,
+    ) {
+        if self.sessions.len() <= socket {
+            self.sessions.resize_with(socket + 1, || None);
+        }
+        self.sessions[socket] = Some(Session {
+            conn,
+            generation,
+            framer: Framer::default(),
+            waiting: VecDeque::new(),
+            serving: None,
+            answered: 0,
+            is_open: true,
+            ending: None,
+            epoch: 0,
+        });
+        self.plan_idle_close(now, socket, agenda);
+    }
+
+    /// Bytes arrived. False when there is no connection that could take them.
+    pub(crate) fn receive(
+        &mut self,
+        now: Nanos,
+        socket: usize,
+        (sent_at, bytes): (Nanos, &[u8]),
+        agenda: &mut Agenda,
+    ) -> bool {
+        let Some(session) = self.sessions.get_mut(socket).and_then(Option::as_mut) else {
+            return false;
+        };
+        if !session.is_open {
+            return false;
+        }
+        session.epoch += 1;
+        let mut truth = self.truth.read();
+        truth.counts.bytes_to_server += bytes.len() as u64;
+        let was_idle = session.serving.is_none() && session.waiting.is_empty();
+        let Session { framer, waiting, conn, generation, .. } = session;
+        framer.receive(bytes, sent_at, |framed| {
+            let request = truth.requests.len();
+            let chance = &mut self.fault_chance;
+            let meant = self.faults.iter().find(|(pick, _)| pick.hits(request as u64, now, chance));
+            let fault = meant.map(|(_, fault)| *fault);
+            waiting.push_back(Job { request, is_head: framed.is_head, fault });
+            truth.requests.push(Request {
+                conn: *conn,
+                generation: *generation,
+                sent_at: framed.sent_at,
+                received_at: now,
+                started_at: None,
+                departed_at: None,
+                first_delivered_at: None,
+                delivered_at: None,
+                fate: Fate::Waiting,
+            });
+        });
+        drop(truth);
+        if was_idle {
+            self.enqueue(socket);
+            self.start(now, agenda);
+        }
+        true
+    }
+
+    /// The client's end of a connection arrived.
+    pub(crate) fn client_leaves(&mut self, socket: usize) {
+        if self.end(socket, Fate::Abandoned) {
+            self.truth.read().counts.closes_by_client += 1;
+        }
+    }
+
+    /// A worker has done its work.
+    pub(crate) fn served(&mut self, now: Nanos, socket: usize, agenda: &mut Agenda) {
+        self.busy -= 1;
+        let session = self.sessions[socket].as_mut().expect("only sessions are served");
+        let job = session.serving.expect("a worker worked on a request");
+        if session.is_open {
+            self.answer(now, socket, job, agenda);
+        }
+        self.start(now, agenda);
+    }
+
+    /// Something is about to leave on a connection. False when it is no longer open.
+    pub(crate) fn departs(
+        &mut self,
+        now: Nanos,
+        socket: usize,
+        cargo: &Cargo,
+        agenda: &mut Agenda,
+    ) -> bool {
+        let session = self.sessions[socket].as_mut().expect("only sessions send");
+        if !session.is_open {
+            return false;
+        }
+        match cargo {
+            Cargo::Bytes { ends: Some(request), .. } => {
+                self.truth.read().requests[*request].departed_at = Some(now);
+                session.answered += 1;
+                session.epoch += 1;
+                if session.ending.is_none() {
+                    session.serving = None;
+                    self.enqueue(socket);
+                    self.plan_idle_close(now, socket, agenda);
+                    self.start(now, agenda);
+                }
+            }
+            Cargo::Bytes { .. } => {}
+            Cargo::End | Cargo::Reset => {
+                let ending = session.ending;
+                self.end(socket, Fate::Dropped);
+                let mut truth = self.truth.read();
+                match ending {
+                    Some(Ending::Answer) => truth.counts.closes_after_answer += 1,
+                    Some(Ending::Idle) => truth.counts.closes_when_idle += 1,
+                    Some(Ending::Fault) | None => {}
+                }
+            }
+        }
+        true
+    }
+
+    /// The time has come to close a connection, if nothing happened since.
+    pub(crate) fn close_idle(
+        &mut self,
+        now: Nanos,
+        socket: usize,
+        epoch: u64,
+        agenda: &mut Agenda,
+    ) {
+        if let Some(session) = self.idle_session(socket, epoch) {
+            session.ending = Some(Ending::Idle);
+            agenda.plan(now, Step::Depart { socket, cargo: Cargo::End });
+        }
+    }
+
+    /// The time has come to reset a connection, if nothing happened since.
+    pub(crate) fn reset_idle(
+        &mut self,
+        now: Nanos,
+        (socket, epoch): (usize, u64),
+        fault: AnswerFault,
+        agenda: &mut Agenda,
+    ) {
+        if let Some(session) = self.idle_session(socket, epoch) {
+            session.ending = Some(Ending::Fault);
+            agenda.plan(now, Step::Depart { socket, cargo: Cargo::Reset });
+            *self.truth.read().counts.injected.entry(fault).or_default() += 1;
+        }
+    }
+
+    /// Resets one connection.
+    pub(crate) fn reset(&mut self, now: Nanos, socket: usize, agenda: &mut Agenda) {
+        if let Some(session) = self.sessions[socket].as_mut() {
+            session.ending = Some(Ending::Fault);
+            agenda.plan(now, Step::Depart { socket, cargo: Cargo::Reset });
+        }
+    }
+
+    /// Resets every open connection.
+    pub(crate) fn reset_all(&mut self, now: Nanos, agenda: &mut Agenda) {
+        for socket in 0..self.sessions.len() {
+            if self.sessions[socket].as_ref().is_some_and(|session| session.is_open) {
+                self.truth.read().counts.resets_by_time += 1;
+                self.reset(now, socket, agenda);
+            }
+        }
+    }
+
+    fn idle_session(&mut self, socket: usize, epoch: u64) -> Option<&mut Session> {
+        self.sessions[socket].as_mut().filter(|session| {
+            let is_idle = session.serving.is_none() && session.waiting.is_empty();
+            is_idle && session.is_open && session.ending.is_none() && session.epoch == epoch
+        })
+    }
+
+    /// Puts the first waiting request of a session into the queue of the workers.
+    fn enqueue(&mut self, socket: usize) {
+        let session = self.sessions[socket].as_ref().expect("only sessions have requests");
+        if let Some(job) = session.waiting.front() {
+            self.queue.insert(job.request, socket);
+        }
+    }
+
+    /// Gives free workers the oldest requests.
+    fn start(&mut self, now: Nanos, agenda: &mut Agenda) {
+        loop {
+            let is_free = match self.server.workers {
+                Workers::Unlimited => true,
+                Workers::Limited(workers) => self.busy < workers,
+            };
+            if !is_free {
+                return;
+            }
+            let Some((_, socket)) = self.queue.pop_first() else {
+                return;
+            };
+            self.start_one(now, socket, agenda);
+        }
+    }
+
+    fn start_one(&mut self, now: Nanos, socket: usize, agenda: &mut Agenda) {
+        let session = self.sessions[socket].as_mut().expect("only sessions are queued");
+        let job = session.waiting.pop_front().expect("a queued session has a request");
+        session.serving = Some(job);
+        let from = self.stalls.resume(now);
+        let mut truth = self.truth.read();
+        let request = &mut truth.requests[job.request];
+        request.started_at = Some(from);
+        if self.server.black_hole_from.is_some_and(|black_from| from >= black_from) {
+            request.fate = Fate::Swallowed;
+            return;
+        }
+        let work_ns = self.server.service.draw(&mut self.service_chance);
+        self.busy += 1;
+        agenda.plan(self.stalls.finish(from, work_ns), Step::Served { socket });
+    }
+
+    /// Plans what leaves the server for one request.
+    fn answer(&mut self, now: Nanos, socket: usize, job: Job, agenda: &mut Agenda) {
+        let session = self.sessions[socket].as_mut().expect("only sessions are answered");
+        let is_last = self.server.answers.close_after == Some(session.answered + 1);
+        let chance = &mut self.answer_chance;
+        let answer = answer::compose(&self.server.answers, job.is_head, is_last, chance);
+        let part = |cut: usize| {
+            let bytes = [&answer.interim, &answer.bytes[..cut]].concat();
+            Cargo::Bytes { bytes, begins: None, ends: None }
+        };
+        let (cargo, end) = match job.fault {
+            None
+            | Some(
+                AnswerFault::ResetIdle { .. } | AnswerFault::CloseAfter | AnswerFault::JunkAfter,
+            ) => {
+                return self.answer_well(now, socket, job, answer, agenda);
+            }
+            Some(AnswerFault::ResetBefore) => (None, Some(Cargo::Reset)),
+            Some(AnswerFault::ResetWithin) => (Some(part(answer.cut(chance))), Some(Cargo::Reset)),
+            Some(AnswerFault::CloseBefore) => (None, Some(Cargo::End)),
+            Some(AnswerFault::CloseWithin) => (Some(part(answer.cut(chance))), Some(Cargo::End)),
+            Some(AnswerFault::Malformed(breakage)) => {
+                let bytes = answer::malformed(breakage);
+                (Some(Cargo::Bytes { bytes, begins: None, ends: None }), None)
+            }
+            Some(AnswerFault::Swallow) => (None, None),
+        };
+        if end.is_some() {
+            session.ending = Some(Ending::Fault);
+        }
+        if let Some(fault) = job.fault {
+            let mut truth = self.truth.read();
+            truth.requests[job.request].fate = Fate::Faulted(fault);
+            *truth.counts.injected.entry(fault).or_default() += 1;
+        }
+        for cargo in [cargo, end].into_iter().flatten() {
+            agenda.plan(now, Step::Depart { socket, cargo });
+        }
+    }
+
+    /// Plans a complete answer, piece by piece, and what its fault puts after it.
+    fn answer_well(
+        &mut self,
+        now: Nanos,
+        socket: usize,
+        job: Job,
+        answer: Answer,
+        agenda: &mut Agenda,
+    ) {
+        let session = self.sessions[socket].as_mut().expect("only sessions are answered");
+        let closes = answer.closes || job.fault == Some(AnswerFault::CloseAfter);
+        if closes {
+            session.ending = Some(if answer.closes { Ending::Answer } else { Ending::Fault });
+        }
+        let mut truth = self.truth.read();
+        truth.requests[job.request].fate = Fate::Answered(answer.status);
+        if !answer.interim.is_empty() {
+            truth.counts.interim_answers += 1;
+            let cargo = Cargo::Bytes { bytes: answer.interim, begins: None, ends: None };
+            agenda.plan(now, Step::Depart { socket, cargo });
+        }
+        let (pieces, gap_ns) = match self.server.answers.drip {
+            Some(drip) => (drip.pieces.clamp(1, answer.bytes.len()), drip.gap_ns),
+            None => (1, 0),
+        };
+        let mut at = now;
+        for piece in 0..pieces {
+            let edge = |piece: usize| answer.bytes.len() * piece / pieces;
+            let bytes = answer.bytes[edge(piece)..edge(piece + 1)].to_vec();
+            let begins = (piece == 0).then_some(job.request);
+            let ends = (piece + 1 == pieces).then_some(job.request);
+            if piece > 0 {
+                at = self.stalls.finish(at, gap_ns);
+            }
+            agenda.plan(at, Step::Depart { socket, cargo: Cargo::Bytes { bytes, begins, ends } });
+        }
+        match job.fault {
+            Some(AnswerFault::JunkAfter) => {
+                let bytes = b"and this belongs to nothing\r\n\r\n".to_vec();
+                let cargo = Cargo::Bytes { bytes, begins: None, ends: None };
+                agenda.plan(at, Step::Depart { socket, cargo });
+            }
+            // The departure of the last piece counts as one more happening.
+            Some(AnswerFault::ResetIdle { after_ns }) if !closes => {
+                let step = Step::ResetIdle { socket, epoch: session.epoch + 1, after_ns };
+                agenda.plan(self.stalls.resume(at.after(after_ns)), step);
+            }
+            _ => {}
+        }
+        if let Some(fault @ (AnswerFault::JunkAfter | AnswerFault::CloseAfter)) = job.fault {
+            *truth.counts.injected.entry(fault).or_default() += 1;
+        }
+        if closes {
+            agenda.plan(at, Step::Depart { socket, cargo: Cargo::End });
+        }
+    }
+
+    fn plan_idle_close(&mut self, now: Nanos, socket: usize, agenda: &mut Agenda) {
+        let (Some(idle_ns), Some(session)) =
+            (self.server.idle_close_ns, self.sessions[socket].as_ref())
+        else {
+            return;
+        };
+        let at = self.stalls.resume(now.after(idle_ns));
+        agenda.plan(at, Step::CloseIdle { socket, epoch: session.epoch });
+    }
+
+    /// Ends a session; what it had not answered gets `fate`. False when it had ended before.
+    fn end(&mut self, socket: usize, fate: Fate) -> bool {
+        let Some(session) = self.sessions.get_mut(socket).and_then(Option::as_mut) else {
+            return false;
+        };
+        if !session.is_open {
+            return false;
+        }
+        session.is_open = false;
+        session.framer = Framer::default();
+        if let Some(job) = session.waiting.front() {
+            self.queue.remove(&job.request);
+        }
+        let mut truth = self.truth.read();
+        for job in session.serving.iter().chain(&session.waiting) {
+            let request = &mut truth.requests[job.request];
+            let is_cut = matches!(request.fate, Fate::Answered(_)) && request.departed_at.is_none();
+            if request.fate == Fate::Waiting || is_cut {
+                request.fate = fate;
+            }
+        }
+        session.waiting.clear();
+        true
+    }
+}

@@ -1,0 +1,259 @@
+//! The world under the client: sockets, the network and the server, driven by the agenda. It has no
+//! clock; every step carries its own time. What the client sees of it is in `sim`.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+use weir_io::{ConnId, Nanos, SocketOptions};
+
+use crate::agenda::{Agenda, Cargo, Step};
+use crate::faults::{AnswerFault, ConnectFault, Pick};
+use crate::host::Host;
+use crate::network::Wire;
+use crate::random::Random;
+use crate::socket::{Pending, Socket, State};
+use crate::truth::TruthHandle;
+use crate::world::{Signal, World};
+
+/// The world under the client.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) agenda: Agenda,
+    /// Every socket of the run, in order of `connect`.
+    pub(crate) sockets: Vec<Socket>,
+    /// Sockets with something pending, in order.
+    pub(crate) ready: VecDeque<usize>,
+    /// A signal came.
+    pub(crate) is_woken: bool,
+    pub(crate) truth: TruthHandle,
+    wire: Wire,
+    host: Host,
+    signals: Vec<Signal>,
+    connect_faults: Vec<(Pick, ConnectFault)>,
+    send_faults: Vec<Pick>,
+    chance: Random,
+    sends: u64,
+    open: usize,
+    open_max: Option<usize>,
+}
+
+impl Machine {
+    pub(crate) fn new(world: &World) -> Machine {
+        let truth = TruthHandle::default();
+        let faults = &world.faults;
+        let server = world.server.clone();
+        let mut agenda = Agenda::default();
+        for (index, signal) in world.client.signals.iter().enumerate() {
+            agenda.plan(signal.at, Step::Signal(index));
+        }
+        for at in &faults.reset_all_at {
+            agenda.plan(*at, Step::ResetAll);
+        }
+        Machine {
+            agenda,
+            sockets: Vec::new(),
+            ready: VecDeque::new(),
+            is_woken: false,
+            truth: truth.clone(),
+            wire: Wire::new(world.network, world.seed),
+            host: Host::new(server, faults.answer.clone(), world.seed, truth),
+            signals: world.client.signals.clone(),
+            connect_faults: faults.connect.clone(),
+            send_faults: faults.send.clone(),
+            chance: Random::new(world.seed, 5),
+            sends: 0,
+            open: 0,
+            open_max: world.client.open_max,
+        }
+    }
+
+    /// Begins a connect; gives the new socket.
+    pub(crate) fn connect(
+        &mut self,
+        now: Nanos,
+        conn: ConnId,
+        generation: u16,
+        options: SocketOptions,
+    ) -> usize {
+        let socket = self.sockets.len();
+        self.sockets.push(Socket::new(conn, generation, options));
+        let mut truth = self.truth.read();
+        let ordinal = truth.counts.connects;
+        truth.counts.connects += 1;
+        if self.open_max.is_some_and(|most| self.open >= most) {
+            truth.counts.connects_over_limit += 1;
+            drop(truth);
+            self.sockets[socket].has_descriptor = false;
+            self.arrive(socket, Pending::Failed(libc::EMFILE));
+            return socket;
+        }
+        self.open += 1;
+        truth.counts.open_max = truth.counts.open_max.max(self.open);
+        let chance = &mut self.chance;
+        let meant = self.connect_faults.iter().find(|(pick, _)| pick.hits(ordinal, now, chance));
+        let fault = meant.map(|(_, fault)| *fault);
+        match fault {
+            Some(ConnectFault::Hang) => truth.counts.connects_hung += 1,
+            Some(ConnectFault::Refuse) => truth.counts.connects_refused += 1,
+            Some(ConnectFault::ResetAtOnce) | None => {}
+        }
+        if fault != Some(ConnectFault::Hang) {
+            let refused = fault == Some(ConnectFault::Refuse);
+            let reset = fault == Some(ConnectFault::ResetAtOnce);
+            let at = self.wire.connected_at(now);
+            self.agenda.plan(at, Step::ConnectEnds { socket, refused, reset });
+        }
+        socket
+    }
+
+    /// Lets out what a socket is to send. It leaves the client at `now`.
+    pub(crate) fn send(&mut self, now: Nanos, id: usize) {
+        let socket = &mut self.sockets[id];
+        let bytes = std::mem::take(&mut socket.outgoing);
+        if bytes.is_empty() || socket.state != State::Open {
+            return;
+        }
+        let ordinal = self.sends;
+        self.sends += 1;
+        let chance = &mut self.chance;
+        if self.send_faults.iter().any(|pick| pick.hits(ordinal, now, chance)) {
+            self.truth.read().counts.sends_failed += 1;
+            let at = self.wire.up_at(&mut socket.link, now);
+            self.agenda.plan(at, Step::ClientLeaves { socket: id });
+            return self.arrive(id, Pending::Failed(libc::ENOBUFS));
+        }
+        for piece in bytes.chunks(self.wire.network.segment_bytes) {
+            let at = self.wire.up_at(&mut socket.link, now);
+            let step = Step::ReachServer { socket: id, sent_at: now, bytes: piece.to_vec() };
+            self.agenda.plan(at, step);
+        }
+        if socket.options.stamped {
+            self.arrive(id, Pending::Transmitted(now));
+        }
+    }
+
+    /// The client closes a socket.
+    pub(crate) fn close(&mut self, now: Nanos, id: usize) {
+        let socket = &mut self.sockets[id];
+        if socket.state == State::Closed {
+            return;
+        }
+        let at = self.wire.up_at(&mut socket.link, now);
+        self.agenda.plan(at, Step::ClientLeaves { socket: id });
+        self.ended(id);
+    }
+
+    /// A socket is gone: closed by the client, or failed and said so.
+    pub(crate) fn ended(&mut self, id: usize) {
+        self.sockets[id].end();
+        self.open -= usize::from(self.sockets[id].has_descriptor);
+    }
+
+    /// Does the next thing that happens in the world; says when it happened.
+    pub(crate) fn step(&mut self) -> Option<Nanos> {
+        let (now, step) = self.agenda.take()?;
+        let agenda = &mut self.agenda;
+        match step {
+            Step::ConnectEnds { socket, refused, reset } => {
+                self.connect_ends(now, socket, refused, reset);
+            }
+            Step::ReachServer { socket, sent_at, bytes } => {
+                if !self.host.receive(now, socket, (sent_at, &bytes), agenda) {
+                    self.truth.read().counts.sends_too_late += 1;
+                    let at = self.wire.down_at(&mut self.sockets[socket].link, now);
+                    agenda.plan(at, Step::ReachClient { socket, cargo: Cargo::Reset });
+                }
+            }
+            Step::ClientLeaves { socket } => self.host.client_leaves(socket),
+            Step::Served { socket } => self.host.served(now, socket, agenda),
+            Step::Depart { socket, cargo } => {
+                if self.host.departs(now, socket, &cargo, agenda) {
+                    self.travel_down(now, socket, cargo);
+                }
+            }
+            Step::ReachClient { socket, cargo } => self.reach_client(now, socket, cargo),
+            Step::CloseIdle { socket, epoch } => self.host.close_idle(now, socket, epoch, agenda),
+            Step::ResetIdle { socket, epoch, after_ns } => {
+                let fault = AnswerFault::ResetIdle { after_ns };
+                self.host.reset_idle(now, (socket, epoch), fault, agenda);
+            }
+            Step::ResetAll => self.host.reset_all(now, agenda),
+            Step::Signal(index) => {
+                self.signals[index].flag.store(true, Ordering::SeqCst);
+                self.is_woken = true;
+            }
+        }
+        Some(now)
+    }
+
+    fn connect_ends(&mut self, now: Nanos, id: usize, refused: bool, reset: bool) {
+        let socket = &self.sockets[id];
+        if socket.state == State::Closed {
+            return;
+        }
+        if refused {
+            return self.arrive(id, Pending::Failed(libc::ECONNREFUSED));
+        }
+        let name = (socket.conn, socket.generation);
+        self.truth.read().counts.connects_done += 1;
+        self.host.accept(now, id, name, &mut self.agenda);
+        if reset {
+            self.truth.read().counts.connects_reset += 1;
+            self.host.reset(now, id, &mut self.agenda);
+        }
+        self.arrive(id, Pending::Connected);
+    }
+
+    /// Sends cargo on its way to the client, in pieces as the network cuts them.
+    fn travel_down(&mut self, now: Nanos, socket: usize, cargo: Cargo) {
+        let link = &mut self.sockets[socket].link;
+        let Cargo::Bytes { bytes, begins, ends } = cargo else {
+            let at = self.wire.down_at(link, now);
+            return self.agenda.plan(at, Step::ReachClient { socket, cargo });
+        };
+        let segment_bytes = self.wire.network.segment_bytes;
+        let pieces = bytes.len().div_ceil(segment_bytes);
+        for (index, piece) in bytes.chunks(segment_bytes).enumerate() {
+            let begins = begins.filter(|_| index == 0);
+            let ends = ends.filter(|_| index + 1 == pieces);
+            let at = self.wire.down_at(link, now);
+            let cargo = Cargo::Bytes { bytes: piece.to_vec(), begins, ends };
+            self.agenda.plan(at, Step::ReachClient { socket, cargo });
+        }
+    }
+
+    fn reach_client(&mut self, now: Nanos, id: usize, cargo: Cargo) {
+        if self.sockets[id].state == State::Closed {
+            return;
+        }
+        match cargo {
+            Cargo::Bytes { bytes, begins, ends } => {
+                let mut truth = self.truth.read();
+                truth.counts.bytes_to_client += bytes.len() as u64;
+                if let Some(request) = begins {
+                    truth.requests[request].first_delivered_at = Some(now);
+                }
+                if let Some(request) = ends {
+                    truth.requests[request].delivered_at = Some(now);
+                }
+                drop(truth);
+                self.arrive(id, Pending::Bytes { at: now, bytes, used: 0 });
+            }
+            Cargo::End => self.arrive(id, Pending::End),
+            Cargo::Reset => self.arrive(id, Pending::Failed(libc::ECONNRESET)),
+        }
+    }
+
+    /// Something is there for the client. After a failure nothing more can come.
+    fn arrive(&mut self, id: usize, pending: Pending) {
+        let socket = &mut self.sockets[id];
+        if matches!(socket.pending.back(), Some(Pending::Failed(_))) {
+            return;
+        }
+        socket.pending.push_back(pending);
+        if !socket.is_queued {
+            socket.is_queued = true;
+            self.ready.push_back(id);
+        }
+    }
+}

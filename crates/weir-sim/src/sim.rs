@@ -1,0 +1,323 @@
+//! The client's view of the simulated world: [`Sim`] is a [`Backend`] whose clock is virtual.
+//!
+//! It is stricter than a kernel: what the contract of `Backend` forbids panics here.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use weir_io::{
+    Backend, Close, ConnId, Endpoint, Event, EventKind, Listener, Nanos, PooledId, Segment,
+    SocketOptions, Submitted, TemplateId, WaitPolicy,
+};
+
+use crate::law::Law;
+use crate::machine::Machine;
+use crate::network::Split;
+use crate::pause::Pauses;
+use crate::random::{Random, Seed};
+use crate::socket::{Lending, State, Taken};
+use crate::truth::{Truth, TruthHandle};
+use crate::world::{Client, Limits, World};
+
+/// A simulated machine for one worker. The same world gives the same run.
+#[derive(Debug)]
+pub struct Sim {
+    now: Nanos,
+    seed: Seed,
+    client: Client,
+    stops: Pauses,
+    limits: Limits,
+    lending: Lending,
+    machine: Machine,
+    conns: Vec<Slot>,
+    templates: Vec<Arc<[u8]>>,
+    pooled: Vec<Option<Vec<u8>>>,
+    pooled_free: Vec<u32>,
+    /// Sockets with bytes to be let out, in order of their first `send`.
+    outgoing: Vec<usize>,
+    /// Sockets whose rest is kept for the next harvest.
+    kept: VecDeque<usize>,
+    lent: Vec<u8>,
+    chance: Random,
+    calls: u64,
+    idle_calls: u64,
+    busy_until: Nanos,
+}
+
+/// One connection number.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    /// Of the next `connect`.
+    generation: u16,
+    socket: Option<usize>,
+}
+
+impl Sim {
+    /// A world at its beginning: time zero, no connection.
+    pub fn new(world: World) -> Sim {
+        let lending = Lending {
+            split: world.network.split,
+            discards: world.client.discards,
+            read_bytes: world.client.read_bytes,
+        };
+        assert!(lending.read_bytes > 0, "a read lends at least one byte");
+        Sim {
+            now: Nanos::ZERO,
+            seed: world.seed,
+            stops: Pauses::new(&world.client.stops),
+            limits: world.limits,
+            lending,
+            machine: Machine::new(&world),
+            conns: Vec::new(),
+            templates: Vec::new(),
+            pooled: Vec::new(),
+            pooled_free: Vec::new(),
+            outgoing: Vec::new(),
+            kept: VecDeque::new(),
+            lent: Vec::new(),
+            chance: Random::new(world.seed, 6),
+            calls: 0,
+            idle_calls: 0,
+            busy_until: Nanos::ZERO,
+            client: world.client,
+        }
+    }
+
+    /// A copy of the truth so far.
+    pub fn truth(&self) -> Truth {
+        self.machine.truth.snapshot()
+    }
+
+    /// The way to the truth that stays when the simulation is given away.
+    pub fn truth_handle(&self) -> TruthHandle {
+        self.machine.truth.clone()
+    }
+
+    /// Moves the client's clock forward; a client that is stopped then runs later.
+    fn advance(&mut self, to: Nanos) {
+        self.now = self.now.max(self.stops.resume(to));
+    }
+
+    /// Counts a call or a step, and gives up a run that does not end.
+    fn tick(&mut self, at: Nanos) {
+        self.calls += 1;
+        if at > self.busy_until {
+            self.busy_until = at;
+            self.idle_calls = 0;
+        }
+        self.idle_calls += 1;
+        assert!(
+            self.idle_calls <= self.limits.idle_calls && self.calls <= self.limits.calls,
+            "the simulated run does not end: {} calls, {} of them since {}, seed {}",
+            self.calls,
+            self.idle_calls,
+            self.busy_until,
+            self.seed.0
+        );
+    }
+
+    /// Does everything that happens until `until`.
+    fn run_until(&mut self, until: Nanos) {
+        while self.machine.agenda.peek().is_some_and(|at| at <= until) {
+            self.run_step();
+        }
+    }
+
+    fn run_step(&mut self) {
+        if let Some(at) = self.machine.step() {
+            self.tick(at);
+        }
+    }
+
+    /// Lets the world go on until something is there for the client, or `until`; says when.
+    fn sleep(&mut self, until: Nanos) -> Nanos {
+        while self.machine.ready.is_empty() && !self.machine.is_woken {
+            match self.machine.agenda.peek() {
+                Some(at) if at <= until => {
+                    self.run_step();
+                    if !self.machine.ready.is_empty() || self.machine.is_woken {
+                        return at;
+                    }
+                }
+                None if until == Nanos::MAX => panic!("{}", self.deadlock()),
+                _ => return until,
+            }
+        }
+        self.now
+    }
+
+    fn deadlock(&self) -> String {
+        let in_state = |state: State| {
+            self.machine.sockets.iter().filter(|socket| socket.state == state).count()
+        };
+        format!(
+            "deadlock: the client waits for ever, and nothing will happen. Time {}, {} sockets \
+             open, {} connecting, seed {}",
+            self.now,
+            in_state(State::Open),
+            in_state(State::Connecting),
+            self.seed.0
+        )
+    }
+
+    /// The open socket of `conn`.
+    fn socket(&self, conn: ConnId) -> Option<usize> {
+        self.conns.get(conn.index())?.socket
+    }
+
+    fn append(&mut self, id: usize, segment: Segment) {
+        let out = &mut self.machine.sockets[id].outgoing;
+        match segment {
+            Segment::Template { id: template, bytes } => {
+                let bytes = usize::try_from(bytes).expect("u32 fits");
+                out.extend_from_slice(&self.templates[template.0 as usize][..bytes]);
+            }
+            Segment::Pooled(pooled) => {
+                let bytes = self.pooled[pooled.0 as usize].take();
+                out.extend_from_slice(&bytes.expect("pooled bytes are sent once"));
+                self.pooled_free.push(pooled.0);
+            }
+        }
+    }
+
+    /// Where a socket goes that has more to say than was lent.
+    fn requeue(&mut self, id: usize) {
+        let socket = &mut self.machine.sockets[id];
+        if socket.pending.is_empty() {
+            socket.is_queued = false;
+        } else if self.lending.split == Split::Random && self.chance.chance(0.25) {
+            self.kept.push_back(id);
+        } else {
+            self.machine.ready.push_front(id);
+        }
+    }
+}
+
+impl Backend for Sim {
+    fn now(&mut self) -> Nanos {
+        self.tick(self.now);
+        self.advance(self.now.after(self.client.clock_ns));
+        self.now
+    }
+
+    fn template(&mut self, bytes: Arc<[u8]>) -> TemplateId {
+        self.templates.push(bytes);
+        TemplateId(u32::try_from(self.templates.len() - 1).expect("few templates"))
+    }
+
+    fn pool(&mut self, bytes: &[u8]) -> PooledId {
+        let id = self.pooled_free.pop().unwrap_or_else(|| {
+            self.pooled.push(None);
+            u32::try_from(self.pooled.len() - 1).expect("fewer pooled buffers than 2^32")
+        });
+        self.pooled[id as usize] = Some(bytes.to_vec());
+        PooledId(id)
+    }
+
+    fn connect(&mut self, conn: ConnId, _to: &Endpoint, options: SocketOptions) {
+        if self.conns.len() <= conn.index() {
+            self.conns.resize(conn.index() + 1, Slot::default());
+        }
+        let slot = &mut self.conns[conn.index()];
+        assert!(slot.socket.is_none(), "connect on {conn:?}, which is not closed");
+        let generation = slot.generation;
+        slot.generation = generation.wrapping_add(1);
+        slot.socket = Some(self.machine.connect(self.now, conn, generation, options));
+    }
+
+    fn listen(&mut self, _listener: Listener) -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    fn send(&mut self, conn: ConnId, segments: &[Segment]) {
+        let id = self.socket(conn).filter(|&id| self.machine.sockets[id].state == State::Open);
+        let id = id.unwrap_or_else(|| panic!("send on {conn:?}, which is not open"));
+        let was_empty = self.machine.sockets[id].outgoing.is_empty();
+        for segment in segments {
+            self.append(id, *segment);
+        }
+        if was_empty && !self.machine.sockets[id].outgoing.is_empty() {
+            self.outgoing.push(id);
+        }
+    }
+
+    fn discard(&mut self, conn: ConnId, bytes: u64) {
+        let id =
+            self.socket(conn).unwrap_or_else(|| panic!("discard on {conn:?}, which is closed"));
+        let socket = &mut self.machine.sockets[id];
+        assert!(socket.options.discard, "discard on {conn:?}, opened without that option");
+        socket.discard_bytes = bytes;
+    }
+
+    fn close(&mut self, conn: ConnId, _how: Close) {
+        let Some(slot) = self.conns.get_mut(conn.index()) else {
+            return;
+        };
+        if let Some(id) = slot.socket.take() {
+            self.machine.close(self.now, id);
+        }
+    }
+
+    fn submit(&mut self) -> Submitted {
+        self.tick(self.now);
+        let before = self.now;
+        if !self.outgoing.is_empty() {
+            self.advance(self.now.after(self.client.submit_ns));
+            for id in std::mem::take(&mut self.outgoing) {
+                self.machine.send(self.now, id);
+            }
+        }
+        Submitted { before, after: self.now }
+    }
+
+    fn wait(&mut self, until: Nanos, _policy: WaitPolicy) -> io::Result<()> {
+        self.submit();
+        self.machine.truth.read().counts.waits += 1;
+        self.machine.ready.append(&mut self.kept);
+        self.run_until(self.now);
+        if self.machine.ready.is_empty() && !self.machine.is_woken && until > self.now {
+            let woken_at = self.sleep(until);
+            let mut late_ns = 0;
+            if self.client.wake_late != Law::ZERO {
+                late_ns = self.client.wake_late.draw(&mut self.chance);
+            }
+            self.advance(woken_at.after(late_ns));
+            self.run_until(self.now);
+        }
+        self.machine.is_woken = false;
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<Event<'_>> {
+        let (id, taken) = loop {
+            let id = self.machine.ready.pop_front()?;
+            let socket = &mut self.machine.sockets[id];
+            if let Some(taken) = socket.take(self.lending, &mut self.chance, &mut self.lent) {
+                break (id, taken);
+            }
+            socket.is_queued = false;
+        };
+        self.requeue(id);
+        self.tick(self.now);
+        self.machine.truth.read().counts.events += 1;
+        self.advance(self.now.after(self.client.event_ns));
+        let socket = &self.machine.sockets[id];
+        let (conn, generation, stamped) = (socket.conn, socket.generation, socket.options.stamped);
+        let kind = match taken {
+            Taken::Connected => EventKind::Connected,
+            Taken::Received(at) => {
+                EventKind::Received { bytes: &mut self.lent, rx_at: stamped.then_some(at) }
+            }
+            Taken::Discarded(bytes) => EventKind::Discarded(bytes),
+            Taken::Transmitted(tx_at) => EventKind::Transmitted { tx_at },
+            Taken::Closed => EventKind::Closed,
+            Taken::Failed(errno) => {
+                self.machine.ended(id);
+                self.conns[conn.index()].socket = None;
+                EventKind::Failed(io::Error::from_raw_os_error(errno))
+            }
+        };
+        Some(Event { conn, generation, at: self.now, kind })
+    }
+}

@@ -1,0 +1,168 @@
+//! One socket of the client: what has arrived for it and was not yet lent.
+
+use std::collections::VecDeque;
+
+use weir_io::{ConnId, Nanos, SocketOptions};
+
+use crate::network::{Link, Split};
+use crate::random::Random;
+use crate::world::Discards;
+
+/// One socket of the client.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    pub(crate) conn: ConnId,
+    pub(crate) generation: u16,
+    pub(crate) options: SocketOptions,
+    pub(crate) state: State,
+    /// Arrived and not yet lent, in order.
+    pub(crate) pending: VecDeque<Pending>,
+    /// It stands in a queue of sockets with something pending.
+    pub(crate) is_queued: bool,
+    /// Bytes to be let out by the next submit.
+    pub(crate) outgoing: Vec<u8>,
+    /// Bytes that may still be thrown away.
+    pub(crate) discard_bytes: u64,
+    /// The system gave a descriptor for it.
+    pub(crate) has_descriptor: bool,
+    pub(crate) link: Link,
+}
+
+/// What a socket can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Its connect is not answered, or the answer not yet lent.
+    Connecting,
+    /// It can send.
+    Open,
+    /// It is gone.
+    Closed,
+}
+
+/// Something that arrived.
+#[derive(Debug)]
+pub(crate) enum Pending {
+    Connected,
+    Bytes { at: Nanos, bytes: Vec<u8>, used: usize },
+    End,
+    Failed(i32),
+    Transmitted(Nanos),
+}
+
+/// How arrived bytes are lent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lending {
+    pub(crate) split: Split,
+    pub(crate) discards: Discards,
+    pub(crate) read_bytes: usize,
+}
+
+/// What one event is about.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    Connected,
+    /// The bytes were written to the buffer given; the last of them arrived then.
+    Received(Nanos),
+    Discarded(u64),
+    Transmitted(Nanos),
+    Closed,
+    Failed(i32),
+}
+
+impl Socket {
+    pub(crate) fn new(conn: ConnId, generation: u16, options: SocketOptions) -> Socket {
+        Socket {
+            conn,
+            generation,
+            options,
+            state: State::Connecting,
+            pending: VecDeque::new(),
+            is_queued: false,
+            outgoing: Vec::new(),
+            discard_bytes: 0,
+            has_descriptor: true,
+            link: Link::default(),
+        }
+    }
+
+    /// Ends the socket and forgets all that belongs to it.
+    pub(crate) fn end(&mut self) {
+        self.state = State::Closed;
+        self.pending = VecDeque::new();
+        self.outgoing = Vec::new();
+    }
+
+    /// Takes the next happening; bytes go to `lent`.
+    pub(crate) fn take(
+        &mut self,
+        lending: Lending,
+        random: &mut Random,
+        lent: &mut Vec<u8>,
+    ) -> Option<Taken> {
+        if let Some(Pending::Bytes { .. }) = self.pending.front() {
+            return Some(self.take_bytes(lending, random, lent));
+        }
+        Some(match self.pending.pop_front()? {
+            Pending::Connected => {
+                self.state = State::Open;
+                Taken::Connected
+            }
+            Pending::End => Taken::Closed,
+            Pending::Failed(errno) => {
+                self.end();
+                Taken::Failed(errno)
+            }
+            Pending::Transmitted(at) => Taken::Transmitted(at),
+            Pending::Bytes { .. } => unreachable!("bytes are taken above"),
+        })
+    }
+
+    fn take_bytes(&mut self, lending: Lending, random: &mut Random, lent: &mut Vec<u8>) -> Taken {
+        let available: usize = self
+            .pending
+            .iter()
+            .map_while(|pending| match pending {
+                Pending::Bytes { bytes, used, .. } => Some(bytes.len() - used),
+                _ => None,
+            })
+            .sum();
+        let any = |random: &mut Random, most: usize| {
+            usize::try_from(random.between(1, most as u64)).expect("at most what is available")
+        };
+        let permitted = usize::try_from(self.discard_bytes).unwrap_or(usize::MAX).min(available);
+        let discards = match lending.discards {
+            _ if permitted == 0 => false,
+            Discards::Always => true,
+            Discards::Never => false,
+            Discards::Random => random.chance(0.5),
+        };
+        let most = if discards { permitted } else { available.min(lending.read_bytes) };
+        let bytes = match lending.split {
+            Split::Whole => most,
+            Split::Random => any(random, most),
+            Split::EveryByte => 1,
+        };
+        lent.clear();
+        let at = self.move_bytes(bytes, lent);
+        self.discard_bytes = self.discard_bytes.saturating_sub(bytes as u64);
+        if discards { Taken::Discarded(bytes as u64) } else { Taken::Received(at) }
+    }
+
+    /// Moves so many arrived bytes to `lent`; says when the last of them arrived.
+    fn move_bytes(&mut self, bytes: usize, lent: &mut Vec<u8>) -> Nanos {
+        let mut last_at = Nanos::ZERO;
+        while lent.len() < bytes {
+            let Some(Pending::Bytes { at, bytes: arrived, used }) = self.pending.front_mut() else {
+                unreachable!("so many bytes are pending");
+            };
+            let taken = (bytes - lent.len()).min(arrived.len() - *used);
+            lent.extend_from_slice(&arrived[*used..*used + taken]);
+            *used += taken;
+            last_at = *at;
+            if *used == arrived.len() {
+                self.pending.pop_front();
+            }
+        }
+        last_at
+    }
+}
