@@ -1,2 +1,55 @@
-//! Scripts of this repository: `cargo xtask <task>`.
-fn main() {}
+//! Scripts of this repository, in its own language: `cargo xtask <task>`.
+//!
+//! A task is a function of its arguments that succeeds or says what is wrong. This program knows
+//! the repository and the tools around it; it imports none of the crates it builds.
+
+#![forbid(unsafe_code)]
+
+mod ci;
+mod demo;
+mod setup;
+mod shell;
+mod sim;
+mod tidy;
+
+use std::env;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+cargo xtask <task>
+
+  ci                          everything a change must pass: fmt, tidy, clippy, docs, tests
+  tidy                        the rules of STYLE.md that a machine can check
+  sim [--seeds N] [--from S]  the engine's simulations with N seeds, starting at seed S
+  demo                        builds weir, starts its server, shows both kinds of load
+  setup test|bench            installs what the tests (or the benchmarks) need and lack
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Result<()> {
+    match words {
+        ["ci"] => ci::ci(),
+        ["tidy"] => tidy::tidy(),
+        ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
+        ["demo"] => demo::demo(),
+        ["setup", purpose] => setup::setup(purpose.parse()?),
+        [] | ["help" | "-h" | "--help"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        _ => bail!("unknown task `{}`; `cargo xtask help` lists them", words.join(" ")),
+    }
+}

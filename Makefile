@@ -1,0 +1,34 @@
+# Each target sets up what it needs and then calls `cargo xtask`, where the work is described.
+
+# rustup's directory, for shells that were started before Rust was installed.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+.PHONY: help demo test bench rust
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make demo    builds weir and shows it at work against its own server'
+	@echo 'make test    everything a change must pass; installs nginx when root'
+	@echo 'make bench   weir and its peers against nginx: the committed table'
+	@echo 'More tasks: cargo xtask help'
+
+demo: rust
+	cargo xtask demo
+
+test: rust
+	cargo xtask setup test
+	cargo xtask ci
+
+bench: rust
+	cargo xtask setup bench
+	cargo xtask bench
+
+rust:
+	@command -v cargo >/dev/null || { \
+		echo 'weir is built with Rust, which is missing here: install it from'; \
+		echo 'https://rustup.rs, and then try again.'; \
+		exit 1; }
+	@command -v cc >/dev/null || { \
+		echo 'Rust links with the C compiler `cc`, which is missing here: install gcc'; \
+		echo 'or clang (Debian: apt-get install gcc libc6-dev), and then try again.'; \
+		exit 1; }

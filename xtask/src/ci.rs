@@ -1,0 +1,54 @@
+//! `cargo xtask ci`: everything that a change must pass, in one command.
+//!
+//! Clippy and rustdoc share the dependencies' check artefacts and the tests are built once, in one
+//! profile. The tests come last, so that their results close the output.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+
+use crate::shell::{cargo, run};
+use crate::tidy;
+
+/// A name and what it does.
+type Step = (&'static str, fn() -> Result<()>);
+
+/// Runs all steps, also after one has failed, and fails if any did.
+pub(crate) fn ci() -> Result<()> {
+    let steps: [Step; 5] =
+        [("fmt", fmt), ("tidy", tidy::tidy), ("clippy", clippy), ("docs", docs), ("test", test)];
+    let mut failed = Vec::new();
+    for (name, step) in steps {
+        eprintln!("== {name}");
+        let started = Instant::now();
+        let outcome = step();
+        let spent_s = started.elapsed().as_secs();
+        match outcome {
+            Ok(()) => eprintln!("== {name}: passed, {spent_s} s"),
+            Err(error) => {
+                eprintln!("== {name}: failed, {spent_s} s: {error:#}");
+                failed.push(name);
+            }
+        }
+    }
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    Ok(())
+}
+
+fn fmt() -> Result<()> {
+    run(&mut cargo(&["fmt", "--all", "--check"])?)
+}
+
+fn clippy() -> Result<()> {
+    let arguments = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    run(&mut cargo(&arguments)?)
+}
+
+fn docs() -> Result<()> {
+    let arguments = ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"];
+    run(cargo(&arguments)?.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn test() -> Result<()> {
+    run(&mut cargo(&["test", "--locked", "--workspace", "--no-fail-fast"])?)
+}

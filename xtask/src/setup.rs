@@ -1,0 +1,201 @@
+//! `cargo xtask setup`: what the tests need besides Rust, from the system's package manager.
+//!
+//! As root it installs what is missing. Else it says exactly what to type, and fails if that is
+//! something the tests cannot do without. It never installs from anywhere else.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::str::FromStr;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::shell::{find_program, run};
+
+/// What the programs are needed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Test,
+    Bench,
+}
+
+impl FromStr for Purpose {
+    type Err = anyhow::Error;
+    fn from_str(text: &str) -> Result<Purpose> {
+        match text {
+            "test" => Ok(Purpose::Test),
+            "bench" => Ok(Purpose::Bench),
+            _ => bail!("failed to read `{text}` as a purpose: use test or bench"),
+        }
+    }
+}
+
+/// Installs what is missing, or says what is.
+pub(crate) fn setup(purpose: Purpose) -> Result<()> {
+    let missing = missing(purpose);
+    if missing.is_empty() {
+        eprintln!("setup: everything is there");
+        return Ok(());
+    }
+    let manager = Manager::of_this_system();
+    if is_root()?
+        && let Some(manager) = manager
+    {
+        let nginx_ran = nginx_runs();
+        manager.install(&missing);
+        if !nginx_ran && nginx_runs() {
+            stop_nginx()?;
+        }
+    }
+    report(&self::missing(purpose), manager)
+}
+
+/// A program that must be found, and why.
+#[derive(Debug)]
+struct Need {
+    /// Its name; the package has the same one wherever there is a package.
+    program: &'static str,
+    reason: &'static str,
+    /// What is only wanted is used where it is found and marked absent where it is not.
+    required_by: &'static [Purpose],
+}
+
+const NEEDS: [Need; 2] = [
+    Need {
+        program: "nginx",
+        reason: "its own count of requests is compared with weir's",
+        required_by: &[Purpose::Test, Purpose::Bench],
+    },
+    Need { program: "wrk", reason: "weir is compared with it", required_by: &[] },
+];
+
+fn missing(purpose: Purpose) -> Vec<(&'static Need, bool)> {
+    let missing = NEEDS.iter().filter(|need| find_program(need.program).is_none());
+    missing.map(|need| (need, need.required_by.contains(&purpose))).collect()
+}
+
+/// Says what is still missing; an error if something required is.
+fn report(missing: &[(&Need, bool)], manager: Option<Manager>) -> Result<()> {
+    for (need, required) in missing {
+        let kind = if *required { "missing" } else { "missing, but not required" };
+        eprintln!("setup: {} is {kind}: {}", need.program, need.reason);
+        match manager {
+            Some(manager) => eprintln!("setup:   as root: {}", manager.advice(need.program)),
+            None => eprintln!("setup:   install it so that it is found in PATH"),
+        }
+    }
+    let required: Vec<&str> =
+        missing.iter().filter(|(_, required)| *required).map(|(need, _)| need.program).collect();
+    ensure!(required.is_empty(), "install {} first", required.join(" and "));
+    Ok(())
+}
+
+/// The package managers of the usual systems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manager {
+    Apt,
+    Dnf,
+    Apk,
+    Pacman,
+}
+
+impl Manager {
+    fn of_this_system() -> Option<Manager> {
+        let all = [Manager::Apt, Manager::Dnf, Manager::Apk, Manager::Pacman];
+        all.into_iter().find(|manager| find_program(manager.words()[0]).is_some())
+    }
+
+    /// The command that installs the package named after it.
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Manager::Apt => &["apt-get", "install", "--yes", "--no-install-recommends"],
+            Manager::Dnf => &["dnf", "install", "--assumeyes"],
+            Manager::Apk => &["apk", "add"],
+            Manager::Pacman => &["pacman", "--sync", "--noconfirm", "--needed"],
+        }
+    }
+
+    fn advice(self, package: &str) -> String {
+        format!("{} {package}", self.words().join(" "))
+    }
+
+    /// Installs one package after the other, since one that a system lacks must not keep back the
+    /// rest. Failures show in what is missing afterwards.
+    fn install(self, needs: &[(&Need, bool)]) {
+        for (need, _) in needs {
+            let first = run(&mut self.command(need.program));
+            // A fresh container has no package lists, and old lists name versions that are gone.
+            if first.is_err() && self == Manager::Apt {
+                let refreshed = run(Command::new("apt-get").arg("update"));
+                let second = refreshed.and_then(|()| run(&mut self.command(need.program)));
+                complain(need, second);
+            } else {
+                complain(need, first);
+            }
+        }
+    }
+
+    fn command(self, package: &str) -> Command {
+        let mut command = Command::new(self.words()[0]);
+        command.args(&self.words()[1..]).arg(package);
+        // Debian's packages ask no questions, and in runlevel 1 start no service: a web server on
+        // port 80 is not what somebody wants who runs the tests.
+        command.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
+        command
+    }
+}
+
+fn complain(need: &Need, outcome: Result<()>) {
+    if let Err(error) = outcome {
+        eprintln!("setup: failed to install {}: {error:#}", need.program);
+    }
+}
+
+fn is_root() -> Result<bool> {
+    let id = Command::new("id").arg("-u").output().context("failed to ask id who this is")?;
+    Ok(id.stdout.trim_ascii() == b"0")
+}
+
+/// Whether any nginx runs on this system, ours or another's.
+fn nginx_runs() -> bool {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.into_iter().any(|process| {
+        fs::read(process.path().join("comm")).is_ok_and(|name| name.trim_ascii() == b"nginx")
+    })
+}
+
+/// Stops the service that the installation of the package started.
+fn stop_nginx() -> Result<()> {
+    eprintln!("setup: the installation started nginx as a service; stopping it");
+    if Path::new("/run/systemd/system").is_dir() {
+        return run(Command::new("systemctl").args(["stop", "nginx"]));
+    }
+    let nginx = find_program("nginx").context("failed to find nginx after its installation")?;
+    run(Command::new(nginx).args(["-s", "stop"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REQUIRED: Need = Need { program: "a", reason: "of b", required_by: &[Purpose::Test] };
+
+    #[test]
+    fn only_what_is_required_fails() {
+        assert!(report(&[], None).is_ok());
+        assert!(report(&[(&REQUIRED, false)], Some(Manager::Apt)).is_ok());
+        let error = report(&[(&REQUIRED, true)], Some(Manager::Apt)).expect_err("a is missing");
+        assert_eq!(error.to_string(), "install a first");
+    }
+
+    #[test]
+    fn the_advice_can_be_typed() {
+        assert_eq!(Manager::Apk.advice("nginx"), "apk add nginx");
+    }
+
+    #[test]
+    fn purposes_are_read() {
+        assert_eq!("test".parse::<Purpose>().expect("a purpose"), Purpose::Test);
+        assert!("demo".parse::<Purpose>().is_err());
+    }
+}

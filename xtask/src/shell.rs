@@ -1,0 +1,54 @@
+//! Running other programs from the root of the repository, with every command shown.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+/// The root of the repository.
+pub(crate) fn root() -> Result<PathBuf> {
+    let manifest_dir = env::var_os("CARGO_MANIFEST_DIR").context("run this as `cargo xtask`")?;
+    let root = Path::new(&manifest_dir).parent().context("failed to find the repository")?;
+    Ok(root.to_owned())
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_dir() -> Result<PathBuf> {
+    // A relative path counts from the root, where this module starts cargo.
+    let named = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    Ok(root()?.join(named.unwrap_or_else(|| PathBuf::from("target"))))
+}
+
+/// The cargo that started this program, at the root of the repository.
+pub(crate) fn cargo(arguments: &[&str]) -> Result<Command> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root()?);
+    Ok(command)
+}
+
+/// Shows and runs a command; anything but exit code 0 is an error.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let shown = show(command);
+    eprintln!("$ {shown}");
+    let status = command.status().with_context(|| format!("failed to start `{shown}`"))?;
+    ensure!(status.success(), "`{shown}` ended with {status}");
+    Ok(())
+}
+
+/// A command as one would type it, without the directory of its program.
+pub(crate) fn show(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let words = [program].into_iter().chain(command.get_args());
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}
+
+/// Looks a program up in `PATH` and in the directories for administrators, which the `PATH` of an
+/// ordinary user may lack.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let administrators = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
+    let mut places = env::split_paths(&path).chain(administrators);
+    places.find_map(|place| Some(place.join(name)).filter(|file| file.is_file()))
+}

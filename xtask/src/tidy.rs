@@ -1,0 +1,64 @@
+//! `cargo xtask tidy`: the rules of STYLE.md that a machine can check and rustc or clippy do not.
+//!
+//! Every rule is a pure function from the tree of files to findings, so that its tests are small
+//! strings. What is not yet in order stands in `xtask/tidy-exceptions.txt`, a list that may only
+//! shrink.
+
+mod decisions;
+mod exceptions;
+mod journey;
+mod layers;
+mod manifests;
+mod rust;
+mod scanner;
+mod text;
+mod tree;
+
+use std::fmt;
+
+use anyhow::{Result, ensure};
+
+use crate::shell;
+use tree::Tree;
+
+/// Checks the whole repository and prints what is wrong.
+pub(crate) fn tidy() -> Result<()> {
+    let tree = Tree::read(&shell::root()?)?;
+    let findings = exceptions::apply(&tree, findings(&tree));
+    for finding in &findings {
+        eprintln!("{finding}");
+    }
+    ensure!(findings.is_empty(), "{} findings", findings.len());
+    Ok(())
+}
+
+fn findings(tree: &Tree) -> Vec<Finding> {
+    let rules = [rust::check, text::check, manifests::check, layers::check, journey::check];
+    let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(tree)).collect();
+    findings.extend(decisions::check(tree));
+    findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
+    findings
+}
+
+/// One place that breaks one rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Finding {
+    path: String,
+    /// Counted from 1.
+    line: usize,
+    rule: &'static str,
+    /// What to do about it.
+    advice: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, rule: &'static str, advice: impl Into<String>) -> Finding {
+        Finding { path: path.to_owned(), line, rule, advice: advice.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}: {}", self.path, self.line, self.rule, self.advice)
+    }
+}

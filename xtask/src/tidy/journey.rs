@@ -1,0 +1,127 @@
+//! The journey of one request: every symbol that ARCHITECTURE.md's table names exists in the code.
+
+use super::Finding;
+use super::scanner::{closing_brace, words};
+use super::tree::{File, Tree};
+
+const PAGE: &str = "ARCHITECTURE.md";
+/// What the header of the table says in its first column with words.
+const HEADER: &str = "what happens";
+/// A row with this mark names what does not exist yet.
+const PLANNED: &str = "(planned)";
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let Some(page) = tree.file(PAGE) else {
+        return vec![Finding::new(PAGE, 1, "journey", "the page is missing")];
+    };
+    let rows = rows(&page.text);
+    if rows.is_empty() {
+        let advice = format!("the table with a column `{HEADER}` is missing");
+        return vec![Finding::new(PAGE, 1, "journey", advice)];
+    }
+    let mut findings = Vec::new();
+    for (line, row) in rows {
+        let missing: Vec<&str> = symbols(row).filter(|symbol| !exists(symbol, tree)).collect();
+        let planned = row.contains(PLANNED);
+        if !planned {
+            let advice = |symbol| format!("`{symbol}` is nowhere in the code; correct the row");
+            findings.extend(missing.iter().map(|s| Finding::new(PAGE, line, "journey", advice(s))));
+        } else if missing.is_empty() {
+            let advice = format!("it exists: take {PLANNED} away");
+            findings.push(Finding::new(PAGE, line, "journey", advice));
+        }
+    }
+    findings
+}
+
+/// The rows of the table, with their line numbers.
+fn rows(page: &str) -> Vec<(usize, &str)> {
+    let lines = page.lines().enumerate().map(|(index, line)| (index + 1, line));
+    let from_header =
+        lines.skip_while(|(_, line)| !(line.starts_with('|') && line.contains(HEADER)));
+    from_header.skip(2).take_while(|(_, line)| line.starts_with('|')).collect()
+}
+
+/// What stands in backquotes in the last column.
+fn symbols(row: &str) -> impl Iterator<Item = &str> {
+    let last_column = row.trim_end().trim_end_matches('|').rsplit('|').next().unwrap_or("");
+    last_column.split('`').skip(1).step_by(2)
+}
+
+/// Whether the code has `Type`, `Type::method`, or `some_crate::item`.
+fn exists(symbol: &str, tree: &Tree) -> bool {
+    let mut parts = symbol.split("::");
+    let (Some(first), second) = (parts.next(), parts.next()) else { return false };
+    let mut code = tree.rust().filter(|file| file.path.starts_with("crates/"));
+    if first.starts_with(char::is_uppercase) {
+        match second {
+            Some(method) => code.any(|file| has_method(&file.masked.code, first, method)),
+            None => code.any(|file| has_item(file, first)),
+        }
+    } else {
+        let crate_name = first.replace('_', "-");
+        let Some(item) = second else { return false };
+        code.any(|file| file.crate_name() == crate_name && has_item(file, item))
+    }
+}
+
+fn has_item(file: &File, name: &str) -> bool {
+    let kinds = ["fn", "struct", "enum", "trait", "type", "mod"];
+    kinds.iter().any(|kind| words(&file.masked.code, &format!("{kind} {name}")).next().is_some())
+}
+
+/// Whether a block `impl … type_name …` or `trait type_name` has the function.
+fn has_method(code: &str, type_name: &str, method: &str) -> bool {
+    let blocks = ["impl", "trait"].into_iter().flat_map(|keyword| words(code, keyword));
+    let declaration = format!("fn {method}");
+    blocks.into_iter().any(|at| {
+        let Some(length) = code[at..].find('{') else { return false };
+        let open = at + length;
+        let names_type = words(&code[at..open], type_name).next().is_some();
+        names_type && words(&code[open..closing_brace(code, open)], &declaration).next().is_some()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CODE: &str = "//! A.\npub trait Backend {\n    fn wait(&mut self);\n}\nstruct Plan;\n\
+                        impl<B: Backend> Worker<B> {\n    fn handle(&mut self) {}\n}\n\
+                        impl Plan {\n    fn check() {}\n}\npub fn run() {}\n";
+
+    fn check_row(row: &str, expected: usize) {
+        let page =
+            format!("# A\n\n| # | what happens | where |\n|---|---|---|\n{row}\n\n`Nothing`\n");
+        let tree = Tree::of(&[(PAGE, &page), ("crates/weir-engine/src/lib.rs", CODE)]);
+        let found = check(&tree);
+        assert_eq!(found.len(), expected, "{found:?}");
+        assert!(found.iter().all(|finding| finding.line == 5), "{found:?}");
+    }
+
+    #[test]
+    fn what_exists_is_found() {
+        check_row("| 1 | `Nowhere` does | `Worker::handle` → `Backend::wait`, `Plan` |", 0);
+        check_row("| 1 | a | `weir_engine::run` |", 0);
+    }
+
+    #[test]
+    fn what_is_missing_is_reported() {
+        check_row("| 1 | a | `Worker::receive` → `Backend::send` |", 2);
+        check_row("| 1 | a | `Worker::check` |", 1);
+        check_row("| 1 | a | `Pla` |", 1);
+        check_row("| 1 | a | `weir_io::run` |", 1);
+    }
+
+    #[test]
+    fn planned_rows_are_excused_until_they_exist() {
+        check_row("| 1 | a (planned) | `Worker::receive` |", 0);
+        check_row("| 1 | a (planned) | `Worker::handle` |", 1);
+    }
+
+    #[test]
+    fn a_missing_table_is_reported() {
+        assert_eq!(check(&Tree::of(&[(PAGE, "# A\n")])).len(), 1);
+        assert_eq!(check(&Tree::of(&[])).len(), 1);
+    }
+}

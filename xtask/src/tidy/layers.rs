@@ -1,0 +1,155 @@
+//! Who may import whom, and what a crate must not know: ARCHITECTURE.md, "Who may import whom".
+
+use super::Finding;
+use super::manifests::{Use, dependencies};
+use super::scanner::{line_of, words};
+use super::tree::{File, Tree};
+
+/// What one crate may and must not use.
+struct Layer {
+    name: &'static str,
+    /// Which of our crates it may import.
+    imports: &'static [&'static str],
+    /// Which crates from outside it must not import.
+    foreign: &'static [&'static str],
+    /// What its code must not name.
+    banned: &'static [&'static str],
+}
+
+const SYSTEM: &[&str] = &["libc", "io-uring", "rustix", "nix", "mio", "socket2", "tokio"];
+const SYSTEM_AND_CHANCE: &[&str] =
+    &["libc", "io-uring", "rustix", "nix", "mio", "socket2", "tokio", "rand", "fastrand", "jiff"];
+const FORMATS: &[&str] =
+    &["serde", "serde_json", "hdrhistogram", "httparse", "http", "h2", "base64", "clap", "jiff"];
+const CLOCKS: &[&str] = &["Instant::now", "SystemTime"];
+const CLOCKS_AND_PRINTING: &[&str] =
+    &["Instant::now", "SystemTime", "println!", "print!", "eprintln!", "eprint!"];
+const WORLD: &[&str] =
+    &["Instant::now", "SystemTime", "std::net", "std::thread", "std::fs", "println!", "eprintln!"];
+
+/// From the program down to the crates that import none of ours. `weir` is imported by nobody, and
+/// `weir-sim` only by tests.
+const LAYERS: [Layer; 11] = [
+    Layer {
+        name: "weir",
+        imports: &[
+            "weir-engine",
+            "weir-http",
+            "weir-io",
+            "weir-report",
+            "weir-run",
+            "weir-script",
+            "weir-serve",
+            "weir-stats",
+        ],
+        foreign: &[],
+        banned: &[],
+    },
+    Layer {
+        name: "weir-engine",
+        imports: &["weir-http", "weir-io", "weir-run", "weir-script"],
+        foreign: &["clap", "jiff", "tokio", "mio"],
+        banned: CLOCKS_AND_PRINTING,
+    },
+    Layer { name: "weir-http", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
+    Layer { name: "weir-io", imports: &[], foreign: FORMATS, banned: &["println!", "eprintln!"] },
+    Layer { name: "weir-sim", imports: &["weir-io"], foreign: SYSTEM, banned: CLOCKS },
+    Layer { name: "weir-script", imports: &[], foreign: SYSTEM, banned: CLOCKS },
+    Layer { name: "weir-stats", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
+    Layer { name: "weir-run", imports: &["weir-stats"], foreign: SYSTEM, banned: WORLD },
+    Layer { name: "weir-report", imports: &["weir-run"], foreign: SYSTEM, banned: WORLD },
+    Layer { name: "weir-serve", imports: &["weir-io"], foreign: FORMATS, banned: &[] },
+    Layer { name: "xtask", imports: &[], foreign: &["clap", "serde", "tokio"], banned: &[] },
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in &tree.files {
+        let layer = LAYERS.iter().find(|layer| layer.name == file.crate_name());
+        let is_manifest = file.name() == "Cargo.toml";
+        match layer {
+            Some(layer) if is_manifest => findings.extend(imports(file, layer)),
+            Some(layer) if file.path.contains("/src/") => findings.extend(banned(file, layer)),
+            None if is_manifest && file.path.starts_with("crates/") => {
+                let advice = "say in xtask's layers, and in ARCHITECTURE.md, who may import whom";
+                findings.push(Finding::new(&file.path, 1, "layer", advice));
+            }
+            _ => {}
+        }
+    }
+    findings
+}
+
+fn imports(file: &File, layer: &Layer) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for dependency in dependencies(&file.text) {
+        let name = dependency.name;
+        let ours = name == "weir" || name.starts_with("weir-");
+        let advice = match dependency.used {
+            _ if name == "weir" => "nobody imports the program",
+            Use::Dev => continue,
+            _ if name == "weir-sim" => "the simulation is a dev-dependency only",
+            _ if ours && !layer.imports.contains(&name) => "ARCHITECTURE.md does not allow it",
+            _ if layer.foreign.contains(&name) => "this crate must not know such things",
+            _ => continue,
+        };
+        let advice = format!("{} imports {name}: {advice}", layer.name);
+        findings.push(Finding::new(&file.path, dependency.line, "layer", advice));
+    }
+    findings
+}
+
+fn banned(file: &File, layer: &Layer) -> Vec<Finding> {
+    let code = &file.masked.code;
+    let found = layer.banned.iter().flat_map(|word| words(code, word).map(move |at| (word, at)));
+    found
+        .map(|(word, at)| {
+            let advice = format!("{} must not know of `{word}`", layer.name);
+            Finding::new(&file.path, line_of(code, at), "layer", advice)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_file(path: &str, text: &str, lines: &[usize]) {
+        let found = check(&Tree::of(&[(path, text)]));
+        let found: Vec<usize> = found.iter().map(|f| f.line).collect();
+        assert_eq!(found, lines, "in {path}: {text}");
+    }
+
+    #[test]
+    fn imports_follow_the_architecture() {
+        let engine = "crates/weir-engine/Cargo.toml";
+        check_file(engine, "[dependencies]\nweir-http.workspace = true\n", &[]);
+        check_file(engine, "[dependencies]\nweir-report.workspace = true\n", &[2]);
+        check_file(engine, "[dependencies]\nweir-sim.workspace = true\n", &[2]);
+        check_file(engine, "[dev-dependencies]\nweir-sim.workspace = true\n", &[]);
+        check_file(engine, "[dev-dependencies]\nweir.workspace = true\n", &[2]);
+        check_file("crates/weir/Cargo.toml", "[dependencies]\nweir-sim.workspace = true\n", &[2]);
+    }
+
+    #[test]
+    fn foreign_crates_are_kept_out() {
+        let http = "crates/weir-http/Cargo.toml";
+        check_file(http, "[dependencies]\nmemchr.workspace = true\n", &[]);
+        check_file(http, "[dependencies]\nlibc.workspace = true\n", &[2]);
+        check_file("crates/weir-io/Cargo.toml", "[dependencies]\nserde.workspace = true\n", &[2]);
+    }
+
+    #[test]
+    fn a_new_crate_needs_a_rule() {
+        check_file("crates/weir-new/Cargo.toml", "[package]\n", &[1]);
+    }
+
+    #[test]
+    fn code_does_not_reach_around_its_manifest() {
+        let clock = "//! A.\nfn a() {\n    Instant::now();\n}\n";
+        check_file("crates/weir-engine/src/worker.rs", clock, &[3]);
+        check_file("crates/weir-engine/tests/stalls.rs", clock, &[]);
+        check_file("crates/weir/src/main.rs", clock, &[]);
+        check_file("crates/weir-http/src/lib.rs", "//! A.\nuse std::net::IpAddr;\n", &[2]);
+    }
+}

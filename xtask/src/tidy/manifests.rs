@@ -1,0 +1,184 @@
+//! Rules for manifests: versions in one place, each with its reason, and lints for everybody.
+
+use super::Finding;
+use super::tree::{File, Tree};
+
+/// The manifest that holds every version.
+const WORKSPACE: &str = "Cargo.toml";
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.files.iter().filter(|file| file.name() == "Cargo.toml") {
+        if file.path == WORKSPACE {
+            findings.extend(unexplained(file));
+        } else if !file.path.starts_with("fuzz/") {
+            // The fuzz targets are a workspace of their own, since they need another compiler.
+            findings.extend(versioned(file));
+            findings.extend(unlinted(file));
+        }
+    }
+    findings
+}
+
+/// How a crate uses another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Normal,
+    Build,
+    Dev,
+}
+
+/// One line of a dependency table.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Dependency<'a> {
+    pub(super) name: &'a str,
+    pub(super) used: Use,
+    /// What stands after the name: the version, or that the workspace has it.
+    pub(super) source: &'a str,
+    pub(super) comment: Option<&'a str>,
+    /// Counted from 1.
+    pub(super) line: usize,
+}
+
+/// The dependencies of a manifest. Reads what this repository's manifests use of TOML: one
+/// dependency a line, or a table of its own.
+pub(super) fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
+    let mut found = Vec::new();
+    let mut table = None;
+    for (index, full_line) in manifest.lines().enumerate() {
+        let (line, comment) = split_comment(full_line);
+        if let Some(header) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            table = dependency_table(header);
+            if let Some((used, Some(name))) = table {
+                found.push(Dependency { name, used, source: "", comment, line: index + 1 });
+            }
+        } else if let Some((used, None)) = table
+            && let Some(length) = line.find(|c: char| !c.is_alphanumeric() && !"_-".contains(c))
+        {
+            let (name, source) = line.split_at(length);
+            found.push(Dependency { name, used, source, comment, line: index + 1 });
+        } else if let (Some((_, Some(_))), Some(last)) = (table, found.last_mut())
+            && last.source.is_empty()
+        {
+            last.source = line;
+        }
+    }
+    found
+}
+
+/// How the entries of a table are used, and the one dependency it is about, if it is about one.
+fn dependency_table(header: &str) -> Option<(Use, Option<&str>)> {
+    let kinds = [
+        ("dev-dependencies", Use::Dev),
+        ("build-dependencies", Use::Build),
+        ("dependencies", Use::Normal),
+    ];
+    kinds.into_iter().find_map(|(kind, used)| {
+        let at = header.find(kind).filter(|at| *at == 0 || header[..*at].ends_with('.'))?;
+        let rest = &header[at + kind.len()..];
+        Some((used, rest.strip_prefix('.')))
+    })
+}
+
+/// A line without its comment, and the comment. Within quotes, `#` is an ordinary character.
+fn split_comment(line: &str) -> (&str, Option<&str>) {
+    let mut quoted = false;
+    for (at, c) in line.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '#' if !quoted => return (line[..at].trim(), Some(line[at + 1..].trim())),
+            _ => {}
+        }
+    }
+    (line.trim(), None)
+}
+
+/// Each dependency from outside says why it is here.
+fn unexplained(file: &File) -> Vec<Finding> {
+    let unexplained = |dependency: &Dependency<'_>| {
+        !dependency.source.contains("path =") && dependency.comment.is_none_or(str::is_empty)
+    };
+    let found = dependencies(&file.text).into_iter().filter(unexplained);
+    found
+        .map(|dependency| {
+            let advice = format!("say why `{}` is here, in a comment behind it", dependency.name);
+            Finding::new(&file.path, dependency.line, "dependency-reason", advice)
+        })
+        .collect()
+}
+
+/// Versions stand in the workspace's manifest alone.
+fn versioned(file: &File) -> Vec<Finding> {
+    let found = dependencies(&file.text);
+    let versioned = found.into_iter().filter(|d| !d.source.contains("workspace = true"));
+    versioned
+        .map(|dependency| {
+            let name = dependency.name;
+            let advice = format!("write `{name}.workspace = true`; versions stand in {WORKSPACE}");
+            Finding::new(&file.path, dependency.line, "dependency-version", advice)
+        })
+        .collect()
+}
+
+fn unlinted(file: &File) -> Option<Finding> {
+    let advice = "add `[lints]` with `workspace = true`";
+    (!file.text.contains("[lints]\nworkspace = true"))
+        .then(|| Finding::new(&file.path, 1, "lints", advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINTS: &str = "[lints]\nworkspace = true\n";
+
+    fn check_manifest(path: &str, text: &str, expected: &[(&str, usize)]) {
+        let tree = Tree::of(&[(path, text)]);
+        let found = check(&tree);
+        let found: Vec<_> = found.iter().map(|f| (f.rule, f.line)).collect();
+        assert_eq!(found, expected, "in {text}");
+    }
+
+    #[test]
+    fn all_kinds_of_tables_are_read() {
+        let manifest = r#"[package]
+name = "x"
+[dependencies]
+a.workspace = true # why
+
+b = { version = "1#2" }
+[target.'cfg(unix)'.dev-dependencies]
+c = "1"
+[build-dependencies.d]
+workspace = true
+"#;
+        let found = dependencies(manifest);
+        let found: Vec<_> = found.iter().map(|d| (d.name, d.used, d.source, d.line)).collect();
+        let expected = [
+            ("a", Use::Normal, ".workspace = true", 4),
+            ("b", Use::Normal, " = { version = \"1#2\" }", 6),
+            ("c", Use::Dev, " = \"1\"", 8),
+            ("d", Use::Build, "workspace = true", 9),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(dependencies(manifest)[0].comment, Some("why"));
+    }
+
+    #[test]
+    fn the_workspace_explains_its_dependencies() {
+        let with_reason = "[workspace.dependencies]\nours = { path = \"x\" }\na = \"1\" # why\n";
+        check_manifest(WORKSPACE, with_reason, &[]);
+        let without = "[workspace.dependencies]\na = \"1\"\nb = \"1\" #\n";
+        check_manifest(WORKSPACE, without, &[("dependency-reason", 2), ("dependency-reason", 3)]);
+    }
+
+    #[test]
+    fn crates_take_versions_and_lints_from_the_workspace() {
+        let path = "crates/weir/Cargo.toml";
+        check_manifest(path, &format!("[dependencies]\na.workspace = true\n{LINTS}"), &[]);
+        let versioned = format!("[dependencies]\na = \"1\"\n{LINTS}");
+        check_manifest(path, &versioned, &[("dependency-version", 2)]);
+        check_manifest(path, "[package]\n", &[("lints", 1)]);
+        check_manifest("fuzz/Cargo.toml", "[dependencies]\na = \"1\"\n", &[]);
+    }
+}

@@ -1,0 +1,314 @@
+//! Just enough of Rust's grammar to tell code from comments and literals, and to find functions.
+//!
+//! It relies on rustfmt (checked by another step) and knows nothing of the rules.
+
+use std::ops::Range;
+
+/// A source text twice over, each copy with the other's bytes blanked: offsets and lines agree
+/// with the original. Literals are in neither copy.
+#[derive(Default)]
+pub(super) struct Masked {
+    pub(super) code: String,
+    pub(super) comments: String,
+}
+
+impl Masked {
+    pub(super) fn new(source: &str) -> Masked {
+        let mut code = source.as_bytes().to_vec();
+        let mut comments = source.as_bytes().to_vec();
+        blank(&mut comments, 0..source.len());
+        for (kind, span) in opaque_spans(source.as_bytes()) {
+            blank(&mut code, span.clone());
+            if kind == Opaque::Comment {
+                comments[span.clone()].copy_from_slice(&source.as_bytes()[span]);
+            }
+        }
+        let text = |bytes| String::from_utf8(bytes).expect("spans begin and end at ASCII bytes");
+        Masked { code: text(code), comments: text(comments) }
+    }
+}
+
+/// A function with a body. Lines are counted from 1.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Function {
+    pub(super) name: String,
+    /// The line of `fn`.
+    pub(super) first_line: usize,
+    /// The line of the closing brace.
+    pub(super) last_line: usize,
+    /// The offsets between the braces.
+    pub(super) body: Range<usize>,
+}
+
+/// All functions of masked code, nested ones too, in the order of their `fn`.
+pub(super) fn functions(code: &str) -> Vec<Function> {
+    let mut found = Vec::new();
+    for at in words(code, "fn") {
+        let name = identifier(code[at + 2..].trim_start());
+        let Some(open) = body_start(code, at) else { continue };
+        if name.is_empty() {
+            continue; // The type of a function pointer.
+        }
+        let close = closing_brace(code, open);
+        found.push(Function {
+            name: name.to_owned(),
+            first_line: line_of(code, at),
+            last_line: line_of(code, close),
+            body: open + 1..close,
+        });
+    }
+    found
+}
+
+/// The lines of `mod tests { … }` with its attributes, counted from 1.
+pub(super) fn tests_module(code: &str) -> Option<Range<usize>> {
+    let at = words(code, "mod tests").find(|at| code[at + 9..].trim_start().starts_with('{'))?;
+    let open = at + code[at..].find('{').expect("the brace was seen above");
+    let attributes = code[..at].lines().rev().skip(usize::from(!code[..at].ends_with('\n')));
+    let above = attributes.take_while(|line| line.trim_start().starts_with("#[")).count();
+    Some(line_of(code, at) - above..line_of(code, closing_brace(code, open)) + 1)
+}
+
+/// The offset of the brace that closes the one at `open`, or the end of the text.
+pub(super) fn closing_brace(code: &str, open: usize) -> usize {
+    let mut depth = 0_usize;
+    for (offset, byte) in code[open..].bytes().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth == 1 => return open + offset,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+    }
+    code.len()
+}
+
+/// The offsets at which `word` stands, not as a part of a longer word.
+pub(super) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let ends = move |at: usize| {
+        let after = code[at + word.len()..].chars().next();
+        !word.ends_with(is_word_char) || !after.is_some_and(is_word_char)
+    };
+    prefixes(code, word).filter(move |at| ends(*at))
+}
+
+/// The offsets at which `start` stands, not within a word, whatever follows.
+pub(super) fn prefixes<'a>(code: &'a str, start: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let begins =
+        move |at: usize| !start.starts_with(is_word_char) || !code[..at].ends_with(is_word_char);
+    code.match_indices(start).map(|(at, _)| at).filter(move |at| begins(*at))
+}
+
+/// The line of an offset, counted from 1.
+pub(super) fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// The identifier that `text` begins with, or nothing.
+pub(super) fn identifier(text: &str) -> &str {
+    let end = text.find(|c: char| !is_word_char(c)).unwrap_or(text.len());
+    &text[..end]
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opaque {
+    Comment,
+    Literal,
+}
+
+fn opaque_spans(bytes: &[u8]) -> Vec<(Opaque, Range<usize>)> {
+    let mut spans = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        match opaque_at(bytes, at) {
+            Some((kind, end)) => {
+                spans.push((kind, at..end));
+                at = end;
+            }
+            None => at += 1,
+        }
+    }
+    spans
+}
+
+/// The kind and the end of the comment or literal that begins at `at`, if one does.
+fn opaque_at(bytes: &[u8], at: usize) -> Option<(Opaque, usize)> {
+    let literal = |end| (Opaque::Literal, end);
+    match bytes[at..] {
+        [b'/', b'/', ..] => Some((Opaque::Comment, line_end(bytes, at))),
+        [b'/', b'*', ..] => Some((Opaque::Comment, block_comment_end(bytes, at))),
+        [b'"', ..] => Some(literal(quoted_end(bytes, at, b'"'))),
+        [b'\'', b'\\', ..] => Some(literal(quoted_end(bytes, at, b'\''))),
+        [b'\'', ..] => char_end(bytes, at).map(literal),
+        [b'r', b'"' | b'#', ..] if starts_raw(bytes, at) => raw_end(bytes, at).map(literal),
+        _ => None,
+    }
+}
+
+fn line_end(bytes: &[u8], at: usize) -> usize {
+    bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length)
+}
+
+fn block_comment_end(bytes: &[u8], start: usize) -> usize {
+    let mut depth = 0_usize;
+    let mut at = start;
+    while at < bytes.len() {
+        match bytes[at..] {
+            [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),
+            [b'*', b'/', ..] if depth == 1 => return at + 2,
+            [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+fn quoted_end(bytes: &[u8], start: usize, quote: u8) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 2,
+            byte if byte == quote => return at + 1,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// A quote begins a character if another one follows after exactly one character; else a lifetime.
+fn char_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let width = match bytes.get(at + 1)? {
+        0..0x80 => 1,
+        0x80..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        _ => 4,
+    };
+    (bytes.get(at + 1 + width) == Some(&b'\'')).then_some(at + 2 + width)
+}
+
+/// `r` begins a raw string if it is no part of a name; `b` and `c` may stand before it.
+fn starts_raw(bytes: &[u8], at: usize) -> bool {
+    match bytes[..at] {
+        [.., before, b'b' | b'c'] => !is_word_byte(before),
+        [b'b' | b'c'] => true,
+        [.., before] => !is_word_byte(before),
+        [] => true,
+    }
+}
+
+fn raw_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let hashes = bytes[at + 1..].iter().take_while(|byte| **byte == b'#').count();
+    let content = at + 2 + hashes;
+    if bytes.get(content - 1) != Some(&b'"') {
+        return None; // A raw identifier, such as r#type.
+    }
+    let closing = [b"\"".as_slice(), "#".repeat(hashes).as_bytes()].concat();
+    let length = bytes[content..].windows(closing.len()).position(|window| window == closing);
+    Some(length.map_or(bytes.len(), |length| content + length + closing.len()))
+}
+
+/// The opening brace of the function whose `fn` stands at `at`; none if it is only declared.
+fn body_start(code: &str, at: usize) -> Option<usize> {
+    let mut depth = 0_i32;
+    for (offset, byte) in code[at..].bytes().enumerate() {
+        match byte {
+            b'(' | b'[' => depth += 1,
+            b')' | b']' => depth -= 1,
+            b'{' if depth == 0 => return Some(at + offset),
+            b';' | b'}' if depth == 0 => return None,
+            _ if depth < 0 => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn blank(bytes: &mut [u8], span: Range<usize>) {
+    bytes[span].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+}
+
+fn is_word_char(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
+}
+
+fn is_word_byte(byte: u8) -> bool {
+    byte == b'_' || byte.is_ascii_alphanumeric() || byte >= 0x80
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The code of `source`, with its blanks collapsed: `_` is one or more of them.
+    fn check_code(source: &str, expected: &str) {
+        let code = Masked::new(source).code;
+        assert_eq!(code.len(), source.len());
+        assert_eq!(code.split_whitespace().collect::<Vec<_>>().join("_"), expected, "of {source}");
+    }
+
+    #[test]
+    fn comments_are_not_code() {
+        check_code("a // b\nc", "a_c");
+        check_code("a /* b /* c */ d */ e", "a_e");
+        check_code("/* never closed {", "");
+        assert_eq!(Masked::new("a // b\n\"c\" /* d */").comments, "  // b\n    /* d */");
+    }
+
+    #[test]
+    fn literals_are_not_code() {
+        check_code(r#"f("{ // \" }")+1"#, "f(_)+1");
+        check_code(r##"f(r#"{ " } "#)+1"##, "f(_)+1");
+        check_code(r##"f(br"\",'{')"##, "f(b_,_)");
+        check_code(r"f('\'','\u{7d}','}','é','→','😀')", "f(_,_,_,_,_,_)");
+        check_code("\"never closed {", "");
+    }
+
+    #[test]
+    fn lifetimes_and_raw_identifiers_are_code() {
+        check_code("f<'a>(x:&'a str,r:&'static u8)", "f<'a>(x:&'a_str,r:&'static_u8)");
+        check_code("let r#type=bar\"x\";", "let_r#type=bar_;");
+    }
+
+    #[test]
+    fn functions_are_found_with_their_lines() {
+        let code = "\
+impl A {
+    fn b(c: [u8; 2]) -> fn(u8) -> u8
+    where
+        D: E,
+    {
+        if x {
+            y
+        }
+    }
+}
+trait T {
+    fn only_declared();
+}
+";
+        let found = functions(code);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].name.as_str(), found[0].first_line, found[0].last_line), ("b", 2, 9));
+    }
+
+    #[test]
+    fn nested_functions_are_found() {
+        let names: Vec<_> =
+            functions("fn a() {\n fn b() {}\n}\nfn c() {}").into_iter().map(|f| f.name).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn the_tests_module_is_found_with_its_attributes() {
+        let code = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\n";
+        assert_eq!(tests_module(code), Some(3..7));
+        assert_eq!(tests_module("mod tests;\n"), None);
+        assert_eq!(tests_module("mod tests {}\n"), Some(1..2));
+    }
+
+    #[test]
+    fn words_stand_alone() {
+        assert_eq!(words("fn afn fn_ fn", "fn").collect::<Vec<_>>(), [0, 11]);
+        assert_eq!(words("x.todo!() my_todo!()", "todo!").collect::<Vec<_>>(), [2]);
+    }
+}

@@ -1,0 +1,84 @@
+//! The files that tidy looks at: what git tracks, and what it would track.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::scanner::Masked;
+
+/// All text files of the repository, or a few made up by a test.
+pub(super) struct Tree {
+    pub(super) files: Vec<File>,
+}
+
+/// One text file.
+pub(super) struct File {
+    /// From the root of the repository, with `/`.
+    pub(super) path: String,
+    pub(super) text: String,
+    /// The text split into code and comments, for Rust; empty otherwise.
+    pub(super) masked: Masked,
+}
+
+impl Tree {
+    /// Reads every tracked file, and every untracked one that is not ignored.
+    pub(super) fn read(root: &Path) -> Result<Tree> {
+        let mut files = Vec::new();
+        for path in tracked_paths(root)? {
+            // A file may be deleted and the deletion not yet committed; binary files have no style.
+            if let Ok(text) = fs::read_to_string(root.join(&path)) {
+                files.push(File::new(&path, &text));
+            }
+        }
+        Ok(Tree { files })
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(files: &[(&str, &str)]) -> Tree {
+        Tree { files: files.iter().map(|(path, text)| File::new(path, text)).collect() }
+    }
+
+    pub(super) fn file(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    pub(super) fn rust(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.is_rust())
+    }
+}
+
+impl File {
+    fn new(path: &str, text: &str) -> File {
+        let masked = if path.ends_with(".rs") { Masked::new(text) } else { Masked::default() };
+        File { path: path.to_owned(), text: text.to_owned(), masked }
+    }
+
+    pub(super) fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+
+    /// The directory under `crates/`, or the first directory of the path.
+    pub(super) fn crate_name(&self) -> &str {
+        let inside = self.path.strip_prefix("crates/").unwrap_or(&self.path);
+        inside.split('/').next().unwrap_or(inside)
+    }
+}
+
+fn tracked_paths(root: &Path) -> Result<Vec<String>> {
+    // The repository may belong to another user than the one who builds it (a container).
+    let git = Command::new("git")
+        .args(["-c", "safe.directory=*", "ls-files", "-z"])
+        .args(["--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .context("failed to start git, which tells which files belong to the repository")?;
+    ensure!(git.status.success(), "failed to list files: {}", String::from_utf8_lossy(&git.stderr));
+    let listed = String::from_utf8(git.stdout).context("failed to read a file name as UTF-8")?;
+    Ok(listed.split_terminator('\0').map(str::to_owned).collect())
+}
