@@ -3,7 +3,6 @@
 //! As root it installs what is missing. Else it says exactly what to type, and fails if that is
 //! something the tests cannot do without. It never installs from anywhere else.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::str::FromStr;
@@ -41,9 +40,8 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
     if is_root()?
         && let Some(manager) = manager
     {
-        let nginx_ran = nginx_runs();
         manager.install(&missing);
-        if !nginx_ran && nginx_runs() {
+        if missing.iter().any(|(need, _)| need.program == "nginx") {
             stop_nginx()?;
         }
     }
@@ -156,16 +154,12 @@ fn is_root() -> Result<bool> {
     Ok(id.stdout.trim_ascii() == b"0")
 }
 
-/// Whether any nginx runs on this system, ours or another's.
-fn nginx_runs() -> bool {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes.into_iter().any(|process| {
-        fs::read(process.path().join("comm")).is_ok_and(|name| name.trim_ascii() == b"nginx")
-    })
-}
-
-/// Stops the service that the installation of the package started.
+/// Stops the service that the installation of the package may have started all the same. There was
+/// no nginx before, so nobody else's is meant.
 fn stop_nginx() -> Result<()> {
+    if !Path::new("/run/nginx.pid").exists() {
+        return Ok(());
+    }
     eprintln!("setup: the installation started nginx as a service; stopping it");
     if Path::new("/run/systemd/system").is_dir() {
         return run(Command::new("systemctl").args(["stop", "nginx"]));
