@@ -5,24 +5,26 @@
 //! io_uring, on epoll and in virtual time.
 #![forbid(unsafe_code)]
 
-mod connection;
-mod control;
-mod deadlines;
-mod deal;
-mod exchange;
 mod job;
-mod lanes;
-mod random;
-mod recorder;
-mod requests;
-mod schedule;
-mod series;
-mod slices;
-mod timeline;
-mod traffic;
+mod run;
 mod worker;
+mod control;
+mod timeline;
+mod deal;
+mod schedule;
+mod random;
+mod requests;
+mod traffic;
+mod connection;
+mod lanes;
+mod deadlines;
+mod exchange;
+mod recorder;
+mod slices;
+mod series;
 
 pub use control::Control;
 pub use job::Job;
 pub use recorder::LiveSender;
+pub use run::{RunError, run};
 pub use worker::run_on;

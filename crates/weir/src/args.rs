@@ -1,0 +1,229 @@
+//! The flags. Each is one field with its help beside it; the values are parsed here by
+//! `weir_run::units`, so that whatever is wrong is said before anything runs.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use weir_run::Rate;
+use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
+
+/// HTTP benchmarking that sets the flow and measures it.
+///
+/// Without --rate weir drives a closed loop: every connection sends again as soon as it has its
+/// answer. With --rate requests leave at planned times whatever the server does, and latency counts
+/// from the planned time.
+#[derive(Debug, Parser)]
+#[command(
+    name = "weir",
+    version,
+    about,
+    override_usage = "weir [options] URL\n       weir <serve|report> …",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    args_override_self = true,
+    infer_long_args = true,
+    max_term_width = 100,
+    after_help = "Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.\n\
+                  Exit status: 0 fine, 1 no answer at all, 2 usage, 3 failed check, 70 broken \
+                  invariant,\n74 result not written, 130/143 interrupted.\n\
+                  Examples:\n  weir http://localhost:8080/\n  \
+                  weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html"
+)]
+pub(crate) struct Cli {
+    /// What to run instead of a load.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    /// The load.
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+
+    /// Print the version
+    #[arg(short = 'v', long, action = ArgAction::Version, help_heading = "Other")]
+    version: Option<bool>,
+}
+
+/// What weir does beside running a load.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the reference server: programmable answers, delays, stalls and faults
+    Serve(Box<crate::commands::serve::ServeArgs>),
+    /// Print the report of a document written with --output
+    Report(ReportArgs),
+}
+
+/// `weir report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Documents; several are parts of one run and are merged
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print the whole latency spectrum
+    #[arg(short = 'L', long)]
+    pub(crate) latency: bool,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// The load.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// What to load: http://HOST[:PORT]/PATH
+    #[arg(value_name = "URL", required = true)]
+    pub(crate) url: Option<String>,
+
+    /// Threads [default: one per usable CPU]
+    #[arg(short, long, value_name = "N", value_parser = positive, help_heading = "Load")]
+    pub(crate) threads: Option<u32>,
+    /// Connections over all threads
+    #[arg(short, long, value_name = "N", value_parser = positive, default_value = "10",
+          help_heading = "Load")]
+    pub(crate) connections: u32,
+    /// Length of the measured window [default: 10s, or none with -n]
+    #[arg(short, long, value_name = "T", value_parser = positive_duration, help_heading = "Load")]
+    pub(crate) duration: Option<u64>,
+    /// Measure this many requests; with -d the first to end wins
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive_long,
+          help_heading = "Load")]
+    pub(crate) requests: Option<u64>,
+    /// Constant rate in requests per second over all threads: 20k, 0.5, 100/m
+    #[arg(short = 'R', long, value_name = "N", value_parser = rate, help_heading = "Load")]
+    pub(crate) rate: Option<Rate>,
+    /// How arrivals are spaced under --rate
+    #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "rate",
+          help_heading = "Load")]
+    pub(crate) arrivals: ArrivalsChoice,
+    /// Seed of random arrivals [default: drawn, and printed]
+    #[arg(long, value_name = "N", requires = "rate", help_heading = "Load")]
+    pub(crate) seed: Option<u64>,
+    /// Load before the window, on the same connections [default: 10% of -d within 2s..10s; 0 with
+    /// -n alone]
+    #[arg(long, value_name = "T", value_parser = duration, help_heading = "Load")]
+    pub(crate) warmup: Option<u64>,
+    /// Requests in flight on each connection, 1 to 128
+    #[arg(long, value_name = "N", value_parser = pipeline, default_value = "1",
+          help_heading = "Load")]
+    pub(crate) pipeline: u16,
+
+    /// Add a header, "Name: value"; repeatable
+    #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = "Request")]
+    pub(crate) headers: Vec<String>,
+    /// Method [default: GET, or POST with a body]
+    #[arg(short = 'X', long, value_name = "METHOD", help_heading = "Request")]
+    pub(crate) method: Option<String>,
+    /// Body: text, or @FILE
+    #[arg(short = 'b', long, value_name = "TEXT|@FILE", help_heading = "Request")]
+    pub(crate) body: Option<String>,
+    /// Longest wait for an answer
+    #[arg(short = 'T', long, value_name = "T", value_parser = positive_duration,
+          default_value = "10s", help_heading = "Request")]
+    pub(crate) timeout: u64,
+    /// Longest wait for a connection [default: the timeout]
+    #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = "Request")]
+    pub(crate) connect_timeout: Option<u64>,
+    /// Connect to this Unix socket instead of the URL's host
+    #[arg(long, value_name = "PATH", help_heading = "Request")]
+    pub(crate) unix: Option<PathBuf>,
+    /// Skip the single request that looks at the URL before the load
+    #[arg(long, help_heading = "Request")]
+    pub(crate) no_preflight: bool,
+
+    /// I/O engine
+    #[arg(long, value_enum, default_value_t = IoChoice::Auto, help_heading = "Engine")]
+    pub(crate) io: IoChoice,
+    /// How send times are kept [default: hybrid; sleep with more threads than CPUs]
+    #[arg(long, value_enum, help_heading = "Engine")]
+    pub(crate) pacing: Option<PacingChoice>,
+
+    /// Print the whole latency spectrum
+    #[arg(short = 'L', long, help_heading = "Output")]
+    pub(crate) latency: bool,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    pub(crate) format: Format,
+    /// Write the whole result, a JSON document, to this file
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the plan as JSON and send nothing
+    #[arg(long, help_heading = "Output")]
+    pub(crate) print_plan: bool,
+    /// No progress line and no report
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+/// `--arrivals`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalsChoice {
+    /// Evenly spaced
+    Uniform,
+    /// Independent exponential gaps, as users arrive
+    Poisson,
+}
+
+/// `--io`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IoChoice {
+    /// io_uring where it works, else epoll
+    Auto,
+    /// io_uring, or fail
+    Uring,
+    /// epoll
+    Epoll,
+}
+
+/// `--pacing`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PacingChoice {
+    /// Sleep until due: cheapest, some µs late
+    Sleep,
+    /// Sleep until shortly before, then spin
+    Hybrid,
+    /// Spin all the time: takes whole cores
+    Spin,
+}
+
+/// `--format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// The report
+    Text,
+    /// The document
+    Json,
+}
+
+fn positive_long(text: &str) -> Result<u64, String> {
+    match parse_count(text).map_err(|error| error.to_string())? {
+        0 => Err("must be at least 1".to_owned()),
+        count => Ok(count),
+    }
+}
+
+fn positive(text: &str) -> Result<u32, String> {
+    u32::try_from(positive_long(text)?).map_err(|_| "is too large".to_owned())
+}
+
+fn pipeline(text: &str) -> Result<u16, String> {
+    match positive(text)? {
+        depth @ 1..=128 => Ok(depth as u16),
+        _ => Err("must lie between 1 and 128".to_owned()),
+    }
+}
+
+fn duration(text: &str) -> Result<u64, String> {
+    parse_duration_ns(text).map_err(|error| error.to_string())
+}
+
+fn positive_duration(text: &str) -> Result<u64, String> {
+    match duration(text)? {
+        0 => Err("must be longer than 0".to_owned()),
+        ns => Ok(ns),
+    }
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    parse_rate(text).map_err(|error| error.to_string())
+}

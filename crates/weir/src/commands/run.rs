@@ -1,0 +1,187 @@
+//! `weir URL`: plan, look, load, report.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock, mpsc};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use weir_engine::{Control, Job};
+use weir_io::{Clock, Signal, Signals, Waker, system};
+use weir_run::{
+    ClientUsage, Document, DocumentParts, Measurements, Note, RunParts,
+};
+
+use crate::args::{Format, RunArgs};
+use crate::output::ResultFile;
+use crate::plan::{Planned, plan};
+use crate::preflight::{self, Found};
+use crate::{environment, exit, live};
+
+/// Bodies from here on are thrown away by the machine, unread.
+const DISCARD_FROM_BYTES: u64 = 32 * 1024;
+
+/// Runs the load.
+///
+/// # Errors
+/// What is wrong with the command line, or with the machine before anything was measured.
+pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
+    let Planned { mut job, mut notes } = plan(args)?;
+    if args.print_plan {
+        serde_json::to_writer_pretty(io::stdout(), &job.plan)?;
+        println!();
+        return Ok(ExitCode::SUCCESS);
+    }
+    let file = args.output.as_deref().map(ResultFile::create).transpose()?;
+    let _as_it_was = system::raise_descriptor_limit();
+    let found = look(args, &mut job, &mut notes);
+    let signals = Signals::block().context("signals cannot be waited for")?;
+    let epoch = Epoch::start();
+    let outcome = carry_out(&job, &epoch, signals, args.quiet)?;
+    let document = document(&job, epoch, outcome.measurements, found, notes);
+    let document = match document {
+        Ok(document) => document,
+        Err(broken) => {
+            eprintln!("error: {broken}; no result can be printed. This is a fault of weir");
+            return Ok(ExitCode::from(exit::BROKEN));
+        }
+    };
+    if !args.quiet {
+        print(&document, args.format, args.latency)?;
+    }
+    if let Some(file) = file {
+        if let Err(error) = file.finish(|out| weir_report::json::write(&document, out)) {
+            eprintln!("error: --output could not be written: {error}");
+            return Ok(ExitCode::from(exit::NOT_WRITTEN));
+        }
+    }
+    Ok(exit::of_run(&document, outcome.signal))
+}
+
+/// Prints a document on standard output.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub(crate) fn print(document: &Document, format: Format, spectrum: bool) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    let written = match format {
+        Format::Json => weir_report::json::write(document, &mut stdout),
+        Format::Text => {
+            let options = weir_report::text::TextOptions {
+                colour: stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+                spectrum,
+                ..Default::default()
+            };
+            weir_report::text::write(document, &options, &mut stdout)
+        }
+    };
+    match written.and_then(|()| stdout.flush()) {
+        // `weir … | head` has what it wanted.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("standard output cannot be written"),
+    }
+}
+
+/// The preflight, unless it is not wanted or the method must not be sent once more.
+fn look(args: &RunArgs, job: &mut Job, notes: &mut Vec<Note>) -> Found {
+    if args.no_preflight || !preflight::is_safe(&job.plan.request.method) {
+        return Found::default();
+    }
+    let found = preflight::look(job);
+    if let Some(warning) = &found.warning {
+        eprintln!("warning: {}", warning.text);
+        notes.push(warning.clone());
+    }
+    let body_bytes = found.answer.as_ref().and_then(|answer| answer.body_bytes);
+    job.discard = body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES);
+    found
+}
+
+/// The run's epoch on both clocks.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    clock: Clock,
+    unix_ns: u64,
+}
+
+impl Epoch {
+    fn start() -> Epoch {
+        let clock = Clock::start();
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Epoch { clock, unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX) }
+    }
+
+    /// RFC 3339, in UTC.
+    fn text(self) -> String {
+        jiff::Timestamp::from_nanosecond(self.unix_ns.into())
+            .map_or_else(|_| "unknown".to_owned(), |time| time.to_string())
+    }
+}
+
+/// What came of a run.
+struct Outcome {
+    measurements: Measurements,
+    signal: Option<Signal>,
+}
+
+/// Runs the job, with a thread that waits for signals and one that draws progress.
+fn carry_out(job: &Job, epoch: &Epoch, signals: Signals, quiet: bool) -> Result<Outcome> {
+    let clock = epoch.clock;
+    let waker = Waker::new().context("no descriptor is left: raise the limit (ulimit -n)")?;
+    // The thread that waits for signals outlives the run: nothing ends its wait.
+    let control = Arc::new(Control::new(job.plan.threads, Some(waker)));
+    let received = Arc::new(OnceLock::new());
+    let (to_stop, first) = (Arc::clone(&control), Arc::clone(&received));
+    thread::spawn(move || {
+        while let Ok(signal) = signals.wait() {
+            if first.set(signal).is_err() {
+                eprintln!("\nabandoned without a report");
+                std::process::exit(exit::of_signal(signal).into());
+            }
+            to_stop.stop(clock.now());
+        }
+    });
+    let measurements = thread::scope(|scope| {
+        if !live::is_wanted(quiet) {
+            return weir_engine::run(job, clock, &control, None);
+        }
+        let (sender, receiver) = mpsc::channel();
+        scope.spawn(move || live::follow(&job.plan, &receiver));
+        weir_engine::run(job, clock, &control, Some(&sender))
+    })?;
+    Ok(Outcome { measurements, signal: received.get().copied() })
+}
+
+/// The document of a finished run.
+fn document(
+    job: &Job,
+    epoch: Epoch,
+    measurements: Measurements,
+    found: Found,
+    notes: Vec<Note>,
+) -> Result<Document, weir_run::BrokenInvariant> {
+    let cpu = system::process_cpu_time().unwrap_or_default();
+    let ns = |span: std::time::Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+    Document::assemble(DocumentParts {
+        environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock),
+        plan: job.plan.clone(),
+        measurements,
+        run: RunParts {
+            id: format!("{:016x}-{}", epoch.unix_ns, std::process::id()),
+            epoch: epoch.text(),
+            epoch_unix_ns: epoch.unix_ns,
+            part: 1,
+            parts: 1,
+            command: Some(std::env::args().collect()),
+        },
+        preflight: found.answer,
+        preflight_sent: found.sent,
+        client: ClientUsage {
+            cpu_user_ns: ns(cpu.user),
+            cpu_system_ns: ns(cpu.system),
+            max_resident_bytes: system::memory().map_or(0, |memory| memory.peak_bytes),
+        },
+        notes,
+    })
+}

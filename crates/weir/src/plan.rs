@@ -1,0 +1,189 @@
+//! From flags to a plan, and from the plan to a job: parsed once, complete, and ready to be printed.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use anyhow::{Context, Result, bail};
+use weir_engine::Job;
+use weir_http::Prepared;
+use weir_run::{Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan};
+
+use crate::args::{ArrivalsChoice, IoChoice, PacingChoice, RunArgs};
+use crate::target::Url;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Larger requests would not fit the kernel's idea of one send.
+const REQUEST_MAX_BYTES: usize = 1 << 30;
+
+/// A job, and what is to be said about how it came to be.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// The job.
+    pub(crate) job: Job,
+    /// Remarks for the report.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Makes the job that the flags ask for.
+///
+/// # Errors
+/// When they ask for what cannot be done; the message names the flag and the remedy.
+pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
+    let text = args.url.as_deref().context("the URL is missing")?;
+    let url = Url::parse(text)?;
+    let mut notes = Vec::new();
+    let endpoint = url.resolve(args.unix.as_deref())?.swap_remove(0);
+    let headers = args.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>>>()?;
+    let body = args.body.as_deref().map(body).transpose()?;
+    let (method, request) = request(args, &url, &headers, body.as_deref())?;
+    let cpus = weir_io::system::usable_cpus();
+    let threads = threads(args, cpus.len(), &mut notes);
+    let is_crowded = threads as usize > cpus.len();
+    let io = engine(args.io, &mut notes)?;
+    let duration_ns = match (args.duration, args.requests) {
+        (None, None) => Some(10 * SECOND_NS),
+        (duration, _) => duration,
+    };
+    let plan = Plan {
+        url: text.to_owned(),
+        target: url.target(&endpoint),
+        request: RequestPlan {
+            method,
+            headers: headers.into_iter().map(|(name, value)| Header { name, value }).collect(),
+            body_bytes: body.as_ref().map_or(0, |body| body.len() as u64),
+            wire_bytes: request.bytes().len() as u64,
+        },
+        load: load(args),
+        connections: args.connections,
+        threads,
+        pipeline: args.pipeline,
+        warmup_ns: args.warmup.unwrap_or_else(|| default_warmup(args)),
+        duration_ns,
+        requests: args.requests,
+        timeout_ns: args.timeout,
+        connect_timeout_ns: args.connect_timeout.unwrap_or(args.timeout),
+        pacing: pacing(args.pacing, is_crowded),
+        io,
+    };
+    let cpus = if is_crowded { Vec::new() } else { cpus };
+    Ok(Planned { job: Job { plan, endpoint, request, discard: false, cpus }, notes })
+}
+
+fn header(line: &str) -> Result<(String, String)> {
+    let (name, value) = line
+        .split_once(':')
+        .with_context(|| format!("-H {line:?} is no header: write \"Name: value\""))?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn body(text: &str) -> Result<Vec<u8>> {
+    match text.strip_prefix('@') {
+        Some(path) => std::fs::read(path)
+            .with_context(|| format!("the file {path:?} of --body cannot be read")),
+        None => Ok(text.as_bytes().to_owned()),
+    }
+}
+
+fn request(
+    args: &RunArgs,
+    url: &Url,
+    headers: &[(String, String)],
+    body: Option<&[u8]>,
+) -> Result<(String, Prepared)> {
+    let method = match (&args.method, body) {
+        (Some(method), _) => method.clone(),
+        (None, Some(_)) => "POST".to_owned(),
+        (None, None) => "GET".to_owned(),
+    };
+    let request = Prepared::http1(&method, &url.path, &url.authority(), headers, body)?;
+    if request.bytes().len() > REQUEST_MAX_BYTES {
+        bail!("the request is larger than 1 GiB: send a smaller --body");
+    }
+    Ok((method, request))
+}
+
+/// Workers never exceed connections: one without any would have nothing to do.
+fn threads(args: &RunArgs, cpus: usize, notes: &mut Vec<Note>) -> u32 {
+    let usable = u32::try_from(cpus.max(1)).unwrap_or(u32::MAX);
+    let asked = args.threads.unwrap_or(usable);
+    if args.threads.is_some_and(|asked| asked > args.connections) {
+        notes.push(Note::new(
+            "fewer_threads",
+            format!(
+                "{asked} threads were asked for {} connections: each thread needs one, so {} run",
+                args.connections, args.connections
+            ),
+        ));
+    }
+    let threads = asked.min(args.connections);
+    if threads > usable {
+        notes.push(Note::new(
+            "more_threads_than_cpus",
+            format!(
+                "{threads} threads share {usable} CPUs: they delay each other, and send times \
+                 suffer; -t{usable} is enough for any number of connections"
+            ),
+        ));
+    }
+    threads
+}
+
+/// `clamp(10% of -d, 2 s, 10 s)`, and none where only a number of requests is asked for.
+fn default_warmup(args: &RunArgs) -> u64 {
+    match (args.duration, args.requests) {
+        (None, Some(_)) => 0,
+        (duration, _) => {
+            (duration.unwrap_or(10 * SECOND_NS) / 10).clamp(2 * SECOND_NS, 10 * SECOND_NS)
+        }
+    }
+}
+
+fn load(args: &RunArgs) -> Load {
+    let Some(rate) = args.rate else { return Load::ClosedLoop };
+    let arrivals = match args.arrivals {
+        ArrivalsChoice::Uniform => Arrivals::Uniform,
+        ArrivalsChoice::Poisson => Arrivals::Poisson { seed: args.seed.unwrap_or_else(draw_seed) },
+    };
+    Load::OpenLoop { rate, arrivals }
+}
+
+/// A seed short enough to be typed again.
+fn draw_seed() -> u64 {
+    RandomState::new().build_hasher().finish() % 1_000_000_000
+}
+
+fn pacing(choice: Option<PacingChoice>, is_crowded: bool) -> Pacing {
+    match choice {
+        Some(PacingChoice::Sleep) => Pacing::Sleep,
+        Some(PacingChoice::Hybrid) => Pacing::Hybrid,
+        Some(PacingChoice::Spin) => Pacing::Spin,
+        // Threads that spin on a shared CPU take it from each other.
+        None if is_crowded => Pacing::Sleep,
+        None => Pacing::Hybrid,
+    }
+}
+
+fn engine(choice: IoChoice, notes: &mut Vec<Note>) -> Result<IoEngine> {
+    match choice {
+        IoChoice::Epoll => Ok(IoEngine::Epoll),
+        IoChoice::Uring => match weir_io::probe_uring() {
+            Ok(()) => Ok(IoEngine::IoUring),
+            Err(error) => bail!("--io uring does not work here: {error}; use --io epoll"),
+        },
+        IoChoice::Auto if std::env::var_os("LD_PRELOAD").is_some_and(|value| !value.is_empty()) => {
+            notes.push(Note::new(
+                "epoll_for_preload",
+                "LD_PRELOAD is set: epoll runs, since preloaded libraries do not see io_uring; \
+                 --io uring forces it",
+            ));
+            Ok(IoEngine::Epoll)
+        }
+        IoChoice::Auto => Ok(match weir_io::probe_uring() {
+            Ok(()) => IoEngine::IoUring,
+            Err(error) => {
+                notes.push(Note::new("epoll_fallback", format!("epoll runs: {error}")));
+                IoEngine::Epoll
+            }
+        }),
+    }
+}

@@ -1,0 +1,202 @@
+//! One request before the load: what does this URL answer? A load against a redirect or an error
+//! page measures something else than its user believes.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use weir_engine::Job;
+use weir_http::{Prepared, Protocol};
+use weir_io::Endpoint;
+use weir_run::{Note, Preflight};
+
+/// Longest the preflight may take: it must not hold up a run against a server that never answers.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// More of a body than this is not read: its length is known from the head, or not needed.
+const READ_MAX_BYTES: usize = 1 << 20;
+
+/// What the preflight found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The answer, if there was one.
+    pub(crate) answer: Option<Preflight>,
+    /// Requests put on the wire.
+    pub(crate) sent: u64,
+    /// What the user should know before the load.
+    pub(crate) warning: Option<Note>,
+}
+
+/// Whether a method may be sent once more than asked: it is safe (RFC 9110 §9.2.1).
+pub(crate) fn is_safe(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
+}
+
+/// Sends the job's request once.
+pub(crate) fn look(job: &Job) -> Found {
+    let patience = PATIENCE.min(Duration::from_nanos(job.plan.timeout_ns));
+    let started = Instant::now();
+    let mut stream = match connect(&job.endpoint, patience) {
+        Ok(stream) => stream,
+        Err(error) => {
+            let text = format!("cannot connect to {}: {}", job.endpoint, reason(&error));
+            return Found { warning: Some(Note::new("preflight_failed", text)), ..Found::default() };
+        }
+    };
+    match exchange(&mut stream, &job.request, started, patience) {
+        Ok(mut answer) => {
+            answer.address = job.endpoint.to_string();
+            Found { warning: judge(&answer), answer: Some(answer), sent: 1 }
+        }
+        Err(error) => {
+            let text = format!("{} gave no proper answer: {}", job.plan.url, reason(&error));
+            let warning = Some(Note::new("preflight_failed", text));
+            Found { answer: None, sent: 1, warning }
+        }
+    }
+}
+
+/// What an answer that is no plain success means for the load.
+fn judge(answer: &Preflight) -> Option<Note> {
+    let said = match (answer.status, &answer.location) {
+        (200..=299, _) => return None,
+        (300..=399, Some(location)) => {
+            format!("a redirect to {location}: weir does not follow it, load that URL instead")
+        }
+        (300..=399, None) => "no content of its own".to_owned(),
+        _ => "an error: it is error answers that will be measured".to_owned(),
+    };
+    Some(Note::new("preflight_status", format!("the URL answers {}, {said}", answer.status)))
+}
+
+fn exchange(
+    stream: &mut Stream,
+    request: &Prepared,
+    started: Instant,
+    patience: Duration,
+) -> io::Result<Preflight> {
+    stream.writer().write_all(request.bytes())?;
+    let mut protocol = Protocol::http1(1);
+    protocol.request(request.traits());
+    let (mut received, mut replies) = (Vec::new(), Vec::new());
+    let mut chunk = vec![0; 64 * 1024];
+    while replies.is_empty() && received.len() < READ_MAX_BYTES {
+        let left = patience.checked_sub(started.elapsed()).filter(|left| !left.is_zero());
+        stream.set_read_timeout(left.ok_or(io::ErrorKind::TimedOut)?)?;
+        let count = match stream.reader().read(&mut chunk) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let read = match count {
+            0 => protocol.end_of_stream(&mut replies),
+            _ => protocol.receive(&chunk[..count], &mut replies),
+        };
+        received.extend_from_slice(&chunk[..count]);
+        if replies.is_empty() {
+            read.map_err(io::Error::other)?;
+            if count == 0 {
+                return Err(io::Error::other("the connection was closed without an answer"));
+            }
+        }
+    }
+    describe(&received, replies.first().map(|reply| reply.body_bytes), protocol, started)
+}
+
+/// The final head among the received bytes, in words.
+fn describe(
+    received: &[u8],
+    body_bytes: Option<u64>,
+    protocol: Protocol,
+    started: Instant,
+) -> io::Result<Preflight> {
+    let mut rest = received;
+    while let Some(head) = weir_http::read_head(rest).map_err(io::Error::other)? {
+        if (100..200).contains(&head.status) {
+            rest = &rest[head.length..];
+            continue;
+        }
+        let text = |name| head.header(name).map(|value| String::from_utf8_lossy(value).into());
+        let unread = protocol.discardable();
+        return Ok(Preflight {
+            status: head.status,
+            http_version: head.version.to_owned(),
+            server: text("server"),
+            location: text("location"),
+            // A body too long to read has its length in the head.
+            body_bytes: body_bytes.or_else(|| {
+                (unread < u64::MAX)
+                    .then(|| unread + (rest.len() - head.length) as u64)
+                    .filter(|_| unread > 0)
+            }),
+            address: String::new(),
+            elapsed_ns: u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX),
+        });
+    }
+    Err(io::Error::other("the head of the answer is not complete"))
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            format!("nothing came within {} s", PATIENCE.as_secs())
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// A blocking connection of either kind.
+#[derive(Debug)]
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+fn connect(endpoint: &Endpoint, patience: Duration) -> io::Result<Stream> {
+    let stream = match endpoint {
+        Endpoint::Tcp(address) => Stream::Tcp(TcpStream::connect_timeout(address, patience)?),
+        Endpoint::Unix(path) => Stream::Unix(connect_unix(path)?),
+    };
+    stream.set_write_timeout(patience)?;
+    Ok(stream)
+}
+
+fn connect_unix(path: &std::path::Path) -> io::Result<UnixStream> {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::SocketAddr;
+    match path.to_str().and_then(|path| path.strip_prefix('@')) {
+        Some(name) => UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?),
+        None => UnixStream::connect(path),
+    }
+}
+
+impl Stream {
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Stream::Tcp(stream) => stream,
+            Stream::Unix(stream) => stream,
+        }
+    }
+
+    fn reader(&mut self) -> &mut dyn Read {
+        match self {
+            Stream::Tcp(stream) => stream,
+            Stream::Unix(stream) => stream,
+        }
+    }
+
+    fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Stream::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
+            Stream::Unix(stream) => stream.set_read_timeout(Some(timeout)),
+        }
+    }
+
+    fn set_write_timeout(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Stream::Tcp(stream) => stream.set_write_timeout(Some(timeout)),
+            Stream::Unix(stream) => stream.set_write_timeout(Some(timeout)),
+        }
+    }
+}

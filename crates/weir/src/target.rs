@@ -1,0 +1,177 @@
+//! From a URL to where connections go and what is asked for there.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use weir_io::Endpoint;
+use weir_run::Target;
+
+/// A URL, taken apart (RFC 3986, RFC 9110 §4.2).
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Url {
+    /// Host without the brackets of an IPv6 literal.
+    pub(crate) host: String,
+    /// Port, if the URL names one.
+    pub(crate) port: Option<u16>,
+    /// Path and query in origin form, beginning with `/`.
+    pub(crate) path: String,
+}
+
+impl Url {
+    /// Takes `text` apart. A missing scheme means http, as browsers and curl have it.
+    ///
+    /// # Errors
+    /// When it is no URL that weir can load; the message says what is wrong.
+    pub(crate) fn parse(text: &str) -> Result<Url> {
+        let rest = match text.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
+            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => {
+                bail!("https is not there yet: load the plain http port, {text:?}")
+            }
+            Some((scheme, _)) => bail!("scheme {scheme:?} cannot be loaded: use http, {text:?}"),
+            None => text,
+        };
+        // The fragment is the client's own business and never sent (RFC 9110 §7.1).
+        let rest = rest.split('#').next().unwrap_or_default();
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        if authority.contains('@') {
+            bail!("the URL holds a user name: send it with -H \"Authorization: …\", {text:?}");
+        }
+        let (host, port) = split_port(authority).with_context(|| format!("in {text:?}"))?;
+        if host.is_empty() {
+            bail!("the URL has no host: write http://HOST[:PORT]/PATH, not {text:?}");
+        }
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        let path = format!("{slash}{}", encode(path));
+        Ok(Url { host: host.to_owned(), port, path })
+    }
+
+    /// The value of the Host header: as the URL has it.
+    pub(crate) fn authority(&self) -> String {
+        let host = match self.host.contains(':') {
+            true => format!("[{}]", self.host),
+            false => self.host.clone(),
+        };
+        match self.port {
+            Some(port) => format!("{host}:{port}"),
+            None => host,
+        }
+    }
+
+    /// Finds the addresses, or takes the socket at `unix`.
+    ///
+    /// # Errors
+    /// When the host has no address.
+    pub(crate) fn resolve(&self, unix: Option<&Path>) -> Result<Vec<Endpoint>> {
+        if let Some(path) = unix {
+            return Ok(vec![Endpoint::Unix(path.to_owned())]);
+        }
+        let port = self.port.unwrap_or(80);
+        let addresses: Vec<SocketAddr> = (self.host.as_str(), port)
+            .to_socket_addrs()
+            .with_context(|| format!("the host {:?} of the URL cannot be resolved", self.host))?
+            .collect();
+        if addresses.is_empty() {
+            bail!("the host {:?} of the URL has no address", self.host);
+        }
+        Ok(addresses.into_iter().map(Endpoint::Tcp).collect())
+    }
+
+    /// The target as the plan names it.
+    pub(crate) fn target(&self, endpoint: &Endpoint) -> Target {
+        Target {
+            scheme: "http".to_owned(),
+            host: self.host.clone(),
+            port: self.port.unwrap_or(80),
+            path: self.path.clone(),
+            address: endpoint.to_string(),
+        }
+    }
+}
+
+fn split_port(authority: &str) -> Result<(&str, Option<u16>)> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, port) = rest.split_once(']').context("an IPv6 host lacks its ]")?;
+            (host, port.strip_prefix(':'))
+        }
+        None => match authority.split_once(':') {
+            Some((_, port)) if port.contains(':') => {
+                bail!("an IPv6 host belongs in brackets: http://[{authority}]/")
+            }
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let port = match port {
+        None | Some("") => None,
+        Some(port) => match port.parse() {
+            Ok(0) | Err(_) => bail!("the port {port:?} is not a number from 1 to 65535"),
+            Ok(port) => Some(port),
+        },
+    };
+    Ok((host, port))
+}
+
+/// Percent-encodes what a request target must not hold (RFC 3986 §2).
+fn encode(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'!'..=b'~' if !b"\"<>\\^`{|}".contains(&byte) => encoded.push(char::from(byte)),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, host: &str, port: Option<u16>, path: &str) {
+        let url = Url::parse(text).expect(text);
+        assert_eq!(url, Url { host: host.to_owned(), port, path: path.to_owned() }, "{text}");
+    }
+
+    #[test]
+    fn urls_are_taken_apart() {
+        check("http://localhost/", "localhost", None, "/");
+        check("http://localhost", "localhost", None, "/");
+        check("HTTP://h:8080/a/b?c=d#e", "h", Some(8080), "/a/b?c=d");
+        check("http://h?x=1", "h", None, "/?x=1");
+        check("http://[::1]:80/x", "::1", Some(80), "/x");
+        check("localhost:8080/x", "localhost", Some(8080), "/x");
+        check("http://h/a b\"é", "h", None, "/a%20b%22%C3%A9");
+        check("http://h/100%25", "h", None, "/100%25");
+    }
+
+    #[test]
+    fn what_cannot_be_loaded_is_said() {
+        for (text, part) in [
+            ("https://h/", "https is not there yet"),
+            ("ftp://h/", "\"ftp\" cannot be loaded"),
+            ("http://", "no host"),
+            ("http://:80/", "no host"),
+            ("http://h:0/", "not a number from 1"),
+            ("http://h:x/", "not a number from 1"),
+            ("http://::1/", "belongs in brackets"),
+            ("http://[::1/", "lacks its ]"),
+            ("http://me:secret@h/", "Authorization"),
+        ] {
+            let error = format!("{:#}", Url::parse(text).expect_err(text));
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_host_header_is_as_the_url_has_it() {
+        for (text, authority) in
+            [("http://h", "h"), ("http://h:80", "h:80"), ("http://[::1]:8080", "[::1]:8080")]
+        {
+            assert_eq!(Url::parse(text).expect(text).authority(), authority);
+        }
+    }
+}
