@@ -1,1 +1,44 @@
-//! Placeholder paragraph, replaced by the first commit of this crate.
+//! The reference server behind `weir serve`: an HTTP/1 server whose answers, delays, stalls and
+//! faults are programmed exactly, so that a client's figures can be held against a known truth.
+//!
+//! [`spawn`] starts it on threads of this process and is all that most callers need; a [`Server`]
+//! runs the same loop on any [`Backend`](weir_io::Backend). The crate knows the server's side of
+//! HTTP/1 and nothing of clients, plans or histograms; it reads no clock but the backend's and
+//! prints nothing.
+
+#![forbid(unsafe_code)]
+
+mod options;
+
+mod delay;
+mod draws;
+mod fault;
+mod units;
+
+mod request;
+
+mod answer;
+mod pending;
+mod stats;
+
+mod connection;
+mod deed;
+mod desk;
+mod server;
+
+mod handle;
+
+#[cfg(test)]
+mod fake;
+
+pub use delay::Delay;
+pub use draws::Draws;
+pub use fault::{Fault, FaultKind, Share};
+pub use handle::{Handle, ServeError, spawn};
+pub use options::{
+    Drip, ExtraHeader, Framing, IoEngine, Mode, OptionsError, Programme, ServeOptions, Stall,
+};
+pub use pending::Fifo;
+pub use server::Server;
+pub use stats::{Arrival, Shared, Stats};
+pub use units::ParseError;

@@ -1,0 +1,372 @@
+//! One answer, and how it is put into bytes: segments of shared templates where there is much to
+//! send, a pooled buffer for the rest. Decides nothing.
+
+use std::sync::Arc;
+
+use weir_io::{Backend, Nanos, Segment, TemplateId};
+
+use crate::options::{Framing, Mode, Programme};
+use crate::request::Slot;
+use crate::stats::Shared;
+use crate::units::{push_decimal, push_hex};
+
+/// An answer that is decided and perhaps held back.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) kind: AnswerKind,
+    pub(crate) status: u16,
+    pub(crate) body_bytes: u64,
+    pub(crate) framing: Framing,
+    /// The request was HEAD.
+    pub(crate) is_head: bool,
+    /// The status line says HTTP/1.0.
+    pub(crate) is_http10: bool,
+    pub(crate) persistence: Persistence,
+    /// When the request's last byte had been read.
+    pub(crate) received_at: Nanos,
+    pub(crate) slot: Slot,
+}
+
+/// What an answer is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerKind {
+    /// A counted request.
+    Ordinary,
+    /// `100 Continue`.
+    Continue,
+    /// A request for `/weir/stats`.
+    Stats,
+    /// What was no request; this is the body.
+    Refusal(String),
+}
+
+/// What an answer says about its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Persistence {
+    /// Nothing: it persists, as HTTP/1.1 does by default.
+    Silent,
+    /// That it persists, which HTTP/1.0 has to be told.
+    KeepAlive,
+    /// That it ends; and it does.
+    Close,
+}
+
+impl Answer {
+    /// Bytes of the body that are really sent.
+    fn sent_bytes(&self) -> u64 {
+        if self.has_body() { self.body_bytes } else { 0 }
+    }
+
+    pub(crate) fn has_body(&self) -> bool {
+        !self.is_head && !matches!(self.status, 204 | 304)
+    }
+}
+
+/// Which part of an answer is to be rendered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Piece `piece` of `pieces`; piece 0 begins with the head.
+    Piece { piece: u32, pieces: u32 },
+    /// The head and half of the body, or half of the head where there is no body.
+    Half,
+}
+
+impl Part {
+    pub(crate) const WHOLE: Part = Part::Piece { piece: 0, pieces: 1 };
+}
+
+/// The longest run of body bytes that is copied next to its head rather than sent from a template.
+const COPIED_MAX_BYTES: u64 = 2048;
+
+/// How many bytes of body the filler template holds.
+const FILLER_BYTES: u32 = 1 << 20;
+
+/// Puts answers into bytes.
+#[derive(Debug)]
+pub(crate) struct Renderer {
+    shared: Arc<Shared>,
+    /// The header lines of every answer, ready to copy.
+    fixed_headers: Vec<u8>,
+    filler: TemplateId,
+    chunks: Option<Chunks>,
+    text: Vec<u8>,
+    segments: Vec<Segment>,
+}
+
+/// A template of whole chunks of the programme's size, one after the other.
+#[derive(Clone, Copy, Debug)]
+struct Chunks {
+    template: TemplateId,
+    chunk_bytes: u32,
+    /// Of one chunk with its framing.
+    framed_bytes: u32,
+    count: u32,
+}
+
+impl Renderer {
+    pub(crate) fn new<B: Backend>(backend: &mut B, shared: Arc<Shared>) -> Renderer {
+        let mut fixed_headers = Vec::new();
+        let headers = &shared.programme.headers;
+        if !headers.iter().any(|header| header.name.eq_ignore_ascii_case("content-type")) {
+            fixed_headers.extend_from_slice(b"Content-Type: text/plain\r\n");
+        }
+        for header in headers {
+            let line = format!("{}: {}\r\n", header.name, header.value);
+            fixed_headers.extend_from_slice(line.as_bytes());
+        }
+        let filler = backend.template(vec![FILLER; FILLER_BYTES as usize].into());
+        let chunks = match shared.programme.framing {
+            Framing::Chunked { chunk_bytes } => Some(Chunks::new(backend, chunk_bytes)),
+            Framing::Length | Framing::UntilClose => None,
+        };
+        Renderer { shared, fixed_headers, filler, chunks, text: Vec::new(), segments: Vec::new() }
+    }
+
+    /// The segments of `part` of `answer`, to be sent at once and in this order. `now` is what the
+    /// answer will tell as its send stamp.
+    pub(crate) fn render<B: Backend>(
+        &mut self,
+        backend: &mut B,
+        answer: &Answer,
+        part: Part,
+        now: Nanos,
+    ) -> &[Segment] {
+        self.segments.clear();
+        self.text.clear();
+        let total = answer.sent_bytes();
+        match part {
+            Part::Piece { piece, pieces } => {
+                if piece == 0 {
+                    self.head(answer, now);
+                }
+                // From the index, so that the pieces add up to the body whatever the remainder.
+                let edge = |k: u32| total * u64::from(k) / u64::from(pieces);
+                let body = edge(piece + 1) - edge(piece);
+                self.body(backend, answer, body, piece + 1 == pieces);
+            }
+            Part::Half => {
+                self.head(answer, now);
+                if total == 0 {
+                    self.text.truncate(self.text.len() / 2);
+                } else {
+                    self.body(backend, answer, total / 2, false);
+                }
+            }
+        }
+        self.end_text(backend);
+        &self.segments
+    }
+
+    /// The segments of sixteen bytes that belong to no answer.
+    pub(crate) fn garbage<B: Backend>(&mut self, backend: &mut B) -> &[Segment] {
+        self.segments.clear();
+        self.segments.push(Segment::Pooled(backend.pool(b"\0garbage\r\n\xff\xfe\xfd\xfc\r\n")));
+        &self.segments
+    }
+
+    /// The bytes of a whole answer, when it is all text (so only for short bodies by length).
+    pub(crate) fn plain_bytes(&mut self, answer: &Answer) -> Option<Vec<u8>> {
+        if answer.framing != Framing::Length || answer.sent_bytes() > PLAIN_MAX_BYTES {
+            return None;
+        }
+        self.text.clear();
+        self.head(answer, Nanos::ZERO);
+        let mut bytes = std::mem::take(&mut self.text);
+        bytes.resize(bytes.len() + usize::try_from(answer.sent_bytes()).ok()?, FILLER);
+        Some(bytes)
+    }
+
+    fn head(&mut self, answer: &Answer, now: Nanos) {
+        let text = &mut self.text;
+        if answer.kind == AnswerKind::Continue {
+            text.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            return;
+        }
+        text.extend_from_slice(if answer.is_http10 { b"HTTP/1.0 " } else { b"HTTP/1.1 " });
+        push_decimal(text, u64::from(answer.status));
+        text.push(b' ');
+        text.extend_from_slice(reason(answer.status).as_bytes());
+        text.extend_from_slice(b"\r\n");
+        let counters = match &answer.kind {
+            AnswerKind::Stats => Some(self.shared.stats().to_json()),
+            _ => None,
+        };
+        let own_body = match (&answer.kind, &counters) {
+            (AnswerKind::Refusal(why), _) => Some(why),
+            (_, counters) => counters.as_ref(),
+        };
+        match answer.framing {
+            // RFC 9110 §8.6: not with 204. With 304 and HEAD it tells what GET would have got.
+            Framing::Length if answer.status != 204 => {
+                let length = own_body.map_or(answer.body_bytes, |body| body.len() as u64);
+                text.extend_from_slice(b"Content-Length: ");
+                push_decimal(text, length);
+                text.extend_from_slice(b"\r\n");
+            }
+            Framing::Chunked { .. } if answer.status != 204 => {
+                text.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+            }
+            _ => {}
+        }
+        match answer.persistence {
+            Persistence::Silent => {}
+            Persistence::KeepAlive => text.extend_from_slice(b"Connection: keep-alive\r\n"),
+            Persistence::Close => text.extend_from_slice(b"Connection: close\r\n"),
+        }
+        text.extend_from_slice(&self.fixed_headers);
+        if self.shared.programme.stamps && answer.kind == AnswerKind::Ordinary {
+            push_stamps(text, answer, now, self.shared.epoch_monotonic_ns);
+        }
+        text.extend_from_slice(b"\r\n");
+        if let Some(body) = own_body.filter(|_| !answer.is_head) {
+            text.extend_from_slice(body.as_bytes());
+        }
+    }
+
+    /// `bytes` bytes of body, in the answer's framing, and its end where these are the `last`.
+    fn body<B: Backend>(&mut self, backend: &mut B, answer: &Answer, bytes: u64, last: bool) {
+        let Framing::Chunked { chunk_bytes } = answer.framing else {
+            return self.fill(backend, bytes);
+        };
+        if !answer.has_body() {
+            return;
+        }
+        let size = u64::from(chunk_bytes);
+        self.whole_chunks(backend, bytes / size);
+        let rest = bytes % size;
+        if rest > 0 {
+            push_hex(&mut self.text, rest);
+            self.text.extend_from_slice(b"\r\n");
+            self.fill(backend, rest);
+            self.text.extend_from_slice(b"\r\n");
+        }
+        if last {
+            self.text.extend_from_slice(b"0\r\n\r\n");
+        }
+    }
+
+    fn whole_chunks<B: Backend>(&mut self, backend: &mut B, mut left: u64) {
+        if left == 0 {
+            return;
+        }
+        let chunks = self.chunks.expect("only the programme's framing is chunked");
+        debug_assert_eq!(
+            self.shared.programme.framing,
+            Framing::Chunked { chunk_bytes: chunks.chunk_bytes }
+        );
+        self.end_text(backend);
+        while left > 0 {
+            let count = u32::try_from(left).unwrap_or(u32::MAX).min(chunks.count);
+            let bytes = count * chunks.framed_bytes;
+            self.segments.push(Segment::Template { id: chunks.template, bytes });
+            left -= u64::from(count);
+        }
+    }
+
+    fn fill<B: Backend>(&mut self, backend: &mut B, mut left: u64) {
+        if left <= COPIED_MAX_BYTES {
+            let length = self.text.len() + usize::try_from(left).unwrap_or(0);
+            self.text.resize(length, FILLER);
+            return;
+        }
+        self.end_text(backend);
+        while left > 0 {
+            let bytes = u32::try_from(left).unwrap_or(u32::MAX).min(FILLER_BYTES);
+            self.segments.push(Segment::Template { id: self.filler, bytes });
+            left -= u64::from(bytes);
+        }
+    }
+
+    /// Turns the text so far into a segment.
+    fn end_text<B: Backend>(&mut self, backend: &mut B) {
+        if !self.text.is_empty() {
+            self.segments.push(Segment::Pooled(backend.pool(&self.text)));
+            self.text.clear();
+        }
+    }
+}
+
+/// What bodies are made of: one and the same byte, so that every prefix of the filler is as good
+/// as every other stretch of a body.
+const FILLER: u8 = b'x';
+
+/// The longest body of an answer that is kept ready as a whole.
+const PLAIN_MAX_BYTES: u64 = 64 * 1024;
+
+impl Chunks {
+    fn new<B: Backend>(backend: &mut B, chunk_bytes: u32) -> Chunks {
+        let mut one = Vec::new();
+        push_hex(&mut one, u64::from(chunk_bytes));
+        one.extend_from_slice(b"\r\n");
+        one.resize(one.len() + chunk_bytes as usize, FILLER);
+        one.extend_from_slice(b"\r\n");
+        let framed_bytes = u32::try_from(one.len()).expect("a chunk is at most 1 MiB");
+        let count = (FILLER_BYTES / framed_bytes).max(1);
+        let template = backend.template(one.repeat(count as usize).into());
+        Chunks { template, chunk_bytes, framed_bytes, count }
+    }
+}
+
+fn push_stamps(text: &mut Vec<u8>, answer: &Answer, now: Nanos, epoch_ns: u64) {
+    let slot = answer.slot.as_bytes();
+    if !slot.is_empty() {
+        text.extend_from_slice(b"x-slot: ");
+        text.extend_from_slice(slot);
+        text.extend_from_slice(b"\r\n");
+    }
+    text.extend_from_slice(b"x-srv-recv-ns: ");
+    push_decimal(text, epoch_ns + answer.received_at.0);
+    text.extend_from_slice(b"\r\nx-srv-send-ns: ");
+    push_decimal(text, epoch_ns + now.0);
+    text.extend_from_slice(b"\r\n");
+}
+
+/// The reason phrase (RFC 9110 §15), empty for a status without a common one.
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        206 => "Partial Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        413 => "Content Too Large",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        _ => "",
+    }
+}
+
+/// Whether the programme gives every plain request the same bytes at once, so that they can be kept
+/// ready.
+pub(crate) fn is_uniform(programme: &Programme) -> bool {
+    programme.delay.is_none()
+        && programme.mode == Mode::Concurrent
+        && programme.drip.is_none()
+        && programme.faults.is_empty()
+        && programme.framing == Framing::Length
+        && programme.requests_per_connection.is_none()
+        && programme.arrivals_max == 0
+        && !programme.stamps
+        && !programme.close
+        && !programme.http10
+}

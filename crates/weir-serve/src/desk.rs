@@ -1,0 +1,480 @@
+//! The state of every connection and the decisions: takes received bytes in, reads requests from
+//! them, decides each one's answer, and holds it until it is due. Neither sends nor reads a clock:
+//! what is to be done comes out as [`Deed`]s, and `at` or `now` is an argument.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use weir_io::{ConnId, Nanos};
+
+use crate::answer::{Answer, AnswerKind, Persistence, is_uniform};
+use crate::connection::Connection;
+use crate::deed::{Deed, Due};
+use crate::draws::Draws;
+use crate::fault::{Fault, FaultKind};
+use crate::options::{Framing, Mode, Programme};
+use crate::pending::{Fifo, Pending};
+use crate::request::{BadRequest, Body, Request};
+use crate::stats::{Arrival, Counters, Shared, add};
+use crate::units::{parse_digits, span_ns};
+
+/// What waits for an instant.
+#[derive(Clone, Debug)]
+enum Waiting {
+    Answer(Due),
+    /// To look whether the connection has been idle too long.
+    IdleCheck {
+        conn: ConnId,
+        life: u32,
+    },
+}
+
+/// The most answers one connection may have in the waiting line; a client that pipelines more is
+/// cut off.
+const QUEUED_MAX: u32 = 100_000;
+
+/// The state and the decisions of one worker.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    shared: Arc<Shared>,
+    worker: usize,
+    connections: Vec<Connection>,
+    waiting: Pending<Waiting>,
+    deeds: VecDeque<Deed>,
+    fifo: Fifo,
+    /// The last head that turned out to be plain: load generators send the same bytes again and
+    /// again, and comparing is cheaper than reading.
+    plain_head: Vec<u8>,
+    /// Plain requests get [`Deed::Plain`].
+    is_uniform: bool,
+    arrivals: Vec<Arrival>,
+}
+
+impl Desk {
+    pub(crate) fn new(shared: Arc<Shared>, worker: usize) -> Desk {
+        let is_uniform = is_uniform(&shared.programme);
+        Desk {
+            shared,
+            worker,
+            connections: Vec::new(),
+            waiting: Pending::new(),
+            deeds: VecDeque::new(),
+            fifo: Fifo::new(),
+            plain_head: Vec::new(),
+            is_uniform,
+            arrivals: Vec::new(),
+        }
+    }
+
+    fn programme(&self) -> &Programme {
+        &self.shared.programme
+    }
+
+    fn counters(&self) -> &Counters {
+        self.shared.counters(self.worker)
+    }
+
+    /// When the next waiting thing is due.
+    pub(crate) fn next_due_at(&self) -> Option<Nanos> {
+        self.waiting.next_due()
+    }
+
+    /// The next thing to do at once.
+    pub(crate) fn take_deed(&mut self) -> Option<Deed> {
+        self.deeds.pop_front()
+    }
+
+    /// The next waiting thing that is due at `now`, as a deed.
+    pub(crate) fn take_due(&mut self, now: Nanos) -> Option<Deed> {
+        while let Some(waiting) = self.waiting.take_due(now) {
+            let deed = match waiting {
+                Waiting::Answer(due) => {
+                    self.is_current(due.conn, due.life).then_some(Deed::Give(due))
+                }
+                Waiting::IdleCheck { conn, life } => self.check_idle(conn, life, now),
+            };
+            if deed.is_some() {
+                return deed;
+            }
+        }
+        None
+    }
+
+    fn is_current(&self, conn: ConnId, life: u32) -> bool {
+        let connection = &self.connections[conn.index()];
+        connection.is_open && connection.life == life
+    }
+
+    fn check_idle(&mut self, conn: ConnId, life: u32, now: Nanos) -> Option<Deed> {
+        let timeout_ns = span_ns(self.programme().idle_timeout?);
+        if !self.is_current(conn, life) {
+            return None;
+        }
+        let connection = &self.connections[conn.index()];
+        let expires_at = match connection.queued {
+            0 => connection.last_traffic_at.after(timeout_ns),
+            _ => now.after(timeout_ns),
+        };
+        if expires_at <= now {
+            return Some(Deed::Close { conn });
+        }
+        let turn = self.waiting.next_turn();
+        self.waiting.push(expires_at, turn, Waiting::IdleCheck { conn, life });
+        None
+    }
+
+    /// A new socket has the number `conn`.
+    pub(crate) fn accepted(&mut self, conn: ConnId, at: Nanos) {
+        add(&self.counters().accepted, 1);
+        if self.connections.len() <= conn.index() {
+            self.connections.resize_with(conn.index() + 1, Connection::new);
+        }
+        let connection = &mut self.connections[conn.index()];
+        debug_assert!(!connection.is_open, "the number of an open connection was given again");
+        let life = connection.life.wrapping_add(1);
+        let partial = std::mem::take(&mut connection.partial);
+        *connection = Connection { life, is_open: true, partial, ..Connection::new() };
+        connection.partial.clear();
+        connection.last_traffic_at = at;
+        if let Some(timeout) = self.programme().idle_timeout {
+            let check = Waiting::IdleCheck { conn, life };
+            let turn = self.waiting.next_turn();
+            self.waiting.push(at + timeout, turn, check);
+        }
+    }
+
+    /// The peer has ended its side: what is owed is still given, then the connection is closed.
+    pub(crate) fn peer_ended(&mut self, conn: ConnId) {
+        let connection = &mut self.connections[conn.index()];
+        connection.is_ending = true;
+        connection.has_peer_ended = true;
+        if connection.queued == 0 || connection.is_muted {
+            self.deeds.push_back(Deed::Close { conn });
+        }
+    }
+
+    /// The socket is gone.
+    pub(crate) fn gone(&mut self, conn: ConnId) {
+        let connection = &mut self.connections[conn.index()];
+        connection.is_open = false;
+        connection.held = None;
+        let owed = u64::from(std::mem::take(&mut connection.owed));
+        add(&self.counters().abandoned, owed);
+    }
+
+    /// Bytes arrived on `conn`, read at `at`.
+    pub(crate) fn receive(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
+        let connection = &mut self.connections[conn.index()];
+        connection.last_traffic_at = at;
+        if connection.partial.is_empty() {
+            let taken = self.take_requests(conn, bytes, at);
+            if taken < bytes.len() {
+                self.connections[conn.index()].partial.extend_from_slice(&bytes[taken..]);
+            }
+            return;
+        }
+        let mut partial = std::mem::take(&mut connection.partial);
+        partial.extend_from_slice(bytes);
+        let taken = self.take_requests(conn, &partial, at);
+        partial.drain(..taken);
+        self.connections[conn.index()].partial = partial;
+    }
+
+    /// Takes whole requests and pieces of bodies from the start of `bytes` and says how many bytes
+    /// that was.
+    fn take_requests(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) -> usize {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let connection = &mut self.connections[conn.index()];
+            if connection.is_ending {
+                return bytes.len();
+            }
+            if connection.body != Body::None {
+                match connection.body.take(rest) {
+                    Ok(taken) => rest = &rest[taken..],
+                    Err(bad) => {
+                        self.refuse(conn, bad, at);
+                        return bytes.len();
+                    }
+                }
+                if connection.body == Body::None {
+                    let request = connection.held.take().expect("held while its body is read");
+                    self.take_request(conn, &request, at);
+                }
+                continue;
+            }
+            let copies = self.plain_copies(rest);
+            if copies > 0 {
+                rest = &rest[copies * self.plain_head.len()..];
+                self.take_plain(conn, u32::try_from(copies).unwrap_or(u32::MAX), at);
+                continue;
+            }
+            match Request::read(rest) {
+                Ok(None) => break,
+                Ok(Some((request, head_bytes))) => {
+                    let (head, tail) = rest.split_at(head_bytes);
+                    rest = tail;
+                    self.begin_request(conn, request, head, tail.is_empty(), at);
+                }
+                Err(bad) => {
+                    self.refuse(conn, bad, at);
+                    return bytes.len();
+                }
+            }
+        }
+        bytes.len() - rest.len()
+    }
+
+    /// How many times over the known plain head stands at the start of `bytes`.
+    #[inline]
+    fn plain_copies(&self, bytes: &[u8]) -> usize {
+        if self.plain_head.is_empty() {
+            return 0;
+        }
+        let same = |head: &&[u8]| **head == self.plain_head[..];
+        bytes.chunks_exact(self.plain_head.len()).take_while(same).count()
+    }
+
+    fn begin_request(
+        &mut self,
+        conn: ConnId,
+        mut request: Request,
+        head: &[u8],
+        is_last: bool,
+        at: Nanos,
+    ) {
+        if request.is_plain() {
+            self.plain_head.clear();
+            self.plain_head.extend_from_slice(head);
+            return self.take_plain(conn, 1, at);
+        }
+        if request.body == Body::None {
+            return self.take_request(conn, &request, at);
+        }
+        // RFC 9110 §10.1.1: not needed once the body is on its way; HTTP/1.0 does not know it.
+        if request.expects_continue && is_last && !request.is_http10 {
+            let answer = self.bare_answer(AnswerKind::Continue, 100, at);
+            self.line_up(conn, answer, None, at, at);
+        }
+        let connection = &mut self.connections[conn.index()];
+        connection.body = std::mem::replace(&mut request.body, Body::None);
+        connection.held = Some(request);
+    }
+
+    fn take_plain(&mut self, conn: ConnId, copies: u32, at: Nanos) {
+        let connection = &mut self.connections[conn.index()];
+        if self.is_uniform && connection.queued == 0 && !connection.is_muted {
+            if !self.shared.programme.stalls.is_empty() {
+                self.shared.note_request(at);
+            }
+            add(&self.counters().requests, u64::from(copies));
+            self.deeds.push_back(Deed::Plain { conn, copies });
+            return;
+        }
+        let request = Request::plain();
+        for _ in 0..copies {
+            self.take_request(conn, &request, at);
+        }
+    }
+
+    /// A request is complete, read at `at`: decides its answer.
+    fn take_request(&mut self, conn: ConnId, request: &Request, at: Nanos) {
+        let connection = &mut self.connections[conn.index()];
+        if connection.is_ending {
+            return;
+        }
+        if request.is_stats {
+            let answer = self.bare_answer(AnswerKind::Stats, 200, at);
+            let persistence = self.persistence(request, false);
+            let answer = Answer { is_head: request.is_head, persistence, ..answer };
+            return self.line_up(conn, answer, None, at, at);
+        }
+        connection.taken += 1;
+        let taken = connection.taken;
+        connection.owed += 1;
+        add(&self.counters().requests, 1);
+        self.shared.note_request(at);
+        let index = self.shared.next_index();
+        if self.arrivals.len() < self.shared.programme.arrivals_max {
+            let received_ns = self.shared.epoch_monotonic_ns + at.0;
+            self.arrivals
+                .push(Arrival { received_ns, slot: parse_digits(request.slot.as_bytes()) });
+        }
+        let programme = &self.shared.programme;
+        let overrides = &request.overrides;
+        let draws = Draws::new(programme.seed, index);
+        let delay_ns = overrides.delay.unwrap_or(programme.delay).sample_ns(draws);
+        let fault = overrides.fault.or_else(|| Fault::strike(&programme.faults, index, draws));
+        let due_at = match programme.mode {
+            Mode::Concurrent => at.after(delay_ns),
+            Mode::Fifo => self.fifo.depart(at, delay_ns),
+        };
+        let framing = match programme.framing {
+            Framing::Chunked { .. } if request.is_http10 => Framing::UntilClose,
+            framing => framing,
+        };
+        let is_last = programme.requests_per_connection.is_some_and(|limit| taken >= limit);
+        let answer = Answer {
+            kind: AnswerKind::Ordinary,
+            status: overrides.status.unwrap_or(programme.status),
+            body_bytes: overrides.body_bytes.unwrap_or(programme.body_bytes),
+            framing,
+            is_head: request.is_head,
+            is_http10: programme.http10,
+            persistence: self.persistence(request, is_last || framing == Framing::UntilClose),
+            received_at: at,
+            slot: request.slot,
+        };
+        self.line_up(conn, answer, fault, due_at, at);
+    }
+
+    fn persistence(&self, request: &Request, must_close: bool) -> Persistence {
+        let asks = request.is_http10 || self.programme().http10;
+        let persists = !request.wants_close && (!asks || request.wants_keep_alive);
+        match (must_close || self.programme().close || !persists, asks) {
+            (true, _) => Persistence::Close,
+            (false, true) => Persistence::KeepAlive,
+            (false, false) => Persistence::Silent,
+        }
+    }
+
+    /// What cannot be read as a request gets its answer in its turn, and the connection ends.
+    fn refuse(&mut self, conn: ConnId, bad: BadRequest, at: Nanos) {
+        add(&self.counters().bad_requests, 1);
+        let answer = self.bare_answer(AnswerKind::Refusal(bad.why), bad.status, at);
+        let answer = Answer { persistence: Persistence::Close, ..answer };
+        self.line_up(conn, answer, None, at, at);
+    }
+
+    fn bare_answer(&self, kind: AnswerKind, status: u16, at: Nanos) -> Answer {
+        Answer {
+            kind,
+            status,
+            body_bytes: 0,
+            framing: Framing::Length,
+            is_head: false,
+            is_http10: false,
+            persistence: Persistence::Silent,
+            received_at: at,
+            slot: Default::default(),
+        }
+    }
+
+    /// Puts an answer that is ready at `ready_at` behind those of its connection that still wait
+    /// (RFC 9112 §9.3.2: answers leave in the order of their requests).
+    fn line_up(
+        &mut self,
+        conn: ConnId,
+        answer: Answer,
+        fault: Option<FaultKind>,
+        ready_at: Nanos,
+        at: Nanos,
+    ) {
+        let drip = self.programme().drip.filter(|_| {
+            answer.kind == AnswerKind::Ordinary && answer.has_body() && answer.body_bytes > 0
+        });
+        let (pieces, spacing_ns) = drip.map_or((1, 0), |drip| (drip.pieces, span_ns(drip.spacing)));
+        let turn = self.waiting.next_turn();
+        let connection = &mut self.connections[conn.index()];
+        connection.is_ending |= answer.persistence == Persistence::Close;
+        let life = connection.life;
+        let was_queued = connection.queued > 0 || ready_at > at || pieces > 1;
+        let first_due_at =
+            if connection.queued > 0 { ready_at.max(connection.last_due_at) } else { ready_at };
+        let due =
+            Due { conn, life, was_queued, answer, fault, pieces, piece: 0, first_due_at, turn };
+        if !was_queued {
+            self.deeds.push_back(Deed::Give(due));
+            return;
+        }
+        connection.last_due_at = first_due_at.after(spacing_ns * u64::from(pieces - 1));
+        connection.queued += 1;
+        if connection.queued > QUEUED_MAX {
+            connection.is_ending = true;
+            self.deeds.push_back(Deed::Close { conn });
+        }
+        self.waiting.push(first_due_at, turn, Waiting::Answer(due));
+    }
+
+    /// Whether an answer is still to be given: not when its connection is gone, nor when that has
+    /// become a black hole.
+    pub(crate) fn is_wanted(&mut self, due: &Due) -> bool {
+        if !self.is_current(due.conn, due.life) {
+            return false;
+        }
+        let connection = &mut self.connections[due.conn.index()];
+        if !connection.is_muted {
+            return true;
+        }
+        connection.queued -= u32::from(due.was_queued);
+        if due.answer.kind == AnswerKind::Ordinary {
+            connection.owed -= 1;
+            add(&self.counters().abandoned, 1);
+        }
+        false
+    }
+
+    /// The connection becomes a black hole, which only its peer can end.
+    pub(crate) fn mute(&mut self, due: &Due) {
+        let connection = &mut self.connections[due.conn.index()];
+        connection.is_muted = true;
+        connection.queued -= u32::from(due.was_queued);
+        if connection.has_peer_ended {
+            self.deeds.push_back(Deed::Close { conn: due.conn });
+        }
+    }
+
+    /// Piece `due.piece` has been sent. Puts the next one in the line, or ends the answer; true
+    /// when the answer has ended.
+    pub(crate) fn sent_piece(&mut self, mut due: Due, now: Nanos) -> bool {
+        due.piece += 1;
+        if due.piece == due.pieces {
+            let connection = &mut self.connections[due.conn.index()];
+            connection.last_traffic_at = now;
+            connection.queued -= u32::from(due.was_queued);
+            if due.answer.kind == AnswerKind::Ordinary {
+                connection.owed -= 1;
+                add(&self.counters().answered, 1);
+            }
+            return true;
+        }
+        let spacing = self.programme().drip.map_or(0, |drip| span_ns(drip.spacing));
+        let due_at = due.first_due_at.after(spacing * u64::from(due.piece));
+        self.waiting.push(due_at, due.turn, Waiting::Answer(due));
+        false
+    }
+
+    /// A fault has taken the place of an answer (or, for garbage, stands beside it).
+    pub(crate) fn injected(&mut self, conn: ConnId, kind: FaultKind) {
+        let place = FaultKind::ALL.iter().position(|&other| other == kind);
+        add(&self.counters().injected[place.expect("all kinds are in the list")], 1);
+        if kind != FaultKind::Garbage {
+            self.connections[conn.index()].owed -= 1;
+        }
+    }
+
+    /// Whether the plain answer, `copies` times, is still to be sent; counts them either way.
+    #[inline]
+    pub(crate) fn settle_plain(&self, conn: ConnId, copies: u32) -> bool {
+        let connection = &self.connections[conn.index()];
+        let is_wanted = connection.is_open && !connection.is_muted;
+        let counters = self.counters();
+        add(if is_wanted { &counters.answered } else { &counters.abandoned }, u64::from(copies));
+        is_wanted
+    }
+
+    pub(crate) fn is_open(&self, conn: ConnId) -> bool {
+        self.connections[conn.index()].is_open
+    }
+
+    /// Whether nothing more will be given on a connection whose peer or whose answer has ended it.
+    pub(crate) fn is_finished(&self, conn: ConnId) -> bool {
+        let connection = &self.connections[conn.index()];
+        connection.is_open && connection.is_ending && connection.queued == 0
+    }
+
+    /// Hands the kept arrivals over.
+    pub(crate) fn hand_over_arrivals(&mut self) {
+        self.shared.keep_arrivals(&mut self.arrivals);
+    }
+}

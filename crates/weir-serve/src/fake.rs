@@ -1,0 +1,143 @@
+//! A machine for tests: one connection script per event, virtual time, and a record of what was
+//! sent when.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use weir_io::{
+    Backend, Close, ConnId, Endpoint, Event, EventKind, Listener, Nanos, PooledId, Segment,
+    SocketOptions, Submitted, TemplateId, WaitPolicy,
+};
+
+/// What the fake reports to the server.
+#[derive(Clone, Debug)]
+pub(crate) enum Happening {
+    Accepted,
+    Received(Vec<u8>),
+    Closed,
+    Failed,
+}
+
+/// What the server did to a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    Sent(String),
+    Closed(Close),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Fake {
+    pub(crate) now: Nanos,
+    events: VecDeque<(Nanos, ConnId, Happening)>,
+    templates: Vec<Arc<[u8]>>,
+    pooled: BTreeMap<u32, Vec<u8>>,
+    lent: Vec<u8>,
+    pub(crate) done: Vec<(Nanos, ConnId, Done)>,
+    pub(crate) sends: usize,
+    /// How much time each look at the clock takes.
+    pub(crate) tick_ns: u64,
+}
+
+impl Fake {
+    /// Events are to be told in the order of their instants.
+    pub(crate) fn will(&mut self, at: u64, conn: u32, happening: Happening) {
+        self.events.push_back((Nanos(at), ConnId(conn), happening));
+    }
+
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// All that was sent on `conn`, in one.
+    pub(crate) fn sent(&self, conn: u32) -> String {
+        let sent = self.done.iter().filter(|(_, id, _)| id.0 == conn);
+        let text = sent.filter_map(|(_, _, done)| match done {
+            Done::Sent(text) => Some(&**text),
+            Done::Closed(_) => None,
+        });
+        text.collect()
+    }
+}
+
+impl Backend for Fake {
+    fn now(&mut self) -> Nanos {
+        self.now = self.now.after(self.tick_ns);
+        self.now
+    }
+
+    fn template(&mut self, bytes: Arc<[u8]>) -> TemplateId {
+        self.templates.push(bytes);
+        TemplateId(u32::try_from(self.templates.len() - 1).expect("few"))
+    }
+
+    fn pool(&mut self, bytes: &[u8]) -> PooledId {
+        let id = self.pooled.last_key_value().map_or(0, |(id, _)| id + 1);
+        self.pooled.insert(id, bytes.to_vec());
+        PooledId(id)
+    }
+
+    fn connect(&mut self, _: ConnId, _: &Endpoint, _: SocketOptions) {
+        panic!("a server does not connect");
+    }
+
+    fn listen(&mut self, _: Listener) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn send(&mut self, conn: ConnId, segments: &[Segment]) {
+        let mut bytes = Vec::new();
+        for segment in segments {
+            match *segment {
+                Segment::Template { id, bytes: count } => {
+                    let template = &self.templates[id.0 as usize];
+                    bytes.extend_from_slice(&template[..count as usize]);
+                }
+                Segment::Pooled(id) => {
+                    bytes.extend(self.pooled.remove(&id.0).expect("lent once, sent once"));
+                }
+            }
+        }
+        self.sends += 1;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        self.done.push((self.now, conn, Done::Sent(text)));
+    }
+
+    fn discard(&mut self, _: ConnId, _: u64) {}
+
+    fn close(&mut self, conn: ConnId, how: Close) {
+        self.done.push((self.now, conn, Done::Closed(how)));
+    }
+
+    fn submit(&mut self) -> Submitted {
+        Submitted { before: self.now, after: self.now }
+    }
+
+    fn wait(&mut self, until: Nanos, _: WaitPolicy) -> io::Result<()> {
+        assert!(self.pooled.is_empty(), "lent and not sent: {:?}", self.pooled);
+        let next_at = self.events.front().map_or(Nanos::MAX, |(at, ..)| *at);
+        let wake_at = until.min(next_at);
+        if wake_at != Nanos::MAX {
+            self.now = self.now.max(wake_at);
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<Event<'_>> {
+        let (at, ..) = self.events.front()?;
+        if *at > self.now {
+            return None;
+        }
+        let (_, conn, happening) = self.events.pop_front()?;
+        let kind = match happening {
+            Happening::Accepted => EventKind::Accepted,
+            Happening::Closed => EventKind::Closed,
+            Happening::Failed => EventKind::Failed(io::ErrorKind::ConnectionReset.into()),
+            Happening::Received(bytes) => {
+                self.lent = bytes;
+                EventKind::Received { bytes: &mut self.lent, rx_at: None }
+            }
+        };
+        Some(Event { conn, generation: 0, at: self.now, kind })
+    }
+}

@@ -1,0 +1,203 @@
+//! A running server: opens the sockets, starts the workers, and stops them. The only part of this
+//! crate that chooses a real machine.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use weir_io::{
+    Backend, BackendOptions, Clock, Endpoint, Epoll, ListenOptions, Listener, Waker, system,
+};
+
+use crate::options::{IoEngine, OptionsError, ServeOptions};
+use crate::server::Server;
+use crate::stats::{Shared, Stats};
+
+/// Why the server did not start, or did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The options do not fit together.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// An address cannot be listened on.
+    #[error("listen on {endpoint}: {source}; is another server there? port 0 takes a free one")]
+    Listen {
+        /// The address.
+        endpoint: Endpoint,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The I/O backend or a thread could not be made, or broke.
+    #[error("run a worker of the server: {0}")]
+    Worker(#[from] io::Error),
+}
+
+/// A server that runs on threads of this process. Dropping it stops it.
+#[derive(Debug)]
+pub struct Handle {
+    endpoints: Vec<Endpoint>,
+    engine: &'static str,
+    shared: Arc<Shared>,
+    stop: Arc<AtomicBool>,
+    waker: Waker,
+    workers: Vec<JoinHandle<io::Result<()>>>,
+}
+
+/// Starts a server. When this returns, its sockets listen: a connection made at once is served.
+///
+/// # Errors
+/// When the options do not fit together, an address cannot be listened on, or the threads or their
+/// backends cannot be made.
+pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
+    options.check()?;
+    let clock = Clock::start();
+    let waker = Waker::new()?;
+    let (endpoints, listeners) = listen(&options)?;
+    let machine = BackendOptions {
+        clock,
+        connections: u32::try_from(options.connections).expect("checked: at most a million"),
+        waker: Some(waker.clone()),
+    };
+    let engine = choose(options.engine, &machine)?;
+    let epoch_ns = clock.epoch_monotonic_ns();
+    let shared = Shared::new(options.programme.clone(), epoch_ns, options.threads);
+    let cpus = if options.pin { system::usable_cpus()? } else { Vec::new() };
+    let mut handle = Handle {
+        endpoints,
+        engine: if engine == IoEngine::Epoll { "epoll" } else { "io_uring" },
+        shared,
+        stop: Arc::default(),
+        waker,
+        workers: Vec::new(),
+    };
+    for (worker, listeners) in listeners.into_iter().enumerate() {
+        let cpu = (!cpus.is_empty()).then(|| cpus[worker % cpus.len()]);
+        let machine = machine.clone();
+        // Should a later one fail, dropping the handle stops the earlier ones.
+        handle.start(worker, listeners, cpu, move |shared, listeners, stop| match engine {
+            IoEngine::Epoll => serve(Epoll::new(machine)?, shared, worker, listeners, stop),
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        })?;
+    }
+    Ok(handle)
+}
+
+/// For each worker its listeners. The first worker's bind, so the others share the ports found.
+fn listen(options: &ServeOptions) -> Result<(Vec<Endpoint>, Vec<Vec<Listener>>), ServeError> {
+    let how = ListenOptions { reuse_port: options.threads > 1 };
+    let bind = |endpoint: &Endpoint| {
+        let listener = Listener::bind(endpoint, how);
+        listener.map_err(|source| ServeError::Listen { endpoint: endpoint.clone(), source })
+    };
+    let first = options.listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+    let endpoints =
+        first.iter().map(Listener::local_endpoint).collect::<io::Result<Vec<Endpoint>>>()?;
+    let mut listeners = vec![first];
+    for _ in 1..options.threads {
+        listeners.push(endpoints.iter().map(bind).collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok((endpoints, listeners))
+}
+
+/// Settles `auto`: io_uring where a ring can be made.
+fn choose(engine: IoEngine, _: &BackendOptions) -> io::Result<IoEngine> {
+    match engine {
+        IoEngine::Auto | IoEngine::Epoll => Ok(IoEngine::Epoll),
+        IoEngine::Uring => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+fn serve<B: Backend>(
+    backend: B,
+    shared: Arc<Shared>,
+    worker: usize,
+    listeners: Vec<Listener>,
+    stop: &AtomicBool,
+) -> io::Result<()> {
+    let mut server = Server::new(backend, shared, worker);
+    for listener in listeners {
+        server.listen(listener)?;
+    }
+    server.run(stop)
+}
+
+impl Handle {
+    fn start<F>(
+        &mut self,
+        worker: usize,
+        listeners: Vec<Listener>,
+        cpu: Option<u32>,
+        body: F,
+    ) -> io::Result<()>
+    where
+        F: FnOnce(Arc<Shared>, Vec<Listener>, &AtomicBool) -> io::Result<()> + Send + 'static,
+    {
+        let (shared, stop) = (self.shared.clone(), self.stop.clone());
+        let thread = std::thread::Builder::new().name(format!("weir-serve-{worker}"));
+        let joined = thread.spawn(move || {
+            // The default slack of 50 µs would be the error of every delay.
+            system::set_timer_slack(1)?;
+            if let Some(cpu) = cpu {
+                system::pin_to_cpu(cpu)?;
+            }
+            body(shared, listeners, &stop)
+        })?;
+        self.workers.push(joined);
+        Ok(())
+    }
+
+    /// Where it listens, in the order of [`ServeOptions::listen`], with the ports found.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    /// The first of [`Handle::endpoints`].
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoints[0]
+    }
+
+    /// The backend that runs: `io_uring` or `epoll`.
+    pub fn engine(&self) -> &'static str {
+        self.engine
+    }
+
+    /// The counters now.
+    pub fn stats(&self) -> Stats {
+        self.shared.stats()
+    }
+
+    /// Whether a worker has ended, which before [`Handle::stop`] only a broken machine makes it do.
+    pub fn has_failed(&self) -> bool {
+        self.workers.iter().any(JoinHandle::is_finished)
+    }
+
+    /// Stops the workers, closes all connections, and gives the final counters.
+    ///
+    /// # Errors
+    /// When a worker's machine had failed.
+    pub fn stop(mut self) -> Result<Stats, ServeError> {
+        let ended = self.end();
+        let mut stats = self.shared.stats();
+        stats.arrivals = self.shared.take_arrivals();
+        ended.map(|()| stats).map_err(ServeError::Worker)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.stop.store(true, Ordering::Release);
+        self.waker.wake();
+        let mut result = Ok(());
+        for worker in self.workers.drain(..) {
+            let ended = worker.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
+            result = result.and(ended);
+        }
+        result
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // Nobody is left to be told of a failure.
+        let _ = self.end();
+    }
+}

@@ -1,0 +1,444 @@
+//! What the server is told to do: plain data whose fields are the flags of `weir serve`, one to
+//! one, the little languages of those flags, and the check that they fit together.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use weir_io::Endpoint;
+
+use crate::delay::Delay;
+use crate::fault::Fault;
+use crate::units::{ParseError, parse_span, span_text};
+
+/// Where and with what the server runs.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// Where to listen, at least one; TCP port 0 picks a free port, which
+    /// [`Handle::endpoints`](crate::Handle::endpoints) reports.
+    pub listen: Vec<Endpoint>,
+    /// Worker threads, 1 to 1024. Each has its own listening socket (`SO_REUSEPORT`), so the
+    /// kernel deals connections by a hash: with few connections the shares are uneven.
+    pub threads: usize,
+    /// The I/O backend.
+    pub engine: IoEngine,
+    /// Bind worker k to the k-th processor this process may use.
+    pub pin: bool,
+    /// Connections each worker plans for, 1 to 1,000,000.
+    pub connections: usize,
+    /// What it does.
+    pub programme: Programme,
+}
+
+impl Default for ServeOptions {
+    /// One thread on a free port of the loopback address, plain answers.
+    fn default() -> ServeOptions {
+        ServeOptions {
+            listen: vec![Endpoint::Tcp(([127, 0, 0, 1], 0).into())],
+            threads: 1,
+            engine: IoEngine::Auto,
+            pin: false,
+            connections: 16_384,
+            programme: Programme::default(),
+        }
+    }
+}
+
+/// Which I/O backend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IoEngine {
+    /// io_uring when the kernel has what it needs, else epoll.
+    #[default]
+    Auto,
+    /// io_uring or an error.
+    Uring,
+    /// epoll.
+    Epoll,
+}
+
+/// What the server does with requests. [`Programme::default`] answers every one at once with
+/// status 200 and a body of 14 bytes.
+///
+/// A single request may override status, size, delay and fault by header (`x-status: 503`,
+/// `x-size: 10k`, `x-delay: exp:2ms`, `x-delay-ns: 5000000`, `x-fault: reset`) or by query
+/// (`/?status=503&size=10k&delay=5ms&delay_ns=5000000&fault=reset`); where both are given, the
+/// later header stands. `GET /weir/stats` always answers with the counters and is not counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Programme {
+    /// `--status`: 200 to 599. 204 and 304 have no body.
+    pub status: u16,
+    /// `--size`: bytes of the body, up to [`Programme::BODY_MAX_BYTES`].
+    pub body_bytes: u64,
+    /// `--chunked [BYTES]`, `--until-close`: how the end of the body is told.
+    pub framing: Framing,
+    /// `--drip K@SPACING`: the body leaves in pieces.
+    pub drip: Option<Drip>,
+    /// `--header`: added to every answer, in order.
+    pub headers: Vec<ExtraHeader>,
+    /// `--close`: every answer says `Connection: close` and closes.
+    pub close: bool,
+    /// `--http10`: answer as an HTTP/1.0 server, persistent only where asked by
+    /// `Connection: keep-alive`.
+    pub http10: bool,
+    /// `--requests-per-connection`: the N-th answer of a connection closes it; at least 1.
+    pub requests_per_connection: Option<u64>,
+    /// `--idle-timeout`: a connection without traffic and without owed answers is closed after
+    /// this span (up to twice that).
+    pub idle_timeout: Option<Duration>,
+    /// `--delay`: how long each answer is held back, counted from the read of its request's last
+    /// byte; in [`Mode::Fifo`] the service time.
+    pub delay: Delay,
+    /// `--mode`: whether requests wait for each other.
+    pub mode: Mode,
+    /// `--seed`: of the delays and of the faults by probability.
+    pub seed: u64,
+    /// `--stall`, repeatable: spans in which nothing is read and nothing is answered.
+    pub stalls: Vec<Stall>,
+    /// `--fault`, repeatable: what goes wrong on purpose. A request suffers the first that strikes.
+    pub faults: Vec<Fault>,
+    /// `--stamps`: answers carry `x-srv-recv-ns` and `x-srv-send-ns` (`CLOCK_MONOTONIC`, absolute,
+    /// ns) and repeat the request's `x-slot` (up to 32 bytes). Each answer is then submitted by
+    /// itself, so that its send stamp is true.
+    pub stamps: bool,
+    /// `--arrivals`: how many arrivals to keep in memory per worker (see
+    /// [`Stats::arrivals`](crate::Stats::arrivals)); later ones are only counted. Zero keeps none.
+    pub arrivals_max: usize,
+}
+
+impl Default for Programme {
+    fn default() -> Programme {
+        Programme {
+            status: 200,
+            body_bytes: 14,
+            framing: Framing::Length,
+            drip: None,
+            headers: Vec::new(),
+            close: false,
+            http10: false,
+            requests_per_connection: None,
+            idle_timeout: None,
+            delay: Delay::NONE,
+            mode: Mode::Concurrent,
+            seed: 1,
+            stalls: Vec::new(),
+            faults: Vec::new(),
+            stamps: false,
+            arrivals_max: 0,
+        }
+    }
+}
+
+impl Programme {
+    /// The largest body: 1 GiB.
+    pub const BODY_MAX_BYTES: u64 = 1 << 30;
+    /// The largest chunk: 1 MiB.
+    pub const CHUNK_MAX_BYTES: u32 = 1 << 20;
+    /// The most pieces a body may be dripped in.
+    pub const PIECES_MAX: u32 = 65_536;
+}
+
+/// How the end of the body is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// By `Content-Length`.
+    Length,
+    /// By chunked coding. A client that speaks HTTP/1.0 gets [`Framing::UntilClose`] instead.
+    Chunked {
+        /// Body bytes of every chunk but the last of a piece, 1 to
+        /// [`Programme::CHUNK_MAX_BYTES`].
+        chunk_bytes: u32,
+    },
+    /// By closing the connection.
+    UntilClose,
+}
+
+impl Framing {
+    /// What `--chunked` without a number means.
+    pub const CHUNKED: Framing = Framing::Chunked { chunk_bytes: 16_384 };
+}
+
+/// The body in pieces: written `8@10ms`, eight pieces ten milliseconds apart, the first together
+/// with the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drip {
+    /// How many, 1 to [`Programme::PIECES_MAX`].
+    pub pieces: u32,
+    /// From each to the next.
+    pub spacing: Duration,
+}
+
+/// A header line of the user's: written `Name: value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtraHeader {
+    /// The name, a token (RFC 9110 §5.6.2).
+    pub name: String,
+    /// The value: visible characters, blanks and tabs.
+    pub value: String,
+}
+
+/// Whether requests wait for each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Every request has its own delay, all at the same time: the queue G/G/∞.
+    #[default]
+    Concurrent,
+    /// One worker serves all requests of all connections, one after another, in the order in which
+    /// they were read: the queue G/G/1. Needs one thread.
+    Fifo,
+}
+
+/// A span in which the server stands still, as under SIGSTOP: written `3s+1.4s`, from three seconds
+/// after the arrival of the first request, for 1.4 seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// When it begins, counted from the read of the first request of the process.
+    pub at: Duration,
+    /// How long it lasts; above zero.
+    pub length: Duration,
+}
+
+/// Options that do not fit together: a lower-case fragment with the remedy in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct OptionsError(String);
+
+impl ServeOptions {
+    /// Checks what the parsers cannot see: ranges and combinations.
+    ///
+    /// # Errors
+    /// The first thing that does not fit, with its remedy.
+    pub fn check(&self) -> Result<(), OptionsError> {
+        let refuse = |text: &str| Err(OptionsError(text.to_string()));
+        if self.listen.is_empty() {
+            return refuse("there is no address to listen on: give one, such as 127.0.0.1:8080");
+        }
+        if !(1..=1024).contains(&self.threads) {
+            return refuse("the number of threads must be 1 to 1024");
+        }
+        if !(1..=1_000_000).contains(&self.connections) {
+            return refuse("the number of connections must be 1 to 1000000");
+        }
+        if self.programme.mode == Mode::Fifo && self.threads > 1 {
+            return refuse(
+                "FIFO mode is one worker by definition: use one thread, or --mode concurrent",
+            );
+        }
+        let unix = self.listen.iter().any(|endpoint| matches!(endpoint, Endpoint::Unix(_)));
+        if unix && self.threads > 1 {
+            return refuse("a unix socket cannot be shared by several threads: use one thread");
+        }
+        self.programme.check()
+    }
+}
+
+impl Programme {
+    /// Checks ranges and combinations.
+    ///
+    /// # Errors
+    /// The first thing that does not fit, with its remedy.
+    pub fn check(&self) -> Result<(), OptionsError> {
+        let refuse = |text: String| Err(OptionsError(text));
+        if !status_is_valid(self.status) {
+            return refuse(format!("status {} is no final status: use 200 to 599", self.status));
+        }
+        if self.body_bytes > Programme::BODY_MAX_BYTES {
+            return refuse(format!(
+                "a body of {} bytes is too large: 1g is the most",
+                self.body_bytes
+            ));
+        }
+        if let Framing::Chunked { chunk_bytes } = self.framing {
+            if !(1..=Programme::CHUNK_MAX_BYTES).contains(&chunk_bytes) {
+                return refuse("the chunk size must be 1 byte to 1m".to_string());
+            }
+            if self.http10 {
+                return refuse(
+                    "HTTP/1.0 has no chunked coding: leave out one of the two".to_string(),
+                );
+            }
+        }
+        if self.drip.is_some_and(|drip| !(1..=Programme::PIECES_MAX).contains(&drip.pieces)) {
+            return refuse(format!("a drip has 1 to {} pieces", Programme::PIECES_MAX));
+        }
+        if self.requests_per_connection == Some(0) {
+            return refuse("a connection must be allowed at least 1 request".to_string());
+        }
+        if self.idle_timeout == Some(Duration::ZERO) {
+            return refuse(
+                "the idle timeout must be above zero: leave it out for none".to_string(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Whether `status` may end an exchange here (RFC 9110 §15).
+pub(crate) fn status_is_valid(status: u16) -> bool {
+    (200..=599).contains(&status)
+}
+
+impl FromStr for IoEngine {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<IoEngine, ParseError> {
+        match text {
+            "auto" => Ok(IoEngine::Auto),
+            "uring" | "io_uring" => Ok(IoEngine::Uring),
+            "epoll" => Ok(IoEngine::Epoll),
+            _ => Err(ParseError(format!("`{text}` is not an engine: choose auto, uring or epoll"))),
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Mode, ParseError> {
+        match text {
+            "concurrent" => Ok(Mode::Concurrent),
+            "fifo" => Ok(Mode::Fifo),
+            _ => Err(ParseError(format!("`{text}` is not a mode: choose concurrent or fifo"))),
+        }
+    }
+}
+
+impl FromStr for Drip {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Drip, ParseError> {
+        let usage = || {
+            ParseError(format!(
+                "`{text}` is not of the form PIECES@SPACING: write for instance 8@10ms for eight \
+                 pieces ten milliseconds apart (at most {} pieces)",
+                Programme::PIECES_MAX
+            ))
+        };
+        let (pieces, spacing) = text.split_once('@').ok_or_else(usage)?;
+        let pieces = pieces.parse().ok().filter(|n| (1..=Programme::PIECES_MAX).contains(n));
+        Ok(Drip { pieces: pieces.ok_or_else(usage)?, spacing: parse_span(spacing)? })
+    }
+}
+
+impl FromStr for Stall {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Stall, ParseError> {
+        let usage = || {
+            ParseError(format!(
+                "`{text}` is not of the form AT+LENGTH: write for instance 3s+1.4s for a stall of \
+                 1.4 seconds that begins 3 seconds after the first request"
+            ))
+        };
+        let (at, length) = text.split_once('+').ok_or_else(usage)?;
+        let stall = Stall { at: parse_span(at)?, length: parse_span(length)? };
+        if stall.length.is_zero() { Err(usage()) } else { Ok(stall) }
+    }
+}
+
+impl FromStr for ExtraHeader {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<ExtraHeader, ParseError> {
+        let usage = || {
+            ParseError(format!(
+                "`{text}` is not a header: write for instance \"Cache-Control: no-store\""
+            ))
+        };
+        let (name, value) = text.split_once(':').ok_or_else(usage)?;
+        let value = value.trim();
+        let is_token = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
+        let is_text = |c: char| c == '\t' || !c.is_control();
+        if name.is_empty() || !name.bytes().all(is_token) || !value.chars().all(is_text) {
+            return Err(usage());
+        }
+        let owned = ["content-length", "transfer-encoding", "connection"];
+        if owned.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+            return Err(ParseError(format!(
+                "`{name}` follows from the other options: use --size, --chunked, --until-close or \
+                 --close"
+            )));
+        }
+        Ok(ExtraHeader { name: name.to_string(), value: value.to_string() })
+    }
+}
+
+impl fmt::Display for Drip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.pieces, span_text(self.spacing))
+    }
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}", span_text(self.at), span_text(self.length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_little_languages() {
+        let drip = Drip { pieces: 8, spacing: Duration::from_millis(10) };
+        assert_eq!("8@10ms".parse(), Ok(drip));
+        assert_eq!(drip.to_string(), "8@10ms");
+        for text in ["8", "0@1ms", "65537@1ms", "x@1ms", "8@", "8@x"] {
+            assert!(text.parse::<Drip>().is_err(), "{text}");
+        }
+        let stall = Stall { at: Duration::from_secs(3), length: Duration::from_millis(1400) };
+        assert_eq!("3s+1.4s".parse(), Ok(stall));
+        assert_eq!(stall.to_string(), "3s+1400ms");
+        for text in ["3s", "3s+0s", "+1s x", "3s+"] {
+            assert!(text.parse::<Stall>().is_err(), "{text}");
+        }
+        assert_eq!("fifo".parse(), Ok(Mode::Fifo));
+        assert_eq!("uring".parse(), Ok(IoEngine::Uring));
+        let error = "lifo".parse::<Mode>().expect_err("no such mode").to_string();
+        assert!(error.contains("choose concurrent or fifo"), "{error}");
+        let error = "kqueue".parse::<IoEngine>().expect_err("no such engine").to_string();
+        assert!(error.contains("auto, uring or epoll"), "{error}");
+    }
+
+    #[test]
+    fn headers() {
+        let header: ExtraHeader = "Cache-Control: no-store".parse().expect("valid");
+        assert_eq!((&*header.name, &*header.value), ("Cache-Control", "no-store"));
+        for text in ["", "name", ": v", "a b: v", "a: b\r\nc: d", "Content-Length: 5"] {
+            assert!(text.parse::<ExtraHeader>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_its_remedy() {
+        let check = |change: fn(&mut ServeOptions), part: &str| {
+            let mut options = ServeOptions::default();
+            assert_eq!(options.check(), Ok(()));
+            change(&mut options);
+            let error = options.check().expect_err(part).to_string();
+            assert!(error.contains(part), "{error}");
+        };
+        check(|o| o.listen.clear(), "127.0.0.1:8080");
+        check(|o| o.threads = 0, "1 to 1024");
+        check(|o| o.connections = 0, "1 to 1000000");
+        check(
+            |o| {
+                o.threads = 2;
+                o.programme.mode = Mode::Fifo;
+            },
+            "use one thread",
+        );
+        check(|o| o.programme.status = 100, "200 to 599");
+        check(|o| o.programme.body_bytes = 2 << 30, "1g is the most");
+        check(|o| o.programme.framing = Framing::Chunked { chunk_bytes: 0 }, "1 byte to 1m");
+        check(
+            |o| {
+                o.programme.framing = Framing::CHUNKED;
+                o.programme.http10 = true;
+            },
+            "leave out one",
+        );
+        check(|o| o.programme.requests_per_connection = Some(0), "at least 1");
+        check(|o| o.programme.idle_timeout = Some(Duration::ZERO), "leave it out");
+    }
+}

@@ -1,0 +1,260 @@
+//! What the server counts: per worker while it runs, summed for whoever asks, and written as JSON
+//! for `/weir/stats`.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use weir_io::Nanos;
+
+use crate::fault::FaultKind;
+use crate::options::Programme;
+
+/// The counters of a server, at one moment or at its end.
+///
+/// `requests = answered + reset + closed + blackholed + partial + abandoned + owed` at every
+/// moment at which no worker is between two of them, so always at the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Connections accepted.
+    pub accepted: u64,
+    /// Requests read to their last byte, except those counted in `bad_requests` and those for
+    /// `/weir/stats`.
+    pub requests: u64,
+    /// Of `requests`: those whose whole answer was handed to the kernel's queue.
+    pub answered: u64,
+    /// Of `requests`: answered by a reset, on purpose.
+    pub reset: u64,
+    /// Of `requests`: answered by closing, on purpose.
+    pub closed: u64,
+    /// Of `requests`: swallowed on purpose, the one that turned its connection into a black hole.
+    pub blackholed: u64,
+    /// Of `requests`: answered in part, on purpose.
+    pub partial: u64,
+    /// Of `answered`: those with bytes behind the answer, on purpose.
+    pub garbage: u64,
+    /// Of `requests`: never answered because their connection had ended, or had become a black
+    /// hole, before their answer was due.
+    pub abandoned: u64,
+    /// Of `requests`: still held back.
+    pub owed: u64,
+    /// What was no request that this server understands; answered with 4xx or 5xx and closed.
+    pub bad_requests: u64,
+    /// Connections accepted, by worker: their sum is `accepted`.
+    pub accepted_by_worker: Vec<u64>,
+    /// The arrivals that were kept (`--arrivals`), in order for each worker. Filled only at the
+    /// end, by [`Handle::stop`](crate::Handle::stop).
+    pub arrivals: Vec<Arrival>,
+}
+
+/// One request as the server saw it arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When its last byte had been read: `CLOCK_MONOTONIC`, absolute, in ns.
+    pub received_ns: u64,
+    /// Its `x-slot`, where that is a whole number.
+    pub slot: Option<u64>,
+}
+
+impl Stats {
+    /// The counter of one kind of fault.
+    pub fn injected(&self, kind: FaultKind) -> u64 {
+        match kind {
+            FaultKind::Reset => self.reset,
+            FaultKind::Close => self.closed,
+            FaultKind::Blackhole => self.blackholed,
+            FaultKind::Partial => self.partial,
+            FaultKind::Garbage => self.garbage,
+        }
+    }
+
+    /// The counters as one JSON object on one line, without the arrivals.
+    pub fn to_json(&self) -> String {
+        let mut json = String::from("{");
+        let fields = [
+            ("accepted", self.accepted),
+            ("requests", self.requests),
+            ("answered", self.answered),
+            ("reset", self.reset),
+            ("closed", self.closed),
+            ("blackholed", self.blackholed),
+            ("partial", self.partial),
+            ("garbage", self.garbage),
+            ("abandoned", self.abandoned),
+            ("owed", self.owed),
+            ("bad_requests", self.bad_requests),
+        ];
+        for (name, count) in fields {
+            // Writing to a string cannot fail.
+            let _ = write!(json, "\"{name}\":{count},");
+        }
+        let _ = write!(json, "\"accepted_by_worker\":{:?}}}", self.accepted_by_worker);
+        json
+    }
+}
+
+/// What the workers of one server share: the programme and the counters.
+#[derive(Debug)]
+pub struct Shared {
+    pub(crate) programme: Programme,
+    /// `CLOCK_MONOTONIC` at the epoch of the backends' clock.
+    pub(crate) epoch_monotonic_ns: u64,
+    counters: Vec<Counters>,
+    requests_begun: AtomicU64,
+    /// In ns since the epoch; [`u64::MAX`] before the first request.
+    first_request_at: AtomicU64,
+    arrivals: Mutex<Vec<Arrival>>,
+}
+
+impl Shared {
+    /// For `workers` workers whose backends share one clock, whose epoch was at
+    /// `epoch_monotonic_ns` (see `weir_io::Clock::epoch_monotonic_ns`).
+    pub fn new(programme: Programme, epoch_monotonic_ns: u64, workers: usize) -> Arc<Shared> {
+        Arc::new(Shared {
+            programme,
+            epoch_monotonic_ns,
+            counters: (0..workers).map(|_| Counters::default()).collect(),
+            requests_begun: AtomicU64::new(0),
+            first_request_at: AtomicU64::new(u64::MAX),
+            arrivals: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// The counters now, summed over the workers.
+    pub fn stats(&self) -> Stats {
+        let sum = |field: fn(&Counters) -> &AtomicU64| {
+            self.counters.iter().map(|worker| field(worker).load(Ordering::Relaxed)).sum::<u64>()
+        };
+        let accepted_by_worker: Vec<u64> =
+            self.counters.iter().map(|worker| worker.accepted.load(Ordering::Relaxed)).collect();
+        let mut stats = Stats {
+            accepted: accepted_by_worker.iter().sum(),
+            requests: sum(|c| &c.requests),
+            answered: sum(|c| &c.answered),
+            reset: sum(|c| &c.injected[0]),
+            closed: sum(|c| &c.injected[1]),
+            blackholed: sum(|c| &c.injected[2]),
+            partial: sum(|c| &c.injected[3]),
+            garbage: sum(|c| &c.injected[4]),
+            abandoned: sum(|c| &c.abandoned),
+            owed: 0,
+            bad_requests: sum(|c| &c.bad_requests),
+            accepted_by_worker,
+            arrivals: Vec::new(),
+        };
+        let ended = stats.answered
+            + stats.reset
+            + stats.closed
+            + stats.blackholed
+            + stats.partial
+            + stats.abandoned;
+        stats.owed = stats.requests.saturating_sub(ended);
+        stats
+    }
+
+    pub(crate) fn counters(&self, worker: usize) -> &Counters {
+        &self.counters[worker]
+    }
+
+    /// The number of the next request of the process, from zero.
+    pub(crate) fn next_index(&self) -> u64 {
+        self.requests_begun.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Notes that a request arrived at `at`; only the first counts.
+    pub(crate) fn note_request(&self, at: Nanos) {
+        if self.first_request_at.load(Ordering::Relaxed) == u64::MAX {
+            let (new, order) = (at.0, Ordering::Relaxed);
+            let _ = self.first_request_at.compare_exchange(u64::MAX, new, order, order);
+        }
+    }
+
+    /// When the stall that covers `now` ends, if there is one.
+    pub(crate) fn stalled_until(&self, now: Nanos) -> Option<Nanos> {
+        let first_at = self.first_request_at.load(Ordering::Relaxed);
+        let since = now.0.checked_sub(first_at)?;
+        let spans = self.programme.stalls.iter().map(|stall| {
+            let begin = crate::units::span_ns(stall.at);
+            (begin, begin.saturating_add(crate::units::span_ns(stall.length)))
+        });
+        let covering = spans.filter(|&(begin, end)| (begin..end).contains(&since));
+        covering.map(|(_, end)| Nanos(first_at).after(end)).max()
+    }
+
+    pub(crate) fn keep_arrivals(&self, arrivals: &mut Vec<Arrival>) {
+        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner).append(arrivals);
+    }
+
+    pub(crate) fn take_arrivals(&self) -> Vec<Arrival> {
+        std::mem::take(&mut self.arrivals.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The counters of one worker: written by it alone, read by anybody. Alone on its cache lines, so
+/// that workers do not slow each other.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Counters {
+    pub(crate) accepted: AtomicU64,
+    pub(crate) requests: AtomicU64,
+    pub(crate) answered: AtomicU64,
+    /// In the order of [`FaultKind::ALL`].
+    pub(crate) injected: [AtomicU64; 5],
+    pub(crate) abandoned: AtomicU64,
+    pub(crate) bad_requests: AtomicU64,
+}
+
+/// Adds to a counter of which the calling thread is the only writer: cheaper than a locked add.
+#[inline]
+pub(crate) fn add(counter: &AtomicU64, count: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_summed_and_written() {
+        let shared = Shared::new(Programme::default(), 0, 2);
+        add(&shared.counters(0).accepted, 2);
+        add(&shared.counters(1).accepted, 1);
+        add(&shared.counters(0).requests, 10);
+        add(&shared.counters(1).answered, 4);
+        for (k, injected) in (1u64..).zip(&shared.counters(1).injected) {
+            add(injected, k);
+        }
+        add(&shared.counters(1).injected[4], 2);
+        let stats = shared.stats();
+        let by_kind = FaultKind::ALL.map(|kind| stats.injected(kind));
+        assert_eq!(by_kind, [1, 2, 3, 4, 7]);
+        assert_eq!(
+            shared.stats().to_json(),
+            "{\"accepted\":3,\"requests\":10,\"answered\":4,\"reset\":1,\"closed\":2,\
+             \"blackholed\":3,\"partial\":4,\"garbage\":7,\"abandoned\":0,\"owed\":0,\
+             \"bad_requests\":0,\"accepted_by_worker\":[2, 1]}"
+        );
+    }
+
+    #[test]
+    fn stalls_count_from_the_first_request() {
+        let stalls = ["1s+2s", "2s+3s", "9s+1s"].map(|text| text.parse().expect(text));
+        let programme = Programme { stalls: stalls.to_vec(), ..Programme::default() };
+        let shared = Shared::new(programme, 0, 1);
+        let second = |s: u64| Nanos(s * 1_000_000_000);
+        assert_eq!(shared.stalled_until(second(1)), None);
+        shared.note_request(second(10));
+        shared.note_request(second(11));
+        let check = |at: u64, until: Option<u64>| {
+            assert_eq!(shared.stalled_until(second(at)), until.map(second), "at {at} s");
+        };
+        check(9, None);
+        check(10, None);
+        check(11, Some(13));
+        check(12, Some(15));
+        check(14, Some(15));
+        check(15, None);
+        check(19, Some(20));
+        check(20, None);
+    }
+}
