@@ -3,7 +3,7 @@
 
 use crate::ProtocolError;
 use crate::http1::SECTION_BYTES_MAX;
-use crate::http1::line::{self, Line, REASON_AT};
+use crate::http1::line::{self, Field, Line, REASON_AT};
 
 /// The head of an answer, borrowed from its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub fn read_head(bytes: &[u8]) -> Result<Option<Head<'_>>, ProtocolError> {
     let (mut at, mut value_at) = (status.next, 0);
     while let Some(line) = line::read(window, at)? {
         at = match line {
-            Line::Field { colon, content, next } => {
+            Line::Field(Field { colon, content, next }) => {
                 value_at = colon + 1;
                 headers.push((text(&window[at..colon]), line::trim(&window[value_at..content])));
                 next

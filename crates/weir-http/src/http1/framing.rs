@@ -37,21 +37,16 @@ pub(crate) enum Body {
 }
 
 impl Framing {
-    /// Takes a field, if it is one of the three. Returns whether it was.
+    /// Takes a field, if it is one of the three. Returns whether it was. The name has no control
+    /// characters.
     ///
-    /// First letter and length tell nearly all other fields apart from them; both are at hand.
-    #[inline]
+    /// The length tells nearly all other fields apart from them, and is at hand.
+    #[inline(always)]
     pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) -> bool {
-        match (name.len(), name.first().map(|byte| byte | 0x20)) {
-            (14, Some(b'c')) if name.eq_ignore_ascii_case(b"content-length") => {
-                self.content_length(trim(value));
-            }
-            (10, Some(b'c')) if name.eq_ignore_ascii_case(b"connection") => {
-                self.connection(value);
-            }
-            (17, Some(b't')) if name.eq_ignore_ascii_case(b"transfer-encoding") => {
-                self.transfer_encoding(value);
-            }
+        match name.len() {
+            14 if is_name(name, b"content-length") => self.content_length(trim(value)),
+            10 if is_name(name, b"connection") => self.connection(trim(value)),
+            17 if is_name(name, b"transfer-encoding") => self.transfer_encoding(value),
             _ => return false,
         }
         true
@@ -85,13 +80,16 @@ impl Framing {
 
     /// A list of equal numbers stands for one of them (RFC 9112 §6.3, rule 5); empty elements do
     /// not count (RFC 9110 §5.6.1.2).
+    #[inline]
     fn content_length(&mut self, value: &[u8]) {
-        if let Some(length) = parse_length(value)
-            && self.content_length.is_none_or(|known| known == length)
-        {
-            self.content_length = Some(length);
-            return;
+        match (parse_length(value), self.content_length) {
+            (length @ Some(_), None) => self.content_length = length,
+            _ => self.content_lengths(value),
         }
+    }
+
+    #[cold]
+    fn content_lengths(&mut self, value: &[u8]) {
         let mut is_empty = true;
         for element in value.split(|&byte| byte == b',').map(trim).filter(|e| !e.is_empty()) {
             is_empty = false;
@@ -136,7 +134,17 @@ impl Framing {
         }
     }
 
+    #[inline]
     fn connection(&mut self, value: &[u8]) {
+        match value {
+            b"keep-alive" | b"Keep-Alive" => self.keeps_alive = true,
+            b"close" | b"Close" => self.closes = true,
+            _ => self.connection_options(value),
+        }
+    }
+
+    #[cold]
+    fn connection_options(&mut self, value: &[u8]) {
         for option in value.split(|&byte| byte == b',').map(trim) {
             self.closes |= option.eq_ignore_ascii_case(b"close");
             self.keeps_alive |= option.eq_ignore_ascii_case(b"keep-alive");
@@ -147,6 +155,20 @@ impl Framing {
     fn blame(&mut self, fault: ProtocolError) {
         self.fault.get_or_insert(fault);
     }
+}
+
+/// Whether `name`, which has no control characters, is `lower` in any case. Of its letters and
+/// hyphens only a CR would become one that it is not.
+#[inline(always)]
+fn is_name<const N: usize>(name: &[u8], lower: &[u8; N]) -> bool {
+    let Ok(name) = <&[u8; N]>::try_from(name) else { return false };
+    let differs = |a: &[u8; 8], b: &[u8; 8]| {
+        (u64::from_le_bytes(*a) | 0x2020_2020_2020_2020) ^ u64::from_le_bytes(*b)
+    };
+    let (words, lower_words) = (name.as_chunks::<8>().0, lower.as_chunks::<8>().0);
+    let differences = words.iter().zip(lower_words).map(|(a, b)| differs(a, b));
+    let last = name.last_chunk().zip(lower.last_chunk()).map_or(1, |(a, b)| differs(a, b));
+    differences.fold(last, |a, b| a | b) == 0
 }
 
 /// Digits alone (RFC 9110 §8.6), as many as a u64 holds: no sign, no space, no radix.

@@ -36,7 +36,8 @@ impl InFlight {
     #[inline]
     pub(crate) fn push(&mut self, request: RequestTraits) -> RequestId {
         debug_assert!(self.capacity() > 0, "a request needs capacity");
-        let id = (self.oldest + self.count) % self.depth;
+        let id = self.oldest + self.count;
+        let id = if id < self.depth { id } else { id - self.depth };
         self.count += 1;
         self.closes = request.closes;
         self.heads.set(id, request.head);

@@ -50,37 +50,41 @@ pub(crate) fn spoiled(bytes: &[u8], at: usize) -> LineEnd {
 
 /// The first byte from `at` that is a colon, a space, a control character or not ASCII: the end of
 /// a well-formed field name, if it is a colon.
-#[inline]
+#[inline(always)]
 pub(crate) fn find_name_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let (words, tail) = bytes[at..].as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let below_or_high = word.wrapping_sub(ONES * 0x21) | word;
+    let hits = |word: u64| {
+        let low_or_high = word.wrapping_sub(ONES * 0x21) | word;
         let colon = word ^ (ONES * b':' as u64);
-        let is_colon = colon.wrapping_sub(ONES) & !colon;
-        // A borrow can only flag bytes above a true hit, and the lowest flag is what counts.
-        let hits = (below_or_high | is_colon) & HIGHS;
-        if hits != 0 {
-            return Some(at + index * 8 + hits.trailing_zeros() as usize / 8);
-        }
-    }
-    let tail_at = bytes.len() - tail.len();
-    tail.iter().position(|&byte| byte == b':' || !(0x21..0x80).contains(&byte)).map(|i| tail_at + i)
+        (low_or_high | (colon.wrapping_sub(ONES) & !colon)) & HIGHS
+    };
+    find(bytes, at, hits, |byte| byte == b':' || !(0x21..0x80).contains(&byte))
 }
 
 /// The first byte from `at` below 0x20.
-#[inline]
-fn find_control(bytes: &[u8], at: usize) -> Option<usize> {
-    let (words, tail) = bytes[at..].as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let hits = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+#[inline(always)]
+pub(crate) fn find_control(bytes: &[u8], at: usize) -> Option<usize> {
+    let hits = |word: u64| word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+    find(bytes, at, hits, |byte| byte < 0x20)
+}
+
+/// The first byte from `at` that is a hit. `hits` flags the high bits of those of a word; it may
+/// flag bytes above a hit falsely (a borrow does), as only the lowest counts.
+#[inline(always)]
+fn find(
+    bytes: &[u8],
+    mut at: usize,
+    hits: impl Fn(u64) -> u64,
+    is_hit: impl Fn(u8) -> bool,
+) -> Option<usize> {
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let hits = hits(u64::from_le_bytes(*word));
         if hits != 0 {
-            return Some(at + index * 8 + hits.trailing_zeros() as usize / 8);
+            return Some(at + hits.trailing_zeros() as usize / 8);
         }
+        at += 8;
     }
-    let tail_at = bytes.len() - tail.len();
-    tail.iter().position(|&byte| byte < 0x20).map(|i| tail_at + i)
+    let tail = bytes.get(at..)?;
+    tail.iter().position(|&byte| is_hit(byte)).map(|index| at + index)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use memchr::memchr;
 
 use super::framing::Framing;
-use super::line::{self, Line};
+use super::line::{self, Field, Line};
 use crate::ProtocolError;
 
 /// The most bytes of a section, the status line and the empty line included.
@@ -79,19 +79,31 @@ impl Section {
             };
             (self.status, self.minor, at) = (status.status, status.minor, status.next);
         }
-        while let Some(line) = line::read(window, at)? {
-            at = match line {
-                Line::End { next } => return Ok(Progress { bytes: next, is_finished: true }),
-                Line::Field { colon, content, next } => {
-                    let is_framing = self.kind == Kind::Head
-                        && self.framing.field(&window[at..colon], &window[colon + 1..content]);
-                    self.above = if is_framing { Above::FramingField } else { Above::Field };
-                    next
+        loop {
+            while let Some(field) = line::plain_field(window, at) {
+                self.field(window, at, field);
+                at = field.next;
+            }
+            if line::is_plain_end(window, at) {
+                return Ok(Progress { bytes: at + 2, is_finished: true });
+            }
+            at = match line::read(window, at)? {
+                Some(Line::End { next }) => return Ok(Progress { bytes: next, is_finished: true }),
+                Some(Line::Field(field)) => {
+                    self.field(window, at, field);
+                    field.next
                 }
-                Line::Fold { next, .. } => self.fold(next)?,
+                Some(Line::Fold { next, .. }) => self.fold(next)?,
+                None => return self.pause(bytes, window, at),
             };
         }
-        self.pause(bytes, window, at)
+    }
+
+    #[inline(always)]
+    fn field(&mut self, window: &[u8], at: usize, field: Field) {
+        let (name, value) = (&window[at..field.colon], &window[field.colon + 1..field.content]);
+        let is_framing = self.kind == Kind::Head && self.framing.field(name, value);
+        self.above = if is_framing { Above::FramingField } else { Above::Field };
     }
 
     fn awaits_status(&self) -> bool {

@@ -1,0 +1,67 @@
+//! What one answer costs to read, in nanoseconds: the least of many short batches, so that what
+//! else the machine does is left out. A tool for whoever changes the parser, not a test.
+//!
+//! `cargo run --release -p weir-http --example reply_cost`
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use weir_http::{Protocol, RequestTraits};
+
+const BATCHES: u32 = 3000;
+const ANSWERS_PER_BATCH: usize = 1024;
+
+fn main() {
+    let small = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned();
+    let usual = format!(
+        "HTTP/1.1 200 OK\r\nServer: nginx/1.24.0\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
+         Content-Type: text/html\r\nLast-Modified: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
+         Connection: keep-alive\r\nETag: \"6523e3cd-a\"\r\nAccept-Ranges: bytes\r\n\
+         Content-Length: 10\r\n\r\n{}",
+        "x".repeat(10)
+    );
+    let chunked = format!(
+        "{}Transfer-Encoding: chunked\r\n\r\na\r\n{}\r\n0\r\n\r\n",
+        usual.split("Content-Length").next().unwrap_or_default(),
+        "x".repeat(10)
+    );
+    let report = |name: &str, answer: &str, answers: usize, pieces: usize| {
+        let ns = cost_ns(answer.as_bytes(), answers, pieces);
+        println!("{name:<28} {:>5} bytes {ns:>7.1} ns", answer.len());
+    };
+    report("2 headers", &small, 1, 1);
+    report("8 headers", &usual, 1, 1);
+    report("8 headers, chunked", &chunked, 1, 1);
+    report("8 headers, cut in two", &usual, 1, 2);
+    report("2 headers, pipelined 16", &small, 16, 1);
+    report("8 headers, pipelined 16", &usual, 16, 1);
+    report("8 headers, pipelined 64", &usual, 64, 1);
+    report("8 headers, pipelined 1024", &usual, 1024, 1);
+}
+
+/// The least time per answer, with `answers` in flight whose bytes come in `pieces`.
+#[expect(clippy::disallowed_methods, reason = "the library has no clock; what measures it does")]
+fn cost_ns(answer: &[u8], answers: usize, pieces: usize) -> f64 {
+    let bytes = answer.repeat(answers);
+    let piece_bytes = bytes.len().div_ceil(pieces);
+    let mut protocol = Protocol::http1(answers as u16);
+    let mut replies = Vec::with_capacity(answers);
+    let rounds = ANSWERS_PER_BATCH / answers;
+    let mut least = Duration::MAX;
+    for _ in 0..BATCHES {
+        let started_at = Instant::now();
+        for _ in 0..rounds {
+            for _ in 0..answers {
+                protocol.request(black_box(RequestTraits::default()));
+            }
+            for piece in black_box(&bytes[..]).chunks(piece_bytes) {
+                let result = protocol.receive(piece, &mut replies);
+                assert!(result.is_ok());
+            }
+            assert_eq!(black_box(&replies).len(), answers);
+            replies.clear();
+        }
+        least = least.min(started_at.elapsed());
+    }
+    least.as_secs_f64() * 1e9 / (rounds * answers) as f64
+}
