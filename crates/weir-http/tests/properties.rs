@@ -1,0 +1,212 @@
+//! Properties of random conversations: answers of every kind, written and cut at random, are read
+//! as what they are.
+
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod check;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use proptest::prelude::*;
+use weir_http::{Protocol, RequestTraits, read_head};
+
+/// One answer and the request it is to.
+#[derive(Clone, Debug)]
+struct Answer {
+    head: bool,
+    interims: Vec<u16>,
+    status: u16,
+    body: Body,
+    fields: Vec<(String, String)>,
+    lone_lf: bool,
+    closes: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Body {
+    /// The status has none, whatever the fields say.
+    None,
+    Fixed(Vec<u8>),
+    Chunked(Vec<Vec<u8>>, String, Vec<(String, String)>),
+}
+
+impl Answer {
+    /// The bytes, and where among them the final answer begins.
+    fn write(&self, bytes: &mut Vec<u8>) -> usize {
+        let end = if self.lone_lf { "\n" } else { "\r\n" };
+        for status in &self.interims {
+            bytes.extend(format!("HTTP/1.1 {status} x{end}Link: a{end}{end}").bytes());
+        }
+        let began_at = bytes.len();
+        bytes.extend(format!("HTTP/1.1 {} {end}", self.status).bytes());
+        write_fields(bytes, &self.fields, end);
+        if self.closes {
+            bytes.extend(format!("coNNection: x,Close{end}").bytes());
+        }
+        match &self.body {
+            Body::None | Body::Fixed(_) => {
+                bytes.extend(format!("content-Length:{}{end}{end}", self.body_bytes()).bytes());
+            }
+            Body::Chunked(..) => {
+                bytes.extend(format!("Transfer-ENCODING: a, chunked{end}{end}").bytes());
+            }
+        }
+        match &self.body {
+            _ if self.head => {}
+            Body::None => {}
+            Body::Fixed(body) => bytes.extend(body),
+            Body::Chunked(chunks, extension, trailers) => {
+                for chunk in chunks {
+                    bytes.extend(format!("{:X}{extension}\r\n", chunk.len()).bytes());
+                    bytes.extend(chunk);
+                    bytes.extend(b"\r\n");
+                }
+                bytes.extend(format!("0{extension}\r\n").bytes());
+                write_fields(bytes, trailers, end);
+                bytes.extend(end.bytes());
+            }
+        }
+        began_at
+    }
+
+    fn body_bytes(&self) -> usize {
+        match &self.body {
+            Body::None => 7,
+            Body::Fixed(body) => body.len(),
+            Body::Chunked(chunks, ..) => chunks.iter().map(Vec::len).sum(),
+        }
+    }
+
+    fn received_bytes(&self) -> usize {
+        if self.head || matches!(self.body, Body::None) { 0 } else { self.body_bytes() }
+    }
+}
+
+fn write_fields(bytes: &mut Vec<u8>, fields: &[(String, String)], end: &str) {
+    for (name, value) in fields {
+        bytes.extend(format!("{name}: {value}{end}").bytes());
+    }
+}
+
+prop_compose! {
+    fn answer()(
+        head in prop::bool::weighted(0.3),
+        interims in prop::collection::vec(prop::sample::select(vec![100, 102, 103, 199]), 0..3),
+        statuses in (prop::sample::select(vec![204, 304]), prop_oneof![200..204u16, 305..=999u16]),
+        body in body(),
+        fields in fields(),
+        lone_lf in prop::bool::weighted(0.2),
+        closes in prop::bool::weighted(0.02),
+    ) -> Answer {
+        let status = if matches!(body, Body::None) { statuses.0 } else { statuses.1 };
+        Answer { head, interims, status, body, fields, lone_lf, closes }
+    }
+}
+
+fn body() -> impl Strategy<Value = Body> {
+    let data = |range: Range<usize>| prop::collection::vec(any::<u8>(), range);
+    let extension = prop::sample::select(vec!["", ";a", " ; a=b;c=\"d;e\"", "\t"]);
+    let chunks = prop::collection::vec(data(1..40), 0..5);
+    prop_oneof![
+        Just(Body::None),
+        data(0..60).prop_map(Body::Fixed),
+        (chunks, extension, fields()).prop_map(|(chunks, extension, fields)| Body::Chunked(
+            chunks,
+            extension.into(),
+            fields
+        )),
+    ]
+}
+
+/// Names that frame nothing; values of anything visible, tabs, spaces and beyond ASCII.
+fn fields() -> impl Strategy<Value = Vec<(String, String)>> {
+    prop::collection::vec(("x-[a-zA-Z0-9!#$%&'*+.^_`|~-]{0,12}", "[\t -~é]{0,30}"), 0..4)
+}
+
+proptest! {
+    /// Requests go out as capacity allows, answers come cut at random; each reply is the answer's,
+    /// and is said to begin where it did.
+    #[test]
+    fn conversations(
+        answers in prop::collection::vec(answer(), 1..40),
+        depth in prop::sample::select(vec![1u16, 2, 3, 16, 64, 65, 1024]),
+        cuts in prop::collection::vec(1usize..120, 1..20),
+        skips in any::<bool>(),
+    ) {
+        converse(&answers, depth, &cuts, skips);
+    }
+
+    #[test]
+    fn any_bytes(input in prop::collection::vec(any::<u8>(), 0..300)) {
+        check::response(&input);
+        check::head(&input);
+    }
+
+    /// A head of ours is the other parser's head too.
+    #[test]
+    fn heads_agree(answer in answer()) {
+        let mut bytes = Vec::new();
+        let began_at = answer.write(&mut bytes);
+        check::head(&bytes[began_at..]);
+        let mut fields = [httparse::EMPTY_HEADER; 16];
+        let mut other = httparse::Response::new(&mut fields);
+        let length = other.parse(&bytes[began_at..]).expect("a valid head").unwrap();
+        let head = read_head(&bytes[began_at..]).expect("a valid head").expect("a whole head");
+        prop_assert_eq!((head.bytes, Some(head.status)), (length, other.code));
+    }
+}
+
+fn converse(answers: &[Answer], depth: u16, cuts: &[usize], skips: bool) {
+    let (mut bytes, mut began_at, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+    for answer in answers {
+        began_at.push(answer.write(&mut bytes));
+        ends.push(bytes.len());
+    }
+    let mut protocol = Protocol::http1(depth);
+    let (mut ids, mut sent, mut answered) = (VecDeque::new(), 0, 0);
+    let (mut at, mut began, mut replies) = (0, 0..0, Vec::new());
+    let mut cuts = cuts.iter().cycle();
+    loop {
+        while sent < answers.len() && protocol.capacity() > 0 {
+            let request = RequestTraits { head: answers[sent].head, closes: false };
+            ids.push_back(protocol.request(request));
+            sent += 1;
+        }
+        if protocol.capacity() == 0 && protocol.in_flight() == 0 || at == bytes.len() {
+            break;
+        }
+        // A server answers no request that it has not got.
+        let mut length = cuts.next().copied().unwrap_or(1).min(ends[sent - 1] - at);
+        let discardable = usize::try_from(protocol.discardable()).unwrap_or(usize::MAX);
+        if skips && discardable > 0 {
+            length = length.min(discardable);
+            protocol.skip(length as u64, &mut replies).expect("a valid answer");
+        } else {
+            protocol.receive(&bytes[at..at + length], &mut replies).expect("a valid answer");
+        }
+        let here = at..at + length;
+        at += length;
+        for reply in replies.drain(..) {
+            let answer = &answers[answered];
+            assert_eq!(Some(reply.id), ids.pop_front());
+            assert!(reply.id.0 < depth);
+            assert_eq!(reply.status, answer.status);
+            assert_eq!(reply.body_bytes, answer.received_bytes() as u64);
+            assert_eq!(reply.closes, answer.closes);
+            let began = if reply.began_here { &here } else { &began };
+            assert!(began.contains(&began_at[answered]), "{began:?}, {}", began_at[answered]);
+            answered += 1;
+            if reply.closes {
+                assert_eq!(protocol.capacity(), 0);
+                return;
+            }
+        }
+        if protocol.began_here() {
+            began = here;
+        }
+    }
+    assert_eq!(answered, answers.len());
+    let interims: usize = answers.iter().map(|answer| answer.interims.len()).sum();
+    assert_eq!(protocol.interim_responses(), interims as u64);
+    assert_eq!(protocol.end_of_stream(&mut replies), Ok(()));
+}
