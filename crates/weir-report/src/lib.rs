@@ -1,1 +1,10 @@
-//! Placeholder paragraph, replaced by the first commit of this crate.
+//! Documents to bytes: what a run's document looks like to people and to programs.
+//!
+//! Everything here is a function of a [`Document`](weir_run::Document), fresh or loaded; nothing is
+//! measured, nothing is asked of the machine, and no terminal is probed.
+#![forbid(unsafe_code)]
+
+pub mod json;
+pub mod text;
+
+pub use text::TextOptions;

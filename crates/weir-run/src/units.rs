@@ -9,8 +9,8 @@ mod print;
 
 pub use parse::{ParseError, parse_bytes, parse_count, parse_duration_ns, parse_rate};
 pub use print::{
-    DurationColumn, byte_rate, bytes, count, duration, duration_at_least, exact_duration,
-    exact_rate, percent, rate,
+    DurationColumn, byte_rate, bytes, count, duration, duration_at_least, duration_of_seconds,
+    exact_duration, exact_rate, percent, rate,
 };
 
 #[cfg(test)]

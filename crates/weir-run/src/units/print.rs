@@ -70,6 +70,11 @@ pub fn duration_at_least(ns: u64) -> String {
     DurationUnit::of(ns).print(ns, Rounding::Down)
 }
 
+/// A duration given in seconds, in its own unit, rounded to the nearest digit.
+pub fn duration_of_seconds(seconds: f64) -> String {
+    duration((seconds * 1e9).round() as u64)
+}
+
 /// A duration without rounding, as short as it goes: `10 s`, `1.5 s`, `250 ms`, `90 s`, `2 h`.
 /// Read back by [`parse_duration_ns`](super::parse_duration_ns).
 pub fn exact_duration(ns: u64) -> String {

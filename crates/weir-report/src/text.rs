@@ -1,0 +1,49 @@
+//! The report for people, to be read in ten seconds: what was asked, whether it all adds up, how
+//! fast and how slow it was, and what went wrong. Never wider than 80 columns.
+
+mod details;
+mod head;
+mod page;
+mod percentiles;
+mod rates;
+mod spectrum;
+mod table;
+
+use std::io::{self, Write};
+
+use weir_run::Document;
+
+use page::Page;
+
+/// How the report is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// With colours: for a terminal.
+    pub colour: bool,
+    /// Columns there are; at most 80 are used, and at least 60.
+    pub width: u16,
+    /// With the whole spectrum of latencies, not only a few percentiles.
+    pub spectrum: bool,
+    /// With what is of interest only sometimes: the machine, the workers, connect times.
+    pub verbose: bool,
+}
+
+impl Default for TextOptions {
+    fn default() -> TextOptions {
+        TextOptions { colour: false, width: 80, spectrum: false, verbose: false }
+    }
+}
+
+/// Writes the report. An error is one of `out`, or a histogram that cannot be read in a document
+/// that was never loaded nor assembled.
+pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
+    let mut page = Page::new(usize::from(options.width));
+    head::write(document, &mut page);
+    rates::write(document, &mut page);
+    percentiles::write(document, options.verbose, &mut page);
+    if options.spectrum {
+        spectrum::write(document, &mut page).map_err(io::Error::other)?;
+    }
+    details::write(document, options.verbose, &mut page);
+    page.print(options.colour, out)
+}

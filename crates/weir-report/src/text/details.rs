@@ -1,0 +1,193 @@
+//! What came back, what went wrong and why, and what a reader should know.
+
+use weir_run::document::{ConnectionFailure, ConnectionsSection, Phases};
+use weir_run::{Document, FailurePhase, Load, Pacing, errno, units};
+
+use super::head::counted;
+use super::page::{Page, Span, Style};
+
+/// Where the details begin, after their labels.
+const INDENT: usize = 15;
+
+/// Share of the time from which on a busy client may be what was measured.
+const BUSY_SHARE: f64 = 0.95;
+
+pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) {
+    page.gap();
+    let accounting = &document.accounting;
+    let status: Vec<Span> = accounting
+        .status
+        .iter()
+        .map(|(code, count)| {
+            let style = if *code < 400 { Style::Plain } else { Style::Red };
+            Span::new(format!("{code}: {}", units::count(*count)), style)
+        })
+        .collect();
+    if !status.is_empty() {
+        page.items(label("status"), INDENT, status);
+    }
+    let mut errors = Vec::new();
+    if accounting.timed_out > 0 {
+        errors.push(error("timed out", accounting.timed_out));
+    }
+    errors.extend(accounting.errors.iter().map(|(kind, n)| error(&kind_in_words(kind), *n)));
+    if !errors.is_empty() {
+        page.items(label("errors"), INDENT, errors);
+    }
+    connections(&document.connections, verbose, page);
+    client(document, verbose, page);
+    if verbose {
+        machine(document, page);
+        document.phases.iter().for_each(|phases| worker(phases, page));
+    }
+    notes(document, page);
+}
+
+fn label(text: &str) -> Span {
+    Span::new(format!("  {text}"), Style::Dim)
+}
+
+fn error(kind: &str, count: u64) -> Span {
+    Span::new(format!("{kind}: {}", units::count(count)), Style::Red)
+}
+
+/// `closed before answer`, `ECONNRESET (connection reset by peer)`.
+fn kind_in_words(kind: &str) -> String {
+    match errno::text_of_name(kind) {
+        Some(text) => format!("{kind} ({text})"),
+        None => kind.replace('_', " "),
+    }
+}
+
+fn connections(connections: &ConnectionsSection, verbose: bool, page: &mut Page) {
+    let (asked, open) = (connections.asked, connections.open_at_t0);
+    let of_phase = |phase| {
+        let failed: Vec<String> = connections
+            .failures
+            .iter()
+            .filter(|failure| failure.phase == phase)
+            .map(failure_in_words)
+            .collect();
+        failed.join(", ")
+    };
+    let mut sentences = Vec::new();
+    let connecting = of_phase(FailurePhase::Connect);
+    let (asked_text, open_text) = (units::count(asked), units::count(open));
+    match (open < asked, connecting.is_empty()) {
+        (true, true) => sentences.push(format!("asked {asked_text}, open {open_text}")),
+        (true, false) => {
+            sentences.push(format!("asked {asked_text}, open {open_text}: {connecting}"));
+        }
+        (false, false) => sentences.push(format!("failed to connect: {connecting}")),
+        (false, true) => {}
+    }
+    for (phase, words) in [(FailurePhase::InUse, "in use"), (FailurePhase::Idle, "idle")] {
+        let failed = of_phase(phase);
+        if !failed.is_empty() {
+            sentences.push(format!("failed {words}: {failed}"));
+        }
+    }
+    let mut style = Style::Red;
+    if sentences.is_empty() && (verbose || connections.closed_by_peer > 0) {
+        sentences.push(format!("{open_text} open"));
+        style = Style::Plain;
+    }
+    if connections.closed_by_peer > 0 {
+        let closed = units::count(connections.closed_by_peer);
+        let connects = units::count(connections.connects);
+        sentences.push(format!("closed by the peer: {closed} of {connects} connects"));
+    }
+    let mut label_once = Some(label("connections"));
+    for sentence in sentences {
+        let start = label_once.take().unwrap_or(Span::plain(""));
+        page.paragraph(start, INDENT, &Span::new(sentence, style));
+    }
+}
+
+/// `EMFILE (too many open files) 5,913`.
+fn failure_in_words(failure: &ConnectionFailure) -> String {
+    let count = units::count(failure.count);
+    match &failure.errno {
+        Some(name) => format!("{name} ({}) {count}", failure.text),
+        None => format!("{} {count}", failure.text),
+    }
+}
+
+/// What the run took of its own machine, when it took so much that it may be what was measured.
+fn client(document: &Document, verbose: bool, page: &mut Page) {
+    let busiest = document.phases.iter().map(busy_share).fold(0.0, f64::max);
+    // A spinning worker is always busy; that says nothing.
+    let is_telling = match document.plan.load {
+        Load::ClosedLoop => true,
+        Load::OpenLoop { .. } => document.plan.pacing == Pacing::Sleep,
+    };
+    if is_telling && busiest >= BUSY_SHARE {
+        let text = format!(
+            "a worker was busy {} of the time: the client may be the limit",
+            units::percent(busiest.min(1.0))
+        );
+        page.paragraph(label("client"), INDENT, &Span::new(text, Style::Red));
+    }
+    let usage = &document.run.client;
+    let cpu_ns = usage.cpu_user_ns.saturating_add(usage.cpu_system_ns);
+    if verbose && cpu_ns > 0 {
+        let items = vec![
+            Span::plain(format!("CPU time {}", units::duration(cpu_ns))),
+            Span::plain(format!("user {}", units::duration(usage.cpu_user_ns))),
+            Span::plain(format!("resident {}", units::bytes(usage.max_resident_bytes))),
+        ];
+        page.items(label("client"), INDENT, items);
+    }
+}
+
+/// CPU time of a worker as a share of its life.
+fn busy_share(phases: &Phases) -> f64 {
+    let life_ns = phases.drained_ns.saturating_sub(phases.connect_ns);
+    if life_ns == 0 { 0.0 } else { phases.cpu_time_ns as f64 / life_ns as f64 }
+}
+
+fn machine(document: &Document, page: &mut Page) {
+    let environment = &document.environment;
+    let mut items: Vec<Span> = Vec::new();
+    let texts = [&environment.os, &environment.kernel, &environment.cpu_model];
+    items.extend(texts.into_iter().flatten().map(Span::plain));
+    items.extend(environment.cpus_usable.map(|n| Span::plain(counted(n.into(), "CPU"))));
+    let named = [
+        ("governor", &environment.cpu_governor),
+        ("clock", &environment.clock_source),
+        ("congestion control", &environment.congestion_control),
+    ];
+    for (name, value) in named {
+        items.extend(value.as_ref().map(|value| Span::plain(format!("{name} {value}"))));
+    }
+    if !items.is_empty() {
+        page.items(label("machine"), INDENT, items);
+    }
+}
+
+fn worker(phases: &Phases, page: &mut Page) {
+    let span = |from: u64, to: u64| units::duration(to.saturating_sub(from));
+    let mut items = vec![
+        Span::plain(counted(phases.connections.into(), "connection")),
+        Span::plain(format!("up in {}", span(phases.connect_ns, phases.connected_ns))),
+        Span::plain(format!("window {}", span(phases.t0_ns, phases.t1_ns))),
+        Span::plain(format!("tail {}", span(phases.t1_ns, phases.tail_end_ns))),
+        Span::plain(format!("busy {}", units::percent(busy_share(phases)))),
+    ];
+    items.extend(phases.cpu.map(|cpu| Span::plain(format!("CPU {cpu}"))));
+    page.items(label(&format!("worker {}", phases.worker)), INDENT, items);
+}
+
+fn notes(document: &Document, page: &mut Page) {
+    let mut notes: Vec<String> = document.notes.iter().map(|note| note.text.clone()).collect();
+    if document.plan.load == Load::ClosedLoop && document.answered() > 0 {
+        let connections = counted(document.plan.connections.into(), "connection");
+        notes.push(format!(
+            "closed loop, {connections}: latency excludes requests that were never sent while \
+             the server was slow"
+        ));
+    }
+    for note in notes {
+        page.paragraph(Span::new("  note: ", Style::Dim), 8, &Span::new(note, Style::Dim));
+    }
+}

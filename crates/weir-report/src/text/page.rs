@@ -1,0 +1,208 @@
+//! Lines that never exceed the page: joining, wrapping and colouring. What a line says is decided
+//! elsewhere; what came from outside (a URL, a header) cannot move the cursor or colour anything.
+
+use std::io::{self, Write};
+
+const WIDTH_MIN: usize = 60;
+const WIDTH_MAX: usize = 80;
+
+/// Lines to print.
+pub(super) struct Page {
+    width: usize,
+    lines: Vec<Vec<Span>>,
+}
+
+/// Some text in one style.
+#[derive(Clone, Debug)]
+pub(super) struct Span {
+    text: String,
+    style: Style,
+}
+
+/// How text looks on a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    /// What the eye should find first.
+    Bold,
+    /// What went wrong, and bounds.
+    Red,
+    /// What need not be read.
+    Dim,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Style::Plain => "",
+            Style::Bold => "\x1b[1m",
+            Style::Red => "\x1b[31m",
+            Style::Dim => "\x1b[2m",
+        }
+    }
+}
+
+impl Span {
+    /// Text in a style; control characters show as `?`.
+    pub(super) fn new(text: impl Into<String>, style: Style) -> Span {
+        let text: String = text.into();
+        let text = if text.chars().any(char::is_control) {
+            text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+        } else {
+            text
+        };
+        Span { text, style }
+    }
+
+    /// Text in no style.
+    pub(super) fn plain(text: impl Into<String>) -> Span {
+        Span::new(text, Style::Plain)
+    }
+
+    /// Columns it takes.
+    pub(super) fn width(&self) -> usize {
+        columns(&self.text)
+    }
+}
+
+impl Page {
+    pub(super) fn new(width: usize) -> Page {
+        Page { width: width.clamp(WIDTH_MIN, WIDTH_MAX), lines: Vec::new() }
+    }
+
+    /// Columns of a line.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// An empty line, unless the page is empty or one is there.
+    pub(super) fn gap(&mut self) {
+        if self.lines.last().is_some_and(|line| !line.is_empty()) {
+            self.lines.push(Vec::new());
+        }
+    }
+
+    /// One line, cut at the page's edge.
+    pub(super) fn line(&mut self, spans: impl IntoIterator<Item = Span>) {
+        let mut left = self.width;
+        let mut line = Vec::new();
+        for span in spans {
+            let span = Span { text: shortened(&span.text, left), style: span.style };
+            left -= span.width();
+            line.push(span);
+        }
+        // Blanks at the end of a line are noise in a golden file and in a paste.
+        if let Some(last) = line.last_mut() {
+            last.text.truncate(last.text.trim_end().len());
+        }
+        self.lines.push(line);
+    }
+
+    /// Items side by side, `indent` columns in, a little apart, on as few lines as they need; the
+    /// first line begins with `label`.
+    pub(super) fn items(&mut self, label: Span, indent: usize, items: Vec<Span>) {
+        let room = self.width - indent;
+        let items: Vec<Span> = items
+            .into_iter()
+            .map(|item| Span { text: shortened(&item.text, room), style: item.style })
+            .collect();
+        let together: usize = items.iter().map(Span::width).sum();
+        let gaps = items.len().saturating_sub(1);
+        // Rather two blanks between items than a second line.
+        let gap = if together + 3 * gaps > room && together + 2 * gaps <= room { 2 } else { 3 };
+        let mut line = vec![padded(label, indent)];
+        let mut used = 0;
+        for item in items {
+            let width = item.width();
+            if used > 0 && used + gap + width > room {
+                self.line(std::mem::take(&mut line));
+                line.push(Span::plain(" ".repeat(indent)));
+                used = 0;
+            }
+            if used > 0 {
+                line.push(Span::plain(" ".repeat(gap)));
+                used += gap;
+            }
+            used += width;
+            line.push(item);
+        }
+        self.line(line);
+    }
+
+    /// A sentence after a label, wrapped between words, `indent` columns in.
+    pub(super) fn paragraph(&mut self, label: Span, indent: usize, text: &Span) {
+        let room = self.width - indent;
+        let mut label = Some(label);
+        let mut current = String::new();
+        let mut lines = Vec::new();
+        for word in text.text.split_whitespace() {
+            let word = shortened(word, room);
+            if !current.is_empty() && columns(&current) + 1 + columns(&word) > room {
+                lines.push(std::mem::take(&mut current));
+            }
+            if !current.is_empty() {
+                current.push(' ');
+            }
+            current.push_str(&word);
+        }
+        lines.push(current);
+        for line in lines {
+            let start = label.take().unwrap_or(Span::plain(""));
+            self.line([padded(start, indent), Span { text: line, style: text.style }]);
+        }
+    }
+
+    /// Prints all lines.
+    pub(super) fn print(&self, colour: bool, out: &mut impl Write) -> io::Result<()> {
+        for line in &self.lines {
+            for Span { text, style } in line {
+                if colour && *style != Style::Plain && !text.trim().is_empty() {
+                    write!(out, "{}{text}\x1b[0m", style.code())?;
+                } else {
+                    out.write_all(text.as_bytes())?;
+                }
+            }
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// The span with blanks after it, up to `width` columns.
+fn padded(span: Span, width: usize) -> Span {
+    let text = shortened(&span.text, width);
+    let blanks = " ".repeat(width - columns(&text));
+    Span { text: text + &blanks, style: span.style }
+}
+
+/// The text, or as much of its beginning as fits before an ellipsis.
+fn shortened(text: &str, room: usize) -> String {
+    if columns(text) <= room {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += columns_of(c);
+        if used > room {
+            break;
+        }
+        short.push(c);
+    }
+    if room > 0 {
+        short.push('…');
+    }
+    short
+}
+
+fn columns(text: &str) -> usize {
+    text.chars().map(columns_of).sum()
+}
+
+/// Columns of a character: two from the wide scripts on, which never says too few.
+fn columns_of(c: char) -> usize {
+    match c {
+        '\u{0}'..='\u{10ff}' | '\u{2000}'..='\u{2bff}' => 1,
+        _ => 2,
+    }
+}

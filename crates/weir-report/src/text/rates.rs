@@ -1,0 +1,93 @@
+//! Whether it all adds up, and how fast it was.
+
+use weir_run::Document;
+use weir_run::document::Accounting;
+use weir_run::units;
+
+use super::page::{Page, Span, Style};
+
+pub(super) fn write(document: &Document, page: &mut Page) {
+    page.gap();
+    conservation(&document.accounting, page);
+    if document.answered() == 0 {
+        let text = no_answer(document);
+        page.paragraph(Span::plain(""), 2, &Span::new(text, Style::Red));
+    }
+    if document.throughput.window_s > 0.0 {
+        page.items(Span::plain(""), 2, rates(document));
+    }
+}
+
+/// `planned 10 = ok 9 + bad 0 + …`, continued under its equals sign where the page ends.
+fn conservation(accounting: &Accounting, page: &mut Page) {
+    let planned = format!("  planned {} ", units::count(accounting.planned));
+    let indent = planned.len();
+    let terms = [
+        ("ok", accounting.ok),
+        ("bad", accounting.bad_response),
+        ("errors", accounting.transport_error),
+        ("timed out", accounting.timed_out),
+        ("in flight", accounting.in_flight_at_end),
+        ("never sent", accounting.never_sent),
+    ];
+    let mut line = vec![Span::new(planned, Style::Bold)];
+    let mut used = indent;
+    for (index, (name, count)) in terms.into_iter().enumerate() {
+        let sign = if index == 0 { "= " } else { "+ " };
+        let is_failure = index > 0 && count > 0;
+        let style = if is_failure { Style::Red } else { Style::Plain };
+        let term = Span::new(format!("{name} {}", units::count(count)), style);
+        let blank = usize::from(index > 0);
+        if used + blank + 2 + term.width() > page.width() {
+            page.line(std::mem::take(&mut line));
+            line.push(Span::plain(" ".repeat(indent)));
+            used = indent;
+        } else {
+            line.push(Span::plain(" ".repeat(blank)));
+            used += blank;
+        }
+        used += 2 + term.width();
+        line.push(Span::plain(sign));
+        line.push(term);
+    }
+    page.line(line);
+}
+
+fn no_answer(document: &Document) -> String {
+    let accounting = &document.accounting;
+    let timeout = units::exact_duration(document.plan.timeout_ns);
+    match accounting.planned {
+        0 if accounting.sent.total == accounting.sent.preflight => {
+            "no answer at all: no request was sent".to_owned()
+        }
+        0 => "no answer at all: no request was measured".to_owned(),
+        planned if planned == accounting.timed_out => {
+            format!("no answer at all: every request timed out after {timeout}")
+        }
+        planned if planned == accounting.never_sent => {
+            "no answer at all: no request could be sent".to_owned()
+        }
+        _ => "no answer at all".to_owned(),
+    }
+}
+
+fn rates(document: &Document) -> Vec<Span> {
+    let throughput = &document.throughput;
+    let planned = document.accounting.planned;
+    let mut rates = Vec::new();
+    if let Some(offered) = throughput.offered_rps {
+        // One request more or less is the edge of the window, not a plan that was missed.
+        let behind = planned.saturating_sub(throughput.sent);
+        if behind > 1 && behind > planned / 1000 {
+            let (sent, offered) = (units::rate(throughput.sent_rps), units::rate(offered));
+            rates.push(Span::new(format!("sent {sent} of {offered}"), Style::Red));
+        }
+    }
+    rates.push(Span::new(
+        format!("completed {}", units::rate(throughput.completed_rps)),
+        Style::Bold,
+    ));
+    rates.push(Span::plain(format!("good {}", units::rate(throughput.good_rps))));
+    rates.push(Span::plain(units::byte_rate(throughput.bytes_per_second)));
+    rates
+}

@@ -1,0 +1,64 @@
+//! The whole distribution: a ladder on which every step halves what lies beyond it, down to the
+//! last request.
+
+use weir_run::quantile::{AllOutcomes, Quantile};
+use weir_run::units;
+use weir_run::{Document, Load};
+
+use super::page::Page;
+use super::percentiles::unit_of;
+use super::table::{Column, Row, Table};
+
+/// Halvings that six decimals of a percentage tell apart.
+const STEPS_MAX: u32 = 26;
+
+/// Writes the ladder. An error says what is wrong with a histogram of the document.
+pub(super) fn write(document: &Document, page: &mut Page) -> Result<(), String> {
+    let latency = &document.latency;
+    let metrics = match document.plan.load {
+        Load::OpenLoop { .. } => {
+            vec![("response", &latency.response_time), ("service", &latency.service_time)]
+        }
+        Load::ClosedLoop => vec![("service", &latency.service_time)],
+    };
+    let mut decoded = Vec::new();
+    for (_, metric) in &metrics {
+        decoded.push(metric.by_outcome()?);
+    }
+    let all: Vec<AllOutcomes<'_>> = decoded.iter().map(AllOutcomes::of).collect();
+    let count = all[0].count();
+    if count == 0 {
+        return Ok(());
+    }
+    let mut rows: Vec<Row> = (1..=STEPS_MAX)
+        .take_while(|step| count >> step > 0)
+        .map(|step| {
+            let values = all.iter().map(|metric| at_step(metric, step)).collect();
+            let beyond = units::count(count >> step);
+            Row { label: percent_at(step), values, remark: format!("{beyond} beyond") }
+        })
+        .collect();
+    let values = all.iter().map(AllOutcomes::max).collect();
+    let remark = format!("of {}", units::count(count));
+    rows.push(Row { label: "100".to_owned(), values, remark });
+    let columns = metrics
+        .iter()
+        .map(|(title, metric)| Column { title, unit: unit_of(metric.headline()) })
+        .collect();
+    page.gap();
+    Table { label: "percent", columns, rows }.write(page);
+    Ok(())
+}
+
+/// The value beyond which `1 / 2^step` of the requests lie, in whole requests.
+fn at_step(metric: &AllOutcomes<'_>, step: u32) -> Option<Quantile> {
+    let count = metric.count();
+    metric.value_at_rank(count - (count >> step))
+}
+
+/// `50`, `87.5`, `99.951171`: cut, not rounded, so that it never reads 100.
+fn percent_at(step: u32) -> String {
+    let millionths = 100_000_000_u64 - (100_000_000_u64 >> step).max(1);
+    let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
