@@ -275,6 +275,9 @@ impl Backend for Sim {
         self.submit();
         self.machine.truth.read().counts.waits += 1;
         self.machine.ready.append(&mut self.kept);
+        // Sockets that were closed while they had something pending.
+        let sockets = &self.machine.sockets;
+        self.machine.ready.retain(|&id| sockets[id].state != State::Closed);
         self.run_until(self.now);
         if self.machine.ready.is_empty() && !self.machine.is_woken && until > self.now {
             let woken_at = self.sleep(until);

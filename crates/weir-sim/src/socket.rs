@@ -121,6 +121,7 @@ impl Socket {
         let available: usize = self
             .pending
             .iter()
+            .take(if lending.split == Split::EveryByte { 1 } else { usize::MAX })
             .map_while(|pending| match pending {
                 Pending::Bytes { bytes, used, .. } => Some(bytes.len() - used),
                 _ => None,

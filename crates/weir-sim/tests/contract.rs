@@ -1,0 +1,406 @@
+//! The rules that `Backend` states, held against the simulation by a client that does anything the
+//! rules permit, in hundreds of random worlds; and that a seed repeats a run.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{REQUEST, endpoint};
+use weir_io::{
+    Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, Submitted, TemplateId,
+    WaitPolicy,
+};
+use weir_sim::{
+    AnswerFault, Answers, Breakage, Client, ConnectFault, Discards, Drip, Faults, Framing, Law,
+    Limits, Network, Pause, Pick, Random, Seed, Server, Signal, Sim, Split, Truth, Version,
+    Workers, World,
+};
+
+const MS: u64 = 1_000_000;
+
+/// A world in which everything happens that can.
+fn wild_world(seed: u64) -> World {
+    let mut random = Random::new(Seed(seed), 100);
+    let law = |random: &mut Random, most_ns: u64| match random.between(0, 4) {
+        0 => Law::ZERO,
+        1 => Law::Fixed(random.between(0, most_ns)),
+        2 => Law::Exponential { mean_ns: most_ns / 2 },
+        3 => Law::Bimodal { fast_ns: most_ns / 10, slow_ns: most_ns, slow_share: 0.1 },
+        _ => Law::Uniform { low_ns: 0, high_ns: most_ns },
+    };
+    let network = Network {
+        connect: law(&mut random, MS),
+        up: law(&mut random, MS),
+        down: law(&mut random, MS),
+        segment_bytes: [1, 40, 1_000, usize::MAX][random.between(0, 3) as usize],
+        split: [Split::Whole, Split::Random, Split::EveryByte][random.between(0, 2) as usize],
+    };
+    let framing =
+        [Framing::Length, Framing::Chunked { chunk_bytes: 7 }, Framing::Close, Framing::Mixed]
+            [random.between(0, 3) as usize];
+    let answers = Answers {
+        statuses: vec![(200, 5.0), (204, 1.0), (404, 1.0)],
+        body_bytes: law(&mut random, 300),
+        framing,
+        version: if random.chance(0.8) {
+            Version::Http11
+        } else {
+            Version::Http10 { keep_alive: random.chance(0.5) }
+        },
+        interim: random.chance(0.3).then_some((100, 0.5)),
+        close_after: random.chance(0.3).then_some(5),
+        drip: random.chance(0.3).then_some(Drip { pieces: 4, gap_ns: MS / 3 }),
+    };
+    let server = Server {
+        service: law(&mut random, 2 * MS),
+        workers: if random.chance(0.5) { Workers::Unlimited } else { Workers::Limited(2) },
+        answers,
+        stalls: vec![Pause::new(Nanos(30 * MS), 10 * MS)],
+        black_hole_from: random.chance(0.2).then_some(Nanos(80 * MS)),
+        idle_close_ns: random.chance(0.3).then_some(3 * MS),
+    };
+    let client = Client {
+        clock_ns: random.between(0, 50),
+        submit_ns: random.between(0, 3_000),
+        event_ns: random.between(0, 500),
+        wake_late: law(&mut random, MS / 10),
+        stops: vec![Pause::new(Nanos(60 * MS), 5 * MS)],
+        open_max: random.chance(0.3).then_some(6),
+        read_bytes: [1, 50, 65_536][random.between(0, 2) as usize],
+        discards: [Discards::Always, Discards::Never, Discards::Random]
+            [random.between(0, 2) as usize],
+        signals: Vec::new(),
+    };
+    World { seed: Seed(seed), client, network, server, faults: wild_faults(), ..World::default() }
+}
+
+fn wild_faults() -> Faults {
+    let mut answer = vec![
+        (Pick::Share(0.02), AnswerFault::ResetBefore),
+        (Pick::Share(0.02), AnswerFault::ResetWithin),
+        (Pick::Share(0.02), AnswerFault::ResetIdle { after_ns: MS }),
+        (Pick::Share(0.02), AnswerFault::CloseBefore),
+        (Pick::Share(0.02), AnswerFault::CloseWithin),
+        (Pick::Share(0.02), AnswerFault::CloseAfter),
+        (Pick::Share(0.02), AnswerFault::JunkAfter),
+        (Pick::Share(0.01), AnswerFault::Swallow),
+    ];
+    for breakage in Breakage::ALL {
+        if breakage != Breakage::EndlessHead {
+            answer.push((Pick::Share(0.002), AnswerFault::Malformed(breakage)));
+        }
+    }
+    Faults {
+        connect: vec![
+            (Pick::First(2), ConnectFault::Refuse),
+            (Pick::Share(0.05), ConnectFault::ResetAtOnce),
+            (Pick::Share(0.05), ConnectFault::Hang),
+        ],
+        answer,
+        send: vec![Pick::Share(0.01)],
+        reset_all_at: vec![Nanos(50 * MS)],
+    }
+}
+
+/// What a client knows of one of its connections.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    connects: u64,
+    is_connecting: bool,
+    is_open: bool,
+    has_ended: bool,
+    permitted: u64,
+}
+
+/// Does what it likes until 100 ms, and checks what it is told. Returns all it was told.
+struct Wanderer<'a> {
+    sim: &'a mut Sim,
+    random: Random,
+    template: TemplateId,
+    known: Vec<Known>,
+    told: Vec<String>,
+    lent_bytes: u64,
+    last_at: Nanos,
+}
+
+impl Wanderer<'_> {
+    fn new(sim: &mut Sim, seed: u64) -> Wanderer<'_> {
+        let template = sim.template(Arc::from(REQUEST));
+        Wanderer {
+            sim,
+            random: Random::new(Seed(seed), 101),
+            template,
+            known: vec![Known::default(); 8],
+            told: Vec::new(),
+            lent_bytes: 0,
+            last_at: Nanos::ZERO,
+        }
+    }
+
+    fn wander(&mut self) {
+        while self.sim.now() < Nanos(100 * MS) {
+            for conn in 0..self.known.len() {
+                if self.random.chance(0.5) {
+                    self.act(conn);
+                }
+            }
+            if self.random.chance(0.5) {
+                let Submitted { before, after } = self.sim.submit();
+                assert!(self.last_at <= before && before <= after);
+                self.last_at = after;
+            }
+            let until = self.last_at.after(self.random.between(0, MS));
+            self.sim.wait(until, WaitPolicy::Sleep).unwrap();
+            let woken_at = self.sim.now();
+            let told = self.told.len();
+            while self.listen() {}
+            let is_early = woken_at < until && self.told.len() == told;
+            assert!(!is_early, "woken at {woken_at} for nothing, {until} was asked for");
+        }
+        for conn in 0..self.known.len() {
+            self.sim.close(ConnId(conn as u32), Close::Graceful);
+        }
+        self.sim.wait(Nanos(200 * MS), WaitPolicy::Sleep).unwrap();
+        assert!(self.sim.next().is_none(), "an event of a closed connection");
+    }
+
+    /// One call on a connection, any that the rules permit.
+    fn act(&mut self, number: usize) {
+        let conn = ConnId(u32::try_from(number).unwrap());
+        let known = &mut self.known[number];
+        if !known.is_open && !known.is_connecting {
+            let options = SocketOptions { stamped: self.random.chance(0.5), discard: true };
+            self.sim.connect(conn, &endpoint(), options);
+            *known = Known { connects: known.connects + 1, ..Known::default() };
+            known.is_connecting = true;
+            return;
+        }
+        match self.random.between(0, 9) {
+            0 => {
+                let how = if self.random.chance(0.5) { Close::Graceful } else { Close::Reset };
+                self.sim.close(conn, how);
+                known.is_open = false;
+                known.is_connecting = false;
+            }
+            1 if known.is_open => {
+                known.permitted = self.random.between(0, 200);
+                self.sim.discard(conn, known.permitted);
+            }
+            2..=4 if known.is_open => {
+                let pooled = self.sim.pool(&REQUEST[10..]);
+                let first = Segment::Template { id: self.template, bytes: 10 };
+                self.sim.send(conn, &[first, Segment::Pooled(pooled)]);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes one event. False when there is none.
+    fn listen(&mut self) -> bool {
+        let Some(event) = self.sim.next() else {
+            return false;
+        };
+        let known = &mut self.known[event.conn.index()];
+        assert!(event.at >= self.last_at, "time goes back");
+        self.last_at = event.at;
+        assert_eq!(u64::from(event.generation) + 1, known.connects, "an event of an old socket");
+        assert!(known.is_open || known.is_connecting, "an event after the end");
+        assert_eq!(known.is_connecting, !known.is_open);
+        self.told.push(format!("{} {} {:?}", event.at, event.conn.0, event.kind));
+        match event.kind {
+            EventKind::Connected => {
+                assert!(known.is_connecting);
+                known.is_connecting = false;
+                known.is_open = true;
+            }
+            EventKind::Received { bytes, rx_at } => {
+                assert!(known.is_open && !known.has_ended && !bytes.is_empty());
+                assert!(rx_at.is_none_or(|rx_at| rx_at <= event.at));
+                let length = bytes.len() as u64;
+                bytes.fill(0);
+                self.lent_bytes += length;
+                known.permitted = known.permitted.saturating_sub(length);
+            }
+            EventKind::Discarded(bytes) => {
+                assert!(known.is_open && !known.has_ended && bytes > 0);
+                assert!(bytes <= known.permitted, "more was thrown away than permitted");
+                self.lent_bytes += bytes;
+                known.permitted -= bytes;
+            }
+            EventKind::Transmitted { tx_at } => assert!(known.is_open && tx_at <= event.at),
+            EventKind::Closed => {
+                assert!(known.is_open && !known.has_ended);
+                known.has_ended = true;
+            }
+            EventKind::Failed(_) => {
+                known.is_open = false;
+                known.is_connecting = false;
+            }
+            EventKind::Accepted => panic!("no server listens here"),
+        }
+        true
+    }
+}
+
+fn wander(seed: u64) -> (Vec<String>, u64, Truth) {
+    let mut sim = Sim::new(wild_world(seed));
+    let mut wanderer = Wanderer::new(&mut sim, seed);
+    wanderer.wander();
+    let (told, lent_bytes) = (wanderer.told, wanderer.lent_bytes);
+    (told, lent_bytes, sim.truth())
+}
+
+#[test]
+fn the_rules_hold_in_wild_worlds() {
+    let (mut answered, mut kinds) = (0, std::collections::BTreeSet::new());
+    for seed in 0..300 {
+        let (told, lent_bytes, truth) = wander(seed);
+        // What had arrived when the client closed was never lent.
+        assert!(lent_bytes <= truth.counts.bytes_to_client, "seed {seed}");
+        assert_eq!(told.len() as u64, truth.counts.events, "seed {seed}");
+        for request in &truth.requests {
+            assert!(request.sent_at <= request.received_at, "seed {seed}");
+            let times = [
+                Some(request.received_at),
+                request.started_at,
+                request.departed_at,
+                request.delivered_at,
+            ];
+            let known: Vec<Nanos> = times.iter().map_while(|at| *at).collect();
+            assert!(known.is_sorted(), "seed {seed}: {request:?}");
+            assert!(request.first_delivered_at <= request.delivered_at.or(Some(Nanos::MAX)));
+        }
+        answered += truth.answered();
+        kinds.extend(truth.counts.injected.keys().copied());
+    }
+    assert!(answered > 10_000, "{answered} answers are too few to say anything");
+    assert_eq!(kinds.len(), 8 + Breakage::ALL.len() - 1, "not every fault came about: {kinds:?}");
+}
+
+#[test]
+fn a_seed_repeats_a_run() {
+    for seed in 0..20 {
+        assert_eq!(wander(seed), wander(seed), "seed {seed}");
+    }
+    assert_ne!(wander(1).2, wander(2).2);
+}
+
+fn open(world: World, options: SocketOptions) -> (Sim, TemplateId) {
+    let mut sim = Sim::new(world);
+    let template = sim.template(Arc::from(REQUEST));
+    sim.connect(ConnId(0), &endpoint(), options);
+    sim.wait(Nanos::MAX, WaitPolicy::Sleep).unwrap();
+    assert!(matches!(sim.next().unwrap().kind, EventKind::Connected));
+    (sim, template)
+}
+
+fn send(sim: &mut Sim, template: TemplateId) {
+    let bytes = u32::try_from(REQUEST.len()).unwrap();
+    sim.send(ConnId(0), &[Segment::Template { id: template, bytes }]);
+}
+
+#[test]
+fn a_wait_ends_at_its_instant_or_at_an_event() {
+    let (mut sim, template) = open(World::default(), SocketOptions::default());
+    sim.wait(Nanos(500), WaitPolicy::Spin).unwrap();
+    assert_eq!(sim.now(), Nanos(500));
+    assert!(sim.next().is_none());
+    send(&mut sim, template);
+    sim.wait(Nanos(10 * MS), WaitPolicy::Spin).unwrap();
+    assert_eq!(sim.now(), Nanos(500 + MS));
+    assert!(matches!(sim.next().unwrap().kind, EventKind::Received { .. }));
+    assert!(sim.next().is_none());
+    sim.wait(Nanos(3), WaitPolicy::Spin).unwrap();
+    assert_eq!(sim.now(), Nanos(500 + MS), "a wait for the past takes no time");
+}
+
+#[test]
+fn answers_that_arrived_together_are_lent_together() {
+    let mut world = World::default();
+    world.client.stops = vec![Pause::new(Nanos(1), 10 * MS)];
+    let (mut sim, template) = open(world, SocketOptions { stamped: true, discard: false });
+    for _ in 0..3 {
+        send(&mut sim, template);
+    }
+    sim.submit();
+    sim.wait(Nanos(5), WaitPolicy::Sleep).unwrap();
+    assert!(matches!(sim.next().unwrap().kind, EventKind::Transmitted { tx_at: Nanos(0) }));
+    sim.wait(Nanos(6), WaitPolicy::Sleep).unwrap();
+    let event = sim.next().unwrap();
+    assert_eq!(event.at, Nanos(1 + 10 * MS), "the client was stopped");
+    let EventKind::Received { bytes, rx_at } = event.kind else { panic!("{event:?}") };
+    assert_eq!(rx_at, Some(Nanos(3 * MS)), "when the last answer arrived");
+    assert_eq!(String::from_utf8_lossy(bytes).matches("200 Simulated").count(), 3);
+    let truth = sim.truth();
+    let delivered: Vec<u64> =
+        truth.requests.iter().map(|request| request.delivered_at.unwrap().0 / MS).collect();
+    assert_eq!(delivered, [1, 2, 3], "requests of one connection are served one at a time");
+}
+
+#[test]
+fn a_signal_wakes_the_client() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let mut world = World::default();
+    world.client.signals = vec![Signal { at: Nanos(700), flag: Arc::clone(&flag) }];
+    let mut sim = Sim::new(world);
+    sim.wait(Nanos(600), WaitPolicy::Sleep).unwrap();
+    assert!(!flag.load(Ordering::SeqCst));
+    sim.wait(Nanos::MAX, WaitPolicy::Sleep).unwrap();
+    assert_eq!((sim.now(), flag.load(Ordering::SeqCst)), (Nanos(700), true));
+}
+
+#[test]
+fn rule_n_holds_when_calls_cost_time() {
+    let client = Client { clock_ns: 20, submit_ns: 700, event_ns: 90, ..Client::default() };
+    let world = World { client, ..World::default() };
+    let (mut sim, template) = open(world, SocketOptions::default());
+    send(&mut sim, template);
+    let submitted = sim.submit();
+    sim.wait(Nanos::MAX, WaitPolicy::Sleep).unwrap();
+    let ended_at = sim.next().unwrap().at;
+    let request = sim.truth().requests[0];
+    assert!(submitted.before <= request.sent_at && request.sent_at <= submitted.after);
+    assert_eq!(ended_at, request.delivered_at.unwrap().after(90));
+}
+
+#[test]
+fn the_truth_can_be_read_from_another_thread() {
+    let (mut sim, template) = open(World::default(), SocketOptions::default());
+    let truth = sim.truth_handle();
+    let worker = std::thread::spawn(move || {
+        send(&mut sim, template);
+        sim.wait(Nanos::MAX, WaitPolicy::Sleep).unwrap();
+    });
+    worker.join().unwrap();
+    assert_eq!(truth.read().requests.len(), 1);
+    assert_eq!(truth.snapshot().counts.waits, 2);
+}
+
+#[test]
+#[should_panic(expected = "deadlock: the client waits for ever")]
+fn a_deadlock_panics() {
+    let mut world = World::default();
+    world.server.black_hole_from = Some(Nanos::ZERO);
+    let (mut sim, template) = open(world, SocketOptions::default());
+    send(&mut sim, template);
+    sim.wait(Nanos::MAX, WaitPolicy::Sleep).unwrap();
+}
+
+#[test]
+#[should_panic(expected = "the simulated run does not end: 101 calls")]
+fn a_loop_that_stands_still_panics() {
+    let limits = Limits { idle_calls: 100, ..Limits::default() };
+    let mut sim = Sim::new(World { limits, ..World::default() });
+    while sim.now() < Nanos(1) {}
+}
+
+#[test]
+#[should_panic(expected = "which is not open")]
+fn a_send_before_connected_panics() {
+    let mut sim = Sim::new(World::default());
+    let template = sim.template(Arc::from(REQUEST));
+    sim.connect(ConnId(0), &endpoint(), SocketOptions::default());
+    send(&mut sim, template);
+}
