@@ -35,8 +35,8 @@ pub(crate) enum Step {
 pub(crate) enum Cargo {
     /// Bytes; `begins` and `ends` name the request whose final answer begins and ends with them.
     Bytes { bytes: Vec<u8>, begins: Option<usize>, ends: Option<usize> },
-    /// The end of the stream.
-    End,
+    /// The end of the stream; `ends` names the request whose answer only this ends.
+    End { ends: Option<usize> },
     /// A reset.
     Reset,
 }

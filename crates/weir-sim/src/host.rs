@@ -198,8 +198,11 @@ impl Host {
                 }
             }
             Cargo::Bytes { .. } => {}
-            Cargo::End | Cargo::Reset => {
+            Cargo::End { .. } | Cargo::Reset => {
                 let ending = session.ending;
+                if let Cargo::End { ends: Some(request) } = cargo {
+                    self.truth.read().requests[*request].departed_at = Some(now);
+                }
                 self.end(socket, Fate::Dropped);
                 let mut truth = self.truth.read();
                 match ending {
@@ -222,7 +225,7 @@ impl Host {
     ) {
         if let Some(session) = self.idle_session(socket, epoch) {
             session.ending = Some(Ending::Idle);
-            agenda.plan(now, Step::Depart { socket, cargo: Cargo::End });
+            agenda.plan(now, Step::Depart { socket, cargo: Cargo::End { ends: None } });
         }
     }
 
@@ -327,8 +330,10 @@ impl Host {
             }
             Some(AnswerFault::ResetBefore) => (None, Some(Cargo::Reset)),
             Some(AnswerFault::ResetWithin) => (Some(part(answer.cut(chance))), Some(Cargo::Reset)),
-            Some(AnswerFault::CloseBefore) => (None, Some(Cargo::End)),
-            Some(AnswerFault::CloseWithin) => (Some(part(answer.cut(chance))), Some(Cargo::End)),
+            Some(AnswerFault::CloseBefore) => (None, Some(Cargo::End { ends: None })),
+            Some(AnswerFault::CloseWithin) => {
+                (Some(part(answer.cut(chance))), Some(Cargo::End { ends: None }))
+            }
             Some(AnswerFault::Malformed(breakage)) => {
                 let bytes = answer::malformed(breakage);
                 (Some(Cargo::Bytes { bytes, begins: None, ends: None }), None)
@@ -378,7 +383,8 @@ impl Host {
             let edge = |piece: usize| answer.bytes.len() * piece / pieces;
             let bytes = answer.bytes[edge(piece)..edge(piece + 1)].to_vec();
             let begins = (piece == 0).then_some(job.request);
-            let ends = (piece + 1 == pieces).then_some(job.request);
+            let is_last = piece + 1 == pieces;
+            let ends = (is_last && !answer.ends_by_close).then_some(job.request);
             if piece > 0 {
                 at = self.stalls.finish(at, gap_ns);
             }
@@ -401,7 +407,8 @@ impl Host {
             *truth.counts.injected.entry(fault).or_default() += 1;
         }
         if closes {
-            agenda.plan(at, Step::Depart { socket, cargo: Cargo::End });
+            let ends = answer.ends_by_close.then_some(job.request);
+            agenda.plan(at, Step::Depart { socket, cargo: Cargo::End { ends } });
         }
     }
 

@@ -9,6 +9,7 @@
 
 mod agenda;
 mod answer;
+pub mod errno;
 mod faults;
 mod framer;
 mod host;

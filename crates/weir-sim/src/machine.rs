@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use weir_io::{ConnId, Nanos, SocketOptions};
 
 use crate::agenda::{Agenda, Cargo, Step};
+use crate::errno;
 use crate::faults::{AnswerFault, ConnectFault, Pick};
 use crate::host::Host;
 use crate::network::Wire;
@@ -84,7 +85,7 @@ impl Machine {
             truth.counts.connects_over_limit += 1;
             drop(truth);
             self.sockets[socket].has_descriptor = false;
-            self.arrive(socket, Pending::Failed(libc::EMFILE));
+            self.arrive(socket, Pending::Failed(errno::EMFILE));
             return socket;
         }
         self.open += 1;
@@ -120,7 +121,7 @@ impl Machine {
             self.truth.read().counts.sends_failed += 1;
             let at = self.wire.up_at(&mut socket.link, now);
             self.agenda.plan(at, Step::ClientLeaves { socket: id });
-            return self.arrive(id, Pending::Failed(libc::ENOBUFS));
+            return self.arrive(id, Pending::Failed(errno::ENOBUFS));
         }
         for piece in bytes.chunks(self.wire.network.segment_bytes) {
             let at = self.wire.up_at(&mut socket.link, now);
@@ -192,7 +193,7 @@ impl Machine {
             return;
         }
         if refused {
-            return self.arrive(id, Pending::Failed(libc::ECONNREFUSED));
+            return self.arrive(id, Pending::Failed(errno::ECONNREFUSED));
         }
         let name = (socket.conn, socket.generation);
         self.truth.read().counts.connects_done += 1;
@@ -239,8 +240,13 @@ impl Machine {
                 drop(truth);
                 self.arrive(id, Pending::Bytes { at: now, bytes, used: 0 });
             }
-            Cargo::End => self.arrive(id, Pending::End),
-            Cargo::Reset => self.arrive(id, Pending::Failed(libc::ECONNRESET)),
+            Cargo::End { ends } => {
+                if let Some(request) = ends {
+                    self.truth.read().requests[request].delivered_at = Some(now);
+                }
+                self.arrive(id, Pending::End);
+            }
+            Cargo::Reset => self.arrive(id, Pending::Failed(errno::ECONNRESET)),
         }
     }
 

@@ -29,11 +29,12 @@ pub struct Request {
     pub received_at: Nanos,
     /// A worker began with it.
     pub started_at: Option<Nanos>,
-    /// The last byte of its complete answer left the server.
+    /// The last byte of its complete answer left the server, or the end of the stream where only
+    /// that ends the answer.
     pub departed_at: Option<Nanos>,
     /// The first byte of its final answer reached the client's machine, on an open socket.
     pub first_delivered_at: Option<Nanos>,
-    /// The last byte of its complete answer reached the client's machine, on an open socket.
+    /// That reached the client's machine, on an open socket.
     pub delivered_at: Option<Nanos>,
     /// What the server made of it.
     pub fate: Fate,

@@ -255,7 +255,7 @@ fn wander(seed: u64) -> (Vec<String>, u64, Truth) {
 #[test]
 fn the_rules_hold_in_wild_worlds() {
     let (mut answered, mut kinds) = (0, std::collections::BTreeSet::new());
-    for seed in 0..300 {
+    for seed in 0..150 {
         let (told, lent_bytes, truth) = wander(seed);
         // What had arrived when the client closed was never lent.
         assert!(lent_bytes <= truth.counts.bytes_to_client, "seed {seed}");
@@ -275,13 +275,13 @@ fn the_rules_hold_in_wild_worlds() {
         answered += truth.answered();
         kinds.extend(truth.counts.injected.keys().copied());
     }
-    assert!(answered > 10_000, "{answered} answers are too few to say anything");
+    assert!(answered > 5_000, "{answered} answers are too few to say anything");
     assert_eq!(kinds.len(), 8 + Breakage::ALL.len() - 1, "not every fault came about: {kinds:?}");
 }
 
 #[test]
 fn a_seed_repeats_a_run() {
-    for seed in 0..20 {
+    for seed in 0..10 {
         assert_eq!(wander(seed), wander(seed), "seed {seed}");
     }
     assert_ne!(wander(1).2, wander(2).2);

@@ -11,7 +11,7 @@ use common::{REQUEST, endpoint};
 use weir_io::{Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, WaitPolicy};
 use weir_sim::{
     AnswerFault, Answers, Breakage, Client, ConnectFault, Counts, Drip, Fate, Faults, Framing, Law,
-    Pause, Pick, Server, Sim, Version, World,
+    Pause, Pick, Server, Sim, Version, World, errno,
 };
 
 const MS: u64 = 1_000_000;
@@ -150,8 +150,8 @@ fn check_answer_fault(fault: AnswerFault, seen: Seen) {
 
 #[test]
 fn faults_of_answers_are_seen_and_counted_exactly() {
-    check_answer_fault(AnswerFault::ResetBefore, Seen::ErrorBefore(libc::ECONNRESET));
-    check_answer_fault(AnswerFault::ResetWithin, Seen::ErrorWithin(libc::ECONNRESET));
+    check_answer_fault(AnswerFault::ResetBefore, Seen::ErrorBefore(errno::ECONNRESET));
+    check_answer_fault(AnswerFault::ResetWithin, Seen::ErrorWithin(errno::ECONNRESET));
     check_answer_fault(AnswerFault::ResetIdle { after_ns: 0 }, Seen::Answer);
     check_answer_fault(AnswerFault::CloseBefore, Seen::EndBefore);
     check_answer_fault(AnswerFault::CloseWithin, Seen::EndWithin);
@@ -169,7 +169,7 @@ fn a_share_of_faults_is_counted_as_it_comes() {
     let faults = Faults { answer: vec![(Pick::Share(0.1), fault)], ..Faults::default() };
     let (seen, _, sim) = run(World { faults, ..World::default() }, 5_000);
     let injected = sim.truth().counts.injected(fault);
-    assert_eq!(seen[&Seen::ErrorWithin(libc::ECONNRESET)] as u64, injected);
+    assert_eq!(seen[&Seen::ErrorWithin(errno::ECONNRESET)] as u64, injected);
     assert!((400..600).contains(&injected), "{injected}");
 }
 
@@ -183,8 +183,8 @@ fn connects_fail_as_told() {
     let mut world = World { faults: Faults { connect, ..Faults::default() }, ..World::default() };
     world.network.connect = Law::Fixed(MS);
     let (seen, failed, sim) = run(world, 3);
-    assert_eq!(failed, BTreeMap::from([(libc::ECONNREFUSED, 2), (0, 1)]));
-    let reset = Seen::ErrorBefore(libc::ECONNRESET);
+    assert_eq!(failed, BTreeMap::from([(errno::ECONNREFUSED, 2), (0, 1)]));
+    let reset = Seen::ErrorBefore(errno::ECONNRESET);
     assert_eq!(seen, BTreeMap::from([(Seen::Answer, 2), (reset, 1)]));
     let counts = sim.truth().counts;
     let found = [
@@ -204,7 +204,7 @@ fn connects_are_refused_during_an_interval() {
     let mut world = World { faults: Faults { connect, ..Faults::default() }, ..World::default() };
     world.network.connect = Law::Fixed(MS);
     let (_, failed, sim) = run(world, 1);
-    assert_eq!(failed, BTreeMap::from([(libc::ECONNREFUSED, 10)]));
+    assert_eq!(failed, BTreeMap::from([(errno::ECONNREFUSED, 10)]));
     assert_eq!(sim.truth().counts.connects_refused, 10);
 }
 
@@ -225,7 +225,7 @@ fn sockets_beyond_the_limit_fail_at_once() {
         });
     }
     kinds.sort_unstable();
-    assert_eq!(kinds, [(0, 0), (1, 0), (2, libc::EMFILE), (3, libc::EMFILE)]);
+    assert_eq!(kinds, [(0, 0), (1, 0), (2, errno::EMFILE), (3, errno::EMFILE)]);
     sim.close(ConnId(0), Close::Graceful);
     sim.connect(ConnId(2), &endpoint(), SocketOptions::default());
     sim.wait(Nanos::MAX, WaitPolicy::Sleep).unwrap();
@@ -238,7 +238,7 @@ fn sends_fail_as_told() {
     let send = vec![Pick::Every(5)];
     let (seen, _, sim) =
         run(World { faults: Faults { send, ..Faults::default() }, ..World::default() }, 20);
-    let failed = Seen::ErrorBefore(libc::ENOBUFS);
+    let failed = Seen::ErrorBefore(errno::ENOBUFS);
     assert_eq!(seen, BTreeMap::from([(Seen::Answer, 16), (failed, 4)]));
     assert_eq!(sim.truth().counts.sends_failed, 4);
     assert_eq!(sim.truth().requests.len(), 16);
@@ -248,7 +248,7 @@ fn sends_fail_as_told() {
 fn all_connections_are_reset_at_a_time() {
     let faults = Faults { reset_all_at: vec![Nanos(MS / 2), Nanos(4 * MS)], ..Faults::default() };
     let (seen, _, sim) = run(World { faults, ..World::default() }, 10);
-    let reset = Seen::ErrorBefore(libc::ECONNRESET);
+    let reset = Seen::ErrorBefore(errno::ECONNRESET);
     assert_eq!(seen, BTreeMap::from([(Seen::Answer, 8), (reset, 2)]));
     assert_eq!(sim.truth().counts.resets_by_time, 2);
 }
@@ -324,7 +324,7 @@ fn bytes_for_a_connection_that_the_server_closed_are_answered_with_a_reset() {
     assert!(matches!(sim.next().unwrap().kind, EventKind::Closed));
     sim.wait(Nanos::MAX, WaitPolicy::Sleep).unwrap();
     let EventKind::Failed(error) = sim.next().unwrap().kind else { panic!("a reset was due") };
-    assert_eq!(error.raw_os_error(), Some(libc::ECONNRESET));
+    assert_eq!(error.raw_os_error(), Some(errno::ECONNRESET));
     let truth = sim.truth();
     assert_eq!((truth.requests.len(), truth.counts.sends_too_late), (0, 1));
 }
