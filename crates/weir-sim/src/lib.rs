@@ -23,6 +23,7 @@ mod sim;
 mod socket;
 pub mod theory;
 mod truth;
+mod wild;
 mod world;
 
 pub use faults::{AnswerFault, Breakage, ConnectFault, Faults, Pick};

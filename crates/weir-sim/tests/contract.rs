@@ -12,97 +12,9 @@ use weir_io::{
     Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, Submitted, TemplateId,
     WaitPolicy,
 };
-use weir_sim::{
-    AnswerFault, Answers, Breakage, Client, ConnectFault, Discards, Drip, Faults, Framing, Law,
-    Limits, Network, Pause, Pick, Random, Seed, Server, Signal, Sim, Split, Truth, Version,
-    Workers, World,
-};
+use weir_sim::{Breakage, Client, Limits, Pause, Random, Seed, Signal, Sim, Truth, World};
 
 const MS: u64 = 1_000_000;
-
-/// A world in which everything happens that can.
-fn wild_world(seed: u64) -> World {
-    let mut random = Random::new(Seed(seed), 100);
-    let law = |random: &mut Random, most_ns: u64| match random.between(0, 4) {
-        0 => Law::ZERO,
-        1 => Law::Fixed(random.between(0, most_ns)),
-        2 => Law::Exponential { mean_ns: most_ns / 2 },
-        3 => Law::Bimodal { fast_ns: most_ns / 10, slow_ns: most_ns, slow_share: 0.1 },
-        _ => Law::Uniform { low_ns: 0, high_ns: most_ns },
-    };
-    let network = Network {
-        connect: law(&mut random, MS),
-        up: law(&mut random, MS),
-        down: law(&mut random, MS),
-        segment_bytes: [1, 40, 1_000, usize::MAX][random.between(0, 3) as usize],
-        split: [Split::Whole, Split::Random, Split::EveryByte][random.between(0, 2) as usize],
-    };
-    let framing =
-        [Framing::Length, Framing::Chunked { chunk_bytes: 7 }, Framing::Close, Framing::Mixed]
-            [random.between(0, 3) as usize];
-    let answers = Answers {
-        statuses: vec![(200, 5.0), (204, 1.0), (404, 1.0)],
-        body_bytes: law(&mut random, 300),
-        framing,
-        version: if random.chance(0.8) {
-            Version::Http11
-        } else {
-            Version::Http10 { keep_alive: random.chance(0.5) }
-        },
-        interim: random.chance(0.3).then_some((100, 0.5)),
-        close_after: random.chance(0.3).then_some(5),
-        drip: random.chance(0.3).then_some(Drip { pieces: 4, gap_ns: MS / 3 }),
-    };
-    let server = Server {
-        service: law(&mut random, 2 * MS),
-        workers: if random.chance(0.5) { Workers::Unlimited } else { Workers::Limited(2) },
-        answers,
-        stalls: vec![Pause::new(Nanos(30 * MS), 10 * MS)],
-        black_hole_from: random.chance(0.2).then_some(Nanos(80 * MS)),
-        idle_close_ns: random.chance(0.3).then_some(3 * MS),
-    };
-    let client = Client {
-        clock_ns: random.between(0, 50),
-        submit_ns: random.between(0, 3_000),
-        event_ns: random.between(0, 500),
-        wake_late: law(&mut random, MS / 10),
-        stops: vec![Pause::new(Nanos(60 * MS), 5 * MS)],
-        open_max: random.chance(0.3).then_some(6),
-        read_bytes: [1, 50, 65_536][random.between(0, 2) as usize],
-        discards: [Discards::Always, Discards::Never, Discards::Random]
-            [random.between(0, 2) as usize],
-        signals: Vec::new(),
-    };
-    World { seed: Seed(seed), client, network, server, faults: wild_faults(), ..World::default() }
-}
-
-fn wild_faults() -> Faults {
-    let mut answer = vec![
-        (Pick::Share(0.02), AnswerFault::ResetBefore),
-        (Pick::Share(0.02), AnswerFault::ResetWithin),
-        (Pick::Share(0.02), AnswerFault::ResetIdle { after_ns: MS }),
-        (Pick::Share(0.02), AnswerFault::CloseBefore),
-        (Pick::Share(0.02), AnswerFault::CloseWithin),
-        (Pick::Share(0.02), AnswerFault::CloseAfter),
-        (Pick::Share(0.02), AnswerFault::JunkAfter),
-        (Pick::Share(0.01), AnswerFault::Swallow),
-    ];
-    for breakage in Breakage::ALL {
-        if breakage != Breakage::EndlessHead {
-            answer.push((Pick::Share(0.002), AnswerFault::Malformed(breakage)));
-        }
-    }
-    Faults {
-        connect: vec![
-            (Pick::First(2), ConnectFault::Refuse),
-            (Pick::Share(0.05), ConnectFault::ResetAtOnce),
-            (Pick::Share(0.05), ConnectFault::Hang),
-        ],
-        answer,
-        send: vec![Pick::Share(0.01)],
-        reset_all_at: vec![Nanos(50 * MS)],
-    }
-}
 
 /// What a client knows of one of its connections.
 #[derive(Clone, Debug, Default)]
@@ -245,7 +157,7 @@ impl Wanderer<'_> {
 }
 
 fn wander(seed: u64) -> (Vec<String>, u64, Truth) {
-    let mut sim = Sim::new(wild_world(seed));
+    let mut sim = Sim::new(World::wild(Seed(seed), 100 * MS));
     let mut wanderer = Wanderer::new(&mut sim, seed);
     wanderer.wander();
     let (told, lent_bytes) = (wanderer.told, wanderer.lent_bytes);
