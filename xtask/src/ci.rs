@@ -10,6 +10,9 @@ use anyhow::{Result, ensure};
 use crate::shell::{cargo, run};
 use crate::tidy;
 
+/// All crates with all their features, at the versions of Cargo.lock.
+const EVERYTHING: [&str; 3] = ["--locked", "--workspace", "--all-features"];
+
 /// A name and what it does.
 type Step = (&'static str, fn() -> Result<()>);
 
@@ -40,15 +43,15 @@ fn fmt() -> Result<()> {
 }
 
 fn clippy() -> Result<()> {
-    let arguments = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
-    run(&mut cargo(&arguments)?)
+    let lints = ["--all-targets", "--", "-D", "warnings"];
+    run(cargo(&["clippy"])?.args(EVERYTHING).args(lints))
 }
 
 fn docs() -> Result<()> {
-    let arguments = ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"];
-    run(cargo(&arguments)?.env("RUSTDOCFLAGS", "-D warnings"))
+    let pages = ["--no-deps", "--document-private-items"];
+    run(cargo(&["doc"])?.args(EVERYTHING).args(pages).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 fn test() -> Result<()> {
-    run(&mut cargo(&["test", "--locked", "--workspace", "--no-fail-fast"])?)
+    run(cargo(&["test"])?.args(EVERYTHING).arg("--no-fail-fast"))
 }

@@ -17,11 +17,11 @@ const DOCUMENTS: &str = "demo";
 
 const RATE_LESSON: &str = "
 What to look at: the server stood still for 1.4 s, once, in the middle of the second run.
-  response time   counts from the moment a request was due: all 2,800 that were due meanwhile had
-                  to wait, so the stall is in the p90 already.
-  service time    counts from the moment a request was sent: only the 50 that sat in the 50
-                  connections saw the stall. A closed loop, the first run, knows no other time.
-";
+  response time   from the moment a request was due. The 2,800 that came due meanwhile had to
+                  wait: the stall shows from the p90 on.
+  service time    from the moment a request was sent. Only the few that were on their way, at
+                  most 50 of 20,000, saw the stall: nothing of it in the p99. A closed loop, the
+                  first run, has no other time to show.";
 
 /// Builds weir, serves, loads, explains.
 pub(crate) fn demo() -> Result<()> {
@@ -40,7 +40,7 @@ pub(crate) fn demo() -> Result<()> {
     load(&weir, &["-c50", "-d10s", "-R", "2k", "--warmup", "1s"], "rate.json", &server)?;
     drop(server);
 
-    println!("{RATE_LESSON}\nThe documents are {DOCUMENTS}/closed.json and {DOCUMENTS}/rate.json.");
+    println!("{RATE_LESSON}\n\nThe documents: {DOCUMENTS}/closed.json, {DOCUMENTS}/rate.json");
     Ok(())
 }
 
