@@ -5,23 +5,23 @@
 //! io_uring, on epoll and in virtual time.
 #![forbid(unsafe_code)]
 
-mod job;
-mod run;
-mod worker;
-mod control;
-mod timeline;
-mod deal;
-mod schedule;
-mod random;
-mod requests;
-mod traffic;
 mod connection;
-mod lanes;
+mod control;
 mod deadlines;
+mod deal;
 mod exchange;
+mod job;
+mod lanes;
+mod random;
 mod recorder;
-mod slices;
+mod requests;
+mod run;
+mod schedule;
 mod series;
+mod slices;
+mod timeline;
+mod traffic;
+mod worker;
 
 pub use control::Control;
 pub use job::Job;

@@ -150,6 +150,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn connect(&mut self) -> io::Result<bool> {
         let mut now = self.backend.now();
         self.phases.connect_ns = now.0;
+        self.open(now);
         let mut has_arrived = false;
         loop {
             if !has_arrived && self.traffic.unresolved == 0 {

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use crate::{Endpoint, Nanos};
+use crate::{Clock, Endpoint, Listener, Nanos, Waker};
 
 /// A connection, numbered densely from zero by whoever opens it (the engine) or accepts it (the
 /// backend, for a server). The number outlives the socket: a renewed connection keeps it.
@@ -128,17 +128,15 @@ pub enum EventKind<'a> {
     Failed(io::Error),
 }
 
-/// A socket that accepts connections, bound and listening.
-#[derive(Debug)]
-pub struct Listener {
-    pub(crate) inner: ListenerKind,
-}
-
-/// The socket inside a [`Listener`].
-#[derive(Debug)]
-pub(crate) enum ListenerKind {
-    Tcp(std::net::TcpListener),
-    Unix(std::os::unix::net::UnixListener),
+/// What a backend of the real machine is made with.
+#[derive(Clone, Debug)]
+pub struct BackendOptions {
+    /// The clock of the run.
+    pub clock: Clock,
+    /// The most connections it will hold: a bound for accepted ones, and what tables are sized by.
+    pub connections: u32,
+    /// Who can end its sleep.
+    pub waker: Option<Waker>,
 }
 
 /// The machine under one worker: its sockets and its clock.

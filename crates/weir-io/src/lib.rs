@@ -5,13 +5,33 @@
 
 mod backend;
 mod endpoint;
+mod epoll;
+mod listener;
+mod margin;
+mod numbers;
+mod outgoing;
+mod signals;
+mod socket;
+pub mod system;
 mod time;
+mod token;
 mod waker;
 
 pub use backend::{
-    Backend, Close, ConnId, Event, EventKind, Listener, PooledId, Segment, SocketOptions,
+    Backend, BackendOptions, Close, ConnId, Event, EventKind, PooledId, Segment, SocketOptions,
     Submitted, TemplateId, WaitPolicy,
 };
 pub use endpoint::Endpoint;
+pub use epoll::Epoll;
+pub use listener::{ListenOptions, Listener};
+pub use signals::{Signal, Signals};
 pub use time::{Clock, Nanos};
 pub use waker::Waker;
+
+/// Whether io_uring works here.
+///
+/// # Errors
+/// Why it does not.
+pub fn probe_uring() -> std::io::Result<()> {
+    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "io_uring is not built in"))
+}

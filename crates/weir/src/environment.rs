@@ -19,9 +19,7 @@ pub(crate) fn describe(engine: IoEngine, endpoint: &Endpoint, clock: Clock) -> E
         cpus_usable: weir_io::system::usable_cpus().ok().map(|cpus| cpus.len() as u32),
         cpu_governor: governor(),
         memory_total_bytes: memory_total_bytes(),
-        clock_source: line(
-            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-        ),
+        clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         clock_read_ns: Some(clock_read_ns(clock)),
         congestion_control: weir_io::system::congestion_control(endpoint),
         open_files_max: weir_io::system::raise_descriptor_limit().ok().map(|limit| limit.soft),

@@ -36,7 +36,7 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
     let headers = args.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>>>()?;
     let body = args.body.as_deref().map(body).transpose()?;
     let (method, request) = request(args, &url, &headers, body.as_deref())?;
-    let cpus = weir_io::system::usable_cpus();
+    let cpus = usable_cpus();
     let threads = threads(args, cpus.len(), &mut notes);
     let is_crowded = threads as usize > cpus.len();
     let io = engine(args.io, &mut notes)?;
@@ -100,6 +100,15 @@ fn request(
         bail!("the request is larger than 1 GiB: send a smaller --body");
     }
     Ok((method, request))
+}
+
+/// The CPUs to run on: those of the affinity mask, as many as the cgroup's quota grants.
+fn usable_cpus() -> Vec<u32> {
+    let mut cpus = weir_io::system::usable_cpus().unwrap_or_default();
+    if let Some(quota) = weir_io::system::cpu_quota() {
+        cpus.truncate((quota.ceil() as usize).max(1));
+    }
+    cpus
 }
 
 /// Workers never exceed connections: one without any would have nothing to do.

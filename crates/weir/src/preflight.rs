@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use weir_engine::Job;
 use weir_http::{Prepared, Protocol};
 use weir_io::Endpoint;
-use weir_run::{Note, Preflight};
+use weir_run::Note;
+use weir_run::document::Preflight;
 
 /// Longest the preflight may take: it must not hold up a run against a server that never answers.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -41,7 +42,10 @@ pub(crate) fn look(job: &Job) -> Found {
         Ok(stream) => stream,
         Err(error) => {
             let text = format!("cannot connect to {}: {}", job.endpoint, reason(&error));
-            return Found { warning: Some(Note::new("preflight_failed", text)), ..Found::default() };
+            return Found {
+                warning: Some(Note::new("preflight_failed", text)),
+                ..Found::default()
+            };
         }
     };
     match exchange(&mut stream, &job.request, started, patience) {
@@ -114,7 +118,7 @@ fn describe(
     let mut rest = received;
     while let Some(head) = weir_http::read_head(rest).map_err(io::Error::other)? {
         if (100..200).contains(&head.status) {
-            rest = &rest[head.length..];
+            rest = &rest[head.bytes..];
             continue;
         }
         let text = |name| head.header(name).map(|value| String::from_utf8_lossy(value).into());
@@ -127,7 +131,7 @@ fn describe(
             // A body too long to read has its length in the head.
             body_bytes: body_bytes.or_else(|| {
                 (unread < u64::MAX)
-                    .then(|| unread + (rest.len() - head.length) as u64)
+                    .then(|| unread + (rest.len() - head.bytes) as u64)
                     .filter(|_| unread > 0)
             }),
             address: String::new(),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use weir_run::Document;
 
-use crate::args::{Format, ReportArgs};
+use crate::args::ReportArgs;
 use crate::commands::run::print;
 
 /// Prints the report.

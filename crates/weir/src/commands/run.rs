@@ -9,9 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use weir_engine::{Control, Job};
 use weir_io::{Clock, Signal, Signals, Waker, system};
-use weir_run::{
-    ClientUsage, Document, DocumentParts, Measurements, Note, RunParts,
-};
+use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts};
+use weir_run::{Document, Measurements, Note};
 
 use crate::args::{Format, RunArgs};
 use crate::output::ResultFile;
@@ -51,7 +50,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         print(&document, args.format, args.latency)?;
     }
     if let Some(file) = file {
-        if let Err(error) = file.finish(|out| weir_report::json::write(&document, out)) {
+        if let Err(error) = file.finish(|mut out| weir_report::json::write(&document, &mut out)) {
             eprintln!("error: --output could not be written: {error}");
             return Ok(ExitCode::from(exit::NOT_WRITTEN));
         }
@@ -160,7 +159,7 @@ fn document(
     measurements: Measurements,
     found: Found,
     notes: Vec<Note>,
-) -> Result<Document, weir_run::BrokenInvariant> {
+) -> Result<Document, BrokenInvariant> {
     let cpu = system::process_cpu_time().unwrap_or_default();
     let ns = |span: std::time::Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
     Document::assemble(DocumentParts {

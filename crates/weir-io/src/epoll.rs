@@ -1,0 +1,409 @@
+//! [`Backend`] by readiness: epoll and plain socket calls.
+//!
+//! It runs where io_uring does not, and where a kernel-bypass library loaded with LD_PRELOAD has to
+//! see the calls. Each socket is registered once, for edges in both directions, and never again.
+//! A harvest reads every ready connection once, into one buffer that all share; what the answers
+//! to it queue is written after all reads.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use libc::c_int;
+
+use crate::margin::{Margin, Pause};
+use crate::numbers::Numbers;
+use crate::outgoing::{Outgoing, Queue};
+use crate::socket::SockAddr;
+use crate::token::Token;
+use crate::{
+    Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Event, EventKind, Listener, Nanos,
+    PooledId, Segment, SocketOptions, Submitted, TemplateId, WaitPolicy, Waker,
+};
+
+mod opening;
+mod poller;
+mod transfer;
+
+use opening::Door;
+use poller::{Poller, Timeout};
+use transfer::Farewell;
+
+/// What every socket is watched for.
+const WATCHED: c_int = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+
+/// The thread-wide receive buffer: past this size a larger read saves nothing (IO-ENGINE 4).
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// How many connections with more to read are read again within one harvest. What is left over is
+/// read in the next one, so that a harvest ends however fast the peers send.
+const READS_AGAIN: u32 = 64;
+
+/// How many connections one harvest accepts.
+const ACCEPTS: u32 = 64;
+
+/// The kinds of [`Token`].
+mod kind {
+    pub(super) const CONN: u8 = 0;
+    pub(super) const WAKER: u8 = 1;
+    pub(super) const TIMER: u8 = 2;
+    pub(super) const DOOR: u8 = 3;
+    pub(super) const FAREWELL: u8 = 4;
+}
+
+/// [`Backend`] by readiness: epoll and plain socket calls.
+pub struct Epoll {
+    clock: Clock,
+    poller: Poller,
+    #[expect(dead_code, reason = "holds the eventfd open for as long as it is watched")]
+    waker: Option<Waker>,
+    margin: Margin,
+    conns: Vec<Conn>,
+    outgoing: Outgoing,
+    buffer: Box<[u8]>,
+    /// Connections with something to write at the next flush; each once.
+    unflushed: Vec<u32>,
+    /// Connections whose last read left something behind; each once, if its `again` is set.
+    again: VecDeque<u32>,
+    reads_again: u32,
+    /// Connects that failed at once, which no event of the kernel announces.
+    stillborn: VecDeque<(u32, u16, io::Error)>,
+    /// Unix connects to be tried again once the listener has room.
+    busy: Vec<(u32, u16, SockAddr)>,
+    doors: Vec<Door>,
+    numbers: Numbers,
+    /// How many more connections this harvest may accept.
+    accepts: u32,
+    /// When to try again what `busy` and the paused doors wait for.
+    retry_at: Nanos,
+    /// Sockets closed by their owner with bytes still unsent.
+    farewells: Vec<Option<Farewell>>,
+    /// The first event of the harvest, found while waiting.
+    found: Option<Happened>,
+    woken: bool,
+}
+
+/// One connection. The size of this is what a hundred thousand of them cost.
+struct Conn {
+    fd: Option<OwnedFd>,
+    generation: u16,
+    state: State,
+    /// `errno` of a failed send, to be reported once everything received has been lent.
+    send_error: i32,
+    unsent: Queue,
+    /// How many bytes of the stream nobody wants to see.
+    discard: u64,
+    is_tcp: bool,
+    /// Its number was taken from `numbers`, and goes back there when it closes.
+    numbered: bool,
+    /// Is to discard large bodies.
+    discards: bool,
+    /// Stands in `unflushed`.
+    dirty: bool,
+    /// The kernel's send buffer is full: only `EPOLLOUT` makes sense of writing.
+    blocked: bool,
+    /// Stands in `again`.
+    again: bool,
+    /// The peer has ended or the socket has failed: read until that has been seen.
+    drain: bool,
+    /// `Closed` has been lent.
+    ended: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    /// Its `Failed` waits in `stillborn`; there is no socket any more.
+    Failing,
+    Connecting,
+    Open,
+}
+
+impl Conn {
+    fn new() -> Conn {
+        Conn {
+            fd: None,
+            // One before the first.
+            generation: u16::MAX,
+            state: State::Closed,
+            send_error: 0,
+            unsent: Queue::EMPTY,
+            discard: 0,
+            is_tcp: false,
+            numbered: false,
+            discards: false,
+            dirty: false,
+            blocked: false,
+            again: false,
+            drain: false,
+            ended: false,
+        }
+    }
+}
+
+/// An event, but for the bytes.
+struct Happened {
+    conn: u32,
+    generation: u16,
+    at: Nanos,
+    what: What,
+}
+
+enum What {
+    Connected,
+    Accepted,
+    /// So many bytes at the start of the buffer.
+    Received(usize),
+    Discarded(u64),
+    Closed,
+    Failed(io::Error),
+}
+
+impl Epoll {
+    /// A backend without connections.
+    ///
+    /// # Errors
+    /// When no descriptor is left.
+    pub fn new(options: BackendOptions) -> io::Result<Epoll> {
+        let poller = Poller::new(Token::new(kind::TIMER, 0, 0).pack())?;
+        if let Some(waker) = &options.waker {
+            let word = Token::new(kind::WAKER, 0, 0).pack();
+            poller.watch(waker.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, word)?;
+        }
+        Ok(Epoll {
+            clock: options.clock,
+            poller,
+            waker: options.waker,
+            margin: Margin::new(),
+            conns: Vec::new(),
+            outgoing: Outgoing::new(),
+            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+            unflushed: Vec::new(),
+            again: VecDeque::new(),
+            reads_again: 0,
+            stillborn: VecDeque::new(),
+            busy: Vec::new(),
+            doors: Vec::new(),
+            numbers: Numbers::below(options.connections),
+            accepts: 0,
+            retry_at: Nanos::MAX,
+            farewells: Vec::new(),
+            found: None,
+            woken: false,
+        })
+    }
+
+    /// Looks for events until one is found or the kernel's are used up.
+    fn step(&mut self) -> Option<Happened> {
+        while let Some((events, word)) = self.poller.take() {
+            let token = Token::unpack(word);
+            let happened = match token.kind {
+                kind::CONN => self.on_ready(token.index, token.generation, events),
+                kind::WAKER => {
+                    self.woken = true;
+                    None
+                }
+                kind::DOOR => {
+                    self.doors[token.index as usize].knocked();
+                    None
+                }
+                kind::FAREWELL => {
+                    self.go_on_with_farewell(token.index);
+                    None
+                }
+                _ => None,
+            };
+            if happened.is_some() {
+                return happened;
+            }
+        }
+        if let Some(happened) = self.next_stillborn().or_else(|| self.next_accepted()) {
+            return Some(happened);
+        }
+        while self.reads_again < READS_AGAIN
+            && let Some(index) = self.again.pop_front()
+        {
+            self.reads_again += 1;
+            let conn = &self.conns[index as usize];
+            if conn.again
+                && let Some(happened) = self.read(index)
+            {
+                return Some(happened);
+            }
+        }
+        None
+    }
+
+    fn on_ready(&mut self, index: u32, generation: u16, events: c_int) -> Option<Happened> {
+        const ENDING: c_int = libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
+        let conn = &mut self.conns[index as usize];
+        if conn.generation != generation || conn.fd.is_none() {
+            return None;
+        }
+        if conn.state == State::Connecting {
+            return self.on_connected(index, events);
+        }
+        conn.drain |= events & ENDING != 0;
+        if events & libc::EPOLLOUT != 0 && conn.blocked {
+            conn.blocked = false;
+            self.write(index);
+        }
+        if events & (libc::EPOLLIN | ENDING) == 0 {
+            return None;
+        }
+        self.read(index)
+    }
+
+    /// Whether there is something to find without asking the kernel for news.
+    fn has_more(&self) -> bool {
+        !self.poller.is_drained()
+            || !self.again.is_empty()
+            || !self.stillborn.is_empty()
+            || self.can_accept()
+    }
+
+    fn flush(&mut self) {
+        let mut unflushed = std::mem::take(&mut self.unflushed);
+        for index in unflushed.drain(..) {
+            let conn = &mut self.conns[index as usize];
+            conn.dirty = false;
+            if conn.state == State::Open && !conn.blocked {
+                self.write(index);
+            }
+        }
+        self.unflushed = unflushed;
+    }
+
+    /// Spends one stretch of a wait. Says whether the caller's instant has come.
+    fn pause(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<bool> {
+        if !self.poller.is_drained() {
+            return Ok(false);
+        }
+        let now = self.clock.now();
+        if self.retry_at <= now {
+            self.retry();
+        }
+        if self.has_more() {
+            // The others have their turn before a connection is read again.
+            self.poller.wait(Timeout::Now)?;
+            return Ok(until <= now);
+        }
+        match Pause::plan(now, until.min(self.retry_at), policy, self.margin) {
+            Pause::Look | Pause::Spin => self.poller.wait(Timeout::Now)?,
+            Pause::Sleep(Nanos::MAX) => self.poller.wait(Timeout::Never)?,
+            Pause::Sleep(wake_at) => {
+                self.poller.wait(Timeout::After(wake_at.since(now)))?;
+                if policy == WaitPolicy::Hybrid && self.poller.is_drained() {
+                    self.margin.woke(self.clock.now().since(wake_at));
+                }
+            }
+        }
+        Ok(until <= now)
+    }
+
+    fn happened(&self, conn: u32, what: What) -> Happened {
+        let generation = self.conns[conn as usize].generation;
+        Happened { conn, generation, at: self.clock.now(), what }
+    }
+}
+
+impl Backend for Epoll {
+    fn now(&mut self) -> Nanos {
+        self.clock.now()
+    }
+
+    fn template(&mut self, bytes: Arc<[u8]>) -> TemplateId {
+        self.outgoing.template(bytes)
+    }
+
+    fn pool(&mut self, bytes: &[u8]) -> PooledId {
+        self.outgoing.pool(bytes)
+    }
+
+    fn connect(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
+        self.open(conn.0, to, options);
+    }
+
+    fn listen(&mut self, listener: Listener) -> io::Result<()> {
+        self.open_door(listener)
+    }
+
+    fn send(&mut self, conn: ConnId, segments: &[Segment]) {
+        let index = conn.0;
+        let conn = self.conns.get_mut(conn.index());
+        let conn = conn.filter(|conn| conn.fd.is_some() && conn.send_error == 0);
+        let Some(conn) = conn else {
+            segments.iter().for_each(|segment| self.outgoing.forget(*segment));
+            return;
+        };
+        for segment in segments {
+            self.outgoing.push(&mut conn.unsent, *segment);
+        }
+        if !conn.dirty {
+            conn.dirty = true;
+            self.unflushed.push(index);
+        }
+    }
+
+    fn discard(&mut self, conn: ConnId, bytes: u64) {
+        let Some(state) = self.conns.get_mut(conn.index()) else { return };
+        state.discard = bytes;
+        // What has been read but not lent yet is part of those bytes.
+        if let Some(Happened { conn: found, what: What::Received(read), .. }) = self.found
+            && found == conn.0
+        {
+            state.discard = bytes.saturating_sub(read as u64);
+        }
+    }
+
+    fn close(&mut self, conn: ConnId, how: Close) {
+        self.found.take_if(|found| found.conn == conn.0);
+        if self.conns.get(conn.index()).is_some_and(|conn| conn.state != State::Closed) {
+            self.part(conn.0, how);
+        }
+    }
+
+    fn submit(&mut self) -> Submitted {
+        let before = self.clock.now();
+        if self.unflushed.is_empty() {
+            return Submitted { before, after: before };
+        }
+        self.flush();
+        Submitted { before, after: self.clock.now() }
+    }
+
+    fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
+        self.flush();
+        if self.found.is_some() {
+            return Ok(());
+        }
+        loop {
+            self.reads_again = 0;
+            self.accepts = ACCEPTS;
+            let is_due = self.pause(until, policy)?;
+            self.found = self.step();
+            let woken = std::mem::take(&mut self.woken);
+            if self.found.is_some() || woken || is_due {
+                return Ok(());
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<Event<'_>> {
+        let happened = self.found.take().or_else(|| self.step())?;
+        let Happened { conn, generation, at, what } = happened;
+        let kind = match what {
+            What::Connected => EventKind::Connected,
+            What::Accepted => EventKind::Accepted,
+            What::Received(len) => {
+                // A later piece of work fills `rx_at` in, by recvmsg with SO_TIMESTAMPNS.
+                EventKind::Received { bytes: &mut self.buffer[..len], rx_at: None }
+            }
+            What::Discarded(bytes) => EventKind::Discarded(bytes),
+            What::Closed => EventKind::Closed,
+            What::Failed(error) => EventKind::Failed(error),
+        };
+        Some(Event { conn: ConnId(conn), generation, at, kind })
+    }
+}

@@ -1,0 +1,231 @@
+//! How connections of the epoll backend come to be: connects, and accepts at its doors.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use libc::c_int;
+
+use super::{Conn, Epoll, Happened, State, WATCHED, What, kind};
+use crate::socket::{self, Begun, SockAddr};
+use crate::token::Token;
+use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};
+
+/// How long to wait before trying again what the kernel will not announce: room in a Unix
+/// listener's backlog, a free descriptor for an accept.
+const RETRY_NS: u64 = 1_000_000;
+
+/// A listener, and whether somebody may stand before it.
+pub(super) struct Door {
+    listener: Listener,
+    knocking: bool,
+    /// There was no descriptor left: wait until `retry_at`.
+    paused: bool,
+}
+
+impl Door {
+    pub(super) fn knocked(&mut self) {
+        self.knocking = true;
+    }
+}
+
+impl Epoll {
+    pub(super) fn open(&mut self, index: u32, to: &Endpoint, options: SocketOptions) {
+        let conn = self.renew(index);
+        conn.is_tcp = matches!(to, Endpoint::Tcp(_));
+        conn.discards = options.discard && conn.is_tcp;
+        conn.state = State::Connecting;
+        let made = SockAddr::new(to).and_then(|address| {
+            let fd = socket::open(address.family(), true)?;
+            if matches!(to, Endpoint::Tcp(_)) {
+                socket::set_nodelay(&fd)?;
+            }
+            Ok((fd, address))
+        });
+        match made {
+            Ok((fd, address)) => {
+                self.conns[index as usize].fd = Some(fd);
+                self.begin(index, &address);
+            }
+            Err(error) => self.never_begun(index, error),
+        }
+    }
+
+    /// Connects, or takes up again a connect that found the listener busy.
+    fn begin(&mut self, index: u32, address: &SockAddr) {
+        let conn = &self.conns[index as usize];
+        let Some(fd) = &conn.fd else { return };
+        let word = Token::new(kind::CONN, conn.generation, index).pack();
+        let begun = socket::connect(fd, address);
+        let begun = match begun {
+            // Watched only now: an unconnected socket reports a hang-up.
+            Ok(Begun::InProgress | Begun::Connected) => {
+                self.poller.watch(fd.as_raw_fd(), WATCHED, word).and(begun)
+            }
+            _ => begun,
+        };
+        match begun {
+            // A connected socket can be written to, which is an event like the end of a connect.
+            Ok(Begun::InProgress | Begun::Connected) => {}
+            Ok(Begun::Busy) => {
+                self.busy.push((index, conn.generation, *address));
+                self.retry_at = self.retry_at.min(self.clock.now().after(RETRY_NS));
+            }
+            Err(error) => self.never_begun(index, error),
+        }
+    }
+
+    /// Notes that a connect failed at once, which no event of the kernel will tell.
+    fn never_begun(&mut self, index: u32, error: io::Error) {
+        let conn = &mut self.conns[index as usize];
+        self.outgoing.clear(&mut conn.unsent);
+        conn.fd = None;
+        conn.state = State::Failing;
+        self.stillborn.push_back((index, conn.generation, error));
+    }
+
+    pub(super) fn next_stillborn(&mut self) -> Option<Happened> {
+        while let Some((index, generation, error)) = self.stillborn.pop_front() {
+            let conn = &self.conns[index as usize];
+            if conn.generation == generation && conn.state == State::Failing {
+                return Some(self.fail(index, error));
+            }
+        }
+        None
+    }
+
+    /// The kernel has news of a connect in progress.
+    pub(super) fn on_connected(&mut self, index: u32, events: c_int) -> Option<Happened> {
+        const ENDED: c_int = libc::EPOLLOUT | libc::EPOLLERR | libc::EPOLLHUP;
+        let conn = &mut self.conns[index as usize];
+        if events & ENDED == 0 {
+            return None;
+        }
+        match socket::take_error(conn.fd.as_ref()?) {
+            Ok(()) => {
+                conn.drain = events & (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) != 0;
+                if conn.drain || events & libc::EPOLLIN != 0 {
+                    self.read_again(index);
+                }
+                Some(self.connected(index))
+            }
+            Err(error) => Some(self.fail(index, error)),
+        }
+    }
+
+    fn connected(&mut self, index: u32) -> Happened {
+        let conn = &mut self.conns[index as usize];
+        conn.state = State::Open;
+        if !conn.unsent.is_empty() && !conn.dirty {
+            conn.dirty = true;
+            self.unflushed.push(index);
+        }
+        self.happened(index, What::Connected)
+    }
+
+    /// Tries again what could not be announced.
+    pub(super) fn retry(&mut self) {
+        self.retry_at = Nanos::MAX;
+        self.doors.iter_mut().for_each(|door| {
+            door.knocking |= std::mem::take(&mut door.paused);
+        });
+        for (index, generation, address) in std::mem::take(&mut self.busy) {
+            let conn = &self.conns[index as usize];
+            if conn.generation == generation && conn.state == State::Connecting {
+                self.begin(index, &address);
+            }
+        }
+    }
+
+    pub(super) fn open_door(&mut self, listener: Listener) -> io::Result<()> {
+        let word = Token::new(kind::DOOR, 0, self.doors.len() as u32).pack();
+        socket::set_nonblocking(&listener.fd, true)?;
+        // By edges, as a level would report without end what cannot be accepted for now.
+        self.poller.watch(listener.fd.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, word)?;
+        self.doors.push(Door { listener, knocking: false, paused: false });
+        Ok(())
+    }
+
+    pub(super) fn can_accept(&self) -> bool {
+        self.numbers.are_left() && self.doors.iter().any(|door| door.knocking)
+    }
+
+    pub(super) fn next_accepted(&mut self) -> Option<Happened> {
+        for at in 0..self.doors.len() {
+            while self.doors[at].knocking && self.accepts > 0 && self.numbers.are_left() {
+                let door = &self.doors[at];
+                match socket::accept(&door.listener.fd) {
+                    Ok(fd) => {
+                        let is_tcp = door.listener.is_tcp;
+                        self.accepts -= 1;
+                        if let Some(happened) = self.admit(fd, is_tcp) {
+                            return Some(happened);
+                        }
+                    }
+                    Err(error) => self.turn_away(at, &error),
+                }
+            }
+        }
+        None
+    }
+
+    fn turn_away(&mut self, at: usize, error: &io::Error) {
+        let door = &mut self.doors[at];
+        match error.raw_os_error() {
+            // This one went away before it was accepted (accept(2)).
+            Some(libc::ECONNABORTED | libc::EINTR | libc::EPROTO) => {}
+            Some(libc::EAGAIN) => door.knocking = false,
+            // No descriptor or no memory is left: without a pause this would spin.
+            _ => {
+                door.knocking = false;
+                door.paused = true;
+                self.retry_at = self.retry_at.min(self.clock.now().after(RETRY_NS));
+            }
+        }
+    }
+
+    fn admit(&mut self, fd: OwnedFd, is_tcp: bool) -> Option<Happened> {
+        let index = loop {
+            let number = self.numbers.take()?;
+            match self.conns.get_mut(number as usize) {
+                // The caller connects under this one; it is to be had once that is closed.
+                Some(conn) if conn.state != State::Closed => conn.numbered = true,
+                _ => break number,
+            }
+        };
+        let conn = self.renew(index);
+        let word = Token::new(kind::CONN, conn.generation, index).pack();
+        if is_tcp {
+            // A peer that is gone already cannot be slowed down either.
+            let _ = socket::set_nodelay(&fd);
+        }
+        if self.poller.watch(fd.as_raw_fd(), WATCHED, word).is_err() {
+            self.numbers.give_back(index);
+            return None;
+        }
+        let conn = &mut self.conns[index as usize];
+        conn.fd = Some(fd);
+        conn.is_tcp = is_tcp;
+        conn.state = State::Open;
+        conn.numbered = true;
+        Some(self.happened(index, What::Accepted))
+    }
+
+    /// Begins another generation of a connection that is new or closed.
+    fn renew(&mut self, index: u32) -> &mut Conn {
+        if self.conns.len() <= index as usize {
+            self.conns.resize_with(index as usize + 1, Conn::new);
+        }
+        debug_assert_eq!(self.conns[index as usize].state, State::Closed, "connection in use");
+        if self.conns[index as usize].state != State::Closed {
+            self.part(index, Close::Graceful);
+        }
+        let conn = &mut self.conns[index as usize];
+        *conn = Conn {
+            generation: conn.generation.wrapping_add(1),
+            // Where it stands in `unflushed`, it stands for the new socket too.
+            dirty: conn.dirty,
+            ..Conn::new()
+        };
+        conn
+    }
+}

@@ -1,0 +1,199 @@
+//! Reads, writes and endings of the epoll backend's connections.
+
+use std::io::{self, IoSlice};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use super::{Epoll, Happened, State, WATCHED, What, kind};
+use crate::Close;
+use crate::outgoing::{Outgoing, Queue};
+use crate::socket;
+use crate::token::Token;
+
+/// From here on discarding in the kernel pays; below, the bytes are as well copied and lent.
+const DISCARD_MIN: u64 = 4096;
+
+/// The first read of an answer whose body will be discarded: enough for its head.
+const HEAD_BYTES: usize = 4096;
+
+/// Most bytes one call discards.
+const DISCARD_MAX: u64 = 1 << 30;
+
+/// Most pieces that go out in one call.
+const PIECES: usize = 64;
+
+/// A socket whose owner closed it with bytes still unsent: those go out first.
+pub(super) struct Farewell {
+    fd: OwnedFd,
+    unsent: Queue,
+}
+
+impl Epoll {
+    /// Reads a connection once.
+    pub(super) fn read(&mut self, index: u32) -> Option<Happened> {
+        let conn = &mut self.conns[index as usize];
+        let fd = conn.fd.as_ref()?;
+        conn.again = false;
+        if conn.ended {
+            // Nothing more comes in; a failed send has nothing left to wait for.
+            return self.fail_if_unsent(index);
+        }
+        let skips = conn.is_tcp && conn.discard >= DISCARD_MIN;
+        let head_only = conn.discards && conn.discard < DISCARD_MIN;
+        let (asked, result) = if skips {
+            let asked = conn.discard.min(DISCARD_MAX) as usize;
+            (asked, retried(|| socket::recv_discard(fd, asked)))
+        } else {
+            let asked = if head_only { HEAD_BYTES } else { self.buffer.len() };
+            (asked, retried(|| socket::recv(fd, &mut self.buffer[..asked])))
+        };
+        match result {
+            Ok(0) => {
+                conn.ended = true;
+                self.fail_if_unsent(index).or_else(|| Some(self.happened(index, What::Closed)))
+            }
+            Ok(read) => {
+                conn.discard = conn.discard.saturating_sub(read as u64);
+                // A short read of a stream has emptied it, and new bytes make a new edge (epoll(7)).
+                // But an end that has been announced already makes none.
+                let more = read == asked || conn.drain || conn.send_error != 0;
+                if more {
+                    self.read_again(index);
+                }
+                let what = if skips { What::Discarded(read as u64) } else { What::Received(read) };
+                Some(self.happened(index, what))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                conn.drain = false;
+                self.fail_if_unsent(index)
+            }
+            Err(error) => Some(self.fail(index, error)),
+        }
+    }
+
+    /// Has a connection read in its turn, without news from the kernel.
+    pub(super) fn read_again(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        if !conn.again {
+            conn.again = true;
+            self.again.push_back(index);
+        }
+    }
+
+    /// Reports the failed send of a connection on which nothing is left to read.
+    fn fail_if_unsent(&mut self, index: u32) -> Option<Happened> {
+        let errno = self.conns[index as usize].send_error;
+        (errno != 0).then(|| self.fail(index, io::Error::from_raw_os_error(errno)))
+    }
+
+    /// Ends a connection of itself.
+    pub(super) fn fail(&mut self, index: u32, error: io::Error) -> Happened {
+        let happened = self.happened(index, What::Failed(error));
+        self.shut(index);
+        happened
+    }
+
+    /// Writes what a connection has queued, as far as the kernel takes it.
+    pub(super) fn write(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        let Some(fd) = &conn.fd else { return };
+        match write_all(fd, &mut self.outgoing, &mut conn.unsent) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => conn.blocked = true,
+            Err(error) => {
+                self.outgoing.clear(&mut conn.unsent);
+                // Answers may have arrived before the failure: they are lent first.
+                conn.send_error = error.raw_os_error().unwrap_or(libc::EIO);
+                self.read_again(index);
+            }
+        }
+    }
+
+    /// Closes a connection because its owner wants it.
+    pub(super) fn part(&mut self, index: u32, how: Close) {
+        let conn = &mut self.conns[index as usize];
+        if let Some(fd) = &conn.fd {
+            match how {
+                Close::Graceful => {
+                    if conn.state == State::Open && !conn.unsent.is_empty() {
+                        self.write(index);
+                    }
+                }
+                // Without it the close is a graceful one, which is no reason to give up.
+                Close::Reset => drop(socket::set_reset_on_close(fd)),
+            }
+        }
+        let conn = &mut self.conns[index as usize];
+        if how == Close::Graceful && conn.state == State::Open && !conn.unsent.is_empty() {
+            let unsent = std::mem::replace(&mut conn.unsent, Queue::EMPTY);
+            if let Some(fd) = conn.fd.take() {
+                self.part_later(fd, unsent);
+            }
+        }
+        self.shut(index);
+    }
+
+    /// Closes the socket and leaves the number free for another.
+    fn shut(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        self.outgoing.clear(&mut conn.unsent);
+        // Closing takes it out of the epoll set, as there is no other handle on it.
+        conn.fd = None;
+        conn.state = State::Closed;
+        conn.again = false;
+        if std::mem::take(&mut conn.numbered) {
+            self.numbers.give_back(index);
+        }
+    }
+
+    /// Keeps a closed socket until the kernel has taken the rest of what was sent on it.
+    fn part_later(&mut self, fd: OwnedFd, mut unsent: Queue) {
+        let slot = self.farewells.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.farewells.push(None);
+            self.farewells.len() - 1
+        });
+        let word = Token::new(kind::FAREWELL, 0, slot as u32).pack();
+        if self.poller.rename(fd.as_raw_fd(), WATCHED, word).is_err() {
+            self.outgoing.clear(&mut unsent);
+            return;
+        }
+        self.farewells[slot] = Some(Farewell { fd, unsent });
+    }
+
+    pub(super) fn go_on_with_farewell(&mut self, slot: u32) {
+        let Some(place) = self.farewells.get_mut(slot as usize) else { return };
+        let Some(farewell) = place else { return };
+        let result = write_all(&farewell.fd, &mut self.outgoing, &mut farewell.unsent);
+        if result.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+            return;
+        }
+        self.outgoing.clear(&mut farewell.unsent);
+        *place = None;
+    }
+}
+
+/// Writes until the queue is empty or the kernel refuses. After a partial write it asks once more:
+/// only a refusal makes sure that the kernel will tell when there is room.
+fn write_all(fd: &OwnedFd, outgoing: &mut Outgoing, queue: &mut Queue) -> io::Result<()> {
+    while let Some(front) = outgoing.front(queue) {
+        let written = if queue.is_single() {
+            retried(|| socket::send(fd, front))?
+        } else {
+            let mut slices = [IoSlice::new(&[]); PIECES];
+            let count = outgoing.slices(queue, &mut slices);
+            retried(|| socket::send_vectored(fd, &slices[..count]))?
+        };
+        outgoing.advance(queue, written);
+    }
+    Ok(())
+}
+
+/// Repeats a call that a signal interrupted.
+#[inline]
+fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}

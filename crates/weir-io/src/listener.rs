@@ -1,0 +1,128 @@
+//! A socket that accepts connections, bound and listening; it is given to a backend, which accepts.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use crate::Endpoint;
+use crate::socket::{self, SockAddr};
+
+/// A socket that accepts connections, bound and listening.
+#[derive(Debug)]
+pub struct Listener {
+    pub(crate) fd: OwnedFd,
+    pub(crate) is_tcp: bool,
+}
+
+/// How a [`Listener`] is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ListenOptions {
+    /// `SO_REUSEPORT`: several listeners share one TCP port, and the kernel deals the connections
+    /// out among them. Meaningless for Unix sockets.
+    pub reuse_port: bool,
+}
+
+impl Listener {
+    /// Binds to `endpoint` and listens with the longest backlog the kernel grants. Port 0 takes a
+    /// free port; [`local_endpoint`](Listener::local_endpoint) tells which.
+    ///
+    /// # Errors
+    /// What socket(2), bind(2) or listen(2) say.
+    pub fn bind(endpoint: &Endpoint, options: ListenOptions) -> io::Result<Listener> {
+        let address = SockAddr::new(endpoint)?;
+        let is_tcp = matches!(endpoint, Endpoint::Tcp(_));
+        let fd = socket::open(address.family(), true)?;
+        if is_tcp {
+            // Without it a server cannot be restarted while old connections are in TIME_WAIT.
+            socket::set_int(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+        }
+        if is_tcp && options.reuse_port {
+            socket::set_int(&fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
+        }
+        socket::bind(&fd, &address)?;
+        // The kernel cuts the backlog down to net.core.somaxconn.
+        socket::listen(&fd, 65_535)?;
+        Ok(Listener { fd, is_tcp })
+    }
+
+    /// Where it listens, with the port the kernel chose.
+    ///
+    /// # Errors
+    /// What getsockname(2) says.
+    pub fn local_endpoint(&self) -> io::Result<Endpoint> {
+        socket::local_endpoint(&self.fd)
+    }
+
+    /// A second handle on the same socket: whoever accepts first takes the connection.
+    ///
+    /// # Errors
+    /// When no descriptor is left.
+    pub fn try_clone(&self) -> io::Result<Listener> {
+        Ok(Listener { fd: self.fd.try_clone()?, is_tcp: self.is_tcp })
+    }
+}
+
+impl AsRawFd for Listener {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpStream};
+    use std::os::unix::net::UnixStream;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn any_port() -> Endpoint {
+        Endpoint::Tcp((Ipv4Addr::LOCALHOST, 0).into())
+    }
+
+    #[test]
+    fn tells_the_port_the_kernel_chose() {
+        let listener = Listener::bind(&any_port(), ListenOptions::default()).expect("bind");
+        let Endpoint::Tcp(address) = listener.local_endpoint().expect("name") else {
+            panic!("a TCP listener has a TCP address");
+        };
+        assert_ne!(address.port(), 0);
+        TcpStream::connect(address).expect("it listens");
+    }
+
+    #[test]
+    fn several_share_one_port_only_when_told_to() {
+        let shared = ListenOptions { reuse_port: true };
+        let first = Listener::bind(&any_port(), shared).expect("bind");
+        let endpoint = first.local_endpoint().expect("name");
+        Listener::bind(&endpoint, shared).expect("a second one shares the port");
+        let refused = Listener::bind(&endpoint, ListenOptions::default()).expect_err("not shared");
+        assert_eq!(refused.raw_os_error(), Some(libc::EADDRINUSE));
+    }
+
+    #[test]
+    fn a_clone_outlives_the_original() {
+        let first = Listener::bind(&any_port(), ListenOptions::default()).expect("bind");
+        let second = first.try_clone().expect("clone");
+        drop(first);
+        let Endpoint::Tcp(address) = second.local_endpoint().expect("name") else {
+            panic!("a TCP listener has a TCP address");
+        };
+        TcpStream::connect(address).expect("it still listens");
+    }
+
+    #[test]
+    fn unix_names_survive_the_kernel() {
+        let path = std::env::temp_dir().join(format!("weir-listener-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let by_path = Endpoint::Unix(path.clone());
+        let listener = Listener::bind(&by_path, ListenOptions::default()).expect("bind");
+        assert_eq!(listener.local_endpoint().expect("name"), by_path);
+        UnixStream::connect(&path).expect("it listens");
+        std::fs::remove_file(&path).expect("remove");
+
+        let name = PathBuf::from(format!("@weir-listener-{}", std::process::id()));
+        let by_name = Endpoint::Unix(name);
+        let listener = Listener::bind(&by_name, ListenOptions::default()).expect("bind");
+        assert_eq!(listener.local_endpoint().expect("name"), by_name);
+    }
+}

@@ -1,0 +1,58 @@
+//! Hands out connection numbers to accepted connections: always the lowest that is free.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The numbers below a limit that no connection has.
+#[derive(Debug)]
+pub(crate) struct Numbers {
+    given_back: BinaryHeap<Reverse<u32>>,
+    /// Every number from here to the limit is free and not in the heap.
+    untouched: u32,
+    limit: u32,
+}
+
+impl Numbers {
+    pub(crate) fn below(limit: u32) -> Numbers {
+        Numbers { given_back: BinaryHeap::new(), untouched: 0, limit }
+    }
+
+    pub(crate) fn are_left(&self) -> bool {
+        !self.given_back.is_empty() || self.untouched < self.limit
+    }
+
+    /// Takes the lowest free number.
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        if let Some(Reverse(number)) = self.given_back.pop() {
+            return Some(number);
+        }
+        if self.untouched == self.limit {
+            return None;
+        }
+        self.untouched += 1;
+        Some(self.untouched - 1)
+    }
+
+    /// Gives a number back that `take` gave.
+    pub(crate) fn give_back(&mut self, number: u32) {
+        debug_assert!(number < self.untouched, "number {number} was never given");
+        self.given_back.push(Reverse(number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gives_the_lowest_free_one_up_to_the_limit() {
+        let mut numbers = Numbers::below(3);
+        assert_eq!([numbers.take(), numbers.take(), numbers.take()], [Some(0), Some(1), Some(2)]);
+        assert_eq!(numbers.take(), None);
+        assert!(!numbers.are_left());
+        numbers.give_back(2);
+        numbers.give_back(0);
+        assert!(numbers.are_left());
+        assert_eq!([numbers.take(), numbers.take(), numbers.take()], [Some(0), Some(2), None]);
+    }
+}

@@ -1,0 +1,330 @@
+//! Sockets by plain libc calls, so that a kernel-bypass library loaded with LD_PRELOAD sees each
+//! of them. Knows nothing of backends or of waiting.
+
+use std::ffi::OsStr;
+use std::io::{self, IoSlice};
+use std::mem;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::ptr;
+
+use libc::{c_int, socklen_t};
+
+use crate::Endpoint;
+
+/// An address as the kernel takes it.
+#[derive(Clone, Copy)]
+pub(crate) struct SockAddr {
+    storage: Storage,
+    len: socklen_t,
+}
+
+/// Every kind of address that an [`Endpoint`] can be. `sockaddr_storage` would do, but is not
+/// larger by chance only.
+#[derive(Clone, Copy)]
+#[repr(C)]
+union Storage {
+    any: libc::sockaddr,
+    v4: libc::sockaddr_in,
+    v6: libc::sockaddr_in6,
+    unix: libc::sockaddr_un,
+}
+
+/// Where `sun_path` begins.
+const UNIX_HEAD: usize = mem::offset_of!(libc::sockaddr_un, sun_path);
+
+impl SockAddr {
+    pub(crate) fn new(endpoint: &Endpoint) -> io::Result<SockAddr> {
+        match endpoint {
+            Endpoint::Tcp(SocketAddr::V4(address)) => Ok(SockAddr::v4(address)),
+            Endpoint::Tcp(SocketAddr::V6(address)) => Ok(SockAddr::v6(address)),
+            Endpoint::Unix(path) => SockAddr::unix(path.as_os_str().as_bytes()),
+        }
+    }
+
+    fn v4(address: &SocketAddrV4) -> SockAddr {
+        let v4 = libc::sockaddr_in {
+            sin_family: libc::AF_INET as libc::sa_family_t,
+            sin_port: address.port().to_be(),
+            sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
+            sin_zero: [0; 8],
+        };
+        SockAddr { storage: Storage { v4 }, len: size_of_val(&v4) as socklen_t }
+    }
+
+    fn v6(address: &SocketAddrV6) -> SockAddr {
+        let v6 = libc::sockaddr_in6 {
+            sin6_family: libc::AF_INET6 as libc::sa_family_t,
+            sin6_port: address.port().to_be(),
+            sin6_flowinfo: address.flowinfo(),
+            sin6_addr: libc::in6_addr { s6_addr: address.ip().octets() },
+            sin6_scope_id: address.scope_id(),
+        };
+        SockAddr { storage: Storage { v6 }, len: size_of_val(&v6) as socklen_t }
+    }
+
+    fn unix(path: &[u8]) -> io::Result<SockAddr> {
+        let mut unix = libc::sockaddr_un {
+            sun_family: libc::AF_UNIX as libc::sa_family_t,
+            sun_path: [0; 108],
+        };
+        let is_abstract = path.first() == Some(&b'@');
+        // A path is followed by a NUL, an abstract name is not.
+        let room = unix.sun_path.len() - usize::from(!is_abstract);
+        if path.is_empty() || path.len() > room || path.contains(&0) {
+            return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
+        }
+        for (to, from) in unix.sun_path.iter_mut().zip(path) {
+            *to = from.cast_signed();
+        }
+        if is_abstract {
+            unix.sun_path[0] = 0;
+        }
+        let len = UNIX_HEAD + path.len() + usize::from(!is_abstract);
+        Ok(SockAddr { storage: Storage { unix }, len: len as socklen_t })
+    }
+
+    pub(crate) fn family(&self) -> c_int {
+        // SAFETY: every variant begins with the family, as the kernel demands.
+        c_int::from(unsafe { self.storage.any.sa_family })
+    }
+
+    pub(crate) fn as_ptr(&self) -> *const libc::sockaddr {
+        (&raw const self.storage).cast()
+    }
+
+    pub(crate) fn len(&self) -> socklen_t {
+        self.len
+    }
+
+    fn endpoint(&self) -> io::Result<Endpoint> {
+        match self.family() {
+            libc::AF_INET => {
+                // SAFETY: the family says that the kernel wrote this variant.
+                let v4 = unsafe { self.storage.v4 };
+                let ip = Ipv4Addr::from(v4.sin_addr.s_addr.to_ne_bytes());
+                Ok(Endpoint::Tcp((ip, u16::from_be(v4.sin_port)).into()))
+            }
+            libc::AF_INET6 => {
+                // SAFETY: the family says that the kernel wrote this variant.
+                let v6 = unsafe { self.storage.v6 };
+                let ip = Ipv6Addr::from(v6.sin6_addr.s6_addr);
+                let port = u16::from_be(v6.sin6_port);
+                let address = SocketAddrV6::new(ip, port, v6.sin6_flowinfo, v6.sin6_scope_id);
+                Ok(Endpoint::Tcp(address.into()))
+            }
+            libc::AF_UNIX => {
+                // SAFETY: the family says that the kernel wrote this variant.
+                let unix = unsafe { self.storage.unix };
+                let len = (self.len as usize).saturating_sub(UNIX_HEAD).min(unix.sun_path.len());
+                let mut path: Vec<u8> =
+                    unix.sun_path[..len].iter().map(|byte| byte.cast_unsigned()).collect();
+                match path.first_mut() {
+                    Some(first) if *first == 0 => *first = b'@',
+                    _ => path.retain(|byte| *byte != 0),
+                }
+                Ok(Endpoint::Unix(PathBuf::from(OsStr::from_bytes(&path))))
+            }
+            family => Err(io::Error::other(format!("an address of family {family}"))),
+        }
+    }
+}
+
+/// What became of a connect(2) that does not block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begun {
+    Connected,
+    InProgress,
+    /// The backlog of a Unix listener is full. The kernel does not tell when it no longer is.
+    Busy,
+}
+
+/// socket(2), closed on exec.
+pub(crate) fn open(family: c_int, nonblocking: bool) -> io::Result<OwnedFd> {
+    let nonblock = if nonblocking { libc::SOCK_NONBLOCK } else { 0 };
+    // SAFETY: socket takes no pointers.
+    let fd = unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_CLOEXEC | nonblock, 0) };
+    check(fd)?;
+    // SAFETY: the kernel has just made `fd` for us, and nothing else holds it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// connect(2) on a socket that does not block.
+pub(crate) fn connect(fd: &OwnedFd, to: &SockAddr) -> io::Result<Begun> {
+    // SAFETY: `to` is an address of the length it says.
+    let result = unsafe { libc::connect(fd.as_raw_fd(), to.as_ptr(), to.len()) };
+    match check(result) {
+        Ok(_) => Ok(Begun::Connected),
+        Err(error) => match error.raw_os_error() {
+            // An interrupted connect goes on in the background like one in progress.
+            Some(libc::EINPROGRESS | libc::EINTR) => Ok(Begun::InProgress),
+            Some(libc::EAGAIN) if to.family() == libc::AF_UNIX => Ok(Begun::Busy),
+            _ => Err(error),
+        },
+    }
+}
+
+/// bind(2).
+pub(crate) fn bind(fd: &OwnedFd, to: &SockAddr) -> io::Result<()> {
+    // SAFETY: `to` is an address of the length it says.
+    check(unsafe { libc::bind(fd.as_raw_fd(), to.as_ptr(), to.len()) }).map(drop)
+}
+
+/// listen(2).
+pub(crate) fn listen(fd: &OwnedFd, backlog: c_int) -> io::Result<()> {
+    // SAFETY: listen takes no pointers.
+    check(unsafe { libc::listen(fd.as_raw_fd(), backlog) }).map(drop)
+}
+
+/// accept4(2), closed on exec and non-blocking. The peer's address is not asked for.
+pub(crate) fn accept(fd: &OwnedFd) -> io::Result<OwnedFd> {
+    let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: null pointers say that the address is not wanted.
+    let accepted =
+        unsafe { libc::accept4(fd.as_raw_fd(), ptr::null_mut(), ptr::null_mut(), flags) };
+    check(accepted)?;
+    // SAFETY: the kernel has just made it for us, and nothing else holds it.
+    Ok(unsafe { OwnedFd::from_raw_fd(accepted) })
+}
+
+/// getsockname(2).
+pub(crate) fn local_endpoint(fd: &OwnedFd) -> io::Result<Endpoint> {
+    let mut address = SockAddr {
+        // SAFETY: all-zero bytes are a valid value of every variant.
+        storage: unsafe { mem::zeroed() },
+        len: size_of::<Storage>() as socklen_t,
+    };
+    let storage = (&raw mut address.storage).cast();
+    // SAFETY: the kernel writes at most `len` bytes to the storage, which has as many.
+    check(unsafe { libc::getsockname(fd.as_raw_fd(), storage, &mut address.len) })?;
+    address.endpoint()
+}
+
+/// Sets or clears `O_NONBLOCK`, for every handle on the socket.
+pub(crate) fn set_nonblocking(fd: &OwnedFd, nonblocking: bool) -> io::Result<()> {
+    let mut on = c_int::from(nonblocking);
+    // SAFETY: FIONBIO reads one int.
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::FIONBIO, &mut on) }).map(drop)
+}
+
+/// setsockopt(2) of an option that is an int.
+pub(crate) fn set_int(fd: &OwnedFd, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
+    set(fd, level, name, &value)
+}
+
+/// `TCP_NODELAY`: a request leaves when it is written, whatever is unacknowledged.
+pub(crate) fn set_nodelay(fd: &OwnedFd) -> io::Result<()> {
+    set_int(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
+}
+
+/// Makes close(2) send a reset.
+pub(crate) fn set_reset_on_close(fd: &OwnedFd) -> io::Result<()> {
+    set(fd, libc::SOL_SOCKET, libc::SO_LINGER, &libc::linger { l_onoff: 1, l_linger: 0 })
+}
+
+fn set<T: Copy>(fd: &OwnedFd, level: c_int, name: c_int, value: &T) -> io::Result<()> {
+    let len = size_of::<T>() as socklen_t;
+    let value = (value as *const T).cast();
+    // SAFETY: `value` points to `len` readable bytes.
+    check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, value, len) }).map(drop)
+}
+
+/// `SO_ERROR`: what became of a connect in progress. Reading it clears it.
+pub(crate) fn take_error(fd: &OwnedFd) -> io::Result<()> {
+    let mut errno: c_int = 0;
+    let mut len = size_of::<c_int>() as socklen_t;
+    let value = (&raw mut errno).cast();
+    // SAFETY: the kernel writes at most `len` bytes to `errno`, which has as many.
+    check(unsafe {
+        libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, value, &mut len)
+    })?;
+    if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
+}
+
+/// `TCP_CONGESTION`: the algorithm a socket would use.
+pub(crate) fn congestion_control(fd: &OwnedFd) -> io::Result<String> {
+    let mut name = [0u8; 32];
+    let mut len = name.len() as socklen_t;
+    let value = name.as_mut_ptr().cast();
+    // SAFETY: the kernel writes at most `len` bytes to `name`, which has as many.
+    check(unsafe {
+        libc::getsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, value, &mut len)
+    })?;
+    let name = &name[..(len as usize).min(name.len())];
+    let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+    Ok(String::from_utf8_lossy(&name[..end]).into_owned())
+}
+
+/// recv(2).
+#[inline]
+pub(crate) fn recv(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the kernel writes at most the buffer's length to it.
+    size(unsafe { libc::recv(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) })
+}
+
+/// recv(2) with `MSG_TRUNC`: takes up to `bytes` bytes off a TCP stream without copying them
+/// (tcp(7)). Other kinds of socket do not know it so.
+#[inline]
+pub(crate) fn recv_discard(fd: &OwnedFd, bytes: usize) -> io::Result<usize> {
+    // SAFETY: with MSG_TRUNC a TCP socket does not touch the buffer.
+    size(unsafe { libc::recv(fd.as_raw_fd(), ptr::null_mut(), bytes, libc::MSG_TRUNC) })
+}
+
+/// send(2), without a signal when the peer is gone.
+#[inline]
+pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+    let flags = libc::MSG_NOSIGNAL;
+    // SAFETY: the kernel reads the slice and nothing else.
+    size(unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) })
+}
+
+/// sendmsg(2), without a signal when the peer is gone.
+pub(crate) fn send_vectored(fd: &OwnedFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    // SAFETY: all-zero bytes are a valid msghdr: no address, no control data, nothing to send.
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    // IoSlice promises the layout of iovec; the kernel only reads through it.
+    message.msg_iov = slices.as_ptr().cast_mut().cast();
+    message.msg_iovlen = slices.len() as _;
+    // SAFETY: the message points to slices that live until the call returns.
+    size(unsafe { libc::sendmsg(fd.as_raw_fd(), &message, libc::MSG_NOSIGNAL) })
+}
+
+/// The result of a system call that returns a negative number when it fails.
+pub(crate) fn check(result: c_int) -> io::Result<c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+#[inline]
+fn size(result: libc::ssize_t) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(endpoint: Endpoint) {
+        let address = SockAddr::new(&endpoint).expect("valid");
+        assert_eq!(address.endpoint().expect("valid"), endpoint);
+    }
+
+    #[test]
+    fn addresses_survive_the_translation() {
+        check(Endpoint::Tcp("192.0.2.7:8080".parse().expect("valid")));
+        check(Endpoint::Tcp("[2001:db8::1]:65535".parse().expect("valid")));
+        check(Endpoint::Tcp("[fe80::1%3]:80".parse().expect("valid")));
+        check(Endpoint::Unix("/run/a.sock".into()));
+        check(Endpoint::Unix("@a".into()));
+        check(Endpoint::Unix("x".repeat(107).into()));
+        check(Endpoint::Unix(format!("@{}", "x".repeat(107)).into()));
+    }
+
+    #[test]
+    fn a_path_must_fit() {
+        for path in ["x".repeat(108), format!("@{}", "x".repeat(108)), String::new()] {
+            assert!(SockAddr::new(&Endpoint::Unix(path.into())).is_err());
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What the program asks of the operating system besides connections: processors, limits, the
+//! time and memory it has used, the terminal's width. One question, one function; no state.
+
+use std::fs;
+use std::io;
+use std::mem::MaybeUninit;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::Endpoint;
+use crate::socket::{self, SockAddr, check};
+
+/// Binds the calling thread to one processor (sched_setaffinity(2)).
+///
+/// # Errors
+/// When there is no such processor, or it is not this process's to use.
+pub fn pin_to_cpu(cpu: u32) -> io::Result<()> {
+    let mut set = no_cpus();
+    if cpu as usize >= 8 * size_of::<libc::cpu_set_t>() {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    // SAFETY: the number is within the set, as has just been seen.
+    unsafe { libc::CPU_SET(cpu as usize, &mut set) };
+    // SAFETY: the kernel reads as many bytes of the set as it has; 0 is the calling thread.
+    check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) }).map(drop)
+}
+
+/// The processors that the calling thread may run on, in ascending order (sched_getaffinity(2)).
+///
+/// # Errors
+/// When the kernel has more processors than a `cpu_set_t` has room for.
+pub fn usable_cpus() -> io::Result<Vec<u32>> {
+    let mut set = no_cpus();
+    // SAFETY: the kernel writes as many bytes to the set as it has; 0 is the calling thread.
+    check(unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) })?;
+    let all = 0..8 * size_of::<libc::cpu_set_t>() as u32;
+    // SAFETY: every number of `all` is within the set.
+    Ok(all.filter(|cpu| unsafe { libc::CPU_ISSET(*cpu as usize, &set) }).collect())
+}
+
+fn no_cpus() -> libc::cpu_set_t {
+    // SAFETY: all-zero bytes are the empty set.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+/// How many processors' worth of time the control groups of this process grant it, or `None` where
+/// they do not limit it. Both versions of control groups are understood.
+pub fn cpu_quota() -> Option<f64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    groups.lines().filter_map(quota_of_group).min_by(f64::total_cmp)
+}
+
+/// The tightest quota from one line's group up to the root.
+fn quota_of_group(line: &str) -> Option<f64> {
+    let (controllers, group) = parse_group(line)?;
+    let is_v2 = controllers.is_empty();
+    if !is_v2 && !controllers.split(',').any(|name| name == "cpu") {
+        return None;
+    }
+    let root = Path::new(if is_v2 { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" });
+    // In a container the path of the host may not exist; its own root then does.
+    Path::new(group.trim_start_matches('/'))
+        .ancestors()
+        .filter_map(|ancestor| {
+            let directory = root.join(ancestor);
+            if is_v2 {
+                return parse_cpu_max(&fs::read_to_string(directory.join("cpu.max")).ok()?);
+            }
+            let quota = fs::read_to_string(directory.join("cpu.cfs_quota_us")).ok()?;
+            let period = fs::read_to_string(directory.join("cpu.cfs_period_us")).ok()?;
+            parse_cpu_max(&format!("{} {}", quota.trim(), period.trim()))
+        })
+        .min_by(f64::total_cmp)
+}
+
+/// The controllers and the path of one line of /proc/self/cgroup (cgroups(7)).
+fn parse_group(line: &str) -> Option<(&str, &str)> {
+    let (_, rest) = line.split_once(':')?;
+    rest.split_once(':')
+}
+
+/// Quota and period as one number of processors; `max` and -1 are no quota.
+fn parse_cpu_max(text: &str) -> Option<f64> {
+    let mut words = text.split_whitespace();
+    let quota: f64 = words.next()?.parse().ok()?;
+    let period: f64 = words.next()?.parse().ok()?;
+    (quota > 0.0 && period > 0.0).then_some(quota / period)
+}
+
+/// By how much the kernel may delay the timers of the calling thread (PR_SET_TIMERSLACK(2const)).
+/// The default of 50 µs is far more than a send should be late; 1 ns is the least there is.
+///
+/// # Errors
+/// What prctl(2) says.
+pub fn set_timer_slack(ns: u32) -> io::Result<()> {
+    // SAFETY: this prctl takes no pointers.
+    let result = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, libc::c_ulong::from(ns)) };
+    check(result).map(drop)
+}
+
+/// The limits on open descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DescriptorLimit {
+    /// The one in force.
+    pub soft: u64,
+    /// The one up to which this process may raise it.
+    pub hard: u64,
+}
+
+/// Raises the limit on open descriptors as far as this process may, and says where it stands.
+///
+/// # Errors
+/// What getrlimit(2) and setrlimit(2) say.
+pub fn raise_descriptor_limit() -> io::Result<DescriptorLimit> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes one limit.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
+    if limit.rlim_cur < limit.rlim_max {
+        limit.rlim_cur = limit.rlim_max;
+        // SAFETY: the kernel reads one limit.
+        check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) })?;
+    }
+    Ok(DescriptorLimit { soft: limit.rlim_cur, hard: limit.rlim_max })
+}
+
+/// Processor time used. The sum is exact; how it divides is sampled by many kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// Outside the kernel.
+    pub user: Duration,
+    /// In the kernel on this account.
+    pub system: Duration,
+}
+
+impl CpuTime {
+    /// Both together.
+    pub fn total(self) -> Duration {
+        self.user + self.system
+    }
+}
+
+/// What all threads of the process have used so far, ended ones included.
+///
+/// # Errors
+/// What getrusage(2) says.
+pub fn process_cpu_time() -> io::Result<CpuTime> {
+    Ok(cpu_time(&usage(libc::RUSAGE_SELF)?))
+}
+
+/// What the calling thread has used so far.
+///
+/// # Errors
+/// What getrusage(2) says.
+pub fn thread_cpu_time() -> io::Result<CpuTime> {
+    Ok(cpu_time(&usage(libc::RUSAGE_THREAD)?))
+}
+
+fn cpu_time(usage: &libc::rusage) -> CpuTime {
+    let duration = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec.unsigned_abs())
+            + Duration::from_micros(time.tv_usec.unsigned_abs())
+    };
+    CpuTime { user: duration(usage.ru_utime), system: duration(usage.ru_stime) }
+}
+
+fn usage(who: libc::c_int) -> io::Result<libc::rusage> {
+    // SAFETY: all-zero bytes are a valid rusage.
+    let mut usage = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: the kernel writes one rusage.
+    check(unsafe { libc::getrusage(who, &mut usage) })?;
+    Ok(usage)
+}
+
+/// Memory of the process that stands in RAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Now, in bytes.
+    pub current_bytes: u64,
+    /// The most so far, in bytes.
+    pub peak_bytes: u64,
+}
+
+/// How much memory the process holds and has held.
+///
+/// # Errors
+/// When /proc cannot be read.
+pub fn memory() -> io::Result<Memory> {
+    let statm = fs::read_to_string("/proc/self/statm")?;
+    let resident_pages = statm.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
+    let pages = resident_pages.ok_or_else(|| io::Error::other("/proc/self/statm has no size"))?;
+    // SAFETY: sysconf takes no pointers.
+    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.unsigned_abs();
+    let current_bytes = pages * page_bytes;
+    let peak_bytes = usage(libc::RUSAGE_SELF)?.ru_maxrss.unsigned_abs() * 1024;
+    // The kernel brings its high-water mark up to date only now and then.
+    Ok(Memory { current_bytes, peak_bytes: peak_bytes.max(current_bytes) })
+}
+
+/// How many columns the terminal has that standard output or, failing that, standard error goes
+/// to; `None` when neither is one.
+pub fn terminal_columns() -> Option<u16> {
+    [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().find_map(|fd| {
+        let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+        // SAFETY: TIOCGWINSZ writes one winsize.
+        check(unsafe { libc::ioctl(fd, libc::TIOCGWINSZ, &mut size) }).ok()?;
+        (size.ws_col > 0).then_some(size.ws_col)
+    })
+}
+
+/// The congestion control that a new connection to `endpoint` would use; `None` where there is
+/// none, as for Unix sockets.
+pub fn congestion_control(endpoint: &Endpoint) -> Option<String> {
+    let Endpoint::Tcp(_) = endpoint else { return None };
+    let family = SockAddr::new(endpoint).ok()?.family();
+    let name = socket::congestion_control(&socket::open(family, true).ok()?).ok()?;
+    (!name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_may_use_one_processor() {
+        let cpus = usable_cpus().expect("affinity");
+        let last = *cpus.last().expect("it runs somewhere");
+        let pinned = thread::spawn(move || {
+            pin_to_cpu(last).expect("one of its own");
+            usable_cpus().expect("affinity")
+        });
+        assert_eq!(pinned.join().expect("no panic"), [last]);
+        assert_eq!(usable_cpus().expect("affinity"), cpus);
+        assert!(pin_to_cpu(u32::MAX).is_err());
+    }
+
+    #[test]
+    fn quotas_are_read_as_the_kernel_writes_them() {
+        assert_eq!(parse_cpu_max("max 100000\n"), None);
+        assert_eq!(parse_cpu_max("-1 100000"), None);
+        assert_eq!(parse_cpu_max("150000 100000\n"), Some(1.5));
+        assert_eq!(parse_cpu_max(""), None);
+        assert_eq!(parse_group("0::/user.slice"), Some(("", "/user.slice")));
+        assert_eq!(parse_group("4:cpu,cpuacct:/a:b"), Some(("cpu,cpuacct", "/a:b")));
+        assert_eq!(parse_group("nonsense"), None);
+        assert!(cpu_quota().is_none_or(|quota| quota > 0.0));
+    }
+
+    #[test]
+    fn what_is_used_grows() {
+        let before = process_cpu_time().expect("usage").total();
+        let mut sum = 0u64;
+        while thread_cpu_time().expect("usage").total() < Duration::from_millis(2) {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        assert!(process_cpu_time().expect("usage").total() > before);
+        let memory = memory().expect("proc");
+        assert!(memory.current_bytes > 0 && memory.peak_bytes >= memory.current_bytes);
+    }
+
+    #[test]
+    fn limits_and_settings() {
+        let limit = raise_descriptor_limit().expect("limit");
+        assert_eq!(limit.soft, limit.hard);
+        set_timer_slack(1).expect("slack");
+        let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 80).into());
+        assert!(congestion_control(&endpoint).is_some_and(|name| !name.contains('\0')));
+        assert_eq!(congestion_control(&Endpoint::Unix("@a".into())), None);
+        assert!(terminal_columns().is_none_or(|columns| columns > 0));
+    }
+}

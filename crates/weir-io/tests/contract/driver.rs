@@ -1,0 +1,204 @@
+//! Drives a backend as the engine does, but keeps what it lends.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_io::{
+    Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Epoll, EventKind, Nanos, PooledId,
+    Segment, SocketOptions, TemplateId, WaitPolicy, Waker,
+};
+
+/// A backend that can be made.
+pub(crate) trait Machine: Backend + Sized {
+    fn make(options: BackendOptions) -> Self;
+}
+
+impl Machine for Epoll {
+    fn make(options: BackendOptions) -> Epoll {
+        Epoll::new(options).expect("an epoll backend")
+    }
+}
+
+/// An event, kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) conn: ConnId,
+    pub(crate) generation: u16,
+    pub(crate) at: Nanos,
+    pub(crate) what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Connected,
+    Accepted,
+    Received(Vec<u8>),
+    Discarded(u64),
+    Transmitted,
+    Closed,
+    /// With its `errno`.
+    Failed(i32),
+}
+
+/// How long nothing at all may happen before a check gives up instead of hanging for ever. No
+/// check measures by it.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) struct Driver<B> {
+    pub(crate) backend: B,
+    pub(crate) clock: Clock,
+}
+
+impl<B: Machine> Driver<B> {
+    pub(crate) fn new() -> Driver<B> {
+        Driver::with(None, 4096)
+    }
+
+    pub(crate) fn with(waker: Option<Waker>, connections: u32) -> Driver<B> {
+        let clock = Clock::start();
+        let backend = B::make(BackendOptions { clock, connections, waker });
+        Driver { backend, clock }
+    }
+
+    pub(crate) fn connect(&mut self, conn: u32, to: &Endpoint) {
+        self.backend.connect(ConnId(conn), to, SocketOptions::default());
+    }
+
+    /// Connects and waits for it.
+    pub(crate) fn connected(&mut self, conn: u32, to: &Endpoint, options: SocketOptions) {
+        self.backend.connect(ConnId(conn), to, options);
+        let seen = self.one();
+        assert!(seen.conn == ConnId(conn) && seen.what == What::Connected, "{seen:?}");
+    }
+
+    pub(crate) fn close(&mut self, conn: u32) {
+        self.backend.close(ConnId(conn), Close::Graceful);
+    }
+
+    pub(crate) fn send_pooled(&mut self, conn: u32, bytes: &[u8]) -> PooledId {
+        let id = self.backend.pool(bytes);
+        self.backend.send(ConnId(conn), &[Segment::Pooled(id)]);
+        id
+    }
+
+    pub(crate) fn template(&mut self, bytes: &[u8]) -> TemplateId {
+        self.backend.template(Arc::from(bytes))
+    }
+
+    /// Waits for at least one event and hands them over one by one, the backend with each.
+    pub(crate) fn handle(&mut self, mut handler: impl FnMut(&mut B, Seen)) {
+        let from = self.clock.now();
+        let mut count = 0;
+        while count == 0 {
+            let now = self.clock.now();
+            assert!(now < from + PATIENCE, "nothing happens");
+            self.backend.wait(from + PATIENCE, WaitPolicy::Sleep).expect("wait");
+            while let Some(seen) = self.next() {
+                count += 1;
+                handler(&mut self.backend, seen);
+            }
+        }
+    }
+
+    /// The events of one harvest.
+    pub(crate) fn harvest(&mut self) -> Vec<Seen> {
+        let mut all = Vec::new();
+        self.handle(|_, seen| all.push(seen));
+        all
+    }
+
+    /// The next event, which must come alone.
+    pub(crate) fn one(&mut self) -> Seen {
+        let mut all = self.harvest();
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0)
+    }
+
+    /// Everything that happens until `end` does, that included.
+    pub(crate) fn until(&mut self, end: impl Fn(&Seen) -> bool) -> Vec<Seen> {
+        let mut all = Vec::new();
+        loop {
+            all.extend(self.harvest());
+            if all.iter().any(&end) {
+                return all;
+            }
+        }
+    }
+
+    /// Receives on `conn` until there are `len` bytes.
+    pub(crate) fn receive(&mut self, conn: u32, len: usize) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(len);
+        while bytes.len() < len {
+            for seen in self.harvest() {
+                assert_eq!(seen.conn, ConnId(conn), "{seen:?}");
+                let What::Received(more) = seen.what else { panic!("{seen:?}") };
+                bytes.extend(more);
+            }
+        }
+        assert_eq!(bytes.len(), len);
+        bytes
+    }
+
+    /// Makes sure that nothing is left to happen, as far as a backend that is asked many times
+    /// over can tell.
+    pub(crate) fn quiet(&mut self) {
+        for _ in 0..50 {
+            let soon = self.clock.now() + Duration::from_micros(200);
+            self.backend.wait(soon, WaitPolicy::Sleep).expect("wait");
+            let seen = self.next();
+            assert!(seen.is_none(), "{seen:?}");
+        }
+    }
+
+    fn next(&mut self) -> Option<Seen> {
+        let event = self.backend.next()?;
+        let what = match event.kind {
+            EventKind::Connected => What::Connected,
+            EventKind::Accepted => What::Accepted,
+            EventKind::Received { bytes, .. } => {
+                assert!(!bytes.is_empty(), "Received is never empty");
+                What::Received(bytes.to_vec())
+            }
+            EventKind::Discarded(bytes) => What::Discarded(bytes),
+            EventKind::Transmitted { .. } => What::Transmitted,
+            EventKind::Closed => What::Closed,
+            EventKind::Failed(error) => What::Failed(error.raw_os_error().unwrap_or(0)),
+        };
+        let seen = Seen { conn: event.conn, generation: event.generation, at: event.at, what };
+        assert!(seen.at <= self.clock.now());
+        Some(seen)
+    }
+}
+
+/// A TCP server on a free port of the loopback address.
+pub(crate) fn tcp() -> (TcpListener, Endpoint) {
+    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("bind");
+    let endpoint = Endpoint::Tcp(listener.local_addr().expect("name"));
+    (listener, endpoint)
+}
+
+/// A Unix name in the abstract namespace that no other check uses.
+pub(crate) fn unique(name: &str) -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("weir-{name}-{}-{count}", std::process::id())
+}
+
+/// Compares without printing megabytes.
+#[track_caller]
+pub(crate) fn assert_same(bytes: &[u8], expected: &[u8]) {
+    let differ = bytes.iter().zip(expected).position(|(a, b)| a != b);
+    assert_eq!((bytes.len(), differ), (expected.len(), None), "length and first difference");
+}
+
+/// A byte that tells where in a stream it stands.
+pub(crate) fn byte_at(position: u64) -> u8 {
+    (position.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+}
+
+/// The bytes of a stream from `position` on.
+pub(crate) fn bytes_at(position: u64, len: usize) -> Vec<u8> {
+    (position..position + len as u64).map(byte_at).collect()
+}

@@ -1,0 +1,219 @@
+//! How connections end, from either side, well or badly.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+use std::thread;
+
+use weir_io::{Close, ConnId, Segment, SocketOptions, WaitPolicy};
+
+use crate::driver::{Driver, Machine, Seen, What, assert_same, bytes_at, tcp};
+
+/// Closes with a reset.
+fn reset(peer: TcpStream) {
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    let len = size_of_val(&linger) as libc::socklen_t;
+    let value = (&raw const linger).cast();
+    // SAFETY: the value has the length it says.
+    let result = unsafe {
+        libc::setsockopt(peer.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, value, len)
+    };
+    assert_eq!(result, 0);
+}
+
+/// What was received, and the rest.
+fn split(all: Vec<Seen>) -> (Vec<u8>, Vec<What>) {
+    let mut bytes = Vec::new();
+    let mut rest = Vec::new();
+    for seen in all {
+        match seen.what {
+            What::Received(more) => {
+                assert!(rest.is_empty(), "bytes after {rest:?}");
+                bytes.extend(more);
+            }
+            what => rest.push(what),
+        }
+    }
+    (bytes, rest)
+}
+
+fn pair<B: Machine>(driver: &mut Driver<B>) -> TcpStream {
+    let (listener, endpoint) = tcp();
+    driver.connected(0, &endpoint, SocketOptions::default());
+    listener.accept().expect("accept").0
+}
+
+pub(crate) fn end_of_file_comes_once<B: Machine>() {
+    let mut driver = Driver::<B>::new();
+    for len in [0, 1, 4096, 100_000] {
+        let mut peer = pair(&mut driver);
+        let server = thread::spawn(move || peer.write_all(&bytes_at(0, len)).expect("write"));
+        let (bytes, rest) = split(driver.until(|seen| seen.what == What::Closed));
+        assert_same(&bytes, &bytes_at(0, len));
+        assert_eq!(rest, [What::Closed]);
+        server.join().expect("no panic");
+        driver.quiet();
+        driver.close(0);
+        driver.quiet();
+    }
+}
+
+pub(crate) fn sends_after_the_peer_has_ended<B: Machine>() {
+    let mut driver = Driver::<B>::new();
+    let mut peer = pair(&mut driver);
+    peer.shutdown(Shutdown::Write).expect("shutdown");
+    assert_eq!(driver.one().what, What::Closed);
+    driver.send_pooled(0, b"still here");
+    driver.backend.submit();
+    let mut bytes = [0; 10];
+    peer.read_exact(&mut bytes).expect("read");
+    assert_eq!(&bytes, b"still here");
+    driver.quiet();
+    // The peer goes away altogether, and then sending fails.
+    drop(peer);
+    let failed = loop {
+        driver.send_pooled(0, b"anybody?");
+        driver.backend.submit();
+        let soon = driver.clock.now().after(1_000_000);
+        driver.backend.wait(soon, WaitPolicy::Sleep).expect("wait");
+        if let Some(event) = driver.backend.next() {
+            break format!("{event:?}");
+        }
+    };
+    assert!(failed.contains("Failed"), "{failed}");
+    driver.quiet();
+}
+
+pub(crate) fn lends_what_came_before_a_reset<B: Machine>() {
+    let mut driver = Driver::<B>::new();
+    for len in [0, 1, 1000, 40_000] {
+        let mut peer = pair(&mut driver);
+        // Within the first window, as nobody reads meanwhile: the rest would be lost with the peer.
+        peer.write_all(&bytes_at(0, len)).expect("write");
+        reset(peer);
+        let all = driver.until(|seen| matches!(seen.what, What::Failed(_)));
+        let (bytes, rest) = split(all);
+        assert_same(&bytes, &bytes_at(0, len));
+        assert_eq!(rest, [What::Failed(libc::ECONNRESET)]);
+        driver.quiet();
+    }
+}
+
+pub(crate) fn lends_what_came_before_a_failed_send<B: Machine>() {
+    let mut driver = Driver::<B>::new();
+    for len in [0, 1000, 40_000] {
+        let mut peer = pair(&mut driver);
+        peer.write_all(&bytes_at(0, len)).expect("write");
+        reset(peer);
+        // The send meets the reset before anything has been read.
+        driver.send_pooled(0, b"request");
+        driver.backend.submit();
+        let all = driver.until(|seen| matches!(seen.what, What::Failed(_)));
+        let (bytes, rest) = split(all);
+        assert_same(&bytes, &bytes_at(0, len));
+        // What says why may be the send or the receive; but one of them, once.
+        let errors = [What::Failed(libc::ECONNRESET), What::Failed(libc::EPIPE)];
+        let rest: Vec<_> = rest.into_iter().filter(|what| *what != What::Closed).collect();
+        assert!(rest.len() == 1 && errors.contains(&rest[0]), "{rest:?}");
+        driver.quiet();
+    }
+}
+
+pub(crate) fn fails_once<B: Machine>() {
+    let mut driver = Driver::<B>::new();
+    for round in 0..100u16 {
+        let peer = pair(&mut driver);
+        driver.send_pooled(0, b"one");
+        reset(peer);
+        driver.send_pooled(0, b"two");
+        driver.backend.submit();
+        driver.send_pooled(0, b"three");
+        let all = driver.until(|seen| matches!(seen.what, What::Failed(_)));
+        let terminal = all.iter().filter(|seen| matches!(seen.what, What::Failed(_)));
+        assert_eq!(terminal.count(), 1);
+        // Closed by the backend already, so all this is harmless.
+        driver.send_pooled(0, b"four");
+        driver.backend.discard(ConnId(0), 10);
+        if round % 2 == 0 {
+            driver.close(0);
+        }
+        driver.backend.submit();
+    }
+    driver.quiet();
+}
+
+pub(crate) fn graceful_close_delivers_everything<B: Machine>() {
+    const LEN: usize = 8 << 20;
+    let mut driver = Driver::<B>::new();
+    for len in [10, 100_000, LEN] {
+        let mut peer = pair(&mut driver);
+        let id = driver.template(&bytes_at(0, len));
+        driver.backend.send(ConnId(0), &[Segment::Template { id, bytes: len as u32 }]);
+        driver.close(0);
+        let reader = thread::spawn(move || {
+            let mut all = Vec::new();
+            peer.read_to_end(&mut all).expect("read");
+            all
+        });
+        // Meanwhile the number is free for another, in this case a shorter one.
+        let mut other = pair(&mut driver);
+        driver.send_pooled(0, b"other");
+        while !reader.is_finished() {
+            let soon = driver.clock.now().after(1_000_000);
+            driver.backend.wait(soon, WaitPolicy::Sleep).expect("wait");
+            assert!(driver.backend.next().is_none());
+        }
+        assert_same(&reader.join().expect("no panic"), &bytes_at(0, len));
+        let mut five = [0; 5];
+        other.read_exact(&mut five).expect("read");
+        assert_eq!(&five, b"other");
+        driver.close(0);
+    }
+}
+
+pub(crate) fn reset_close_resets<B: Machine>() {
+    let mut driver = Driver::<B>::new();
+    let mut peer = pair(&mut driver);
+    driver.backend.close(ConnId(0), Close::Reset);
+    driver.quiet();
+    let error = peer.read(&mut [0; 10]).expect_err("a reset");
+    assert_eq!(error.raw_os_error(), Some(libc::ECONNRESET));
+    // With bytes on their way, too.
+    let mut peer = pair(&mut driver);
+    let id = driver.template(&bytes_at(0, 16 << 20));
+    driver.backend.send(ConnId(0), &[Segment::Template { id, bytes: 16 << 20 }]);
+    driver.backend.submit();
+    driver.backend.close(ConnId(0), Close::Reset);
+    driver.quiet();
+    let error = peer.read_to_end(&mut Vec::new()).expect_err("a reset");
+    assert_eq!(error.raw_os_error(), Some(libc::ECONNRESET));
+}
+
+pub(crate) fn closing_twice_is_harmless<B: Machine>() {
+    let mut driver = Driver::<B>::new();
+    driver.close(0);
+    driver.close(4000);
+    let mut peer = pair(&mut driver);
+    driver.close(0);
+    driver.close(0);
+    driver.backend.close(ConnId(0), Close::Reset);
+    driver.quiet();
+    assert_eq!(peer.read(&mut [0; 10]).expect("an orderly end"), 0);
+    driver.close(0);
+    let mut peer = pair(&mut driver);
+    driver.send_pooled(0, b"works");
+    driver.backend.submit();
+    let mut five = [0; 5];
+    peer.read_exact(&mut five).expect("read");
+}
+
+pub(crate) fn dropping_ends_the_connections<B: Machine>() {
+    let mut driver = Driver::<B>::new();
+    let mut peer = pair(&mut driver);
+    driver.send_pooled(0, b"last words");
+    driver.backend.submit();
+    drop(driver);
+    let mut all = Vec::new();
+    peer.read_to_end(&mut all).expect("an orderly end");
+    assert_eq!(all, b"last words");
+}

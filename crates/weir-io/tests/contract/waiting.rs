@@ -1,0 +1,148 @@
+//! When `wait` returns, and what its stamps are worth.
+
+use std::io::{Read, Write};
+use std::thread;
+
+use weir_io::{ConnId, Nanos, Segment, SocketOptions, WaitPolicy, Waker};
+
+use crate::driver::{Driver, Machine, What, tcp};
+
+const POLICIES: [WaitPolicy; 3] = [WaitPolicy::Sleep, WaitPolicy::Hybrid, WaitPolicy::Spin];
+
+pub(crate) fn never_returns_early<B: Machine>() {
+    let (_listener, endpoint) = tcp();
+    let mut driver = Driver::<B>::new();
+    // Connections on which nothing happens give no reason to return.
+    driver.connected(0, &endpoint, SocketOptions::default());
+    for policy in POLICIES {
+        for span in [0, 1, 500, 10_000, 49_999, 100_000, 1_234_567, 5_000_000] {
+            let until = driver.backend.now().after(span);
+            driver.backend.wait(until, policy).expect("wait");
+            assert!(driver.backend.now() >= until, "{policy:?} {span}");
+            assert!(driver.backend.next().is_none());
+        }
+        // Many short ones, through which the spin margin finds its size.
+        for _ in 0..300 {
+            let until = driver.backend.now().after(60_000);
+            driver.backend.wait(until, policy).expect("wait");
+            assert!(driver.backend.now() >= until, "{policy:?}");
+        }
+    }
+}
+
+pub(crate) fn returns_after_a_wake<B: Machine>() {
+    let waker = Waker::new().expect("waker");
+    let mut driver = Driver::<B>::with(Some(waker.clone()), 16);
+    for policy in POLICIES {
+        for round in 0..50 {
+            let waker = waker.clone();
+            let other = thread::spawn(move || {
+                (0..round % 5).for_each(|_| thread::yield_now());
+                waker.wake();
+            });
+            if round % 2 == 0 {
+                // The wake comes before the wait, which then does not sleep.
+                other.join().expect("no panic");
+                driver.backend.wait(Nanos::MAX, policy).expect("wait");
+            } else {
+                driver.backend.wait(Nanos::MAX, policy).expect("wait");
+                other.join().expect("no panic");
+            }
+            assert!(driver.backend.next().is_none());
+        }
+    }
+    // One wake, one return.
+    let until = driver.backend.now().after(2_000_000);
+    driver.backend.wait(until, WaitPolicy::Sleep).expect("wait");
+    assert!(driver.backend.now() >= until);
+}
+
+pub(crate) fn one_waker_wakes_many<B: Machine>() {
+    let waker = Waker::new().expect("waker");
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let waker = waker.clone();
+            thread::spawn(move || {
+                let mut driver = Driver::<B>::with(Some(waker), 16);
+                driver.backend.wait(Nanos::MAX, WaitPolicy::Sleep).expect("wait");
+            })
+        })
+        .collect();
+    // A wake before a backend exists need not reach it, so wake until all have ended.
+    while !threads.iter().all(thread::JoinHandle::is_finished) {
+        waker.wake();
+        thread::yield_now();
+    }
+}
+
+pub(crate) fn looks_once_when_the_instant_has_passed<B: Machine>() {
+    let (listener, endpoint) = tcp();
+    let mut driver = Driver::<B>::new();
+    driver.connected(0, &endpoint, SocketOptions::default());
+    let mut peer = listener.accept().expect("accept").0;
+    peer.set_nodelay(true).expect("nodelay");
+    for policy in POLICIES {
+        driver.backend.wait(Nanos::ZERO, policy).expect("wait");
+        assert!(driver.backend.next().is_none());
+        // What has arrived is found without sleeping, sooner or later.
+        peer.write_all(b"x").expect("write");
+        loop {
+            driver.backend.wait(Nanos::ZERO, policy).expect("wait");
+            if driver.backend.next().is_some() {
+                break;
+            }
+        }
+        assert!(driver.backend.next().is_none());
+    }
+}
+
+pub(crate) fn stamps_never_flatter<B: Machine>() {
+    const ROUNDS: u32 = 500;
+    const CONNS: u32 = 4;
+    let (listener, endpoint) = tcp();
+    let mut driver = Driver::<B>::new();
+    let clock = driver.clock;
+    let mut peers = Vec::new();
+    for conn in 0..CONNS {
+        driver.connected(conn, &endpoint, SocketOptions::default());
+        peers.push(listener.accept().expect("accept").0);
+    }
+    // Each server answers with when it had read the request and when it begins to answer.
+    let servers: Vec<_> = peers
+        .into_iter()
+        .map(|mut peer| {
+            peer.set_nodelay(true).expect("nodelay");
+            thread::spawn(move || {
+                let mut request = [0; 8];
+                while peer.read_exact(&mut request).is_ok() {
+                    let read_at = clock.now().0.to_ne_bytes();
+                    let answered_at = clock.now().0.to_ne_bytes();
+                    peer.write_all(&[read_at, answered_at].concat()).expect("write");
+                }
+            })
+        })
+        .collect();
+    let id = driver.template(b"request!");
+    for round in 0..ROUNDS {
+        for conn in 0..CONNS {
+            driver.backend.send(ConnId(conn), &[Segment::Template { id, bytes: 8 }]);
+        }
+        let submitted = driver.backend.submit();
+        assert!(submitted.before <= submitted.after);
+        let mut answers = 0;
+        while answers < CONNS {
+            driver.handle(|_, seen| {
+                let What::Received(bytes) = seen.what else { panic!("{seen:?}") };
+                let stamp = |range: std::ops::Range<usize>| {
+                    Nanos(u64::from_ne_bytes(bytes[range].try_into().expect("eight")))
+                };
+                assert_eq!(bytes.len(), 16);
+                assert!(submitted.before <= stamp(0..8), "sent before it was, round {round}");
+                assert!(stamp(8..16) <= seen.at, "received before it was, round {round}");
+                answers += 1;
+            });
+        }
+    }
+    drop(driver);
+    servers.into_iter().for_each(|server| server.join().expect("no panic"));
+}

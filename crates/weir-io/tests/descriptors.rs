@@ -1,0 +1,76 @@
+//! What a backend does when the process runs out of descriptors. A program of its own, as it
+//! lowers the limit for the whole process.
+
+use std::net::{TcpListener, TcpStream};
+
+use weir_io::{
+    Backend, BackendOptions, Clock, ConnId, Endpoint, Epoll, EventKind, ListenOptions, Listener,
+    Nanos, SocketOptions, WaitPolicy,
+};
+
+fn limit_to(soft: libc::rlim_t) {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: one limit is written.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) }, 0);
+    limit.rlim_cur = soft;
+    // SAFETY: one limit is read.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }, 0);
+}
+
+fn open_descriptors() -> u64 {
+    std::fs::read_dir("/proc/self/fd").expect("proc").count() as u64
+}
+
+/// The next event, kept; waits for it.
+fn next(backend: &mut impl Backend) -> (ConnId, String) {
+    loop {
+        if let Some(event) = backend.next() {
+            let text = match event.kind {
+                EventKind::Failed(error) => format!("errno {}", error.raw_os_error().unwrap_or(0)),
+                kind => format!("{kind:?}"),
+            };
+            return (event.conn, text);
+        }
+        backend.wait(Nanos::MAX, WaitPolicy::Sleep).expect("wait");
+    }
+}
+
+fn check(mut backend: impl Backend) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
+    let endpoint = Endpoint::Tcp(listener.local_addr().expect("name"));
+    // As many as are open now, and none more. (Reading the directory took one.)
+    limit_to(open_descriptors() - 1);
+    backend.connect(ConnId(0), &endpoint, SocketOptions::default());
+    let emfile = format!("errno {}", libc::EMFILE);
+    assert_eq!(next(&mut backend), (ConnId(0), emfile));
+    limit_to(256);
+    backend.connect(ConnId(0), &endpoint, SocketOptions::default());
+    assert_eq!(next(&mut backend), (ConnId(0), "Connected".into()));
+
+    // Accepting waits until there is a descriptor again, without spinning meanwhile.
+    let door = Listener::bind(&Endpoint::Tcp(([127, 0, 0, 1], 0).into()), ListenOptions::default())
+        .expect("bind");
+    let Endpoint::Tcp(address) = door.local_endpoint().expect("name") else {
+        panic!("a TCP listener has a TCP address");
+    };
+    backend.listen(door).expect("listen");
+    let _peer = TcpStream::connect(address).expect("connect");
+    limit_to(open_descriptors() - 1);
+    let before = weir_io::system::thread_cpu_time().expect("usage").total();
+    for _ in 0..20 {
+        let soon = backend.now().after(5_000_000);
+        backend.wait(soon, WaitPolicy::Sleep).expect("wait");
+        assert!(backend.next().is_none());
+    }
+    let used = weir_io::system::thread_cpu_time().expect("usage").total() - before;
+    assert!(used.as_millis() < 50, "a tenth of a second of waiting took {used:?} of work");
+    limit_to(256);
+    assert_eq!(next(&mut backend), (ConnId(1), "Accepted".into()));
+}
+
+#[test]
+fn running_out_of_descriptors_is_an_event() {
+    let options = || BackendOptions { clock: Clock::start(), connections: 16, waker: None };
+    limit_to(256);
+    check(Epoll::new(options()).expect("epoll"));
+}

@@ -1,0 +1,207 @@
+//! `weir serve`: the reference server, with its programme as flags.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use weir_io::{Endpoint, Signals};
+use weir_run::units::{parse_bytes, parse_duration_ns};
+use weir_serve::{
+    Delay, Drip, ExtraHeader, Fault, Framing, IoEngine, Mode, Programme, ServeOptions, Stall,
+};
+
+/// `weir serve`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Delays: 5ms, uniform:1ms..5ms, exp:2ms (mean), lognormal:2ms,0.5 (median, sigma),
+  bimodal:1ms,100ms,0.01 (share of slow ones), pareto:1ms,1.5 (scale, alpha).
+Faults: reset, close, blackhole, partial, garbage; each with a share (reset:0.01) or
+  exactly every k-th request (reset:1/100).
+One request may differ: /?delay=5ms&size=10k&status=503&fault=reset, or headers x-delay,
+  x-size, x-status, x-fault. /weir/stats answers with the counters and is not counted.
+Examples:
+  weir serve
+  weir serve --listen 127.0.0.1:8080 --delay exp:1ms --mode fifo
+  weir serve --size 10k --stall 5s+1.4s --fault reset:1/1000")]
+pub(crate) struct ServeArgs {
+    /// Listen here; port 0 takes a free one; repeatable
+    #[arg(short, long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: Vec<String>,
+    /// Listen on this Unix socket instead
+    #[arg(long, value_name = "PATH", conflicts_with = "listen")]
+    unix: Option<PathBuf>,
+    /// Threads, each with a listening socket of its own
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+    /// I/O engine: auto, uring, epoll
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    io: IoEngine,
+    /// Bind each thread to a CPU
+    #[arg(long)]
+    pin: bool,
+    /// End by itself after this time
+    #[arg(short, long, value_name = "T", value_parser = span)]
+    duration: Option<Duration>,
+
+    /// Status of the answers
+    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Answer")]
+    status: u16,
+    /// Bytes of the body
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "14",
+          help_heading = "Answer")]
+    size: u64,
+    /// Chunked coding, with chunks of this size
+    #[arg(long, value_name = "BYTES", value_parser = bytes, num_args = 0..=1,
+          default_missing_value = "16Ki", conflicts_with = "until_close",
+          help_heading = "Answer")]
+    chunked: Option<u64>,
+    /// The body ends where the connection does
+    #[arg(long, help_heading = "Answer")]
+    until_close: bool,
+    /// The body in K pieces, SPACING apart: 8@10ms
+    #[arg(long, value_name = "K@SPACING", help_heading = "Answer")]
+    drip: Option<Drip>,
+    /// Add a header, "Name: value"; repeatable
+    #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = "Answer")]
+    headers: Vec<ExtraHeader>,
+    /// Answer as an HTTP/1.0 server
+    #[arg(long, help_heading = "Answer")]
+    http10: bool,
+    /// Add x-srv-recv-ns and x-srv-send-ns (CLOCK_MONOTONIC) and repeat x-slot
+    #[arg(long, help_heading = "Answer")]
+    stamps: bool,
+
+    /// Close after every answer
+    #[arg(long, help_heading = "Connections")]
+    close: bool,
+    /// Close after this many answers
+    #[arg(long, value_name = "N", help_heading = "Connections")]
+    requests_per_connection: Option<u64>,
+    /// Close connections that have been idle for this long
+    #[arg(long, value_name = "T", value_parser = span, help_heading = "Connections")]
+    idle_timeout: Option<Duration>,
+
+    /// Hold answers back: 5ms, exp:2ms, … (below)
+    #[arg(long, value_name = "DELAY", default_value = "0ms", help_heading = "Time and faults")]
+    delay: Delay,
+    /// concurrent: delays run side by side; fifo: one request is served after the other
+    #[arg(
+        long,
+        value_name = "MODE",
+        default_value = "concurrent",
+        help_heading = "Time and faults"
+    )]
+    mode: Mode,
+    /// Stand still: 3s+1.4s is 3 s after the first request, for 1.4 s; repeatable
+    #[arg(long, value_name = "AT+LENGTH", help_heading = "Time and faults")]
+    stall: Vec<Stall>,
+    /// Fail on purpose: reset:0.01, blackhole:1/1000, … (below); repeatable
+    #[arg(long, value_name = "FAULT", help_heading = "Time and faults")]
+    fault: Vec<Fault>,
+    /// Seed of random delays and faults
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Time and faults")]
+    seed: u64,
+}
+
+/// Serves until a signal comes or the time is up, then prints the counters.
+///
+/// # Errors
+/// When the flags do not fit together or an address cannot be listened on.
+pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
+    let options = options(args)?;
+    let _as_it_was = weir_io::system::raise_descriptor_limit();
+    let signals = Signals::block().context("signals cannot be waited for")?;
+    let handle = weir_serve::spawn(options)?;
+    let mut stdout = std::io::stdout();
+    for endpoint in handle.endpoints() {
+        match endpoint {
+            Endpoint::Tcp(address) => writeln!(stdout, "listening on http://{address}")?,
+            Endpoint::Unix(_) => writeln!(stdout, "listening on {endpoint}")?,
+        }
+    }
+    stdout.flush()?;
+    await_end(args.duration, signals);
+    let failed = handle.has_failed();
+    let stats = handle.stop()?;
+    // Whoever started the server may have closed the pipe by now.
+    let _gone = writeln!(stdout, "{}", stats.to_json());
+    if failed {
+        bail!("a worker of the server failed");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Waits for a signal, or for the time to be up.
+fn await_end(duration: Option<Duration>, signals: Signals) {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(signals.wait().is_ok()));
+    match duration {
+        Some(duration) => drop(receiver.recv_timeout(duration)),
+        None => drop(receiver.recv()),
+    }
+}
+
+fn options(args: &ServeArgs) -> Result<ServeOptions> {
+    let listen = match &args.unix {
+        Some(path) => vec![Endpoint::Unix(path.clone())],
+        None => args.listen.iter().map(|text| address(text)).collect::<Result<_>>()?,
+    };
+    let framing = match args.chunked {
+        Some(chunk) => Framing::Chunked {
+            chunk_bytes: u32::try_from(chunk).context("--chunked is too large: at most 1Mi")?,
+        },
+        None if args.until_close => Framing::UntilClose,
+        None => Framing::Length,
+    };
+    let options = ServeOptions {
+        listen,
+        threads: args.threads,
+        engine: args.io,
+        pin: args.pin,
+        programme: Programme {
+            status: args.status,
+            body_bytes: args.size,
+            framing,
+            drip: args.drip,
+            headers: args.headers.clone(),
+            close: args.close,
+            http10: args.http10,
+            requests_per_connection: args.requests_per_connection,
+            idle_timeout: args.idle_timeout,
+            delay: args.delay,
+            mode: args.mode,
+            seed: args.seed,
+            stalls: args.stall.clone(),
+            faults: args.fault.clone(),
+            stamps: args.stamps,
+            ..Programme::default()
+        },
+        ..ServeOptions::default()
+    };
+    options.check()?;
+    Ok(options)
+}
+
+/// `ADDRESS:PORT`, or a port alone on the loopback address.
+fn address(text: &str) -> Result<Endpoint> {
+    use std::net::ToSocketAddrs;
+    if let Ok(port) = text.parse::<u16>() {
+        return Ok(Endpoint::Tcp(([127, 0, 0, 1], port).into()));
+    }
+    let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    let found = found.with_context(|| {
+        format!("--listen {text:?} is no address: write ADDRESS:PORT, such as 127.0.0.1:8080")
+    })?;
+    Ok(Endpoint::Tcp(found))
+}
+
+fn span(text: &str) -> Result<Duration, String> {
+    parse_duration_ns(text).map(Duration::from_nanos).map_err(|error| error.to_string())
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    parse_bytes(text).map_err(|error| error.to_string())
+}
