@@ -4,6 +4,7 @@
 //! strings. What is not yet in order stands in `xtask/tidy-exceptions.txt`, a list that may only
 //! shrink.
 
+mod citations;
 mod decisions;
 mod exceptions;
 mod journey;
@@ -35,6 +36,7 @@ pub(crate) fn tidy() -> Result<()> {
 fn findings(tree: &Tree) -> Vec<Finding> {
     let rules = [rust::check, text::check, manifests::check, layers::check, journey::check];
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(tree)).collect();
+    findings.extend(citations::check(tree));
     findings.extend(decisions::check(tree));
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
     findings
