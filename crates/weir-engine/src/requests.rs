@@ -4,7 +4,8 @@
 use weir_http::{Prepared, RequestTraits};
 use weir_io::{Backend, Segment, TemplateId};
 
-/// A template holds the request several times over, up to this size, so that a batch is one segment.
+/// A template holds the request several times over, up to this size, so that a batch is one
+/// segment.
 const TEMPLATE_MAX_BYTES: usize = 256 * 1024;
 
 /// Where the worker's requests come from.

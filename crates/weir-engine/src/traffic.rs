@@ -45,6 +45,9 @@ pub(crate) struct Limits {
     pub(crate) connect_timeout_ns: u64,
     /// Bodies may be discarded by the machine.
     pub(crate) discard: bool,
+    /// A connection is filled before the next one gets a request: in a closed loop every place is
+    /// taken at once anyway, and so its requests leave in one send.
+    pub(crate) fill: bool,
 }
 
 /// The connections of one worker.
@@ -138,11 +141,11 @@ impl Traffic {
         connection.load += 1;
         connection.unsent += 1;
         self.in_flight += 1;
-        let lane = match connection.protocol.capacity() {
-            0 => self.limits.depth,
-            _ => connection.load,
-        };
-        self.lanes.place(conn, lane);
+        match connection.protocol.capacity() {
+            0 => self.lanes.remove(conn),
+            _ if self.limits.fill => {}
+            _ => self.lanes.place(conn, connection.load),
+        }
         self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
         self.recorder.sent(&exchange);
         let first = conn.index() * usize::from(self.limits.depth);
@@ -235,7 +238,8 @@ impl Traffic {
         connection.answered();
         self.alive_at = at;
         if connection.state == State::Open {
-            self.lanes.place(conn, connection.load);
+            let lane = if self.limits.fill { 0 } else { connection.load };
+            self.lanes.place(conn, lane);
         }
         closes
     }
@@ -283,7 +287,7 @@ impl Traffic {
             _ => Nanos::ZERO,
         };
         let mut is_oldest = true;
-        // Ids go round, so age is in the stamps; a connection carries few enough to sort by looking.
+        // Ids go round, so age is in the stamps; a connection carries few enough to look at all.
         while let Some(exchange) =
             places.iter_mut().filter(|place| place.is_live()).min_by_key(|place| place.sent_at)
         {

@@ -82,14 +82,15 @@ impl<'a, B: Backend> Worker<'a, B> {
     ) -> Worker<'a, B> {
         let deal = job.deal(number);
         let plan = &job.plan;
+        let is_open_loop = plan.load != Load::ClosedLoop;
         let limits = Limits {
             connections: deal.own_connections(),
             depth: plan.pipeline,
             timeout_ns: plan.timeout_ns,
             connect_timeout_ns: plan.connect_timeout_ns,
             discard: job.discard,
+            fill: !is_open_loop,
         };
-        let is_open_loop = plan.load != Load::ClosedLoop;
         let never = Timeline::new(plan, Nanos::MAX);
         let recorder = Recorder::new(is_open_loop, never, limits.connections.into());
         let quota = plan.requests.filter(|_| !is_open_loop);
@@ -226,9 +227,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             let action = self.traffic.handle(event);
             self.act(conn, action);
             handled += 1;
-            if handled % EVENT_BATCH == 0
-                && self.schedule.peek().is_some_and(|due| self.is_due(due, at))
-            {
+            if handled % EVENT_BATCH == 0 && self.has_due(at) {
                 self.dispatch();
             }
         }
@@ -260,9 +259,10 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    #[inline]
-    fn is_due(&self, offset_ns: u64, now: Nanos) -> bool {
-        self.traffic.recorder.timeline.start.after(offset_ns) <= now
+    /// Whether a planned slot is due.
+    fn has_due(&self, now: Nanos) -> bool {
+        let start = self.traffic.recorder.timeline.start;
+        self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) <= now)
     }
 
     /// Sends what is due, as far as connections have room, in batches with a stamp of their own.
@@ -317,8 +317,8 @@ impl<'a, B: Backend> Worker<'a, B> {
         true
     }
 
-    /// Whether slots after t1 are sent, to keep the load up while M is resolved. Whoever asked for a
-    /// number of requests gets no more than that, and whoever interrupts wants an end.
+    /// Whether slots after t1 are sent, to keep the load up while M is resolved. Whoever asked for
+    /// a number of requests gets no more than that, and whoever interrupts wants an end.
     fn has_tail(&self) -> bool {
         self.job.plan.requests.is_none() && !self.is_interrupted
     }

@@ -1,4 +1,4 @@
-//! From flags to a plan, and from the plan to a job: parsed once, complete, and ready to be printed.
+//! From flags to a plan, and from the plan to a job: parsed once, complete, ready to be printed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
