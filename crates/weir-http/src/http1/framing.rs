@@ -46,7 +46,7 @@ impl Framing {
         match name.len() {
             14 if is_name(name, b"content-length") => self.content_length(trim(value)),
             10 if is_name(name, b"connection") => self.connection(trim(value)),
-            17 if is_name(name, b"transfer-encoding") => self.transfer_encoding(value),
+            17 if is_name(name, b"transfer-encoding") => self.transfer_encoding(trim(value)),
             _ => return false,
         }
         true
@@ -108,7 +108,16 @@ impl Framing {
 
     /// Several fields make one list (RFC 9110 §5.3). Parameters may hold quoted commas; no coding
     /// in use has any, so a quote is refused rather than parsed.
+    #[inline]
     fn transfer_encoding(&mut self, value: &[u8]) {
+        match (value, self.coding) {
+            (b"chunked", Coding::None) => self.coding = Coding::Chunked,
+            _ => self.transfer_codings(value),
+        }
+    }
+
+    #[cold]
+    fn transfer_codings(&mut self, value: &[u8]) {
         let mut is_empty = true;
         for element in value.split(|&byte| byte == b',').map(trim).filter(|e| !e.is_empty()) {
             is_empty = false;
