@@ -1,1 +1,10 @@
-//! Placeholder paragraph, replaced by the first commit of this crate.
+//! Numerics that judge: pure functions of numbers, for the document and for the benchmarks.
+//!
+//! Nothing here does input or output, reads a clock or draws a random number of its own.
+#![forbid(unsafe_code)]
+
+mod order;
+mod support;
+
+pub use order::{Interval, median, median_interval};
+pub use support::{samples_for, supports};
