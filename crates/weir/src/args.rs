@@ -8,10 +8,6 @@ use weir_run::Rate;
 use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
 
 /// HTTP benchmarking that sets the flow and measures it.
-///
-/// Without --rate weir drives a closed loop: every connection sends again as soon as it has its
-/// answer. With --rate requests leave at planned times whatever the server does, and latency counts
-/// from the planned time.
 #[derive(Debug, Parser)]
 #[command(
     name = "weir",
@@ -21,11 +17,15 @@ use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_version_flag = true,
+    disable_help_flag = true,
     disable_help_subcommand = true,
     args_override_self = true,
     infer_long_args = true,
     max_term_width = 100,
-    after_help = "Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.\n\
+    after_help = "Without --rate every connection sends again as soon as it has its answer (closed \
+                  loop). With it\nrequests leave at planned times whatever the server does, and \
+                  latency counts from the planned time.\n\n\
+                  Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.\n\
                   Exit status: 0 fine, 1 no answer at all, 2 usage, 3 failed check, 70 broken \
                   invariant,\n74 result not written, 130/143 interrupted.\n\
                   Examples:\n  weir http://localhost:8080/\n  \
@@ -39,6 +39,10 @@ pub(crate) struct Cli {
     /// The load.
     #[command(flatten)]
     pub(crate) run: RunArgs,
+
+    /// Print this help
+    #[arg(short, long, action = ArgAction::HelpShort, global = true, help_heading = "Other")]
+    help: Option<bool>,
 
     /// Print the version
     #[arg(short = 'v', long, action = ArgAction::Version, help_heading = "Other")]
@@ -64,7 +68,8 @@ pub(crate) struct ReportArgs {
     #[arg(short = 'L', long)]
     pub(crate) latency: bool,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
+          hide_possible_values = true)]
     pub(crate) format: Format,
 }
 
@@ -94,7 +99,7 @@ pub(crate) struct RunArgs {
     pub(crate) rate: Option<Rate>,
     /// How arrivals are spaced under --rate
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "rate",
-          help_heading = "Load")]
+          value_name = "uniform|poisson", hide_possible_values = true, help_heading = "Load")]
     pub(crate) arrivals: ArrivalsChoice,
     /// Seed of random arrivals [default: drawn, and printed]
     #[arg(long, value_name = "N", requires = "rate", help_heading = "Load")]
@@ -131,18 +136,22 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Request")]
     pub(crate) no_preflight: bool,
 
-    /// I/O engine
-    #[arg(long, value_enum, default_value_t = IoChoice::Auto, help_heading = "Engine")]
+    /// I/O engine; auto takes io_uring where it works
+    #[arg(long, value_enum, default_value_t = IoChoice::Auto, value_name = "auto|uring|epoll",
+          hide_possible_values = true, help_heading = "Engine")]
     pub(crate) io: IoChoice,
-    /// How send times are kept [default: hybrid; sleep with more threads than CPUs]
-    #[arg(long, value_enum, help_heading = "Engine")]
+    /// How send times are kept: sleep until due (cheapest, some µs late), then spin (hybrid), or
+    /// always spin (whole cores) [default: hybrid; sleep with more threads than CPUs]
+    #[arg(long, value_enum, value_name = "sleep|hybrid|spin", hide_possible_values = true,
+          help_heading = "Engine")]
     pub(crate) pacing: Option<PacingChoice>,
 
     /// Print the whole latency spectrum
     #[arg(short = 'L', long, help_heading = "Output")]
     pub(crate) latency: bool,
     /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
+          hide_possible_values = true, help_heading = "Output")]
     pub(crate) format: Format,
     /// Write the whole result, a JSON document, to this file
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
