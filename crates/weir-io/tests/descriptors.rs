@@ -2,6 +2,7 @@
 //! lowers the limit for the whole process.
 
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 
 use weir_io::{
     Backend, BackendOptions, Clock, ConnId, Endpoint, Epoll, EventKind, ListenOptions, Listener,
@@ -17,8 +18,10 @@ fn limit_to(soft: libc::rlim_t) {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }, 0);
 }
 
-fn open_descriptors() -> u64 {
-    std::fs::read_dir("/proc/self/fd").expect("proc").count() as u64
+/// The lowest number that no descriptor has: the next to be given out.
+fn lowest_free() -> libc::rlim_t {
+    let file = std::fs::File::open("/dev/null").expect("open");
+    libc::rlim_t::try_from(file.as_raw_fd()).expect("not negative")
 }
 
 /// The next event, kept; waits for it.
@@ -38,8 +41,7 @@ fn next(backend: &mut impl Backend) -> (ConnId, String) {
 fn check(mut backend: impl Backend) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
     let endpoint = Endpoint::Tcp(listener.local_addr().expect("name"));
-    // As many as are open now, and none more. (Reading the directory took one.)
-    limit_to(open_descriptors() - 1);
+    limit_to(lowest_free());
     backend.connect(ConnId(0), &endpoint, SocketOptions::default());
     let emfile = format!("errno {}", libc::EMFILE);
     assert_eq!(next(&mut backend), (ConnId(0), emfile));
@@ -55,7 +57,7 @@ fn check(mut backend: impl Backend) {
     };
     backend.listen(door).expect("listen");
     let _peer = TcpStream::connect(address).expect("connect");
-    limit_to(open_descriptors() - 1);
+    limit_to(lowest_free());
     let before = weir_io::system::thread_cpu_time().expect("usage").total();
     for _ in 0..20 {
         let soon = backend.now().after(5_000_000);

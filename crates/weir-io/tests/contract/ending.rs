@@ -155,9 +155,10 @@ pub(crate) fn graceful_close_delivers_everything<B: Machine>() {
             peer.read_to_end(&mut all).expect("read");
             all
         });
-        // Meanwhile the number is free for another, in this case a shorter one.
+        // Meanwhile the number is free for another.
         let mut other = pair(&mut driver);
         driver.send_pooled(0, b"other");
+        driver.backend.submit();
         while !reader.is_finished() {
             let soon = driver.clock.now().after(1_000_000);
             driver.backend.wait(soon, WaitPolicy::Sleep).expect("wait");
