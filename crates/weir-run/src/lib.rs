@@ -11,6 +11,8 @@ pub mod histogram;
 mod measurements;
 mod plan;
 pub mod quantile;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod units;
 
 pub use document::{Document, DocumentParts, Environment, LoadError, Note};
@@ -20,3 +22,5 @@ pub use measurements::{
     Measurements, Outcomes, Sent, Slice, Window, WorkerPhases,
 };
 pub use plan::{Arrivals, Header, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, Target};
+#[cfg(feature = "schema")]
+pub use schema::schema_json;

@@ -71,36 +71,34 @@ fn connections(connections: &ConnectionsSection, verbose: bool, page: &mut Page)
         failed.join(", ")
     };
     let mut sentences = Vec::new();
+    let mut failed = |text| sentences.push(Span::new(text, Style::Red));
     let connecting = of_phase(FailurePhase::Connect);
     let (asked_text, open_text) = (units::count(asked), units::count(open));
     match (open < asked, connecting.is_empty()) {
-        (true, true) => sentences.push(format!("asked {asked_text}, open {open_text}")),
-        (true, false) => {
-            sentences.push(format!("asked {asked_text}, open {open_text}: {connecting}"));
-        }
-        (false, false) => sentences.push(format!("failed to connect: {connecting}")),
+        (true, true) => failed(format!("asked {asked_text}, open {open_text}")),
+        (true, false) => failed(format!("asked {asked_text}, open {open_text}: {connecting}")),
+        (false, false) => failed(format!("failed to connect: {connecting}")),
         (false, true) => {}
     }
     for (phase, words) in [(FailurePhase::InUse, "in use"), (FailurePhase::Idle, "idle")] {
-        let failed = of_phase(phase);
-        if !failed.is_empty() {
-            sentences.push(format!("failed {words}: {failed}"));
+        let kinds = of_phase(phase);
+        if !kinds.is_empty() {
+            failed(format!("failed {words}: {kinds}"));
         }
     }
-    let mut style = Style::Red;
-    if sentences.is_empty() && (verbose || connections.closed_by_peer > 0) {
-        sentences.push(format!("{open_text} open"));
-        style = Style::Plain;
+    if sentences.is_empty() && verbose {
+        sentences.push(Span::plain(format!("{open_text} open")));
     }
     if connections.closed_by_peer > 0 {
         let closed = units::count(connections.closed_by_peer);
         let connects = units::count(connections.connects);
-        sentences.push(format!("closed by the peer: {closed} of {connects} connects"));
+        let text = format!("closed by the peer: {closed} of {connects} connects");
+        sentences.push(Span::plain(text));
     }
     let mut label_once = Some(label("connections"));
     for sentence in sentences {
         let start = label_once.take().unwrap_or(Span::plain(""));
-        page.paragraph(start, INDENT, &Span::new(sentence, style));
+        page.paragraph(start, INDENT, &sentence);
     }
 }
 

@@ -10,6 +10,7 @@ const WIDTH_MAX: usize = 80;
 pub(super) struct Page {
     width: usize,
     lines: Vec<Vec<Span>>,
+    is_gap_due: bool,
 }
 
 /// Some text in one style.
@@ -67,7 +68,7 @@ impl Span {
 
 impl Page {
     pub(super) fn new(width: usize) -> Page {
-        Page { width: width.clamp(WIDTH_MIN, WIDTH_MAX), lines: Vec::new() }
+        Page { width: width.clamp(WIDTH_MIN, WIDTH_MAX), lines: Vec::new(), is_gap_due: false }
     }
 
     /// Columns of a line.
@@ -75,11 +76,9 @@ impl Page {
         self.width
     }
 
-    /// An empty line, unless the page is empty or one is there.
+    /// An empty line, if another one follows.
     pub(super) fn gap(&mut self) {
-        if self.lines.last().is_some_and(|line| !line.is_empty()) {
-            self.lines.push(Vec::new());
-        }
+        self.is_gap_due = !self.lines.is_empty();
     }
 
     /// One line, cut at the page's edge.
@@ -92,8 +91,15 @@ impl Page {
             line.push(span);
         }
         // Blanks at the end of a line are noise in a golden file and in a paste.
-        if let Some(last) = line.last_mut() {
+        while let Some(last) = line.last_mut() {
             last.text.truncate(last.text.trim_end().len());
+            if !last.text.is_empty() {
+                break;
+            }
+            line.pop();
+        }
+        if std::mem::take(&mut self.is_gap_due) {
+            self.lines.push(Vec::new());
         }
         self.lines.push(line);
     }

@@ -14,10 +14,10 @@ const LINES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
 pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) {
     let columns = columns(document, verbose);
-    let headline = columns[0].1;
-    if headline.count == 0 {
+    let Some((_, headline)) = columns.first() else {
         return;
-    }
+    };
+    let count = headline.count;
     page.gap();
     let mut rows: Vec<Row> =
         LINES.into_iter().filter_map(|p| percentile_row(p, &columns)).collect();
@@ -40,13 +40,14 @@ pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) {
     Table { label: "", columns, rows }.write(page);
     if !has_percentiles {
         let needed = units::count(count_needed(50.0));
-        let text = format!("percentiles need {needed} requests; these are {}", headline.count);
+        let text = format!("percentiles need {needed} requests; these are {count}");
         page.line([Span::new(format!("  {text}"), Style::Dim)]);
     }
 }
 
 /// Open loop: what a user waited, what the server took, what was late already. Closed loop: what
-/// the server took, there being no user who waits while nothing is sent.
+/// the server took, there being no user who waits while nothing is sent. Columns without a value
+/// are left out.
 fn columns(document: &Document, verbose: bool) -> Vec<(&'static str, &Summary)> {
     let latency = &document.latency;
     let mut columns = match document.plan.load {
@@ -60,10 +61,25 @@ fn columns(document: &Document, verbose: bool) -> Vec<(&'static str, &Summary)> 
             ("first byte", latency.first_byte.headline()),
         ],
     };
+    // Where failures hide the usual percentiles, those of the answers that came are worth a column.
+    let ok = match document.plan.load {
+        Load::OpenLoop { .. } => &latency.response_time.ok,
+        Load::ClosedLoop => &latency.service_time.ok,
+    };
+    if is_hidden(columns[0].1) {
+        columns.insert(1, ("ok only", ok));
+    }
     if verbose {
         columns.push(("connect", latency.connect.headline()));
     }
+    columns.retain(|(_, summary)| summary.count > 0);
     columns
+}
+
+/// Whether a percentile that is printed is only a bound.
+fn is_hidden(summary: &Summary) -> bool {
+    let mut values = LINES.iter().filter_map(|p| summary.percentile(*p));
+    values.any(|value| value.bound == Bound::Lower)
 }
 
 /// A percentile's line, where a column has it.

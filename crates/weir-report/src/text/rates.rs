@@ -13,8 +13,9 @@ pub(super) fn write(document: &Document, page: &mut Page) {
         let text = no_answer(document);
         page.paragraph(Span::plain(""), 2, &Span::new(text, Style::Red));
     }
-    if document.throughput.window_s > 0.0 {
-        page.items(Span::plain(""), 2, rates(document));
+    let rates = rates(document);
+    if document.throughput.window_s > 0.0 && !rates.is_empty() {
+        page.items(Span::plain(""), 2, rates);
     }
 }
 
@@ -82,6 +83,9 @@ fn rates(document: &Document) -> Vec<Span> {
             let (sent, offered) = (units::rate(throughput.sent_rps), units::rate(offered));
             rates.push(Span::new(format!("sent {sent} of {offered}"), Style::Red));
         }
+    }
+    if throughput.completed == 0 && document.answered() == 0 {
+        return rates;
     }
     rates.push(Span::new(
         format!("completed {}", units::rate(throughput.completed_rps)),

@@ -30,16 +30,18 @@ pub(super) fn write(document: &Document, page: &mut Page) -> Result<(), String> 
     if count == 0 {
         return Ok(());
     }
+    let count_width = units::count(count).len();
     let mut rows: Vec<Row> = (1..=STEPS_MAX)
         .take_while(|step| count >> step > 0)
         .map(|step| {
             let values = all.iter().map(|metric| at_step(metric, step)).collect();
             let beyond = units::count(count >> step);
-            Row { label: percent_at(step), values, remark: format!("{beyond} beyond") }
+            let remark = format!("{beyond:>count_width$} beyond");
+            Row { label: percent_at(step), values, remark }
         })
         .collect();
     let values = all.iter().map(AllOutcomes::max).collect();
-    let remark = format!("of {}", units::count(count));
+    let remark = format!("{} in all", units::count(count));
     rows.push(Row { label: "100".to_owned(), values, remark });
     let columns = metrics
         .iter()
@@ -56,7 +58,7 @@ fn at_step(metric: &AllOutcomes<'_>, step: u32) -> Option<Quantile> {
     metric.value_at_rank(count - (count >> step))
 }
 
-/// `50`, `87.5`, `99.951171`: cut, not rounded, so that it never reads 100.
+/// `50`, `87.5`, `99.951172`: what lies beyond is cut to millionths, but never to none.
 fn percent_at(step: u32) -> String {
     let millionths = 100_000_000_u64 - (100_000_000_u64 >> step).max(1);
     let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);

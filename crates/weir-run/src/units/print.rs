@@ -12,6 +12,7 @@ pub fn count(number: u64) -> String {
 /// ten on.
 pub fn rate(rps: f64) -> String {
     let decimals = match rps {
+        0.0 => 0,
         r if r >= 9.995 => 1,
         r if r >= 0.9995 => 2,
         _ => 3,

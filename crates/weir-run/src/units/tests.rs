@@ -155,7 +155,7 @@ fn numbers_are_printed() {
     assert_eq!(rate(19_999.8), "19,999.8/s");
     assert_eq!(rate(9.5), "9.50/s");
     assert_eq!(rate(0.5), "0.500/s");
-    assert_eq!(rate(0.0), "0.000/s");
+    assert_eq!(rate(0.0), "0/s");
     assert_eq!(byte_rate(4_711_000.0), "4.71 MB/s");
     assert_eq!(byte_rate(999_999.0), "1.00 MB/s");
     assert_eq!(bytes(512), "512 B");

@@ -1,0 +1,141 @@
+//! What holds for every document: the report fits the page, and JSON loses nothing.
+
+#[expect(dead_code, reason = "the golden tests use more of it")]
+mod fixture;
+
+use fixture::Fixture;
+use proptest::prelude::*;
+use weir_report::{TextOptions, json, text};
+use weir_run::{Document, ErrorKind, FailureCause, FailurePhase};
+
+/// Something that happens in a run; counts and times of any size that a document holds.
+#[derive(Clone, Debug)]
+enum Happening {
+    Answers { times: u64, status: u16, service_ns: u64, lag_ns: u64 },
+    Timeouts { times: u64, age_ns: u64 },
+    InFlight { times: u64, age_ns: u64 },
+    NeverSent { times: u64, age_ns: u64 },
+    Errors { times: u64, errno: i32, at_ns: u64 },
+    Failures { phase: FailurePhase, errno: i32, times: u64 },
+    Note { text: String },
+}
+
+fn count() -> impl Strategy<Value = u64> {
+    prop_oneof![1..100_u64, 1..1_000_000_u64, 1..1_000_000_000_000_u64]
+}
+
+fn ns() -> impl Strategy<Value = u64> {
+    prop_oneof![0..1_000_u64, 0..1_000_000_000_u64, 0..4_000_000_000_000_u64]
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    use Happening::*;
+    let status = prop_oneof![Just(200), Just(503), 200..600_u16];
+    let phase = prop_oneof![
+        Just(FailurePhase::Connect),
+        Just(FailurePhase::Idle),
+        Just(FailurePhase::InUse)
+    ];
+    prop_oneof![
+        (count(), status, ns(), ns()).prop_map(|(times, status, service_ns, lag_ns)| Answers {
+            times,
+            status,
+            service_ns,
+            lag_ns
+        }),
+        (count(), ns()).prop_map(|(times, age_ns)| Timeouts { times, age_ns }),
+        (count(), ns()).prop_map(|(times, age_ns)| InFlight { times, age_ns }),
+        (1..100_u64, ns()).prop_map(|(times, age_ns)| NeverSent { times, age_ns }),
+        (count(), 1..150, ns()).prop_map(|(times, errno, at_ns)| Errors { times, errno, at_ns }),
+        (phase, 1..150, count()).prop_map(|(phase, errno, times)| Failures { phase, errno, times }),
+        "\\PC{0,200}".prop_map(|text| Note { text }),
+    ]
+}
+
+fn add(fixture: Fixture, happening: Happening) -> Fixture {
+    match happening {
+        Happening::Answers { times, status, service_ns, lag_ns } => {
+            fixture.answers(times, status, service_ns + lag_ns, service_ns)
+        }
+        Happening::Timeouts { times, age_ns } => fixture.timeouts(times, age_ns),
+        Happening::InFlight { times, age_ns } => fixture.in_flight(times, age_ns),
+        Happening::NeverSent { times, age_ns } => fixture.never_sent(times, age_ns),
+        Happening::Errors { times, errno, at_ns } => {
+            fixture.errors(times, ErrorKind::Errno(errno), at_ns)
+        }
+        Happening::Failures { phase, errno, times } => {
+            fixture.failures(phase, FailureCause::Errno(errno), times)
+        }
+        Happening::Note { text } => fixture.note("some", &text),
+    }
+}
+
+/// A run before it is written down: what a failing test prints.
+#[derive(Clone, Debug)]
+struct Run {
+    rate: Option<u64>,
+    interrupted: bool,
+    url: String,
+    happenings: Vec<Happening>,
+}
+
+fn run() -> impl Strategy<Value = Run> {
+    let rate = prop::option::of(1..1_000_000_000_u64);
+    let happenings = prop::collection::vec(happening(), 0..8);
+    (rate, any::<bool>(), "\\PC{0,120}", happenings)
+        .prop_map(|(rate, interrupted, url, happenings)| Run { rate, interrupted, url, happenings })
+}
+
+impl Run {
+    fn document(self) -> Document {
+        let fixture = self.rate.map_or_else(Fixture::closed_loop, Fixture::open_loop);
+        let fixture = self.happenings.into_iter().fold(fixture, add).with(|parts| {
+            parts.measurements.interrupted = self.interrupted;
+            parts.plan.url = self.url.clone();
+            parts.preflight.as_mut().expect("there is one").server = Some(self.url);
+        });
+        fixture.document()
+    }
+}
+
+/// Columns as a terminal counts them at most.
+fn columns(line: &str) -> usize {
+    line.chars().map(|c| if (c as u32) < 0x1100 || is_symbol(c) { 1 } else { 2 }).sum()
+}
+
+fn is_symbol(c: char) -> bool {
+    ('\u{2000}'..='\u{2bff}').contains(&c)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_line_is_too_wide(
+        run in run(),
+        width in 0..200_u16,
+        spectrum in any::<bool>(),
+        verbose in any::<bool>(),
+    ) {
+        let document = run.document();
+        let options = TextOptions { colour: false, width, spectrum, verbose };
+        let mut out = Vec::new();
+        text::write(&document, &options, &mut out).expect("writing to memory");
+        let printed = String::from_utf8(out).expect("a report is UTF-8");
+        let limit = usize::from(width.clamp(60, 80));
+        for line in printed.lines() {
+            prop_assert!(columns(line) <= limit, "{} columns: {line}", columns(line));
+            prop_assert!(!line.chars().any(char::is_control), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn json_loses_nothing(run in run()) {
+        let document = run.document();
+        let mut out = Vec::new();
+        json::write(&document, &mut out).expect("writing to memory");
+        prop_assert_eq!(out.last(), Some(&b'\n'));
+        let loaded = Document::from_json(&out).expect("what is written can be read");
+        prop_assert!(loaded == document, "{loaded:?} is not {document:?}");
+    }
+}

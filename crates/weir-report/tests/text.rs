@@ -1,0 +1,268 @@
+//! The text report against plain files, byte for byte. `UPDATE_GOLDEN=1` writes them anew; read
+//! the difference before committing it.
+
+mod fixture;
+
+use std::path::PathBuf;
+
+use fixture::{Fixture, MS, S};
+use weir_report::{TextOptions, text};
+use weir_run::{
+    Arrivals, Document, ErrorKind, FailureCause, FailurePhase, Load, Measurements, Rate,
+};
+
+const PLAIN: TextOptions =
+    TextOptions { colour: false, width: 80, spectrum: false, verbose: false };
+
+fn print(document: &Document, options: &TextOptions) -> String {
+    let mut out = Vec::new();
+    text::write(document, options, &mut out).expect("writing to memory");
+    String::from_utf8(out).expect("a report is UTF-8")
+}
+
+#[track_caller]
+fn golden(name: &str, document: &Document, options: &TextOptions) {
+    let printed = print(document, options);
+    if !options.colour {
+        for line in printed.lines() {
+            assert!(line.chars().count() <= 80, "too wide: {line}");
+            assert_eq!(line, line.trim_end(), "blanks at its end");
+        }
+    }
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &printed).expect("the golden file is writable");
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).expect("UPDATE_GOLDEN=1 makes it");
+    assert!(printed == expected, "{name} changed:\n{printed}\ninstead of:\n{expected}");
+    let loaded = Document::from_json(&json(document)).expect("what is written can be read");
+    assert_eq!(print(&loaded, options), printed, "{name} reads otherwise once loaded");
+}
+
+fn json(document: &Document) -> Vec<u8> {
+    let mut out = Vec::new();
+    weir_report::json::write(document, &mut out).expect("writing to memory");
+    out
+}
+
+/// 200,000 requests: three quarters of them at 0.98 ms, and so on down to twenty at 9.80 ms.
+fn fine(fixture: Fixture) -> Fixture {
+    fixture
+        .answers(150_000, 200, 980_000, 977_000)
+        .answers(45_000, 200, 1_400_000, 1_394_000)
+        .answers(4_700, 200, 2_310_000, 2_289_000)
+        .answers(280, 200, 6_100_000, 6_060_000)
+        .answers(20, 200, 9_800_000, 9_705_000)
+}
+
+#[test]
+fn open_loop() {
+    golden("open_loop", &fine(Fixture::open_loop(20_000)).document(), &PLAIN);
+}
+
+#[test]
+fn closed_loop() {
+    let document = Fixture::closed_loop().spread(300_000, 50_000, 650_000).document();
+    golden("closed_loop", &document, &PLAIN);
+}
+
+#[test]
+fn timeouts_are_bounds() {
+    let fixture = Fixture::open_loop(2_000)
+        .spread(19_000, MS, 3 * MS)
+        .timeouts(1_000, 2_000_300_000)
+        .with(|parts| parts.plan.timeout_ns = 2 * S);
+    golden("timeouts", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn two_timeouts() {
+    let fixture = Fixture::open_loop(20_000)
+        .answers(199_998, 200, 980_000, 977_000)
+        .timeouts(2, 10_000_020_000);
+    golden("two_timeouts", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn black_hole() {
+    let fixture = Fixture::open_loop(100)
+        .timeouts(1_000, 2_000_300_000)
+        .with(|parts| {
+            parts.plan.timeout_ns = 2 * S;
+            parts.preflight = None;
+        })
+        .note("preflight_timeout", "the preflight request got no answer within 2 s");
+    golden("black_hole", &fixture.document(), &PLAIN);
+    let fixture = Fixture::closed_loop().timeouts(500, 2_000_300_000).with(|parts| {
+        parts.plan.timeout_ns = 2 * S;
+        parts.preflight = None;
+    });
+    golden("black_hole_closed_loop", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn refused_port() {
+    let refused = FailureCause::Errno(111);
+    let fixture = Fixture::open_loop(100)
+        .never_sent(1_000, 10 * S)
+        .open(0, 100)
+        .failures(FailurePhase::Connect, refused, 1_300)
+        .with(|parts| parts.preflight = None);
+    golden("refused_port", &fixture.document(), &PLAIN);
+    let fixture = Fixture::closed_loop()
+        .open(0, 100)
+        .failures(FailurePhase::Connect, refused, 1_300)
+        .with(|parts| parts.preflight = None);
+    golden("refused_port_closed_loop", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn interrupted() {
+    let fixture =
+        Fixture::open_loop(1_000).spread(3_200, MS, 2 * MS).in_flight(1, 500_000).with(|parts| {
+            parts.measurements.interrupted = true;
+            for worker in &mut parts.measurements.workers {
+                worker.t1_ns = worker.t0_ns + 3_201 * MS;
+            }
+        });
+    golden("interrupted", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn interrupted_while_connecting() {
+    let fixture = Fixture::open_loop(1_000).open(0, 10_000).with(|parts| {
+        parts.measurements.interrupted = true;
+        parts.measurements.workers.clear();
+        parts.measurements.slices.clear();
+    });
+    golden("interrupted_connecting", &fixture.document(), &PLAIN);
+    let fixture = Fixture::open_loop(1_000).with(|parts| {
+        parts.measurements.interrupted = true;
+        parts.measurements.sent.warmup = 700;
+        parts.measurements.slices.clear();
+        for worker in &mut parts.measurements.workers {
+            (worker.t0_ns, worker.t1_ns) = (0, 0);
+        }
+    });
+    golden("interrupted_warmup", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn fewer_connections_than_asked() {
+    let fixture = fine(Fixture::open_loop(20_000))
+        .open(4_087, 10_000)
+        .failures(FailurePhase::Connect, FailureCause::Errno(24), 5_913)
+        .note(
+            "few_connections",
+            "4,087 of 10,000 connections were open: raise the limit of open \
+               files (ulimit -n) above 10,100",
+        );
+    golden("few_connections", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn bad_statuses() {
+    let fixture = Fixture::closed_loop()
+        .spread(90_000, MS, 2 * MS)
+        .answers(8_000, 503, 300_000, 300_000)
+        .answers(1_990, 404, 400_000, 400_000)
+        .errors(7, ErrorKind::Errno(104), 900_000)
+        .errors(2, ErrorKind::ClosedInAnswer, 900_000)
+        .errors(1, ErrorKind::Protocol("conflicting_lengths"), 900_000)
+        .failures(FailurePhase::InUse, FailureCause::Errno(104), 7)
+        .failures(FailurePhase::InUse, FailureCause::Closed, 2)
+        .failures(FailurePhase::InUse, FailureCause::Protocol("conflicting_lengths"), 1)
+        .with(|parts| {
+            parts.measurements.connections.connects = 350;
+            parts.measurements.connections.closed_by_peer = 240;
+        });
+    golden("bad_statuses", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn a_number_of_requests() {
+    let fixture = Fixture::closed_loop().spread(50_000, 200_000, 900_000).with(|parts| {
+        parts.plan.requests = Some(50_000);
+        parts.plan.duration_ns = None;
+        parts.plan.warmup_ns = 0;
+        for worker in &mut parts.measurements.workers {
+            worker.t1_ns = worker.t0_ns + 2_500 * MS;
+        }
+    });
+    golden("requests", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn tiny_rate() {
+    let rate = Rate { numerator: 1, denominator: 2 };
+    let load = Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed: 42 } };
+    let fixture = Fixture::new(load).spread(5, MS, 5 * MS).open(1, 1).with(|parts| {
+        parts.plan.threads = 1;
+    });
+    golden("tiny_rate", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn huge_numbers() {
+    let n = 1_000_000_000_000_u64;
+    let hour = 3_600 * S;
+    let fixture = Fixture::open_loop(900_000_000)
+        .answers(987 * n, 200, hour, hour - S)
+        .answers(876 * n, 503, hour + 7 * S, hour)
+        .errors(765 * n, ErrorKind::ClosedBeforeAnswer, hour)
+        .timeouts(654 * n, hour)
+        .in_flight(543 * n, hour)
+        .open(1, u32::MAX)
+        .failures(FailurePhase::Connect, FailureCause::Errno(9_999), u64::MAX >> 12)
+        .with(|parts| {
+            parts.plan.url = format!("http://{}/{}?q=\u{1b}[31m", "a.".repeat(60), "x".repeat(90));
+            let preflight = parts.preflight.as_mut().expect("there is one");
+            preflight.server = Some("\u{1b}]0;title\u{7} 漢字 ".repeat(9));
+        })
+        .note("wide", &"漢字".repeat(60));
+    golden("huge_numbers", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn stall() {
+    // 10,000 requests of 1 ms, but the server stood still for 1.4 s: 1,400 requests waited for the
+    // rest of it.
+    let mut fixture = Fixture::open_loop(1_000).answers(8_600, 200, MS, 990_000);
+    for k in 0..1_400 {
+        fixture = fixture.answers(1, 200, MS + k * MS, 990_000);
+    }
+    golden("stall", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn spectrum() {
+    let options = TextOptions { spectrum: true, ..PLAIN };
+    golden("spectrum", &fine(Fixture::open_loop(20_000)).document(), &options);
+    let document = Fixture::closed_loop().spread(3_000, MS, 2 * MS).timeouts(3, 2 * S).document();
+    golden("spectrum_closed_loop", &document, &options);
+}
+
+#[test]
+fn verbose() {
+    let options = TextOptions { verbose: true, ..PLAIN };
+    golden("verbose", &fine(Fixture::open_loop(20_000)).document(), &options);
+}
+
+#[test]
+fn colours() {
+    let options = TextOptions { colour: true, ..PLAIN };
+    let fixture = Fixture::open_loop(2_000).spread(19_990, MS, 3 * MS).timeouts(10, 2 * S);
+    golden("colours", &fixture.document(), &options);
+}
+
+#[test]
+fn nothing_at_all() {
+    let document = Fixture::closed_loop()
+        .with(|parts| {
+            parts.measurements = Measurements::default();
+            parts.measurements.interrupted = true;
+        })
+        .document();
+    assert!(print(&document, &PLAIN).contains("no answer at all: no request was sent"));
+}

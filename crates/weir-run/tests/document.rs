@@ -1,0 +1,300 @@
+//! The document as others see it: assembled with numbers checked by hand, refused when they do not
+//! add up, merged without loss, read without trust.
+
+mod fixture;
+
+use fixture::{End, Request, S, json, measurements, parts, plan};
+use proptest::prelude::*;
+use serde_json::{Value, json as value};
+use weir_run::document::{MergeError, PercentileValue};
+use weir_run::quantile::Bound;
+use weir_run::{Document, LoadError, Measurements};
+
+fn request(end: End, lag_ns: u64, service_ns: u64) -> Request {
+    Request { slice: 0, lag_ns, service_ns, end }
+}
+
+/// 98 answers of 1 to 98 ns, sent when due, one bad one of 50 ns, one timeout at 2 s.
+fn hundred() -> Measurements {
+    let mut requests: Vec<Request> = (1..=98).map(|ns| request(End::Ok, 0, ns)).collect();
+    requests.push(request(End::Bad, 0, 50));
+    requests.push(request(End::TimedOut, 0, 2 * S + 300));
+    measurements(0, &requests)
+}
+
+#[test]
+fn numbers_are_derived() {
+    let document = Document::assemble(parts(1, 1, hundred())).expect("it adds up");
+    let accounting = &document.accounting;
+    assert_eq!((accounting.planned, accounting.ok, accounting.timed_out), (100, 98, 1));
+    assert_eq!((document.answered(), document.failed()), (99, 2));
+    // One preflight, 100 of warm-up, 100 measured.
+    assert_eq!(accounting.sent.total, 201);
+    let throughput = &document.throughput;
+    assert_eq!((throughput.window_s, throughput.offered_rps), (3.0, Some(100.0 / 3.0)));
+    assert_eq!(throughput.completed_rps, 33.0);
+
+    let response = &document.latency.response_time;
+    assert_eq!((response.ok.min_ns, response.ok.max_ns), (Some(1), Some(98)));
+    assert_eq!(response.ok.mean_ns, Some(49.5));
+    let all = response.all.as_ref().expect("there are failures");
+    assert_eq!((all.count, all.max_ns), (100, Some(2 * S + 300)));
+    // (1 + … + 98 + 50) / 99 = 4,901 / 99.
+    assert_eq!(all.mean_ns, Some(4_901.0 / 99.0));
+    let listed: Vec<f64> = all.percentiles.iter().map(|value| value.p).collect();
+    assert_eq!(listed, [50.0, 75.0, 90.0, 100.0]);
+    // Rank 50 by age is the second 50, with failures last it is 50: known. Rank 90 is 89 or 90.
+    let exact = PercentileValue { p: 50.0, ns: 50, bound: Bound::Exact };
+    assert_eq!(all.percentile(50.0), Some(&exact));
+    let lower = PercentileValue { p: 90.0, ns: 89, bound: Bound::Lower };
+    assert_eq!(all.percentile(90.0), Some(&lower));
+    let greatest = PercentileValue { p: 100.0, ns: 2 * S + 300, bound: Bound::Lower };
+    assert_eq!(all.percentile(100.0), Some(&greatest));
+    assert_eq!(document.latency.first_byte.all, None);
+    let failures: Vec<_> = document
+        .connections
+        .failures
+        .iter()
+        .map(|failure| (failure.cause.as_str(), failure.errno.as_deref(), failure.count))
+        .collect();
+    assert_eq!(failures, [("errno", Some("ENETDOWN"), 3), ("timeout", None, 2)]);
+}
+
+#[test]
+fn the_fixed_names_are_there() {
+    let document = Document::assemble(parts(1, 1, hundred())).expect("it adds up");
+    let document: Value = serde_json::from_slice(&json(&document)).expect("JSON");
+    for (section, names) in [
+        (
+            "",
+            "schema_version tool run plan phases environment connections accounting latency \
+             throughput slices series notes",
+        ),
+        ("/run", "id epoch part parts interrupted"),
+        ("/phases/0", "worker t0_ns t1_ns tail_end_ns drained_ns"),
+        ("/connections", "asked open_at_t0 connects closed_by_peer failures"),
+        ("/connections/failures/0", "phase errno count"),
+        (
+            "/accounting",
+            "planned ok bad_response transport_error timed_out in_flight_at_end never_sent status \
+             errors sent",
+        ),
+        ("/accounting/sent", "preflight warmup measured tail total"),
+        (
+            "/latency",
+            "response_time service_time send_lag sched_lag connection_wait first_byte connect",
+        ),
+        ("/latency/response_time", "ok all histograms"),
+        ("/latency/response_time/ok", "count min_ns max_ns mean_ns stdev_ns percentiles"),
+        ("/latency/response_time/all/percentiles/0", "p ns bound"),
+        ("/latency/response_time/histograms", "ok bad censored"),
+        (
+            "/throughput",
+            "window_s offered_rps sent_rps completed completed_rps good_rps bytes_per_second",
+        ),
+    ] {
+        let part = document.pointer(section).expect(section);
+        for name in names.split_whitespace() {
+            assert!(part.get(name).is_some(), "{section}/{name}");
+        }
+    }
+    assert_eq!(document["latency"]["response_time"]["all"]["percentiles"][2]["bound"], "lower");
+    assert_eq!(document["accounting"]["status"], value!({"200": 98, "500": 1}));
+    assert_eq!(document["plan"]["load"]["arrivals"]["seed"], u64::MAX);
+}
+
+#[test]
+fn windows_are_planned_or_observed() {
+    let window_s = |change: fn(&mut weir_run::DocumentParts)| {
+        let mut parts = parts(1, 1, hundred());
+        change(&mut parts);
+        Document::assemble(parts).expect("it adds up").throughput.window_s
+    };
+    assert_eq!(window_s(|_| ()), 3.0);
+    assert_eq!(window_s(|parts| parts.measurements.workers[0].t1_ns = 9 * S), 3.0);
+    // The fixture's worker saw t0 at 1 s and t1 at 4 s.
+    assert_eq!(window_s(|parts| parts.plan.duration_ns = None), 3.0);
+    assert_eq!(
+        window_s(|parts| {
+            parts.measurements.interrupted = true;
+            parts.measurements.workers[0].t1_ns = 2 * S;
+        }),
+        1.0
+    );
+    let requests_end_it = |parts: &mut weir_run::DocumentParts| {
+        parts.plan.requests = Some(100);
+        parts.measurements.workers[0].t1_ns = 3 * S;
+    };
+    assert_eq!(window_s(requests_end_it), 2.0);
+    // Interrupted before t0.
+    let nothing = |parts: &mut weir_run::DocumentParts| {
+        parts.measurements = Measurements { interrupted: true, ..Measurements::default() };
+    };
+    assert_eq!(window_s(nothing), 0.0);
+}
+
+#[test]
+fn what_does_not_add_up_is_no_document() {
+    type Change = fn(&mut Measurements);
+    let changes: [(Change, &str); 14] = [
+        (|m| m.planned += 1, "six classes and the planned count: 100 is not 101"),
+        (|m| m.outcomes.ok -= 1, "six classes"),
+        (|m| *m.status.entry(200).or_default() += 1, "status codes and answers"),
+        (|m| m.status.clear(), "status codes"),
+        (
+            |m| {
+                m.outcomes.timed_out -= 1;
+                m.outcomes.transport_error += 1;
+            },
+            "errors by kind",
+        ),
+        (
+            |m| {
+                m.outcomes.ok -= 1;
+                m.outcomes.bad_response += 1;
+            },
+            "response times and ok requests",
+        ),
+        (|m| m.response_time.ok.record(5), "response times and ok"),
+        (|m| m.service_time.bad.record(5), "service times and bad"),
+        (|m| m.first_byte.record(5), "first bytes"),
+        (|m| m.send_lag.ok.record(5), "send lags"),
+        (|m| m.sched_lag.record(5), "scheduling lags"),
+        (|m| m.slices[0].ok.record(5), "over slices"),
+        (|m| m.sent.measured = 101, "sent requests"),
+        (|m| m.window.good = 1_000, "good answers"),
+    ];
+    for (change, why) in changes {
+        let mut measurements = hundred();
+        change(&mut measurements);
+        let error = Document::assemble(parts(1, 1, measurements)).expect_err(why).to_string();
+        assert!(error.starts_with("broken invariant: ") && error.contains(why), "{error}");
+    }
+    // A sum that its buckets cannot have: one of 2 s, said to be of 3 s.
+    let mut measurements = hundred();
+    measurements.connect.record_range(2 * S, 2 * S, 1, 3 * u128::from(S));
+    let error = Document::assemble(parts(1, 1, measurements)).expect_err("a wrong sum");
+    assert!(error.to_string().contains("connect: the sum over its buckets"), "{error}");
+}
+
+#[test]
+fn parts_that_do_not_belong_together_are_not_merged() {
+    let part = |k, n| Document::assemble(parts(k, n, hundred())).expect("it adds up");
+    assert_eq!(Document::merge(&[]), Err(MergeError::Nothing));
+    let twice = Document::merge(&[part(1, 2), part(1, 2)]);
+    assert_eq!(twice, Err(MergeError::OtherPart { part: 1, parts: 2 }));
+    let mixed = Document::merge(&[part(1, 2), part(2, 3)]);
+    assert_eq!(mixed, Err(MergeError::OtherPart { part: 2, parts: 3 }));
+    let mut other = part(2, 2);
+    other.plan.connections += 1;
+    let other = Document::merge(&[part(1, 2), other]);
+    assert_eq!(other, Err(MergeError::OtherPlan { part: 2 }));
+    let mut other = part(2, 2);
+    other.slices[1].end_s = 1.5;
+    let other = Document::merge(&[part(1, 2), other]);
+    assert_eq!(other, Err(MergeError::OtherSlices { part: 2 }));
+    let partial = Document::merge(&[part(1, 3), part(3, 3)]).expect("two of three");
+    assert_eq!(partial.notes[0].code, "parts_missing");
+    assert_eq!(partial.notes[0].text, "2 of 3 parts are here: the rest is missing");
+}
+
+#[test]
+fn what_is_no_document_is_told_apart() {
+    let good = json(&Document::assemble(parts(1, 1, hundred())).expect("it adds up"));
+    assert!(Document::from_json(&good).is_ok());
+    let changed = |pointer: &str, to: Value| {
+        let mut document: Value = serde_json::from_slice(&good).expect("JSON");
+        *document.pointer_mut(pointer).expect(pointer) = to;
+        let text = serde_json::to_vec(&document).expect("JSON");
+        Document::from_json(&text).expect_err(pointer).to_string()
+    };
+    let load = |text: &str| Document::from_json(text.as_bytes()).expect_err(text).to_string();
+    assert!(load("weir 0.1.0").starts_with("it is not JSON: "));
+    assert!(load("").starts_with("it is not JSON: "));
+    assert!(load("[]").contains("not a document of weir"));
+    assert!(load(r#"{"summary": {}}"#).contains("not a document of weir"));
+    assert!(load(r#"{"schema_version": 7}"#).contains("schema version is 7"));
+    assert!(load(r#"{"schema_version": 0}"#).contains("no schema version 0"));
+    assert!(load(r#"{"schema_version": 1}"#).contains("missing field `tool`"));
+    assert!(load(&"[".repeat(1_000_000)).contains("not JSON"));
+    let response = "/latency/response_time";
+    let text = format!("{response}/histograms/ok");
+    assert!(
+        changed(&text, value!("AAAA")).contains("response_time: the histogram 'ok': it is not")
+    );
+    assert!(changed(&text, Value::Null).contains("lacks its text"));
+    let count = format!("{response}/exact/ok/count");
+    assert!(changed(&count, value!(97)).contains("do not add up to its count"));
+    let sum = format!("{response}/exact/ok/sum_ns");
+    assert!(changed(&sum, value!("9".repeat(39))).contains("sum_ns is out of range"));
+    assert!(changed(&sum, value!("ten")).contains("sum_ns is out of range"));
+    assert!(changed(&sum, value!("5000")).contains("the sum over its buckets"));
+    assert!(changed("/accounting/planned", value!(1_u64 << 60)).contains("accounting.planned"));
+    assert!(changed("/accounting/ok", value!(97)).contains("six classes"));
+    assert!(changed("/accounting", value!({"ok": 1})).contains("missing field"));
+    assert!(changed("/series/1/start_s", value!(-1e12)).contains("no time within a run"));
+    assert!(changed("/series/1/start_s", value!(-0.5)).contains("in order of time"));
+    assert!(changed("/slices/1/start_s", value!(-1)).contains("is negative"));
+    let unreadable = Document::load("/nonexistent/run.json").expect_err("no such file");
+    assert!(matches!(unreadable, LoadError::Unreadable { .. }), "{unreadable}");
+}
+
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let ns = || prop_oneof![0..3_000_u64, 0..5_000_000_000_u64, 0..4_000_000_000_000_u64];
+    let end = prop_oneof![
+        10 => Just(End::Ok),
+        1 => Just(End::Bad),
+        1 => Just(End::Error),
+        1 => Just(End::TimedOut),
+        1 => Just(End::InFlight),
+        1 => Just(End::NeverSent),
+    ];
+    let request = (0..3_usize, ns(), ns(), end)
+        .prop_map(|(slice, lag_ns, service_ns, end)| Request { slice, lag_ns, service_ns, end });
+    prop::collection::vec(request, 0..200)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn merging_two_halves_is_assembling_both(one in requests(), two in requests()) {
+        let (one, two) = (measurements(0, &one), measurements(1, &two));
+        let mut both = one.clone();
+        both.merge(&two);
+        let mut whole_parts = parts(1, 1, both);
+        whole_parts.preflight_sent = 2;
+        whole_parts.client = weir_run::document::ClientUsage {
+            cpu_user_ns: 10, cpu_system_ns: 14, max_resident_bytes: 22,
+        };
+        let mut whole = Document::assemble(whole_parts).expect("it adds up");
+        let halves = [parts(1, 2, one), parts(2, 2, two)].map(|half| {
+            // By way of text, as parts travel.
+            let half = Document::assemble(half).expect("it adds up");
+            Document::from_json(&json(&half)).expect("what is written can be read")
+        });
+        let merged = Document::merge(&halves).expect("halves of one run");
+        // Which part a worker belonged to is all that the whole cannot know.
+        whole.phases[1].part = 2;
+        prop_assert!(merged == whole, "{merged:?} is not {whole:?}");
+    }
+
+    #[test]
+    fn no_text_panics(requests in requests(), cut in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let document = Document::assemble(parts(1, 1, measurements(0, &requests)));
+        let mut text = json(&document.expect("it adds up"));
+        let at = cut.index(text.len());
+        text[at] = byte;
+        if let Ok(document) = Document::from_json(&text) {
+            let _ = Document::merge(&[document]);
+        }
+        text.truncate(at);
+        prop_assert!(Document::from_json(&text).is_err());
+    }
+}
+
+#[test]
+fn a_plan_survives_text() {
+    let text = serde_json::to_string(&plan()).expect("JSON");
+    assert_eq!(serde_json::from_str::<weir_run::Plan>(&text).expect("a plan"), plan());
+}

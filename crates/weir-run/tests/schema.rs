@@ -1,0 +1,153 @@
+//! The committed schema is the one of the types, and documents keep to it.
+
+mod fixture;
+
+use std::path::PathBuf;
+
+use fixture::{End, Request, S, json, measurements, parts};
+use serde_json::{Value, json as value};
+use weir_run::{Document, Measurements, schema_json};
+
+fn path() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/document.schema.json")
+}
+
+/// `UPDATE_GOLDEN=1` writes the file anew: a changed field is a decision and a new version.
+#[test]
+fn the_committed_schema_is_that_of_the_types() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(path(), schema_json()).expect("the schema is writable");
+    }
+    let committed = std::fs::read_to_string(path()).expect("UPDATE_GOLDEN=1 makes it");
+    let parsed = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    assert!(
+        parsed(&committed) == parsed(&schema_json()),
+        "docs/document.schema.json is not what the types say"
+    );
+}
+
+#[test]
+fn documents_keep_to_the_schema() {
+    let ends = [End::Ok, End::Bad, End::Error, End::TimedOut, End::InFlight, End::NeverSent];
+    let requests = ends.map(|end| Request { slice: 1, lag_ns: 5_000, service_ns: S, end });
+    for measurements in [measurements(0, &requests), Measurements::default()] {
+        let document = Document::assemble(parts(1, 1, measurements)).expect("it adds up");
+        let document: Value = serde_json::from_slice(&json(&document)).expect("JSON");
+        assert_eq!(fault(&document), None);
+    }
+}
+
+#[test]
+fn other_things_do_not() {
+    let document = Document::assemble(parts(1, 1, Measurements::default())).expect("it adds up");
+    let document: Value = serde_json::from_slice(&json(&document)).expect("JSON");
+    for (pointer, wrong) in [
+        ("/accounting/planned", value!(-1)),
+        ("/accounting", value!({})),
+        ("/latency/connect/ok/percentiles", value!([{"p": 50.0, "ns": 1, "bound": "upper"}])),
+        ("/throughput/window_s", value!("3")),
+        ("/run/surprise", value!(1)),
+    ] {
+        let mut changed = document.clone();
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+        let parent = changed.pointer_mut(parent).and_then(Value::as_object_mut).expect(pointer);
+        parent.insert(key.to_owned(), wrong);
+        let fault = fault(&changed).expect(pointer);
+        assert!(fault.contains(pointer) || fault.contains("surprise"), "{pointer}: {fault}");
+    }
+}
+
+/// What in a document breaks the schema, and where.
+fn fault(document: &Value) -> Option<String> {
+    let root = serde_json::from_str(&schema_json()).expect("JSON");
+    check(document, &root, &root, "").err()
+}
+
+/// Checks with the keywords that our schema uses, and no other: an unknown one is an error, so that
+/// none is overlooked. A schema library would bring forty crates into every test run.
+fn check(value: &Value, schema: &Value, root: &Value, place: &str) -> Result<(), String> {
+    let fail = |why: String| Err(format!("{place}: {why}"));
+    let keywords = match schema {
+        Value::Bool(true) => return Ok(()),
+        Value::Bool(false) => return fail("nothing may be here".to_owned()),
+        schema => schema.as_object().expect("a schema is an object"),
+    };
+    for (keyword, rule) in keywords {
+        let holds = match keyword.as_str() {
+            "$schema" | "$defs" | "title" | "description" | "format" => true,
+            "$ref" => {
+                let pointer = rule.as_str().and_then(|rule| rule.strip_prefix('#'));
+                let target = root.pointer(pointer.expect("a local one")).expect("it exists");
+                check(value, target, root, place)?;
+                true
+            }
+            "type" => match rule {
+                Value::Array(types) => types.iter().any(|of| is_of_type(value, of)),
+                one => is_of_type(value, one),
+            },
+            "const" => value == rule,
+            "enum" => rule.as_array().expect("a list").contains(value),
+            "minimum" => value.as_f64().is_none_or(|n| n >= rule.as_f64().expect("a number")),
+            "maximum" => value.as_f64().is_none_or(|n| n <= rule.as_f64().expect("a number")),
+            "anyOf" | "oneOf" => {
+                let rules = rule.as_array().expect("a list").iter();
+                let fitting = rules.filter(|rule| check(value, rule, root, place).is_ok()).count();
+                if keyword == "anyOf" { fitting > 0 } else { fitting == 1 }
+            }
+            "required" => value.as_object().is_none_or(|fields| {
+                let mut names = rule.as_array().expect("a list").iter();
+                names.all(|name| fields.contains_key(name.as_str().expect("a name")))
+            }),
+            "items" => {
+                for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+                    check(item, rule, root, &format!("{place}/{index}"))?;
+                }
+                true
+            }
+            "properties" | "patternProperties" | "additionalProperties" => {
+                check_fields(value, keywords, root, place)?;
+                true
+            }
+            unknown => panic!("the schema uses '{unknown}', which this check does not know"),
+        };
+        if !holds {
+            return fail(format!("{keyword} {rule}"));
+        }
+    }
+    Ok(())
+}
+
+fn is_of_type(value: &Value, of: &Value) -> bool {
+    match of.as_str().expect("a type") {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "integer" => value.is_u64() || value.is_i64(),
+        unknown => panic!("no type '{unknown}'"),
+    }
+}
+
+/// A field is checked by its name; without one by the only pattern there is, `^\d+$`; or else as
+/// an additional one.
+fn check_fields(
+    value: &Value,
+    keywords: &serde_json::Map<String, Value>,
+    root: &Value,
+    place: &str,
+) -> Result<(), String> {
+    for (name, field) in value.as_object().into_iter().flatten() {
+        let named = keywords.get("properties").and_then(|named| named.get(name));
+        let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+        let numbered = keywords.get("patternProperties").filter(|_| is_number).map(|patterns| {
+            patterns.get(r"^\d+$").expect("the pattern of numbers is the only one")
+        });
+        let rule = named.or(numbered).or(keywords.get("additionalProperties"));
+        if let Some(rule) = rule {
+            check(field, rule, root, &format!("{place}/{name}"))?;
+        }
+    }
+    Ok(())
+}
