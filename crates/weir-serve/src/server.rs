@@ -119,8 +119,7 @@ impl<B: Backend> Server<B> {
         if self.desk.next_due_at().is_none() {
             return;
         }
-        self.stand_still(stop);
-        let now = self.backend.now();
+        let now = self.moment(stop);
         while let Some(deed) = self.desk.take_due(now) {
             self.perform(deed, stop);
             self.do_deeds(stop);
@@ -194,9 +193,9 @@ impl<B: Backend> Server<B> {
             }
             Some(FaultKind::Garbage) | None => {
                 let (piece, pieces) = (due.piece, due.pieces);
-                self.send(conn, &due.answer, Part::Piece { piece, pieces }, stop);
+                let sent_at = self.send(conn, &due.answer, Part::Piece { piece, pieces }, stop);
                 let fault = due.fault;
-                let has_ended = self.desk.sent_piece(due, self.backend.now());
+                let has_ended = self.desk.sent_piece(due, sent_at);
                 if !has_ended {
                     return;
                 }
@@ -212,10 +211,9 @@ impl<B: Backend> Server<B> {
         }
     }
 
-    fn send(&mut self, conn: ConnId, answer: &Answer, part: Part, stop: &AtomicBool) {
-        // The send stamp must not fall into a stall, and nothing may come between it and the send.
-        self.stand_still(stop);
-        let now = self.backend.now();
+    /// Sends a part of an answer and tells its send stamp.
+    fn send(&mut self, conn: ConnId, answer: &Answer, part: Part, stop: &AtomicBool) -> Nanos {
+        let now = self.moment(stop);
         let segments = self.renderer.render(&mut self.backend, answer, part, now);
         if !segments.is_empty() {
             self.backend.send(conn, segments);
@@ -223,6 +221,7 @@ impl<B: Backend> Server<B> {
         if self.shared.programme.stamps {
             self.backend.submit();
         }
+        now
     }
 
     fn close(&mut self, conn: ConnId, how: Close) {
@@ -240,14 +239,19 @@ impl<B: Backend> Server<B> {
     /// nor sends, whatever arrives.
     #[inline]
     fn stand_still(&mut self, stop: &AtomicBool) {
-        if self.shared.programme.stalls.is_empty() {
-            return;
+        if !self.shared.programme.stalls.is_empty() {
+            self.moment(stop);
         }
+    }
+
+    /// The time, once it is outside every programmed stall. It is one reading that is judged and
+    /// returned: were the clock read again, that reading could fall into a stall.
+    fn moment(&mut self, stop: &AtomicBool) -> Nanos {
         loop {
             let now = self.backend.now();
-            let Some(until) = self.shared.stalled_until(now) else { return };
+            let Some(until) = self.shared.stalled_until(now) else { return now };
             if stop.load(Ordering::Acquire) {
-                return;
+                return now;
             }
             // The last millisecond is spun away, since a sleep may end late.
             match until.since(now).checked_sub(1_000_000) {

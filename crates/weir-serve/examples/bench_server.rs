@@ -1,0 +1,28 @@
+//! The server for measurements of its own cost: `bench_server [epoll|uring] [option…]`. Prints its
+//! address, serves until its standard input ends, then prints the counters.
+//!
+//! Options: `delay=D`, `size=N`, `stamps`, `pin`. Decision 0003 says how it is used.
+
+use std::io::{self, Read};
+
+use weir_serve::{ServeOptions, spawn};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut options = ServeOptions::default();
+    for argument in std::env::args().skip(1) {
+        let programme = &mut options.programme;
+        match argument.split_once('=') {
+            None if argument == "stamps" => programme.stamps = true,
+            None if argument == "pin" => options.pin = true,
+            None => options.engine = argument.parse()?,
+            Some(("delay", delay)) => programme.delay = delay.parse()?,
+            Some(("size", bytes)) => programme.body_bytes = bytes.parse()?,
+            Some((name, _)) => return Err(format!("no option {name}").into()),
+        }
+    }
+    let handle = spawn(options)?;
+    println!("listening on http://{} ({})", handle.endpoint(), handle.engine());
+    io::stdin().read_to_end(&mut Vec::new())?;
+    println!("{}", handle.stop()?.to_json());
+    Ok(())
+}
