@@ -142,8 +142,13 @@ pub(crate) struct RunArgs {
     pub(crate) io: IoChoice,
     /// How send times are kept: sleep until due (cheapest, some µs late), then spin (hybrid), or
     /// always spin (whole cores) [default: hybrid; sleep with more threads than CPUs]
-    #[arg(long, value_enum, value_name = "sleep|hybrid|spin", hide_possible_values = true,
-          help_heading = "Engine")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "sleep|hybrid|spin",
+        hide_possible_values = true,
+        help_heading = "Engine"
+    )]
     pub(crate) pacing: Option<PacingChoice>,
 
     /// Print the whole latency spectrum
