@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     options.programme.stamps = true;
     let handle = spawn(options)?;
     let Endpoint::Tcp(address) = *handle.endpoint() else { return Err("not TCP".into()) };
-    println!("{}: p1 / p50 / p90 / p99 / max in us", handle.engine());
+    println!("{}: min / p50 / p90 / p99 / max in us", handle.engine());
     for (connections, delay_us) in REGIMES {
         let clients: Vec<_> = (0..connections)
             .map(|_| std::thread::spawn(move || ask(TcpStream::connect(address)?, delay_us)))
@@ -84,7 +84,7 @@ fn print(name: &str, samples: &[Sample], field: fn(&Sample) -> i64) {
     let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize] as f64 / 1000.0;
     println!(
         "  {name:<27} {:8.2} {:8.2} {:8.2} {:8.2} {:9.2}",
-        at(0.01),
+        at(0.0),
         at(0.5),
         at(0.9),
         at(0.99),
