@@ -130,6 +130,24 @@ proptest! {
     }
 
     #[test]
+    fn a_damaged_document_panics_nothing(
+        run in run(),
+        at in any::<prop::sample::Index>(),
+        digit in b'0'..=b'9',
+    ) {
+        let mut written = Vec::new();
+        json::write(&run.document(), &mut written).expect("writing to memory");
+        let digits: Vec<usize> =
+            (0..written.len()).filter(|at| written[*at].is_ascii_digit()).collect();
+        written[*at.get(&digits)] = digit;
+        if let Ok(document) = Document::from_json(&written) {
+            let options =
+                TextOptions { colour: true, width: 80, spectrum: true, verbose: true };
+            text::write(&document, &options, &mut Vec::new()).expect("writing to memory");
+        }
+    }
+
+    #[test]
     fn json_loses_nothing(run in run()) {
         let document = run.document();
         let mut out = Vec::new();

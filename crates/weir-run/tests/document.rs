@@ -104,6 +104,23 @@ fn the_fixed_names_are_there() {
 }
 
 #[test]
+fn a_closed_loop_has_one_time() {
+    for recorded_as_response in [true, false] {
+        let mut parts = parts(1, 1, hundred());
+        parts.plan.load = weir_run::Load::ClosedLoop;
+        if recorded_as_response {
+            parts.measurements.service_time = Default::default();
+        } else {
+            parts.measurements.response_time = Default::default();
+        }
+        let document = Document::assemble(parts).expect("it adds up");
+        assert_eq!(document.latency.response_time, document.latency.service_time);
+        assert_eq!(document.latency.service_time.ok.count, 98);
+        assert_eq!(document.throughput.offered_rps, None);
+    }
+}
+
+#[test]
 fn windows_are_planned_or_observed() {
     let window_s = |change: fn(&mut weir_run::DocumentParts)| {
         let mut parts = parts(1, 1, hundred());
@@ -280,7 +297,11 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(requests in requests(), cut in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn no_text_panics(
+        requests in requests(),
+        cut in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
         let document = Document::assemble(parts(1, 1, measurements(0, &requests)));
         let mut text = json(&document.expect("it adds up"));
         let at = cut.index(text.len());

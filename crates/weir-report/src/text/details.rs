@@ -105,7 +105,8 @@ fn connections(connections: &ConnectionsSection, verbose: bool, page: &mut Page)
 /// `EMFILE (too many open files) 5,913`.
 fn failure_in_words(failure: &ConnectionFailure) -> String {
     let count = units::count(failure.count);
-    match &failure.errno {
+    // An error without a usual name is its number, which the words tell as well.
+    match failure.errno.as_ref().filter(|name| name.starts_with('E')) {
         Some(name) => format!("{name} ({}) {count}", failure.text),
         None => format!("{} {count}", failure.text),
     }

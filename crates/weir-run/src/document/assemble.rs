@@ -9,8 +9,8 @@ use super::recorded::Recorded;
 use super::throughput::Throughput;
 use super::timeline::{SeriesEntry, SliceEntry};
 use super::{ClientUsage, Document, Environment, Note, Preflight, Run, SCHEMA_VERSION, Tool};
-use crate::measurements::Measurements;
-use crate::plan::Plan;
+use crate::measurements::{ByOutcome, Measurements};
+use crate::plan::{Load, Plan};
 
 /// What a document is made of.
 #[derive(Clone, Debug)]
@@ -66,7 +66,11 @@ impl Document {
         };
         let tool =
             Tool { name: "weir".to_owned(), version: parts.environment.weir_version.clone() };
-        let recorded = Recorded::of(parts.measurements, run.part, parts.preflight_sent);
+        let mut measurements = parts.measurements;
+        if parts.plan.load == Load::ClosedLoop {
+            keep_both_times(&mut measurements);
+        }
+        let recorded = Recorded::of(measurements, run.part, parts.preflight_sent);
         let frame = Frame {
             tool,
             run,
@@ -75,6 +79,16 @@ impl Document {
             notes: parts.notes,
         };
         derive(frame, &recorded)
+    }
+}
+
+/// A closed loop has one time; whichever of its two names was recorded stands for both.
+fn keep_both_times(measurements: &mut Measurements) {
+    let is_empty = |time: &ByOutcome| time.ok.is_empty() && !time.has_failures();
+    if is_empty(&measurements.response_time) {
+        measurements.response_time = measurements.service_time.clone();
+    } else if is_empty(&measurements.service_time) {
+        measurements.service_time = measurements.response_time.clone();
     }
 }
 

@@ -106,13 +106,13 @@ impl Document {
     }
 }
 
-/// The place of a number that is more than [`COUNT_MAX`], if there is one. Only sums may be, and
-/// they are text.
+/// The place of a whole number that is more than [`COUNT_MAX`], if there is one. Sums may be: they
+/// are text. Rates are floats, and never added.
 fn out_of_range(value: &Value, place: &str) -> Option<String> {
     match value {
         Value::Number(number) => {
-            let is_in_range = number.as_f64().is_some_and(|n| n.abs() <= COUNT_MAX as f64);
-            (!is_in_range).then(|| place.to_owned())
+            let is_over = number.as_u64().is_some_and(|n| n > COUNT_MAX);
+            is_over.then(|| place.to_owned())
         }
         Value::String(digits) if place.ends_with(".sum_ns") => {
             let sum = digits.parse::<u128>().ok();
