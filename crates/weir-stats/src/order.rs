@@ -21,9 +21,9 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The narrowest interval between two order statistics, equally far from both ends, that covers
-/// the median of the population with a probability of at least 95%, whatever its distribution (the
-/// inversion of the sign test; Conover, Practical Nonparametric Statistics, §3.2). `None` with fewer
-/// than 6 values, which cannot give one.
+/// the median of the population with a probability of at least 95%, whatever its distribution:
+/// the inversion of the sign test (Conover, Practical Nonparametric Statistics, §3.2). `None` with
+/// fewer than 6 values, which cannot give one.
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
     let sorted = sorted(values);
     let n = sorted.len();
