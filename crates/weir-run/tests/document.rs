@@ -314,6 +314,17 @@ proptest! {
     }
 }
 
+/// A JSON reader that is off by one bit in the last place turned this mean into …462.
+#[test]
+fn a_mean_survives_text_to_the_last_bit() {
+    let mut m = Measurements::default();
+    let sum_ns = 137_949_465_993_360_u128;
+    m.connect.record_range(440, 440, 313_554_425_398, sum_ns);
+    let document = Document::assemble(parts(1, 1, m)).expect("it adds up");
+    assert_eq!(document.latency.connect.ok.mean_ns, Some(439.953_816_050_461_97));
+    assert_eq!(Document::from_json(&json(&document)).expect("a document"), document);
+}
+
 #[test]
 fn a_plan_survives_text() {
     let text = serde_json::to_string(&plan()).expect("JSON");
