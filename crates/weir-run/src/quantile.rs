@@ -5,6 +5,7 @@
 //! every failure counts as slower than any answer.
 
 use serde::{Deserialize, Serialize};
+pub use weir_stats::{count_needed, is_supported, rank_of};
 
 use crate::histogram::{Histogram, lowest_in};
 use crate::measurements::ByOutcome;
@@ -12,13 +13,6 @@ use crate::measurements::ByOutcome;
 /// The percentiles a document lists, in percent, as far as the samples carry them.
 pub const PERCENTILES: [f64; 13] =
     [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999, 99.9999, 100.0];
-
-/// Samples that must lie beyond a percentile before it is printed: with fewer, it is the luck of a
-/// few requests (METHOD 1.11, support 10).
-pub const SUPPORT: u64 = 10;
-
-/// Percentiles are told apart down to a hundred-thousandth of a percent.
-const PARTS: u64 = 10_000_000;
 
 /// Whether a value is known, or only a bound of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,35 +32,6 @@ pub struct Quantile {
     pub ns: u64,
     /// Whether `ns` is the value or a lower bound of it.
     pub bound: Bound,
-}
-
-/// The rank of percentile `p` (0 to 100) among `count` values: ⌈p·n⌉, at least 1.
-pub fn rank_of(p: f64, count: u64) -> u64 {
-    let rank = (u128::from(count) * u128::from(parts_of(p))).div_ceil(u128::from(PARTS));
-    u64::try_from(rank).expect("at most the count").max(1)
-}
-
-/// Whether `count` values carry percentile `p`: at least [`SUPPORT`] of them lie beyond it. The
-/// greatest value, percentile 100, needs one.
-pub fn is_supported(p: f64, count: u64) -> bool {
-    let beyond = PARTS - parts_of(p);
-    match beyond {
-        0 => count > 0,
-        _ => u128::from(count) * u128::from(beyond) >= u128::from(SUPPORT) * u128::from(PARTS),
-    }
-}
-
-/// The least count that carries percentile `p`.
-pub fn count_needed(p: f64) -> u64 {
-    match PARTS - parts_of(p) {
-        0 => 1,
-        beyond => (SUPPORT * PARTS).div_ceil(beyond),
-    }
-}
-
-/// Ten-millionths of the whole; what is outside 0 to 100 counts as the nearer end.
-fn parts_of(p: f64) -> u64 {
-    (p.clamp(0.0, 100.0) * 100_000.0).round() as u64
 }
 
 /// All slots of a [`ByOutcome`] as one distribution, its failures slower than every answer.

@@ -7,4 +7,4 @@ mod order;
 mod support;
 
 pub use order::{Interval, median, median_interval};
-pub use support::{samples_for, supports};
+pub use support::{SUPPORT, count_needed, is_supported, rank_of};

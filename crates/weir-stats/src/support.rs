@@ -1,22 +1,40 @@
-//! How many samples a percentile needs before it may be printed (METHOD 1.11).
+//! Ranks of percentiles, and how many samples a percentile needs before it may be printed
+//! (METHOD 1.11).
 
-/// Values that must lie beyond a percentile for it to be worth printing.
-const BEYOND: f64 = 10.0;
+/// Samples that must lie beyond a percentile before it is printed: with fewer, it is the luck of a
+/// few requests (METHOD 1.11, support 10).
+pub const SUPPORT: u64 = 10;
 
-/// The least number of independent samples that give percentile `p` (0 to 100) a support of ten
-/// values beyond it: 1,000 for p99. `u64::MAX` for p100, which no number supports.
-pub fn samples_for(p: f64) -> u64 {
-    let share_beyond = 1.0 - p / 100.0;
-    if share_beyond <= 0.0 {
-        return u64::MAX;
-    }
-    // 1 − 0.99 is a little more than 0.01 in binary; the thousandth rounds that away.
-    ((BEYOND / share_beyond) - 0.001).ceil() as u64
+/// Percentiles are told apart down to a hundred-thousandth of a percent.
+const PARTS: u64 = 10_000_000;
+
+/// The rank of percentile `p` (0 to 100) among `count` values: ⌈p·n⌉, at least 1.
+pub fn rank_of(p: f64, count: u64) -> u64 {
+    let rank = (u128::from(count) * u128::from(parts_of(p))).div_ceil(u128::from(PARTS));
+    u64::try_from(rank).expect("at most the count").max(1)
 }
 
-/// Whether `count` samples support percentile `p` (0 to 100).
-pub fn supports(count: u64, p: f64) -> bool {
-    count >= samples_for(p)
+/// Whether `count` values carry percentile `p`: at least [`SUPPORT`] of them lie beyond it. The
+/// greatest value, percentile 100, needs one.
+pub fn is_supported(p: f64, count: u64) -> bool {
+    let beyond = PARTS - parts_of(p);
+    match beyond {
+        0 => count > 0,
+        _ => u128::from(count) * u128::from(beyond) >= u128::from(SUPPORT) * u128::from(PARTS),
+    }
+}
+
+/// The least count that carries percentile `p`.
+pub fn count_needed(p: f64) -> u64 {
+    match PARTS - parts_of(p) {
+        0 => 1,
+        beyond => (SUPPORT * PARTS).div_ceil(beyond),
+    }
+}
+
+/// Ten-millionths of the whole; what is outside 0 to 100 counts as the nearer end.
+fn parts_of(p: f64) -> u64 {
+    (p.clamp(0.0, 100.0) * 100_000.0).round() as u64
 }
 
 #[cfg(test)]
@@ -33,9 +51,18 @@ mod tests {
             (99.99, 100_000),
             (99.999, 1_000_000),
         ] {
-            assert_eq!(samples_for(p), n, "p{p}");
-            assert!(supports(n, p) && !supports(n - 1, p), "p{p}");
+            assert_eq!(count_needed(p), n, "p{p}");
+            assert!(is_supported(p, n) && !is_supported(p, n - 1), "p{p}");
         }
-        assert!(!supports(u64::MAX - 1, 100.0));
+        assert!(is_supported(100.0, 1) && !is_supported(100.0, 0));
+    }
+
+    #[test]
+    fn ranks_round_up() {
+        for (p, count, rank) in
+            [(50.0, 10, 5), (50.0, 11, 6), (99.0, 100, 99), (99.9, 1_000, 999), (0.0, 5, 1)]
+        {
+            assert_eq!(rank_of(p, count), rank, "p{p} of {count}");
+        }
     }
 }

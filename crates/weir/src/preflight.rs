@@ -11,6 +11,7 @@ use weir_http::{Prepared, Protocol};
 use weir_io::Endpoint;
 use weir_run::Note;
 use weir_run::document::Preflight;
+use weir_run::units;
 
 /// Longest the preflight may take: it must not hold up a run against a server that never answers.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -41,7 +42,7 @@ pub(crate) fn look(job: &Job) -> Found {
     let mut stream = match connect(&job.endpoint, patience) {
         Ok(stream) => stream,
         Err(error) => {
-            let text = format!("cannot connect to {}: {}", job.endpoint, reason(&error));
+            let text = format!("cannot connect to {}: {}", job.endpoint, reason(&error, patience));
             return Found {
                 warning: Some(Note::new("preflight_failed", text)),
                 ..Found::default()
@@ -54,7 +55,8 @@ pub(crate) fn look(job: &Job) -> Found {
             Found { warning: judge(&answer), answer: Some(answer), sent: 1 }
         }
         Err(error) => {
-            let text = format!("{} gave no proper answer: {}", job.plan.url, reason(&error));
+            let text =
+                format!("{} gave no proper answer: {}", job.plan.url, reason(&error, patience));
             let warning = Some(Note::new("preflight_failed", text));
             Found { answer: None, sent: 1, warning }
         }
@@ -141,10 +143,11 @@ fn describe(
     Err(io::Error::other("the head of the answer is not complete"))
 }
 
-fn reason(error: &io::Error) -> String {
+fn reason(error: &io::Error, patience: Duration) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            format!("nothing came within {} s", PATIENCE.as_secs())
+            let span = units::duration(patience.as_nanos() as u64);
+            format!("nothing came within {span}")
         }
         _ => error.to_string(),
     }

@@ -1,3 +1,5 @@
+//! What is read is what was printed, and what cannot be read is said.
+
 use proptest::prelude::*;
 
 use super::*;
