@@ -7,6 +7,7 @@
 
 mod ci;
 mod demo;
+mod guard;
 mod setup;
 mod shell;
 mod sim;
