@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod ci;
 mod demo;
 mod guard;
@@ -25,6 +26,9 @@ cargo xtask <task>
   tidy                        the rules of STYLE.md that a machine can check
   sim [--seeds N] [--from S]  the engine's simulations with N seeds, starting at seed S
   demo                        builds weir, starts its server, shows both kinds of load
+  bench [--quick] [--rounds N] [--seconds S] [case…]
+                              weir beside its peers; a full run writes docs/PERFORMANCE.md
+                              cases: cost, connections, pacing, window, serve
   setup test|bench            installs what the tests (or the benchmarks) need and lack
 ";
 
@@ -46,6 +50,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["tidy"] => tidy::tidy(),
         ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
         ["demo"] => demo::demo(),
+        ["bench", options @ ..] => bench::bench(bench::Options::parse(options)?),
         ["setup", purpose] => setup::setup(purpose.parse()?),
         [] | ["help" | "-h" | "--help"] => {
             print!("{HELP}");

@@ -1,0 +1,122 @@
+//! What the figures were measured on, without anything that names one machine or its user.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::shell::find_program;
+
+/// Which CPUs the two sides run on; neither where they cannot be kept apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Placement {
+    pub(super) server: Option<u32>,
+    pub(super) client: Option<u32>,
+}
+
+impl Placement {
+    /// The first CPU for the server, the second for the client, if there are two and `taskset`.
+    pub(super) fn of_this_machine() -> Placement {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let list = field(&status, "Cpus_allowed_list").unwrap_or_default();
+        match (find_program("taskset"), cpus_in(list).as_slice()) {
+            (Some(_), [server, client, ..]) => {
+                Placement { server: Some(*server), client: Some(*client) }
+            }
+            _ => Placement::default(),
+        }
+    }
+}
+
+/// Lines about the machine, each a property and its value.
+pub(super) fn describe() -> Vec<(&'static str, String)> {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let model = field(&cpuinfo, "model name").unwrap_or("unknown");
+    let cpus = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
+    let memory_kib = field(&meminfo, "MemTotal").and_then(|text| text.split(' ').next());
+    let memory_kib: f64 = memory_kib.and_then(|text| text.parse().ok()).unwrap_or(0.0);
+    let governor = line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    vec![
+        ("CPU", format!("{cpus} × {model}")),
+        ("frequency governor", governor.unwrap_or_else(|| "not told (as in most guests)".into())),
+        ("memory", format!("{:.1} GiB", memory_kib / f64::from(1 << 20))),
+        ("kernel", line_of("/proc/sys/kernel/osrelease").unwrap_or_default()),
+        (
+            "clock source",
+            line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+                .unwrap_or_default(),
+        ),
+        (
+            "congestion control",
+            line_of("/proc/sys/net/ipv4/tcp_congestion_control").unwrap_or_default(),
+        ),
+    ]
+}
+
+/// How many tasks wanted a CPU during the last minute.
+pub(super) fn load_average() -> f64 {
+    let line = line_of("/proc/loadavg").unwrap_or_default();
+    line.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0.0)
+}
+
+/// Today, in UTC.
+pub(super) fn date() -> Result<String> {
+    let output = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
+    let output = output.context("failed to ask `date` for the date")?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The first line in which a program tells its version, wherever it prints that.
+pub(super) fn version(program: &Path, flag: &str) -> Result<String> {
+    let output = Command::new(program).arg(flag).output();
+    let output = output.with_context(|| format!("failed to start {}", program.display()))?;
+    let printed = [output.stdout, output.stderr].concat();
+    let printed = String::from_utf8_lossy(&printed);
+    let line = printed.lines().find(|line| !line.trim().is_empty()).unwrap_or("unknown");
+    // wrk adds its copyright, nginx says twice who it is.
+    let line = line.split(" Copyright").next().unwrap_or(line);
+    Ok(line.trim_start_matches("nginx version: ").trim().to_owned())
+}
+
+fn line_of(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+/// The value in the first line `name : value`.
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let pairs = text.lines().filter_map(|line| line.split_once(':'));
+    pairs.map(|(key, value)| (key.trim(), value.trim())).find(|(key, _)| *key == name).map(|p| p.1)
+}
+
+/// The numbers in `0-2,5`.
+fn cpus_in(list: &str) -> Vec<u32> {
+    let mut cpus = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(first), Ok(last)) = (first.trim().parse::<u32>(), last.trim().parse()) {
+            cpus.extend(first..=last);
+        }
+    }
+    cpus
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        assert_eq!(cpus_in("0-2,5"), [0, 1, 2, 5]);
+        assert_eq!(cpus_in("3"), [3]);
+        assert!(cpus_in("").is_empty());
+    }
+
+    #[test]
+    fn fields_are_found() {
+        let text = "a : 1\nmodel name\t: B c\nmodel name\t: D\n";
+        assert_eq!(field(text, "model name"), Some("B c"));
+        assert_eq!(field(text, "b"), None);
+    }
+}

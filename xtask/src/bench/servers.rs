@@ -1,0 +1,202 @@
+//! The servers under load: a private nginx and `weir serve`, each on a port of its own.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::guard::Guarded;
+use crate::shell::target_dir;
+
+/// Connections that the private nginx takes: those of the largest case, and some for its status.
+const NGINX_CONNECTIONS: u32 = 12_000;
+
+/// How long a server may take to come up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Kernel ticks of `/proc/PID/stat` in a second: 100 for every program on every common Linux,
+/// whatever the kernel's own are (USER_HZ, proc(5)).
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// A server under load.
+pub(super) struct Server {
+    #[expect(dead_code, reason = "ends the server when it is dropped")]
+    guarded: Guarded,
+    pub(super) name: &'static str,
+    pub(super) url: String,
+    /// The process that does the work.
+    worker: u32,
+    /// Removed after the server has ended, as fields are dropped in order.
+    #[expect(dead_code, reason = "goes away when it is dropped")]
+    directory: Option<Directory>,
+}
+
+impl Server {
+    /// An nginx with one worker that answers without touching a file.
+    pub(super) fn nginx(program: &Path, cpu: Option<u32>) -> Result<Server> {
+        let address = free_address()?;
+        let name = format!("nginx-{}", address.port());
+        let directory = Directory(target_dir()?.join("bench").join(name));
+        fs::create_dir_all(&directory.0).context("failed to make a directory for nginx")?;
+        let config = directory.0.join("nginx.conf");
+        fs::write(&config, nginx_config(address)).context("failed to write nginx's config")?;
+        let mut words = pinned(cpu, program);
+        words.extend(["-p".into(), directory.0.clone().into(), "-c".into(), config.into()]);
+        words.extend(["-e", "stderr"].map(OsString::from));
+        let guarded = Guarded::start(&words)?;
+        let url = format!("http://{address}/");
+        let worker = guarded.pid;
+        let mut server = Server { guarded, name: "nginx", url, worker, directory: Some(directory) };
+        server.await_nginx(address).context("failed to start nginx")?;
+        Ok(server)
+    }
+
+    /// A `weir serve` with one thread and its standard answer.
+    pub(super) fn weir(weir: &Path, cpu: Option<u32>) -> Result<Server> {
+        let mut words = pinned(cpu, weir);
+        words.extend(["serve", "--threads", "1", "--listen", "127.0.0.1:0"].map(OsString::from));
+        let mut guarded = Guarded::start(&words)?;
+        let url = guarded.listening_url()?;
+        Ok(Server { worker: guarded.pid, guarded, name: "weir serve", url, directory: None })
+    }
+
+    /// CPU seconds the worker has used.
+    pub(super) fn cpu_seconds(&self) -> Result<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.worker))
+            .with_context(|| format!("failed to see {}: has it ended?", self.name))?;
+        cpu_ticks(&stat)
+            .map(|ticks| ticks as f64 / TICKS_PER_SECOND)
+            .with_context(|| format!("failed to understand /proc/{}/stat", self.worker))
+    }
+
+    /// How many requests nginx has counted, this one included.
+    pub(super) fn nginx_requests(&self) -> Result<u64> {
+        let address = self.url.trim_start_matches("http://").trim_end_matches('/');
+        let answer = status(address).context("failed to ask nginx for its count")?;
+        requests_in(&answer).with_context(|| format!("failed to find nginx's count in {answer}"))
+    }
+
+    /// Waits until it answers, and finds out which process is the worker.
+    fn await_nginx(&mut self, address: SocketAddr) -> Result<()> {
+        let since = Instant::now();
+        while status(&address.to_string()).is_err() {
+            let is_alive = Path::new(&format!("/proc/{}", self.worker)).exists();
+            ensure!(is_alive, "it ended; its messages are above");
+            ensure!(since.elapsed() < PATIENCE, "it does not answer");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        match children(self.worker)?.as_slice() {
+            [worker] => self.worker = *worker,
+            others => bail!("it should have one worker, not {}", others.len()),
+        }
+        Ok(())
+    }
+}
+
+/// A directory for as long as a server runs.
+struct Directory(PathBuf);
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // What remains is in the build directory, where it harms nobody.
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+/// The words that start `program` on one CPU, if one is named.
+pub(super) fn pinned(cpu: Option<u32>, program: &Path) -> Vec<OsString> {
+    let mut words = Vec::new();
+    if let Some(cpu) = cpu {
+        words.extend(["taskset".into(), "-c".into(), cpu.to_string().into()]);
+    }
+    words.push(program.into());
+    words
+}
+
+fn free_address() -> Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0").context("failed to find a free port")?;
+    listener.local_addr().context("failed to find a free port")
+}
+
+fn nginx_config(address: SocketAddr) -> String {
+    let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+    let places: String =
+        places.iter().map(|place| format!("  {place}_temp_path {place};\n")).collect();
+    format!(
+        "daemon off;\nworker_processes 1;\npid nginx.pid;\n\
+         worker_rlimit_nofile {files};\n\
+         events {{\n  worker_connections {NGINX_CONNECTIONS};\n}}\n\
+         http {{\n{places}  access_log off;\n  keepalive_requests 1000000000;\n\
+         \x20 keepalive_timeout 1h;\n  server {{\n    listen {address} backlog=4096;\n\
+         \x20   location / {{ return 200 \"Hello, World!\\n\"; }}\n\
+         \x20   location = /status {{ stub_status; }}\n  }}\n}}\n",
+        files = NGINX_CONNECTIONS + 100,
+    )
+}
+
+/// What nginx says of itself.
+fn status(address: &str) -> Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(b"GET /status HTTP/1.0\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+/// The third number after `server accepts handled requests`.
+fn requests_in(answer: &str) -> Option<u64> {
+    let (_, after) = answer.split_once("handled requests")?;
+    after.split_whitespace().nth(2)?.parse().ok()
+}
+
+/// The processes that `parent` has started.
+fn children(parent: u32) -> Result<Vec<u32>> {
+    let mut children = Vec::new();
+    for entry in fs::read_dir("/proc").context("failed to list processes")? {
+        let Some(pid) = entry.ok().and_then(|entry| entry.file_name().to_str()?.parse().ok())
+        else {
+            continue;
+        };
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        if stat_field(&stat, 4) == Some(u64::from(parent)) {
+            children.push(pid);
+        }
+    }
+    Ok(children)
+}
+
+/// User and system ticks.
+fn cpu_ticks(stat: &str) -> Option<u64> {
+    Some(stat_field(stat, 14)? + stat_field(stat, 15)?)
+}
+
+/// A field by its number in proc(5), from the third on; the second, the name, may hold anything.
+fn stat_field(stat: &str, number: usize) -> Option<u64> {
+    let (_, after) = stat.rsplit_once(')')?;
+    after.split_whitespace().nth(number - 3)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_found_behind_any_name() {
+        let stat = "12 (a ) b) S 7 12 12 0 -1 4194560 100 0 0 0 31 11 0 0 20 0 1 0 9";
+        assert_eq!(cpu_ticks(stat), Some(42));
+        assert_eq!(stat_field(stat, 4), Some(7));
+        assert_eq!(cpu_ticks(""), None);
+    }
+
+    #[test]
+    fn the_count_of_nginx_is_read() {
+        let answer = "Active connections: 1 \nserver accepts handled requests\n 3 3 17 \nReading";
+        assert_eq!(requests_in(answer), Some(17));
+        assert_eq!(requests_in("404"), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! Tables in Markdown, and numbers as people read them.
+
+use std::fmt::Write;
+
+use super::stats::Estimate;
+
+/// A table: the first column is text, the others are numbers.
+pub(super) struct Table {
+    text: String,
+    columns: usize,
+}
+
+impl Table {
+    pub(super) fn new(heads: &[&str]) -> Table {
+        let mut table = Table { text: String::new(), columns: heads.len() };
+        table.row(heads);
+        let rules = heads.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "---:" });
+        table.row(&rules.collect::<Vec<_>>());
+        table
+    }
+
+    pub(super) fn row<S: AsRef<str>>(&mut self, cells: &[S]) {
+        assert_eq!(cells.len(), self.columns, "a cell for each column");
+        for cell in cells {
+            write!(self.text, "| {} ", cell.as_ref()).expect("strings take everything");
+        }
+        self.text.push_str("|\n");
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// `1,234,567`.
+pub(super) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A rate to the nearest whole number.
+pub(super) fn rate(rps: f64) -> String {
+    thousands(rps.round() as u64)
+}
+
+/// `1.23 (1.20–1.27)`.
+pub(super) fn estimate(estimate: &Estimate) -> String {
+    let Estimate { median, interval } = estimate;
+    match interval {
+        Some((low, high)) => format!("**{median:.2}** ({low:.2}–{high:.2})"),
+        None => format!("**{median:.2}** (too few rounds for an interval)"),
+    }
+}
+
+/// Nanoseconds as microseconds.
+pub(super) fn micros(ns: f64) -> String {
+    let us = ns / 1e3;
+    if us < 100.0 { format!("{us:.1}") } else { thousands(us.round() as u64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        let cases =
+            [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345, "12,345"), (1 << 20, "1,048,576")];
+        for (number, text) in cases {
+            assert_eq!(thousands(number), text);
+        }
+        assert_eq!(micros(56_700.0), "56.7");
+        assert_eq!(micros(1_234_567.0), "1,235");
+    }
+
+    #[test]
+    fn tables_have_rules() {
+        let mut table = Table::new(&["a", "b"]);
+        table.row(&["x", "1"]);
+        assert_eq!(table.finish(), "| a | b |\n| --- | ---: |\n| x | 1 |\n");
+    }
+
+    #[test]
+    fn estimates_tell_their_interval() {
+        let sure = Estimate { median: 1.234, interval: Some((1.2, 1.3)) };
+        assert_eq!(estimate(&sure), "**1.23** (1.20–1.30)");
+        let unsure = Estimate { median: 1.234, interval: None };
+        assert!(estimate(&unsure).contains("too few"));
+    }
+}
