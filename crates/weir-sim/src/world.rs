@@ -101,6 +101,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { idle_calls: 5_000_000, calls: 2_000_000_000 }
+        Limits { idle_calls: 2_000_000, calls: 200_000_000 }
     }
 }
