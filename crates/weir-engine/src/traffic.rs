@@ -71,7 +71,7 @@ pub(crate) struct Traffic {
     pub(crate) unresolved: u32,
     /// Requests in flight.
     pub(crate) in_flight: u64,
-    /// When something last went well: an answer or a connection came.
+    /// When an answer last came.
     pub(crate) alive_at: Nanos,
 }
 
@@ -159,7 +159,6 @@ impl Traffic {
         connection.opened(at);
         self.connecting -= 1;
         self.open += 1;
-        self.alive_at = at;
         self.resolve(conn);
         self.recorder.connected(at.since(since), self.open);
         self.lanes.place(conn, 0);

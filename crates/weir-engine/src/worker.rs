@@ -336,8 +336,12 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// Until when to sleep, and how.
     fn next_wake(&self) -> (Nanos, WaitPolicy) {
         let Timeline { start, t0, t1, tail_end, .. } = self.traffic.recorder.timeline;
-        let mut until = self.traffic.deadlines.next().min(tail_end).min(self.control.stop_at());
+        let mut until = self.traffic.deadlines.next().min(tail_end);
         until = until.min(self.traffic.recorder.interval_end());
+        // Once heeded, the request to stop is past, and would keep the worker from sleeping.
+        if !self.is_interrupted {
+            until = until.min(self.control.stop_at());
+        }
         if self.phases.t0_ns == 0 {
             until = until.min(t0);
         }
@@ -350,7 +354,9 @@ impl<'a, B: Backend> Worker<'a, B> {
             None if self.now < start => start,
             None => Nanos::MAX,
         };
-        if !self.traffic.lanes.is_empty() && (slot < t1 || self.has_tail()) {
+        // An interrupted run sends nothing from t1 on, not even what was due before.
+        let is_over = self.is_interrupted && self.now >= t1;
+        if !is_over && !self.traffic.lanes.is_empty() && (slot < t1 || self.has_tail()) {
             until = until.min(slot);
         }
         (until, self.policy)
