@@ -1,0 +1,213 @@
+//! Closed loops: every number is what truly happened, whatever the answers look like.
+
+use weir_io::Nanos;
+use weir_run::Plan;
+use weir_sim::{Answers, Drip, Fate, Framing, Law, Request, Seed, Version, Workers, World};
+
+use crate::setup::{
+    MS, Run, SECOND, START, US, check_all, check_exact, closed, run, run_part, serving,
+    true_service,
+};
+
+/// Holds a run without faults against the truth: same members of M, same times.
+fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
+    let t0 = run.start().after(plan.warmup_ns);
+    let t1 = t0.after(plan.duration_ns.expect("a run of known length"));
+    let measured = &run.measured;
+    let requests = run.sent_between(t0, t1);
+    assert_eq!(measured.planned, requests.len() as u64, "{what}");
+    assert_eq!(measured.sent.warmup, run.sent_between(Nanos::ZERO, t0).len() as u64, "{what}");
+    assert_eq!(measured.sent.tail, run.sent_between(t1, Nanos::MAX).len() as u64, "{what}");
+    assert_eq!(measured.outcomes.transport_error, 0, "{what}: {:?}", measured.errors);
+    assert_eq!(measured.outcomes.total(), measured.outcomes.ok + measured.outcomes.bad_response);
+    check_exact(what, &measured.service_time.ok, true_service(&requests));
+    let bad: Vec<Request> = requests
+        .iter()
+        .filter(|request| request.fate == Fate::Answered(404))
+        .map(|request| Request { fate: Fate::Answered(200), ..*request })
+        .collect();
+    check_exact(what, &measured.service_time.bad, true_service(&bad));
+    let first = requests.iter().filter(|request| request.fate != Fate::Answered(404));
+    let first =
+        first.filter_map(|request| Some(request.first_delivered_at?.since(request.sent_at)));
+    check_exact(what, &measured.first_byte, first);
+    let ended = |request: &&Request| request.delivered_at.is_some_and(|at| (t0..t1).contains(&at));
+    let completed = run.truth.requests.iter().filter(ended).count() as u64;
+    assert_eq!(measured.window.completed, completed, "{what}");
+    assert!(measured.connections.failures.is_empty(), "{what}: {:?}", measured.connections);
+}
+
+#[test]
+fn a_fixed_service_is_exact() {
+    let plan = Plan { duration_ns: Some(3 * SECOND), warmup_ns: SECOND / 2, ..closed(7) };
+    let run = run(serving(MS), &plan);
+    let measured = &run.measured;
+    assert_eq!(run.start(), START);
+    assert_eq!(measured.planned, 7 * 3_000);
+    assert_eq!(measured.outcomes.ok, 7 * 3_000);
+    assert_eq!((measured.sent.warmup, measured.window.completed), (7 * 500, 7 * 3_000));
+    check_all("service", &measured.service_time.ok, 21_000, MS);
+    check_all("response", &measured.response_time.ok, 21_000, MS);
+    check_all("first byte", &measured.first_byte, 21_000, MS);
+    assert!(measured.send_lag.ok.is_empty() && measured.sched_lag.is_empty());
+    check_against_truth(&run, &plan, "fixed");
+}
+
+#[test]
+fn the_network_counts() {
+    let mut world = serving(MS);
+    world.network.connect = Law::Fixed(300 * US);
+    world.network.up = Law::Fixed(100 * US);
+    world.network.down = Law::Fixed(250 * US);
+    let run = run(world, &closed(3));
+    check_all("service", &run.measured.service_time.ok, run.measured.planned, 1_350 * US);
+    check_all("connect", &run.measured.connect, 3, 300 * US);
+    check_against_truth(&run, &closed(3), "network");
+}
+
+#[test]
+fn one_worker_is_shared() {
+    let mut world = serving(MS);
+    world.server.workers = Workers::Limited(1);
+    let run = run(world, &closed(10));
+    assert_eq!(run.measured.window.completed, 999, "one a millisecond, the first after one");
+    // X = µ and L = C / µ once all have joined the queue.
+    assert_eq!(run.measured.service_time.ok.exact().max_ns, 10 * MS);
+    assert_eq!(run.measured.service_time.ok.exact().min_ns, MS);
+    check_against_truth(&run, &closed(10), "one worker");
+}
+
+#[test]
+fn every_shape_of_answer_is_read_exactly() {
+    let plain = Answers::default();
+    let shapes = [
+        ("chunked", Answers { framing: Framing::Chunked { chunk_bytes: 10 }, ..plain.clone() }),
+        ("close", Answers { framing: Framing::Close, ..plain.clone() }),
+        ("mixed", Answers { framing: Framing::Mixed, ..plain.clone() }),
+        ("interim", Answers { interim: Some((103, 1.0)), ..plain.clone() }),
+        ("statuses", Answers { statuses: vec![(200, 2.0), (404, 1.0)], ..plain.clone() }),
+        ("no content", Answers { statuses: vec![(204, 1.0)], ..plain.clone() }),
+        ("empty", Answers { body_bytes: Law::ZERO, ..plain.clone() }),
+        ("big", Answers { body_bytes: Law::Fixed(20_000), ..plain.clone() }),
+        ("old", Answers { version: Version::Http10 { keep_alive: false }, ..plain.clone() }),
+        ("kept", Answers { version: Version::Http10 { keep_alive: true }, ..plain.clone() }),
+        ("limit", Answers { close_after: Some(10), ..plain.clone() }),
+        ("one", Answers { close_after: Some(1), ..plain.clone() }),
+        ("drip", Answers { drip: Some(Drip { pieces: 5, gap_ns: 70 * US }), ..plain }),
+    ];
+    for (name, answers) in shapes {
+        for pipeline in [1, 4] {
+            let mut world = serving(MS);
+            world.server.answers = answers.clone();
+            let plan = Plan { pipeline, duration_ns: Some(SECOND / 5), ..closed(4) };
+            let run = run(world, &plan);
+            // Whoever pipelines loses what is behind an answer that closes.
+            let closes = run.truth.counts.closes_after_answer > 0;
+            if pipeline == 1 || !closes {
+                check_against_truth(&run, &plan, name);
+            }
+            assert!(run.measured.outcomes.ok + run.measured.outcomes.bad_response > 100, "{name}");
+            assert_eq!(run.measured.interim_responses > 0, name == "interim");
+        }
+    }
+}
+
+#[test]
+fn a_drip_has_a_first_byte_and_a_last_one() {
+    let mut world = serving(MS);
+    world.server.answers.drip = Some(Drip { pieces: 5, gap_ns: 70 * US });
+    let run = run(world, &closed(4));
+    check_all("first byte", &run.measured.first_byte, run.measured.planned, MS);
+    check_all("service", &run.measured.service_time.ok, run.measured.planned, MS + 280 * US);
+}
+
+#[test]
+fn head_requests_expect_no_body() {
+    let mut plan = closed(2);
+    plan.request.method = "HEAD".to_owned();
+    let run = run(serving(MS), &plan);
+    check_against_truth(&run, &plan, "HEAD");
+    assert_eq!(run.measured.outcomes.ok, 2_000);
+}
+
+#[test]
+fn pipelined_requests_have_stamps_of_their_own() {
+    let plan = Plan { pipeline: 3, ..closed(2) };
+    let run = run(serving(MS), &plan);
+    check_against_truth(&run, &plan, "pipelined");
+    // Each connection serves one a millisecond; once three are in flight each takes three.
+    assert_eq!(run.measured.window.completed, 2 * 999);
+    assert_eq!(run.measured.service_time.ok.exact().max_ns, 3 * MS);
+    assert_eq!(run.measured.service_time.ok.exact().min_ns, MS);
+}
+
+#[test]
+fn a_number_of_requests_is_kept_exactly() {
+    for (requests, connections) in [(1, 1), (10, 3), (1_000, 7), (5, 9)] {
+        for pipeline in [1, 4] {
+            let plan = Plan {
+                requests: Some(requests),
+                duration_ns: None,
+                pipeline,
+                ..closed(connections)
+            };
+            let run = run(serving(MS), &plan);
+            assert_eq!(run.measured.planned, requests);
+            assert_eq!(run.measured.outcomes.ok, requests);
+            assert_eq!(run.truth.requests.len() as u64, requests, "not one more is sent");
+        }
+    }
+}
+
+#[test]
+fn the_first_of_number_and_duration_ends_the_run() {
+    let plan = Plan { requests: Some(100), ..closed(1) };
+    let ended_by_number = run(serving(MS), &plan);
+    assert_eq!(ended_by_number.measured.outcomes.ok, 100);
+    let plan = Plan { requests: Some(100_000), ..closed(1) };
+    let ended_by_time = run(serving(MS), &plan);
+    assert_eq!(ended_by_time.measured.planned, 1_000);
+    assert_eq!(ended_by_time.measured.outcomes.ok, 1_000);
+}
+
+#[test]
+fn parts_of_a_plan_add_up_to_it() {
+    for (threads, connections, requests) in [(3, 10, 101), (4, 4, 3), (5, 7, 1_000)] {
+        let plan =
+            Plan { threads, requests: Some(requests), duration_ns: None, ..closed(connections) };
+        let parts: Vec<Run> =
+            (0..threads).map(|number| run_part(serving(MS), &plan, number, Nanos::MAX)).collect();
+        let sum = |of: fn(&Run) -> u64| parts.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|run| run.measured.planned), requests);
+        assert_eq!(sum(|run| run.truth.requests.len() as u64), requests);
+        assert_eq!(sum(|run| run.measured.connections.asked), u64::from(connections));
+    }
+}
+
+#[test]
+fn random_well_worlds_are_measured_exactly() {
+    for seed in 0..60 {
+        let plan = Plan { warmup_ns: 20 * MS, duration_ns: Some(100 * MS), ..closed(4) };
+        let run = run(World::well(Seed(seed), 100 * MS), &plan);
+        check_against_truth(&run, &plan, &format!("seed {seed}"));
+    }
+}
+
+/// Rule N: with clocks that advance, what is reported is at least what truly happened, and more
+/// only by what the calls cost.
+#[test]
+fn nothing_is_under_reported_when_calls_cost_time() {
+    let mut world = serving(MS);
+    world.client.clock_ns = 25;
+    world.client.submit_ns = 1_500;
+    world.client.event_ns = 200;
+    let plan = closed(20);
+    let run = run(world, &plan);
+    let exact = run.measured.service_time.ok.exact();
+    // A turn handles at most all connections: two batches of sends, twenty events.
+    let cost_most = 2 * 1_500 + 20 * 200 + 100 * 25;
+    assert!(exact.min_ns >= MS, "{exact:?}");
+    assert!(exact.max_ns <= MS + cost_most, "{exact:?}");
+    let requests = run.sent_between(Nanos::ZERO, Nanos::MAX);
+    assert!(requests.iter().all(|request| request.sent_at >= run.start()));
+}

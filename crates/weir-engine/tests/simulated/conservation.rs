@@ -1,0 +1,160 @@
+//! Worlds in which everything happens that can, drawn by seeds: whatever happens, no slot is lost,
+//! none counted twice, nothing is better than it truly was, and every run ends.
+//!
+//! `WEIR_SIM_SEEDS` says how many seeds are tried, `WEIR_SIM_FROM` which is the first.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use weir_io::Nanos;
+use weir_run::{Load, Plan};
+use weir_sim::{Client, Fate, Random, Seed, Split, World};
+
+use crate::setup::{MS, Run, SECOND, check_exact, closed, open, poisson, run_part, true_service};
+
+/// How long the load of one run lasts.
+const SPAN_NS: u64 = 100 * MS;
+
+fn setting(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")),
+        Err(_) => default,
+    }
+}
+
+/// A plan drawn by a seed, the worker of it that runs, and when it is interrupted.
+fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
+    let connections = u32::try_from(random.between(1, 8)).expect("small");
+    let rate = random.between(1, 20_000);
+    let seconds = random.between(1, 3);
+    let plan = match random.between(0, 3) {
+        0 | 1 => closed(connections),
+        2 => open(rate, seconds, connections),
+        _ => poisson(rate, seconds, connections, random.bits()),
+    };
+    let by_number = random.chance(0.3);
+    let threads = u32::try_from(random.between(1, connections.into())).expect("small");
+    let plan = Plan {
+        threads,
+        pipeline: [1, 1, 2, 5][random.between(0, 3) as usize],
+        warmup_ns: [0, 20 * MS][random.between(0, 1) as usize],
+        duration_ns: (!by_number || random.chance(0.5)).then_some(SPAN_NS),
+        requests: by_number.then_some(random.between(1, 200)),
+        timeout_ns: random.between(2 * MS, 50 * MS),
+        connect_timeout_ns: random.between(2 * MS, 50 * MS),
+        ..plan
+    };
+    let number = u32::try_from(random.between(0, u64::from(threads) - 1)).expect("small");
+    let stop_at = match random.chance(0.3) {
+        true => Nanos(random.between(0, SPAN_NS + 20 * MS)),
+        false => Nanos::MAX,
+    };
+    (plan, number, stop_at)
+}
+
+fn run_seed(seed: u64) -> (Run, Plan) {
+    let mut random = Random::new(Seed(seed), 200);
+    let (plan, number, stop_at) = random_plan(&mut random);
+    let mut world = World::wild(Seed(seed), SPAN_NS);
+    // An endless head, which wild worlds leave out, where reading it is not a million events.
+    if world.network.split == Split::Whole && world.network.segment_bytes > 1_000 {
+        let fault = weir_sim::AnswerFault::Malformed(weir_sim::Breakage::EndlessHead);
+        world.faults.answer.push((weir_sim::Pick::Share(0.005), fault));
+        world.client.read_bytes = 65_536;
+    }
+    let run = run_part(world, &plan, number, stop_at);
+    check_run(&run, &plan, seed);
+    (run, plan)
+}
+
+/// What must hold beside what `run_part` checks of every run.
+fn check_run(run: &Run, plan: &Plan, seed: u64) {
+    let (measured, truth) = (&run.measured, &run.truth);
+    let what = format!("seed {seed}, {:?}: {:?}", plan.load, measured.outcomes);
+    let answered_with = |is_meant: fn(u16) -> bool| {
+        let meant = |request: &&weir_sim::Request| {
+            matches!(request.fate, Fate::Answered(status) if is_meant(status))
+                && request.delivered_at.is_some()
+        };
+        truth.requests.iter().filter(meant).count() as u64
+    };
+    let outcomes = measured.outcomes;
+    assert!(outcomes.ok <= answered_with(|status| status < 400), "{what}");
+    assert!(outcomes.bad_response <= answered_with(|status| status >= 400), "{what}");
+    // Every wave of answers is at least as slow as the fastest that truly was.
+    let fastest = truth.requests.iter().filter(|request| matches!(request.fate, Fate::Answered(_)));
+    let fastest = fastest.filter_map(|request| Some(request.delivered_at?.since(request.sent_at)));
+    if let Some(fastest_ns) = fastest.min() {
+        let least_ns = measured.service_time.ok.exact().min_ns;
+        assert!(least_ns >= fastest_ns, "{what}: {least_ns} < {fastest_ns}");
+    }
+    if let (Some(requests), false, 1) = (plan.requests, measured.interrupted, plan.threads) {
+        if plan.duration_ns.is_none() {
+            assert_eq!(measured.planned, requests, "{what}");
+        }
+        assert!(measured.planned <= requests, "{what}");
+    }
+    if plan.load == Load::ClosedLoop {
+        let is_complete = plan.requests.is_none() || plan.duration_ns.is_some();
+        assert!(!is_complete || outcomes.never_sent == 0, "{what}");
+    }
+    for (age, limit) in [
+        (measured.service_time.censored.exact().max_ns, plan.timeout_ns + 20 * MS),
+        (measured.service_time.ok.exact().max_ns, plan.timeout_ns + 20 * MS),
+    ] {
+        let is_closed = plan.load == Load::ClosedLoop;
+        assert!(is_closed || age <= limit, "{what}: {age} ns is beyond the timeout");
+    }
+    let connections = &measured.connections;
+    assert!(connections.open_max <= connections.asked, "{what}");
+    let drained = Nanos(measured.workers[0].drained_ns);
+    assert!(drained <= Nanos(20 * SECOND), "{what}: it lasted until {drained}");
+}
+
+#[test]
+fn wild_worlds_lose_nothing() {
+    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300));
+    let mut answered = 0;
+    for seed in from..from + seeds {
+        let run = catch_unwind(AssertUnwindSafe(|| run_seed(seed)));
+        let Ok((run, _)) = run else { panic!("seed {seed} failed, for the reason above") };
+        answered += run.measured.outcomes.ok;
+    }
+    assert!(answered >= seeds, "{answered} answers in {seeds} runs say nothing");
+}
+
+/// With a client that takes no time, a closed loop's numbers are exact in wild worlds too.
+#[test]
+fn timely_clients_measure_wild_worlds_exactly() {
+    for seed in 0..100 {
+        let mut random = Random::new(Seed(seed), 201);
+        let mut world = World::wild(Seed(seed), SPAN_NS);
+        world.client = Client { open_max: world.client.open_max, ..Client::default() };
+        let timeout_ns = random.between(2 * MS, 50 * MS);
+        let connections = u32::try_from(random.between(1, 8)).expect("small");
+        let plan = Plan {
+            warmup_ns: 20 * MS,
+            duration_ns: Some(SPAN_NS),
+            timeout_ns,
+            connect_timeout_ns: 10 * MS,
+            ..closed(connections)
+        };
+        let run = run_part(world, &plan, 0, Nanos::MAX);
+        let t0 = run.start().after(plan.warmup_ns);
+        let tail_end = Nanos(run.measured.workers[0].tail_end_ns);
+        let mut members = run.sent_between(t0, t0.after(SPAN_NS));
+        members.retain(|request| request.delivered_at.is_some_and(|at| at <= tail_end));
+        check_exact(&format!("seed {seed}"), &run.measured.service_time.ok, true_service(&members));
+    }
+}
+
+#[test]
+fn a_seed_repeats_a_run() {
+    for seed in 0..20 {
+        let digest = |(run, _): (Run, Plan)| {
+            let times = run.measured.response_time;
+            let buckets = |histogram: &weir_run::Histogram| histogram.buckets().collect::<Vec<_>>();
+            (run.measured.outcomes, buckets(&times.ok), buckets(&times.censored), run.truth)
+        };
+        assert_eq!(digest(run_seed(seed)), digest(run_seed(seed)), "seed {seed}");
+    }
+}

@@ -1,0 +1,367 @@
+//! Every fault: as many errors as were injected, each of its kind, and no slot lost.
+
+use std::collections::BTreeMap;
+
+use weir_io::Nanos;
+use weir_run::{ErrorKind, FailureCause, FailureKind, FailurePhase, Plan};
+use weir_sim::{AnswerFault, Breakage, ConnectFault, Drip, Fate, Law, Pick, World, errno};
+
+use crate::setup::{
+    MS, Run, SECOND, START, US, check_all, check_exact, closed, due_at, open, run, run_part,
+    serving,
+};
+
+/// Where faults strike: some early, two in a row, one on a later socket.
+const PLACES: [u64; 5] = [3, 10, 11, 12, 500];
+
+fn with_fault(fault: AnswerFault) -> World {
+    let mut world = serving(MS);
+    world.faults.answer = vec![(Pick::Exactly(PLACES.to_vec()), fault)];
+    world
+}
+
+fn failure(phase: FailurePhase, cause: FailureCause) -> FailureKind {
+    FailureKind { phase, cause }
+}
+
+/// In closed and open loops the faults come out as `expected`, and nothing else does.
+fn check_fault(fault: AnswerFault, expected: Option<ErrorKind>) {
+    let struck = PLACES.len() as u64;
+    for plan in [closed(1), closed(4), open(1_000, 1, 4), open(1_000, 1, 50)] {
+        let what = format!("{fault:?}, {:?}", plan.load);
+        let run = run(with_fault(fault), &plan);
+        let outcomes = run.measured.outcomes;
+        assert_eq!(run.truth.counts.injected(fault), struck, "{what}");
+        let errors = expected.map(|kind| (kind, struck));
+        assert_eq!(run.measured.errors, BTreeMap::from_iter(errors), "{what}");
+        let failed = if expected.is_some() { struck } else { 0 };
+        assert_eq!(outcomes.transport_error, failed, "{what}");
+        assert_eq!(outcomes.ok, run.measured.planned - failed, "{what}");
+        check_all(&what, &run.measured.service_time.ok, outcomes.ok, MS);
+        check_all(&what, &run.measured.service_time.failed_at, failed, MS);
+    }
+}
+
+#[test]
+fn answers_that_fail_are_counted_by_kind() {
+    let reset = ErrorKind::Errno(errno::ECONNRESET);
+    check_fault(AnswerFault::ResetBefore, Some(reset));
+    check_fault(AnswerFault::ResetWithin, Some(reset));
+    check_fault(AnswerFault::CloseBefore, Some(ErrorKind::ClosedBeforeAnswer));
+    check_fault(AnswerFault::CloseWithin, Some(ErrorKind::ClosedInAnswer));
+}
+
+#[test]
+fn what_follows_an_answer_is_no_failure_of_it() {
+    check_fault(AnswerFault::CloseAfter, None);
+    check_fault(AnswerFault::JunkAfter, None);
+    check_fault(AnswerFault::ResetIdle { after_ns: 0 }, None);
+}
+
+#[test]
+fn broken_answers_are_counted_by_the_rule_they_break() {
+    let kinds = [
+        (Breakage::StatusLine, "bad_status_line"),
+        (Breakage::Version, "bad_status_line"),
+        (Breakage::StatusCode, "bad_status_line"),
+        (Breakage::HeaderLine, "bad_header"),
+        (Breakage::HeaderName, "bad_header"),
+        (Breakage::Length, "bad_content_length"),
+        (Breakage::TwoLengths, "conflicting_content_length"),
+        (Breakage::ChunkSize, "bad_chunk_size"),
+        (Breakage::ChunkEnd, "bad_chunk_end"),
+        (Breakage::EndlessHead, "head_too_large"),
+    ];
+    assert_eq!(kinds.len(), Breakage::ALL.len());
+    for (breakage, code) in kinds {
+        check_fault(AnswerFault::Malformed(breakage), Some(ErrorKind::Protocol(code)));
+    }
+}
+
+#[test]
+fn failures_of_connections_are_counted_where_they_happened() {
+    let connections = |fault: AnswerFault| {
+        let plan = Plan { timeout_ns: 20 * MS, ..closed(1) };
+        let run = run(with_fault(fault), &plan);
+        (run.measured.connections.failures, run.measured.connections.closed_by_peer)
+    };
+    let reset = FailureCause::Errno(errno::ECONNRESET);
+    let count = |phase, cause| BTreeMap::from([(failure(phase, cause), 5)]);
+    use FailurePhase::{Idle, InUse};
+    assert_eq!(connections(AnswerFault::ResetBefore), (count(InUse, reset), 0));
+    assert_eq!(connections(AnswerFault::ResetIdle { after_ns: 0 }), (count(Idle, reset), 0));
+    let closed = count(InUse, FailureCause::Closed);
+    assert_eq!(connections(AnswerFault::CloseBefore), (closed, 0));
+    assert_eq!(connections(AnswerFault::CloseAfter), (BTreeMap::new(), 5));
+    let junk = count(Idle, FailureCause::Protocol("unsolicited_bytes"));
+    assert_eq!(connections(AnswerFault::JunkAfter), (junk, 0));
+    assert_eq!(connections(AnswerFault::Swallow), (count(InUse, FailureCause::Timeout), 0));
+}
+
+#[test]
+fn a_reset_of_an_idle_connection_costs_no_request() {
+    let fault = AnswerFault::ResetIdle { after_ns: 300 * US };
+    let run = run(with_fault(fault), &open(100, 1, 4));
+    assert_eq!(run.truth.counts.injected(fault), 4, "the fifth place lies beyond the end");
+    assert_eq!((run.measured.outcomes.ok, run.measured.planned), (100, 100));
+    check_all("service", &run.measured.service_time.ok, 100, MS);
+}
+
+#[test]
+fn a_share_of_faults_is_counted_as_it_came() {
+    let mut world = serving(MS);
+    let faults = [
+        (0.05, AnswerFault::ResetWithin),
+        (0.05, AnswerFault::CloseBefore),
+        (0.05, AnswerFault::CloseWithin),
+        (0.05, AnswerFault::Malformed(Breakage::Length)),
+    ];
+    world.faults.answer =
+        faults.iter().map(|(share, fault)| (Pick::Share(*share), *fault)).collect();
+    let plan = open(2_000, 1, 50);
+    let run = run(world, &plan);
+    // A fault may also strike what is sent after the window.
+    let injected = |index: usize| {
+        let measured = &run.truth.requests[..2_000];
+        let struck = |request: &&weir_sim::Request| request.fate == Fate::Faulted(faults[index].1);
+        measured.iter().filter(struck).count() as u64
+    };
+    let expected = [
+        (ErrorKind::Errno(errno::ECONNRESET), injected(0)),
+        (ErrorKind::ClosedBeforeAnswer, injected(1)),
+        (ErrorKind::ClosedInAnswer, injected(2)),
+        (ErrorKind::Protocol("bad_content_length"), injected(3)),
+    ];
+    assert_eq!(run.measured.errors, BTreeMap::from(expected));
+    assert!(run.measured.outcomes.transport_error > 300);
+}
+
+#[test]
+fn answers_behind_a_failed_one_are_never_asked_for_again() {
+    let plan = Plan { pipeline: 4, ..closed(1) };
+    let mut world = serving(MS);
+    let fault = AnswerFault::CloseWithin;
+    world.faults.answer = vec![(Pick::Exactly(vec![3, 30, 50, 200, 500]), fault)];
+    let run = run(world, &plan);
+    let errors = &run.measured.errors;
+    assert_eq!(errors[&ErrorKind::ClosedInAnswer], 5);
+    let dropped = |request: &&weir_sim::Request| request.fate == Fate::Dropped;
+    let dropped = run.truth.requests.iter().filter(dropped).count() as u64;
+    // Those behind it had arrived at the server, except what was on its way again.
+    assert_eq!(errors[&ErrorKind::ClosedBeforeAnswer], dropped);
+    assert_eq!(run.truth.requests.len() as u64, run.measured.planned + run.measured.sent.tail);
+}
+
+#[test]
+fn refused_connections_are_tried_again_and_counted() {
+    let mut world = serving(MS);
+    world.faults.connect = vec![(Pick::First(7), ConnectFault::Refuse)];
+    let run = run(world, &closed(3));
+    let refused = failure(FailurePhase::Connect, FailureCause::Errno(errno::ECONNREFUSED));
+    assert_eq!(run.measured.connections.failures, BTreeMap::from([(refused, 7)]));
+    assert_eq!(run.measured.connections.connects, 3);
+    assert!(run.measured.errors.is_empty(), "no request was sent for nothing");
+    assert_eq!(run.measured.outcomes.ok, run.measured.planned);
+}
+
+#[test]
+fn a_server_that_refuses_for_a_while_leaves_slots_waiting() {
+    let mut world = serving(MS);
+    let between = Pick::Between { from: Nanos(100 * MS), until: Nanos(400 * MS) };
+    world.faults.connect = vec![(between, ConnectFault::Refuse)];
+    world.faults.reset_all_at = vec![Nanos(100 * MS)];
+    let plan = open(100, 1, 2);
+    let run = run(world, &plan);
+    let outcomes = run.measured.outcomes;
+    assert_eq!(outcomes.ok + outcomes.transport_error, 100);
+    // Slots due while nobody listened were sent later, and say how much later.
+    let wait = run.measured.connection_wait.exact();
+    assert!(wait.max_ns > 290 * MS && wait.max_ns < 1_200 * MS, "{wait:?}");
+    assert_eq!(run.measured.sched_lag.exact().max_ns, 0);
+    let refused = failure(FailurePhase::Connect, FailureCause::Errno(errno::ECONNREFUSED));
+    assert_eq!(run.measured.connections.failures[&refused], run.truth.counts.connects_refused);
+}
+
+#[test]
+fn a_server_that_is_not_there_ends_every_kind_of_run() {
+    let number = Plan { requests: Some(10), duration_ns: None, timeout_ns: SECOND, ..closed(3) };
+    let number = Plan { connect_timeout_ns: SECOND, ..number };
+    let plans = [
+        (0, Plan { timeout_ns: SECOND, ..closed(3) }),
+        (10, number.clone()),
+        (10, Plan { load: open(100, 1, 3).load, ..number }),
+        (100, Plan { timeout_ns: SECOND, ..open(100, 1, 3) }),
+    ];
+    for fault in [ConnectFault::Refuse, ConnectFault::Hang, ConnectFault::ResetAtOnce] {
+        for (planned, plan) in &plans {
+            let mut world = serving(MS);
+            world.network.connect = Law::Fixed(MS);
+            world.faults.connect = vec![(Pick::Share(1.0), fault)];
+            let run = run(world, plan);
+            let outcomes = run.measured.outcomes;
+            let what = format!("{fault:?}, {:?}, {outcomes:?}", plan.load);
+            assert_eq!((outcomes.ok, outcomes.bad_response), (0, 0), "{what}");
+            // A connection that is reset at once may have carried a request to nobody.
+            if fault != ConnectFault::ResetAtOnce {
+                assert_eq!((run.measured.planned, outcomes.never_sent), (*planned, *planned));
+            }
+        }
+    }
+}
+
+#[test]
+fn connects_without_an_answer_time_out() {
+    let mut world = serving(MS);
+    world.faults.connect = vec![(Pick::First(2), ConnectFault::Hang)];
+    let plan = Plan { connect_timeout_ns: 50 * MS, ..closed(2) };
+    let run = run(world, &plan);
+    let hung = failure(FailurePhase::Connect, FailureCause::Timeout);
+    assert_eq!(run.measured.connections.failures, BTreeMap::from([(hung, 2)]));
+    assert_eq!(run.start(), START.after(50 * MS), "all had failed once");
+    assert_eq!(run.measured.outcomes.ok, run.measured.planned);
+    // Both were opened again after the shortest back-off, 10 ms: 4.998 ms into the window.
+    assert_eq!(run.measured.planned, 2 * 996);
+}
+
+#[test]
+fn sockets_beyond_the_limit_are_counted_and_the_rest_carries_on() {
+    let mut world = serving(MS);
+    world.client.open_max = Some(5);
+    let run = run(world, &closed(8));
+    let failures = &run.measured.connections.failures;
+    let over = failure(FailurePhase::Connect, FailureCause::Errno(errno::EMFILE));
+    assert_eq!(failures.keys().collect::<Vec<_>>(), [&over]);
+    assert_eq!(failures[&over], run.truth.counts.connects_over_limit);
+    assert_eq!(run.measured.connections.open_max, 5);
+    assert_eq!(run.measured.outcomes.ok, 5 * 1_000);
+}
+
+#[test]
+fn sends_that_fail_are_errors_of_their_requests() {
+    let mut world = serving(MS);
+    world.faults.send = vec![Pick::Every(100)];
+    let run = run(world, &open(1_000, 1, 10));
+    let failed = run.truth.counts.sends_failed;
+    assert_eq!(failed, 10);
+    let expected = BTreeMap::from([(ErrorKind::Errno(errno::ENOBUFS), failed)]);
+    assert_eq!(run.measured.errors, expected);
+    assert_eq!(run.truth.requests.len() as u64, 1_000 - failed + run.measured.sent.tail);
+}
+
+/// V10: accepts, and never answers.
+#[test]
+fn a_black_hole_leaves_bounds_and_no_zeros() {
+    let mut world = serving(MS);
+    world.server.black_hole_from = Some(Nanos::ZERO);
+    let plan = Plan { timeout_ns: 200 * MS, ..closed(4) };
+    let closed_loop = run(world.clone(), &plan);
+    let outcomes = closed_loop.measured.outcomes;
+    assert_eq!(outcomes.timed_out, outcomes.total());
+    assert_eq!(closed_loop.measured.window.completed, 0);
+    check_all("ages", &closed_loop.measured.response_time.censored, outcomes.timed_out, 200 * MS);
+    // Sent at 0, 210, 430, 670, 950 ms: the back-off doubles from 10 ms.
+    assert_eq!(outcomes.timed_out, 4 * 5);
+
+    let plan = Plan { timeout_ns: 200 * MS, ..open(1_000, 1, 4) };
+    let open_loop = run(world, &plan);
+    let outcomes = open_loop.measured.outcomes;
+    assert_eq!(outcomes.ok, 0);
+    assert_eq!(outcomes.timed_out + outcomes.in_flight_at_end + outcomes.never_sent, 1_000);
+    assert!(outcomes.timed_out >= 16 && outcomes.never_sent > 900, "{outcomes:?}");
+    let service = open_loop.measured.service_time.censored.exact();
+    assert_eq!(service.max_ns, 200 * MS, "the timeout counts from the send");
+}
+
+#[test]
+fn a_black_hole_in_the_middle_is_exact() {
+    let mut world = serving(MS);
+    world.server.black_hole_from = Some(START.after(500 * MS));
+    let plan = Plan { timeout_ns: 100 * MS, ..open(1_000, 1, 2_000) };
+    let run = run(world, &plan);
+    let outcomes = run.measured.outcomes;
+    // Due at 0.5, 1.5, … ms: 500 before, all others swallowed, each on a connection of its own.
+    assert_eq!((outcomes.ok, outcomes.timed_out), (500, 500));
+    check_all("ages", &run.measured.response_time.censored, 500, 100 * MS);
+}
+
+#[test]
+fn a_timeout_is_exact_to_the_nanosecond() {
+    for (service_ns, is_late) in [(100 * MS - 1, false), (100 * MS, false), (100 * MS + 1, true)] {
+        let plan = Plan { timeout_ns: 100 * MS, ..open(100, 1, 100) };
+        let run = run(serving(service_ns), &plan);
+        let outcomes = run.measured.outcomes;
+        let expected = if is_late { (0, 100) } else { (100, 0) };
+        assert_eq!((outcomes.ok, outcomes.timed_out), expected, "{service_ns}");
+        check_all("ages", &run.measured.response_time.censored, expected.1, 100 * MS);
+        check_all("answers", &run.measured.response_time.ok, expected.0, service_ns);
+    }
+}
+
+#[test]
+fn an_answer_that_drips_past_the_timeout_times_out() {
+    let mut world = serving(MS);
+    world.server.answers.drip = Some(Drip { pieces: 10, gap_ns: 20 * MS });
+    let plan = Plan { timeout_ns: 100 * MS, ..open(20, 1, 50) };
+    let run = run(world, &plan);
+    assert_eq!(run.measured.outcomes.timed_out, 20);
+    check_all("ages", &run.measured.response_time.censored, 20, 100 * MS);
+}
+
+/// Censored slots that waited for a connection first: their ages count from when they were due.
+#[test]
+fn a_timeout_counts_from_the_send_and_its_age_from_the_plan() {
+    let mut world = serving(MS);
+    world.server.black_hole_from = Some(Nanos::ZERO);
+    let plan =
+        Plan { timeout_ns: 100 * MS, requests: Some(4), duration_ns: None, ..open(10, 1, 1) };
+    let run = run(world, &plan);
+    let outcomes = run.measured.outcomes;
+    assert_eq!(outcomes.timed_out + outcomes.in_flight_at_end + outcomes.never_sent, 4);
+    // Slots are due at 50, 150, 250, 350 ms; back-offs of 10, 20 and 40 ms come between.
+    let sent: Vec<u64> =
+        run.truth.requests.iter().map(|request| request.sent_at.since(START) / MS).collect();
+    assert_eq!(sent, [50, 160, 280, 420]);
+    let end = [150, 260, 380, 500].map(|ms| START.after(ms * MS));
+    let ages = (0..).zip(end).map(|(index, end)| end.since(due_at(&run, &plan, index)));
+    let found = &run.measured.response_time.censored;
+    check_exact("ages", found, ages);
+}
+
+#[test]
+fn a_server_that_closes_idle_connections_is_no_error() {
+    let mut world = serving(MS);
+    world.server.idle_close_ns = Some(20 * MS);
+    // Four connections in turn, each idle for 99 ms between two slots.
+    let run = run(world, &open(40, 1, 4));
+    assert!(run.truth.counts.closes_when_idle > 20, "{:?}", run.truth.counts);
+    assert_eq!((run.measured.outcomes.ok, run.measured.planned), (40, 40));
+    assert!(run.measured.connections.failures.is_empty());
+}
+
+#[test]
+fn an_interrupted_run_ends_in_order_at_any_time() {
+    for plan in
+        [closed(4), open(1_000, 1, 4), Plan { pipeline: 3, warmup_ns: 20 * MS, ..closed(2) }]
+    {
+        for at in (0..60).map(|step| Nanos(step * 777 * US)) {
+            let mut world = serving(MS);
+            world.network.connect = Law::Fixed(2 * MS);
+            let run = run_part(world, &plan, 0, at);
+            check_interrupted(&run, &plan, at);
+        }
+    }
+}
+
+fn check_interrupted(run: &Run, plan: &Plan, at: Nanos) {
+    let measured = &run.measured;
+    let what = format!("interrupted at {at}, {:?}: {:?}", plan.load, measured.outcomes);
+    assert!(measured.interrupted, "{what}");
+    let end = Nanos(measured.workers[0].drained_ns);
+    assert!(end >= at && end <= at.after(10 * MS), "{what}: ended at {end}");
+    assert_eq!(measured.outcomes.transport_error, 0, "{what}");
+    let t0 = run.start().after(plan.warmup_ns);
+    let sent_in_window = run.sent_between(t0, at.max(t0)).len() as u64;
+    assert_eq!(measured.sent.measured, sent_in_window, "{what}");
+    assert_eq!(measured.outcomes.ok + measured.outcomes.in_flight_at_end, sent_in_window, "{what}");
+    assert!(run.truth.requests.iter().all(|request| request.sent_at < at), "{what}: sent after");
+}

@@ -1,0 +1,10 @@
+//! Whole runs of the engine in virtual time, against what truly happened and against theory. One
+//! program, so that the engine is linked once.
+
+mod closed_loop;
+mod conservation;
+mod faults;
+mod open_loop;
+mod queueing;
+mod setup;
+mod stalls;

@@ -1,0 +1,243 @@
+//! How a simulated run is made, what every one of them must satisfy, and how its histograms are
+//! held against exact values.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use weir_engine::{Control, Job, run_on};
+use weir_http::Prepared;
+use weir_io::{Endpoint, Nanos};
+use weir_run::histogram::{bucket_of, highest_in};
+use weir_run::{
+    Arrivals, Histogram, IoEngine, Load, Measurements, Pacing, Plan, Rate, RequestPlan, Target,
+};
+use weir_sim::{Fate, Law, Request, Server, Sim, Truth, World};
+
+/// A microsecond, a millisecond and a second in nanoseconds.
+pub(crate) const US: u64 = 1_000;
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
+
+/// When the schedule starts in a world whose connects take no time.
+pub(crate) const START: Nanos = Nanos(5_002_000);
+
+/// One run, and what truly happened.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) measured: Measurements,
+    pub(crate) truth: Truth,
+}
+
+impl Run {
+    /// S.
+    pub(crate) fn start(&self) -> Nanos {
+        Nanos(self.measured.workers[0].start_ns)
+    }
+
+    /// Requests that reached the server and left the client in `[from, until)`.
+    pub(crate) fn sent_between(&self, from: Nanos, until: Nanos) -> Vec<Request> {
+        let sent = |request: &&Request| (from..until).contains(&request.sent_at);
+        self.truth.requests.iter().filter(sent).copied().collect()
+    }
+}
+
+/// A closed loop for a second.
+pub(crate) fn closed(connections: u32) -> Plan {
+    Plan {
+        url: "http://sim/".to_owned(),
+        target: Target {
+            scheme: "http".to_owned(),
+            host: "sim".to_owned(),
+            port: 80,
+            path: "/".to_owned(),
+            address: "127.0.0.1:80".to_owned(),
+        },
+        request: RequestPlan {
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body_bytes: 0,
+            wire_bytes: 0,
+        },
+        load: Load::ClosedLoop,
+        connections,
+        threads: 1,
+        pipeline: 1,
+        warmup_ns: 0,
+        duration_ns: Some(SECOND),
+        requests: None,
+        timeout_ns: 10 * SECOND,
+        connect_timeout_ns: 10 * SECOND,
+        pacing: Pacing::Hybrid,
+        io: IoEngine::Simulated,
+    }
+}
+
+/// An open loop for a second: `requests` per `seconds`.
+pub(crate) fn open(requests: u64, seconds: u64, connections: u32) -> Plan {
+    let rate = Rate { numerator: requests, denominator: seconds };
+    let load = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
+    Plan { load, ..closed(connections) }
+}
+
+/// The same with Poisson arrivals.
+pub(crate) fn poisson(requests: u64, seconds: u64, connections: u32, seed: u64) -> Plan {
+    let rate = Rate { numerator: requests, denominator: seconds };
+    let load = Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } };
+    Plan { load, ..closed(connections) }
+}
+
+/// A well server, with a worker for each connection, that takes `service_ns` for each request.
+pub(crate) fn serving(service_ns: u64) -> World {
+    let server = Server { service: Law::Fixed(service_ns), ..Server::default() };
+    World { server, ..World::default() }
+}
+
+/// The job of a plan.
+pub(crate) fn job(plan: &Plan) -> Job {
+    Job {
+        plan: plan.clone(),
+        endpoint: Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))),
+        request: Prepared::http1(&plan.request.method, "/", "sim", &[], None)
+            .expect("a plain request"),
+        discard: true,
+        cpus: Vec::new(),
+    }
+}
+
+/// Runs a plan of one worker.
+pub(crate) fn run(world: World, plan: &Plan) -> Run {
+    run_part(world, plan, 0, Nanos::MAX)
+}
+
+/// Runs worker `number` of a plan in a world of its own, interrupted at `stop_at`.
+pub(crate) fn run_part(world: World, plan: &Plan, number: u32, stop_at: Nanos) -> Run {
+    let seed = world.seed.0;
+    let sim = Sim::new(world);
+    let truth = sim.truth_handle();
+    let control = Control::new(1, None);
+    if stop_at < Nanos::MAX {
+        control.stop_exactly_at(stop_at);
+    }
+    let measured = run_on(&job(plan), number, &control, sim, None).expect("a simulated machine");
+    let run = Run { measured, truth: truth.snapshot() };
+    check_conservation(&run, seed);
+    run
+}
+
+/// What holds for every run whatever happens: nothing is lost, and nothing counted twice.
+fn check_conservation(run: &Run, seed: u64) {
+    let Measurements { outcomes, status, errors, response_time, service_time, .. } = &run.measured;
+    let equal = |what: &str, left: u64, right: u64| {
+        assert_eq!(left, right, "seed {seed}: {what}: {:?}", run.measured.outcomes);
+    };
+    let unresolved = outcomes.timed_out + outcomes.in_flight_at_end;
+    let answered = outcomes.ok + outcomes.bad_response;
+    equal("classes and plan", outcomes.total(), run.measured.planned);
+    equal("status codes", status.values().sum(), answered);
+    equal("errors by kind", errors.values().sum(), outcomes.transport_error);
+    equal("ok times", response_time.ok.count(), outcomes.ok);
+    equal("bad times", response_time.bad.count(), outcomes.bad_response);
+    equal("failures", response_time.failed_at.count(), outcomes.transport_error);
+    equal("ages", response_time.censored.count(), unresolved + outcomes.never_sent);
+    equal("ok service times", service_time.ok.count(), outcomes.ok);
+    equal("first bytes", run.measured.first_byte.count(), outcomes.ok);
+    let sent = outcomes.total() - outcomes.never_sent;
+    equal("sent and not never sent", run.measured.sent.measured, sent);
+    let slices = |of: fn(&weir_run::Slice) -> &Histogram| {
+        run.measured.slices.iter().map(|slice| of(slice).count()).sum::<u64>()
+    };
+    // A run that was given up before its window began has none.
+    if !run.measured.slices.is_empty() {
+        let others = outcomes.total() - outcomes.ok;
+        equal("ok over slices", slices(|slice| &slice.ok), outcomes.ok);
+        equal("others over slices", slices(|slice| &slice.not_ok), others);
+    }
+    let sent = run.measured.sent;
+    let intervals =
+        |of: fn(&weir_run::Interval) -> u64| run.measured.intervals.iter().map(of).sum::<u64>();
+    let all_sent = sent.warmup + sent.measured + sent.tail;
+    equal("sent over intervals", intervals(|interval| interval.sent), all_sent);
+    let received = run.truth.requests.len() as u64;
+    assert!(received <= all_sent, "seed {seed}: {received} received, {all_sent} sent");
+    let completed = run.truth.requests.iter().filter(|request| request.delivered_at.is_some());
+    let completed = completed.count() as u64;
+    assert!(answered <= completed, "seed {seed}: {answered} answered, {completed} delivered");
+    assert!(run.measured.connections.connects <= run.truth.counts.connects_done);
+}
+
+/// Percentile `p`, in `[0, 1]`: the upper edge of its bucket, or the greatest value.
+pub(crate) fn quantile(histogram: &Histogram, p: f64) -> u64 {
+    let rank = ((p * histogram.count() as f64).ceil() as u64).max(1);
+    let mut seen = 0;
+    for (bucket, count) in histogram.buckets() {
+        seen += count;
+        if seen >= rank {
+            return highest_in(bucket).min(histogram.exact().max_ns);
+        }
+    }
+    panic!("percentile {p} of an empty histogram")
+}
+
+/// Holds a histogram against the values it should hold, bucket by bucket and in its exact figures.
+pub(crate) fn check_exact(what: &str, found: &Histogram, values: impl IntoIterator<Item = u64>) {
+    let mut expected = Histogram::new();
+    for value in values {
+        expected.record(value);
+    }
+    assert_eq!(found.exact(), expected.exact(), "{what}");
+    let buckets: Vec<(usize, u64)> = found.buckets().collect();
+    assert_eq!(buckets, expected.buckets().collect::<Vec<_>>(), "{what}");
+}
+
+/// The same for slots that were recorded as ranges, whose sums are right to 1 ns for each.
+pub(crate) fn check_ranges(what: &str, found: &Histogram, values: impl IntoIterator<Item = u64>) {
+    let mut expected = Histogram::new();
+    for value in values {
+        expected.record(value);
+    }
+    let (found_exact, exact) = (found.exact(), expected.exact());
+    assert_eq!(found_exact.count, exact.count, "{what}");
+    assert_eq!((found_exact.min_ns, found_exact.max_ns), (exact.min_ns, exact.max_ns), "{what}");
+    assert!(found_exact.sum_ns.abs_diff(exact.sum_ns) <= u128::from(exact.count), "{what}");
+    let buckets: Vec<(usize, u64)> = found.buckets().collect();
+    assert_eq!(buckets, expected.buckets().collect::<Vec<_>>(), "{what}");
+}
+
+/// Whether every value of a histogram is `ns`.
+pub(crate) fn check_all(what: &str, histogram: &Histogram, count: u64, ns: u64) {
+    let exact = histogram.exact();
+    assert_eq!(exact.count, count, "{what}: count");
+    if count > 0 {
+        assert_eq!((exact.min_ns, exact.max_ns), (ns, ns), "{what}: least and greatest");
+        assert_eq!(exact.sum_ns, u128::from(ns) * u128::from(count), "{what}: sum");
+        assert_eq!(histogram.buckets().collect::<Vec<_>>(), [(bucket_of(ns), count)], "{what}");
+    }
+}
+
+/// Service times of the ok answers among `requests`, as the truth has them.
+pub(crate) fn true_service(requests: &[Request]) -> Vec<u64> {
+    let ok = |request: &&Request| matches!(request.fate, Fate::Answered(status) if status < 400);
+    let times = requests
+        .iter()
+        .filter(ok)
+        .filter_map(|request| Some(request.delivered_at?.since(request.sent_at)));
+    times.collect()
+}
+
+/// When slot `index` of a uniform plan is due.
+pub(crate) fn due_at(run: &Run, plan: &Plan, index: u64) -> Nanos {
+    let Load::OpenLoop { rate, .. } = plan.load else { panic!("a closed loop has no plan") };
+    let product = (2 * u128::from(index) + 1) * u128::from(rate.denominator) * u128::from(SECOND);
+    let offset = product / (2 * u128::from(rate.numerator));
+    run.start().after(u64::try_from(offset).expect("a short run"))
+}
+
+/// Response times of a well run of a uniform plan, as the truth has them: slots go out in their
+/// order, so the n-th request at the server is the n-th slot.
+pub(crate) fn true_response(run: &Run, plan: &Plan) -> Vec<u64> {
+    let t0 = run.start().after(plan.warmup_ns);
+    let t1 = t0.after(plan.duration_ns.expect("a run of known length"));
+    let slots = (0u64..).zip(&run.truth.requests);
+    let slots = slots.map(|(index, request)| (due_at(run, plan, index), request));
+    let measured = slots.filter(|(due_at, _)| (t0..t1).contains(due_at));
+    measured.map(|(due, request)| request.delivered_at.expect("answered").since(due)).collect()
+}
