@@ -21,7 +21,7 @@ pub enum ServeError {
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// An address cannot be listened on.
-    #[error("listen on {endpoint}: {source}; is another server there? port 0 takes a free one")]
+    #[error("cannot listen on {endpoint} (is another server there? port 0 takes a free one)")]
     Listen {
         /// The address.
         endpoint: Endpoint,

@@ -51,7 +51,7 @@ fn describe(plan: &Plan, interval: &Interval, errors: u64) -> String {
     let mut latency = Histogram::new();
     latency.add_sparse(&interval.latency);
     let rate = interval.completed as f64 / (interval.length_ns as f64 / 1e9);
-    let mut line = format!("{phase}   {}/s", units::rate(rate));
+    let mut line = format!("{phase}   {}", units::rate(rate));
     if let (Some(p50), Some(p99)) = (latency.percentile(50.0), latency.percentile(99.0)) {
         line += &format!("   p50 {}   p99 {}", units::duration(p50), units::duration(p99));
     }
