@@ -201,9 +201,13 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.backend.wait(until, policy)?;
         self.heed_stop();
         self.harvest();
-        let now = self.backend.now();
-        self.expire(now);
-        self.dispatch();
+        let mut now = self.backend.now();
+        if self.expire(now) {
+            // That may have taken long, and what is sent now must not be stamped as of then.
+            now = self.backend.now();
+        }
+        // What it leaves to be submitted goes out first thing in the next wait.
+        self.dispatch(now);
         self.open(now);
         self.now = now;
         Ok(now)
@@ -228,7 +232,9 @@ impl<'a, B: Backend> Worker<'a, B> {
             self.act(conn, action);
             handled += 1;
             if handled % EVENT_BATCH == 0 && self.has_due(at) {
-                self.dispatch();
+                let now = self.backend.now();
+                self.dispatch(now);
+                self.backend.submit();
             }
         }
     }
@@ -242,12 +248,15 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    /// Looks at the connections whose deadlines have come.
-    fn expire(&mut self, now: Nanos) {
+    /// Looks at the connections whose deadlines have come; whether there were any.
+    fn expire(&mut self, now: Nanos) -> bool {
+        let mut have_come = false;
         while let Some(conn) = self.traffic.deadlines.take_due(now) {
             let action = self.traffic.expire(conn, now);
             self.act(conn, action);
+            have_come = true;
         }
+        have_come
     }
 
     /// Opens connections that are due to be opened.
@@ -265,23 +274,22 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) <= now)
     }
 
-    /// Sends what is due, as far as connections have room, in batches with a stamp of their own.
-    fn dispatch(&mut self) {
+    /// Sends what is due, as far as connections have room, in batches with a stamp of their own. The
+    /// last batch is left to be submitted: most turns have only that one, and the wait that follows
+    /// submits it without reading the clock around it.
+    fn dispatch(&mut self, mut now: Nanos) {
         while self.is_sending {
-            let now = self.backend.now();
             let Timeline { t1, tail_end, .. } = self.traffic.recorder.timeline;
             if now >= tail_end || (self.is_interrupted && now >= t1) {
                 return;
             }
             while self.dirty.len() < SEND_BATCH && self.dispatch_one(now) {}
             let is_full = self.dirty.len() >= SEND_BATCH;
-            if !self.dirty.is_empty() {
-                self.flush();
-                self.backend.submit();
-            }
+            self.flush();
             if !is_full {
                 return;
             }
+            now = self.backend.submit().after;
         }
     }
 
@@ -404,6 +412,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// Sends nothing more, and awaits what is outstanding for at most the timeout.
     fn drain(&mut self) -> io::Result<()> {
         self.is_sending = false;
+        self.backend.submit();
         let mut now = Nanos(self.phases.tail_end_ns);
         self.traffic.censor(now);
         let limit = match self.is_interrupted {
