@@ -3,7 +3,7 @@
 use std::io;
 use std::thread;
 
-use weir_io::{BackendOptions, Clock, Epoll};
+use weir_io::{BackendOptions, Clock, Epoll, Uring};
 use weir_run::{IoEngine, Measurements};
 
 use crate::control::Control;
@@ -109,11 +109,15 @@ fn run_worker(
     let engine = job.plan.io;
     let failed = |error| RunError::Engine { worker, engine, error };
     let mut measurements = match engine {
+        IoEngine::IoUring => {
+            let backend = Uring::new(options).map_err(failed)?;
+            run_on(job, worker, control, backend, live).map_err(failed)?
+        }
         IoEngine::Epoll => {
             let backend = Epoll::new(options).map_err(failed)?;
             run_on(job, worker, control, backend, live).map_err(failed)?
         }
-        IoEngine::IoUring | IoEngine::Simulated => {
+        IoEngine::Simulated => {
             return Err(failed(io::Error::other("tests bring their own simulated machine")));
         }
     };

@@ -67,7 +67,7 @@ pub enum Close {
 pub enum WaitPolicy {
     /// Sleep in the kernel until `until`: cheapest, a few µs late.
     Sleep,
-    /// Sleep until `until` less an adaptive margin, then spin: precise, cheap (IO-ENGINE 6).
+    /// Sleep until `until` less an adaptive margin, then spin: precise, cheap (METHOD 1.8).
     Hybrid,
     /// Never sleep: most precise, takes a whole core.
     Spin,

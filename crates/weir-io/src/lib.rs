@@ -6,6 +6,7 @@
 mod backend;
 mod endpoint;
 mod epoll;
+mod happened;
 mod listener;
 mod margin;
 mod numbers;
@@ -15,6 +16,7 @@ mod socket;
 pub mod system;
 mod time;
 mod token;
+mod uring;
 mod waker;
 
 pub use backend::{
@@ -26,12 +28,5 @@ pub use epoll::Epoll;
 pub use listener::{ListenOptions, Listener};
 pub use signals::{Signal, Signals};
 pub use time::{Clock, Nanos};
+pub use uring::{Uring, probe_uring};
 pub use waker::Waker;
-
-/// Whether io_uring works here.
-///
-/// # Errors
-/// Why it does not.
-pub fn probe_uring() -> std::io::Result<()> {
-    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "io_uring is not built in"))
-}

@@ -134,8 +134,9 @@ impl Outgoing {
         (!queue.is_empty()).then(|| self.bytes(queue.head))
     }
 
-    /// Lays the first pieces out in `slices`, as many as fit, and says how many.
-    pub(crate) fn slices<'a>(&'a self, queue: &Queue, slices: &mut [IoSlice<'a>]) -> usize {
+    /// Lays the first pieces out in `slices`, as many as fit, and says how many, and whether these
+    /// are all.
+    pub(crate) fn slices<'a>(&'a self, queue: &Queue, slices: &mut [IoSlice<'a>]) -> (usize, bool) {
         let mut at = queue.head;
         let mut count = 0;
         while at != NONE && count < slices.len() {
@@ -143,7 +144,7 @@ impl Outgoing {
             at = self.pieces[at as usize].next;
             count += 1;
         }
-        count
+        (count, at == NONE)
     }
 
     /// Drops the first `bytes` bytes, which the kernel has taken, and frees what is done with.
@@ -224,7 +225,8 @@ mod tests {
 
     fn unsent(out: &Outgoing, queue: &Queue) -> Vec<u8> {
         let mut slices = [IoSlice::new(&[]); 16];
-        let count = out.slices(queue, &mut slices);
+        let (count, are_all) = out.slices(queue, &mut slices);
+        assert!(are_all);
         slices[..count].iter().flat_map(|slice| slice.iter().copied()).collect()
     }
 
@@ -241,6 +243,7 @@ mod tests {
             out.push(&mut queue, Segment::Template { id, bytes: 0 });
             out.push(&mut queue, Segment::Template { id, bytes: 3 });
             assert_eq!(unsent(&out, &queue), b"abc12345abc");
+            assert_eq!(out.slices(&queue, &mut [IoSlice::new(&[]); 2]), (2, false));
             out.advance(&mut queue, cut);
             assert_eq!(unsent(&out, &queue), b"abc12345abc"[cut..]);
             assert_eq!(queue.is_empty(), cut == 11);

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 
 use weir_io::{
     Backend, BackendOptions, Clock, ConnId, Endpoint, Epoll, EventKind, ListenOptions, Listener,
-    Nanos, SocketOptions, WaitPolicy,
+    Nanos, SocketOptions, Uring, WaitPolicy,
 };
 
 fn limit_to(soft: libc::rlim_t) {
@@ -75,4 +75,5 @@ fn running_out_of_descriptors_is_an_event() {
     let options = || BackendOptions { clock: Clock::start(), connections: 16, waker: None };
     limit_to(256);
     check(Epoll::new(options()).expect("epoll"));
+    check(Uring::new(options()).expect("io_uring"));
 }

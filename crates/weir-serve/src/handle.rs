@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use weir_io::{
-    Backend, BackendOptions, Clock, Endpoint, Epoll, ListenOptions, Listener, Waker, system,
+    Backend, BackendOptions, Clock, Endpoint, Epoll, ListenOptions, Listener, Uring, Waker, system,
 };
 
 use crate::options::{IoEngine, OptionsError, ServeOptions};
@@ -59,7 +59,7 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
         connections: u32::try_from(options.connections).expect("checked: at most a million"),
         waker: Some(waker.clone()),
     };
-    let engine = choose(options.engine, &machine)?;
+    let engine = choose(options.engine)?;
     let epoch_ns = clock.epoch_monotonic_ns();
     let shared = Shared::new(options.programme.clone(), epoch_ns, options.threads);
     let cpus = if options.pin { system::usable_cpus()? } else { Vec::new() };
@@ -77,7 +77,7 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
         // Should a later one fail, dropping the handle stops the earlier ones.
         handle.start(worker, listeners, cpu, move |shared, listeners, stop| match engine {
             IoEngine::Epoll => serve(Epoll::new(machine)?, shared, worker, listeners, stop),
-            _ => Err(io::ErrorKind::Unsupported.into()),
+            _ => serve(Uring::new(machine)?, shared, worker, listeners, stop),
         })?;
     }
     Ok(handle)
@@ -101,10 +101,11 @@ fn listen(options: &ServeOptions) -> Result<(Vec<Endpoint>, Vec<Vec<Listener>>),
 }
 
 /// Settles `auto`: io_uring where a ring can be made.
-fn choose(engine: IoEngine, _: &BackendOptions) -> io::Result<IoEngine> {
+fn choose(engine: IoEngine) -> io::Result<IoEngine> {
     match engine {
+        IoEngine::Auto if weir_io::probe_uring().is_ok() => Ok(IoEngine::Uring),
         IoEngine::Auto | IoEngine::Epoll => Ok(IoEngine::Epoll),
-        IoEngine::Uring => Err(io::ErrorKind::Unsupported.into()),
+        IoEngine::Uring => weir_io::probe_uring().map(|()| IoEngine::Uring),
     }
 }
 

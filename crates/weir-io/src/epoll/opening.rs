@@ -5,7 +5,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use libc::c_int;
 
-use super::{Conn, Epoll, Happened, State, WATCHED, What, kind};
+use super::{Conn, Epoll, Happened, State, WATCHED, kind};
+use crate::happened::What;
 use crate::socket::{self, Begun, SockAddr};
 use crate::token::Token;
 use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};

@@ -3,8 +3,9 @@
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::{Epoll, Happened, State, WATCHED, What, kind};
+use super::{Epoll, Happened, State, WATCHED, kind};
 use crate::Close;
+use crate::happened::What;
 use crate::outgoing::{Outgoing, Queue};
 use crate::socket;
 use crate::token::Token;
@@ -179,7 +180,7 @@ fn write_all(fd: &OwnedFd, outgoing: &mut Outgoing, queue: &mut Queue) -> io::Re
             retried(|| socket::send(fd, front))?
         } else {
             let mut slices = [IoSlice::new(&[]); PIECES];
-            let count = outgoing.slices(queue, &mut slices);
+            let (count, _) = outgoing.slices(queue, &mut slices);
             retried(|| socket::send_vectored(fd, &slices[..count]))?
         };
         outgoing.advance(queue, written);

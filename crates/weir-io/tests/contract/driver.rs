@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use weir_io::{
     Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Epoll, EventKind, Nanos, PooledId,
-    Segment, SocketOptions, TemplateId, WaitPolicy, Waker,
+    Segment, SocketOptions, TemplateId, Uring, WaitPolicy, Waker,
 };
 
 /// A backend that can be made.
@@ -17,6 +17,12 @@ pub(crate) trait Machine: Backend + Sized {
 impl Machine for Epoll {
     fn make(options: BackendOptions) -> Epoll {
         Epoll::new(options).expect("an epoll backend")
+    }
+}
+
+impl Machine for Uring {
+    fn make(options: BackendOptions) -> Uring {
+        Uring::new(options).expect("an io_uring backend")
     }
 }
 

@@ -78,3 +78,4 @@ macro_rules! whole_contract {
 }
 
 whole_contract!(epoll, weir_io::Epoll);
+whole_contract!(uring, weir_io::Uring);

@@ -1,0 +1,494 @@
+//! [`Backend`] by completion: io_uring.
+//!
+//! Receiving is multishot into a pool of buffers that all connections share; only connections that
+//! are to discard bodies are read one request at a time. Sending leaves no completion when all went
+//! well, see `sending`. The calls of the trait only take notes; `prepare` turns them into
+//! submissions, in an order that keeps a descriptor's number from being used again before all
+//! submissions for its old socket have been let out.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use io_uring::{cqueue, opcode, types};
+
+use crate::happened::{self, What};
+use crate::margin::{Margin, Pause};
+use crate::numbers::Numbers;
+use crate::outgoing::{Outgoing, Queue};
+use crate::socket::SockAddr;
+use crate::token::Token;
+use crate::{
+    Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId,
+    Segment, SocketOptions, Submitted, TemplateId, WaitPolicy, Waker,
+};
+
+mod buffers;
+mod ending;
+mod opening;
+mod probe;
+mod receiving;
+mod ring;
+mod sending;
+mod vectors;
+
+use buffers::{Buffers, Filled};
+use opening::Door;
+pub use probe::probe_uring;
+use ring::{Completion, Ring};
+use sending::{Issued, Slow};
+use vectors::Vectors;
+
+/// No entry of the table of slow sends.
+const NONE: u32 = u32::MAX;
+
+/// The kinds of [`Token`].
+mod kind {
+    /// A receive into a buffer of the pool.
+    pub(super) const RECV: u8 = 0;
+    /// A receive that discards.
+    pub(super) const SKIP: u8 = 1;
+    pub(super) const CONNECT: u8 = 2;
+    /// A send that completes within its enter.
+    pub(super) const SEND: u8 = 3;
+    /// A send that waits for room; the index is one of the table of slow sends.
+    pub(super) const SLOW: u8 = 4;
+    pub(super) const DOOR: u8 = 5;
+    pub(super) const WAKER: u8 = 6;
+    /// What nobody asks about again: cancels and closes.
+    pub(super) const QUIET: u8 = 7;
+}
+
+type Happened = happened::Happened<Filled>;
+
+/// [`Backend`] by completion: io_uring.
+///
+/// It must stay on the thread that made it; the kernel refuses others.
+pub struct Uring {
+    /// First, so that the ring is gone before what the kernel reads and writes through it.
+    ring: Ring,
+    buffers: Buffers,
+    outgoing: Outgoing,
+    vectors: Vectors,
+    clock: Clock,
+    waker: Option<Waker>,
+    margin: Margin,
+    conns: Vec<Conn>,
+    slow: Vec<Option<Slow>>,
+    doors: Vec<Door>,
+    /// Accepted while no number was free.
+    waiting: VecDeque<(OwnedFd, bool)>,
+    numbers: Numbers,
+    notes: Notes,
+    /// Sends of the submission under way.
+    issued: Vec<Issued>,
+    /// Connects that no completion announces, with how they ended; and failures found between
+    /// harvests.
+    arrived: VecDeque<(u32, u16, io::Result<()>)>,
+    /// Unix connects to be tried again once the listener has room.
+    busy: Vec<(u32, u16, SockAddr)>,
+    /// When to try again what `busy` and the paused doors wait for.
+    retry_at: Nanos,
+    /// Completions of this harvest, and how many of them have been looked at.
+    ready: Vec<Completion>,
+    cursor: usize,
+    /// Read after the last of `ready` had been seen.
+    harvested_at: Nanos,
+    /// Completions since: for the next harvest.
+    later: Vec<Completion>,
+    /// The first event of the harvest, found while waiting.
+    found: Option<Happened>,
+    /// The buffer of the event that is lent.
+    lent: Option<u16>,
+    woken: bool,
+    /// An error of the ring that a call could not report.
+    broken: Option<io::Error>,
+}
+
+/// What the next submission has to do, in the order in which it does it.
+#[derive(Default)]
+struct Notes {
+    /// Words of requests to cancel.
+    cancels: Vec<u64>,
+    closes: Vec<OwnedFd>,
+    connects: Vec<(u32, u16, SockAddr)>,
+    /// Connections to receive on; each once, if its `unarmed` is set.
+    receives: Vec<u32>,
+    /// Entries of the table of slow sends.
+    slow: Vec<u32>,
+    /// Connections with something to send; each once, if its `dirty` is set.
+    sends: Vec<u32>,
+    waker: bool,
+}
+
+/// One connection. The size of this is what a hundred thousand of them cost.
+struct Conn {
+    fd: Option<OwnedFd>,
+    generation: u16,
+    state: State,
+    /// `errno` of a failed send, to be reported once everything received has been lent.
+    send_error: i32,
+    unsent: Queue,
+    /// How many bytes of the stream nobody wants to see.
+    discard: u64,
+    /// Its entry in the table of slow sends, or [`NONE`].
+    slow: u32,
+    /// How the send of the submission under way stalled: bytes sent, or `-errno`. Zero: it did not.
+    stall: i32,
+    is_tcp: bool,
+    /// Its number was taken from `numbers`, and goes back there when it closes.
+    numbered: bool,
+    /// Is to discard large bodies.
+    discards: bool,
+    /// Stands in `notes.sends`.
+    dirty: bool,
+    /// Stands in `notes.receives`.
+    unarmed: bool,
+    /// The kind of receive that the kernel works on.
+    armed: Option<u8>,
+    /// `Closed` has been lent.
+    ended: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    /// Its `Failed` waits in `arrived`; there is no socket any more.
+    Failing,
+    Connecting,
+    Open,
+}
+
+impl Conn {
+    fn new() -> Conn {
+        Conn {
+            fd: None,
+            // One before the first.
+            generation: u16::MAX,
+            state: State::Closed,
+            send_error: 0,
+            unsent: Queue::EMPTY,
+            discard: 0,
+            slow: NONE,
+            stall: 0,
+            is_tcp: false,
+            numbered: false,
+            discards: false,
+            dirty: false,
+            unarmed: false,
+            armed: None,
+            ended: false,
+        }
+    }
+}
+
+impl Uring {
+    /// A backend without connections, for the calling thread.
+    ///
+    /// # Errors
+    /// When the kernel has no io_uring, forbids it, or is too old; see [`probe_uring`].
+    pub fn new(options: BackendOptions) -> io::Result<Uring> {
+        // One submission per connection and harvest is the usual; a full queue is let out early.
+        let entries = options.connections.next_power_of_two().clamp(32, 4096);
+        let completions = options.connections.saturating_mul(4).next_power_of_two();
+        let ring = Ring::new(entries, completions.clamp(4 * entries, 16_384))?;
+        let buffers = Buffers::new(&ring, options.connections)?;
+        Ok(Uring {
+            ring,
+            buffers,
+            outgoing: Outgoing::new(),
+            vectors: Vectors::new(),
+            clock: options.clock,
+            notes: Notes { waker: options.waker.is_some(), ..Notes::default() },
+            waker: options.waker,
+            margin: Margin::new(),
+            conns: Vec::new(),
+            slow: Vec::new(),
+            doors: Vec::new(),
+            waiting: VecDeque::new(),
+            numbers: Numbers::below(options.connections),
+            issued: Vec::new(),
+            arrived: VecDeque::new(),
+            busy: Vec::new(),
+            retry_at: Nanos::MAX,
+            ready: Vec::new(),
+            cursor: 0,
+            harvested_at: Nanos::ZERO,
+            later: Vec::new(),
+            found: None,
+            lent: None,
+            woken: false,
+            broken: None,
+        })
+    }
+
+    /// Looks for events until one is found or the harvest is used up.
+    fn step(&mut self) -> Option<Happened> {
+        while let Some(completion) = self.ready.get(self.cursor).copied() {
+            self.cursor += 1;
+            let happened = self.on_completion(completion);
+            if happened.is_some() {
+                return happened;
+            }
+        }
+        self.next_arrived().or_else(|| self.next_accepted())
+    }
+
+    #[inline]
+    fn on_completion(&mut self, completion: Completion) -> Option<Happened> {
+        let token = Token::unpack(completion.word);
+        match token.kind {
+            kind::RECV => self.on_received(token, completion),
+            kind::SKIP => self.on_skipped(token, completion),
+            kind::CONNECT => self.on_connected(token, completion),
+            kind::SLOW => {
+                self.on_slow_sent(token.index, completion.result);
+                None
+            }
+            kind::DOOR => self.on_accepted(token.index, completion),
+            kind::WAKER => {
+                self.woken = true;
+                self.notes.waker |= !cqueue::more(completion.flags);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Turns the notes into submissions. Says whether not all found room.
+    fn prepare(&mut self) -> io::Result<bool> {
+        self.buffers.publish();
+        self.prepare_endings()?;
+        self.prepare_openings()?;
+        self.prepare_receives()?;
+        if std::mem::take(&mut self.notes.waker)
+            && let Some(waker) = &self.waker
+        {
+            let fd = types::Fd(waker.as_raw_fd());
+            let poll = opcode::PollAdd::new(fd, libc::POLLIN as u32).multi(true).build();
+            // SAFETY: the entry points to nothing, and the eventfd lives as long as the ring.
+            unsafe { self.ring.push(&poll.user_data(Token::new(kind::WAKER, 0, 0).pack()))? };
+        }
+        self.prepare_sends()
+    }
+
+    /// Takes the completions in after an enter, and settles the sends that it let out.
+    fn absorb(&mut self) -> io::Result<()> {
+        loop {
+            for completion in self.ring.completions() {
+                if completion.word >> 56 == u64::from(kind::SEND) {
+                    let token = Token::unpack(completion.word);
+                    self.conns[token.index as usize].stall = completion.result;
+                } else {
+                    self.later.push(completion);
+                }
+            }
+            if !self.ring.has_overflown() {
+                break;
+            }
+            // There is room now for those that the kernel kept back.
+            self.ring.submit(true)?;
+        }
+        self.notes.connects.clear();
+        self.vectors.clear();
+        self.settle();
+        Ok(())
+    }
+
+    /// Lets out what is noted, without having completions worked on.
+    fn flush(&mut self) -> io::Result<()> {
+        loop {
+            let more = self.prepare()?;
+            if self.ring.has_submissions() {
+                self.ring.submit(false)?;
+                self.absorb()?;
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Spends one stretch of a wait. Says whether the caller's instant has come.
+    fn pause(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<bool> {
+        if self.cursor < self.ready.len() {
+            self.flush()?;
+            return Ok(false);
+        }
+        let now = self.clock.now();
+        if self.retry_at <= now {
+            self.retry();
+        }
+        let more = self.prepare()?;
+        let pause = if more || self.has_more() {
+            Pause::Look
+        } else {
+            Pause::plan(now, until.min(self.retry_at), policy, self.margin)
+        };
+        match pause {
+            Pause::Look => self.ring.submit(true)?,
+            Pause::Spin => {
+                // Nothing that an enter would bring goes unseen, so the loop stays out of the
+                // kernel until there is something.
+                if self.ring.has_submissions() || self.ring.has_news() {
+                    self.ring.submit(true)?;
+                }
+            }
+            Pause::Sleep(wake_at) => {
+                self.sleep(now, wake_at)?;
+            }
+        }
+        self.absorb()?;
+        self.ready.clear();
+        self.cursor = 0;
+        std::mem::swap(&mut self.ready, &mut self.later);
+        self.harvested_at = self.clock.now();
+        if let (Pause::Sleep(wake_at), WaitPolicy::Hybrid, true) =
+            (pause, policy, self.ready.is_empty())
+        {
+            self.margin.woke(self.harvested_at.since(wake_at));
+        }
+        Ok(until <= now)
+    }
+
+    fn sleep(&mut self, now: Nanos, wake_at: Nanos) -> io::Result<()> {
+        let time = if wake_at == Nanos::MAX {
+            None
+        } else if self.ring.sleeps_until_instants() {
+            Some(self.clock.epoch_monotonic_ns().saturating_add(wake_at.0))
+        } else {
+            Some(wake_at.since(now))
+        };
+        self.ring.sleep(time)
+    }
+
+    /// Whether there is something to find without asking the kernel for news.
+    fn has_more(&self) -> bool {
+        !self.later.is_empty()
+            || !self.arrived.is_empty()
+            || (!self.waiting.is_empty() && self.numbers.are_left())
+    }
+
+    /// The connection that a token means, unless that socket is gone.
+    #[inline]
+    fn live(&mut self, token: Token) -> Option<&mut Conn> {
+        let conn = &mut self.conns[token.index as usize];
+        (conn.generation == token.generation && conn.fd.is_some()).then_some(conn)
+    }
+
+    #[inline]
+    fn happened(&self, conn: u32, what: What<Filled>) -> Happened {
+        let generation = self.conns[conn as usize].generation;
+        Happened { conn, generation, at: self.harvested_at, what }
+    }
+
+    /// Gives the buffer back whose bytes have been lent.
+    #[inline]
+    fn take_back(&mut self) {
+        if let Some(buffer) = self.lent.take() {
+            self.buffers.give_back(buffer);
+        }
+    }
+}
+
+impl Backend for Uring {
+    fn now(&mut self) -> Nanos {
+        self.clock.now()
+    }
+
+    fn template(&mut self, bytes: Arc<[u8]>) -> TemplateId {
+        self.outgoing.template(bytes)
+    }
+
+    fn pool(&mut self, bytes: &[u8]) -> PooledId {
+        self.outgoing.pool(bytes)
+    }
+
+    fn connect(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
+        self.open(conn.0, to, options);
+    }
+
+    fn listen(&mut self, listener: Listener) -> io::Result<()> {
+        self.open_door(listener)
+    }
+
+    fn send(&mut self, conn: ConnId, segments: &[Segment]) {
+        let index = conn.0;
+        let conn = self.conns.get_mut(conn.index());
+        let conn = conn.filter(|conn| conn.fd.is_some() && conn.send_error == 0);
+        let Some(conn) = conn else {
+            segments.iter().for_each(|segment| self.outgoing.forget(*segment));
+            return;
+        };
+        for segment in segments {
+            self.outgoing.push(&mut conn.unsent, *segment);
+        }
+        if !conn.dirty {
+            conn.dirty = true;
+            self.notes.sends.push(index);
+        }
+    }
+
+    fn discard(&mut self, conn: ConnId, bytes: u64) {
+        let Some(state) = self.conns.get_mut(conn.index()) else { return };
+        state.discard = bytes;
+        // What has been received but not lent yet is part of those bytes.
+        if let Some(Happened { conn: found, what: What::Received(filled), .. }) = &self.found
+            && *found == conn.0
+        {
+            state.discard = bytes.saturating_sub(u64::from(filled.len));
+        }
+        if state.armed == Some(kind::SKIP) {
+            // It goes by the earlier permission.
+            let token = Token::new(kind::SKIP, state.generation, conn.0);
+            self.notes.cancels.push(token.pack());
+        }
+    }
+
+    fn close(&mut self, conn: ConnId, how: Close) {
+        if let Some(found) = self.found.take_if(|found| found.conn == conn.0)
+            && let What::Received(filled) = found.what
+        {
+            self.buffers.give_back(filled.buffer);
+        }
+        if self.conns.get(conn.index()).is_some_and(|conn| conn.state != State::Closed) {
+            self.part(conn.0, how);
+        }
+    }
+
+    fn submit(&mut self) -> Submitted {
+        let before = self.clock.now();
+        if let Err(error) = self.flush() {
+            self.broken.get_or_insert(error);
+        }
+        Submitted { before, after: self.clock.now() }
+    }
+
+    fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
+        self.take_back();
+        if let Some(error) = self.broken.take() {
+            return Err(error);
+        }
+        if self.found.is_some() {
+            return self.flush();
+        }
+        loop {
+            let is_due = self.pause(until, policy)?;
+            self.found = self.step();
+            let woken = std::mem::take(&mut self.woken);
+            if self.found.is_some() || woken || is_due {
+                return Ok(());
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<Event<'_>> {
+        self.take_back();
+        let happened = self.found.take().or_else(|| self.step())?;
+        if let What::Received(filled) = &happened.what {
+            self.lent = Some(filled.buffer);
+        }
+        Some(happened.lend(|filled| self.buffers.bytes(filled)))
+    }
+}

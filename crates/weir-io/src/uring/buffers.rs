@@ -1,0 +1,141 @@
+//! The receive buffers that all connections of a ring share: the kernel takes the next free one
+//! when there is something to put in.
+//!
+//! The pool is small on purpose: what is in use at a time is what one harvest brings, and a pool
+//! that stays in the second-level cache is 3 % of all CPU time cheaper than one that does not
+//! (measured on loopback).
+
+use std::io;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use io_uring::types::BufRingEntry;
+
+use super::ring::Ring;
+use crate::socket::check;
+
+/// The whole pool.
+const POOL_BYTES: u32 = 1 << 20;
+
+/// The only buffer group of a ring.
+pub(super) const GROUP: u16 = 0;
+
+/// Where received bytes lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Filled {
+    pub(super) buffer: u16,
+    pub(super) len: u32,
+}
+
+/// The buffers, and the ring by which they go back to the kernel.
+pub(super) struct Buffers {
+    ring: Mapping,
+    data: Mapping,
+    count: u16,
+    each: u32,
+    /// How many have been given back in all, and how many of those the kernel knows of.
+    tail: u16,
+    published: u16,
+}
+
+impl Buffers {
+    /// Buffers for so many connections, registered with the kernel. They must outlive the ring.
+    pub(super) fn new(ring: &Ring, connections: u32) -> io::Result<Buffers> {
+        // More than one harvest can fill, yet few and large ones where there are few connections:
+        // those save system calls when bodies are large.
+        let count = connections.saturating_mul(2).next_power_of_two().clamp(4, 128);
+        let each = (POOL_BYTES / count).min(64 * 1024);
+        let mut buffers = Buffers {
+            ring: Mapping::new(count as usize * size_of::<BufRingEntry>())?,
+            data: Mapping::new((count * each) as usize)?,
+            count: count as u16,
+            each,
+            tail: 0,
+            published: 0,
+        };
+        let address = buffers.ring.start.as_ptr() as u64;
+        // SAFETY: the mapping has room for `count` entries and lives until after the ring.
+        unsafe {
+            ring.uring().submitter().register_buf_ring_with_flags(
+                address,
+                buffers.count,
+                GROUP,
+                0,
+            )?;
+        }
+        (0..buffers.count).for_each(|buffer| buffers.give_back(buffer));
+        buffers.publish();
+        Ok(buffers)
+    }
+
+    /// The bytes that the kernel put in a buffer.
+    pub(super) fn bytes(&mut self, filled: Filled) -> &mut [u8] {
+        debug_assert!(filled.buffer < self.count && filled.len <= self.each);
+        let offset = usize::from(filled.buffer) * self.each as usize;
+        // SAFETY: the range lies within the data, and the kernel leaves a buffer alone between
+        // filling it and getting it back, which takes `&mut self` as well.
+        unsafe {
+            let start = self.data.start.as_ptr().add(offset);
+            std::slice::from_raw_parts_mut(start, filled.len as usize)
+        }
+    }
+
+    /// Gives a buffer back; the kernel hears of it with the next [`publish`](Buffers::publish).
+    #[inline]
+    pub(super) fn give_back(&mut self, buffer: u16) {
+        let place = usize::from(self.tail & (self.count - 1));
+        let offset = usize::from(buffer) * self.each as usize;
+        // SAFETY: the place is within the ring, which has `count` entries, a power of two; the
+        // kernel does not read it before the tail has passed it.
+        unsafe {
+            let entry = &mut *self.ring.start.as_ptr().cast::<BufRingEntry>().add(place);
+            entry.set_addr(self.data.start.as_ptr().add(offset) as u64);
+            entry.set_len(self.each);
+            entry.set_bid(buffer);
+        }
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// Tells the kernel which buffers it has back.
+    #[inline]
+    pub(super) fn publish(&mut self) {
+        if self.published == self.tail {
+            return;
+        }
+        self.published = self.tail;
+        // SAFETY: the tail lies in the first entry of the ring (io_uring_register_buf_ring(3)),
+        // where the kernel reads it; release orders it after the entries it covers.
+        unsafe {
+            let tail = BufRingEntry::tail(self.ring.start.as_ptr().cast());
+            AtomicU16::from_ptr(tail.cast_mut()).store(self.tail, Ordering::Release);
+        }
+    }
+}
+
+/// Zeroed pages of our own.
+struct Mapping {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl Mapping {
+    fn new(len: usize) -> io::Result<Mapping> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new anonymous mapping touches no existing memory.
+        let start = unsafe { libc::mmap(ptr::null_mut(), len, access, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Mapping { start, len })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's own, and nothing borrows from it any more.
+        let result = check(unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) });
+        debug_assert!(result.is_ok());
+    }
+}

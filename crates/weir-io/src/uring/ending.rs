@@ -1,0 +1,103 @@
+//! How connections of the ring end.
+
+use std::io;
+use std::os::fd::IntoRawFd;
+
+use io_uring::{opcode, squeue, types};
+
+use super::sending::Slow;
+use super::{Happened, NONE, State, Uring, kind};
+use crate::Close;
+use crate::happened::What;
+use crate::outgoing::Queue;
+use crate::socket;
+use crate::token::Token;
+
+impl Uring {
+    /// Cancels and closes come first in a submission: a receive or send noted for the same
+    /// connection is for its next socket.
+    pub(super) fn prepare_endings(&mut self) -> io::Result<()> {
+        let quiet = Token::new(kind::QUIET, 0, 0).pack();
+        for word in self.notes.cancels.drain(..) {
+            let cancel = opcode::AsyncCancel::new(word).build();
+            let entry = cancel.flags(squeue::Flags::SKIP_SUCCESS).user_data(quiet);
+            // SAFETY: the entry points to nothing.
+            unsafe { self.ring.push(&entry)? };
+        }
+        for fd in self.notes.closes.drain(..) {
+            let close = opcode::Close::new(types::Fd(fd.into_raw_fd())).build();
+            let entry = close.flags(squeue::Flags::SKIP_SUCCESS).user_data(quiet);
+            // SAFETY: the descriptor has just been given up by its only owner.
+            unsafe { self.ring.push(&entry)? };
+        }
+        Ok(())
+    }
+
+    /// Ends a connection of itself.
+    pub(super) fn fail(&mut self, index: u32, error: io::Error) -> Happened {
+        let happened = self.happened(index, What::Failed(error));
+        self.shut(index);
+        happened
+    }
+
+    /// Closes a connection because its owner wants it.
+    pub(super) fn part(&mut self, index: u32, how: Close) {
+        let conn = &mut self.conns[index as usize];
+        if how == Close::Reset {
+            // Without it the close is a graceful one, which is no reason to give up.
+            conn.fd.iter().for_each(|fd| drop(socket::set_reset_on_close(fd)));
+        } else if conn.state == State::Open && !conn.unsent.is_empty() {
+            self.part_later(index);
+        }
+        self.shut(index);
+    }
+
+    /// Keeps the socket until the kernel has taken the rest of what was sent on it.
+    fn part_later(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        let unsent = std::mem::replace(&mut conn.unsent, Queue::EMPTY);
+        let slot = std::mem::replace(&mut conn.slow, NONE);
+        let farewell = Slow::Farewell(conn.fd.take(), unsent);
+        if slot == NONE {
+            let slot = self.slow_slot(farewell);
+            self.notes.slow.push(slot);
+        } else {
+            // The slow send that is under way goes on under the new owner.
+            self.slow[slot as usize] = Some(farewell);
+        }
+    }
+
+    /// Closes the socket and leaves the number free for another.
+    fn shut(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        let generation = conn.generation;
+        if let Some(armed) = conn.armed.take() {
+            // It holds the socket open.
+            self.notes.cancels.push(Token::new(armed, generation, index).pack());
+        }
+        if conn.state == State::Connecting {
+            self.notes.cancels.push(Token::new(kind::CONNECT, generation, index).pack());
+        }
+        let unsent = std::mem::replace(&mut conn.unsent, Queue::EMPTY);
+        self.abandon(index, unsent);
+        let conn = &mut self.conns[index as usize];
+        self.notes.closes.extend(conn.fd.take());
+        conn.state = State::Closed;
+        conn.unarmed = false;
+        if std::mem::take(&mut conn.numbered) {
+            self.numbers.give_back(index);
+        }
+    }
+
+    /// Drops what a connection has not sent; a slow send's bytes only when the kernel is done.
+    fn abandon(&mut self, index: u32, mut unsent: Queue) {
+        let conn = &mut self.conns[index as usize];
+        let slot = std::mem::replace(&mut conn.slow, NONE);
+        if slot == NONE {
+            self.outgoing.clear(&mut unsent);
+            return;
+        }
+        self.slow[slot as usize] = Some(Slow::Farewell(None, unsent));
+        self.notes.cancels.push(Token::new(kind::SLOW, 0, slot).pack());
+    }
+}

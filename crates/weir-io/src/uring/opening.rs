@@ -1,0 +1,246 @@
+//! How connections of the ring come to be: connects, and accepts at its doors.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use io_uring::{cqueue, opcode, types};
+
+use super::ring::{Completion, descriptor};
+use super::{Conn, Happened, State, Uring, kind};
+use crate::happened::What;
+use crate::socket::{self, Begun, SockAddr};
+use crate::token::Token;
+use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};
+
+/// How long to wait before trying again what the kernel will not announce: room in a Unix
+/// listener's backlog, a free descriptor for an accept.
+const RETRY_NS: u64 = 1_000_000;
+
+/// A listener.
+pub(super) struct Door {
+    listener: Listener,
+    /// The kernel accepts at it.
+    armed: bool,
+    /// There was no descriptor left: wait until `retry_at`.
+    paused: bool,
+}
+
+impl Uring {
+    pub(super) fn open(&mut self, index: u32, to: &Endpoint, options: SocketOptions) {
+        let conn = self.renew(index);
+        conn.is_tcp = matches!(to, Endpoint::Tcp(_));
+        conn.discards = options.discard && conn.is_tcp;
+        conn.state = State::Connecting;
+        let generation = conn.generation;
+        match self.make(to) {
+            Ok((fd, address)) => {
+                self.conns[index as usize].fd = Some(fd);
+                match to {
+                    Endpoint::Tcp(_) => self.notes.connects.push((index, generation, address)),
+                    Endpoint::Unix(_) => self.begin(index, &address),
+                }
+            }
+            Err(error) => self.never_begun(index, error),
+        }
+    }
+
+    fn make(&mut self, to: &Endpoint) -> io::Result<(OwnedFd, SockAddr)> {
+        let address = SockAddr::new(to)?;
+        let is_tcp = matches!(to, Endpoint::Tcp(_));
+        // A request on a non-blocking socket would fail where it should wait in the kernel.
+        let mut fd = socket::open(address.family(), !is_tcp);
+        if fd.is_err() && !self.notes.closes.is_empty() {
+            // Perhaps the descriptors are all taken, by sockets whose close is only noted.
+            self.flush()?;
+            fd = socket::open(address.family(), !is_tcp);
+        }
+        let fd = fd?;
+        if is_tcp {
+            socket::set_nodelay(&fd)?;
+        }
+        Ok((fd, address))
+    }
+
+    /// Connects a Unix socket, which never takes time: it succeeds, fails, or finds the listener
+    /// busy. The ring would have a thread wait for a busy one.
+    fn begin(&mut self, index: u32, address: &SockAddr) {
+        let conn = &self.conns[index as usize];
+        let Some(fd) = &conn.fd else { return };
+        match socket::connect(fd, address) {
+            Ok(Begun::Busy) => {
+                self.busy.push((index, conn.generation, *address));
+                self.retry_at = self.retry_at.min(self.clock.now().after(RETRY_NS));
+            }
+            Ok(_) => match socket::set_nonblocking(fd, false) {
+                Ok(()) => self.arrived.push_back((index, conn.generation, Ok(()))),
+                Err(error) => self.never_begun(index, error),
+            },
+            Err(error) => self.never_begun(index, error),
+        }
+    }
+
+    /// Notes that a connect failed at once, which no completion will tell.
+    fn never_begun(&mut self, index: u32, error: io::Error) {
+        let conn = &mut self.conns[index as usize];
+        self.outgoing.clear(&mut conn.unsent);
+        conn.fd = None;
+        conn.state = State::Failing;
+        self.arrived.push_back((index, conn.generation, Err(error)));
+    }
+
+    pub(super) fn next_arrived(&mut self) -> Option<Happened> {
+        while let Some((index, generation, result)) = self.arrived.pop_front() {
+            let conn = &self.conns[index as usize];
+            if conn.generation == generation && conn.state != State::Closed {
+                return Some(match result {
+                    Ok(()) => self.connected(index),
+                    Err(error) => self.fail(index, error),
+                });
+            }
+        }
+        None
+    }
+
+    pub(super) fn on_connected(&mut self, token: Token, done: Completion) -> Option<Happened> {
+        let conn = self.live(token)?;
+        // There is no request any more that closing would have to cancel.
+        conn.state = State::Open;
+        if done.result < 0 {
+            let error = io::Error::from_raw_os_error(-done.result);
+            return Some(self.fail(token.index, error));
+        }
+        Some(self.connected(token.index))
+    }
+
+    fn connected(&mut self, index: u32) -> Happened {
+        let conn = &mut self.conns[index as usize];
+        conn.state = State::Open;
+        if !conn.unsent.is_empty() {
+            self.send_on(index);
+        }
+        self.receive_on(index);
+        self.happened(index, What::Connected)
+    }
+
+    /// Tries again what could not be announced.
+    pub(super) fn retry(&mut self) {
+        self.retry_at = Nanos::MAX;
+        self.doors.iter_mut().for_each(|door| door.paused = false);
+        for (index, generation, address) in std::mem::take(&mut self.busy) {
+            let conn = &self.conns[index as usize];
+            if conn.generation == generation && conn.state == State::Connecting {
+                self.begin(index, &address);
+            }
+        }
+    }
+
+    pub(super) fn prepare_openings(&mut self) -> io::Result<()> {
+        for (index, generation, address) in &self.notes.connects {
+            let conn = &self.conns[*index as usize];
+            let Some(fd) = &conn.fd else { continue };
+            if conn.generation != *generation || conn.state != State::Connecting {
+                continue;
+            }
+            let target = types::Fd(fd.as_raw_fd());
+            let entry = opcode::Connect::new(target, address.as_ptr(), address.len()).build();
+            let word = Token::new(kind::CONNECT, *generation, *index).pack();
+            // SAFETY: the address stays in the notes until after the enter that copies it.
+            unsafe { self.ring.push(&entry.user_data(word))? };
+        }
+        if !self.waiting.is_empty() || !self.numbers.are_left() {
+            return Ok(());
+        }
+        for (at, door) in self.doors.iter_mut().enumerate() {
+            if door.armed || door.paused {
+                continue;
+            }
+            door.armed = true;
+            let target = types::Fd(door.listener.as_raw_fd());
+            let entry = opcode::AcceptMulti::new(target).flags(libc::SOCK_CLOEXEC).build();
+            let word = Token::new(kind::DOOR, 0, at as u32).pack();
+            // SAFETY: the entry points to nothing, as no address is asked for.
+            unsafe { self.ring.push(&entry.user_data(word))? };
+        }
+        Ok(())
+    }
+
+    pub(super) fn open_door(&mut self, listener: Listener) -> io::Result<()> {
+        socket::set_nonblocking(&listener.fd, false)?;
+        self.doors.push(Door { listener, armed: false, paused: false });
+        Ok(())
+    }
+
+    pub(super) fn on_accepted(&mut self, at: u32, done: Completion) -> Option<Happened> {
+        let door = &mut self.doors[at as usize];
+        let is_tcp = door.listener.is_tcp;
+        door.armed = cqueue::more(done.flags);
+        match descriptor(done.result) {
+            Ok(fd) => {
+                self.waiting.push_back((fd, is_tcp));
+                let happened = self.next_accepted();
+                if !self.numbers.are_left() && self.doors[at as usize].armed {
+                    // The next ones are to wait in the kernel.
+                    self.notes.cancels.push(Token::new(kind::DOOR, 0, at).pack());
+                }
+                return happened;
+            }
+            Err(error) => match error.raw_os_error() {
+                // This one went away before it was accepted (accept(2)), or there was no number
+                // for it.
+                Some(libc::ECONNABORTED | libc::EINTR | libc::EPROTO | libc::ECANCELED) => {}
+                // No descriptor or no memory is left: without a pause this would spin.
+                _ => {
+                    self.doors[at as usize].paused = true;
+                    self.retry_at = self.retry_at.min(self.clock.now().after(RETRY_NS));
+                }
+            },
+        }
+        None
+    }
+
+    /// Gives the next accepted socket a number, when both are to be had.
+    pub(super) fn next_accepted(&mut self) -> Option<Happened> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let index = loop {
+            let number = self.numbers.take()?;
+            match self.conns.get_mut(number as usize) {
+                // The caller connects under this one; it is to be had once that is closed.
+                Some(conn) if conn.state != State::Closed => conn.numbered = true,
+                _ => break number,
+            }
+        };
+        let (fd, is_tcp) = self.waiting.pop_front()?;
+        if is_tcp {
+            // A peer that is gone already cannot be slowed down either.
+            let _ = socket::set_nodelay(&fd);
+        }
+        let conn = self.renew(index);
+        conn.fd = Some(fd);
+        conn.is_tcp = is_tcp;
+        conn.state = State::Open;
+        conn.numbered = true;
+        self.receive_on(index);
+        Some(self.happened(index, What::Accepted))
+    }
+
+    /// Begins another generation of a connection that is new or closed.
+    fn renew(&mut self, index: u32) -> &mut Conn {
+        if self.conns.len() <= index as usize {
+            self.conns.resize_with(index as usize + 1, Conn::new);
+        }
+        debug_assert_eq!(self.conns[index as usize].state, State::Closed, "connection in use");
+        if self.conns[index as usize].state != State::Closed {
+            self.part(index, Close::Graceful);
+        }
+        let conn = &mut self.conns[index as usize];
+        *conn = Conn {
+            generation: conn.generation.wrapping_add(1),
+            // Where it stands in the notes, it stands for the new socket too.
+            dirty: conn.dirty,
+            ..Conn::new()
+        };
+        conn
+    }
+}

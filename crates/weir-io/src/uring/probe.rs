@@ -1,0 +1,114 @@
+//! Whether io_uring can be used here, found out by using it.
+
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+
+use io_uring::{Probe, opcode};
+
+use super::buffers::Buffers;
+use super::ring::Ring;
+use super::sending;
+
+/// What the backend submits, and its names for a message.
+const NEEDED: [(u8, &str); 9] = [
+    (opcode::Nop::CODE, "NOP"),
+    (opcode::Send::CODE, "SEND"),
+    (opcode::SendMsg::CODE, "SENDMSG"),
+    (opcode::Recv::CODE, "RECV"),
+    (opcode::Connect::CODE, "CONNECT"),
+    (opcode::AcceptMulti::CODE, "ACCEPT"),
+    (opcode::PollAdd::CODE, "POLL_ADD"),
+    (opcode::AsyncCancel::CODE, "ASYNC_CANCEL"),
+    (opcode::Close::CODE, "CLOSE"),
+];
+
+/// More than a Unix socket holds.
+const TOO_MUCH: usize = 4 << 20;
+
+/// Finds out whether [`Uring`](crate::Uring) works here: sets a small ring up and uses it.
+///
+/// # Errors
+/// Why it does not work, for the user to read.
+pub fn probe_uring() -> io::Result<()> {
+    let explained = |what: &str, error: io::Error| {
+        let why = match error.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => {
+                " (forbidden by kernel.io_uring_disabled or a seccomp filter)"
+            }
+            Some(libc::ENOSYS) => " (the kernel has none, or a seccomp filter hides it)",
+            Some(libc::EINVAL) => " (the kernel is older than Linux 6.1)",
+            _ => "",
+        };
+        io::Error::new(error.kind(), format!("{what}: {error}{why}"))
+    };
+    let mut ring = Ring::new(8, 32).map_err(|error| explained("io_uring_setup", error))?;
+    let mut probe = Probe::new();
+    let registered = ring.uring().submitter().register_probe(&mut probe);
+    registered.map_err(|error| explained("io_uring probe", error))?;
+    for (code, name) in NEEDED {
+        if !probe.is_supported(code) {
+            return Err(io::Error::other(format!("io_uring lacks {name} here")));
+        }
+    }
+    nop(&mut ring).map_err(|error| explained("io_uring NOP", error))?;
+    stalls_are_told(&mut ring).map_err(|error| explained("io_uring SEND", error))?;
+    // The ring goes first, as the buffers must outlive it.
+    let buffers = Buffers::new(&ring, 1);
+    drop(ring);
+    buffers.map(drop).map_err(|error| explained("io_uring buffer ring", error))
+}
+
+fn nop(ring: &mut Ring) -> io::Result<()> {
+    // SAFETY: the entry points to nothing.
+    unsafe { ring.push(&opcode::Nop::new().build().user_data(1))? };
+    ring.sleep(None)?;
+    match ring.completions().next() {
+        Some(done) if done.word == 1 && done.result == 0 => Ok(()),
+        done => Err(io::Error::other(format!("completed with {done:?}"))),
+    }
+}
+
+/// Makes sure of what `sending` builds on: a send that could not be whole at once leaves a
+/// completion with what was sent, before the enter returns, and nothing is sent after.
+fn stalls_are_told(ring: &mut Ring) -> io::Result<()> {
+    let (here, mut there) = UnixStream::pair()?;
+    let bytes = vec![0; TOO_MUCH];
+    for (len, word) in [(1, 2), (TOO_MUCH, 3)] {
+        let entry = sending::at_once(here.as_raw_fd(), &bytes[..len]).user_data(word);
+        // SAFETY: the bytes outlive the enter, and if the probe is right the send too; if it is
+        // wrong they outlive it as well, since dropping the socket ends it and comes first.
+        unsafe { ring.push(&entry)? };
+    }
+    ring.submit(false)?;
+    let told: Vec<_> = ring.completions().collect();
+    let [done] = told[..] else {
+        return Err(io::Error::other(format!("a stalled send was told as {told:?}")));
+    };
+    let sent = usize::try_from(done.result).unwrap_or(0);
+    if done.word != 3 || sent == 0 || sent >= TOO_MUCH {
+        return Err(io::Error::other(format!("a stalled send was told as {done:?}")));
+    }
+    // Nothing is sent once there is room.
+    there.set_nonblocking(true)?;
+    let mut all = Vec::with_capacity(TOO_MUCH);
+    let ended = there.read_to_end(&mut all);
+    ring.submit(true)?;
+    let _ = there.read_to_end(&mut all);
+    match ended {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock && all.len() == sent + 1 => Ok(()),
+        _ => Err(io::Error::other(format!("{} bytes of a send told as {sent}", all.len()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_the_backend_finds() {
+        let options =
+            crate::BackendOptions { clock: crate::Clock::start(), connections: 1, waker: None };
+        assert_eq!(probe_uring().is_ok(), crate::Uring::new(options).is_ok());
+    }
+}

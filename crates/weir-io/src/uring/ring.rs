@@ -1,0 +1,241 @@
+//! The ring itself: set-up by what the kernel knows, submission, completion.
+//!
+//! It differs from the crate's own submitter in that it keeps the registered ring descriptor over
+//! calls, and passes the newer flags of io_uring_enter(2).
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::ptr;
+
+use io_uring::types::{SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring, cqueue, squeue};
+
+use crate::socket::check;
+
+/// A completion, taken out of the queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Completion {
+    pub(super) word: u64,
+    pub(super) result: i32,
+    pub(super) flags: u32,
+}
+
+/// How many requests of one submission may be refused for want of memory before that is taken for
+/// a failure of the machine.
+const REFUSALS: u32 = 1000;
+
+/// An io_uring of the thread that made it.
+pub(super) struct Ring {
+    uring: IoUring,
+    /// What io_uring_enter is called with: the descriptor, or its registered index.
+    enter_fd: RawFd,
+    /// Flags of every enter.
+    always: EnterFlags,
+    /// Flags of every enter that may sleep.
+    asleep: EnterFlags,
+}
+
+impl Ring {
+    /// A ring with room for `entries` submissions at once, with everything new enough kernels
+    /// offer.
+    ///
+    /// # Errors
+    /// When the kernel has no io_uring, forbids it, or lacks what this backend cannot do without.
+    pub(super) fn new(entries: u32, completions: u32) -> io::Result<Ring> {
+        let mut builder = IoUring::builder();
+        // Linux 6.1. Completions are worked on when this thread asks for them, not whenever one
+        // arrives; without it epoll is as fast, so nothing older is supported.
+        builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
+        builder.setup_submit_all().setup_clamp().setup_cqsize(completions);
+        let old = builder.clone();
+        // Linux 6.6.
+        builder.setup_no_sqarray();
+        let uring = match builder.build(entries) {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => old.build(entries),
+            built => built,
+        }?;
+        let params = uring.params();
+        if !params.is_feature_ext_arg()
+            || !params.is_feature_nodrop()
+            || !params.is_feature_skip_cqe_on_success()
+        {
+            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+        }
+        let no_iowait = params.is_feature_no_iowait();
+        let enter_fd = uring.as_raw_fd();
+        let (always, asleep) = (EnterFlags::empty(), EnterFlags::GETEVENTS | EnterFlags::EXT_ARG);
+        let mut ring = Ring { uring, enter_fd, always, asleep };
+        if no_iowait {
+            ring.asleep |= EnterFlags::NO_IOWAIT;
+        }
+        ring.register_descriptor();
+        // Linux 6.12.
+        let absolute = ring.asleep | EnterFlags::ABS_TIMER;
+        if ring.call(0, 0, absolute, &SubmitArgs::new()).is_ok() {
+            ring.asleep = absolute;
+        }
+        Ok(ring)
+    }
+
+    pub(super) fn uring(&self) -> &IoUring {
+        &self.uring
+    }
+
+    /// Whether sleeps end at an instant of `CLOCK_MONOTONIC` instead of after a span.
+    pub(super) fn sleeps_until_instants(&self) -> bool {
+        self.asleep.contains(EnterFlags::ABS_TIMER)
+    }
+
+    /// Queues a submission; when the queue is full, what it holds is let out first.
+    ///
+    /// # Safety
+    /// What the entry points to must be valid until its completion, and what the kernel copies
+    /// when it takes the entry (addresses, message headers) until the next enter has returned.
+    pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
+        loop {
+            // SAFETY: as promised by the caller.
+            if unsafe { self.uring.submission().push(entry) }.is_ok() {
+                return Ok(());
+            }
+            self.submit(false)?;
+        }
+    }
+
+    /// Whether entries wait to be let out.
+    pub(super) fn has_submissions(&mut self) -> bool {
+        !self.uring.submission().is_empty()
+    }
+
+    /// Whether an enter would bring completions, as far as can be seen without one.
+    pub(super) fn has_news(&mut self) -> bool {
+        let submission = self.uring.submission();
+        let asks = submission.taskrun() || submission.cq_overflow();
+        drop(submission);
+        asks || !self.uring.completion().is_empty()
+    }
+
+    /// Lets all entries out, and with `collect` has the kernel finish what has come in.
+    pub(super) fn submit(&mut self, collect: bool) -> io::Result<()> {
+        let flags = if collect { EnterFlags::GETEVENTS } else { EnterFlags::empty() };
+        self.enter(flags, 0, &SubmitArgs::new())
+    }
+
+    /// Lets all entries out and sleeps until there is a completion or the time comes. The time is
+    /// an instant or a span, see [`sleeps_until_instants`](Ring::sleeps_until_instants).
+    pub(super) fn sleep(&mut self, time_ns: Option<u64>) -> io::Result<()> {
+        let Some(ns) = time_ns else {
+            return self.enter(self.asleep, 1, &SubmitArgs::new());
+        };
+        let time = Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
+        self.enter(self.asleep, 1, &SubmitArgs::new().timespec(&time))
+    }
+
+    /// Takes the completions out of the queue.
+    pub(super) fn completions(&mut self) -> impl Iterator<Item = Completion> + '_ {
+        self.uring.completion().map(|entry: cqueue::Entry| Completion {
+            word: entry.user_data(),
+            result: entry.result(),
+            flags: entry.flags(),
+        })
+    }
+
+    /// Whether there are completions that found no place in the queue.
+    pub(super) fn has_overflown(&mut self) -> bool {
+        self.uring.submission().cq_overflow()
+    }
+
+    fn enter(&mut self, flags: EnterFlags, want: u32, args: &SubmitArgs<'_, '_>) -> io::Result<()> {
+        let mut refusals = 0;
+        loop {
+            // The kernel's own count, not what the last enter returned: an enter that was
+            // interrupted or timed out has taken its entries all the same.
+            let entries = self.uring.submission().len() as u32;
+            let result = self.call(entries, want, flags, args);
+            let left = self.uring.submission().len();
+            match result {
+                Ok(()) if left == 0 => return Ok(()),
+                Ok(()) => {}
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::ETIME | libc::EINTR) if left == 0 => return Ok(()),
+                    Some(libc::ETIME | libc::EINTR) => {}
+                    // No memory for a request: finishing others may free some.
+                    Some(libc::EAGAIN | libc::EBUSY) if refusals < REFUSALS => {
+                        refusals += 1;
+                        let _ = self.call(0, 0, EnterFlags::GETEVENTS, &SubmitArgs::new());
+                    }
+                    _ => return Err(error),
+                },
+            }
+        }
+    }
+
+    fn call(
+        &self,
+        entries: u32,
+        want: u32,
+        flags: EnterFlags,
+        args: &SubmitArgs<'_, '_>,
+    ) -> io::Result<()> {
+        let flags = flags | self.always;
+        let (args, len) = if flags.contains(EnterFlags::EXT_ARG) {
+            (ptr::from_ref(args), size_of::<SubmitArgs<'_, '_>>())
+        } else {
+            (ptr::null(), 0)
+        };
+        let (fd, flags) = (self.enter_fd, flags.bits());
+        // SAFETY: the arguments live until the call returns; the entries are valid as promised to
+        // `push`.
+        let result =
+            unsafe { libc::syscall(libc::SYS_io_uring_enter, fd, entries, want, flags, args, len) };
+        check(result as libc::c_int).map(drop)
+    }
+
+    /// Spares every enter the search for the descriptor. There are 16 such places per thread and
+    /// older kernels have none; without one it is just as well.
+    fn register_descriptor(&mut self) {
+        let mut update = Update { offset: u32::MAX, resv: 0, data: self.enter_fd as u64 };
+        if self.register(REGISTER_RING_FDS, &mut update).is_ok() {
+            self.enter_fd = update.offset.cast_signed();
+            self.always = EnterFlags::REGISTERED_RING;
+        }
+    }
+
+    fn register(&self, what: u32, update: &mut Update) -> io::Result<()> {
+        let fd = self.uring.as_raw_fd();
+        let update = ptr::from_mut(update);
+        // SAFETY: the kernel reads and writes one update.
+        let result = unsafe { libc::syscall(libc::SYS_io_uring_register, fd, what, update, 1) };
+        check(result as libc::c_int).map(drop)
+    }
+}
+
+impl Drop for Ring {
+    /// A registered descriptor would keep the ring alive until the thread ends.
+    fn drop(&mut self) {
+        if self.always.contains(EnterFlags::REGISTERED_RING) {
+            let offset = self.enter_fd.cast_unsigned();
+            let _ = self.register(UNREGISTER_RING_FDS, &mut Update { offset, resv: 0, data: 0 });
+        }
+    }
+}
+
+const REGISTER_RING_FDS: u32 = 20;
+const UNREGISTER_RING_FDS: u32 = 21;
+
+/// `struct io_uring_rsrc_update` of linux/io_uring.h.
+#[repr(C)]
+struct Update {
+    offset: u32,
+    resv: u32,
+    data: u64,
+}
+
+/// Takes a descriptor that a completion brought.
+pub(super) fn descriptor(result: i32) -> io::Result<OwnedFd> {
+    use std::os::fd::FromRawFd;
+    if result < 0 {
+        return Err(io::Error::from_raw_os_error(-result));
+    }
+    // SAFETY: the kernel has just made it for us, and nothing else holds it.
+    Ok(unsafe { OwnedFd::from_raw_fd(result) })
+}

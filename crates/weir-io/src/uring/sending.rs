@@ -1,0 +1,211 @@
+//! Sends, in order, and without a completion where all goes well.
+//!
+//! The ring does not order submissions of one socket against each other: a send that finds the
+//! socket's buffer full would wait aside while the next one overtakes it. So a send goes out with
+//! `MSG_DONTWAIT`, which forbids it to wait, and `MSG_WAITALL`, which makes anything short of all
+//! bytes a failure; a failure leaves a completion though success is to leave none. Hence, once the
+//! enter has returned, each send either was taken by the socket whole, or its completion, with the
+//! number of bytes taken, stands in the queue (`probe` makes sure of it at start-up). A connection
+//! never has two sends in one submission, and the next submission is prepared only when the
+//! completions of the last one have been looked at; so nothing overtakes. It also follows that the
+//! kernel has no more use for any of the bytes, and pooled buffers are free at once.
+//!
+//! The rest of a stalled send, the front piece of the queue, goes into a slow send, which waits in
+//! the kernel for room; until its completion the connection sends nothing else.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use io_uring::{opcode, squeue, types};
+
+use super::{NONE, State, Uring, kind};
+use crate::outgoing::Queue;
+use crate::token::Token;
+
+/// All or a failure, at once, and no signal.
+const AT_ONCE: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | libc::MSG_DONTWAIT;
+
+/// All, however long it takes.
+const IN_TIME: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+
+/// A send of the submission under way.
+pub(super) struct Issued {
+    index: u32,
+    bytes: usize,
+}
+
+/// A send that waits for room.
+pub(super) enum Slow {
+    /// Of an open connection: the front of its queue.
+    Conn(u32),
+    /// Of a socket whose owner closed it with bytes still unsent. Without the descriptor all that
+    /// is left is to keep the bytes until the kernel lets go of them.
+    Farewell(Option<OwnedFd>, Queue),
+}
+
+impl Uring {
+    /// Prepares all sends that are noted. Says whether there will be more to send after this
+    /// submission, which must not sleep then: sends that go well wake nobody.
+    pub(super) fn prepare_sends(&mut self) -> io::Result<bool> {
+        for at in 0..self.notes.slow.len() {
+            let slot = self.notes.slow[at];
+            let Some(slow) = &self.slow[slot as usize] else { continue };
+            let (fd, queue) = match slow {
+                Slow::Conn(index) => {
+                    let conn = &self.conns[*index as usize];
+                    (conn.fd.as_ref(), &conn.unsent)
+                }
+                Slow::Farewell(fd, unsent) => (fd.as_ref(), unsent),
+            };
+            let (Some(fd), Some(bytes)) = (fd, self.outgoing.front(queue)) else { continue };
+            let fd = types::Fd(fd.as_raw_fd());
+            let entry = opcode::Send::new(fd, bytes.as_ptr(), bytes.len() as u32).flags(IN_TIME);
+            let word = Token::new(kind::SLOW, 0, slot).pack();
+            // SAFETY: the piece stays in its queue, and so its bytes in place, until the
+            // completion; nothing is sent or dropped from a queue that a slow send works on.
+            unsafe { self.ring.push(&entry.build().user_data(word))? };
+        }
+        self.notes.slow.clear();
+        let mut sends = std::mem::take(&mut self.notes.sends);
+        let mut is_all = true;
+        for index in sends.drain(..) {
+            self.conns[index as usize].dirty = false;
+            is_all &= self.prepare_send(index)?;
+        }
+        if self.notes.sends.is_empty() {
+            self.notes.sends = sends;
+        }
+        Ok(!is_all)
+    }
+
+    /// Prepares the send of one connection. Says whether that is all it has to send.
+    fn prepare_send(&mut self, index: u32) -> io::Result<bool> {
+        let conn = &mut self.conns[index as usize];
+        let (Some(fd), Some(front)) = (&conn.fd, self.outgoing.front(&conn.unsent)) else {
+            return Ok(true);
+        };
+        if conn.state != State::Open || conn.slow != NONE {
+            // It is noted again once it is connected, or there is room.
+            return Ok(true);
+        }
+        let target = types::Fd(fd.as_raw_fd());
+        let (entry, bytes, is_all) = if conn.unsent.is_single() {
+            let send = opcode::Send::new(target, front.as_ptr(), front.len() as u32);
+            (send.flags(AT_ONCE).build(), front.len(), true)
+        } else if let Some(message) = self.vectors.lay(&self.outgoing, &conn.unsent) {
+            let flags = AT_ONCE.cast_unsigned();
+            let send = opcode::SendMsg::new(target, message.header).flags(flags);
+            (send.build(), message.bytes, message.is_all)
+        } else {
+            // No room in this submission.
+            self.send_on(index);
+            return Ok(false);
+        };
+        self.issued.push(Issued { index, bytes });
+        let word = Token::new(kind::SEND, conn.generation, index).pack();
+        let entry = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(word);
+        // SAFETY: the send completes within the enter, and the pieces stay in their queue, the
+        // message header in `vectors`, until `settle`, which comes after it.
+        unsafe { self.ring.push(&entry)? };
+        Ok(is_all)
+    }
+
+    /// Takes note of how the sends of the submission ended that has just been let out.
+    pub(super) fn settle(&mut self) {
+        let mut issued = std::mem::take(&mut self.issued);
+        for Issued { index, bytes } in issued.drain(..) {
+            let conn = &mut self.conns[index as usize];
+            match std::mem::take(&mut conn.stall) {
+                0 => {
+                    self.outgoing.advance(&mut conn.unsent, bytes);
+                    if !conn.unsent.is_empty() {
+                        self.send_on(index);
+                    }
+                }
+                stall => self.stalled(index, stall),
+            }
+        }
+        self.issued = issued;
+    }
+
+    /// Has the next submission send what a connection has queued.
+    pub(super) fn send_on(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        if !conn.dirty {
+            conn.dirty = true;
+            self.notes.sends.push(index);
+        }
+    }
+
+    fn stalled(&mut self, index: u32, result: i32) {
+        let conn = &mut self.conns[index as usize];
+        if result > 0 {
+            self.outgoing.advance(&mut conn.unsent, result.unsigned_abs() as usize);
+        } else if result != -libc::EAGAIN {
+            return self.send_failed(index, -result);
+        }
+        if conn.unsent.is_empty() {
+            return;
+        }
+        let slot = self.slow_slot(Slow::Conn(index));
+        self.conns[index as usize].slow = slot;
+        self.notes.slow.push(slot);
+    }
+
+    pub(super) fn on_slow_sent(&mut self, slot: u32, result: i32) {
+        let sent = usize::try_from(result).unwrap_or(0);
+        match self.slow[slot as usize].take() {
+            Some(Slow::Conn(index)) => {
+                let conn = &mut self.conns[index as usize];
+                conn.slow = NONE;
+                self.outgoing.advance(&mut conn.unsent, sent);
+                match -result {
+                    libc::EAGAIN | libc::EINTR | ..=0 => self.send_on(index),
+                    errno => self.send_failed(index, errno),
+                }
+            }
+            Some(Slow::Farewell(fd, mut unsent)) => {
+                self.outgoing.advance(&mut unsent, sent);
+                if sent > 0 && fd.is_some() && !unsent.is_empty() {
+                    self.slow[slot as usize] = Some(Slow::Farewell(fd, unsent));
+                    return self.notes.slow.push(slot);
+                }
+                self.outgoing.clear(&mut unsent);
+                self.notes.closes.extend(fd);
+            }
+            None => {}
+        }
+    }
+
+    /// Answers may have arrived before the failure: they are lent first.
+    fn send_failed(&mut self, index: u32, errno: i32) {
+        let conn = &mut self.conns[index as usize];
+        self.outgoing.clear(&mut conn.unsent);
+        conn.send_error = errno;
+        if conn.ended {
+            let failure = Err(io::Error::from_raw_os_error(errno));
+            self.arrived.push_back((index, conn.generation, failure));
+        } else if let Some(armed) = conn.armed {
+            // Its completion makes place for a receive that does not wait.
+            self.notes.cancels.push(Token::new(armed, conn.generation, index).pack());
+        } else {
+            self.receive_on(index);
+        }
+    }
+
+    /// A free entry of the table of slow sends.
+    pub(super) fn slow_slot(&mut self, slow: Slow) -> u32 {
+        let slot = self.slow.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.slow.push(None);
+            self.slow.len() - 1
+        });
+        self.slow[slot] = Some(slow);
+        slot as u32
+    }
+}
+
+/// What the start-up probe sends like this file does.
+pub(super) fn at_once(fd: RawFd, bytes: &[u8]) -> squeue::Entry {
+    let send = opcode::Send::new(types::Fd(fd), bytes.as_ptr(), bytes.len() as u32);
+    send.flags(AT_ONCE).build().flags(squeue::Flags::SKIP_SUCCESS)
+}

@@ -1,0 +1,75 @@
+//! Message headers of the sends that consist of several pieces, kept in place until the kernel has
+//! copied them, which it does when it takes the submission.
+
+use std::io::IoSlice;
+use std::mem;
+use std::ptr;
+
+use crate::outgoing::{Outgoing, Queue};
+
+/// Most pieces of one message.
+pub(super) const PIECES: usize = 64;
+
+/// Room for this many pieces of all messages of one submission.
+const ALL_PIECES: usize = 1024;
+
+/// A message laid out.
+pub(super) struct Message {
+    pub(super) header: *const libc::msghdr,
+    /// How much it sends.
+    pub(super) bytes: usize,
+    /// Nothing more is in the queue.
+    pub(super) is_all: bool,
+}
+
+pub(super) struct Vectors {
+    pieces: Box<[libc::iovec]>,
+    headers: Box<[libc::msghdr]>,
+    pieces_used: usize,
+    headers_used: usize,
+}
+
+impl Vectors {
+    pub(super) fn new() -> Vectors {
+        let piece = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
+        // SAFETY: all-zero bytes are a valid msghdr: no address, no control data, nothing to send.
+        let header: libc::msghdr = unsafe { mem::zeroed() };
+        Vectors {
+            pieces: vec![piece; ALL_PIECES].into_boxed_slice(),
+            // Every message has two pieces at least.
+            headers: vec![header; ALL_PIECES / 2].into_boxed_slice(),
+            pieces_used: 0,
+            headers_used: 0,
+        }
+    }
+
+    /// Lays the first pieces of a queue out, unless there is no room until the next
+    /// [`clear`](Vectors::clear).
+    pub(super) fn lay(&mut self, outgoing: &Outgoing, queue: &Queue) -> Option<Message> {
+        if self.pieces_used + PIECES > self.pieces.len() {
+            return None;
+        }
+        let mut slices = [IoSlice::new(&[]); PIECES];
+        let (count, is_all) = outgoing.slices(queue, &mut slices);
+        let places = &mut self.pieces[self.pieces_used..][..count];
+        let mut bytes = 0;
+        for (place, slice) in places.iter_mut().zip(&slices) {
+            let iov_base = slice.as_ptr().cast_mut().cast();
+            *place = libc::iovec { iov_base, iov_len: slice.len() };
+            bytes += slice.len();
+        }
+        let header = self.headers.get_mut(self.headers_used)?;
+        header.msg_iov = places.as_mut_ptr();
+        header.msg_iovlen = count as _;
+        self.pieces_used += count;
+        self.headers_used += 1;
+        Some(Message { header, bytes, is_all })
+    }
+
+    /// Takes all messages back, as the kernel has copied them.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.pieces_used = 0;
+        self.headers_used = 0;
+    }
+}
