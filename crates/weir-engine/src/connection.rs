@@ -40,6 +40,8 @@ pub(crate) struct Connection {
     has_answered: bool,
     /// Sockets in a row that brought none.
     fruitless: u8,
+    /// When its socket came up.
+    opened_at: Nanos,
     /// When it last came to have room for a request.
     pub(crate) freed_at: Nanos,
     /// `Tf` of the answer that is under way.
@@ -57,6 +59,7 @@ impl Connection {
             is_resolved: false,
             has_answered: false,
             fruitless: 0,
+            opened_at: Nanos::ZERO,
             freed_at: Nanos::ZERO,
             first_byte_at: Nanos::ZERO,
         }
@@ -68,6 +71,7 @@ impl Connection {
         self.protocol.reset();
         self.state = State::Open;
         self.has_answered = false;
+        self.opened_at = at;
         self.freed_at = at;
     }
 
@@ -80,14 +84,20 @@ impl Connection {
 
     /// The socket is gone. One that worked may be renewed at once; one that never brought an answer
     /// waits, twice as long each time, so that a server which refuses or drops connections meets no
-    /// storm of them. Returns when it may be tried again.
+    /// storm of them. The wait counts from when the socket came up: one that was open for longer,
+    /// and was closed for being idle, is renewed at once, or the load's slow slots would pay for
+    /// waits of ours. Returns when it may be tried again.
     pub(crate) fn closed(&mut self, now: Nanos) -> Nanos {
         let retry_at = if self.has_answered {
             now
         } else {
+            let from = match self.state {
+                State::Open | State::Closing { .. } => self.opened_at,
+                _ => now,
+            };
             let wait_ns = BACK_OFF_MIN_NS << self.fruitless.min(7);
             self.fruitless = self.fruitless.saturating_add(1);
-            now.after(wait_ns.min(BACK_OFF_MAX_NS))
+            from.after(wait_ns.min(BACK_OFF_MAX_NS)).max(now)
         };
         self.has_answered = false;
         self.state = State::Closed { retry_at };

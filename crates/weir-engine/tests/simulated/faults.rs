@@ -259,7 +259,7 @@ fn a_black_hole_leaves_bounds_and_no_zeros() {
     assert_eq!(outcomes.timed_out, outcomes.total());
     assert_eq!(closed_loop.measured.window.completed, 0);
     check_all("ages", &closed_loop.measured.response_time.censored, outcomes.timed_out, 200 * MS);
-    // Sent at 0, 210, 430, 670, 950 ms: the back-off doubles from 10 ms.
+    // Sent at 0, 200, 400, 600, 800 ms: sockets that were up for so long are renewed at once.
     assert_eq!(outcomes.timed_out, 4 * 5);
 
     let plan = Plan { timeout_ns: 200 * MS, ..open(1_000, 1, 4) };
@@ -307,24 +307,25 @@ fn an_answer_that_drips_past_the_timeout_times_out() {
     check_all("ages", &run.measured.response_time.censored, 20, 100 * MS);
 }
 
-/// Censored slots that waited for a connection first: their ages count from when they were due.
+/// Slots that waited for a connection first: their ages count from when they were due.
 #[test]
 fn a_timeout_counts_from_the_send_and_its_age_from_the_plan() {
     let mut world = serving(MS);
     world.server.black_hole_from = Some(Nanos::ZERO);
-    let plan =
-        Plan { timeout_ns: 100 * MS, requests: Some(4), duration_ns: None, ..open(10, 1, 1) };
+    let plan = Plan { requests: Some(4), duration_ns: None, ..open(20, 1, 1) };
+    let plan = Plan { timeout_ns: 100 * MS, ..plan };
     let run = run(world, &plan);
-    let outcomes = run.measured.outcomes;
-    assert_eq!(outcomes.timed_out + outcomes.in_flight_at_end + outcomes.never_sent, 4);
-    // Slots are due at 50, 150, 250, 350 ms; back-offs of 10, 20 and 40 ms come between.
+    // Due at 25, 75, 125, 175 ms; the window ends at 200 ms and the tail at 300 ms.
     let sent: Vec<u64> =
         run.truth.requests.iter().map(|request| request.sent_at.since(START) / MS).collect();
-    assert_eq!(sent, [50, 160, 280, 420]);
-    let end = [150, 260, 380, 500].map(|ms| START.after(ms * MS));
-    let ages = (0..).zip(end).map(|(index, end)| end.since(due_at(&run, &plan, index)));
-    let found = &run.measured.response_time.censored;
-    check_exact("ages", found, ages);
+    assert_eq!(sent, [25, 125, 225]);
+    let outcomes = run.measured.outcomes;
+    assert_eq!((outcomes.timed_out, outcomes.in_flight_at_end, outcomes.never_sent), (2, 1, 1));
+    let ends = [125, 225, 300, 300].map(|ms| START.after(ms * MS));
+    let ages = (0..).zip(ends).map(|(index, end)| end.since(due_at(&run, &plan, index)));
+    check_exact("ages", &run.measured.response_time.censored, ages);
+    let service = run.measured.service_time.censored.exact();
+    assert_eq!((service.count, service.max_ns, service.min_ns), (3, 100 * MS, 75 * MS));
 }
 
 #[test]
@@ -364,4 +365,16 @@ fn check_interrupted(run: &Run, plan: &Plan, at: Nanos) {
     assert_eq!(measured.sent.measured, sent_in_window, "{what}");
     assert_eq!(measured.outcomes.ok + measured.outcomes.in_flight_at_end, sent_in_window, "{what}");
     assert!(run.truth.requests.iter().all(|request| request.sent_at < at), "{what}: sent after");
+}
+
+/// A connection that is closed for being idle, again and again, is there when a slot is due.
+#[test]
+fn a_server_that_closes_idle_connections_costs_slow_slots_nothing() {
+    let mut world = serving(MS);
+    world.server.idle_close_ns = Some(5 * SECOND);
+    let plan = Plan { duration_ns: Some(3_000 * SECOND), ..open(1, 97, 1) };
+    let run = run(world, &plan);
+    assert!(run.truth.counts.closes_when_idle > 500);
+    check_all("wait", &run.measured.connection_wait, run.measured.planned, 0);
+    check_all("response", &run.measured.response_time.ok, run.measured.planned, MS);
 }
