@@ -274,9 +274,9 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) <= now)
     }
 
-    /// Sends what is due, as far as connections have room, in batches with a stamp of their own. The
-    /// last batch is left to be submitted: most turns have only that one, and the wait that follows
-    /// submits it without reading the clock around it.
+    /// Sends what is due, as far as connections have room, in batches with a stamp of their own.
+    /// The last batch is left to be submitted: most turns have only that one, and the wait that
+    /// follows submits it without reading the clock around it.
     fn dispatch(&mut self, mut now: Nanos) {
         while self.is_sending {
             let Timeline { t1, tail_end, .. } = self.traffic.recorder.timeline;

@@ -34,7 +34,7 @@ use transfer::Farewell;
 /// What every socket is watched for.
 const WATCHED: c_int = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
 
-/// The thread-wide receive buffer: past this size a larger read saves nothing, as measured on loopback.
+/// The thread-wide receive buffer: on loopback, larger reads saved nothing more.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// How many connections with more to read are read again within one harvest. What is left over is

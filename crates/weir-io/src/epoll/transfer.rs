@@ -54,7 +54,7 @@ impl Epoll {
             }
             Ok(read) => {
                 conn.discard = conn.discard.saturating_sub(read as u64);
-                // A short read of a stream has emptied it, and new bytes make a new edge (epoll(7)).
+                // A short read has emptied the stream; new bytes make a new edge (epoll(7)).
                 // But an end that has been announced already makes none.
                 let more = read == asked || conn.drain || conn.send_error != 0;
                 if more {
