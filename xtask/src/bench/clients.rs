@@ -116,7 +116,9 @@ fn timed(words: &[OsString]) -> Result<Timed> {
         .context("failed to start bash, which measures the CPU time of clients")?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        bail!("`{}` ended with {}: {stderr}", show(words), output.status);
+        // The last line is bash's.
+        let told = stderr.trim_end().rsplit_once('\n').map_or("", |(told, _)| told);
+        bail!("`{}` ended with {}: {}", show(words), output.status, told.trim());
     }
     let Some((cpu_s, wall_s)) = times_in(&stderr) else {
         bail!("failed to read bash's times in: {stderr}");
