@@ -4,7 +4,7 @@ use std::io;
 use std::thread;
 
 use weir_io::{BackendOptions, Clock, Epoll, Uring};
-use weir_run::{IoEngine, Measurements};
+use weir_run::{IoEngine, Measurements, Slice};
 
 use crate::control::Control;
 use crate::job::Job;
@@ -80,11 +80,28 @@ pub fn run(
             .map(|(handle, worker)| handle.join().unwrap_or(Err(RunError::Panicked { worker })));
         Ok(results.collect::<Vec<_>>())
     })?;
+    let mut parts = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+    align_slices(&mut parts);
     let mut whole = Measurements::default();
-    for measurements in results {
-        whole.merge(&measurements?);
+    for part in &parts {
+        whole.merge(part);
     }
     Ok(whole)
+}
+
+/// Gives every worker the slices of the one whose window was the longest. They differ where each
+/// ended with the last of its own requests.
+fn align_slices(parts: &mut [Measurements]) {
+    let end_ns = |part: &Measurements| part.slices.last().map_or(0, |slice| slice.end_ns);
+    let Some(longest) = parts.iter().max_by_key(|part| end_ns(part)) else { return };
+    let bounds: Vec<(u64, u64)> =
+        longest.slices.iter().map(|slice| (slice.start_ns, slice.end_ns)).collect();
+    for part in parts {
+        part.slices.resize_with(bounds.len(), Slice::default);
+        for (slice, (start_ns, end_ns)) in part.slices.iter_mut().zip(&bounds) {
+            (slice.start_ns, slice.end_ns) = (*start_ns, *end_ns);
+        }
+    }
 }
 
 /// One worker, on the engine that the plan names.

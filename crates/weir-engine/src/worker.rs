@@ -372,16 +372,15 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// Notes the phases as they pass.
     fn observe(&mut self, now: Nanos) {
+        if self.is_exhausted(now) {
+            self.traffic.recorder.timeline.cut(now, 0);
+        }
         let Timeline { start, t0, t1, .. } = self.traffic.recorder.timeline;
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
             self.traffic.recorder.open_at_t0(self.traffic.open);
         }
         if self.phases.t1_ns == 0 && now >= t1 {
-            self.phases.t1_ns = now.0;
-        }
-        if self.is_exhausted(now) {
-            self.traffic.recorder.timeline.cut(now, 0);
             self.phases.t1_ns = now.0;
         }
         if self.traffic.recorder.interval_end() <= now {
@@ -394,12 +393,15 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// gone well for as long as an answer and a connection may take together.
     fn is_exhausted(&self, now: Nanos) -> bool {
         let Some(left) = self.quota else { return false };
-        if self.traffic.recorder.timeline.t1 <= now {
+        let Timeline { t0, t1, .. } = self.traffic.recorder.timeline;
+        if t1 <= now {
             return false;
         }
         let patience = self.traffic.limits.timeout_ns + self.traffic.limits.connect_timeout_ns;
         let is_dead = self.traffic.in_flight == 0 && now.since(self.traffic.alive_at) > patience;
-        (left == 0 && self.traffic.recorder.unresolved() == 0) || is_dead
+        // A worker without a share is through at once, yet its window begins like all others.
+        let is_through = left == 0 && self.traffic.recorder.unresolved() == 0;
+        (is_through && now >= t0) || is_dead
     }
 
     /// Whether no member of M is left to be sent or answered.

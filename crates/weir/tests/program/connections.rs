@@ -1,0 +1,323 @@
+//! Connections that cannot be had, that end, or that are dealt: what is said of them, and that
+//! none of it is taken for an error which it is not.
+
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use weir_run::FailurePhase::{Connect, Idle, InUse};
+
+use crate::support::for_each_engine;
+use crate::support::raw::{OK, Raw};
+use crate::support::served::Served;
+use crate::support::wait::let_pass;
+use crate::support::weir::{self, Ran, WEIR};
+
+/// A port that refuses: the kernel has given it to the client's side of a connection, so nobody
+/// else gets it, and nobody listens on it.
+struct Refusing {
+    _listener: TcpListener,
+    taken: TcpStream,
+}
+
+impl Refusing {
+    fn new() -> Refusing {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
+        let address = listener.local_addr().expect("it is bound");
+        let taken = TcpStream::connect(address).expect("it listens");
+        Refusing { _listener: listener, taken }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/", self.taken.local_addr().expect("it is connected"))
+    }
+}
+
+/// A refused port never looks like a fast server.
+fn assert_refused(ran: &Ran) {
+    assert_eq!(ran.code, 1, "{ran}");
+    let document = &ran.document;
+    assert_eq!(document.connections.open_at_t0, 0, "{ran}");
+    assert_eq!(document.accounting.sent.total, 0, "{ran}");
+    assert_eq!(document.accounting.never_sent, document.accounting.planned, "{ran}");
+    assert!(ran.failures(Connect, "ECONNREFUSED") >= 4, "{ran}");
+    assert_eq!(document.latency.response_time.ok.count, 0, "{ran}");
+    ran.assert_says("no answer at all");
+    ran.assert_says("asked 4, open 0: ECONNREFUSED (connection refused)");
+    assert!(!ran.text.contains("mean"), "{ran}");
+}
+
+#[test]
+fn a_refused_port_is_said_to_refuse() {
+    let port = Refusing::new();
+    for_each_engine(|engine| {
+        let ran = weir::load(engine, "-c4 -t2 -d300ms --warmup 0", &[&port.url()]);
+        assert_refused(&ran);
+        assert!(ran.stderr.contains("warning: cannot connect to"), "{ran}");
+        assert!(ran.stderr.contains("onnection refused"), "{ran}");
+
+        let ran = weir::load(engine, "-c4 -t2 -d300ms --warmup 0 --no-preflight", &[&port.url()]);
+        assert_refused(&ran);
+        assert_eq!(ran.stderr, "", "{ran}");
+    });
+}
+
+#[test]
+fn a_refused_port_leaves_every_planned_request_unsent() {
+    let port = Refusing::new();
+    for_each_engine(|engine| {
+        let flags = "-c4 -t2 -R 100 -d500ms --warmup 0 -T 300ms";
+        let ran = weir::load(engine, flags, &[&port.url()]);
+        assert_refused(&ran);
+        assert_eq!(ran.document.accounting.planned, 50, "{ran}");
+        // The schedule ends half a second before the wait for its requests does.
+        ran.assert_only_bounds(300_000_000);
+        ran.assert_says("(50 never sent)");
+    });
+}
+
+#[test]
+fn connections_that_fail_are_tried_again_without_a_storm() {
+    let port = Refusing::new();
+    for_each_engine(|engine| {
+        let flags = "-c4 -t1 -d1s --warmup 0 --no-preflight";
+        let ran = weir::load(engine, flags, &[&port.url()]);
+        // Waits double from 10 ms, so that a second holds at most seven tries of each.
+        assert!(ran.failures(Connect, "ECONNREFUSED") <= 4 * 8, "{ran}");
+    });
+}
+
+#[test]
+fn fewer_descriptors_than_connections_are_told() {
+    let server = Served::plainly();
+    for_each_engine(|engine| {
+        for load in ["", "-R 200"] {
+            let mut limited = Command::new("sh");
+            limited.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\"", WEIR]);
+            let flags = format!("-c100 -t2 -d300ms --warmup 0 {load}");
+            let ran = weir::start_by(limited, engine, &flags, &[&server.url()]).finish();
+            ran.assert_all_ok();
+            let connections = &ran.document.connections;
+            assert_eq!(connections.asked, 100, "{ran}");
+            assert!((1..64).contains(&connections.open_at_t0), "{ran}");
+            assert!(ran.failures(Connect, "EMFILE") >= 100 - connections.open_at_t0, "{ran}");
+            let open = connections.open_at_t0;
+            ran.assert_says(&format!("asked 100, open {open}: EMFILE (too many open files)"));
+        }
+    });
+}
+
+#[test]
+fn remainders_are_opened_and_dealt() {
+    for_each_engine(|engine| {
+        let deals: [(&str, &[u32]); 3] =
+            [("-c7 -t2", &[4, 3]), ("-c10 -t4", &[3, 3, 2, 2]), ("-c3 -t5", &[1, 1, 1])];
+        for (deal, shares) in deals {
+            let server = Served::plainly();
+            let flags = format!("{deal} -n 100 --no-preflight");
+            let ran = weir::load(engine, &flags, &[&server.url()]);
+            ran.assert_all_ok();
+            ran.assert_no_failure();
+            let dealt: Vec<u32> = ran.document.phases.iter().map(|one| one.connections).collect();
+            assert_eq!(dealt, shares, "{ran}");
+            let all = u64::from(shares.iter().sum::<u32>());
+            assert_eq!(ran.document.connections.open_at_t0, all, "{ran}");
+            let stats = server.stop();
+            assert_eq!((stats.accepted, stats.requests), (all, 100), "{ran}");
+        }
+    });
+}
+
+#[test]
+fn more_threads_than_connections_are_noted() {
+    let server = Served::plainly();
+    for_each_engine(|engine| {
+        let ran = weir::load(engine, "-c3 -t5 -n 10", &[&server.url()]);
+        ran.assert_says("5 threads were asked for 3 connections: each thread needs one, so 3 run");
+    });
+}
+
+#[test]
+fn a_server_that_announces_the_close_causes_no_error() {
+    for_each_engine(|engine| {
+        for load in ["", "-R 500"] {
+            let server = Served::with(|programme| programme.requests_per_connection = Some(3));
+            let flags = format!("-c4 -t2 -n 100 {load}");
+            let ran = weir::load(engine, &flags, &[&server.url()]);
+            ran.assert_all_ok();
+            ran.assert_no_failure();
+            assert_eq!(ran.document.accounting.ok, 100, "{ran}");
+            assert_eq!(server.stop().requests, 101, "{ran}");
+            assert!(ran.document.connections.connects >= 34, "{ran}");
+            assert!(ran.document.connections.closed_by_peer >= 30, "{ran}");
+            ran.assert_says("closed by the peer:");
+        }
+    });
+}
+
+#[test]
+fn a_server_that_closes_every_connection_causes_no_error() {
+    for_each_engine(|engine| {
+        let server = Served::with(|programme| programme.close = true);
+        let ran = weir::load(engine, "-c5 -t2 -n 60", &[&server.url()]);
+        ran.assert_all_ok();
+        ran.assert_no_failure();
+        assert!(ran.document.connections.connects >= 60, "{ran}");
+        assert_eq!(server.stop().requests, 61, "{ran}");
+    });
+}
+
+#[test]
+fn a_users_connection_close_renews_each_connection() {
+    for_each_engine(|engine| {
+        for load in ["", "-R 300"] {
+            let server = Served::plainly();
+            let flags = format!("-c5 -t2 -n 60 --no-preflight {load}");
+            let ran = weir::load(engine, &flags, &["-H", "Connection: close", &server.url()]);
+            ran.assert_all_ok();
+            ran.assert_no_failure();
+            assert!(ran.document.connections.connects >= 60, "{ran}");
+            let stats = server.stop();
+            assert_eq!((stats.requests, stats.answered), (60, 60), "{ran}");
+        }
+    });
+}
+
+/// A server that closes each connection behind its answer without a word of it. It tells how many
+/// requests crossed the close: only those may be errors.
+fn silently_closing() -> (Raw, Arc<AtomicU64>) {
+    let crossed = Arc::new(AtomicU64::new(0));
+    let theirs = Arc::clone(&crossed);
+    let server = Raw::start(move |peer| {
+        if peer.read_request()?.is_some() {
+            peer.write(OK)?;
+            peer.end_stream()?;
+            while peer.read_request()?.is_some() {
+                theirs.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    });
+    (server, crossed)
+}
+
+#[test]
+fn connections_closed_while_idle_are_renewed_without_an_error() {
+    for_each_engine(|engine| {
+        let (server, crossed) = silently_closing();
+        let flags = "-c4 -t2 -R 40 -d500ms --warmup 0 --no-preflight";
+        let ran = weir::load(engine, flags, &[&server.url()]);
+        let requests = server.finish();
+        let crossed = crossed.load(Ordering::Relaxed);
+        let accounting = &ran.document.accounting;
+        assert_eq!(accounting.planned, 20, "{ran}");
+        assert_eq!(accounting.transport_error, crossed, "{ran}");
+        assert_eq!(accounting.ok, 20 - crossed, "{ran}");
+        assert_eq!(accounting.sent.total, requests, "{ran}");
+        assert_eq!(ran.failures(Idle, "closed"), 0, "{ran}");
+        assert_eq!(ran.failures(InUse, "closed"), crossed, "{ran}");
+        assert!(ran.document.connections.closed_by_peer >= 10, "{ran}");
+    });
+}
+
+#[test]
+fn idle_timeouts_of_a_server_cause_no_error() {
+    for_each_engine(|engine| {
+        let idle = Duration::from_millis(50);
+        let server = Served::with(|programme| programme.idle_timeout = Some(idle));
+        // The connections rest for most of a second between their two requests.
+        let flags = "-c2 -t1 -R 2 -d2s --warmup 0 --no-preflight";
+        let ran = weir::load(engine, flags, &[&server.url()]);
+        ran.assert_all_ok();
+        ran.assert_no_failure();
+        assert!(ran.document.connections.closed_by_peer >= 2, "{ran}");
+        assert_eq!(server.stop().requests, 4, "{ran}");
+    });
+}
+
+#[test]
+fn every_injected_reset_is_counted_once() {
+    for_each_engine(|engine| {
+        let server = Served::with(|programme| {
+            programme.faults = vec!["reset:1/10".parse().expect("a fault")];
+        });
+        let ran = weir::load(engine, "-c4 -t2 -n 200 --no-preflight", &[&server.url()]);
+        let stats = server.stop();
+        let accounting = &ran.document.accounting;
+        assert_eq!((stats.requests, stats.reset), (200, 20), "{ran}");
+        assert_eq!((accounting.ok, accounting.transport_error), (180, 20), "{ran}");
+        assert_eq!(accounting.errors.get("ECONNRESET"), Some(&20), "{ran}");
+        assert_eq!(ran.failures(InUse, "ECONNRESET"), 20, "{ran}");
+        ran.assert_says("ECONNRESET (connection reset by peer): 20");
+    });
+}
+
+#[test]
+fn answers_cut_short_are_errors_of_their_own_kind() {
+    for_each_engine(|engine| {
+        for (fault, kind) in
+            [("close:1/10", "closed_before_answer"), ("partial:1/10", "closed_in_answer")]
+        {
+            let server = Served::with(|programme| {
+                programme.faults = vec![fault.parse().expect("a fault")];
+            });
+            let ran = weir::load(engine, "-c4 -t2 -n 100 --no-preflight", &[&server.url()]);
+            let accounting = &ran.document.accounting;
+            assert_eq!((accounting.ok, accounting.transport_error), (90, 10), "{fault}: {ran}");
+            assert_eq!(accounting.errors.get(kind), Some(&10), "{fault}: {ran}");
+            assert_eq!(server.stop().requests, 100, "{fault}: {ran}");
+        }
+    });
+}
+
+#[test]
+fn connections_to_unix_sockets_carry_the_load() {
+    let directory = crate::support::directory::Directory::new();
+    for_each_engine(|engine| {
+        let path = directory.file(&format!("{engine}.socket"));
+        let server = Served::at(weir_io::Endpoint::Unix(path.clone().into()), |_| {});
+        let ran = weir::load(engine, "-c4 -t2 -n 100", &["--unix", &path, "http://any.host/"]);
+        ran.assert_all_ok();
+        ran.assert_no_failure();
+        assert_eq!(ran.document.plan.target.address, format!("unix:{path}"), "{ran}");
+        assert_eq!(server.stop().requests, 101, "{ran}");
+    });
+}
+
+#[test]
+fn connections_to_ipv6_addresses_carry_the_load() {
+    for_each_engine(|engine| {
+        let loopback = weir_io::Endpoint::Tcp(([0, 0, 0, 0, 0, 0, 0, 1], 0).into());
+        let server = Served::at(loopback, |_| {});
+        assert!(server.url().starts_with("http://[::1]:"));
+        let ran = weir::load(engine, "-c4 -t2 -n 100", &[&server.url()]);
+        ran.assert_all_ok();
+        ran.assert_no_failure();
+        assert_eq!(server.stop().requests, 101, "{ran}");
+    });
+}
+
+#[test]
+fn the_first_answer_may_take_its_time_without_holding_up_the_others() {
+    for_each_engine(|engine| {
+        // Opening is one thing and answering another: a server slow to answer is no slow connect.
+        let server = Raw::start(|peer| -> io::Result<()> {
+            while peer.read_request()?.is_some() {
+                if peer.number == 0 {
+                    let_pass(Duration::from_millis(300));
+                }
+                peer.write(OK)?;
+            }
+            Ok(())
+        });
+        let ran = weir::load(engine, "-c4 -t1 -n 40 --no-preflight", &[&server.url()]);
+        ran.assert_all_ok();
+        ran.assert_no_failure();
+        let slowest = ran.response_time().max_ns.expect("there are answers");
+        assert!(slowest >= 300_000_000, "{ran}");
+        assert_eq!(server.finish(), 40, "{ran}");
+    });
+}

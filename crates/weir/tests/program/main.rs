@@ -1,0 +1,13 @@
+//! The program as its user has it: the real `weir`, started as a process, against real servers over
+//! real sockets. What is asserted are counts, codes and bounds that hold however busy the machine
+//! is; how fast and how punctual weir is, is for simulations and `make bench` to say.
+//!
+//! One program of tests rather than several, so that it is linked once.
+
+mod support;
+
+mod answers;
+mod connections;
+mod requests;
+mod signals;
+mod slowness;

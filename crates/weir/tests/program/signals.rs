@@ -1,0 +1,156 @@
+//! Signals: at any time, the run ends in order and reports what it has; a second one ends it at
+//! once.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use crate::support::for_each_engine;
+use crate::support::raw::{OK, Raw};
+use crate::support::wait;
+use crate::support::weir::{self, Ran};
+
+/// A server whose queue of connections is full: further ones neither come up nor fail.
+struct Full {
+    address: SocketAddr,
+    _listener: TcpListener,
+    _queued: Vec<TcpStream>,
+}
+
+impl Full {
+    fn new() -> Full {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
+        let address = listener.local_addr().expect("it is bound");
+        let mut queued = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+            queued.push(stream);
+        }
+        Full { address, _listener: listener, _queued: queued }
+    }
+
+    /// Waits until somebody tries to connect.
+    fn await_attempt(&self) {
+        // proc(5): the remote address in hexadecimal, and 02 for SYN_SENT.
+        let attempt = format!(":{:04X} 02 ", self.address.port());
+        wait::until("an attempt to connect", || {
+            let sockets = std::fs::read_to_string("/proc/net/tcp").expect("proc is mounted");
+            sockets.contains(&attempt).then_some(())
+        });
+    }
+}
+
+fn assert_interrupted(ran: &Ran, code: i32) {
+    assert_eq!(ran.code, code, "{ran}");
+    assert!(ran.document.run.interrupted, "{ran}");
+    ran.assert_says("interrupted");
+}
+
+#[test]
+fn an_interrupt_while_connecting_is_reported() {
+    for_each_engine(|engine| {
+        for load in ["", "-R 100"] {
+            let full = Full::new();
+            let url = format!("http://{}/", full.address);
+            let flags = format!("-c4 -t2 -d30s --no-preflight {load}");
+            let running = weir::start(engine, &flags, &[&url]);
+            full.await_attempt();
+            running.process.signal(&["INT"]);
+            let ran = running.finish();
+            assert_interrupted(&ran, 130);
+            let document = &ran.document;
+            assert_eq!((document.accounting.planned, document.connections.connects), (0, 0));
+            assert_eq!(document.connections.asked, 4, "{ran}");
+            ran.assert_says("asked 4, open 0");
+        }
+    });
+}
+
+#[test]
+fn an_interrupt_while_looking_at_the_url_is_obeyed() {
+    for_each_engine(|engine| {
+        let full = Full::new();
+        let running = weir::start(engine, "-d30s", &[&format!("http://{}/", full.address)]);
+        full.await_attempt();
+        running.process.signal(&["INT"]);
+        let output = running.process.wait();
+        assert!(!output.status.success(), "{output:?}");
+        assert_eq!(running.directory.names(), [""; 0], "{output:?}");
+    });
+}
+
+#[test]
+fn a_run_that_is_interrupted_reports_what_it_has() {
+    for_each_engine(|engine| {
+        for (load, signal, code) in
+            [("", "INT", 130), ("", "TERM", 143), ("-R 500", "INT", 130), ("-R 500", "TERM", 143)]
+        {
+            let server = Raw::answering(OK);
+            let flags = format!("-c4 -t2 -d30s --warmup 0 {load}");
+            let running = weir::start(engine, &flags, &[&server.url()]);
+            server.await_requests(50);
+            running.process.signal(&[signal]);
+            let ran = running.finish();
+            assert_interrupted(&ran, code);
+            let document = &ran.document;
+            assert!(document.accounting.ok >= 10, "{ran}");
+            assert_eq!(document.accounting.never_sent + document.accounting.timed_out, 0, "{ran}");
+            assert!(document.throughput.window_s < 30.0, "{ran}");
+            assert_eq!(server.finish(), document.accounting.sent.total, "{ran}");
+        }
+    });
+}
+
+#[test]
+fn an_interrupt_during_the_warm_up_measures_nothing() {
+    for_each_engine(|engine| {
+        let server = Raw::answering(OK);
+        let running = weir::start(engine, "-c4 -t2 -d30s --warmup 30s", &[&server.url()]);
+        server.await_requests(50);
+        running.process.signal(&["INT"]);
+        let ran = running.finish();
+        assert_interrupted(&ran, 130);
+        assert_eq!(ran.document.accounting.planned, 0, "{ran}");
+        assert_eq!(server.finish(), ran.document.accounting.sent.total, "{ran}");
+    });
+}
+
+#[test]
+fn an_interrupted_black_hole_is_told_from_a_fast_server() {
+    for_each_engine(|engine| {
+        for load in ["", "-R 200"] {
+            let server = Raw::start(|peer| {
+                while peer.read_request()?.is_some() {}
+                Ok(())
+            });
+            let flags = format!("-c4 -t2 -d30s --warmup 0 --no-preflight {load}");
+            let running = weir::start(engine, &flags, &[&server.url()]);
+            server.await_requests(4);
+            running.process.signal(&["INT"]);
+            let ran = running.finish();
+            assert_interrupted(&ran, 130);
+            let accounting = &ran.document.accounting;
+            assert_eq!(accounting.in_flight_at_end, 4, "{ran}");
+            assert_eq!(accounting.in_flight_at_end + accounting.never_sent, accounting.planned);
+            ran.assert_only_bounds(0);
+        }
+    });
+}
+
+#[test]
+fn a_second_signal_ends_the_run_without_a_report() {
+    for_each_engine(|engine| {
+        let server = Raw::start(|peer| {
+            while peer.read_request()?.is_some() {}
+            Ok(())
+        });
+        let flags = "-c4 -t2 -d30s --warmup 0 --no-preflight";
+        let running = weir::start(engine, flags, &[&server.url()]);
+        server.await_requests(4);
+        // Two of one kind that come together are one; the lower number is delivered first.
+        running.process.signal(&["INT", "TERM"]);
+        let output = running.process.wait();
+        assert_eq!(output.code(), 143, "{output:?}");
+        assert_eq!(output.stdout, "", "{output:?}");
+        assert!(output.stderr.contains("abandoned without a report"), "{output:?}");
+        assert_eq!(running.directory.names(), [""; 0], "no half of a result is left");
+    });
+}

@@ -1,0 +1,304 @@
+//! Servers that are slow, stop, or never answer. Whatever they do, each planned request is
+//! accounted for, and no time is less than it really was: all bounds here hold from below, and no
+//! slowness of the machine can break them.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use weir_run::FailurePhase::InUse;
+
+use crate::support::for_each_engine;
+use crate::support::raw::{OK, Peer, Raw};
+use crate::support::served::Served;
+use crate::support::wait::let_pass;
+use crate::support::weir::{self, sum_ns};
+
+const MS: u64 = 1_000_000;
+
+/// Accepts, reads, and never answers.
+fn black_hole() -> Raw {
+    Raw::start(|peer| {
+        while peer.read_request()?.is_some() {}
+        Ok(())
+    })
+}
+
+#[test]
+fn a_server_that_never_answers_yields_bounds_and_no_latency() {
+    for_each_engine(|engine| {
+        for (load, planned) in [("", None), ("-R 100", Some(40))] {
+            let server = black_hole();
+            let flags = format!("-c4 -t2 -d400ms --warmup 0 -T 150ms {load}");
+            let ran = weir::load(engine, &flags, &[&server.url()]);
+            let accounting = &ran.document.accounting;
+            assert_eq!(ran.code, 1, "{ran}");
+            assert!(planned.is_none_or(|planned| planned == accounting.planned), "{ran}");
+            let answered = accounting.ok + accounting.bad_response + accounting.transport_error;
+            assert_eq!(answered, 0, "{ran}");
+            assert!(accounting.timed_out >= 4, "{ran}");
+            assert_eq!(ran.failures(InUse, "timeout"), accounting.timed_out, "{ran}");
+            assert_eq!(ran.document.throughput.completed, 0, "{ran}");
+            ran.assert_only_bounds(0);
+            assert!(ran.response_time().max_ns.is_some_and(|ns| ns >= 150 * MS), "{ran}");
+            ran.assert_says("no answer at all");
+            assert!(ran.stderr.contains("gave no proper answer: nothing came within"), "{ran}");
+            assert_eq!(server.finish(), accounting.sent.total, "{ran}");
+        }
+    });
+}
+
+#[test]
+fn more_connections_than_the_rate_needs_cause_no_timeout() {
+    for_each_engine(|engine| {
+        // Most connections rest for longer than the timeout.
+        let server = Served::plainly();
+        let flags = "-c60 -t2 -R 20 -d2s --warmup 0 -T 1s";
+        let ran = weir::load(engine, flags, &[&server.url()]);
+        ran.assert_all_ok();
+        ran.assert_no_failure();
+        assert_eq!(ran.document.accounting.timed_out, 0, "{ran}");
+        assert_eq!(ran.document.accounting.planned, 40, "{ran}");
+        assert_eq!(ran.document.connections.connects, 60, "{ran}");
+    });
+}
+
+#[test]
+fn the_number_of_connections_does_not_change_what_a_rate_sends() {
+    for_each_engine(|engine| {
+        for connections in [1, 10, 100] {
+            let server = Served::plainly();
+            let flags = format!("-c{connections} -t2 -R 1000 -d500ms --warmup 100ms");
+            let ran = weir::load(engine, &flags, &[&server.url()]);
+            ran.assert_all_ok();
+            ran.assert_no_failure();
+            let accounting = &ran.document.accounting;
+            assert_eq!((accounting.planned, accounting.sent.warmup), (500, 100), "{ran}");
+            assert_eq!(server.stop().requests, accounting.sent.total, "{ran}");
+        }
+    });
+}
+
+#[test]
+fn rates_below_one_a_second_are_kept() {
+    for_each_engine(|engine| {
+        let server = Served::plainly();
+        let ran = weir::load(engine, "-c2 -t2 -R 1/2s -d2s --warmup 0", &[&server.url()]);
+        ran.assert_all_ok();
+        assert_eq!(ran.document.accounting.planned, 1, "{ran}");
+        assert_eq!(ran.document.throughput.offered_rps, Some(0.5), "{ran}");
+    });
+}
+
+#[test]
+fn an_absurd_rate_ends_and_is_accounted_for() {
+    for_each_engine(|engine| {
+        let server = Served::plainly();
+        let flags = "-c3 -t2 -R 100m -d100ms --warmup 0 -T 100ms";
+        let ran = weir::load(engine, flags, &[&server.url()]);
+        let accounting = &ran.document.accounting;
+        assert_eq!(accounting.planned, 10_000_000, "{ran}");
+        assert!(accounting.never_sent > 5_000_000, "{ran}");
+        assert!(ran.response_time().max_ns.is_some_and(|ns| ns >= 100 * MS), "{ran}");
+    });
+}
+
+/// A server that answers a number of requests and then stands still until something happens.
+#[derive(Debug, Default)]
+struct Gate {
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct GateState {
+    passed: u64,
+    /// Connections whose client has given up while the gate was shut.
+    given_up: u64,
+    is_open: bool,
+}
+
+impl Gate {
+    /// Counts a request; the number of those that came before it.
+    fn count(&self) -> u64 {
+        let mut state = self.state.lock().expect("no holder panics");
+        state.passed += 1;
+        state.passed - 1
+    }
+
+    fn open(&self) {
+        self.state.lock().expect("no holder panics").is_open = true;
+        self.changed.notify_all();
+    }
+
+    fn is_open(&self) -> bool {
+        self.state.lock().expect("no holder panics").is_open
+    }
+
+    fn await_open(&self) {
+        let state = self.state.lock().expect("no holder panics");
+        let _open = self.changed.wait_while(state, |state| !state.is_open);
+    }
+
+    /// Notes that a client has given up; opens when `all` have.
+    fn give_up(&self, all: u64) {
+        let mut state = self.state.lock().expect("no holder panics");
+        state.given_up += 1;
+        let is_last = state.given_up >= all;
+        drop(state);
+        if is_last {
+            self.open();
+        }
+    }
+}
+
+/// Answers `quick` requests, then none until `stall` has passed since the next one.
+fn stalling_after(quick: u64, stall: Duration) -> Raw {
+    let gate = Arc::new(Gate::default());
+    Raw::start(move |peer| {
+        while peer.read_request()?.is_some() {
+            match gate.count() {
+                before if before < quick => {}
+                before if before == quick => {
+                    let_pass(stall);
+                    gate.open();
+                }
+                _ => gate.await_open(),
+            }
+            peer.write(OK)?;
+        }
+        Ok(())
+    })
+}
+
+/// `count` bounds: a stall that began with the first of these requests, which were planned
+/// `spacing_ns` apart.
+fn stall_curve(stall_ns: u64, spacing_ns: u64, count: u64) -> Vec<u64> {
+    (0..count).map(|late| stall_ns.saturating_sub(late * spacing_ns)).collect()
+}
+
+#[test]
+fn a_stall_at_the_very_end_is_not_under_reported() {
+    for_each_engine(|engine| {
+        // The last 40 of 200 requests, 5 ms apart, meet a stall of 400 ms: whichever of them has
+        // waited longest, the j-th of them has waited at least 400 ms − j · 5 ms.
+        let server = stalling_after(160, Duration::from_millis(400));
+        let flags = "-c50 -t2 -R 200 -d1s --warmup 0 --no-preflight";
+        let ran = weir::load(engine, flags, &[&server.url()]);
+        let accounting = &ran.document.accounting;
+        assert_eq!((accounting.planned, accounting.ok), (200, 200), "{ran}");
+        assert!(accounting.sent.tail > 0, "the load goes on while late answers are awaited\n{ran}");
+        ran.assert_tail(&stall_curve(400 * MS, 5 * MS, 40));
+        assert_eq!(server.finish(), accounting.sent.total, "{ran}");
+    });
+}
+
+#[test]
+fn a_stall_longer_than_the_run_leaves_bounds() {
+    for_each_engine(|engine| {
+        // It begins with the 51st of 100 requests and lasts for ever.
+        let server = stalling_until_given_up(50, u64::MAX);
+        let flags = "-c4 -t2 -R 100 -d1s --warmup 0 --no-preflight -T 400ms";
+        let ran = weir::load(engine, flags, &[&server.url()]);
+        let accounting = &ran.document.accounting;
+        assert_eq!((accounting.planned, accounting.ok), (100, 50), "{ran}");
+        assert_eq!(accounting.transport_error, 0, "{ran}");
+        assert!(accounting.timed_out >= 1, "{ran}");
+        // The run ends 400 ms after t1 at the soonest. Who was given up before has waited for
+        // 400 ms, who was not for at least as long: his turn was before t1.
+        ran.assert_tail(&[400 * MS; 50]);
+        let p99 = ran.response_time().percentiles.last().expect("of 100");
+        assert_eq!(p99.bound, weir_run::quantile::Bound::Lower, "{ran}");
+        ran.assert_says("> ");
+    });
+}
+
+/// Stands still until the clients of `all` connections have given up.
+fn stalling_until_given_up(quick: u64, all: u64) -> Raw {
+    fn starve(peer: &mut Peer, gate: &Gate, all: u64) -> io::Result<()> {
+        let closed = peer.await_close();
+        gate.give_up(all);
+        closed
+    }
+    let gate = Arc::new(Gate::default());
+    Raw::start(move |peer| {
+        while peer.read_request()?.is_some() {
+            if gate.count() >= quick && !gate.is_open() {
+                return starve(peer, &gate, all);
+            }
+            peer.write(OK)?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_stall_longer_than_the_timeout_is_counted_and_over_when_it_is_over() {
+    for_each_engine(|engine| {
+        let server = stalling_until_given_up(60, 6);
+        let flags = "-c4 -t2 -n 200 -T 200ms --no-preflight";
+        let ran = weir::load(engine, flags, &[&server.url()]);
+        let accounting = &ran.document.accounting;
+        assert!(accounting.timed_out >= 6, "{ran}");
+        assert_eq!(accounting.ok + accounting.timed_out, 200, "{ran}");
+        assert_eq!(ran.failures(InUse, "timeout"), accounting.timed_out, "{ran}");
+        assert!(ran.response_time().max_ns.is_some_and(|ns| ns >= 200 * MS), "{ran}");
+        ran.assert_says("timed out");
+        assert_eq!(server.finish(), 200, "{ran}");
+    });
+}
+
+#[test]
+fn a_rate_sees_a_stall_longer_than_the_timeout_in_every_request_it_held_up() {
+    for_each_engine(|engine| {
+        let server = stalling_until_given_up(40, 4);
+        let flags = "-c4 -t2 -R 100 -d1s -T 200ms --warmup 0 --no-preflight";
+        let ran = weir::load(engine, flags, &[&server.url()]);
+        let accounting = &ran.document.accounting;
+        assert!(accounting.timed_out >= 4, "{ran}");
+        assert_eq!(accounting.ok + accounting.timed_out + accounting.never_sent, 100, "{ran}");
+        // From the 41st request on nothing moved for 200 ms at least. Four were in flight; those
+        // behind them, 10 ms apart, had to wait for the first to be given up.
+        ran.assert_tail(&stall_curve(200 * MS, 10 * MS, 20));
+    });
+}
+
+#[test]
+fn requests_in_a_pipeline_have_their_own_times() {
+    for_each_engine(|engine| {
+        // Three leave together. The fourth leaves when the first is answered, and only 100 ms after
+        // that come the answers to all others.
+        let server = Raw::start(|peer| {
+            for _ in 0..3 {
+                peer.read_request()?;
+            }
+            peer.write(OK)?;
+            peer.read_request()?;
+            let_pass(Duration::from_millis(100));
+            peer.write(OK.repeat(3))?;
+            peer.await_close()
+        });
+        let flags = "-c1 -t1 -n 4 --pipeline 3 --no-preflight";
+        let ran = weir::load(engine, flags, &[&server.url()]);
+        ran.assert_all_ok();
+        let times = &ran.document.latency.service_time;
+        let (min_ns, max_ns) = (times.ok.min_ns.expect("four"), times.ok.max_ns.expect("four"));
+        assert!(max_ns >= min_ns + 100 * MS, "{ran}");
+        assert!(sum_ns(times) >= u128::from(3 * 100 * MS + min_ns), "{ran}");
+        assert_eq!(server.finish(), 4, "{ran}");
+    });
+}
+
+#[test]
+fn what_times_out_in_a_pipeline_takes_the_others_with_it() {
+    for_each_engine(|engine| {
+        let server = black_hole();
+        let flags = "-c2 -t1 -n 12 --pipeline 3 -T 100ms --no-preflight";
+        let ran = weir::load(engine, flags, &[&server.url()]);
+        let accounting = &ran.document.accounting;
+        // Sent together, they time out together.
+        assert_eq!(accounting.timed_out + accounting.transport_error, 12, "{ran}");
+        assert!(accounting.timed_out >= 4, "{ran}");
+        assert_eq!(server.finish(), 12, "{ran}");
+    });
+}

@@ -1,0 +1,168 @@
+//! Servers of a few lines, for what no proper server does: each connection is handed to a function
+//! that reads requests and writes whatever bytes it likes.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use super::wait;
+
+/// The plainest answer there is.
+pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// A server on a free port, with a thread per connection. It ends with its test.
+#[derive(Debug)]
+pub(crate) struct Raw {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+/// What the connections of a server share.
+#[derive(Debug, Default)]
+struct Shared {
+    is_over: AtomicBool,
+    accepted: AtomicU64,
+    requests: AtomicU64,
+    streams: Mutex<Vec<TcpStream>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// One accepted connection.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    stream: TcpStream,
+    shared: Arc<Shared>,
+    buffer: Vec<u8>,
+    /// Its number among all connections, from 0.
+    pub(crate) number: u64,
+}
+
+impl Raw {
+    /// Serves each connection by `serve`, which ends it by returning.
+    pub(crate) fn start(
+        serve: impl Fn(&mut Peer) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Raw {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
+        let address = listener.local_addr().expect("it is bound");
+        let shared = Arc::new(Shared::default());
+        let serve = Arc::new(serve);
+        let theirs = Arc::clone(&shared);
+        let acceptor = thread::spawn(move || {
+            for stream in listener.incoming() {
+                if theirs.is_over.load(Ordering::Acquire) {
+                    return;
+                }
+                let stream = stream.expect("connections can be accepted");
+                let number = theirs.accepted.fetch_add(1, Ordering::Relaxed);
+                lock(&theirs.streams).push(stream.try_clone().expect("descriptors are left"));
+                let shared = Arc::clone(&theirs);
+                let mut peer = Peer { stream, shared, buffer: Vec::new(), number };
+                let serve = Arc::clone(&serve);
+                lock(&theirs.threads).push(thread::spawn(move || {
+                    // A client that goes away is no failure of a server.
+                    let _gone = serve(&mut peer);
+                    let _closed = peer.stream.shutdown(Shutdown::Both);
+                }));
+            }
+        });
+        Raw { address, shared, acceptor: Some(acceptor) }
+    }
+
+    /// Answers every request with the same bytes, and keeps connections open.
+    pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> Raw {
+        let answer = answer.into();
+        Raw::start(move |peer| {
+            while peer.read_request()?.is_some() {
+                peer.write(&answer)?;
+            }
+            Ok(())
+        })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// Requests read so far.
+    pub(crate) fn requests(&self) -> u64 {
+        self.shared.requests.load(Ordering::Acquire)
+    }
+
+    /// Waits until that many requests have been read.
+    pub(crate) fn await_requests(&self, count: u64) {
+        let what = format!("{count} requests");
+        wait::until(&what, || (self.requests() >= count).then_some(()));
+    }
+
+    /// Waits until every connection has ended, which the client's end brings about; the requests
+    /// that were read.
+    pub(crate) fn finish(mut self) -> u64 {
+        self.stop_accepting();
+        for thread in std::mem::take(&mut *lock(&self.shared.threads)) {
+            thread.join().expect("no server of a test panics");
+        }
+        self.requests()
+    }
+
+    fn stop_accepting(&mut self) {
+        self.shared.is_over.store(true, Ordering::Release);
+        if let Some(acceptor) = self.acceptor.take() {
+            // The acceptor looks up when a connection comes.
+            let _ended = TcpStream::connect(self.address);
+            let _panicked = acceptor.join();
+        }
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        self.stop_accepting();
+        for stream in lock(&self.shared.streams).drain(..) {
+            let _closed = stream.shutdown(Shutdown::Both);
+        }
+        for thread in std::mem::take(&mut *lock(&self.shared.threads)) {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+impl Peer {
+    /// The next request's head; `None` when the client has closed.
+    pub(crate) fn read_request(&mut self) -> io::Result<Option<String>> {
+        loop {
+            if let Some(at) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+                let head: Vec<u8> = self.buffer.drain(..at + 4).collect();
+                self.shared.requests.fetch_add(1, Ordering::AcqRel);
+                return Ok(Some(String::from_utf8_lossy(&head).into_owned()));
+            }
+            let mut chunk = [0; 4096];
+            match self.stream.read(&mut chunk)? {
+                0 => return Ok(None),
+                count => self.buffer.extend_from_slice(&chunk[..count]),
+            }
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        self.stream.write_all(bytes.as_ref())
+    }
+
+    /// Sends the end of the stream, and goes on reading.
+    pub(crate) fn end_stream(&self) -> io::Result<()> {
+        self.stream.shutdown(Shutdown::Write)
+    }
+
+    /// Reads and throws away until the client closes.
+    pub(crate) fn await_close(&mut self) -> io::Result<()> {
+        let mut chunk = [0; 4096];
+        while self.stream.read(&mut chunk)? > 0 {}
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

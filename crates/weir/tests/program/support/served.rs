@@ -1,0 +1,39 @@
+//! The reference server within this process: for behaviours that it can be told to have.
+
+use weir_io::Endpoint;
+use weir_serve::{Handle, IoEngine, Programme, ServeOptions, Stats};
+
+/// A server that runs until it is dropped or stopped.
+#[derive(Debug)]
+pub(crate) struct Served(Handle);
+
+impl Served {
+    /// Plain answers, at once.
+    pub(crate) fn plainly() -> Served {
+        Served::with(|_| {})
+    }
+
+    /// On a free port of the loopback address, changed as a test needs it.
+    pub(crate) fn with(change: impl FnOnce(&mut Programme)) -> Served {
+        Served::at(Endpoint::Tcp(([127, 0, 0, 1], 0).into()), change)
+    }
+
+    pub(crate) fn at(endpoint: Endpoint, change: impl FnOnce(&mut Programme)) -> Served {
+        let mut options =
+            ServeOptions { listen: vec![endpoint], engine: IoEngine::Epoll, ..Default::default() };
+        change(&mut options.programme);
+        Served(weir_serve::spawn(options).expect("the server starts"))
+    }
+
+    pub(crate) fn url(&self) -> String {
+        match self.0.endpoint() {
+            Endpoint::Tcp(address) => format!("http://{address}/"),
+            Endpoint::Unix(_) => "http://localhost/".to_owned(),
+        }
+    }
+
+    /// Ends it; its counters.
+    pub(crate) fn stop(self) -> Stats {
+        self.0.stop().expect("its workers end well")
+    }
+}

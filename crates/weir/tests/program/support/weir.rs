@@ -1,0 +1,168 @@
+//! `weir` runs: started with arguments, awaited, and judged by all they leave: exit code, both
+//! outputs, and the document.
+
+use std::process::Command;
+
+use weir_run::document::{Metric, Summary};
+use weir_run::quantile::Bound;
+use weir_run::{Document, FailurePhase};
+
+use super::directory::Directory;
+use super::process::{Output, Process};
+
+/// The program under test.
+pub(crate) const WEIR: &str = env!("CARGO_BIN_EXE_weir");
+
+/// Runs `weir` with words separated by blanks, plus `more` words that may hold any.
+pub(crate) fn weir(words: &str, more: &[&str]) -> Output {
+    Process::start(Command::new(WEIR).args(words.split_whitespace()).args(more)).wait()
+}
+
+/// A load under way, whose document goes to a file.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) process: Process,
+    pub(crate) directory: Directory,
+}
+
+/// A load that has ended and was reported.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    /// The report.
+    pub(crate) text: String,
+    pub(crate) stderr: String,
+    pub(crate) document: Document,
+}
+
+/// Starts a load on `engine`.
+pub(crate) fn start(engine: &str, words: &str, more: &[&str]) -> Running {
+    start_by(Command::new(WEIR), engine, words, more)
+}
+
+/// Starts a load through a command that takes its own program's arguments.
+pub(crate) fn start_by(mut by: Command, engine: &str, words: &str, more: &[&str]) -> Running {
+    let directory = Directory::new();
+    let words = words.split_whitespace().chain(more.iter().copied());
+    by.args(["--io", engine, "--output", &directory.file("run.json")]).args(words);
+    Running { process: Process::start(&mut by), directory }
+}
+
+/// Runs a load on `engine` to its end.
+pub(crate) fn load(engine: &str, words: &str, more: &[&str]) -> Ran {
+    start(engine, words, more).finish()
+}
+
+impl Running {
+    /// Waits for the end. There must be a document, and its numbers add up: reading it checks that.
+    pub(crate) fn finish(self) -> Ran {
+        let output = self.process.wait();
+        let code = output.code();
+        let Output { stdout: text, stderr, .. } = output;
+        let document = Document::load(self.directory.file("run.json"))
+            .unwrap_or_else(|error| panic!("{error}: exit {code}\n{text}\n{stderr}"));
+        Ran { code, text, stderr, document }.checked()
+    }
+}
+
+impl Ran {
+    /// What holds for every run.
+    fn checked(self) -> Ran {
+        let accounting = &self.document.accounting;
+        let classes = accounting.ok
+            + accounting.bad_response
+            + accounting.transport_error
+            + accounting.timed_out
+            + accounting.in_flight_at_end
+            + accounting.never_sent;
+        assert_eq!(classes, accounting.planned, "{self}");
+        for line in self.text.lines() {
+            assert!(line.chars().count() <= 80, "too wide: {line:?}\n{self}");
+        }
+        let (warmup_ns, duration_ns) = (self.document.plan.warmup_ns, self.document.plan.duration_ns);
+        for phases in self.document.phases.iter().filter(|_| !self.document.run.interrupted) {
+            let t0 = phases.start_ns + warmup_ns;
+            assert!(phases.t0_ns >= t0, "t0 is early: {phases:?}\n{self}");
+            if let (Some(duration_ns), None) = (duration_ns, self.document.plan.requests) {
+                assert!(phases.t1_ns >= t0 + duration_ns, "t1 is early: {phases:?}\n{self}");
+            }
+        }
+        self
+    }
+
+    /// Every planned request was answered well, and there was something planned.
+    pub(crate) fn assert_all_ok(&self) {
+        let accounting = &self.document.accounting;
+        assert_eq!(accounting.ok, accounting.planned, "{self}");
+        assert!(accounting.ok > 0 && self.code == 0, "{self}");
+    }
+
+    /// Nothing happened to any connection that weir calls a failure.
+    pub(crate) fn assert_no_failure(&self) {
+        assert_eq!(self.document.connections.failures, [], "{self}");
+        assert!(!self.text.contains("failed"), "{self}");
+    }
+
+    /// Failures of connections in one phase with one cause, or with one errno.
+    pub(crate) fn failures(&self, phase: FailurePhase, cause: &str) -> u64 {
+        let failures = &self.document.connections.failures;
+        let of_kind = failures.iter().filter(|failure| {
+            failure.phase == phase
+                && (failure.cause == cause || failure.errno.as_deref() == Some(cause))
+        });
+        of_kind.map(|failure| failure.count).sum()
+    }
+
+    /// The report says this.
+    pub(crate) fn assert_says(&self, part: &str) {
+        let text = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(part), "the report lacks {part:?}\n{self}");
+    }
+
+    /// Every percentile of the response time is a bound, and at least `least_ns`.
+    pub(crate) fn assert_only_bounds(&self, least_ns: u64) {
+        let summary = self.response_time();
+        assert!(!summary.percentiles.is_empty(), "{self}");
+        for value in &summary.percentiles {
+            assert_eq!(value.bound, Bound::Lower, "p{}\n{self}", value.p);
+            assert!(value.ns >= least_ns, "p{} is {} ns\n{self}", value.p, value.ns);
+        }
+        self.assert_says("max >");
+    }
+
+    /// The greatest `lower_bounds.len()` response times are at least these, in descending order,
+    /// wherever a percentile that the document lists tells.
+    pub(crate) fn assert_tail(&self, lower_bounds_ns: &[u64]) {
+        let summary = self.response_time();
+        let count = summary.count;
+        let mut told = 0;
+        for value in &summary.percentiles {
+            let rank = weir_run::quantile::rank_of(value.p, count);
+            let Ok(from_top) = usize::try_from(count - rank) else { continue };
+            if let Some(least_ns) = lower_bounds_ns.get(from_top) {
+                told += 1;
+                let (p, ns) = (value.p, value.ns);
+                assert!(ns >= *least_ns, "p{p} is {ns} ns, not {least_ns}\n{self}");
+            }
+        }
+        assert!(told > 1, "no percentile tells of the tail\n{self}");
+    }
+
+    /// The headline of the response time.
+    pub(crate) fn response_time(&self) -> &Summary {
+        self.document.latency.response_time.headline()
+    }
+}
+
+impl std::fmt::Display for Ran {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Ran { code, text, stderr, document } = self;
+        write!(f, "exit {code}\n{text}{stderr}{:?}\n", document.connections)?;
+        write!(f, "{:?}\n{:?}", document.accounting, document.phases)
+    }
+}
+
+/// The sum of the times of `ok` requests, in nanoseconds.
+pub(crate) fn sum_ns(metric: &Metric) -> u128 {
+    metric.exact.ok.map_or(0, |exact| exact.sum_ns)
+}
