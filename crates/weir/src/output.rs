@@ -6,21 +6,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// A file that will appear whole, or not at all.
+/// A file that will appear whole, or not at all. Until it does there is nothing of it: a run that is
+/// killed leaves no half behind.
 #[derive(Debug)]
 pub(crate) struct ResultFile {
     path: PathBuf,
     temporary: PathBuf,
-    file: File,
 }
 
 impl ResultFile {
-    /// Makes the temporary file now, so that a path which cannot be written is known before the
-    /// load runs and not after it.
+    /// Makes sure that the file can be written, before the load runs and not after it.
     ///
     /// # Errors
-    /// When it cannot be made.
-    pub(crate) fn create(path: &Path) -> Result<ResultFile> {
+    /// When it cannot.
+    pub(crate) fn at(path: &Path) -> Result<ResultFile> {
         let name = path.file_name().with_context(|| {
             format!("--output {} names no file: give a file name", path.display())
         })?;
@@ -30,21 +29,21 @@ impl ResultFile {
         let mut temporary = name.to_owned();
         temporary.push(format!(".{}.tmp", std::process::id()));
         let temporary = path.with_file_name(temporary);
-        let file = File::create(&temporary).with_context(|| {
+        File::create(&temporary).and_then(|_| fs::remove_file(&temporary)).with_context(|| {
             format!("--output {} cannot be written: choose another place", path.display())
         })?;
-        Ok(ResultFile { path: path.to_owned(), temporary, file })
+        Ok(ResultFile { path: path.to_owned(), temporary })
     }
 
     /// Writes the content, and gives the file its name.
     ///
     /// # Errors
     /// When the disk is full or the place has gone.
-    pub(crate) fn finish(
+    pub(crate) fn write(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut buffered = BufWriter::new(&self.file);
+        let mut buffered = BufWriter::new(File::create(&self.temporary)?);
         write(&mut buffered)?;
         buffered.flush()?;
         drop(buffered);
@@ -54,7 +53,7 @@ impl ResultFile {
 
 impl Drop for ResultFile {
     fn drop(&mut self) {
-        // After `finish` there is no such file; before it, nobody wants it.
+        // Once it has its name there is no such file; before that, nobody wants it.
         let _gone = fs::remove_file(&self.temporary);
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         println!();
         return Ok(ExitCode::SUCCESS);
     }
-    let file = args.output.as_deref().map(ResultFile::create).transpose()?;
+    let file = args.output.as_deref().map(ResultFile::at).transpose()?;
     let _as_it_was = system::raise_descriptor_limit();
     let found = look(args, &mut job, &mut notes);
     let signals = Signals::block().context("signals cannot be waited for")?;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         print(&document, args.format, args.latency)?;
     }
     if let Some(file) = file {
-        if let Err(error) = file.finish(|mut out| weir_report::json::write(&document, &mut out)) {
+        if let Err(error) = file.write(|mut out| weir_report::json::write(&document, &mut out)) {
             eprintln!("error: --output could not be written: {error}");
             return Ok(ExitCode::from(exit::NOT_WRITTEN));
         }
