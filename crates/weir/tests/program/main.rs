@@ -8,6 +8,9 @@ mod support;
 
 mod answers;
 mod connections;
+mod nginx;
 mod requests;
+mod scale;
 mod signals;
 mod slowness;
+mod stall;

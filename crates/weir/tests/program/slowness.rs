@@ -37,7 +37,7 @@ fn a_server_that_never_answers_yields_bounds_and_no_latency() {
             let answered = accounting.ok + accounting.bad_response + accounting.transport_error;
             assert_eq!(answered, 0, "{ran}");
             assert!(accounting.timed_out >= 4, "{ran}");
-            assert_eq!(ran.failures(InUse, "timeout"), accounting.timed_out, "{ran}");
+            assert!(ran.failures(InUse, "timeout") >= accounting.timed_out, "{ran}");
             assert_eq!(ran.document.throughput.completed, 0, "{ran}");
             ran.assert_only_bounds(0);
             assert!(ran.response_time().max_ns.is_some_and(|ns| ns >= 150 * MS), "{ran}");
@@ -236,7 +236,8 @@ fn stalling_until_given_up(quick: u64, all: u64) -> Raw {
 fn a_stall_longer_than_the_timeout_is_counted_and_over_when_it_is_over() {
     for_each_engine(|engine| {
         let server = stalling_until_given_up(60, 6);
-        let flags = "-c4 -t2 -n 200 -T 200ms --no-preflight";
+        // Without patience for connections, weir would take the server for dead and end the run.
+        let flags = "-c4 -t2 -n 200 -T 200ms --connect-timeout 60s --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
         let accounting = &ran.document.accounting;
         assert!(accounting.timed_out >= 6, "{ran}");

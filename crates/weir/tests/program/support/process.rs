@@ -38,6 +38,15 @@ impl Process {
         self.child.id()
     }
 
+    /// Whether it has ended; the messages that it left then show in the test's output.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        let has_ended = self.child.try_wait().expect("it is a child").is_some();
+        if let Some(stderr) = self.stderr.take_if(|_| has_ended) {
+            eprintln!("{}", stderr.join().expect("it is text"));
+        }
+        has_ended
+    }
+
     /// The next line of its standard output, without the end of the line.
     pub(crate) fn next_line(&mut self) -> String {
         let mut line = String::new();

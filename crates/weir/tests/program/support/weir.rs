@@ -79,7 +79,8 @@ impl Ran {
         for line in self.text.lines() {
             assert!(line.chars().count() <= 80, "too wide: {line:?}\n{self}");
         }
-        let (warmup_ns, duration_ns) = (self.document.plan.warmup_ns, self.document.plan.duration_ns);
+        let (warmup_ns, duration_ns) =
+            (self.document.plan.warmup_ns, self.document.plan.duration_ns);
         for phases in self.document.phases.iter().filter(|_| !self.document.run.interrupted) {
             let t0 = phases.start_ns + warmup_ns;
             assert!(phases.t0_ns >= t0, "t0 is early: {phases:?}\n{self}");

@@ -1,0 +1,125 @@
+//! A server process that is stopped and continued (METHOD 2.2): response times follow the curve of
+//! the stall, service times do not.
+//!
+//! The stall is bracketed: it lasted at least from when the server was seen to stand still until it
+//! was told to go on. Bounds are made from that bracket and from the window that the document
+//! tells, so that a busy machine cannot break them.
+
+use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use weir_run::Document;
+
+use crate::support::for_each_engine;
+use crate::support::process::Process;
+use crate::support::serve::Serve;
+use crate::support::wait::{self, let_pass};
+use crate::support::weir;
+
+const RATE: u64 = 1000;
+const WINDOW_NS: u64 = 3_000_000_000;
+const STALL: Duration = Duration::from_millis(420);
+
+/// A span of wall-clock time, in nanoseconds since 1970.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    from: u64,
+    until: u64,
+}
+
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970");
+    u64::try_from(now.as_nanos()).expect("it is before 2554")
+}
+
+/// Stops the process for a while: the span in which it surely stood still, and the one outside
+/// which it surely did not.
+fn stall(process: &Process) -> (Span, Span) {
+    let before = now();
+    process.signal(&["STOP"]);
+    await_standstill(process.id());
+    let stopped = now();
+    let_pass(STALL);
+    let going_on = now();
+    process.signal(&["CONT"]);
+    (Span { from: stopped, until: going_on }, Span { from: before, until: now() })
+}
+
+/// Waits until each thread is in the state T (proc(5)): signals take their time.
+fn await_standstill(id: u32) {
+    wait::until("all threads to stop", || {
+        let threads = fs::read_dir(format!("/proc/{id}/task")).expect("it runs");
+        let is_stopped = |thread: fs::DirEntry| {
+            let state = fs::read_to_string(thread.path().join("stat")).expect("proc is mounted");
+            // Behind the name, which ends with the last parenthesis.
+            state.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+        };
+        threads.flatten().all(is_stopped).then_some(())
+    });
+}
+
+/// Bounds for the response times of the requests due in the stall, the greatest first: each waited
+/// at least until its end, and the next was due `1 / RATE` later.
+fn curve(document: &Document, stall: Span) -> Vec<u64> {
+    let epoch = document.run.epoch_unix_ns;
+    let t0 = epoch + document.phases[0].start_ns + document.plan.warmup_ns;
+    let from = stall.from.max(t0);
+    let due_until = stall.until.min(t0 + WINDOW_NS);
+    let spacing_ns = 1_000_000_000 / RATE;
+    // The first slot in the span may lie up to one spacing behind its beginning.
+    let slots = due_until.saturating_sub(from) / spacing_ns;
+    (1..=slots).map(|late| (stall.until - from).saturating_sub(late * spacing_ns)).collect()
+}
+
+#[test]
+fn response_times_follow_a_stall_and_service_times_do_not() {
+    for_each_engine(|engine| {
+        let server = Serve::start(&["--threads", "1"]);
+        let flags = format!("-c10 -t2 -R {RATE} -d3s --warmup 0 --no-preflight");
+        let running = weir::start(engine, &flags, &[&server.url()]);
+        // The load is under way, and the window has room for the stall and what follows.
+        server.await_requests(300);
+        let (inner, outer) = stall(server.process());
+        let ran = running.finish();
+        ran.assert_all_ok();
+        ran.assert_no_failure();
+        assert_eq!(ran.document.accounting.planned, 3 * RATE, "{ran}");
+        let curve = curve(&ran.document, inner);
+        assert!(curve.len() > 100, "the stall missed the window: {inner:?}\n{ran}");
+        ran.assert_tail(&curve);
+
+        let response = &ran.document.latency.response_time.ok;
+        let service = &ran.document.latency.service_time.ok;
+        let max_ns = response.max_ns.expect("3,000 answers");
+        let slack_ns = 2_000_000_000;
+        assert!(max_ns <= outer.until - outer.from + slack_ns, "{outer:?}\n{ran}");
+        let p90 = |summary: &weir_run::document::Summary| {
+            summary.percentiles.iter().find(|value| value.p == 90.0).expect("of 3,000").ns
+        };
+        // 14% of the requests were due in the stall; ten of them were on the wire.
+        assert!(p90(service) < p90(response) / 2, "{ran}");
+        assert_eq!(ran.document.accounting.sent.total, server.stop(), "{ran}");
+    });
+}
+
+#[test]
+fn a_stopped_client_charges_itself() {
+    for_each_engine(|engine| {
+        let server = Serve::start(&[]);
+        let flags = format!("-c10 -t2 -R {RATE} -d3s --warmup 0 --no-preflight");
+        let running = weir::start(engine, &flags, &[&server.url()]);
+        server.await_requests(300);
+        let (inner, _) = stall(&running.process);
+        let ran = running.finish();
+        ran.assert_all_ok();
+        let curve = curve(&ran.document, inner);
+        assert!(curve.len() > 100, "the stall missed the window: {inner:?}\n{ran}");
+        ran.assert_tail(&curve);
+        // The lag shows the same curve: nothing was on the wire while the client stood still.
+        let lag = ran.document.latency.send_lag.ok.max_ns.expect("3,000 sends");
+        assert!(lag >= curve[0], "{lag}\n{ran}");
+        let sched_lag = ran.document.latency.sched_lag.ok.max_ns.expect("3,000 sends");
+        assert!(sched_lag >= curve[0], "{sched_lag}\n{ran}");
+        server.stop();
+    });
+}
