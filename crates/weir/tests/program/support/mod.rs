@@ -10,7 +10,7 @@ pub(crate) mod wait;
 pub(crate) mod weir;
 
 /// The I/O engines that every behaviour is tested on, as `--io` names them.
-pub(crate) const ENGINES: &[&str] = &["epoll"];
+pub(crate) const ENGINES: &[&str] = &["epoll", "uring"];
 
 /// Runs `test` once for each engine.
 pub(crate) fn for_each_engine(test: impl Fn(&str)) {
