@@ -41,7 +41,7 @@ impl StallCurve {
         self.delayed_s() / self.window_s
     }
 
-    /// E[L].
+    /// The mean, `E[L]`.
     pub fn mean(&self) -> f64 {
         self.base_s + self.stall_s * self.delayed_s() / (2.0 * self.window_s)
     }

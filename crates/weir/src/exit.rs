@@ -2,17 +2,36 @@
 
 use std::process::ExitCode;
 
+use weir_engine::RunError;
 use weir_io::Signal;
 use weir_run::Document;
+use weir_run::document::BrokenInvariant;
+
+use crate::commands::run::NotWritten;
 
 /// The command line or its input is wrong.
-pub(crate) const USAGE: u8 = 2;
+const USAGE: u8 = 2;
 /// Not one measured request was answered.
-pub(crate) const NO_ANSWER: u8 = 1;
+const NO_ANSWER: u8 = 1;
 /// The numbers do not add up, or weir failed otherwise: nothing it could print would be true.
-pub(crate) const BROKEN: u8 = 70;
+const BROKEN: u8 = 70;
+/// The machine failed under weir: no thread, no ring.
+const MACHINE: u8 = 71;
 /// A result could not be written.
-pub(crate) const NOT_WRITTEN: u8 = 74;
+const NOT_WRITTEN: u8 = 74;
+
+/// The code of what kept weir from reporting. Without a kind of its own it is the user's to mend.
+pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
+    if error.is::<BrokenInvariant>() {
+        return BROKEN;
+    }
+    match error.downcast_ref::<RunError>() {
+        Some(RunError::Panicked { .. }) => BROKEN,
+        Some(_) => MACHINE,
+        None if error.is::<NotWritten>() => NOT_WRITTEN,
+        None => USAGE,
+    }
+}
 
 /// The code of a run that was reported.
 pub(crate) fn of_run(document: &Document, signal: Option<Signal>) -> ExitCode {

@@ -26,6 +26,6 @@ fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
-        ExitCode::from(exit::USAGE)
+        ExitCode::from(exit::of_error(&error))
     })
 }

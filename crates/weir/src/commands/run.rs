@@ -38,25 +38,28 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let signals = Signals::block().context("signals cannot be waited for")?;
     let epoch = Epoch::start();
     let outcome = carry_out(&job, &epoch, signals, args.quiet)?;
-    let document = document(&job, epoch, outcome.measurements, found, notes);
-    let document = match document {
-        Ok(document) => document,
-        Err(broken) => {
-            eprintln!("error: {broken}; no result can be printed. This is a fault of weir");
-            return Ok(ExitCode::from(exit::BROKEN));
-        }
-    };
+    let document = document(&job, epoch, outcome.measurements, found, notes)?;
+    // The file first: it is whole, and standard output may be gone.
+    let written = file
+        .map_or(Ok(()), |file| file.write(|mut out| weir_report::json::write(&document, &mut out)));
     if !args.quiet {
         print(&document, args.format, args.latency)?;
     }
-    if let Some(file) = file {
-        if let Err(error) = file.write(|mut out| weir_report::json::write(&document, &mut out)) {
-            eprintln!("error: --output could not be written: {error}");
-            return Ok(ExitCode::from(exit::NOT_WRITTEN));
-        }
-    }
+    written.map_err(NotWritten)?;
     Ok(exit::of_run(&document, outcome.signal))
 }
+
+/// The document was made, and could not be written to its file.
+#[derive(Debug)]
+pub(crate) struct NotWritten(io::Error);
+
+impl std::fmt::Display for NotWritten {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "--output could not be written: {}", self.0)
+    }
+}
+
+impl std::error::Error for NotWritten {}
 
 /// Prints a document on standard output.
 ///
