@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// A file that will appear whole, or not at all. Until it does there is nothing of it: a run that is
-/// killed leaves no half behind.
+/// A file that will appear whole, or not at all. Until it does there is nothing of it: a run that
+/// is killed leaves no half behind.
 #[derive(Debug)]
 pub(crate) struct ResultFile {
     path: PathBuf,
-    temporary: PathBuf,
+    /// The name until it is whole; none for what must not be replaced: `/dev/null`, a pipe.
+    temporary: Option<PathBuf>,
 }
 
 impl ResultFile {
@@ -26,13 +27,18 @@ impl ResultFile {
         if path.is_dir() {
             anyhow::bail!("--output {} is a directory: give a file name", path.display());
         }
-        let mut temporary = name.to_owned();
+        if path.starts_with("/dev") || fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Ok(ResultFile { path: path.to_owned(), temporary: None });
+        }
+        // A link stays one, and what it points to is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let mut temporary = path.file_name().unwrap_or(name).to_owned();
         temporary.push(format!(".{}.tmp", std::process::id()));
         let temporary = path.with_file_name(temporary);
         File::create(&temporary).and_then(|_| fs::remove_file(&temporary)).with_context(|| {
             format!("--output {} cannot be written: choose another place", path.display())
         })?;
-        Ok(ResultFile { path: path.to_owned(), temporary })
+        Ok(ResultFile { path, temporary: Some(temporary) })
     }
 
     /// Writes the content, and gives the file its name.
@@ -43,17 +49,23 @@ impl ResultFile {
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut buffered = BufWriter::new(File::create(&self.temporary)?);
+        let first = self.temporary.as_deref().unwrap_or(&self.path);
+        let mut buffered = BufWriter::new(File::create(first)?);
         write(&mut buffered)?;
         buffered.flush()?;
         drop(buffered);
-        fs::rename(&self.temporary, &self.path)
+        match &self.temporary {
+            Some(temporary) => fs::rename(temporary, &self.path),
+            None => Ok(()),
+        }
     }
 }
 
 impl Drop for ResultFile {
     fn drop(&mut self) {
-        // Once it has its name there is no such file; before that, nobody wants it.
-        let _gone = fs::remove_file(&self.temporary);
+        if let Some(temporary) = &self.temporary {
+            // Once it has its name there is no such file; before that, nobody wants it.
+            let _gone = fs::remove_file(temporary);
+        }
     }
 }

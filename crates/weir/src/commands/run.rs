@@ -28,8 +28,8 @@ const DISCARD_FROM_BYTES: u64 = 32 * 1024;
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let Planned { mut job, mut notes } = plan(args)?;
     if args.print_plan {
-        serde_json::to_writer_pretty(io::stdout(), &job.plan)?;
-        println!();
+        let text = serde_json::to_string_pretty(&job.plan)?;
+        printed(writeln!(io::stdout(), "{text}"))?;
         return Ok(ExitCode::SUCCESS);
     }
     let file = args.output.as_deref().map(ResultFile::at).transpose()?;
@@ -40,22 +40,28 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let outcome = carry_out(&job, &epoch, signals, args.quiet)?;
     let document = document(&job, epoch, outcome.measurements, found, notes)?;
     // The file first: it is whole, and standard output may be gone.
-    let written = file
-        .map_or(Ok(()), |file| file.write(|mut out| weir_report::json::write(&document, &mut out)));
-    if !args.quiet {
-        print(&document, args.format, args.latency)?;
-    }
-    written.map_err(NotWritten)?;
+    let written = file.map_or(Ok(()), |file| {
+        let written = file.write(|mut out| weir_report::json::write(&document, &mut out));
+        written.map_err(|error| NotWritten { place: "--output", error })
+    });
+    let printed = match args.quiet {
+        true => Ok(()),
+        false => print(&document, args.format, args.latency),
+    };
+    written.and(printed)?;
     Ok(exit::of_run(&document, outcome.signal))
 }
 
-/// The document was made, and could not be written to its file.
+/// The document was made, and could not be written to a place of the user's.
 #[derive(Debug)]
-pub(crate) struct NotWritten(io::Error);
+pub(crate) struct NotWritten {
+    place: &'static str,
+    error: io::Error,
+}
 
 impl std::fmt::Display for NotWritten {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "--output could not be written: {}", self.0)
+        write!(f, "{} cannot be written: {}", self.place, self.error)
     }
 }
 
@@ -65,7 +71,7 @@ impl std::error::Error for NotWritten {}
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub(crate) fn print(document: &Document, format: Format, spectrum: bool) -> Result<()> {
+pub(crate) fn print(document: &Document, format: Format, spectrum: bool) -> Result<(), NotWritten> {
     let mut stdout = io::stdout().lock();
     let written = match format {
         Format::Json => weir_report::json::write(document, &mut stdout),
@@ -78,10 +84,15 @@ pub(crate) fn print(document: &Document, format: Format, spectrum: bool) -> Resu
             weir_report::text::write(document, &options, &mut stdout)
         }
     };
-    match written.and_then(|()| stdout.flush()) {
+    printed(written.and_then(|()| stdout.flush()))
+}
+
+/// What came of writing to standard output.
+fn printed(written: io::Result<()>) -> Result<(), NotWritten> {
+    match written {
         // `weir … | head` has what it wanted.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("standard output cannot be written"),
+        written => written.map_err(|error| NotWritten { place: "standard output", error }),
     }
 }
 
