@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use weir_run::Rate;
 use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
 
@@ -47,6 +48,24 @@ pub(crate) struct Cli {
     /// Print the version
     #[arg(short = 'v', long, action = ArgAction::Version, help_heading = "Other")]
     version: Option<bool>,
+}
+
+impl Cli {
+    /// The command line, or the end of the program with a message.
+    pub(crate) fn of_command_line() -> Cli {
+        Cli::try_parse().unwrap_or_else(|error| {
+            // To clap a second URL is a subcommand that does not exist.
+            if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+                && error.kind() == ErrorKind::ArgumentConflict
+            {
+                let advice = "give one URL, and put values with blanks into quotes";
+                Cli::command()
+                    .error(ErrorKind::TooManyValues, format!("'{word}' is too much: {advice}"))
+                    .exit()
+            }
+            error.exit()
+        })
+    }
 }
 
 /// What weir does beside running a load.

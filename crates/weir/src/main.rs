@@ -13,12 +13,10 @@ mod target;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::of_command_line();
     let result = match &cli.command {
         Some(Command::Serve(args)) => commands::serve::serve(args),
         Some(Command::Report(args)) => commands::report::report(args),

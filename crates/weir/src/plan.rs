@@ -2,9 +2,9 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::Job;
-use weir_http::Prepared;
+use weir_http::{Prepared, RequestError};
 use weir_run::{Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan};
 
 use crate::args::{ArrivalsChoice, IoChoice, PacingChoice, RunArgs};
@@ -72,7 +72,7 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
 fn header(line: &str) -> Result<(String, String)> {
     let (name, value) = line
         .split_once(':')
-        .with_context(|| format!("-H {line:?} is no header: write \"Name: value\""))?;
+        .with_context(|| format!("--header {line:?} is no header: write \"Name: value\""))?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
@@ -95,11 +95,25 @@ fn request(
         (None, Some(_)) => "POST".to_owned(),
         (None, None) => "GET".to_owned(),
     };
-    let request = Prepared::http1(&method, &url.path, &url.authority(), headers, body)?;
+    let request = Prepared::http1(&method, &url.path, &url.authority(), headers, body)
+        .map_err(|error| anyhow!("{}: {error}", flag_of(&error)))?;
     if request.bytes().len() > REQUEST_MAX_BYTES {
         bail!("the request is larger than 1 GiB: send a smaller --body");
     }
     Ok((method, request))
+}
+
+/// What of the command line makes a request impossible.
+fn flag_of(error: &RequestError) -> &'static str {
+    match error {
+        RequestError::BadMethod(_) | RequestError::Connect => "--method",
+        RequestError::BadTarget(_) | RequestError::BadHost(_) => "the URL",
+        RequestError::BadHeaderName(_)
+        | RequestError::BadHeaderValue(_)
+        | RequestError::RepeatedHeader(_)
+        | RequestError::WrongContentLength { .. }
+        | RequestError::BadTransferEncoding(_) => "--header",
+    }
 }
 
 /// The CPUs to run on: those of the affinity mask, as many as the cgroup's quota grants.
