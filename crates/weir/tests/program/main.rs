@@ -7,6 +7,7 @@
 mod support;
 
 mod answers;
+mod cli;
 mod connections;
 mod nginx;
 mod requests;

@@ -16,6 +16,7 @@ pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 #[derive(Debug)]
 pub(crate) struct Raw {
     address: SocketAddr,
+    authority: String,
     shared: Arc<Shared>,
     acceptor: Option<JoinHandle<()>>,
 }
@@ -68,7 +69,7 @@ impl Raw {
                 }));
             }
         });
-        Raw { address, shared, acceptor: Some(acceptor) }
+        Raw { address, authority: address.to_string(), shared, acceptor: Some(acceptor) }
     }
 
     /// Answers every request with the same bytes, and keeps connections open.
@@ -84,6 +85,11 @@ impl Raw {
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}/", self.address)
+    }
+
+    /// Host and port.
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
     }
 
     /// Requests read so far.

@@ -1,0 +1,372 @@
+//! The command line: what is wrong with it is said before anything runs, by the name of the flag
+//! and with the remedy; what is right does what wrk's users expect.
+
+use std::fs;
+use std::process::Command;
+
+use weir_run::{Document, Load, Plan};
+
+use crate::support::directory::Directory;
+use crate::support::process::Process;
+use crate::support::raw::{OK, Raw};
+use crate::support::served::Served;
+use crate::support::weir::{WEIR, weir};
+
+/// A URL that nothing is ever sent to.
+const NOWHERE: &str = "http://127.0.0.1:9/";
+
+/// Runs words that are wrong, in an empty directory; what is said contains each part.
+fn check_wrong(words: &[&str], parts: &[&str]) {
+    let directory = Directory::new();
+    let mut command = Command::new(WEIR);
+    let output = Process::start(command.current_dir(directory.path()).args(words)).wait();
+    assert_eq!(output.code(), 2, "{words:?}: {output:?}");
+    assert_eq!(output.stdout, "", "{words:?}: {output:?}");
+    assert!(output.stderr.starts_with("error: "), "{words:?}: {output:?}");
+    for part in parts {
+        assert!(output.stderr.contains(part), "{words:?} lack {part:?}: {}", output.stderr);
+    }
+    assert_eq!(directory.names(), [""; 0], "{words:?}");
+}
+
+#[test]
+fn wrong_values_are_told_with_their_flag_and_the_remedy() {
+    for (flag, value, name, remedy) in [
+        ("-t", "0", "--threads", "at least 1"),
+        ("-c", "0", "--connections", "at least 1"),
+        ("-c", "1x", "--connections", "10k"),
+        ("-c", "5g", "--connections", "too large"),
+        ("-d", "0", "--duration", "longer than 0"),
+        ("-d", "5y", "--duration", "1m30s"),
+        ("-n", "0", "--requests", "at least 1"),
+        ("-R", "0", "--rate", "20k"),
+        ("-R", "fast", "--rate", "20k"),
+        ("-T", "0s", "--timeout", "longer than 0"),
+        ("--connect-timeout", "never", "--connect-timeout", "500ms"),
+        ("--warmup", "some", "--warmup", "500ms"),
+        ("--pipeline", "129", "--pipeline", "between 1 and 128"),
+        ("--pipeline", "0", "--pipeline", "at least 1"),
+        ("--io", "kqueue", "--io", "epoll"),
+        ("--pacing", "nap", "--pacing", "hybrid"),
+        ("--format", "xml", "--format", "json"),
+        ("-H", "Accept", "--header", "\"Name: value\""),
+        ("-H", ": x", "--header", "name"),
+        ("-H", "A: a\rb", "--header", "control character"),
+        ("-X", "GE T", "--method", "character"),
+        ("-X", "CONNECT", "--method", "tunnel"),
+        ("-b", "@/nowhere/at/all", "--body", "cannot be read"),
+    ] {
+        check_wrong(&[flag, value, NOWHERE], &[name, remedy]);
+    }
+    check_wrong(&["-R", "5", "--arrivals", "often", NOWHERE], &["--arrivals", "poisson"]);
+    check_wrong(&["-R", "5", "--seed", "x", NOWHERE], &["--seed"]);
+    check_wrong(&["--arrivals", "poisson", NOWHERE], &["--rate"]);
+    check_wrong(&["-H", "Host: a", "-H", "host: b", NOWHERE], &["--header", "twice"]);
+    check_wrong(&["--no-such-flag", NOWHERE], &["--no-such-flag", "--help"]);
+    check_wrong(&["-c"], &["--connections"]);
+}
+
+#[test]
+fn urls_that_cannot_be_loaded_are_told_with_the_remedy() {
+    check_wrong(&[], &["URL"]);
+    check_wrong(&[NOWHERE, "http://127.0.0.1:10/"], &["http://127.0.0.1:10/", "one URL", "quotes"]);
+    check_wrong(&[NOWHERE, "-H", "Accept:", "text/plain"], &["'text/plain'", "quotes"]);
+    check_wrong(&["https://localhost/"], &["https", "http port"]);
+    check_wrong(&["ftp://localhost/"], &["ftp", "use http"]);
+    check_wrong(&["http://"], &["http://HOST[:PORT]/PATH"]);
+    check_wrong(&["http://localhost:99999/"], &["99999", "1 to 65535"]);
+    check_wrong(&["http://::1/"], &["brackets"]);
+    check_wrong(&["http://no.such.host.invalid/"], &["no.such.host.invalid", "resolved"]);
+}
+
+#[test]
+fn results_that_could_not_be_written_are_told_before_the_load() {
+    let directory = Directory::new();
+    let server = Raw::answering(OK);
+    let missing = directory.file("missing/run.json");
+    fs::write(directory.file("file"), "").expect("the directory is the test's own");
+    let below_a_file = directory.file("file/run.json");
+    let itself = directory.path().to_str().expect("temporary paths are text");
+    for output in [&missing, &below_a_file, itself, "/", "..", ""] {
+        check_wrong(&["--output", output, &server.url()], &["--output"]);
+    }
+    assert_eq!(server.finish(), 0, "nothing was sent");
+}
+
+#[test]
+fn a_result_is_not_lost_with_standard_output() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let script = "exec \"$0\" -n 1 \"$@\" > /dev/full";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, WEIR, "-o", &directory.file("run.json"), &server.url()]);
+    let output = Process::start(&mut command).wait();
+    assert_eq!(output.code(), 74, "{output:?}");
+    assert!(output.stderr.contains("error: standard output cannot be written"), "{output:?}");
+    Document::load(directory.file("run.json")).expect("the file is whole");
+
+    let output = weir("-n 1 -o /dev/full", &[&server.url()]);
+    assert_eq!(output.code(), 74, "{output:?}");
+    assert!(output.stdout.contains("planned 1 = ok 1"), "{output:?}");
+    assert!(output.stderr.contains("error: --output cannot be written"), "{output:?}");
+}
+
+#[test]
+fn results_do_not_replace_links_and_pipes() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let (file, link) = (directory.file("run.json"), directory.file("latest.json"));
+    fs::write(&file, "").expect("the directory is the test's own");
+    std::os::unix::fs::symlink("run.json", &link).expect("the directory is the test's own");
+    assert_eq!(weir("-q -n 1 -o", &[&link, &server.url()]).code(), 0);
+    assert!(fs::symlink_metadata(&link).expect("it is there").is_symlink());
+    Document::load(&file).expect("what the link points to is the document");
+    assert_eq!(directory.names(), ["latest.json", "run.json"]);
+
+    let output = weir("-q -n 1 -o /dev/stdout", &[&server.url()]);
+    Document::from_json(output.stdout.as_bytes()).expect("standard output is the document");
+
+    let pipe = directory.file("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there");
+    assert!(made.success());
+    let url = server.url();
+    let mut command = Command::new(WEIR);
+    let writer = Process::start(command.args(["-q", "-n", "1", "-o", &pipe, &url]));
+    let reader = Process::start(Command::new("cat").arg(&pipe)).wait();
+    Document::from_json(reader.stdout.as_bytes()).expect("the pipe carried the document");
+    assert_eq!(writer.wait().code(), 0);
+}
+
+#[test]
+fn json_is_the_document_and_a_report_of_it_is_the_text() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let file = directory.file("run.json");
+    for load in ["-n 50", "-R 500 -d 200ms --warmup 50ms", "-c 3 -R 500 -n 10 -L"] {
+        let text = weir(&format!("{load} -o {file}"), &[&server.url()]);
+        let latency = if load.contains("-L") { "--latency" } else { "" };
+        let again = weir(&format!("report {latency}"), &[&file]);
+        assert_eq!((again.code(), again.stdout), (0, text.stdout), "{load}");
+
+        let json = weir("report --format json", &[&file]);
+        assert_eq!(json.stdout, fs::read_to_string(&file).expect("it was written"), "{load}");
+
+        let json = weir(&format!("--format json {load}"), &[&server.url()]);
+        let document = Document::from_json(json.stdout.as_bytes());
+        assert!(document.expect("it is a document").accounting.ok > 0, "{load}");
+    }
+}
+
+#[test]
+fn reports_of_what_is_no_document_are_refused() {
+    let directory = Directory::new();
+    let (empty, other) = (directory.file("empty"), directory.file("other"));
+    fs::write(&empty, "").expect("the directory is the test's own");
+    fs::write(&other, "{\"a\": 1}").expect("the directory is the test's own");
+    check_wrong(&["report"], &["FILE"]);
+    check_wrong(&["report", "/nowhere/at/all"], &["/nowhere/at/all", "No such file"]);
+    check_wrong(&["report", &empty], &[&empty, "not JSON"]);
+    check_wrong(&["report", &other], &[&other, "not a document of weir"]);
+}
+
+#[test]
+fn quiet_is_silent() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let file = directory.file("run.json");
+    let output = weir(&format!("-q -n 5 -o {file}"), &[&server.url()]);
+    assert_eq!((output.code(), output.stdout, output.stderr), (0, String::new(), String::new()));
+    assert_eq!(Document::load(&file).expect("it was written").accounting.ok, 5);
+    assert_eq!(directory.names(), ["run.json"], "no temporary file is left");
+}
+
+#[test]
+fn a_pipe_gets_neither_progress_nor_colours() {
+    let server = Served::plainly();
+    let output = weir("-d 1200ms --warmup 0 -R 100", &[&server.url()]);
+    assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{output:?}");
+    assert!(!output.stdout.contains(['\x1b', '\r']), "{output:?}");
+}
+
+#[test]
+fn help_fits_its_page_and_has_every_flag_in_a_group() {
+    for words in ["--help", "-h", "serve --help", "serve -h", "report --help"] {
+        let output = weir(words, &[]);
+        assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{words}");
+        let too_wide = output.stdout.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(too_wide, None, "{words}");
+    }
+    let help = weir("--help", &[]).stdout;
+    let groups = ["\nLoad:\n", "\nRequest:\n", "\nEngine:\n", "\nOutput:\n", "\nOther:\n"];
+    let places: Vec<_> = groups.iter().map(|group| help.find(group)).collect();
+    assert!(places.is_sorted() && !places.contains(&None), "{places:?}\n{help}");
+    for flag in [
+        "-t, --threads",
+        "-c, --connections",
+        "-d, --duration",
+        "-n, --requests",
+        "-R, --rate",
+        "--arrivals",
+        "--seed",
+        "--warmup",
+        "--pipeline",
+        "-H, --header",
+        "-X, --method",
+        "-b, --body",
+        "-T, --timeout",
+        "--connect-timeout",
+        "--unix",
+        "--no-preflight",
+        "--io",
+        "--pacing",
+        "-L, --latency",
+        "--format",
+        "-o, --output",
+        "--print-plan",
+        "-q, --quiet",
+        "-v, --version",
+        "-h, --help",
+        "Exit status",
+    ] {
+        assert!(help.contains(flag), "{flag} is missing\n{help}");
+    }
+}
+
+#[test]
+fn the_version_is_printed() {
+    for words in ["-v", "--version"] {
+        let output = weir(words, &[]);
+        let version = format!("weir {}\n", env!("CARGO_PKG_VERSION"));
+        assert_eq!((output.code(), output.stdout), (0, version));
+    }
+}
+
+fn print_plan(words: &str, more: &[&str]) -> Plan {
+    let output = weir(&format!("--print-plan {words}"), more);
+    assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{output:?}");
+    serde_json::from_str(&output.stdout).expect("it is a plan")
+}
+
+#[test]
+fn a_plan_is_printed_and_nothing_sent() {
+    let server = Raw::answering(OK);
+    let url = server.url();
+    let plan = print_plan("-t1 -c5 -d3s -R 0.5 -X PUT -b hello -T 7s --pipeline 3", &[&url]);
+    assert_eq!((plan.threads, plan.connections, plan.pipeline), (1, 5, 3));
+    assert_eq!((plan.duration_ns, plan.timeout_ns), (Some(3_000_000_000), 7_000_000_000));
+    assert_eq!(plan.connect_timeout_ns, 7_000_000_000);
+    assert_eq!((plan.request.method.as_str(), plan.request.body_bytes), ("PUT", 5));
+    let Load::OpenLoop { rate, .. } = plan.load else { panic!("{plan:?}") };
+    assert_eq!((rate.numerator, rate.denominator), (1, 2));
+    assert_eq!(server.finish(), 0, "nothing was sent");
+}
+
+#[test]
+fn defaults_are_what_the_help_says() {
+    let plan = print_plan("", &[NOWHERE]);
+    assert_eq!((plan.connections, plan.pipeline, plan.requests), (10, 1, None));
+    assert_eq!((plan.duration_ns, plan.warmup_ns), (Some(10_000_000_000), 2_000_000_000));
+    assert_eq!((plan.timeout_ns, plan.connect_timeout_ns), (10_000_000_000, 10_000_000_000));
+    assert_eq!((plan.request.method.as_str(), plan.load), ("GET", Load::ClosedLoop));
+    let plan = print_plan("-n 10", &[NOWHERE]);
+    assert_eq!((plan.duration_ns, plan.warmup_ns, plan.requests), (None, 0, Some(10)));
+    for (duration, warmup_s) in [("1s", 2), ("60s", 6), ("1h", 10)] {
+        let plan = print_plan(&format!("-d {duration}"), &[NOWHERE]);
+        assert_eq!(plan.warmup_ns, warmup_s * 1_000_000_000, "{duration}");
+    }
+    assert_eq!(print_plan("-b x", &[NOWHERE]).request.method, "POST");
+}
+
+#[test]
+fn flags_and_suffixes_are_as_in_wrk() {
+    let plan = print_plan("-t2 -c 1k -d 1m -R 20k -T 500ms", &[NOWHERE]);
+    assert_eq!((plan.threads, plan.connections), (2, 1000));
+    assert_eq!((plan.duration_ns, plan.timeout_ns), (Some(60_000_000_000), 500_000_000));
+    let Load::OpenLoop { rate, .. } = plan.load else { panic!("{plan:?}") };
+    assert_eq!(rate.rps().to_bits(), 20_000_f64.to_bits());
+    let long = "--threads 2 --connections 1k --duration 1m --rate 20k --timeout 500ms --latency";
+    assert_eq!(print_plan(long, &[NOWHERE]), plan);
+    assert_eq!(print_plan("-t2 -c1k -d1m -R20k -T500ms -L", &[NOWHERE]), plan);
+    let bare = print_plan("-d 2 -T 3", &[NOWHERE]);
+    assert_eq!((bare.duration_ns, bare.timeout_ns), (Some(2_000_000_000), 3_000_000_000));
+    // The last one stands, so that a script's own flags can be overridden.
+    assert_eq!(print_plan("-c 5 -c 6", &[NOWHERE]).connections, 6);
+}
+
+#[test]
+fn a_seed_makes_the_plan_repeatable_and_is_printed() {
+    let server = Served::plainly();
+    let output = weir("-R 200 -n 20 --arrivals poisson --seed 42", &[&server.url()]);
+    assert!(output.stdout.contains("poisson") && output.stdout.contains("42"), "{output:?}");
+    let drawn = print_plan("-R 200 --arrivals poisson", &[NOWHERE]);
+    assert!(matches!(drawn.load, Load::OpenLoop { .. }), "{drawn:?}");
+}
+
+/// What a server reads when a request is sent with these words.
+fn sent_with(words: &[&str]) -> String {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let server = Raw::start(move |peer| {
+        while let Some(head) = peer.read_request()? {
+            sender.send(head).expect("the test waits");
+            peer.write(OK)?;
+        }
+        Ok(())
+    });
+    let url = format!("{}a b?c=d#e", server.url());
+    let output = weir("-n 1 --no-preflight", &[words, &[&url]].concat());
+    assert_eq!(output.code(), 0, "{output:?}");
+    receiver.recv().expect("a request came").replace(server.authority(), "SERVER")
+}
+
+#[test]
+fn requests_are_sent_as_asked() {
+    let head = sent_with(&[]);
+    assert!(head.starts_with("GET /a%20b?c=d HTTP/1.1\r\n"), "{head}");
+    assert!(head.contains("Host: SERVER\r\n"), "{head}");
+    let head = sent_with(&["-H", "X-A:  spaced  ", "-H", "X-A: again", "-H", "X-Empty:"]);
+    assert!(head.contains("X-A: spaced\r\nX-A: again\r\nX-Empty:"), "{head}");
+    let head = sent_with(&["-H", "Host: other.example"]);
+    assert!(head.contains("Host: other.example\r\n") && !head.contains("SERVER"), "{head}");
+    let head = sent_with(&["-X", "DELETE"]);
+    assert!(head.starts_with("DELETE /a%20b?c=d HTTP/1.1\r\n"), "{head}");
+}
+
+#[test]
+fn bodies_come_from_the_line_or_from_a_file() {
+    let (directory, file) = (Directory::new(), "body.bin");
+    fs::write(directory.file(file), [0, 255, 13, 10, 7]).expect("the directory is the test's own");
+    let plan = print_plan("-b", &[&format!("@{}", directory.file(file)), NOWHERE]);
+    assert_eq!((plan.request.method.as_str(), plan.request.body_bytes), ("POST", 5));
+    let head = sent_with(&["-b", ""]);
+    assert!(head.starts_with("POST ") && head.contains("Content-Length: 0\r\n"), "{head}");
+
+    // What is not safe is sent as often as asked, and not once more to look at it.
+    let server = Served::plainly();
+    let output = weir("-n 7 -b hello", &[&server.url()]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert_eq!(server.stop().requests, 7);
+}
+
+#[test]
+fn the_server_tells_its_address_and_its_counters() {
+    let mut command = Command::new(WEIR);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--listen", "[::1]:0", "--duration", "1ms"]);
+    let output = Process::start(&mut command).wait();
+    assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{output:?}");
+    let lines: Vec<&str> = output.stdout.lines().collect();
+    assert!(lines[0].starts_with("listening on http://127.0.0.1:"), "{output:?}");
+    assert!(lines[1].starts_with("listening on http://[::1]:"), "{output:?}");
+    let stats: serde_json::Value = serde_json::from_str(lines[2]).expect("counters are JSON");
+    assert_eq!(stats["requests"], 0);
+}
+
+#[test]
+fn wrong_flags_of_the_server_are_told() {
+    check_wrong(&["serve", "--listen", "nonsense"], &["--listen", "ADDRESS:PORT"]);
+    check_wrong(&["serve", "--mode", "fifo", "--threads", "2"], &["--mode concurrent"]);
+    check_wrong(&["serve", "--status", "99"], &["status 99", "200 to 599"]);
+    check_wrong(&["serve", "--fault", "explode:0.1"], &["--fault", "blackhole"]);
+    check_wrong(&["serve", "--delay", "soon"], &["--delay"]);
+    check_wrong(&["serve", "--stall", "1s"], &["--stall", "3s+1.4s"]);
+    check_wrong(&["serve", "--size", "2g"], &["1g is the most"]);
+    check_wrong(&["serve", "-H", "Content-Length: 5"], &["--header", "--size"]);
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
+    let address = taken.local_addr().expect("it is bound").to_string();
+    check_wrong(&["serve", "--listen", &address], &[&address, "is another server there?"]);
+}
