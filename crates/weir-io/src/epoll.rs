@@ -231,14 +231,14 @@ impl Epoll {
             return self.on_connected(index, events);
         }
         conn.drain |= events & ENDING != 0;
+        let is_readable = events & (libc::EPOLLIN | ENDING) != 0;
         if events & libc::EPOLLOUT != 0 && conn.blocked {
             conn.blocked = false;
-            self.write(index);
+            // Not here: more may have been queued meanwhile, and nothing queued may leave before
+            // the stamp of its submit has been read.
+            self.write_later(index);
         }
-        if events & (libc::EPOLLIN | ENDING) == 0 {
-            return None;
-        }
-        self.read(index)
+        if is_readable { self.read(index) } else { None }
     }
 
     /// Whether there is something to find without asking the kernel for news.
@@ -275,15 +275,21 @@ impl Epoll {
             self.poller.wait(Timeout::Now)?;
             return Ok(until <= now);
         }
-        match Pause::plan(now, until.min(self.retry_at), policy, self.margin) {
+        let pause = Pause::plan(now, until.min(self.retry_at), policy, self.margin);
+        match pause {
             Pause::Look | Pause::Spin => self.poller.wait(Timeout::Now)?,
             Pause::Sleep(Nanos::MAX) => self.poller.wait(Timeout::Never)?,
-            Pause::Sleep(wake_at) => {
-                self.poller.wait(Timeout::After(wake_at.since(now)))?;
-                if policy == WaitPolicy::Hybrid && self.poller.is_drained() {
-                    self.margin.woke(self.clock.now().since(wake_at));
-                }
-            }
+            Pause::Sleep(wake_at) => self.poller.wait(Timeout::After(wake_at.since(now)))?,
+        }
+        if !self.poller.is_drained() {
+            return Ok(until <= now);
+        }
+        let now = self.clock.now();
+        if let Pause::Sleep(wake_at) = pause
+            && policy == WaitPolicy::Hybrid
+            && now >= wake_at
+        {
+            self.margin.woke(now.since(wake_at));
         }
         Ok(until <= now)
     }
@@ -326,10 +332,7 @@ impl Backend for Epoll {
         for segment in segments {
             self.outgoing.push(&mut conn.unsent, *segment);
         }
-        if !conn.dirty {
-            conn.dirty = true;
-            self.unflushed.push(index);
-        }
+        self.write_later(index);
     }
 
     fn discard(&mut self, conn: ConnId, bytes: u64) {
@@ -360,11 +363,11 @@ impl Backend for Epoll {
     }
 
     fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
-        self.flush();
-        if self.found.is_some() {
-            return Ok(());
-        }
         loop {
+            self.flush();
+            if self.found.is_some() {
+                return Ok(());
+            }
             self.reads_again = 0;
             self.accepts = ACCEPTS;
             let is_due = self.pause(until, policy)?;

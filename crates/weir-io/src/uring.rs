@@ -115,6 +115,8 @@ struct Notes {
     connects: Vec<(u32, u16, SockAddr)>,
     /// Connections to receive on; each once, if its `unarmed` is set.
     receives: Vec<u32>,
+    /// Such connections that found no buffer free, first come first served.
+    starved: VecDeque<u32>,
     /// Entries of the table of slow sends.
     slow: Vec<u32>,
     /// Connections with something to send; each once, if its `dirty` is set.
@@ -328,28 +330,39 @@ impl Uring {
         };
         match pause {
             Pause::Look => self.ring.submit(true)?,
-            Pause::Spin => {
-                // Nothing that an enter would bring goes unseen, so the loop stays out of the
-                // kernel until there is something.
-                if self.ring.has_submissions() || self.ring.has_news() {
-                    self.ring.submit(true)?;
-                }
-            }
-            Pause::Sleep(wake_at) => {
-                self.sleep(now, wake_at)?;
-            }
+            Pause::Spin => self.spin(until.min(self.retry_at))?,
+            Pause::Sleep(wake_at) => self.sleep(now, wake_at)?,
         }
         self.absorb()?;
         self.ready.clear();
         self.cursor = 0;
         std::mem::swap(&mut self.ready, &mut self.later);
         self.harvested_at = self.clock.now();
-        if let (Pause::Sleep(wake_at), WaitPolicy::Hybrid, true) =
-            (pause, policy, self.ready.is_empty())
+        if let Pause::Sleep(wake_at) = pause
+            && policy == WaitPolicy::Hybrid
+            && self.ready.is_empty()
+            && self.harvested_at >= wake_at
         {
             self.margin.woke(self.harvested_at.since(wake_at));
         }
-        Ok(until <= now)
+        Ok(until <= self.harvested_at)
+    }
+
+    /// Looks for completions until there are some or the time comes. Nothing that an enter would
+    /// bring goes unseen, so the loop stays out of the kernel until there is something.
+    fn spin(&mut self, until: Nanos) -> io::Result<()> {
+        if self.ring.has_submissions() {
+            return self.ring.submit(true);
+        }
+        loop {
+            if self.ring.has_news() {
+                return self.ring.submit(true);
+            }
+            if self.clock.now() >= until {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
     }
 
     fn sleep(&mut self, now: Nanos, wake_at: Nanos) -> io::Result<()> {
@@ -367,6 +380,7 @@ impl Uring {
     fn has_more(&self) -> bool {
         !self.later.is_empty()
             || !self.arrived.is_empty()
+            || !self.notes.starved.is_empty()
             || (!self.waiting.is_empty() && self.numbers.are_left())
     }
 
@@ -424,10 +438,7 @@ impl Backend for Uring {
         for segment in segments {
             self.outgoing.push(&mut conn.unsent, *segment);
         }
-        if !conn.dirty {
-            conn.dirty = true;
-            self.notes.sends.push(index);
-        }
+        self.send_on(index);
     }
 
     fn discard(&mut self, conn: ConnId, bytes: u64) {

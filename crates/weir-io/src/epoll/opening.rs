@@ -116,9 +116,8 @@ impl Epoll {
     fn connected(&mut self, index: u32) -> Happened {
         let conn = &mut self.conns[index as usize];
         conn.state = State::Open;
-        if !conn.unsent.is_empty() && !conn.dirty {
-            conn.dirty = true;
-            self.unflushed.push(index);
+        if !conn.unsent.is_empty() {
+            self.write_later(index);
         }
         self.happened(index, What::Connected)
     }

@@ -93,6 +93,15 @@ impl Epoll {
         happened
     }
 
+    /// Has the next flush write what a connection has queued.
+    pub(super) fn write_later(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        if !conn.dirty {
+            conn.dirty = true;
+            self.unflushed.push(index);
+        }
+    }
+
     /// Writes what a connection has queued, as far as the kernel takes it.
     pub(super) fn write(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];

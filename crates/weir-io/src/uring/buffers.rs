@@ -43,7 +43,7 @@ impl Buffers {
     pub(super) fn new(ring: &Ring, connections: u32) -> io::Result<Buffers> {
         // More than one harvest can fill, yet few and large ones where there are few connections:
         // those save system calls when bodies are large.
-        let count = connections.saturating_mul(2).next_power_of_two().clamp(4, 128);
+        let count = connections.saturating_mul(2).next_power_of_two().clamp(4, 64);
         let each = (POOL_BYTES / count).min(64 * 1024);
         let mut buffers = Buffers {
             ring: Mapping::new(count as usize * size_of::<BufRingEntry>())?,

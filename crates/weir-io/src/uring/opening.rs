@@ -50,8 +50,10 @@ impl Uring {
         // A request on a non-blocking socket would fail where it should wait in the kernel.
         let mut fd = socket::open(address.family(), !is_tcp);
         if fd.is_err() && !self.notes.closes.is_empty() {
-            // Perhaps the descriptors are all taken, by sockets whose close is only noted.
-            self.flush()?;
+            // Perhaps the descriptors are all taken, by sockets whose close is only noted. Nothing
+            // else that is noted may be let out here.
+            self.prepare_endings()?;
+            self.ring.submit(false)?;
             fd = socket::open(address.family(), !is_tcp);
         }
         let fd = fd?;
@@ -92,10 +94,12 @@ impl Uring {
         while let Some((index, generation, result)) = self.arrived.pop_front() {
             let conn = &self.conns[index as usize];
             if conn.generation == generation && conn.state != State::Closed {
-                return Some(match result {
+                let happened = match result {
                     Ok(()) => self.connected(index),
                     Err(error) => self.fail(index, error),
-                });
+                };
+                // It may be younger than the harvest.
+                return Some(Happened { at: self.clock.now(), ..happened });
             }
         }
         None

@@ -21,6 +21,10 @@ const HEAD_BYTES: u32 = 4096;
 /// Most bytes one request discards.
 const DISCARD_MAX: u64 = 1 << 30;
 
+/// How many connections that found no buffer free are asked to receive in one submission. Were all
+/// asked, the first few would take all buffers again and the rest fail again, each time.
+const FED: usize = 16;
+
 impl Uring {
     /// Has the next submission receive on a connection.
     pub(super) fn receive_on(&mut self, index: u32) {
@@ -32,6 +36,10 @@ impl Uring {
     }
 
     pub(super) fn prepare_receives(&mut self) -> io::Result<()> {
+        let starved = self.notes.starved.len().min(FED);
+        for index in self.notes.starved.drain(..starved) {
+            self.notes.receives.push(index);
+        }
         for at in 0..self.notes.receives.len() {
             let index = self.notes.receives[at];
             let conn = &mut self.conns[index as usize];
@@ -99,8 +107,15 @@ impl Uring {
                 self.receive_on(index);
                 None
             }),
-            // No buffer was free, or the receive was cancelled to make place for another kind.
-            libc::ENOBUFS | libc::ECANCELED | libc::EINTR => {
+            libc::ENOBUFS => {
+                let conn = &mut self.conns[index as usize];
+                if !std::mem::replace(&mut conn.unarmed, true) {
+                    self.notes.starved.push_back(index);
+                }
+                None
+            }
+            // The receive was cancelled to make place for another kind.
+            libc::ECANCELED | libc::EINTR => {
                 self.receive_on(index);
                 None
             }

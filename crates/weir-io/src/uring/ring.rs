@@ -239,3 +239,51 @@ pub(super) fn descriptor(result: i32) -> io::Result<OwnedFd> {
     // SAFETY: the kernel has just made it for us, and nothing else holds it.
     Ok(unsafe { OwnedFd::from_raw_fd(result) })
 }
+
+#[cfg(test)]
+mod tests {
+    use io_uring::opcode;
+
+    use super::*;
+    use crate::Clock;
+
+    #[test]
+    fn no_completion_is_lost_when_the_queue_overflows() {
+        let mut ring = Ring::new(8, 16).expect("a ring");
+        for word in 0..1000 {
+            let nop = opcode::Nop::new().build().user_data(word);
+            // SAFETY: the entry points to nothing.
+            unsafe { ring.push(&nop).expect("push") };
+        }
+        ring.submit(false).expect("submit");
+        assert!(ring.has_overflown() && ring.has_news());
+        let mut words: Vec<u64> = ring.completions().map(|done| done.word).collect();
+        while ring.has_overflown() {
+            ring.submit(true).expect("submit");
+            words.extend(ring.completions().map(|done| done.word));
+        }
+        words.sort_unstable();
+        assert!(words.into_iter().eq(0..1000));
+    }
+
+    #[test]
+    fn a_sleep_does_not_end_early() {
+        let clock = Clock::start();
+        let mut ring = Ring::new(8, 16).expect("a ring");
+        for absolute in [true, false] {
+            if !absolute {
+                // As before Linux 6.12.
+                ring.asleep.remove(EnterFlags::ABS_TIMER);
+            } else if !ring.sleeps_until_instants() {
+                continue;
+            }
+            for span in [1, 1_000, 3_000_000] {
+                let until = clock.now().after(span);
+                let instant = clock.epoch_monotonic_ns() + until.0;
+                let time = if absolute { instant } else { span };
+                ring.sleep(Some(time)).expect("sleep");
+                assert!(clock.now() >= until);
+            }
+        }
+    }
+}

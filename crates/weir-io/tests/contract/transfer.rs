@@ -299,6 +299,11 @@ pub(crate) fn lends_what_nobody_permitted_to_discard<B: Machine>() {
     // A permission that is taken back, or belonged to an older socket, permits nothing.
     driver.backend.discard(ConnId(0), 1 << 40);
     driver.backend.discard(ConnId(0), 0);
+    driver.quiet();
+    driver.backend.discard(ConnId(0), 1 << 40);
+    driver.quiet();
+    driver.backend.discard(ConnId(0), 0);
+    driver.quiet();
     let mut peer = server.join().expect("no panic");
     peer.write_all(b"seen").expect("write");
     assert_eq!(driver.receive(0, 4), b"seen");
