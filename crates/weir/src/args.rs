@@ -95,8 +95,8 @@ pub(crate) struct ReportArgs {
 /// The load.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// What to load: http://HOST[:PORT]/PATH
-    #[arg(value_name = "URL", required = true)]
+    /// What to load.
+    #[arg(help = "What to load: http://HOST[:PORT]/PATH", value_name = "URL", required = true)]
     pub(crate) url: Option<String>,
 
     /// Threads [default: one per usable CPU]
