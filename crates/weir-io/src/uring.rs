@@ -26,6 +26,7 @@ use crate::{
 
 mod buffers;
 mod ending;
+mod notes;
 mod opening;
 mod probe;
 mod receiving;
@@ -34,6 +35,7 @@ mod sending;
 mod vectors;
 
 use buffers::{Buffers, Filled};
+use notes::Notes;
 use opening::Door;
 pub use probe::probe_uring;
 use ring::{Completion, Ring};
@@ -104,24 +106,6 @@ pub struct Uring {
     woken: bool,
     /// An error of the ring that a call could not report.
     broken: Option<io::Error>,
-}
-
-/// What the next submission has to do, in the order in which it does it.
-#[derive(Default)]
-struct Notes {
-    /// Words of requests to cancel.
-    cancels: Vec<u64>,
-    closes: Vec<OwnedFd>,
-    connects: Vec<(u32, u16, SockAddr)>,
-    /// Connections to receive on; each once, if its `unarmed` is set.
-    receives: Vec<u32>,
-    /// Such connections that found no buffer free, first come first served.
-    starved: VecDeque<u32>,
-    /// Entries of the table of slow sends.
-    slow: Vec<u32>,
-    /// Connections with something to send; each once, if its `dirty` is set.
-    sends: Vec<u32>,
-    waker: bool,
 }
 
 /// One connection. The size of this is what a hundred thousand of them cost.
