@@ -191,9 +191,14 @@ pub fn memory() -> io::Result<Memory> {
     // SAFETY: sysconf takes no pointers.
     let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.unsigned_abs();
     let current_bytes = pages * page_bytes;
-    let peak_bytes = usage(libc::RUSAGE_SELF)?.ru_maxrss.unsigned_abs() * 1024;
+    // Not getrusage's ru_maxrss, which begins with the peak of the process that started this one.
+    let status = fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak_kib =
+        peak.and_then(|text| text.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
     // The kernel brings its high-water mark up to date only now and then.
-    Ok(Memory { current_bytes, peak_bytes: peak_bytes.max(current_bytes) })
+    let peak_bytes = peak_kib.map_or(0, |kib| kib * 1024).max(current_bytes);
+    Ok(Memory { current_bytes, peak_bytes })
 }
 
 /// How many columns the terminal has that standard output or, failing that, standard error goes

@@ -44,6 +44,11 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
         (None, None) => Some(10 * SECOND_NS),
         (duration, _) => duration,
     };
+    if let (Some(rate), Some(span_ns)) = (args.rate, duration_ns)
+        && rate.rps() * (span_ns as f64 / 1e9) < 1.0
+    {
+        bail!("--rate and --duration plan less than one request: lengthen -d or raise -R");
+    }
     let plan = Plan {
         url: text.to_owned(),
         target: url.target(&endpoint),

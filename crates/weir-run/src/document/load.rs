@@ -20,7 +20,7 @@ const COUNT_MAX: u64 = 1 << 53;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file cannot be read.
-    #[error("failed to read {path}: {source}")]
+    #[error("failed to read {path}")]
     Unreadable {
         /// The file.
         path: PathBuf,

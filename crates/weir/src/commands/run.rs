@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use weir_engine::{Control, Job};
 use weir_io::{Clock, Signal, Signals, Waker, system};
 use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts};
-use weir_run::{Document, Measurements, Note};
+use weir_run::{Document, Measurements, Note, units};
 
 use crate::args::{Format, RunArgs};
 use crate::output::ResultFile;
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let signals = Signals::block().context("signals cannot be waited for")?;
     let epoch = Epoch::start();
     let outcome = carry_out(&job, &epoch, signals, args.quiet)?;
+    notes.extend(gave_up(&job, &outcome));
     let document = document(&job, epoch, outcome.measurements, found, notes)?;
     // The file first: it is whole, and standard output may be gone.
     let written = file.map_or(Ok(()), |file| {
@@ -136,6 +137,20 @@ impl Epoch {
 struct Outcome {
     measurements: Measurements,
     signal: Option<Signal>,
+}
+
+/// What is to be said of a run that was to end with a number of requests and could not.
+fn gave_up(job: &Job, outcome: &Outcome) -> Option<Note> {
+    let plan = &job.plan;
+    let never_sent = outcome.measurements.outcomes.never_sent;
+    if plan.duration_ns.is_some() || outcome.signal.is_some() || never_sent == 0 {
+        return None;
+    }
+    let patience = units::duration(plan.timeout_ns + plan.connect_timeout_ns);
+    Some(Note::new(
+        "gave_up",
+        format!("no answer came for {patience} (both timeouts together), so the run gave up"),
+    ))
 }
 
 /// Runs the job, with a thread that waits for signals and one that draws progress.

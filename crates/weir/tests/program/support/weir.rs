@@ -48,13 +48,9 @@ pub(crate) fn start_by(mut by: Command, engine: &str, words: &str, more: &[&str]
     Running { process: Process::start(&mut by), directory }
 }
 
-/// Runs a load whose memory is of interest. A shell stands in between, because the kernel's figure
-/// of the most memory (getrusage(2)) begins with that of the process which a program came from,
-/// here all servers of all tests.
+/// Runs a load whose memory is of interest.
 pub(crate) fn load_weighed(engine: &str, words: &str, more: &[&str]) -> Ran {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "\"$0\" \"$@\"; exit $?", WEIR]);
-    let ran = start_by(shell, engine, words, more).finish();
+    let ran = load(engine, words, more);
     let most = ran.document.run.client.max_resident_bytes;
     assert!(most < 64 << 20, "{most} bytes: {ran}");
     ran
