@@ -16,6 +16,7 @@ use crate::happened::{self, What};
 use crate::margin::{Margin, Pause};
 use crate::numbers::Numbers;
 use crate::outgoing::{Outgoing, Queue};
+use crate::slab::Slab;
 use crate::socket::SockAddr;
 use crate::token::Token;
 use crate::{
@@ -79,7 +80,7 @@ pub struct Epoll {
     /// When to try again what `busy` and the paused doors wait for.
     retry_at: Nanos,
     /// Sockets closed by their owner with bytes still unsent.
-    farewells: Vec<Option<Farewell>>,
+    farewells: Slab<Farewell>,
     /// The first event of the harvest, found while waiting.
     found: Option<Happened>,
     woken: bool,
@@ -174,7 +175,7 @@ impl Epoll {
             numbers: Numbers::below(options.connections),
             accepts: 0,
             retry_at: Nanos::MAX,
-            farewells: Vec::new(),
+            farewells: Slab::new(),
             found: None,
             woken: false,
         })

@@ -16,7 +16,8 @@ use io_uring::{cqueue, opcode, types};
 use crate::happened::{self, What};
 use crate::margin::{Margin, Pause};
 use crate::numbers::Numbers;
-use crate::outgoing::{Outgoing, Queue};
+use crate::outgoing::Outgoing;
+use crate::slab::Slab;
 use crate::socket::SockAddr;
 use crate::token::Token;
 use crate::{
@@ -25,8 +26,8 @@ use crate::{
 };
 
 mod buffers;
+mod conn;
 mod ending;
-mod notes;
 mod opening;
 mod probe;
 mod receiving;
@@ -35,15 +36,12 @@ mod sending;
 mod vectors;
 
 use buffers::{Buffers, Filled};
-use notes::Notes;
+use conn::{Conn, NONE, State};
 use opening::Door;
 pub use probe::probe_uring;
 use ring::{Completion, Ring};
 use sending::{Issued, Slow};
 use vectors::Vectors;
-
-/// No entry of the table of slow sends.
-const NONE: u32 = u32::MAX;
 
 /// The kinds of [`Token`].
 mod kind {
@@ -77,7 +75,7 @@ pub struct Uring {
     waker: Option<Waker>,
     margin: Margin,
     conns: Vec<Conn>,
-    slow: Vec<Option<Slow>>,
+    slow: Slab<Slow>,
     doors: Vec<Door>,
     /// Accepted while no number was free.
     waiting: VecDeque<(OwnedFd, bool)>,
@@ -108,65 +106,22 @@ pub struct Uring {
     broken: Option<io::Error>,
 }
 
-/// One connection. The size of this is what a hundred thousand of them cost.
-struct Conn {
-    fd: Option<OwnedFd>,
-    generation: u16,
-    state: State,
-    /// `errno` of a failed send, to be reported once everything received has been lent.
-    send_error: i32,
-    unsent: Queue,
-    /// How many bytes of the stream nobody wants to see.
-    discard: u64,
-    /// Its entry in the table of slow sends, or [`NONE`].
-    slow: u32,
-    /// How the send of the submission under way stalled: bytes sent, or `-errno`. Zero: it did not.
-    stall: i32,
-    is_tcp: bool,
-    /// Its number was taken from `numbers`, and goes back there when it closes.
-    numbered: bool,
-    /// Is to discard large bodies.
-    discards: bool,
-    /// Stands in `notes.sends`.
-    dirty: bool,
-    /// Stands in `notes.receives`.
-    unarmed: bool,
-    /// The kind of receive that the kernel works on.
-    armed: Option<u8>,
-    /// `Closed` has been lent.
-    ended: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Closed,
-    /// Its `Failed` waits in `arrived`; there is no socket any more.
-    Failing,
-    Connecting,
-    Open,
-}
-
-impl Conn {
-    fn new() -> Conn {
-        Conn {
-            fd: None,
-            // One before the first.
-            generation: u16::MAX,
-            state: State::Closed,
-            send_error: 0,
-            unsent: Queue::EMPTY,
-            discard: 0,
-            slow: NONE,
-            stall: 0,
-            is_tcp: false,
-            numbered: false,
-            discards: false,
-            dirty: false,
-            unarmed: false,
-            armed: None,
-            ended: false,
-        }
-    }
+/// What the next submission has to do, in the order in which it does it.
+#[derive(Default)]
+struct Notes {
+    /// Words of requests to cancel.
+    cancels: Vec<u64>,
+    closes: Vec<OwnedFd>,
+    connects: Vec<(u32, u16, SockAddr)>,
+    /// Connections to receive on; each once, if its `unarmed` is set.
+    receives: Vec<u32>,
+    /// Such connections that found no buffer free, first come first served.
+    starved: VecDeque<u32>,
+    /// Entries of the table of slow sends.
+    slow: Vec<u32>,
+    /// Connections with something to send; each once, if its `dirty` is set.
+    sends: Vec<u32>,
+    waker: bool,
 }
 
 impl Uring {
@@ -190,7 +145,7 @@ impl Uring {
             waker: options.waker,
             margin: Margin::new(),
             conns: Vec::new(),
-            slow: Vec::new(),
+            slow: Slab::new(),
             doors: Vec::new(),
             waiting: VecDeque::new(),
             numbers: Numbers::below(options.connections),

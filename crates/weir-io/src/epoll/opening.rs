@@ -7,13 +7,10 @@ use libc::c_int;
 
 use super::{Conn, Epoll, Happened, State, WATCHED, kind};
 use crate::happened::What;
+use crate::limits::RETRY_NS;
 use crate::socket::{self, Begun, SockAddr};
 use crate::token::Token;
 use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};
-
-/// How long to wait before trying again what the kernel will not announce: room in a Unix
-/// listener's backlog, a free descriptor for an accept.
-const RETRY_NS: u64 = 1_000_000;
 
 /// A listener, and whether somebody may stand before it.
 pub(super) struct Door {

@@ -6,21 +6,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use super::{Epoll, Happened, State, WATCHED, kind};
 use crate::Close;
 use crate::happened::What;
+use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES, PIECES};
 use crate::outgoing::{Outgoing, Queue};
 use crate::socket;
 use crate::token::Token;
-
-/// From here on discarding in the kernel pays; below, the bytes are as well copied and lent.
-const DISCARD_MIN: u64 = 4096;
-
-/// The first read of an answer whose body will be discarded: enough for its head.
-const HEAD_BYTES: usize = 4096;
-
-/// Most bytes one call discards.
-const DISCARD_MAX: u64 = 1 << 30;
-
-/// Most pieces that go out in one call.
-const PIECES: usize = 64;
 
 /// A socket whose owner closed it with bytes still unsent: those go out first.
 pub(super) struct Farewell {
@@ -44,7 +33,7 @@ impl Epoll {
             let asked = conn.discard.min(DISCARD_MAX) as usize;
             (asked, retried(|| socket::recv_discard(fd, asked)))
         } else {
-            let asked = if head_only { HEAD_BYTES } else { self.buffer.len() };
+            let asked = if head_only { HEAD_BYTES as usize } else { self.buffer.len() };
             (asked, retried(|| socket::recv(fd, &mut self.buffer[..asked])))
         };
         match result {
@@ -54,8 +43,8 @@ impl Epoll {
             }
             Ok(read) => {
                 conn.discard = conn.discard.saturating_sub(read as u64);
-                // A short read has emptied the stream; new bytes make a new edge (epoll(7)).
-                // But an end that has been announced already makes none.
+                // A short read of a stream has emptied it, and new bytes make a new edge
+                // (epoll(7)). But an end that has been announced already makes none.
                 let more = read == asked || conn.drain || conn.send_error != 0;
                 if more {
                     self.read_again(index);
@@ -156,28 +145,27 @@ impl Epoll {
     }
 
     /// Keeps a closed socket until the kernel has taken the rest of what was sent on it.
-    fn part_later(&mut self, fd: OwnedFd, mut unsent: Queue) {
-        let slot = self.farewells.iter().position(Option::is_none).unwrap_or_else(|| {
-            self.farewells.push(None);
-            self.farewells.len() - 1
-        });
-        let word = Token::new(kind::FAREWELL, 0, slot as u32).pack();
-        if self.poller.rename(fd.as_raw_fd(), WATCHED, word).is_err() {
-            self.outgoing.clear(&mut unsent);
-            return;
+    fn part_later(&mut self, fd: OwnedFd, unsent: Queue) {
+        let number = fd.as_raw_fd();
+        let slot = self.farewells.insert(Farewell { fd, unsent });
+        let word = Token::new(kind::FAREWELL, 0, slot).pack();
+        if self.poller.rename(number, WATCHED, word).is_err() {
+            self.end_farewell(slot);
         }
-        self.farewells[slot] = Some(Farewell { fd, unsent });
     }
 
     pub(super) fn go_on_with_farewell(&mut self, slot: u32) {
-        let Some(place) = self.farewells.get_mut(slot as usize) else { return };
-        let Some(farewell) = place else { return };
-        let result = write_all(&farewell.fd, &mut self.outgoing, &mut farewell.unsent);
-        if result.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
-            return;
+        let Some(Farewell { fd, unsent }) = self.farewells.get_mut(slot) else { return };
+        let result = write_all(fd, &mut self.outgoing, unsent);
+        if !result.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+            self.end_farewell(slot);
         }
-        self.outgoing.clear(&mut farewell.unsent);
-        *place = None;
+    }
+
+    fn end_farewell(&mut self, slot: u32) {
+        if let Some(mut farewell) = self.farewells.remove(slot) {
+            self.outgoing.clear(&mut farewell.unsent);
+        }
     }
 }
 

@@ -59,11 +59,11 @@ impl Uring {
         let slot = std::mem::replace(&mut conn.slow, NONE);
         let farewell = Slow::Farewell(conn.fd.take(), unsent);
         if slot == NONE {
-            let slot = self.slow_slot(farewell);
+            let slot = self.slow.insert(farewell);
             self.notes.slow.push(slot);
-        } else {
+        } else if let Some(slow) = self.slow.get_mut(slot) {
             // The slow send that is under way goes on under the new owner.
-            self.slow[slot as usize] = Some(farewell);
+            *slow = farewell;
         }
     }
 
@@ -97,7 +97,9 @@ impl Uring {
             self.outgoing.clear(&mut unsent);
             return;
         }
-        self.slow[slot as usize] = Some(Slow::Farewell(None, unsent));
+        if let Some(slow) = self.slow.get_mut(slot) {
+            *slow = Slow::Farewell(None, unsent);
+        }
         self.notes.cancels.push(Token::new(kind::SLOW, 0, slot).pack());
     }
 }

@@ -8,13 +8,10 @@ use io_uring::{cqueue, opcode, types};
 use super::ring::{Completion, descriptor};
 use super::{Conn, Happened, State, Uring, kind};
 use crate::happened::What;
+use crate::limits::RETRY_NS;
 use crate::socket::{self, Begun, SockAddr};
 use crate::token::Token;
 use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};
-
-/// How long to wait before trying again what the kernel will not announce: room in a Unix
-/// listener's backlog, a free descriptor for an accept.
-const RETRY_NS: u64 = 1_000_000;
 
 /// A listener.
 pub(super) struct Door {

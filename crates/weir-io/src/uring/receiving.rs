@@ -10,16 +10,8 @@ use super::buffers::{Filled, GROUP};
 use super::ring::Completion;
 use super::{Conn, Happened, State, Uring, kind};
 use crate::happened::What;
+use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES};
 use crate::token::Token;
-
-/// From here on discarding in the kernel pays; below, the bytes are as well copied and lent.
-const DISCARD_MIN: u64 = 4096;
-
-/// The first read of an answer whose body will be discarded: enough for its head.
-const HEAD_BYTES: u32 = 4096;
-
-/// Most bytes one request discards.
-const DISCARD_MAX: u64 = 1 << 30;
 
 /// How many connections that found no buffer free are asked to receive in one submission. Were all
 /// asked, the first few would take all buffers again and the rest fail again, each time.

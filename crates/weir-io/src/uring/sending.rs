@@ -48,22 +48,7 @@ impl Uring {
     /// submission, which must not sleep then: sends that go well wake nobody.
     pub(super) fn prepare_sends(&mut self) -> io::Result<bool> {
         for at in 0..self.notes.slow.len() {
-            let slot = self.notes.slow[at];
-            let Some(slow) = &self.slow[slot as usize] else { continue };
-            let (fd, queue) = match slow {
-                Slow::Conn(index) => {
-                    let conn = &self.conns[*index as usize];
-                    (conn.fd.as_ref(), &conn.unsent)
-                }
-                Slow::Farewell(fd, unsent) => (fd.as_ref(), unsent),
-            };
-            let (Some(fd), Some(bytes)) = (fd, self.outgoing.front(queue)) else { continue };
-            let fd = types::Fd(fd.as_raw_fd());
-            let entry = opcode::Send::new(fd, bytes.as_ptr(), bytes.len() as u32).flags(IN_TIME);
-            let word = Token::new(kind::SLOW, 0, slot).pack();
-            // SAFETY: the piece stays in its queue, and so its bytes in place, until the
-            // completion; nothing is sent or dropped from a queue that a slow send works on.
-            unsafe { self.ring.push(&entry.build().user_data(word))? };
+            self.prepare_slow(self.notes.slow[at])?;
         }
         self.notes.slow.clear();
         let mut sends = std::mem::take(&mut self.notes.sends);
@@ -76,6 +61,30 @@ impl Uring {
             self.notes.sends = sends;
         }
         Ok(!is_all)
+    }
+
+    /// Prepares the slow send of the front of its queue.
+    fn prepare_slow(&mut self, slot: u32) -> io::Result<()> {
+        let (fd, queue) = match self.slow.get_mut(slot) {
+            Some(Slow::Conn(index)) => {
+                let conn = &mut self.conns[*index as usize];
+                (conn.fd.as_ref(), &mut conn.unsent)
+            }
+            Some(Slow::Farewell(fd, unsent)) => (fd.as_ref(), unsent),
+            None => return Ok(()),
+        };
+        let (Some(fd), Some(bytes)) = (fd, self.outgoing.front(queue)) else {
+            // It was abandoned before it began, so no completion will come to free it.
+            self.outgoing.clear(queue);
+            self.slow.remove(slot);
+            return Ok(());
+        };
+        let fd = types::Fd(fd.as_raw_fd());
+        let entry = opcode::Send::new(fd, bytes.as_ptr(), bytes.len() as u32).flags(IN_TIME);
+        let word = Token::new(kind::SLOW, 0, slot).pack();
+        // SAFETY: the piece stays in its queue, and so its bytes in place, until the completion;
+        // nothing is sent or dropped from a queue that a slow send works on.
+        unsafe { self.ring.push(&entry.build().user_data(word)) }
     }
 
     /// Prepares the send of one connection. Says whether that is all it has to send.
@@ -147,31 +156,33 @@ impl Uring {
         if conn.unsent.is_empty() {
             return;
         }
-        let slot = self.slow_slot(Slow::Conn(index));
+        let slot = self.slow.insert(Slow::Conn(index));
         self.conns[index as usize].slow = slot;
         self.notes.slow.push(slot);
     }
 
     pub(super) fn on_slow_sent(&mut self, slot: u32, result: i32) {
         let sent = usize::try_from(result).unwrap_or(0);
-        match self.slow[slot as usize].take() {
+        match self.slow.get_mut(slot) {
             Some(Slow::Conn(index)) => {
+                let index = *index;
                 let conn = &mut self.conns[index as usize];
                 conn.slow = NONE;
                 self.outgoing.advance(&mut conn.unsent, sent);
+                self.slow.remove(slot);
                 match -result {
                     libc::EAGAIN | libc::EINTR | ..=0 => self.send_on(index),
                     errno => self.send_failed(index, errno),
                 }
             }
-            Some(Slow::Farewell(fd, mut unsent)) => {
-                self.outgoing.advance(&mut unsent, sent);
+            Some(Slow::Farewell(fd, unsent)) => {
+                self.outgoing.advance(unsent, sent);
                 if sent > 0 && fd.is_some() && !unsent.is_empty() {
-                    self.slow[slot as usize] = Some(Slow::Farewell(fd, unsent));
                     return self.notes.slow.push(slot);
                 }
-                self.outgoing.clear(&mut unsent);
-                self.notes.closes.extend(fd);
+                self.outgoing.clear(unsent);
+                self.notes.closes.extend(fd.take());
+                self.slow.remove(slot);
             }
             None => {}
         }
@@ -191,16 +202,6 @@ impl Uring {
         } else {
             self.receive_on(index);
         }
-    }
-
-    /// A free entry of the table of slow sends.
-    pub(super) fn slow_slot(&mut self, slow: Slow) -> u32 {
-        let slot = self.slow.iter().position(Option::is_none).unwrap_or_else(|| {
-            self.slow.push(None);
-            self.slow.len() - 1
-        });
-        self.slow[slot] = Some(slow);
-        slot as u32
     }
 }
 

@@ -5,10 +5,8 @@ use std::io::IoSlice;
 use std::mem;
 use std::ptr;
 
+use crate::limits::PIECES;
 use crate::outgoing::{Outgoing, Queue};
-
-/// Most pieces of one message.
-pub(super) const PIECES: usize = 64;
 
 /// Room for this many pieces of all messages of one submission.
 const ALL_PIECES: usize = 1024;

@@ -157,7 +157,7 @@ impl<B: Machine> Driver<B> {
         }
     }
 
-    fn next(&mut self) -> Option<Seen> {
+    pub(crate) fn next(&mut self) -> Option<Seen> {
         let event = self.backend.next()?;
         let what = match event.kind {
             EventKind::Connected => What::Connected,

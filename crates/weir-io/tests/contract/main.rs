@@ -4,6 +4,7 @@
 mod accepting;
 mod driver;
 mod ending;
+mod life;
 mod opening;
 mod transfer;
 mod waiting;
@@ -72,6 +73,9 @@ macro_rules! whole_contract {
                 gives_the_lowest_free_number,
                 accepts_no_more_than_it_may,
                 accepts_at_several_doors,
+            }
+            life::{
+                keeps_each_life_apart,
             }
         }
     };

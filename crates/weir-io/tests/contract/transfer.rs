@@ -202,6 +202,22 @@ pub(crate) fn uses_pooled_buffers_again<B: Machine>() {
     assert!(largest < 64, "{largest}");
     driver.quiet();
     server.join().expect("no panic");
+    // Nor those of sends that stall on a full socket and are given up.
+    let (listener, endpoint) = tcp();
+    for round in 0..100 {
+        driver.connected(0, &endpoint, SocketOptions::default());
+        let _peer = listener.accept().expect("accept").0;
+        for _ in 0..6 {
+            largest = largest.max(driver.send_pooled(0, &[0; 3 * MIB]).0);
+        }
+        driver.backend.submit();
+        if round % 2 == 0 {
+            driver.backend.wait(Nanos::ZERO, WaitPolicy::Sleep).expect("wait");
+        }
+        driver.backend.close(ConnId(0), weir_io::Close::Reset);
+    }
+    driver.quiet();
+    assert!(largest < 64, "{largest}");
 }
 
 /// Answers of a head, a body and a tail each; what may be discarded is the body.
