@@ -2,7 +2,7 @@
 //! server in another process that gives every request the same answer.
 //!
 //! All clients live in one thread and take turns of a few milliseconds, so that whatever else the
-//! machine does meets them all; ratios are medians over rounds (IO-ENGINE 2). Run it with
+//! machine does meets them all; ratios are medians over rounds. Run it with
 //! `cargo run --release --example ping -- [body=BYTES] [CONNECTIONS…]`.
 
 use std::io::{self, BufRead, BufReader};

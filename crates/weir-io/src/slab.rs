@@ -22,7 +22,7 @@ impl<T> Slab<T> {
         index
     }
 
-    pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+    pub(crate) fn entry(&mut self, index: u32) -> Option<&mut T> {
         self.entries.get_mut(index as usize)?.as_mut()
     }
 
@@ -43,7 +43,7 @@ mod tests {
         assert_eq!([slab.insert('a'), slab.insert('b')], [0, 1]);
         assert_eq!([slab.remove(0), slab.remove(0), slab.remove(7)], [Some('a'), None, None]);
         assert_eq!([slab.insert('c'), slab.insert('d')], [0, 2]);
-        assert_eq!(slab.get_mut(1), Some(&mut 'b'));
-        assert_eq!(slab.get_mut(3), None);
+        assert_eq!(slab.entry(1), Some(&mut 'b'));
+        assert_eq!(slab.entry(3), None);
     }
 }

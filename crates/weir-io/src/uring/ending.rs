@@ -61,7 +61,7 @@ impl Uring {
         if slot == NONE {
             let slot = self.slow.insert(farewell);
             self.notes.slow.push(slot);
-        } else if let Some(slow) = self.slow.get_mut(slot) {
+        } else if let Some(slow) = self.slow.entry(slot) {
             // The slow send that is under way goes on under the new owner.
             *slow = farewell;
         }
@@ -97,7 +97,7 @@ impl Uring {
             self.outgoing.clear(&mut unsent);
             return;
         }
-        if let Some(slow) = self.slow.get_mut(slot) {
+        if let Some(slow) = self.slow.entry(slot) {
             *slow = Slow::Farewell(None, unsent);
         }
         self.notes.cancels.push(Token::new(kind::SLOW, 0, slot).pack());

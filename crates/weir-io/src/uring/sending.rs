@@ -65,7 +65,7 @@ impl Uring {
 
     /// Prepares the slow send of the front of its queue.
     fn prepare_slow(&mut self, slot: u32) -> io::Result<()> {
-        let (fd, queue) = match self.slow.get_mut(slot) {
+        let (fd, queue) = match self.slow.entry(slot) {
             Some(Slow::Conn(index)) => {
                 let conn = &mut self.conns[*index as usize];
                 (conn.fd.as_ref(), &mut conn.unsent)
@@ -163,7 +163,7 @@ impl Uring {
 
     pub(super) fn on_slow_sent(&mut self, slot: u32, result: i32) {
         let sent = usize::try_from(result).unwrap_or(0);
-        match self.slow.get_mut(slot) {
+        match self.slow.entry(slot) {
             Some(Slow::Conn(index)) => {
                 let index = *index;
                 let conn = &mut self.conns[index as usize];
