@@ -155,7 +155,7 @@ impl Epoll {
     }
 
     pub(super) fn go_on_with_farewell(&mut self, slot: u32) {
-        let Some(Farewell { fd, unsent }) = self.farewells.get_mut(slot) else { return };
+        let Some(Farewell { fd, unsent }) = self.farewells.entry(slot) else { return };
         let result = write_all(fd, &mut self.outgoing, unsent);
         if !result.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
             self.end_farewell(slot);
