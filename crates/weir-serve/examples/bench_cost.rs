@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let nginx = start_nginx(&home)?;
     let (name, url) = ("nginx file".to_string(), format!("{}small", nginx.url));
     let file = Candidate { name, pid: nginx.pid, url, child: None };
-    let mut candidates = vec![nginx, file, start_weir("epoll")?];
+    let mut candidates = vec![nginx, file, start_weir("epoll")?, start_weir("uring")?];
     for argument in arguments.iter().skip(2) {
         let mut words = argument.splitn(3, '=');
         let (Some(name), Some(pid), Some(url)) = (words.next(), words.next(), words.next()) else {

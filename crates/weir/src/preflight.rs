@@ -146,7 +146,7 @@ fn describe(
 fn reason(error: &io::Error, patience: Duration) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            let span = units::duration(patience.as_nanos() as u64);
+            let span = units::exact_duration(patience.as_nanos() as u64);
             format!("nothing came within {span}")
         }
         _ => error.to_string(),

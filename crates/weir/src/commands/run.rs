@@ -146,7 +146,7 @@ fn gave_up(job: &Job, outcome: &Outcome) -> Option<Note> {
     if plan.duration_ns.is_some() || outcome.signal.is_some() || never_sent == 0 {
         return None;
     }
-    let patience = units::duration(plan.timeout_ns + plan.connect_timeout_ns);
+    let patience = units::exact_duration(plan.timeout_ns + plan.connect_timeout_ns);
     Some(Note::new(
         "gave_up",
         format!("no answer came for {patience} (both timeouts together), so the run gave up"),
