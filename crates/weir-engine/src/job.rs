@@ -5,6 +5,7 @@ use weir_io::Endpoint;
 use weir_run::Plan;
 
 use crate::deal::Deal;
+use crate::schedule::Schedule;
 
 /// A plan, ready to run.
 #[derive(Clone, Debug)]
@@ -31,4 +32,12 @@ impl Job {
     pub(crate) fn cpu_of(&self, number: u32) -> Option<u32> {
         self.cpus.get(number as usize).copied()
     }
+}
+
+/// Slots in the window of a plan that time ends, over all workers; `None` where answers decide.
+/// Walks a Poisson plan.
+pub fn planned_slots(plan: &Plan) -> Option<u64> {
+    let schedule = Schedule::new(plan.load, Deal::new(0, 1, 1));
+    let until_ns = plan.warmup_ns.saturating_add(plan.duration_ns?);
+    schedule.is_open_loop().then(|| schedule.planned(plan.warmup_ns, until_ns))
 }

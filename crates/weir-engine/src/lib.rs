@@ -24,7 +24,7 @@ mod traffic;
 mod worker;
 
 pub use control::Control;
-pub use job::Job;
+pub use job::{Job, planned_slots};
 pub use recorder::LiveSender;
 pub use run::{RunError, run};
 pub use worker::run_on;

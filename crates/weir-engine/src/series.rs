@@ -24,16 +24,20 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// Intervals lie on a grid through t0; the first one holds S.
+    /// Intervals lie on a grid through t0; the first one begins at S and may be shorter.
     pub(crate) fn new(timeline: &Timeline) -> Series {
         let window_ns = match timeline.t1 {
             Nanos::MAX => 0,
             t1 => t1.since(timeline.t0),
         };
         let length_ns = window_ns.div_ceil(INTERVALS).div_ceil(SECOND_NS).max(1) * SECOND_NS;
-        let before = timeline.t0.since(timeline.start).div_ceil(length_ns) * length_ns;
+        let before = timeline.t0.since(timeline.start);
         let start_ns = -i64::try_from(before).unwrap_or(i64::MAX);
-        let current = Interval { start_ns, length_ns, ..Interval::default() };
+        let first_ns = match before % length_ns {
+            0 => length_ns,
+            partial => partial,
+        };
+        let current = Interval { start_ns, length_ns: first_ns, ..Interval::default() };
         Series { t0: timeline.t0, length_ns, current, latency: Tally::new(), done: Vec::new() }
     }
 
@@ -48,7 +52,7 @@ impl Series {
     /// The end of the current interval.
     #[inline]
     pub(crate) fn current_end(&self) -> Nanos {
-        let end = self.current.start_ns.saturating_add_unsigned(self.length_ns);
+        let end = self.current.start_ns.saturating_add_unsigned(self.current.length_ns);
         match u64::try_from(end) {
             Ok(after) => self.t0.after(after),
             Err(_) => self.t0.before(end.unsigned_abs()),
@@ -66,7 +70,7 @@ impl Series {
 
     fn close(&mut self, live: &Live) {
         self.current.latency = self.latency.take_sparse();
-        let start_ns = self.current.start_ns.saturating_add_unsigned(self.length_ns);
+        let start_ns = self.current.start_ns.saturating_add_unsigned(self.current.length_ns);
         let next = Interval { start_ns, length_ns: self.length_ns, ..Interval::default() };
         let interval = std::mem::replace(&mut self.current, next);
         live.send(&interval);
@@ -75,8 +79,7 @@ impl Series {
 
     /// The whole series; the interval under way is cut at `end`.
     pub(crate) fn finish(mut self, end: Nanos) -> Vec<Interval> {
-        let left = self.current_end().since(end).min(self.length_ns);
-        self.current.length_ns = self.length_ns - left;
+        self.current.length_ns -= self.current_end().since(end).min(self.current.length_ns);
         if self.current.length_ns > 0 {
             self.current.latency = self.latency.take_sparse();
             self.done.push(self.current);

@@ -162,6 +162,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             if self.control.stop_at() <= now {
                 self.is_interrupted = true;
                 self.begin(Timeline::empty(now));
+                self.traffic.recorder.open_at_t0(self.traffic.open);
                 self.phases.tail_end_ns = now.0;
                 return Ok(false);
             }

@@ -24,11 +24,11 @@ use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
     infer_long_args = true,
     max_term_width = 100,
     after_help = "Without --rate every connection sends again as soon as it has its answer (closed \
-                  loop). With it\nrequests leave at planned times whatever the server does, and \
+                  loop). With it requests leave at planned times whatever the server does, and \
                   latency counts from the planned time.\n\n\
                   Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.\n\
                   Exit status: 0 fine, 1 no answer at all, 2 usage, 3 failed check, 70 broken \
-                  invariant,\n71 machine failed, 74 result not written, 130/143 interrupted.\n\
+                  invariant, 71 machine failed, 74 result not written, 130/143 interrupted.\n\
                   Examples:\n  weir http://localhost:8080/\n  \
                   weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html"
 )]

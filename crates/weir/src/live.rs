@@ -4,12 +4,18 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::Receiver;
 
+use weir_io::system;
 use weir_run::units;
 use weir_run::{Histogram, Interval, Plan};
 
 /// Whether a progress line may be drawn on standard error.
 pub(crate) fn is_wanted(quiet: bool) -> bool {
-    !quiet && io::stderr().is_terminal()
+    !quiet && io::stderr().is_terminal() && !is_dumb()
+}
+
+/// Whether the terminal knows no escape sequences.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }
 
 /// Draws a line for each interval that all workers have finished, until the workers are gone.
@@ -17,6 +23,9 @@ pub(crate) fn follow(plan: &Plan, intervals: &Receiver<(u32, Interval)>) {
     let mut stderr = io::stderr().lock();
     let mut draw = |line: &str| {
         // A terminal that went away must not end the run.
+        // A line that wraps could not be drawn over.
+        let columns = system::terminal_columns().map_or(usize::MAX, usize::from);
+        let line: String = line.chars().take(columns.saturating_sub(1)).collect();
         let _gone = write!(stderr, "\r\x1b[K{line}").and_then(|()| stderr.flush());
     };
     draw(&format!("connecting {} connections …", units::count(plan.connections.into())));

@@ -44,11 +44,6 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
         (None, None) => Some(10 * SECOND_NS),
         (duration, _) => duration,
     };
-    if let (Some(rate), Some(span_ns)) = (args.rate, duration_ns)
-        && rate.rps() * (span_ns as f64 / 1e9) < 1.0
-    {
-        bail!("--rate and --duration plan less than one request: lengthen -d or raise -R");
-    }
     let plan = Plan {
         url: text.to_owned(),
         target: url.target(&endpoint),
@@ -70,6 +65,9 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
         pacing: pacing(args.pacing, is_crowded),
         io,
     };
+    if is_sparse(&plan) && weir_engine::planned_slots(&plan) == Some(0) {
+        bail!("--rate and --duration plan no request: lengthen -d or raise -R");
+    }
     let cpus = if is_crowded { Vec::new() } else { cpus };
     Ok(Planned { job: Job { plan, endpoint, request, discard: false, cpus }, notes })
 }
@@ -118,6 +116,14 @@ fn flag_of(error: &RequestError) -> &'static str {
         | RequestError::RepeatedHeader(_)
         | RequestError::WrongContentLength { .. }
         | RequestError::BadTransferEncoding(_) => "--header",
+    }
+}
+
+/// Whether so little is planned that it may be nothing.
+fn is_sparse(plan: &Plan) -> bool {
+    match (plan.load, plan.duration_ns) {
+        (Load::OpenLoop { rate, .. }, Some(span_ns)) => rate.rps() * (span_ns as f64 / 1e9) < 10.0,
+        _ => false,
     }
 }
 

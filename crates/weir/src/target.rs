@@ -99,7 +99,7 @@ fn split_port(authority: &str) -> Result<(&str, Option<u16>)> {
         }
         None => match authority.split_once(':') {
             Some((_, port)) if port.contains(':') => {
-                bail!("an IPv6 host belongs in brackets: http://[{authority}]/")
+                bail!("an IPv6 host belongs in brackets: http://[::1]:8080/, not {authority}")
             }
             Some((host, port)) => (host, Some(port)),
             None => (authority, None),

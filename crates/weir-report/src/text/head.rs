@@ -76,6 +76,9 @@ fn interruption(document: &Document) -> String {
     }
     let measured = units::duration_of_seconds(window_s);
     match document.plan.duration_ns {
+        Some(ns) if window_s >= ns as f64 / 1e9 => {
+            "interrupted in the tail: the window was complete".to_owned()
+        }
         Some(ns) => format!("interrupted after {measured} of {}", units::exact_duration(ns)),
         None => format!("interrupted after {measured}"),
     }

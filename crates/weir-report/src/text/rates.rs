@@ -65,6 +65,9 @@ fn no_answer(document: &Document) -> String {
         planned if planned == accounting.timed_out => {
             format!("no answer at all: every request timed out after {timeout}")
         }
+        planned if planned == accounting.never_sent && document.throughput.completed > 0 => {
+            "no measured request was sent: the backlog of the warm-up took all the time".to_owned()
+        }
         planned if planned == accounting.never_sent => {
             "no answer at all: no request could be sent".to_owned()
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Phases;
 use super::recorded::Recorded;
-use crate::plan::{Load, Plan};
+use crate::plan::{Arrivals, Load, Plan};
 
 /// Rates over the window, by when things happened: an answer counts when it came inside the window,
 /// whichever request it belongs to.
@@ -12,8 +12,8 @@ use crate::plan::{Load, Plan};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Throughput {
-    /// Length of the window in seconds: as planned when a duration alone ended the run, else from
-    /// the first t0 to the last t1 that a worker observed.
+    /// Length of the window in seconds: as planned where the plan alone ended it, else from t0 to
+    /// the last t1 that a worker observed.
     pub window_s: f64,
     /// Planned requests per second; null in a closed loop, which offers none.
     pub offered_rps: Option<f64>,
@@ -40,10 +40,13 @@ impl Throughput {
         let measurements = &recorded.measurements;
         let window = &measurements.window;
         let window_ns = window_ns(plan, measurements.interrupted, &recorded.phases);
-        let planned_rps = per_second(measurements.planned, window_ns);
+        let offered_rps = match plan.load {
+            Load::OpenLoop { rate, .. } => Some(rate.rps()),
+            Load::ClosedLoop => None,
+        };
         Throughput {
             window_s: seconds(window_ns),
-            offered_rps: matches!(plan.load, Load::OpenLoop { .. }).then_some(planned_rps),
+            offered_rps,
             sent: window.sent,
             sent_rps: per_second(window.sent, window_ns),
             completed: window.completed,
@@ -56,21 +59,35 @@ impl Throughput {
     }
 }
 
-/// The window's length. A run that its duration ended has the planned one; observed times only add
-/// the lateness of clock readings. Each part has its own epoch, so that parts are never subtracted.
+/// The window's length: as planned where the plan alone ends the window, else from the planned t0
+/// to the last t1 that a worker observed. Each part has its own epoch, so that parts are never
+/// subtracted.
 fn window_ns(plan: &Plan, interrupted: bool, phases: &[Phases]) -> u64 {
-    match (plan.duration_ns, plan.requests) {
-        (Some(duration_ns), None) if !interrupted => return duration_ns,
-        _ => {}
+    let planned_ns = planned_ns(plan);
+    let is_planned = plan.requests.is_none() || by_count_ns(plan).is_some();
+    if let (Some(planned_ns), true, false) = (planned_ns, is_planned, interrupted) {
+        return planned_ns;
     }
-    let observed = |part: u32| {
-        let of_part = || phases.iter().filter(move |worker| worker.part == part);
-        let t0 = of_part().map(|worker| worker.t0_ns).min().unwrap_or(0);
-        let t1 = of_part().map(|worker| worker.t1_ns).max().unwrap_or(0);
-        // A run interrupted before t0 has no window.
-        t1.saturating_sub(t0)
+    // A run interrupted before t0 has no window.
+    let observed = |worker: &Phases| worker.t1_ns.saturating_sub(worker.start_ns + plan.warmup_ns);
+    let observed_ns = phases.iter().map(observed).max().unwrap_or(0);
+    observed_ns.min(planned_ns.unwrap_or(u64::MAX))
+}
+
+/// The end of the window by the plan, from t0.
+fn planned_ns(plan: &Plan) -> Option<u64> {
+    plan.duration_ns.into_iter().chain(by_count_ns(plan)).min()
+}
+
+/// How long a number of evenly spaced requests takes: that many gaps.
+fn by_count_ns(plan: &Plan) -> Option<u64> {
+    let (Load::OpenLoop { rate, arrivals: Arrivals::Uniform }, Some(requests)) =
+        (plan.load, plan.requests)
+    else {
+        return None;
     };
-    phases.iter().map(|worker| observed(worker.part)).max().unwrap_or(0)
+    let billions = u128::from(requests) * u128::from(rate.denominator) * 1_000_000_000;
+    u64::try_from(billions / u128::from(rate.numerator)).ok()
 }
 
 /// A count per second over a span; nothing happens in no time.

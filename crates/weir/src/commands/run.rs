@@ -78,7 +78,9 @@ pub(crate) fn print(document: &Document, format: Format, spectrum: bool) -> Resu
         Format::Json => weir_report::json::write(document, &mut stdout),
         Format::Text => {
             let options = weir_report::text::TextOptions {
-                colour: stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+                colour: stdout.is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none()
+                    && !live::is_dumb(),
                 spectrum,
                 ..Default::default()
             };

@@ -125,6 +125,10 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
     stdout.flush()?;
     await_end(args.duration, signals);
     let failed = handle.has_failed();
+    if let Some(path) = &args.unix {
+        // Left behind it would keep the next server from listening.
+        let _gone = std::fs::remove_file(path);
+    }
     let stats = handle.stop()?;
     // Whoever started the server may have closed the pipe by now.
     let _gone = writeln!(stdout, "{}", stats.to_json());
