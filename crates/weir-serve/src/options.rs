@@ -220,7 +220,7 @@ impl ServeOptions {
         }
         if self.programme.mode == Mode::Fifo && self.threads > 1 {
             return refuse(
-                "FIFO mode is one worker by definition: use one thread, or --mode concurrent",
+                "--mode fifo is one worker by definition: use --threads 1, or --mode concurrent",
             );
         }
         let unix = self.listen.iter().any(|endpoint| matches!(endpoint, Endpoint::Unix(_)));
@@ -239,7 +239,7 @@ impl Programme {
     pub fn check(&self) -> Result<(), OptionsError> {
         let refuse = |text: String| Err(OptionsError(text));
         if !status_is_valid(self.status) {
-            return refuse(format!("status {} is no final status: use 200 to 599", self.status));
+            return refuse(format!("--status {} is no final status: use 200 to 599", self.status));
         }
         if self.body_bytes > Programme::BODY_MAX_BYTES {
             return refuse(format!(
@@ -426,7 +426,7 @@ mod tests {
                 o.threads = 2;
                 o.programme.mode = Mode::Fifo;
             },
-            "use one thread",
+            "use --threads 1",
         );
         check(|o| o.programme.status = 100, "200 to 599");
         check(|o| o.programme.body_bytes = 2 << 30, "1g is the most");
