@@ -90,7 +90,7 @@ impl Tally {
     #[inline]
     pub fn record(&mut self, ns: u64) {
         if self.counts.is_empty() || ns > HIGHEST_NS {
-            return self.record_rare(ns, 1);
+            return self.record_rare(ns);
         }
         self.counts[bucket_of(ns)] += 1;
         self.exact.count += 1;
@@ -99,26 +99,19 @@ impl Tally {
         self.exact.sum_ns += u128::from(ns);
     }
 
-    /// Records the same value `times` times.
-    pub fn record_many(&mut self, ns: u64, times: u32) {
-        if times > 0 {
-            self.record_rare(ns, times);
-        }
-    }
-
     #[cold]
-    fn record_rare(&mut self, ns: u64, times: u32) {
+    fn record_rare(&mut self, ns: u64) {
         if self.counts.is_empty() {
             // Zeroed by the allocator (calloc): pages of buckets never hit cost nothing.
             self.counts = vec![0; BUCKETS];
         }
-        self.counts[bucket_of(ns.min(HIGHEST_NS))] += times;
+        self.counts[bucket_of(ns.min(HIGHEST_NS))] += 1;
         self.exact.add(&Exact {
-            count: u64::from(times),
+            count: 1,
             min_ns: ns,
             max_ns: ns,
-            sum_ns: u128::from(ns) * u128::from(times),
-            clipped: if ns > HIGHEST_NS { u64::from(times) } else { 0 },
+            sum_ns: u128::from(ns),
+            clipped: u64::from(ns > HIGHEST_NS),
         });
     }
 
