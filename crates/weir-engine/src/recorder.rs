@@ -330,7 +330,7 @@ impl Recorder {
             workers: vec![phases],
             intervals: self.series.finish(end),
             interim_responses: self.interim_responses,
-            interrupted: false,
+            ..Measurements::default()
         }
     }
 

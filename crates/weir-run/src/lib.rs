@@ -18,8 +18,8 @@ pub mod units;
 pub use document::{Document, DocumentParts, Environment, LoadError, Note};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::{
-    ByOutcome, Connections, ErrorKind, FailureCause, FailureKind, FailurePhase, Interval,
-    Measurements, Outcomes, Sent, Slice, Window, WorkerPhases,
+    ByOutcome, Callback, CallbackUsage, Connections, ErrorKind, FailureCause, FailureKind,
+    FailurePhase, Interval, Measurements, Outcomes, ScriptUsage, Sent, Slice, Window, WorkerPhases,
 };
 pub use plan::{Arrivals, Header, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, Target};
 #[cfg(feature = "schema")]

@@ -42,6 +42,19 @@ pub struct Measurements {
     pub slices: Vec<Slice>,
     /// What completed inside `[t0, t1)`, whichever slots it belongs to.
     pub window: Window,
+    /// Of the members of M: not answered within the timeout, whatever became of them later. More
+    /// than `outcomes.timed_out` where the plan lets late answers come.
+    pub overdue: u64,
+    /// Completions per second of each worker in spans of 100 ms inside the window, idle ones
+    /// included; the unit is 1/s, not ns. Empty where nobody asked.
+    pub thread_rates: Histogram,
+    /// `Te − T0` of the last answer of each batch of requests that went out as one. Empty where
+    /// nobody asked.
+    pub batch_time: Histogram,
+    /// Duration of every successful TLS handshake, renewals and warm-up included.
+    pub tls_handshake: Histogram,
+    /// What scripts took, where there was one.
+    pub script: Option<ScriptUsage>,
     /// What happened to the connections.
     pub connections: Connections,
     /// Phases as each worker observed them.
@@ -109,6 +122,43 @@ pub enum ErrorKind {
     Errno(i32),
 }
 
+/// What the scripts of the workers took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScriptUsage {
+    /// Lua states of workers.
+    pub states: u32,
+    /// Memory of the largest of them at the end of the run, in bytes.
+    pub memory_max_bytes: u64,
+    /// Calls while the load ran, by callback.
+    pub callbacks: BTreeMap<Callback, CallbackUsage>,
+    /// Requests that were not ready when their slot was due: `request()` was slower than the plan.
+    pub ran_dry: u64,
+}
+
+/// A function of a script that is called while the load runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Callback {
+    /// `request()`.
+    Request,
+    /// `delay()`.
+    Delay,
+    /// `response()`.
+    Response,
+}
+
+/// What one callback took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallbackUsage {
+    /// How often it was called.
+    pub calls: u64,
+    /// Wall time in it, in nanoseconds.
+    pub time_ns: u64,
+    /// Longest call in nanoseconds.
+    pub longest_ns: u64,
+}
+
 /// What happened to the connections.
 #[derive(Clone, Debug, Default)]
 pub struct Connections {
@@ -159,6 +209,8 @@ pub enum FailureCause {
     Closed,
     /// The peer broke HTTP; the stable code of the rule.
     Protocol(&'static str),
+    /// TLS failed; a stable code.
+    Tls(&'static str),
 }
 
 /// Requests put on the wire, by when.
@@ -269,6 +321,13 @@ impl Measurements {
         self.connect.add(&other.connect);
         merge_slices(&mut self.slices, &other.slices);
         self.window.add(&other.window);
+        self.overdue += other.overdue;
+        self.thread_rates.add(&other.thread_rates);
+        self.batch_time.add(&other.batch_time);
+        self.tls_handshake.add(&other.tls_handshake);
+        if let Some(theirs) = &other.script {
+            self.script.get_or_insert_default().add(theirs);
+        }
         self.connections.add(&other.connections);
         self.workers.extend_from_slice(&other.workers);
         merge_intervals(&mut self.intervals, &other.intervals);
@@ -284,6 +343,20 @@ impl ByOutcome {
         self.bad.add(&other.bad);
         self.failed_at.add(&other.failed_at);
         self.censored.add(&other.censored);
+    }
+}
+
+impl ScriptUsage {
+    fn add(&mut self, other: &ScriptUsage) {
+        self.states += other.states;
+        self.memory_max_bytes = self.memory_max_bytes.max(other.memory_max_bytes);
+        for (callback, usage) in &other.callbacks {
+            let mine = self.callbacks.entry(*callback).or_default();
+            mine.calls += usage.calls;
+            mine.time_ns += usage.time_ns;
+            mine.longest_ns = mine.longest_ns.max(usage.longest_ns);
+        }
+        self.ran_dry += other.ran_dry;
     }
 }
 

@@ -32,7 +32,8 @@ pub struct ConnectionsSection {
 pub struct ConnectionFailure {
     /// What it was doing: `connect`, `idle` or `in_use`.
     pub phase: FailurePhase,
-    /// `errno`, `timeout`, `closed`, or `protocol_` and the rule that the peer broke.
+    /// `errno`, `timeout`, `closed`, `protocol_` and the rule that the peer broke, or `tls_` and what
+    /// failed.
     pub cause: String,
     /// The name of the error number, `ECONNREFUSED` (its digits where it has no usual name); null
     /// for other causes.
@@ -51,6 +52,9 @@ impl ConnectionFailure {
             FailureCause::Closed => ("closed".into(), None, "closed by the peer".into()),
             FailureCause::Protocol(rule) => {
                 (format!("protocol_{rule}"), None, format!("broke HTTP: {rule}"))
+            }
+            FailureCause::Tls(code) => {
+                (format!("tls_{code}"), None, format!("TLS: {}", code.replace('_', " ")))
             }
         };
         let errno = number.map(errno::name);

@@ -1,0 +1,1 @@
+//! wrk's Lua API on LuaJIT: one main state, and one state per worker.
