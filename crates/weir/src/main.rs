@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod compat;
 mod environment;
 mod exit;
 mod live;
@@ -11,19 +12,31 @@ mod plan;
 mod preflight;
 mod target;
 
+use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
+
+use anyhow::Result;
 
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let cli = Cli::of_command_line();
-    let result = match &cli.command {
-        Some(Command::Serve(args)) => commands::serve::serve(args),
-        Some(Command::Report(args)) => commands::report::report(args),
-        None => commands::run::run(&cli.run),
+    let argv: Vec<OsString> = env::args_os().collect();
+    let result = match compat::dialect_of(&argv) {
+        Ok(Some((dialect, argv))) => compat::run(dialect, &argv),
+        Ok(None) => run(&Cli::of_command_line()),
+        Err(error) => Err(error),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         ExitCode::from(exit::of_error(&error))
     })
+}
+
+fn run(cli: &Cli) -> Result<ExitCode> {
+    match &cli.command {
+        Some(Command::Serve(args)) => commands::serve::serve(args),
+        Some(Command::Report(args)) => commands::report::report(args),
+        None => commands::run::run(&cli.run),
+    }
 }

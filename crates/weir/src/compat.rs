@@ -1,0 +1,153 @@
+//! The command lines of wrk and wrk2. A script that calls either finds weir doing the same when
+//! weir goes by that name, or is told to with `--compat`. Only words are looked at here: no file,
+//! no name service, no environment.
+
+mod args;
+mod flags;
+mod getopt;
+mod numbers;
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use self::args::{Parsed, parse};
+
+/// Whose command line it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// wrk: a closed loop
+    Wrk,
+    /// wrk2: a constant rate
+    Wrk2,
+}
+
+impl Dialect {
+    fn named(name: &OsStr) -> Option<Dialect> {
+        match name.as_bytes() {
+            b"wrk" => Some(Dialect::Wrk),
+            b"wrk2" => Some(Dialect::Wrk2),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Dialect::Wrk => "wrk",
+            Dialect::Wrk2 => "wrk2",
+        })
+    }
+}
+
+/// Whose command line `argv` is, and `argv` without what said so; none if it is weir's own. The
+/// last `--compat` before a `--` decides, else the name that the program was called by.
+///
+/// # Errors
+/// When `--compat` names no dialect.
+pub(crate) fn dialect_of(argv: &[OsString]) -> Result<Option<(Dialect, Vec<OsString>)>> {
+    let mut words = argv.iter();
+    let mut kept: Vec<OsString> = words.next().cloned().into_iter().collect();
+    let mut dialect =
+        kept.first().and_then(|name| Dialect::named(Path::new(name).file_name().unwrap_or(name)));
+    while let Some(word) = words.next() {
+        let name = if word == "--compat" {
+            words.next().map(OsString::as_os_str).unwrap_or_default()
+        } else if let Some(name) = word.as_bytes().strip_prefix(b"--compat=") {
+            OsStr::from_bytes(name)
+        } else {
+            kept.push(word.clone());
+            if word == "--" {
+                kept.extend(words.by_ref().cloned());
+            }
+            continue;
+        };
+        dialect = Dialect::named(name);
+        if dialect.is_none() {
+            bail!("--compat {:?} is no dialect: say wrk or wrk2", name.to_string_lossy());
+        }
+    }
+    Ok(dialect.map(|dialect| (dialect, kept)))
+}
+
+/// Does what a command line of `dialect` asks for; `argv` is what [`dialect_of`] left of it.
+///
+/// # Errors
+/// When there is a load to run.
+pub(crate) fn run(dialect: Dialect, argv: &[OsString]) -> Result<ExitCode> {
+    match parse(dialect, argv) {
+        Parsed::Stop { stdout, stderr, code } => {
+            eprint!("{stderr}");
+            print!("{stdout}");
+            Ok(ExitCode::from(code))
+        }
+        Parsed::Run { args, stdout } => {
+            print!("{stdout}");
+            bail!("a load of {:?} by the flags of {dialect} is not there yet", args.url)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    fn check(line: &str, expected: Option<(Dialect, &str)>) {
+        let expected = expected.map(|(dialect, line)| (dialect, words(line)));
+        assert_eq!(dialect_of(&words(line)).expect(line), expected, "{line}");
+    }
+
+    #[test]
+    fn the_name_of_the_program_is_a_dialect() {
+        check("wrk -c 1 u", Some((Dialect::Wrk, "wrk -c 1 u")));
+        check("wrk2 u", Some((Dialect::Wrk2, "wrk2 u")));
+        check("/usr/bin/wrk2 u", Some((Dialect::Wrk2, "/usr/bin/wrk2 u")));
+        check("./wrk", Some((Dialect::Wrk, "./wrk")));
+        for line in ["weir u", "/opt/wrk/weir u", "wrk3 u", "WRK u", "weir wrk", ""] {
+            check(line, None);
+        }
+    }
+
+    #[test]
+    fn compat_names_a_dialect() {
+        check("weir --compat wrk -c 1 u", Some((Dialect::Wrk, "weir -c 1 u")));
+        check("weir --compat=wrk2 u", Some((Dialect::Wrk2, "weir u")));
+        check("weir -c 1 u --compat wrk", Some((Dialect::Wrk, "weir -c 1 u")));
+        check("weir u a --compat=wrk b -- c", Some((Dialect::Wrk, "weir u a b -- c")));
+        check("wrk --compat wrk2 u", Some((Dialect::Wrk2, "wrk u")));
+        check("weir --compat wrk --compat wrk2 u", Some((Dialect::Wrk2, "weir u")));
+    }
+
+    #[test]
+    fn behind_two_dashes_compat_is_a_word() {
+        check("weir u -- --compat wrk", None);
+        check("wrk u -- --compat wrk2", Some((Dialect::Wrk, "wrk u -- --compat wrk2")));
+        check("weir --compat wrk u -- --compat=x", Some((Dialect::Wrk, "weir u -- --compat=x")));
+    }
+
+    #[test]
+    fn a_wrong_dialect_is_an_error() {
+        for line in [
+            "weir --compat ab u",
+            "weir --compat=ab u",
+            "weir --compat= u",
+            "weir u --compat",
+            "weir --compat -- u",
+            "weir --compat WRK u",
+            "wrk --compat weir u",
+            "weir --compat ab --compat wrk u",
+        ] {
+            let error = dialect_of(&words(line)).expect_err(line).to_string();
+            assert!(error.contains("say wrk or wrk2"), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A command line of wrk or wrk2 as values, or what to print where there is nothing to run. What
+//! the values then do is not known here.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use super::Dialect;
+use super::flags::{Flag, specs, usage};
+use super::getopt::Options;
+use super::numbers;
+
+/// wrk's exit code for whatever is wrong with the command line, and for `--help`.
+const USAGE: u8 = 1;
+
+/// What a command line comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Parsed {
+    /// Something to run.
+    Run {
+        /// What to run.
+        args: CompatArgs,
+        /// What to print before: the version, if it was asked for.
+        stdout: String,
+    },
+    /// Nothing to run.
+    Stop {
+        /// What to print.
+        stdout: String,
+        /// What is wrong, for standard error.
+        stderr: String,
+        /// What to exit with.
+        code: u8,
+    },
+}
+
+/// What to run, in the words of wrk and wrk2.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CompatArgs {
+    /// `-t`, at least 1.
+    pub(crate) threads: u64,
+    /// `-c`, over all threads; at least as many as threads.
+    pub(crate) connections: u64,
+    /// `-d`; at least 1, and its nanoseconds fit 64 bits.
+    pub(crate) duration_s: u64,
+    /// `-T`; whole seconds, at least 1000, and its nanoseconds fit 64 bits.
+    pub(crate) timeout_ms: u64,
+    /// `-R`, requests per second over all threads, at least 1. Some in wrk2's dialect, none in
+    /// wrk's.
+    pub(crate) rate: Option<u64>,
+    /// `-s`.
+    pub(crate) script: Option<PathBuf>,
+    /// `-H`, names and values; no two names are spelled the same, though they may differ in case
+    /// alone.
+    pub(crate) headers: Vec<(String, String)>,
+    /// `-L`.
+    pub(crate) latency: bool,
+    /// `-U`; with it `latency` is set too.
+    pub(crate) uncorrected: bool,
+    /// `-B`.
+    pub(crate) batch: bool,
+    /// As typed; it has a scheme and a host.
+    pub(crate) url: String,
+    /// The words that follow the URL, for the script.
+    pub(crate) script_args: Vec<String>,
+}
+
+/// Reads a command line: `argv` is the name of the program, which complaints begin with, and the
+/// words that follow it.
+pub(crate) fn parse(dialect: Dialect, argv: &[OsString]) -> Parsed {
+    let (program, words) = argv.split_first().map_or((OsStr::new(""), argv), |(p, w)| (p, w));
+    let mut stdout = String::new();
+    match read(dialect, words, &mut stdout) {
+        Ok(args) => Parsed::Run { args, stdout },
+        Err(refusal) => {
+            stdout.push_str(&usage(dialect));
+            let stderr = match refusal {
+                Refusal::Usage => String::new(),
+                Refusal::Option(complaint) => format!("{}: {complaint}\n", program.display()),
+                Refusal::Value(complaint) => format!("{complaint}\n"),
+            };
+            Parsed::Stop { stdout, stderr, code: USAGE }
+        }
+    }
+}
+
+/// Why there is nothing to run.
+enum Refusal {
+    /// The usage says it all.
+    Usage,
+    /// getopt's complaint about an option.
+    Option(String),
+    /// A complaint about a value.
+    Value(String),
+}
+
+/// In the order of wrk: the first thing that is wrong is told, options before the URL, the URL
+/// before what does not go together.
+fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<CompatArgs, Refusal> {
+    let mut args = CompatArgs {
+        threads: 2,
+        connections: 10,
+        duration_s: 10,
+        timeout_ms: 2000,
+        rate: None,
+        script: None,
+        headers: Vec::new(),
+        latency: false,
+        uncorrected: false,
+        batch: false,
+        url: String::new(),
+        script_args: Vec::new(),
+    };
+    let specs = specs(dialect);
+    let mut options = Options::of(words, &specs);
+    for option in options.by_ref() {
+        let (flag, value) = option.map_err(Refusal::Option)?;
+        match flag {
+            Flag::Connections => args.connections = number("connections", value)?,
+            Flag::Duration => args.duration_s = seconds("duration", value)?,
+            Flag::Threads => args.threads = number("threads", value)?,
+            Flag::Script => args.script = Some(PathBuf::from(value)),
+            Flag::Header => add_header(&mut args.headers, value)?,
+            Flag::Latency => args.latency = true,
+            Flag::Uncorrected => (args.uncorrected, args.latency) = (true, true),
+            Flag::Batch => args.batch = true,
+            Flag::Timeout => args.timeout_ms = seconds("timeout", value)? * 1000,
+            Flag::Help => return Err(Refusal::Usage),
+            Flag::Version => stdout.push_str(&version(dialect)),
+            Flag::Rate => args.rate = Some(number("rate", value)?),
+        }
+    }
+    let mut operands = options.into_operands().into_iter();
+    let url = operands.next().ok_or(Refusal::Usage)?;
+    // Only now: a flag that comes again replaces what it said before.
+    positive("threads", args.threads)?;
+    positive("duration", args.duration_s)?;
+    positive("timeout", args.timeout_ms)?;
+    args.url = valid_url(url)?;
+    args.script_args = operands.map(script_arg).collect::<Result<_, _>>()?;
+    if args.connections < args.threads {
+        return Err(Refusal::Value("number of connections must be >= threads".to_owned()));
+    }
+    if dialect == Dialect::Wrk2 && args.rate.unwrap_or(0) == 0 {
+        let complaint = "Throughput MUST be specified with the --rate or -R option";
+        return Err(Refusal::Value(complaint.to_owned()));
+    }
+    Ok(args)
+}
+
+/// One line; `wrk` and `wrk2` in it say what weir stands in for.
+fn version(dialect: Dialect) -> String {
+    format!("weir {} [{dialect}] Copyright (C) the weir authors\n", env!("CARGO_PKG_VERSION"))
+}
+
+fn number(name: &str, value: &OsStr) -> Result<u64, Refusal> {
+    value.to_str().and_then(numbers::count).ok_or_else(|| wrong(name, value, "10, 10k, 2M"))
+}
+
+fn seconds(name: &str, value: &OsStr) -> Result<u64, Refusal> {
+    value.to_str().and_then(numbers::seconds).ok_or_else(|| wrong(name, value, "30, 30s, 2m, 1h"))
+}
+
+/// wrk is silent here; who has typed ten flags wants to know which of them is wrong.
+fn wrong(name: &str, value: &OsStr, examples: &str) -> Refusal {
+    let value = value.display();
+    Refusal::Value(format!("invalid --{name}: {value} (these are valid: {examples})"))
+}
+
+fn positive(name: &str, number: u64) -> Result<(), Refusal> {
+    match number {
+        0 => Err(Refusal::Value(format!("invalid --{name}: it must be > 0"))),
+        _ => Ok(()),
+    }
+}
+
+/// A name that comes again replaces its first value. Names are compared by letter, for so they are
+/// keys of a table in scripts; `host` beside `Host` is how to send two.
+fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), Refusal> {
+    let wrong =
+        || Refusal::Value(format!("invalid header: {} (write \"Name: value\")", line.display()));
+    let (name, value) = line.to_str().and_then(|line| line.split_once(':')).ok_or_else(wrong)?;
+    if name.is_empty() {
+        return Err(wrong());
+    }
+    let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
+    match headers.iter_mut().find(|header| header.0 == name) {
+        Some(header) => header.1 = value,
+        None => headers.push((name.to_owned(), value)),
+    }
+    Ok(())
+}
+
+fn valid_url(word: &OsStr) -> Result<String, Refusal> {
+    match word.to_str() {
+        Some(url) if has_scheme_and_host(url) => Ok(url.to_owned()),
+        _ => Err(Refusal::Value(format!("invalid URL: {}", word.display()))),
+    }
+}
+
+/// Whether it is worth taking apart (RFC 3986 §3). Which schemes and ports there are is not for
+/// here; as with wrk, a scheme is made of letters alone.
+fn has_scheme_and_host(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host_and_port = authority.rsplit('@').next().unwrap_or_default();
+    let host = match host_and_port.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or("", |(host, _)| host),
+        None => host_and_port.split(':').next().unwrap_or_default(),
+    };
+    let is_word = |host: &str| !host.is_empty() && !host.contains(char::is_whitespace);
+    !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphabetic()) && is_word(host)
+}
+
+/// A word that the script would get changed is refused: it would measure something else.
+fn script_arg(word: &OsStr) -> Result<String, Refusal> {
+    let wrong = || Refusal::Value(format!("invalid argument: {} (no UTF-8)", word.display()));
+    word.to_str().map(str::to_owned).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! The flags of wrk and of wrk2, and the usage text that lists them. What a flag does with its
+//! value is not known here.
+
+use std::fmt::Write;
+
+use super::Dialect;
+use super::getopt::Spec;
+
+/// What a flag asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flag {
+    /// `-c`
+    Connections,
+    /// `-d`
+    Duration,
+    /// `-t`
+    Threads,
+    /// `-s`
+    Script,
+    /// `-H`
+    Header,
+    /// `-L`
+    Latency,
+    /// `-U`, wrk2 alone
+    Uncorrected,
+    /// `-B`, wrk2 alone
+    Batch,
+    /// `-T`
+    Timeout,
+    /// `-h`, `-r` and `-?`
+    Help,
+    /// `-v`
+    Version,
+    /// `-R`, wrk2 alone
+    Rate,
+}
+
+/// Every flag with the letter that stands for its value, if it has one, and its help. The order is
+/// that in which getopt names candidates for a shortened name.
+const FLAGS: [(Flag, char, &str, &str, &str); 12] = [
+    (Flag::Connections, 'c', "connections", "N", "Connections over all threads (10)"),
+    (Flag::Duration, 'd', "duration", "T", "How long to load (10s)"),
+    (Flag::Threads, 't', "threads", "N", "Threads that share the connections (2)"),
+    (Flag::Script, 's', "script", "S", "Lua script that shapes the requests"),
+    (Flag::Header, 'H', "header", "H", "Send this header too, \"Name: value\""),
+    (Flag::Latency, 'L', "latency", "", "Show percentiles of latency"),
+    (Flag::Uncorrected, 'U', "u_latency", "", "Also show latency from the actual send; implies -L"),
+    (Flag::Batch, 'B', "batch_latency", "", "One latency per batch of pipelined requests"),
+    (Flag::Timeout, 'T', "timeout", "T", "Longest wait for an answer (2s)"),
+    (Flag::Help, 'h', "help", "", "Show this"),
+    (Flag::Version, 'v', "version", "", "Show the version"),
+    (Flag::Rate, 'R', "rate", "N", "Requests per second over all threads (required)"),
+];
+
+/// The flags of `dialect` as getopt wants them.
+pub(super) fn specs(dialect: Dialect) -> Vec<Spec<Flag>> {
+    let listed = FLAGS.iter().filter(|(flag, ..)| knows(dialect, *flag)).map(
+        |&(flag, short, long, value, _)| Spec { flag, short, long, takes_value: !value.is_empty() },
+    );
+    let letters = ['r', '?'];
+    let unlisted =
+        letters.map(|short| Spec { flag: Flag::Help, short, long: "", takes_value: false });
+    listed.chain(unlisted).collect()
+}
+
+/// What is printed where the command line cannot be run.
+pub(super) fn usage(dialect: Dialect) -> String {
+    let mut text = format!("Usage: {dialect} <options> <url>\n  Options:\n");
+    for (flag, short, long, value, help) in FLAGS {
+        if knows(dialect, flag) {
+            let value = if value.is_empty() { String::new() } else { format!("<{value}>") };
+            writeln!(text, "    -{short}, --{long:<13} {value:3}  {help}")
+                .expect("a string takes all that is written");
+        }
+    }
+    text.push_str(
+        "\n  <N> is a whole number, in thousands with k, in millions with M, and so on: G, T, P\n  \
+         <T> is in whole seconds, minutes with m, hours with h\n\n  \
+         This is weir; its own flags are listed by: weir --help\n",
+    );
+    text
+}
+
+fn knows(dialect: Dialect, flag: Flag) -> bool {
+    match flag {
+        Flag::Uncorrected | Flag::Batch | Flag::Rate => dialect == Dialect::Wrk2,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_of_wrk() {
+        let expected = r#"Usage: wrk <options> <url>
+  Options:
+    -c, --connections   <N>  Connections over all threads (10)
+    -d, --duration      <T>  How long to load (10s)
+    -t, --threads       <N>  Threads that share the connections (2)
+    -s, --script        <S>  Lua script that shapes the requests
+    -H, --header        <H>  Send this header too, "Name: value"
+    -L, --latency            Show percentiles of latency
+    -T, --timeout       <T>  Longest wait for an answer (2s)
+    -h, --help               Show this
+    -v, --version            Show the version
+
+  <N> is a whole number, in thousands with k, in millions with M, and so on: G, T, P
+  <T> is in whole seconds, minutes with m, hours with h
+
+  This is weir; its own flags are listed by: weir --help
+"#;
+        assert_eq!(usage(Dialect::Wrk), expected);
+    }
+
+    #[test]
+    fn usage_of_wrk2_lists_its_own_flags_too() {
+        let usage = usage(Dialect::Wrk2);
+        assert!(usage.starts_with("Usage: wrk2 <options> <url>\n  Options:\n"), "{usage}");
+        for own in ["-R, --rate          <N>", "-U, --u_latency  ", "-B, --batch_latency  "] {
+            assert!(usage.contains(&format!("\n    {own}")), "{own} in {usage}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Options out of words by the rules of GNU getopt_long(3): options and operands mix, long names
+//! may be shortened, short ones combined, `--` ends the options. POSIXLY_CORRECT is not looked at:
+//! one command line means the same in every environment.
+//!
+//! Nothing here knows what an option means.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::slice;
+
+/// One option that is understood.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spec<F> {
+    /// What the option is to the caller.
+    pub(super) flag: F,
+    /// Its letter.
+    pub(super) short: char,
+    /// Its name, without the dashes; empty if it has only a letter.
+    pub(super) long: &'static str,
+    /// Whether a value belongs to it.
+    pub(super) takes_value: bool,
+}
+
+/// The options among words, in their order.
+#[derive(Debug)]
+pub(super) struct Options<'a, F> {
+    specs: &'a [Spec<F>],
+    words: slice::Iter<'a, OsString>,
+    /// What is left of a word of short options, `tc7` of `-Ltc7`.
+    cluster: &'a [u8],
+    operands: Vec<&'a OsStr>,
+}
+
+impl<'a, F: Copy> Options<'a, F> {
+    /// Reads `words`, without the name of the program; names are looked up in `specs`.
+    pub(super) fn of(words: &'a [OsString], specs: &'a [Spec<F>]) -> Options<'a, F> {
+        Options { specs, words: words.iter(), cluster: &[], operands: Vec::new() }
+    }
+
+    /// The words that are neither options nor their values; complete once the options are read.
+    pub(super) fn into_operands(self) -> Vec<&'a OsStr> {
+        self.operands
+    }
+
+    fn short(&mut self) -> Result<(F, &'a OsStr), String> {
+        let letter = String::from_utf8_lossy(self.cluster).chars().next().unwrap_or_default();
+        let spec = self.specs.iter().find(|spec| spec.short == letter);
+        let spec = spec.ok_or_else(|| format!("invalid option -- '{letter}'"))?;
+        // All letters of specs are ASCII, so that one of them is one byte.
+        let rest = &self.cluster[1..];
+        if !spec.takes_value {
+            self.cluster = rest;
+            return Ok((spec.flag, OsStr::new("")));
+        }
+        self.cluster = &[];
+        let missing = || format!("option requires an argument -- '{letter}'");
+        let value = match rest {
+            [] => self.words.next().ok_or_else(missing)?.as_os_str(),
+            glued => OsStr::from_bytes(glued),
+        };
+        Ok((spec.flag, value))
+    }
+
+    /// `text` is the word without its two dashes.
+    fn long(&mut self, text: &'a [u8]) -> Result<(F, &'a OsStr), String> {
+        let (name, value) = match text.iter().position(|&byte| byte == b'=') {
+            Some(at) => (&text[..at], Some(OsStr::from_bytes(&text[at + 1..]))),
+            None => (text, None),
+        };
+        let spec = self.find_long(name, text)?;
+        let name = spec.long;
+        let value = match (spec.takes_value, value) {
+            (false, Some(_)) => return Err(format!("option '--{name}' doesn't allow an argument")),
+            (false, None) => OsStr::new(""),
+            (true, Some(value)) => value,
+            (true, None) => {
+                let missing = || format!("option '--{name}' requires an argument");
+                self.words.next().ok_or_else(missing)?
+            }
+        };
+        Ok((spec.flag, value))
+    }
+
+    /// The option of that name, or the only one whose name begins so.
+    fn find_long(&self, name: &[u8], text: &[u8]) -> Result<&'a Spec<F>, String> {
+        let named = self.specs.iter().filter(|spec| !spec.long.is_empty());
+        let candidates: Vec<&Spec<F>> =
+            named.filter(|spec| spec.long.as_bytes().starts_with(name)).collect();
+        if let Some(exact) = candidates.iter().find(|spec| spec.long.len() == name.len()) {
+            return Ok(exact);
+        }
+        let text = String::from_utf8_lossy(text);
+        match candidates.as_slice() {
+            [] => Err(format!("unrecognized option '--{text}'")),
+            [only] => Ok(only),
+            several => {
+                let names: String = several.iter().map(|s| format!(" '--{}'", s.long)).collect();
+                Err(format!("option '--{text}' is ambiguous; possibilities:{names}"))
+            }
+        }
+    }
+}
+
+impl<'a, F: Copy> Iterator for Options<'a, F> {
+    /// An option and its value, which is empty where none belongs to it; or getopt's complaint,
+    /// after which nothing that follows is to be trusted.
+    type Item = Result<(F, &'a OsStr), String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if !self.cluster.is_empty() {
+            return Some(self.short());
+        }
+        loop {
+            let word = self.words.next()?;
+            match word.as_bytes() {
+                b"--" => self.operands.extend(self.words.by_ref().map(OsString::as_os_str)),
+                [b'-', b'-', long @ ..] => return Some(self.long(long)),
+                [b'-', cluster @ ..] if !cluster.is_empty() => {
+                    self.cluster = cluster;
+                    return Some(self.short());
+                }
+                _ => self.operands.push(word),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPECS: [Spec<char>; 6] = [
+        Spec { flag: 'c', short: 'c', long: "count", takes_value: true },
+        Spec { flag: 'd', short: 'd', long: "color", takes_value: true },
+        Spec { flag: 'e', short: 'e', long: "colors", takes_value: false },
+        Spec { flag: 'q', short: 'q', long: "quiet", takes_value: false },
+        Spec { flag: 'v', short: 'v', long: "verbose", takes_value: false },
+        Spec { flag: '?', short: '?', long: "", takes_value: false },
+    ];
+
+    /// Options as `c=value` or `q`, then operands in brackets; or the complaint.
+    fn read(words: &[&[u8]]) -> String {
+        let words: Vec<OsString> = words.iter().map(|w| OsStr::from_bytes(w).to_owned()).collect();
+        let mut options = Options::of(&words, &SPECS);
+        let mut read = Vec::new();
+        for option in options.by_ref() {
+            match option {
+                Ok((flag, value)) if "cd".contains(flag) => {
+                    read.push(format!("{flag}={}", value.to_string_lossy()));
+                }
+                Ok((flag, _)) => read.push(flag.to_string()),
+                Err(complaint) => return complaint,
+            }
+        }
+        let operands = options.into_operands();
+        read.extend(operands.iter().map(|word| format!("[{}]", word.to_string_lossy())));
+        read.join(" ")
+    }
+
+    fn check(line: &str, expected: &str) {
+        let words: Vec<&[u8]> = line.split_whitespace().map(str::as_bytes).collect();
+        assert_eq!(read(&words), expected, "{line}");
+    }
+
+    #[test]
+    fn short_options_combine_and_take_what_follows() {
+        check("", "");
+        check("-q -v", "q v");
+        check("-qv", "q v");
+        check("-c7", "c=7");
+        check("-c 7", "c=7");
+        check("-qc7", "q c=7");
+        check("-qc 7 -v", "q c=7 v");
+        check("-cq", "c=q");
+        check("-c -q", "c=-q");
+        check("-c -- -q", "c=-- q");
+        check("-c=7", "c==7");
+        check("-?", "?");
+    }
+
+    #[test]
+    fn long_options_may_be_shortened() {
+        check("--count 7", "c=7");
+        check("--count=7", "c=7");
+        check("--cou=7", "c=7");
+        check("--count=", "c=");
+        check("--count=a=b", "c=a=b");
+        check("--count --quiet", "c=--quiet");
+        check("--q --verb", "q v");
+    }
+
+    #[test]
+    fn a_whole_name_is_not_ambiguous() {
+        check("--color 1", "d=1");
+        check("--colors", "e");
+    }
+
+    #[test]
+    fn operands_may_stand_anywhere() {
+        check("u -q", "q [u]");
+        check("u -c 7 w --quiet x", "c=7 q [u] [w] [x]");
+        check("- -q", "q [-]");
+    }
+
+    #[test]
+    fn two_dashes_end_the_options() {
+        check("-q -- -v", "q [-v]");
+        check("u -- --quiet", "[u] [--quiet]");
+        check("-- a -- b", "[a] [--] [b]");
+        check("--", "");
+    }
+
+    #[test]
+    fn complaints_are_those_of_getopt() {
+        check("-x", "invalid option -- 'x'");
+        check("-qx", "invalid option -- 'x'");
+        check("-q=1", "invalid option -- '='");
+        check("-:", "invalid option -- ':'");
+        check("-é", "invalid option -- 'é'");
+        check("-c", "option requires an argument -- 'c'");
+        check("-qc", "option requires an argument -- 'c'");
+        check("--count", "option '--count' requires an argument");
+        check("--cou", "option '--count' requires an argument");
+        check("--quiet=1", "option '--quiet' doesn't allow an argument");
+        check("--q=1", "option '--quiet' doesn't allow an argument");
+        check("--foo", "unrecognized option '--foo'");
+        check("--foo=3", "unrecognized option '--foo=3'");
+        check("--quiets", "unrecognized option '--quiets'");
+        check("--col=1", "option '--col=1' is ambiguous; possibilities: '--color' '--colors'");
+        check("--co", "option '--co' is ambiguous; possibilities: '--count' '--color' '--colors'");
+    }
+
+    #[test]
+    fn words_need_not_be_utf8() {
+        assert_eq!(read(&[b"-c\xff", b"\xfe"]), "c=\u{fffd} [\u{fffd}]");
+        assert_eq!(read(&[b"-\xff"]), "invalid option -- '\u{fffd}'");
+        assert_eq!(read(&[b"--\xff"]), "unrecognized option '--\u{fffd}'");
+    }
+}
