@@ -9,6 +9,7 @@ mod numbers;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -80,14 +81,15 @@ pub(crate) fn dialect_of(argv: &[OsString]) -> Result<Option<(Dialect, Vec<OsStr
 /// # Errors
 /// When there is a load to run.
 pub(crate) fn run(dialect: Dialect, argv: &[OsString]) -> Result<ExitCode> {
+    // A reader who has gone, as of `wrk --help | head`, is no error.
     match parse(dialect, argv) {
         Parsed::Stop { stdout, stderr, code } => {
-            eprint!("{stderr}");
-            print!("{stdout}");
+            let _gone = io::stderr().write_all(stderr.as_bytes());
+            let _gone = io::stdout().write_all(stdout.as_bytes());
             Ok(ExitCode::from(code))
         }
         Parsed::Run { args, stdout } => {
-            print!("{stdout}");
+            let _gone = io::stdout().write_all(stdout.as_bytes());
             bail!("a load of {:?} by the flags of {dialect} is not there yet", args.url)
         }
     }
