@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod protocol;
+mod raw;
 mod request;
 
 mod head;
@@ -18,4 +19,5 @@ pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
 pub use http1::Http1;
 pub use protocol::{Protocol, Reply, RequestId};
+pub use raw::{RawRequest, RawRequestError, read_requests};
 pub use request::{Prepared, RequestTraits};

@@ -72,6 +72,23 @@ impl Framing {
         }
     }
 
+    /// How the body of a request ends: without a framing field there is none (RFC 9112 §6.3, rule
+    /// 7), and with a coding that is not chunked at last its end cannot be told (rule 4).
+    #[inline]
+    pub(crate) fn request_body(&self, minor: u8) -> Result<Body, ProtocolError> {
+        match (self.body(minor)?, self.coding) {
+            (Body::UntilClose, Coding::None) => Ok(Body::Fixed(0)),
+            (Body::UntilClose, _) => Err(ProtocolError::BadTransferEncoding),
+            (body, _) => Ok(body),
+        }
+    }
+
+    /// The first thing wrong so far.
+    #[inline]
+    pub(crate) fn fault(&self) -> Option<ProtocolError> {
+        self.fault
+    }
+
     /// Whether the connection ends after this message (RFC 9112 §9.3).
     #[inline]
     pub(crate) fn closes(&self, minor: u8) -> bool {

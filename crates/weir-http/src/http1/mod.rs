@@ -1,11 +1,11 @@
 //! One connection's HTTP/1 (RFC 9112): which answer is at hand, and how far it is read. Knows
 //! neither sockets nor times; sections, chunks and framing fields have files of their own.
 
-mod chunked;
-mod framing;
-mod in_flight;
+pub(crate) mod chunked;
+pub(crate) mod framing;
+pub(crate) mod in_flight;
 pub(crate) mod line;
-mod scan;
+pub(crate) mod scan;
 mod section;
 
 use crate::{ProtocolError, Reply, RequestId, RequestTraits};

@@ -67,6 +67,13 @@ pub(crate) fn find_control(bytes: &[u8], at: usize) -> Option<usize> {
     find(bytes, at, hits, |byte| byte < 0x20)
 }
 
+/// The first byte from `at` that is a space or a control character below it.
+#[inline(always)]
+pub(crate) fn find_blank(bytes: &[u8], at: usize) -> Option<usize> {
+    let hits = |word: u64| word.wrapping_sub(ONES * 0x21) & !word & HIGHS;
+    find(bytes, at, hits, |byte| byte <= b' ')
+}
+
 /// The first byte from `at` that is a hit. `hits` flags the high bits of those of a word; it may
 /// flag bytes above a hit falsely (a borrow does), as only the lowest counts.
 #[inline(always)]
@@ -101,6 +108,8 @@ mod tests {
                     bytes[at] = byte;
                     let control = bytes.iter().position(|&b| b < 0x20);
                     assert_eq!(find_control(&bytes, 0), control, "{byte:#x} at {at}");
+                    let blank = bytes.iter().position(|&b| b <= b' ');
+                    assert_eq!(find_blank(&bytes, 0), blank, "{byte:#x} at {at}");
                     let name = |b: &u8| *b == b':' || *b <= b' ' || !b.is_ascii();
                     for from in 0..=20 {
                         let end = bytes[from..].iter().position(name).map(|i| i + from);

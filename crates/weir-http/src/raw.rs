@@ -1,0 +1,456 @@
+//! The requests that a string of bytes holds, as a script wrote them: where each ends, and what of
+//! it decides how its answer is read. Judges no more than that needs, so that servers can be sent
+//! odd requests; must not know where the string came from.
+
+use memchr::{memchr_iter, memrchr};
+use thiserror::Error;
+
+use crate::http1::chunked::ChunkFraming;
+use crate::http1::framing::{Body, Framing};
+use crate::http1::in_flight::DEPTH_MAX;
+use crate::http1::line::{self, Field, Line, is_token};
+use crate::http1::scan;
+use crate::{ProtocolError, RequestTraits};
+
+/// One of the requests that a string holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawRequest {
+    /// Its length on the wire: empty lines before the request line, head and body.
+    pub bytes: u32,
+    /// How its answer is to be read.
+    pub traits: RequestTraits,
+}
+
+/// Why a string is not one or several complete requests, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{reason} at {line}:{column}")]
+pub struct RawRequestError {
+    /// The line, from 1; lines end with LF.
+    pub line: u32,
+    /// The byte of the line, from 1.
+    pub column: u32,
+    /// What is wrong, in a few words.
+    pub reason: &'static str,
+}
+
+/// Strings are shorter than this: a length on the wire fits 32 bits with room to spare.
+const STRING_BYTES_LIMIT: usize = 1 << 30;
+
+/// Finds the HTTP/1 requests that `bytes` consists of, one to 1024, in their order; `requests` is
+/// cleared first. Their lengths add up to that of `bytes`.
+///
+/// Empty lines before a request line count to that request (RFC 9112 §2.2), those after the last
+/// request to that. A body is as long as `Content-Length` or the chunks say, empty without either
+/// (RFC 9112 §6.3). Lines may end with a lone LF.
+///
+/// # Errors
+/// The reason is `incomplete request`, at the end, if the string ends within a request or holds
+/// none. The others name what is there instead of a request. CONNECT is refused as it makes a
+/// tunnel (RFC 9110 §9.3.6), and so is a request after one that asks to close: its answer could
+/// never come (RFC 9112 §9.6). `requests` then holds those before the error.
+pub fn read_requests(bytes: &[u8], requests: &mut Vec<RawRequest>) -> Result<(), RawRequestError> {
+    requests.clear();
+    read_all(bytes, requests).map_err(|fault| fault.locate(bytes))
+}
+
+/// What is wrong at an offset.
+#[derive(Clone, Copy, Debug)]
+struct Fault {
+    at: usize,
+    reason: &'static str,
+}
+
+impl Fault {
+    #[cold]
+    fn incomplete(bytes: &[u8]) -> Fault {
+        Fault { at: bytes.len(), reason: "incomplete request" }
+    }
+
+    #[cold]
+    fn locate(self, bytes: &[u8]) -> RawRequestError {
+        let before = &bytes[..self.at];
+        let line_at = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+        let lines = memchr_iter(b'\n', before).count();
+        let count = |count: usize| u32::try_from(count + 1).expect("the string is below 1 GiB");
+        RawRequestError {
+            line: count(lines),
+            column: count(self.at - line_at),
+            reason: self.reason,
+        }
+    }
+}
+
+fn read_all(bytes: &[u8], requests: &mut Vec<RawRequest>) -> Result<(), Fault> {
+    if bytes.len() >= STRING_BYTES_LIMIT {
+        return Err(Fault { at: 0, reason: "1 GiB or more" });
+    }
+    let length = |length: usize| u32::try_from(length).expect("the string is below 1 GiB");
+    let mut at = 0;
+    loop {
+        let line_at = after_empty_lines(bytes, at);
+        if line_at == bytes.len() {
+            let last = requests.last_mut().ok_or_else(|| Fault::incomplete(bytes))?;
+            last.bytes += length(line_at - at);
+            return Ok(());
+        }
+        if requests.last().is_some_and(|last| last.traits.closes) {
+            return Err(Fault { at: line_at, reason: "request after one that asks to close" });
+        }
+        if requests.len() == usize::from(DEPTH_MAX) {
+            return Err(Fault { at: line_at, reason: "more than 1024 requests" });
+        }
+        let (traits, next) = read_request(bytes, line_at)?;
+        requests.push(RawRequest { bytes: length(next - at), traits });
+        at = next;
+    }
+}
+
+fn after_empty_lines(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        at += match bytes[at..] {
+            [b'\r', b'\n', ..] => 2,
+            [b'\n', ..] => 1,
+            _ => return at,
+        };
+    }
+}
+
+/// The request whose first line starts at `at`: its traits, and where it ends.
+#[inline]
+fn read_request(bytes: &[u8], at: usize) -> Result<(RequestTraits, usize), Fault> {
+    let line = read_request_line(bytes, at)?;
+    let mut framing = Framing::default();
+    // Of the first field at fault, or else of the last that could be: some only are so together.
+    let mut framing_at = line.next;
+    let mut is_sound = true;
+    let body_at = read_section(bytes, line.next, |field_at, field| {
+        let (name, value) = (&bytes[field_at..field.colon], &bytes[field.colon + 1..field.content]);
+        let is_framing = framing.field(name, value);
+        if is_framing && is_sound && name.len() != "Connection".len() {
+            (framing_at, is_sound) = (field_at, framing.fault().is_none());
+        }
+        is_framing
+    })?;
+    let traits = RequestTraits { head: line.is_head, closes: framing.closes(line.minor) };
+    match framing.request_body(line.minor) {
+        Ok(Body::Fixed(0)) => Ok((traits, body_at)),
+        Ok(Body::Fixed(length)) => Ok((traits, after(bytes, body_at, length)?)),
+        Ok(_) => Ok((traits, after_chunks(bytes, body_at)?)),
+        Err(error) => Err(framing_fault(framing_at, error)),
+    }
+}
+
+/// A request line that is complete (RFC 9112 §3).
+struct RequestLine {
+    is_head: bool,
+    /// The 1 of HTTP/1.1. A higher one is read as 1 (RFC 9110 §2.5).
+    minor: u8,
+    next: usize,
+}
+
+/// Methods and versions are judged as they come; so bytes that are left over after a request, as by
+/// a wrong length, are not taken for the start of one.
+#[inline]
+fn read_request_line(bytes: &[u8], at: usize) -> Result<RequestLine, Fault> {
+    let method_end = scan::find_name_end(bytes, at).unwrap_or(bytes.len());
+    let method = &bytes[at..method_end];
+    if !is_token(method) || bytes.get(method_end) != Some(&b' ') {
+        return Err(method_fault(bytes, at));
+    }
+    if method == b"CONNECT" {
+        return Err(Fault { at, reason: "CONNECT makes a tunnel" });
+    }
+    let target_at = method_end + 1;
+    let target_end = scan::find_blank(bytes, target_at).ok_or_else(|| Fault::incomplete(bytes))?;
+    let version_at = target_end + 1;
+    match (bytes[target_end], &bytes[version_at..]) {
+        (b' ', _) if target_end == target_at => {}
+        (b' ', [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'0'..=b'9', end @ ..]) => {
+            let end_bytes = match end {
+                [b'\r', b'\n', ..] => 2,
+                [b'\n', ..] => 1,
+                _ => return Err(version_fault(bytes, version_at)),
+            };
+            let (is_head, minor) = (method == b"HEAD", minor - b'0');
+            return Ok(RequestLine { is_head, minor, next: version_at + 8 + end_bytes });
+        }
+        (b' ', _) => return Err(version_fault(bytes, version_at)),
+        _ => {}
+    }
+    Err(Fault { at: target_end, reason: "invalid request target" })
+}
+
+#[cold]
+fn method_fault(bytes: &[u8], at: usize) -> Fault {
+    // Half an empty line.
+    if &bytes[at..] == b"\r" {
+        return Fault::incomplete(bytes);
+    }
+    let is_bad = |byte: &u8| !is_token(std::slice::from_ref(byte));
+    match bytes[at..].iter().position(is_bad) {
+        Some(index) => Fault { at: at + index, reason: "invalid method" },
+        None => Fault::incomplete(bytes),
+    }
+}
+
+#[cold]
+fn version_fault(bytes: &[u8], at: usize) -> Fault {
+    let is_bad = |(index, byte): (usize, &u8)| match index {
+        0..7 => *byte != b"HTTP/1."[index],
+        7 => !byte.is_ascii_digit(),
+        8 => !matches!(byte, b'\r' | b'\n'),
+        _ => true,
+    };
+    match bytes[at..].iter().enumerate().position(is_bad) {
+        Some(index) => Fault { at: at + index, reason: "invalid HTTP version" },
+        None => Fault::incomplete(bytes),
+    }
+}
+
+/// Reads fields up to the empty line that ends them, and returns where that ends. `take` gets each
+/// field with its line's start, and says whether it is a framing field.
+#[inline(always)]
+fn read_section(
+    bytes: &[u8],
+    mut at: usize,
+    mut take: impl FnMut(usize, Field) -> bool,
+) -> Result<usize, Fault> {
+    // Whether the line above can be continued: framing fields are not, as in answers.
+    let mut can_fold = false;
+    loop {
+        while let Some(field) = line::plain_field(bytes, at) {
+            can_fold = !take(at, field);
+            at = field.next;
+        }
+        if line::is_plain_end(bytes, at) {
+            return Ok(at + 2);
+        }
+        at = match line::read(bytes, at) {
+            Ok(Some(Line::End { next })) => return Ok(next),
+            Ok(Some(Line::Field(field))) => {
+                can_fold = !take(at, field);
+                field.next
+            }
+            Ok(Some(Line::Fold { next, .. })) if can_fold => next,
+            Ok(Some(Line::Fold { .. })) => return Err(Fault { at, reason: "invalid header" }),
+            Ok(None) => return Err(Fault::incomplete(bytes)),
+            Err(_) => return Err(header_fault(bytes, at)),
+        };
+    }
+}
+
+/// The line that starts at `at` is complete and no field: where it goes wrong.
+#[cold]
+fn header_fault(bytes: &[u8], at: usize) -> Fault {
+    let name_end = scan::find_name_end(bytes, at).unwrap_or(at);
+    let is_bad = |pair: &[u8]| pair[0] == 0 || (pair[0] == b'\r' && pair[1] != b'\n');
+    let spoiled_at = match bytes[name_end] {
+        b':' if name_end > at => bytes[name_end..].windows(2).position(is_bad).unwrap_or(0),
+        _ => 0,
+    };
+    Fault { at: name_end + spoiled_at, reason: "invalid header" }
+}
+
+#[cold]
+fn framing_fault(at: usize, error: ProtocolError) -> Fault {
+    let reason = match error {
+        ProtocolError::BadContentLength => "invalid Content-Length",
+        ProtocolError::ConflictingContentLength => "conflicting Content-Length",
+        ProtocolError::ConflictingFraming => "both Content-Length and Transfer-Encoding",
+        ProtocolError::BadTransferEncoding => "invalid Transfer-Encoding",
+        _ => "invalid header",
+    };
+    Fault { at, reason }
+}
+
+/// The end of `length` bytes from `at` on.
+fn after(bytes: &[u8], at: usize, length: u64) -> Result<usize, Fault> {
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let end = at.checked_add(length).filter(|&end| end <= bytes.len());
+    end.ok_or_else(|| Fault::incomplete(bytes))
+}
+
+/// The end of a chunked body and its trailers (RFC 9112 §7.1).
+fn after_chunks(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
+    let mut framing = ChunkFraming::first();
+    loop {
+        let (mut size, mut is_end) = (0, false);
+        // One byte at a time, so that an error has its place.
+        while !is_end {
+            let byte = bytes.get(at..=at).ok_or_else(|| Fault::incomplete(bytes))?;
+            let read = framing.read(&mut size, byte);
+            (_, is_end) = read.map_err(|_| Fault { at, reason: "invalid chunk" })?;
+            at += 1;
+        }
+        if size == 0 {
+            return read_section(bytes, at, |_, _| false);
+        }
+        at = after(bytes, at, size)?;
+        framing = ChunkFraming::next();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: impl AsRef<[u8]>) -> Result<Vec<(u32, bool, bool)>, String> {
+        let mut requests = vec![];
+        let read = read_requests(text.as_ref(), &mut requests);
+        read.map_err(|error| error.to_string())?;
+        let found = requests.iter();
+        Ok(found.map(|raw| (raw.bytes, raw.traits.head, raw.traits.closes)).collect())
+    }
+
+    /// One request, as long as the string.
+    fn check_one(text: &str, head: bool, closes: bool) {
+        assert_eq!(read(text), Ok(vec![(text.len() as u32, head, closes)]), "{text:?}");
+        for cut in 0..text.len() {
+            let error = read(&text.as_bytes()[..cut]).unwrap_err();
+            assert!(error.starts_with("incomplete request at "), "{error}: {text:?} cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn one_request() {
+        check_one("GET / HTTP/1.1\r\nHost: h\r\n\r\n", false, false);
+        check_one("HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n", true, false);
+        check_one("head /a HTTP/1.1\r\nHost: h\r\n\r\n", false, false);
+        check_one("M-SEARCH * HTTP/1.1\n\n", false, false);
+        check_one("GET http://h:80/\u{fc}?a=\"<>\x7f HTTP/1.7\r\n\r\n", false, false);
+        check_one("\r\n\n\r\nGET / HTTP/1.1\r\n\r\n", false, false);
+        check_one(
+            "GET / HTTP/1.1\r\nX: a\tb\r\n c\r\n\td\r\nY:\r\nZ: \u{fc}\r\n\r\n",
+            false,
+            false,
+        );
+    }
+
+    #[test]
+    fn bodies() {
+        let post = |fields: &str, body: &str| format!("POST / HTTP/1.1\r\n{fields}\r\n{body}");
+        check_one(&post("Content-Length: 0\r\n", ""), false, false);
+        check_one(&post("content-length:3\r\nX: y\r\n", "\r\n\r"), false, false);
+        check_one(&post("Content-Length: 3, 03\r\n", "abc"), false, false);
+        check_one("HEAD / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", true, false);
+        for body in
+            ["0\r\n\r\n", "3\r\nabc\r\n0\r\n\r\n", "1;x=\"y\"\r\na\r\n0\r\nT: u\r\n v\r\n\n"]
+        {
+            check_one(&post("Transfer-Encoding: chunked\r\n", body), false, false);
+            check_one(&post("TRANSFER-ENCODING: gzip,\tChunked\r\n", body), false, false);
+        }
+        let framing_in_trailers = "0\r\nContent-Length: 9\r\nConnection: close\r\n\r\n";
+        check_one(&post("Transfer-Encoding: chunked\r\n", framing_in_trailers), false, false);
+    }
+
+    #[test]
+    fn requests_that_close() {
+        let check = |minor, fields: &str, closes| {
+            check_one(&format!("GET / HTTP/1.{minor}\r\n{fields}\r\n"), false, closes);
+        };
+        check(1, "Connection: close\r\n", true);
+        check(1, "CONNECTION:\tx,CLOSE ,y\r\n", true);
+        check(1, "Connection: x\r\nConnection: Close\r\n", true);
+        check(1, "Connection: closed\r\nConnections: close\r\n", false);
+        check(1, "Connection: keep-alive\r\n", false);
+        check(0, "", true);
+        check(0, "Connection: Keep-Alive\r\n", false);
+        check(0, "Connection: keep-alive, close\r\n", true);
+    }
+
+    #[test]
+    fn several_requests() {
+        let (get, head) = ("GET / HTTP/1.1\r\n\r\n", "HEAD / HTTP/1.1\r\n\r\n");
+        let post = "\r\nPOST / HTTP/1.1\r\nContent-Length: 18\r\n\r\n".to_owned() + get;
+        let last = "GET / HTTP/1.0\r\n\r\n";
+        let all = [get, head, &post, last, "\r\n\n"].concat();
+        let lengths = [get, head, &post].map(|text| text.len() as u32);
+        let expected = vec![
+            (lengths[0], false, false),
+            (lengths[1], true, false),
+            (lengths[2], false, false),
+            (last.len() as u32 + 3, false, true),
+        ];
+        assert_eq!(read(&all), Ok(expected));
+        assert_eq!(read(&get.repeat(1024)).map(|requests| requests.len()), Ok(1024));
+        let error = read(&get.repeat(1025)).unwrap_err();
+        assert_eq!(error, "more than 1024 requests at 2049:1");
+    }
+
+    #[test]
+    fn an_error_leaves_the_requests_before_it() {
+        let get = "GET / HTTP/1.1\r\n\r\n";
+        let mut requests = vec![RawRequest { bytes: 7, traits: RequestTraits::default() }; 3];
+        let error = read_requests([get, "G"].concat().as_bytes(), &mut requests).unwrap_err();
+        assert_eq!((error.line, error.column), (3, 2));
+        assert_eq!(requests.len(), 1);
+        assert_eq!(requests[0].bytes as usize, get.len());
+    }
+
+    #[test]
+    fn what_is_no_request() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(read(text).unwrap_err(), expected, "{text:?}");
+        };
+        check("", "incomplete request at 1:1");
+        check("\r\n", "incomplete request at 2:1");
+        check("\r", "incomplete request at 1:2");
+        check("GET / HTTP/1.1\r\nHost: h\r\n", "incomplete request at 3:1");
+        check("GET / HTTP/1.1\r\n\r\n\r", "incomplete request at 3:2");
+        check(
+            "POST / HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\nab",
+            "incomplete request at 4:3",
+        );
+        check("\rGET", "invalid method at 1:1");
+        check(" GET / HTTP/1.1", "invalid method at 1:1");
+        check("G\u{fc}T / HTTP/1.1", "invalid method at 1:2");
+        check("GET:/ HTTP/1.1", "invalid method at 1:4");
+        check("GET\t/", "invalid method at 1:4");
+        check("GET\r\n", "invalid method at 1:4");
+        check("CONNECT h:1 HTTP/1.1\r\n\r\n", "CONNECT makes a tunnel at 1:1");
+        check("GET  / HTTP/1.1\r\n", "invalid request target at 1:5");
+        check("GET /\0 HTTP/1.1\r\n", "invalid request target at 1:6");
+        check("GET /\r\n", "invalid request target at 1:6");
+        check("GET /a b HTTP/1.1\r\n\r\n", "invalid HTTP version at 1:8");
+        check("GET / HTTP/2", "invalid HTTP version at 1:12");
+        check("GET / HTTP/1.x", "invalid HTTP version at 1:14");
+        check("GET / HTTP/1.1 \r\n", "invalid HTTP version at 1:15");
+        check("GET / HTTP/1.1\rX", "invalid HTTP version at 1:16");
+        let head = "GET / HTTP/1.1\r\nHost: h\r\n";
+        let check = |rest: &str, expected: &str| check(&[head, rest].concat(), expected);
+        check("X y: z\r\n", "invalid header at 3:2");
+        check(": z\r\n", "invalid header at 3:1");
+        check("X\r\n", "invalid header at 3:2");
+        check("X: a\0\r\n", "invalid header at 3:5");
+        check("X: a\rb\r\n", "invalid header at 3:5");
+        check("Content-Length: 1\r\n 2\r\n", "invalid header at 4:1");
+        check("Content-Length: 1x\r\nConnection: a\r\n\r\n", "invalid Content-Length at 3:1");
+        check(
+            "A: b\r\nContent-Length: 1\r\nContent-Length: 2\r\nContent-Length: 1\r\n\r\n",
+            "conflicting Content-Length at 5:1",
+        );
+        check(
+            "Content-Length: 1\r\nTransfer-Encoding: chunked\r\nConnection: a\r\n\r\n",
+            "both Content-Length and Transfer-Encoding at 4:1",
+        );
+        check("Transfer-Encoding: gzip\r\n\r\n", "invalid Transfer-Encoding at 3:1");
+        check("Connection: close\r\n\r\nGET", "request after one that asks to close at 5:1");
+        let check = |body: &str, expected: &str| {
+            check(&["Transfer-Encoding: chunked\r\n\r\n", body].concat(), expected);
+        };
+        check("x\r\n", "invalid chunk at 5:1");
+        check("1\r\nab", "invalid chunk at 6:2");
+        check("1\r\na\r\n0\r\n X: y\r\n", "invalid header at 8:1");
+        check("0\r\nX y\r\n", "invalid header at 6:2");
+        check("0\r\n\r\n{", "invalid method at 7:1");
+    }
+
+    #[test]
+    fn a_string_has_a_limit() {
+        // Zeros that are never written take no memory.
+        let error = read_requests(&vec![0; 1 << 30], &mut Vec::new()).unwrap_err();
+        assert_eq!(error.to_string(), "1 GiB or more at 1:1");
+        let error = read_requests(&vec![0; (1 << 30) - 1], &mut Vec::new()).unwrap_err();
+        assert_eq!(error.to_string(), "invalid method at 1:1");
+    }
+}
