@@ -218,29 +218,31 @@ fn read_section(
     // Whether the line above can be continued: framing fields are not, as in answers.
     let mut can_fold = false;
     loop {
-        while let Some(field) = line::plain_field(bytes, at) {
-            can_fold = !take(at, field);
-            at = field.next;
-        }
-        if line::is_plain_end(bytes, at) {
-            return Ok(at + 2);
-        }
-        at = match line::read(bytes, at) {
-            Ok(Some(Line::End { next })) => return Ok(next),
-            Ok(Some(Line::Field(field))) => {
-                can_fold = !take(at, field);
-                field.next
-            }
-            Ok(Some(Line::Fold { next, .. })) if can_fold => next,
-            Ok(Some(Line::Fold { .. })) => return Err(Fault { at, reason: "invalid header" }),
-            Ok(None) => return Err(Fault::incomplete(bytes)),
-            Err(_) => return Err(header_fault(bytes, at)),
+        let field = match line::plain_field(bytes, at) {
+            Some(field) => field,
+            None if line::is_plain_end(bytes, at) => return Ok(at + 2),
+            None => match read_line(bytes, at)? {
+                Line::Field(field) => field,
+                Line::End { next } => return Ok(next),
+                Line::Fold { next, .. } if can_fold => {
+                    at = next;
+                    continue;
+                }
+                Line::Fold { .. } => return Err(Fault { at, reason: "invalid header" }),
+            },
         };
+        can_fold = !take(at, field);
+        at = field.next;
     }
 }
 
-/// The line that starts at `at` is complete and no field: where it goes wrong.
 #[cold]
+fn read_line(bytes: &[u8], at: usize) -> Result<Line, Fault> {
+    let line = line::read(bytes, at).map_err(|_| header_fault(bytes, at))?;
+    line.ok_or_else(|| Fault::incomplete(bytes))
+}
+
+/// The line that starts at `at` is complete and no field: where it goes wrong.
 fn header_fault(bytes: &[u8], at: usize) -> Fault {
     let name_end = scan::find_name_end(bytes, at).unwrap_or(at);
     let is_bad = |pair: &[u8]| pair[0] == 0 || (pair[0] == b'\r' && pair[1] != b'\n');
