@@ -1,0 +1,102 @@
+//! What went wrong in a script, where, and on whose behalf it ran.
+
+/// Frames of this crate's own Lua files begin so; see `State`.
+const OWN_FRAME: &str = "\twrk:";
+const C_FRAME: &str = "\t[C]:";
+
+/// A script raised an error, or gave back what cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{callback}: {message}")]
+pub struct ScriptError {
+    /// What ran: `load` for the file itself, `resolve`, `setup`, `init`, `request`, `delay`,
+    /// `response`, `done` or `teardown`.
+    pub callback: &'static str,
+    /// `FILE:LINE: TEXT`; the calls that led there follow, a line each, if there are any.
+    pub message: String,
+}
+
+impl ScriptError {
+    /// `text` is what the message handler made: the error and a traceback.
+    pub(crate) fn new(callback: &'static str, text: &str, memory_limit_bytes: usize) -> Self {
+        if text.starts_with("not enough memory") {
+            return Self { callback, message: out_of_memory(memory_limit_bytes) };
+        }
+        let (problem, frames) = text.split_once("\nstack traceback:").unwrap_or((text, ""));
+        let mut frames: Vec<&str> = frames.lines().filter(|line| !line.is_empty()).collect();
+        // Below the script's own frames stand only those that called it.
+        while frames.last().is_some_and(|last| is_foreign(last)) {
+            frames.pop();
+        }
+        let mut message = placed(problem, &frames);
+        if !frames.is_empty() {
+            message.push_str("\nstack traceback:\n");
+            message.push_str(&frames.join("\n"));
+        }
+        Self { callback, message }
+    }
+}
+
+fn out_of_memory(limit_bytes: usize) -> String {
+    let mib = limit_bytes / (1024 * 1024);
+    format!("not enough memory: a worker's script may hold {mib} MiB; is a table only growing?")
+}
+
+/// Where our own Lua files found the problem, the place is the line of the script that called them.
+fn placed(problem: &str, frames: &[&str]) -> String {
+    let Some(text) = problem.strip_prefix("wrk:").and_then(|rest| rest.split_once(": ")) else {
+        return problem.to_owned();
+    };
+    let caller = frames.iter().find(|frame| !is_foreign(frame));
+    let place = caller.and_then(|frame| frame.trim_start().split_once(": in "));
+    place.map_or(text.1.to_owned(), |(place, _)| format!("{place}: {}", text.1))
+}
+
+fn is_foreign(frame: &str) -> bool {
+    frame.starts_with(OWN_FRAME) || frame.starts_with(C_FRAME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        assert_eq!(ScriptError::new("init", text, 64 << 20).message, expected);
+    }
+
+    #[test]
+    fn only_the_scripts_frames_remain() {
+        check("a.lua:3: boom", "a.lua:3: boom");
+        check(
+            "a.lua:3: boom\nstack traceback:\n\t[C]: in function 'error'\n\ta.lua:3: in function \
+             'init'\n\twrk:9: in function 'init'\n\t[C]: in function 'xpcall'",
+            "a.lua:3: boom\nstack traceback:\n\t[C]: in function 'error'\n\ta.lua:3: in function \
+             'init'",
+        );
+        check("a.lua:3: boom\nstack traceback:\n\t[C]: in function 'xpcall'", "a.lua:3: boom");
+    }
+
+    #[test]
+    fn problems_found_by_our_own_files_are_placed_in_the_script() {
+        check(
+            "wrk:120: no table\nstack traceback:\n\twrk:120: in function 'format'\n\ta.lua:7: in \
+             function <a.lua:5>\n\t[C]: in function 'xpcall'",
+            "a.lua:7: no table\nstack traceback:\n\twrk:120: in function 'format'\n\ta.lua:7: in \
+             function <a.lua:5>",
+        );
+        check("wrk:120: no host\nstack traceback:\n\t[C]: in function 'xpcall'", "no host");
+    }
+
+    #[test]
+    fn the_memory_limit_is_named() {
+        check(
+            "not enough memory",
+            "not enough memory: a worker's script may hold 64 MiB; is a table only growing?",
+        );
+    }
+
+    #[test]
+    fn the_callback_is_named() {
+        let error = ScriptError::new("delay", "a.lua:3: boom", 0);
+        assert_eq!(error.to_string(), "delay: a.lua:3: boom");
+    }
+}

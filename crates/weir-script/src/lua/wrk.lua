@@ -1,0 +1,272 @@
+-- The global `wrk`, and what Rust calls in a state. Runs once per state, before the script.
+--
+-- Arguments: functions written in Rust, which never raise (they return a problem as text, or nil,
+-- and then the value); and what the command line said. Returns the table of what Rust calls.
+--
+-- A script may replace any global and any field of `wrk`, so what is needed later is kept in
+-- locals.
+
+local native, given = ...
+
+local debug, error, getmetatable, globals = debug, error, getmetatable, _G
+local ipairs, loadfile, newproxy, pairs = ipairs, loadfile, newproxy, pairs
+local rawequal, rawget, setmetatable, tonumber = rawequal, rawget, setmetatable, tonumber
+local tostring, type, xpcall, max = tostring, type, xpcall, math.max
+local getinfo, traceback = debug.getinfo, debug.traceback
+
+-- Positions: an error of `raise` names the line of the script that called our function.
+local function raise(problem)
+  error(problem, 3)
+end
+
+local function global_function(name)
+  local value = rawget(globals, name)
+  return type(value) == "function" and value or nil
+end
+
+-- Address objects -------------------------------------------------------------------------------
+
+-- Each proxy's address as Rust writes it.
+local texts = setmetatable({}, { __mode = "k" })
+
+local address_prototype = newproxy(true)
+
+getmetatable(address_prototype).__tostring = function(address)
+  return (texts[address]:gsub("[%[%]]", ""))
+end
+
+local function address_of(text)
+  local address = newproxy(address_prototype)
+  texts[address] = text
+  return address
+end
+
+local function addresses_of(list)
+  local addresses = {}
+  for index, text in ipairs(list) do
+    addresses[index] = address_of(text)
+  end
+  return addresses
+end
+
+-- Thread objects --------------------------------------------------------------------------------
+
+-- `its` are the functions that reach the thread's state.
+local function thread_of(its)
+  local methods = {}
+
+  function methods.get(_, name)
+    local problem, value = its.get(tostring(name))
+    if problem then raise(problem) end
+    return value
+  end
+
+  function methods.set(_, name, value)
+    local problem = its.set(tostring(name), value)
+    if problem then raise(problem) end
+  end
+
+  function methods.stop()
+    local problem = its.stop()
+    if problem then raise(problem) end
+  end
+
+  local thread = newproxy(true)
+  local meta = getmetatable(thread)
+
+  function meta.__index(_, key)
+    if key == "addr" then
+      local problem, text = its.address()
+      if problem then raise(problem) end
+      return text and address_of(text)
+    end
+    -- wrk's answer to an unknown field is its name.
+    return methods[key] or key
+  end
+
+  function meta.__newindex(_, key, value)
+    if key ~= "addr" then raise("cannot set '" .. type(value) .. "' on thread") end
+    local text = texts[value]
+    if not text then raise("thread.addr takes an address object, not a " .. type(value)) end
+    local problem = its.assign(text)
+    if problem then raise(problem) end
+  end
+
+  return thread
+end
+
+-- The global table ------------------------------------------------------------------------------
+
+local wrk = {
+  scheme = given.scheme,
+  host = given.host,
+  port = given.port,
+  method = "GET",
+  path = given.path,
+  headers = given.headers,
+  time_us = native.time_us,
+}
+globals.wrk = wrk
+
+function wrk.lookup(host, service)
+  local problem, list = native.lookup(tostring(host), tostring(service or 0))
+  if problem then raise(problem) end
+  return addresses_of(list)
+end
+
+function wrk.connect(address)
+  local text = texts[address]
+  if not text then raise("wrk.connect takes an address object, not a " .. type(address)) end
+  return native.connect(text)
+end
+
+-- Refused connections are counted and reported by the run, so that nobody accepting leaves all
+-- addresses, not none.
+function wrk.resolve(host, service)
+  local all = wrk.lookup(host, service)
+  local accepting = {}
+  for _, address in ipairs(all) do
+    if wrk.connect(address) then accepting[#accepting + 1] = address end
+  end
+  wrk.addrs = accepting[1] and accepting or all
+end
+
+function wrk.setup(thread)
+  local first = wrk.addrs and wrk.addrs[1]
+  if first then thread.addr = first end
+  local setup = global_function("setup")
+  if setup then setup(thread) end
+end
+
+local function host_field()
+  local host = wrk.host
+  if host:find(":", 1, true) then host = "[" .. host .. "]" end
+  return wrk.port and host .. ":" .. wrk.port or host
+end
+
+function wrk.init(args)
+  if not wrk.headers.Host then wrk.headers.Host = host_field() end
+  local init = global_function("init")
+  if init then init(args) end
+  local request = wrk.format()
+  function wrk.request()
+    return request
+  end
+end
+
+local buffer = require("string.buffer").new(1024)
+
+function wrk.format(method, path, headers, body)
+  method = method or wrk.method
+  path = path or wrk.path
+  headers = headers or wrk.headers
+  body = body or wrk.body
+  local host = headers.Host or wrk.headers.Host
+  headers.Host = host
+  headers["Content-Length"] = body and #body
+
+  buffer:reset()
+  buffer:put(method, " ", path, " HTTP/1.1\r\n")
+  if host then buffer:put("Host: ", host, "\r\n") end
+  for name, value in pairs(headers) do
+    if name ~= "Host" then buffer:put(name, ": ", value, "\r\n") end
+  end
+  buffer:put("\r\n", body or "")
+  return buffer:tostring()
+end
+
+-- What Rust calls -------------------------------------------------------------------------------
+
+local hooks = {}
+
+function hooks.explain(problem)
+  return traceback(tostring(problem), 2)
+end
+
+function hooks.guard(called, ...)
+  return xpcall(called, hooks.explain, ...)
+end
+
+function hooks.load(file)
+  local script, problem = loadfile(file)
+  if not script then error(problem, 0) end
+  script()
+end
+
+function hooks.resolve(host, service)
+  wrk.resolve(host, service)
+  local list = {}
+  for index, address in ipairs(wrk.addrs or {}) do
+    list[index] = texts[address]
+    if not list[index] then
+      error("wrk.addrs holds a " .. type(address) .. ", not only address objects", 0)
+    end
+  end
+  if not list[1] then error("unable to connect to " .. host .. ":" .. service, 0) end
+  return list
+end
+
+function hooks.set_addresses(list)
+  wrk.addrs = addresses_of(list)
+end
+
+function hooks.setup(its)
+  wrk.setup(thread_of(its))
+end
+
+function hooks.own_thread(its)
+  wrk.thread = thread_of(its)
+end
+
+-- How many arguments a callback gets: those it declares, and where it takes any, wrk's.
+local function arity(callback, of_wrk)
+  if not callback then return 0 end
+  local shape = getinfo(callback, "u")
+  return shape.isvararg and max(shape.nparams, of_wrk) or shape.nparams
+end
+
+function hooks.init(args)
+  wrk.init(args)
+  local request = global_function("request")
+  local delay, response = global_function("delay"), global_function("response")
+  local static = type(wrk.request) == "function" and wrk.request() or nil
+  if not request and type(static) ~= "string" then
+    error("there is no global request(), and wrk.request() gives no string", 0)
+  end
+  return static, request, arity(request, 0), delay, arity(delay, 0), response, arity(response, 3)
+end
+
+-- Connections by number, from 1: tables in which a script may keep what it likes.
+hooks.connections = {}
+
+local function connection(number)
+  local known = hooks.connections[number]
+  if not known then
+    known = { id = number, thread = given.number, opened = 0 }
+    hooks.connections[number] = known
+  end
+  return known
+end
+
+hooks.connection = connection
+
+function hooks.opened(number)
+  local known = connection(number)
+  known.opened = (tonumber(known.opened) or 0) + 1
+end
+
+function hooks.teardown()
+  local teardown = global_function("teardown")
+  if teardown then teardown() end
+end
+
+function hooks.has_done()
+  return global_function("done") ~= nil
+end
+
+function hooks.done(summary, latency, requests)
+  local done = global_function("done")
+  if done then done(summary, latency, requests) end
+end
+
+return hooks

@@ -1,0 +1,135 @@
+//! The main state: it sets the workers up before the run and sums up after it.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use crate::error::ScriptError;
+use crate::options::Options;
+use crate::state::{State, texts};
+use crate::statistics::{Statistics, Summary};
+use crate::thread::{self, Crew, Reach};
+use crate::worker::Worker;
+
+/// The main state, and the workers that are not out for a run.
+pub struct Main {
+    state: State,
+    options: Options,
+    crew: Crew,
+}
+
+impl Main {
+    /// Runs the file in a new state.
+    ///
+    /// # Errors
+    ///
+    /// The file is missing, is not Lua, or raised an error.
+    pub fn load(options: Options) -> Result<Self, ScriptError> {
+        let state = State::load(&options, 0)?;
+        Ok(Self { state, options, crew: Rc::new(RefCell::new(Vec::new())) })
+    }
+
+    /// Fills `wrk.addrs` by `wrk.resolve`, which a script may have replaced: the target's addresses
+    /// that accept a connection, or all when none does.
+    ///
+    /// # Errors
+    ///
+    /// The target's name does not resolve, or the script's own `wrk.resolve` failed.
+    pub fn resolve(&mut self) -> Result<Vec<SocketAddr>, ScriptError> {
+        let service = self.options.port.as_ref().unwrap_or(&self.options.scheme);
+        let args = (self.options.host.as_str(), service.as_str());
+        let found: Vec<String> = self.state.call("resolve", "resolve", args)?;
+        let addresses = found.iter().map(|text| text.parse());
+        Ok(addresses.collect::<Result<_, _>>().expect("Lua code holds addresses as we wrote them"))
+    }
+
+    /// Fills `wrk.addrs` without a look-up; for Unix sockets with none.
+    ///
+    /// # Errors
+    ///
+    /// The state has no memory left.
+    pub fn set_addresses(&mut self, addresses: &[SocketAddr]) -> Result<(), ScriptError> {
+        self.state.call("resolve", "set_addresses", (texts(addresses),))
+    }
+
+    /// Makes the next worker: runs the file in a state of its own, then `setup(thread)` here, then
+    /// `init(args)` there.
+    ///
+    /// # Errors
+    ///
+    /// The script raised an error in one of the three.
+    pub fn add_worker(&mut self) -> Result<(), ScriptError> {
+        let index = self.crew.borrow().len();
+        let number = u32::try_from(index + 1).expect("fewer threads than 2^32");
+        let worker = Worker::load(&self.options, number)?;
+        self.crew.borrow_mut().push(Some(worker));
+        let reach = Reach::Worker { crew: Rc::clone(&self.crew), index };
+        let functions = thread::functions(&self.state.lua, &reach, self.options.memory_limit_bytes)
+            .map_err(|error| self.state.failed("setup", error))?;
+        self.state.call::<()>("setup", "setup", functions)?;
+        // The worker's script cannot reach the main state, so nobody else borrows the crew.
+        let mut crew = self.crew.borrow_mut();
+        let worker = crew[index].as_mut().expect("it was pushed above");
+        worker.init(&self.options)
+    }
+
+    /// Gives the workers out for the run, in the order in which they were added. What was stopped
+    /// or counted before is forgotten; `thread.addr` stays. Until they are returned, thread objects
+    /// of the main state answer with the error that the thread is running.
+    pub fn take_workers(&mut self) -> Vec<Worker> {
+        let mut crew = self.crew.borrow_mut();
+        let taken: Vec<Worker> = crew.iter_mut().filter_map(Option::take).collect();
+        taken.iter().for_each(Worker::begin);
+        taken
+    }
+
+    /// Takes the workers back after the run, in any order.
+    pub fn return_workers(&mut self, workers: Vec<Worker>) {
+        let mut crew = self.crew.borrow_mut();
+        for worker in workers {
+            let index = worker.number() as usize - 1;
+            crew[index] = Some(worker);
+        }
+    }
+
+    /// Calls the global `teardown()` of each worker's state where there is one.
+    ///
+    /// # Errors
+    ///
+    /// The first that was raised; the others' `teardown` is not called then.
+    pub fn teardown(&mut self) -> Result<(), ScriptError> {
+        self.crew.borrow().iter().flatten().try_for_each(Worker::teardown)
+    }
+
+    /// Whether the script wants to be told how the run went.
+    ///
+    /// # Errors
+    ///
+    /// The state has no memory left.
+    pub fn has_done(&self) -> Result<bool, ScriptError> {
+        self.state.call("done", "has_done", ())
+    }
+
+    /// Calls the global `done(summary, latency, requests)` if there is one: latencies in
+    /// microseconds, requests per second and thread.
+    ///
+    /// # Errors
+    ///
+    /// The script raised an error.
+    pub fn done(
+        &mut self,
+        summary: &Summary,
+        latency: &Statistics,
+        requests: &Statistics,
+    ) -> Result<(), ScriptError> {
+        if !self.has_done()? {
+            return Ok(());
+        }
+        let (lua, mode) = (&self.state.lua, self.options.mode);
+        let args = summary.to_lua(lua).and_then(|summary| {
+            Ok((summary, latency.to_lua(lua, mode)?, requests.to_lua(lua, mode)?))
+        });
+        let args = args.map_err(|error| self.state.failed("done", error))?;
+        self.state.call("done", "done", args)
+    }
+}

@@ -1,0 +1,141 @@
+//! One Lua state with the global `wrk` and the script's file run in it.
+
+use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
+
+use crate::error::ScriptError;
+use crate::options::Options;
+use crate::{ffi, network};
+
+/// The chunk's name: positions in it read `wrk:LINE`.
+const OWN_CHUNK: &str = "=wrk";
+
+/// A state, and the functions of `src/lua/wrk.lua` that Rust calls in it.
+pub(crate) struct State {
+    pub(crate) lua: Lua,
+    pub(crate) hooks: Table,
+    guard: Function,
+    memory_limit_bytes: usize,
+}
+
+impl State {
+    /// Makes the state and runs the file in it.
+    ///
+    /// The number is 0 for the main state, and the worker's, from 1, for the others; it seeds
+    /// `math.random`, so that the streams differ, and are the same in the next run.
+    ///
+    /// # Errors
+    ///
+    /// The file is missing, is not Lua, or raised an error.
+    pub(crate) fn load(options: &Options, number: u32) -> Result<Self, ScriptError> {
+        let lua = ffi::full_lua();
+        let limit = options.memory_limit_bytes;
+        let failure = |error: mlua::Error| ScriptError::new("load", &error.to_string(), limit);
+        let state = Self::prepare(lua, options, number).map_err(failure)?;
+        let file = state.lua.create_string(options.file.as_os_str().as_bytes()).map_err(failure)?;
+        state.call::<()>("load", "load", file)?;
+        Ok(state)
+    }
+
+    fn prepare(lua: Lua, options: &Options, number: u32) -> mlua::Result<Self> {
+        lua.set_memory_limit(options.memory_limit_bytes)?;
+        let seed = lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?;
+        seed.call::<()>(number)?;
+        search_beside(&lua, &options.file)?;
+        let wrk = lua.load(include_str!("lua/wrk.lua")).set_name(OWN_CHUNK);
+        let hooks: Table = wrk.call((natives(&lua)?, given(&lua, options, number)?))?;
+        let guard = hooks.raw_get("guard")?;
+        Ok(Self { lua, hooks, guard, memory_limit_bytes: options.memory_limit_bytes })
+    }
+
+    /// Calls one of our Lua functions, which may call the script.
+    ///
+    /// # Errors
+    ///
+    /// The script raised an error.
+    pub(crate) fn call<R: FromLuaMulti>(
+        &self,
+        callback: &'static str,
+        hook: &str,
+        args: impl IntoLuaMulti,
+    ) -> Result<R, ScriptError> {
+        let called = || -> mlua::Result<MultiValue> {
+            let mut all = args.into_lua_multi(&self.lua)?;
+            all.push_front(self.hooks.raw_get(hook)?);
+            self.guard.call(all)
+        };
+        let mut results = called().map_err(|error| self.failed(callback, error))?;
+        if results.pop_front() == Some(Value::Boolean(true)) {
+            return R::from_lua_multi(results, &self.lua)
+                .map_err(|error| self.failed(callback, error));
+        }
+        let text = match results.pop_front() {
+            Some(Value::String(text)) => text.to_string_lossy(),
+            _ => "an error without text".to_owned(),
+        };
+        Err(ScriptError::new(callback, &text, self.memory_limit_bytes))
+    }
+
+    /// What our own use of the state gave as an error; the only one there is, is lack of memory.
+    pub(crate) fn failed(&self, callback: &'static str, error: impl ToString) -> ScriptError {
+        ScriptError::new(callback, &error.to_string(), self.memory_limit_bytes)
+    }
+
+    pub(crate) fn memory_limit_bytes(&self) -> usize {
+        self.memory_limit_bytes
+    }
+}
+
+/// Modules beside the script are found first.
+fn search_beside(lua: &Lua, file: &Path) -> mlua::Result<()> {
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.as_os_str().as_bytes(),
+        _ => b".",
+    };
+    let package: Table = lua.globals().get("package")?;
+    let before = package.get::<LuaString>("path")?;
+    let parts = [directory, b"/?.lua;", directory, b"/?/init.lua;", &before.as_bytes()];
+    package.set("path", lua.create_string(parts.concat())?)
+}
+
+/// What `wrk` is made from.
+fn given(lua: &Lua, options: &Options, number: u32) -> mlua::Result<Table> {
+    let headers = lua.create_table()?;
+    for (name, value) in &options.headers {
+        headers.raw_set(name.as_str(), value.as_str())?;
+    }
+    let given = lua.create_table()?;
+    given.raw_set("scheme", options.scheme.as_str())?;
+    given.raw_set("host", options.host.as_str())?;
+    given.raw_set("port", options.port.as_deref())?;
+    given.raw_set("path", options.path.as_str())?;
+    given.raw_set("headers", headers)?;
+    given.raw_set("number", number)?;
+    Ok(given)
+}
+
+/// Functions for Lua code that never raise; see the crate's head.
+fn natives(lua: &Lua) -> mlua::Result<Table> {
+    let natives = lua.create_table()?;
+    let lookup = |_: &Lua, (host, service): (LuaString, LuaString)| {
+        let found = network::lookup(&host.to_string_lossy(), &service.to_string_lossy());
+        Ok(match found {
+            Ok(addresses) => (None, Some(texts(&addresses))),
+            Err(problem) => (Some(problem), None),
+        })
+    };
+    natives.raw_set("lookup", lua.create_function(lookup)?)?;
+    let connect = |_: &Lua, address: String| Ok(address.parse().is_ok_and(network::accepts));
+    natives.raw_set("connect", lua.create_function(connect)?)?;
+    let time_us = |_: &Lua, ()| Ok(network::wall_clock_us());
+    natives.raw_set("time_us", lua.create_function(time_us)?)?;
+    Ok(natives)
+}
+
+/// Addresses as Lua code holds them.
+pub(crate) fn texts(addresses: &[SocketAddr]) -> Vec<String> {
+    addresses.iter().map(SocketAddr::to_string).collect()
+}

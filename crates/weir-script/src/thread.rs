@@ -1,0 +1,132 @@
+//! What stands behind a thread object: the functions by which Lua code reaches a worker's state.
+//!
+//! They never raise: the first result is the problem, as text, or nil.
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use mlua::{Lua, LuaString, Table, Value};
+
+use crate::transfer::Datum;
+use crate::worker::Worker;
+
+/// What scripts set on a thread for the run to see.
+#[derive(Debug, Default)]
+pub(crate) struct Flags {
+    pub(crate) stopped: Cell<bool>,
+    pub(crate) address: Cell<Option<SocketAddr>>,
+    /// How often `address` was assigned, since the run began.
+    pub(crate) address_changes: Cell<u32>,
+}
+
+/// The workers that are not out for a run, by their number.
+pub(crate) type Crew = Rc<RefCell<Vec<Option<Worker>>>>;
+
+/// Whose state a thread object stands for.
+#[derive(Clone)]
+pub(crate) enum Reach {
+    /// The one the object is in: `wrk.thread`.
+    Own(Rc<Flags>),
+    /// A worker's; the object is in the main state.
+    Worker { crew: Crew, index: usize },
+}
+
+impl Reach {
+    /// `here` is the state that asks.
+    fn with<R>(
+        &self,
+        here: &Lua,
+        visit: impl FnOnce(&Lua, &Flags) -> Result<R, String>,
+    ) -> Result<R, String> {
+        match self {
+            Self::Own(flags) => visit(here, flags),
+            Self::Worker { crew, index } => {
+                let crew = crew.borrow();
+                match crew.get(*index).and_then(Option::as_ref) {
+                    Some(worker) => visit(worker.lua(), worker.flags()),
+                    None => Err(format!("thread {} is running", index + 1)),
+                }
+            }
+        }
+    }
+}
+
+/// The functions behind one thread object, for the Lua code that makes it.
+pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+
+    let target = reach.clone();
+    let get = move |here: &Lua, name: LuaString| {
+        let datum = target.with(here, |lua, _| {
+            let value = lua.globals().raw_get::<Value>(name.as_bytes().as_ref());
+            Datum::read(&value.map_err(text)?)
+        });
+        Ok(answer(datum.and_then(|datum| write(&datum, here, limit_bytes))))
+    };
+    table.raw_set("get", lua.create_function(get)?)?;
+
+    let target = reach.clone();
+    let set = move |here: &Lua, (name, value): (LuaString, Value)| {
+        let done = Datum::read(&value).and_then(|datum| {
+            target.with(here, |lua, _| {
+                let value = write(&datum, lua, limit_bytes)?;
+                lua.globals().raw_set(name.as_bytes().as_ref(), value).map_err(text)
+            })
+        });
+        Ok(done.err())
+    };
+    table.raw_set("set", lua.create_function(set)?)?;
+
+    let target = reach.clone();
+    let address = move |here: &Lua, ()| {
+        let address = target.with(here, |_, flags| Ok(flags.address.get()));
+        Ok(match address {
+            Ok(address) => (None, address.map(|address| address.to_string())),
+            Err(problem) => (Some(problem), None),
+        })
+    };
+    table.raw_set("address", lua.create_function(address)?)?;
+
+    let target = reach.clone();
+    let assign = move |here: &Lua, address: String| {
+        let assigned = target.with(here, |_, flags| {
+            flags.address.set(Some(address.parse().map_err(|_| format!("no address: {address}"))?));
+            flags.address_changes.set(flags.address_changes.get().wrapping_add(1));
+            Ok(())
+        });
+        Ok(assigned.err())
+    };
+    table.raw_set("assign", lua.create_function(assign)?)?;
+
+    let target = reach.clone();
+    let stop = move |here: &Lua, ()| {
+        let stopped = target.with(here, |_, flags| {
+            flags.stopped.set(true);
+            Ok(())
+        });
+        Ok(stopped.err())
+    };
+    table.raw_set("stop", lua.create_function(stop)?)?;
+    Ok(table)
+}
+
+/// The limit is looked at beforehand: an allocation that fails would raise across Rust frames.
+fn write(datum: &Datum, lua: &Lua, limit_bytes: usize) -> Result<Value, String> {
+    if limit_bytes > 0 && lua.used_memory() + 2 * datum.size_bytes() > limit_bytes {
+        return Err("not enough memory".to_owned());
+    }
+    datum.write(lua).map_err(text)
+}
+
+fn answer(result: Result<Value, String>) -> (Option<String>, Value) {
+    match result {
+        Ok(value) => (None, value),
+        Err(problem) => (Some(problem), Value::Nil),
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "map_err gives it by value")]
+fn text(error: mlua::Error) -> String {
+    error.to_string()
+}
