@@ -1,0 +1,265 @@
+//! One connection's TLS: bytes from the server become plaintext, plaintext becomes records. Knows
+//! nothing of HTTP, of sockets, or of when bytes came.
+
+use std::mem;
+
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedStatus,
+};
+use rustls::{Error, InvalidMessage, ProtocolVersion};
+
+use crate::{TlsConfig, TlsError};
+
+/// The client's end of one TLS connection. It owns no buffer between calls unless a record came in
+/// part: records are decrypted in the caller's bytes, so idle connections stay small.
+///
+/// What is appended by [`send`](Session::send), [`take_output`](Session::take_output) and
+/// [`close`](Session::close) must reach the server in the order of the calls.
+pub struct Session {
+    conn: UnbufferedClientConnection,
+    /// The beginning of a record, or of a handshake message, whose end has not come.
+    partial: Vec<u8>,
+    /// Handshake messages and alerts for the server, until the caller takes them.
+    waiting: Vec<u8>,
+    stage: Stage,
+}
+
+/// Whether anything can still come from the server.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Open,
+    /// The server sent close_notify.
+    Closed,
+    /// An error was returned.
+    Failed,
+}
+
+/// What client and server agreed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Negotiated {
+    /// `TLS 1.2` or `TLS 1.3`.
+    pub version: &'static str,
+    /// The cipher suite by its registered name, as `TLS_AES_128_GCM_SHA256`.
+    pub cipher: String,
+    /// The protocol the server chose of those offered (RFC 7301), if it chose one.
+    pub alpn: Option<Vec<u8>>,
+    /// The key exchange group, as `X25519`.
+    pub group: Option<String>,
+}
+
+impl Session {
+    /// A connection at its beginning; the ClientHello waits in [`take_output`](Self::take_output).
+    pub fn new(config: &TlsConfig) -> Session {
+        let conn =
+            UnbufferedClientConnection::new(config.client.clone(), config.server_name.clone())
+                .expect("the configuration has no limit to refuse, and random bytes do not fail");
+        let mut session =
+            Session { conn, partial: Vec::new(), waiting: Vec::new(), stage: Stage::Open };
+        session.advance(&mut [], &mut Vec::new()).1.expect("without input nothing can be wrong");
+        session
+    }
+
+    /// Takes bytes from the server, cut anywhere, and appends what they decrypt to. `bytes` are
+    /// overwritten. There may be output afterwards, also after an error: the alert that tells the
+    /// server. Bytes after close_notify (RFC 8446 §6.1) or after an error are ignored.
+    ///
+    /// # Errors
+    /// The connection is lost. What was appended before is valid.
+    pub fn receive(&mut self, bytes: &mut [u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
+        if self.stage != Stage::Open {
+            return Ok(());
+        }
+        if self.partial.is_empty() {
+            let (used, result) = self.advance(bytes, plain);
+            self.settle(result, &bytes[used..])?;
+            self.keep(&bytes[used..]);
+        } else {
+            let mut joined = mem::take(&mut self.partial);
+            joined.extend_from_slice(bytes);
+            let (used, result) = self.advance(&mut joined, plain);
+            self.settle(result, &joined[used..])?;
+            joined.drain(..used);
+            self.keep_all(joined);
+        }
+        Ok(())
+    }
+
+    /// Whether plaintext cannot be sent yet. The end of the handshake may leave output to take.
+    pub fn is_handshaking(&self) -> bool {
+        self.conn.is_handshaking()
+    }
+
+    /// Whether the server said with close_notify that nothing follows. The end of the byte stream
+    /// without it is a truncation (RFC 8446 §6.1).
+    pub fn is_closed(&self) -> bool {
+        self.stage == Stage::Closed
+    }
+
+    /// Appends `plain` as records, of at most 16 KiB each, after all output that waits. Not before
+    /// the end of the handshake, nor after [`close`](Self::close) or an error.
+    ///
+    /// # Errors
+    /// [`TlsError::KeysExhausted`] and nothing sent, only in TLS 1.2, after 2^24 records: the
+    /// connection is to be opened anew. TLS 1.3 changes its keys by itself (RFC 8446 §5.5).
+    pub fn send(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsError> {
+        debug_assert!(!self.is_handshaking() && self.stage != Stage::Failed);
+        self.take_output(out);
+        let result = match self.conn.process_tls_records(&mut self.partial).state {
+            Ok(ConnectionState::WriteTraffic(mut traffic)) => {
+                append(out, |room| traffic.encrypt(plain, room))
+            }
+            Ok(state) => unreachable!("sending is not possible in {state:?}"),
+            Err(error) => Err(TlsError::from(error)),
+        };
+        if result.is_err() {
+            self.fail();
+        }
+        result
+    }
+
+    /// Appends what has to go to the server before anything can follow, handshake messages and
+    /// alerts; whether there was any.
+    pub fn take_output(&mut self, out: &mut Vec<u8>) -> bool {
+        let mut waiting = mem::take(&mut self.waiting);
+        let any = !waiting.is_empty();
+        out.append(&mut waiting);
+        any
+    }
+
+    /// Appends, after all output that waits, the close_notify by which the server knows that
+    /// nothing was cut off. Nothing more during the handshake, after an error or a second time.
+    pub fn close(&mut self, out: &mut Vec<u8>) {
+        self.take_output(out);
+        if self.stage == Stage::Failed {
+            return;
+        }
+        let state = self.conn.process_tls_records(&mut self.partial).state;
+        if let Ok(ConnectionState::WriteTraffic(mut traffic)) = state {
+            append(out, |room| traffic.queue_close_notify(room))
+                .expect("an alert is sent even with the last key");
+        }
+    }
+
+    /// What was agreed on; `None` until the handshake has ended.
+    pub fn negotiated(&self) -> Option<Negotiated> {
+        if self.is_handshaking() {
+            return None;
+        }
+        let version = match self.conn.protocol_version()? {
+            ProtocolVersion::TLSv1_2 => "TLS 1.2",
+            ProtocolVersion::TLSv1_3 => "TLS 1.3",
+            _ => unreachable!("no other version was offered"),
+        };
+        // rustls marks the suites of TLS 1.3, whose registered names begin like the others.
+        let cipher = format!("{:?}", self.conn.negotiated_cipher_suite()?.suite());
+        let cipher = cipher.replacen("TLS13_", "TLS_", 1);
+        let alpn = self.conn.alpn_protocol().map(<[u8]>::to_vec);
+        let group = self.conn.negotiated_key_exchange_group();
+        let group = group.map(|group| format!("{:?}", group.name()));
+        Some(Negotiated { version, cipher, alpn, group })
+    }
+
+    /// Lets rustls go on until it needs more input; how many of `bytes` need not be shown again.
+    fn advance(&mut self, bytes: &mut [u8], plain: &mut Vec<u8>) -> (usize, Result<(), Error>) {
+        let mut used = 0;
+        loop {
+            let UnbufferedStatus { discard, state, .. } =
+                self.conn.process_tls_records(&mut bytes[used..]);
+            used += discard;
+            match state {
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(record) = traffic.next_record() {
+                        match record {
+                            Ok(record) => {
+                                used += record.discard;
+                                plain.extend_from_slice(record.payload);
+                            }
+                            Err(error) => return (used, Err(error)),
+                        }
+                    }
+                }
+                Ok(ConnectionState::EncodeTlsData(data)) => encode(data, &mut self.waiting),
+                Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
+                Ok(ConnectionState::PeerClosed) => self.stage = Stage::Closed,
+                Ok(_) => return (used, Ok(())),
+                Err(error) => return (used, Err(error)),
+            }
+        }
+    }
+
+    /// Makes an error of rustls ours. `rest` begins with what rustls could not use.
+    fn settle(&mut self, result: Result<(), Error>, rest: &[u8]) -> Result<(), TlsError> {
+        let Err(error) = result else { return Ok(()) };
+        self.fail();
+        // A record's first bytes: what is wrong there, before there was a ServerHello, is no TLS.
+        let is_header = matches!(
+            error,
+            Error::InvalidMessage(
+                InvalidMessage::InvalidContentType | InvalidMessage::UnknownProtocolVersion
+            )
+        );
+        if is_header && self.conn.protocol_version().is_none() {
+            return Err(TlsError::not_tls(rest));
+        }
+        Err(TlsError::from(error))
+    }
+
+    fn keep(&mut self, rest: &[u8]) {
+        if self.stage == Stage::Open {
+            self.partial.extend_from_slice(rest);
+        }
+    }
+
+    /// As `keep`, in the buffer it is in; an empty one is given back to the allocator.
+    fn keep_all(&mut self, rest: Vec<u8>) {
+        if self.stage == Stage::Open && !rest.is_empty() {
+            self.partial = rest;
+        }
+    }
+
+    fn fail(&mut self) {
+        self.stage = Stage::Failed;
+        self.drain();
+    }
+
+    /// Moves what rustls has queued to `waiting` without reading on: after an error it would meet
+    /// the same bytes again.
+    fn drain(&mut self) {
+        while self.conn.wants_write() {
+            match self.conn.process_tls_records(&mut []).state {
+                Ok(ConnectionState::EncodeTlsData(data)) => encode(data, &mut self.waiting),
+                _ => return,
+            }
+        }
+    }
+}
+
+/// Appends one queued message.
+fn encode(mut data: EncodeTlsData<'_, ClientConnectionData>, out: &mut Vec<u8>) {
+    let Err(EncodeError::InsufficientSize(needed)) = data.encode(&mut []) else { return };
+    let start = out.len();
+    out.resize(start + needed.required_size, 0);
+    data.encode(&mut out[start..]).expect("this is the room it asked for");
+}
+
+/// Appends what `write` puts into the room it asks for. Asked without room first, it tells the size
+/// to the byte, whatever version and cipher.
+fn append(
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, EncryptError>,
+) -> Result<(), TlsError> {
+    let start = out.len();
+    loop {
+        match write(&mut out[start..]) {
+            Ok(_) => return Ok(()),
+            Err(EncryptError::InsufficientSize(needed)) => {
+                out.resize(start + needed.required_size, 0);
+            }
+            Err(EncryptError::EncryptExhausted) => {
+                out.truncate(start);
+                return Err(TlsError::KeysExhausted);
+            }
+        }
+    }
+}
