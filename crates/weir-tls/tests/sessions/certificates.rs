@@ -1,0 +1,76 @@
+//! Certificates made for a test: an authority, and what it signs.
+
+use std::path::PathBuf;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
+};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// Who signs certificates.
+pub(crate) struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+/// A server's certificate with its key.
+pub(crate) struct Identity {
+    pub(crate) certificate: CertificateDer<'static>,
+    pub(crate) key: PrivateKeyDer<'static>,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Authority {
+        Authority::named("an authority")
+    }
+
+    pub(crate) fn named(name: &str) -> Authority {
+        let mut params = CertificateParams::new([]).expect("no name can be wrong");
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, key()).expect("parameters are complete");
+        Authority { issuer }
+    }
+
+    pub(crate) fn pem(&self) -> String {
+        self.issuer.pem()
+    }
+
+    /// A file with the authority's certificate; `test` keeps the tests' files apart.
+    pub(crate) fn file(&self, test: &str) -> PathBuf {
+        file(test, self.pem().as_bytes())
+    }
+
+    /// For these names (IP literals become such), valid in these years.
+    pub(crate) fn sign(&self, names: &[&str], years: std::ops::Range<i32>) -> Identity {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut params = CertificateParams::new(names).expect("names are well formed");
+        params.not_before = date_time_ymd(years.start, 1, 1);
+        params.not_after = date_time_ymd(years.end, 1, 1);
+        let key = key();
+        let certificate = params.signed_by(&key, &self.issuer).expect("parameters are complete");
+        Identity::new(certificate.der().clone(), key)
+    }
+}
+
+impl Identity {
+    fn new(certificate: CertificateDer<'static>, key: KeyPair) -> Identity {
+        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("rcgen writes PKCS #8");
+        Identity { certificate, key }
+    }
+
+    /// A key with these bytes for a certificate, whatever they are.
+    pub(crate) fn unreadable(bytes: &'static [u8]) -> Identity {
+        Identity::new(CertificateDer::from(bytes), key())
+    }
+}
+
+/// A file of this test alone with these bytes.
+pub(crate) fn file(test: &str, bytes: &[u8]) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.pem"));
+    std::fs::write(&path, bytes).expect("the target directory can be written");
+    path
+}
+
+fn key() -> KeyPair {
+    KeyPair::generate().expect("random bytes do not fail")
+}
