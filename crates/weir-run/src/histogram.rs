@@ -321,10 +321,15 @@ impl Histogram {
     /// upper edge of its bucket, or the exact greatest value where that is less. Never less than
     /// the true value. `None` when nothing was recorded.
     pub fn value_at_rank(&self, rank: u64) -> Option<u64> {
-        let bucket = self.bucket_at_rank(rank)?;
+        self.bucket_at_rank(rank).map(|bucket| self.upper_in(bucket))
+    }
+
+    /// The value that stands for those of a bucket that was hit and is never less than any of
+    /// them: the bucket's upper edge, or the exact greatest value where that is less.
+    pub(crate) fn upper_in(&self, bucket: usize) -> u64 {
         // What was clipped has no upper edge but the exact greatest value.
         let is_clipped = self.exact.clipped > 0 && bucket == bucket_of(HIGHEST_NS);
-        Some(if is_clipped { self.exact.max_ns } else { highest_in(bucket).min(self.exact.max_ns) })
+        if is_clipped { self.exact.max_ns } else { highest_in(bucket).min(self.exact.max_ns) }
     }
 
     /// The bucket that holds the given rank.

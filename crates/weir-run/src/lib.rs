@@ -4,6 +4,7 @@
 //! reader, a script or another machine gets is the document made of them.
 #![forbid(unsafe_code)]
 
+mod distinct;
 pub mod document;
 mod encoding;
 pub mod errno;
@@ -15,6 +16,7 @@ pub mod quantile;
 mod schema;
 pub mod units;
 
+pub use distinct::{distinct, distinct_us};
 pub use document::{Document, DocumentParts, Environment, LoadError, Note};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::{
