@@ -1,0 +1,262 @@
+//! wrk2's percentiles and their whole spectrum, in the layout that HdrHistogram's plotters read.
+
+use std::io::{self, Write};
+
+use weir_run::Histogram;
+
+use super::micros::Micros;
+use super::statistics::Statistics;
+use super::{Dialect, Figures, Lines, units};
+
+/// What the footer says of an HdrHistogram from 1 µs to 24 h with three digits.
+const BUCKETS: u32 = 27;
+const SUB_BUCKETS: u32 = 2_048;
+
+/// Writes the blocks that were asked for.
+pub(super) fn write(figures: &Figures, lines: &Lines, out: &mut impl Write) -> io::Result<()> {
+    if lines.latency {
+        write_block("Recorded Latency", &figures.latency, out)?;
+    }
+    if lines.uncorrected {
+        let title = "Uncorrected Latency (measured without taking delayed starts into account)";
+        writeln!(out)?;
+        write_block(title, &figures.uncorrected, out)?;
+    }
+    Ok(())
+}
+
+fn write_block(title: &str, latency: &Histogram, out: &mut impl Write) -> io::Result<()> {
+    let micros = Micros::of(latency);
+    writeln!(out, "  Latency Distribution (HdrHistogram - {title})")?;
+    for p in [50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0] {
+        let value = units::time(micros.percentile(p) as f64);
+        writeln!(out, "{p:>7.3}%{}", units::field(&value, 10))?;
+    }
+    writeln!(out, "\n  Detailed Percentile spectrum:")?;
+    let heads = ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"];
+    writeln!(out, "{:>12} {:>12} {:>12} {:>12}\n", heads[0], heads[1], heads[2], heads[3])?;
+    for row in rows(&micros) {
+        let value = in_ms(row.us as f64);
+        let (share, inverse) = row.step.map_or((1.0, f64::INFINITY), Step::share_and_inverse);
+        writeln!(out, "{value:>12} {share:>12.6} {:>12} {inverse:>12.2}", row.reached)?;
+    }
+    write_footer(latency, &micros, out)
+}
+
+fn write_footer(latency: &Histogram, micros: &Micros, out: &mut impl Write) -> io::Result<()> {
+    let Statistics { mean, stdev, max, .. } = Statistics::of_latency(Dialect::Wrk2, latency);
+    let (mean, stdev, max) = (in_ms(mean), in_ms(stdev), in_ms(max as f64));
+    let count = micros.count();
+    writeln!(out, "#[Mean    = {mean:>12}, StdDeviation   = {stdev:>12}]")?;
+    writeln!(out, "#[Max     = {max:>12}, Total count    = {count:>12}]")?;
+    writeln!(out, "#[Buckets = {BUCKETS:>12}, SubBuckets     = {SUB_BUCKETS:>12}]")?;
+    writeln!(out, "{}", "-".repeat(58))
+}
+
+/// Microseconds as milliseconds.
+fn in_ms(us: f64) -> String {
+    units::fixed(us / 1e3, 3)
+}
+
+/// A line of the spectrum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Row {
+    /// The greatest value equivalent to those of the bucket, in microseconds.
+    us: u64,
+    /// The step that the bucket reaches; none in the last line, which stands for all.
+    step: Option<Step>,
+    /// Values up to and with the bucket.
+    reached: u64,
+}
+
+/// A place on the ladder of percentiles: five steps of equal width, then five of half the width,
+/// and so on. It is kept as a whole number, since sums of widths would drift.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Step(u32);
+
+impl Step {
+    const PER_HALVING: u32 = 5;
+
+    /// What lies beyond the step, as a share of all: a number of parts, and the parts of all.
+    fn beyond(self) -> (u128, u128) {
+        let (halving, within) = (self.0 / Step::PER_HALVING, self.0 % Step::PER_HALVING);
+        let whole = u128::from(2 * Step::PER_HALVING);
+        (whole - u128::from(within), whole << halving)
+    }
+
+    /// Whether no more lies beyond `reached` of `count` values than beyond this step.
+    fn is_reached(self, reached: u64, count: u64) -> bool {
+        let (beyond, all) = self.beyond();
+        u128::from(count - reached) * all <= u128::from(count) * beyond
+    }
+
+    /// The share of values up to the step, p, and 1 / (1 − p).
+    fn share_and_inverse(self) -> (f64, f64) {
+        let (beyond, all) = self.beyond();
+        ((all - beyond) as f64 / all as f64, all as f64 / beyond as f64)
+    }
+}
+
+/// The lines: a bucket has one for each step that it is the first to reach; the last bucket has
+/// one for the first such step and one for all.
+fn rows(micros: &Micros) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let (mut reached, mut last_us, mut step) = (0, 0, Step::default());
+    for (us, count) in micros.values() {
+        (reached, last_us) = (reached + count, us);
+        while step.is_reached(reached, micros.count()) {
+            rows.push(Row { us, step: Some(step), reached });
+            step.0 += 1;
+            if reached == micros.count() {
+                break;
+            }
+        }
+    }
+    rows.push(Row { us: last_us, step: None, reached });
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn histogram(values: &[(u64, u64)]) -> Histogram {
+        let mut histogram = Histogram::new();
+        for (us, times) in values {
+            histogram.record_range(us * 1_000, us * 1_000, *times, u128::from(us * times) * 1_000);
+        }
+        histogram
+    }
+
+    /// `(µs, percentile, reached)` of every line; percentile 100 is the last one.
+    #[track_caller]
+    fn check(values: &[(u64, u64)], expected: &[(u64, f64, u64)]) {
+        let percent = |step: Step| {
+            let (beyond, all) = step.beyond();
+            (100 * (all - beyond)) as f64 / all as f64
+        };
+        let found: Vec<(u64, f64, u64)> = rows(&Micros::of(&histogram(values)))
+            .iter()
+            .map(|row| (row.us, row.step.map_or(100.0, percent), row.reached))
+            .collect();
+        assert_eq!(found, expected, "{values:?}");
+    }
+
+    #[test]
+    fn a_bucket_has_a_line_for_each_step_it_reaches() {
+        check(&[], &[(0, 100.0, 0)]);
+        check(&[(7, 1)], &[(7, 0.0, 1), (7, 100.0, 1)]);
+        check(&[(7, 1_000_000)], &[(7, 0.0, 1_000_000), (7, 100.0, 1_000_000)]);
+        // Exactly a step is a step reached.
+        check(
+            &[(1, 3), (2, 6), (3, 1)],
+            &[
+                (1, 0.0, 3),
+                (1, 10.0, 3),
+                (1, 20.0, 3),
+                (1, 30.0, 3),
+                (2, 40.0, 9),
+                (2, 50.0, 9),
+                (2, 55.0, 9),
+                (2, 60.0, 9),
+                (2, 65.0, 9),
+                (2, 70.0, 9),
+                (2, 75.0, 9),
+                (2, 77.5, 9),
+                (2, 80.0, 9),
+                (2, 82.5, 9),
+                (2, 85.0, 9),
+                (2, 87.5, 9),
+                (2, 88.75, 9),
+                (2, 90.0, 9),
+                (3, 91.25, 10),
+                (3, 100.0, 10),
+            ],
+        );
+        // From 2,048 µs on, values share buckets: 4,098 and 4,099 µs one, which ends at 4,099.
+        check(&[(4_098, 1), (4_099, 1)], &[(4_099, 0.0, 2), (4_099, 100.0, 2)]);
+    }
+
+    #[test]
+    fn a_step_is_a_share_and_its_inverse() {
+        for (step, share, inverse) in [
+            (0, 0.0, 1.0),
+            (1, 0.1, 10.0 / 9.0),
+            (5, 0.5, 2.0),
+            (6, 0.55, 20.0 / 9.0),
+            (10, 0.75, 4.0),
+        ] {
+            assert_eq!(Step(step).share_and_inverse(), (share, inverse), "step {step}");
+        }
+        assert_eq!(Step(77).share_and_inverse().1, 40_960.0);
+    }
+
+    /// The same ladder climbed in floats, as the layout is described: from a percentile, the next
+    /// one is a fifth of the half distance on.
+    fn climbed(values: &[(u64, u64)]) -> Vec<(u64, f64, u64)> {
+        let total: u64 = values.iter().map(|(_, count)| count).sum();
+        let (mut lines, mut at, mut index, mut reached) = (Vec::new(), 0.0_f64, 0, 0);
+        while reached < total {
+            let (us, count) = values[index];
+            if 100.0 * (reached + count) as f64 / total as f64 >= at {
+                lines.push((us, at, reached + count));
+                let halvings = (100.0 / (100.0 - at)).log2().floor() + 1.0;
+                at += 100.0 / (5.0 * halvings.exp2());
+                if reached + count == total {
+                    reached = total;
+                }
+            } else {
+                (index, reached) = (index + 1, reached + count);
+            }
+        }
+        lines.push((values.last().map_or(0, |(us, _)| *us), 100.0, total));
+        lines
+    }
+
+    proptest! {
+        #[test]
+        fn the_ladder_is_the_one_described(
+            values in prop::collection::vec((0..2_000_u64, 1..2_000_u64), 0..40),
+        ) {
+            // Below 2,048 µs, every microsecond has a bucket.
+            check(&values, &climbed(&weir_run::distinct_us(&histogram(&values))));
+        }
+
+        /// Against an implementation that others trust, on totals where it meets no step exactly:
+        /// its steps are sums of tenths in floats, which drift. It has no line for no values.
+        #[test]
+        fn the_ladder_is_that_of_hdrhistogram(
+            values in prop::collection::vec((0..80_000_000_000_u64, 1..2_000_u64), 1..60),
+        ) {
+            let mut values = values;
+            let total: u64 = values.iter().map(|(_, count)| count).sum();
+            let odd = (1..).find(|more| [2, 5].iter().all(|n| !(total + more).is_multiple_of(*n)));
+            values.push((1, odd.expect("one of five numbers is")));
+            let histogram = histogram(&values);
+            let micros = Micros::of(&histogram);
+
+            let mut theirs = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 86_400_000_000, 3)
+                .expect("valid bounds");
+            for (us, count) in weir_run::distinct_us(&histogram) {
+                theirs.record_n(us, count).expect("in range");
+            }
+            let rows = rows(&micros);
+            let mut reached = 0;
+            let expected: Vec<_> = theirs.iter_quantiles(5).map(|line| {
+                reached += line.count_since_last_iteration();
+                (line.value_iterated_to(), line.quantile_iterated_to(), reached)
+            }).collect();
+            prop_assert_eq!(rows.len(), expected.len());
+            for (row, (us, share, reached)) in rows.iter().zip(expected) {
+                prop_assert_eq!((row.us, row.reached), (us, reached));
+                let found = row.step.map_or(1.0, |step| step.share_and_inverse().0);
+                prop_assert!((found - share).abs() < 1e-12, "{found} is not {share}");
+            }
+            for p in [50.0, 99.0, 99.999, 100.0] {
+                prop_assert_eq!(micros.percentile(p), theirs.value_at_percentile(p));
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The four figures of a line of `Thread Stats`: right ones, where wrk's own are bent by what it
+//! rewrites and loses.
+
+use weir_run::Histogram;
+use weir_run::histogram::middle_of;
+
+use super::Dialect;
+use super::micros::lowest_equivalent;
+
+/// What a line says of a histogram; times in microseconds, rates in 1/s.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Statistics {
+    pub(super) mean: f64,
+    /// Of a sample: the squares are divided by one less than the count.
+    pub(super) stdev: f64,
+    pub(super) max: u64,
+    /// Values not further from the mean than the deviation, in percent of all.
+    pub(super) within: f64,
+}
+
+impl Statistics {
+    /// Of latencies in nanoseconds. The greatest is rounded up to whole microseconds.
+    pub(super) fn of_latency(dialect: Dialect, latency: &Histogram) -> Statistics {
+        Statistics::of(dialect, latency, 1_000)
+    }
+
+    /// Of rates in 1/s.
+    pub(super) fn of_rates(dialect: Dialect, rates: &Histogram) -> Statistics {
+        Statistics::of(dialect, rates, 1)
+    }
+
+    /// Of values of which `unit` make one that is printed.
+    fn of(dialect: Dialect, values: &Histogram, unit: u64) -> Statistics {
+        let max = values.exact().max_ns.div_ceil(unit);
+        let max = match dialect {
+            Dialect::Wrk => max,
+            Dialect::Wrk2 => lowest_equivalent(max),
+        };
+        let (Some(mean), Some(stdev)) = (values.mean_ns(), sample_stdev(values)) else {
+            // Each tool has a nothing of its own, known to those who read it.
+            return match dialect {
+                Dialect::Wrk => Statistics { mean: 0.0, stdev: 0.0, max, within: f64::NAN },
+                Dialect::Wrk2 => Statistics { mean: f64::NAN, stdev: f64::NAN, max, within: 0.0 },
+            };
+        };
+        let within = 100.0 * within(values, mean, stdev) as f64 / values.count() as f64;
+        Statistics { mean: mean / unit as f64, stdev: stdev / unit as f64, max, within }
+    }
+}
+
+/// The deviation with one less than the count for a divisor; of a single value 0. `None` when
+/// there is no value.
+fn sample_stdev(values: &Histogram) -> Option<f64> {
+    let count = values.count() as f64;
+    values.stdev_ns().map(|stdev| stdev * (count / (count - 1.0).max(1.0)).sqrt())
+}
+
+/// Values not further from the mean than the deviation, every one at the middle of its bucket.
+fn within(values: &Histogram, mean: f64, stdev: f64) -> u64 {
+    if stdev == 0.0 {
+        // They are all the mean, which the middle of their bucket need not be.
+        return values.count();
+    }
+    let near = values.buckets().filter(|(bucket, _)| {
+        let distance = (middle_of(*bucket) as f64 - mean).abs();
+        distance <= stdev
+    });
+    near.map(|(_, count)| count).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn histogram(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|value| histogram.record(*value));
+        histogram
+    }
+
+    #[track_caller]
+    fn check(found: Statistics, mean: f64, stdev: f64, max: u64, within: f64) {
+        let found = [found.mean, found.stdev, found.max as f64, found.within];
+        for (found, expected) in found.into_iter().zip([mean, stdev, max as f64, within]) {
+            let is_same = (found - expected).abs() < 1e-9 || (found.is_nan() && expected.is_nan());
+            assert!(is_same, "{found} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn figures_are_those_of_the_values() {
+        use Dialect::{Wrk, Wrk2};
+        // Mean 5; squares 9 + 1 + 1 + 9 = 20, of which a third; 4 and 6 are within.
+        let rates = histogram(&[2, 4, 6, 8]);
+        check(Statistics::of_rates(Wrk, &rates), 5.0, (20.0_f64 / 3.0).sqrt(), 8, 50.0);
+        let one = histogram(&[123_456_789]);
+        check(Statistics::of_latency(Wrk, &one), 123_456.789, 0.0, 123_457, 100.0);
+        // A step of an HdrHistogram is 64 µs there.
+        check(Statistics::of_latency(Wrk2, &one), 123_456.789, 0.0, 123_456, 100.0);
+        // The border of the deviation belongs to it: 10 ± 10.
+        let two = histogram(&[0, 20, 10, 10, 10]);
+        check(Statistics::of_rates(Wrk, &two), 10.0, 50.0_f64.sqrt(), 20, 60.0);
+        let border = histogram(&[0, 20, 10]);
+        check(Statistics::of_rates(Wrk, &border), 10.0, 10.0, 20, 100.0);
+    }
+
+    #[test]
+    fn nothing_has_figures_too() {
+        let none = Histogram::new();
+        check(Statistics::of_latency(Dialect::Wrk, &none), 0.0, 0.0, 0, f64::NAN);
+        check(Statistics::of_latency(Dialect::Wrk2, &none), f64::NAN, f64::NAN, 0, 0.0);
+    }
+
+    proptest! {
+        /// Value by value instead of bucket by bucket, where every value has a bucket.
+        #[test]
+        fn figures_are_those_of_a_list(values in prop::collection::vec(0..2_048_u64, 1..100)) {
+            let count = values.len() as f64;
+            let mean = values.iter().sum::<u64>() as f64 / count;
+            let squares: f64 = values.iter().map(|v| (*v as f64 - mean).powi(2)).sum();
+            let stdev = if values.len() < 2 { 0.0 } else { (squares / (count - 1.0)).sqrt() };
+            let distances = values.iter().map(|v| (*v as f64 - mean).abs());
+            // A value on the border may fall on either side of a rounding.
+            let (least, most) = distances.fold((0.0, 0.0), |(least, most), distance| (
+                least + f64::from(distance < stdev - 1e-9) ,
+                most + f64::from(distance <= stdev + 1e-9),
+            ));
+            let found = Statistics::of_rates(Dialect::Wrk, &histogram(&values));
+            prop_assert!((found.mean - mean).abs() < 1e-9 && (found.stdev - stdev).abs() < 1e-9);
+            prop_assert_eq!(Some(found.max), values.iter().copied().max());
+            let within = found.within / 100.0 * count;
+            prop_assert!(least - 1e-9 < within && within < most + 1e-9);
+        }
+    }
+}
