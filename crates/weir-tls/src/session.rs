@@ -263,3 +263,106 @@ fn append(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, KeyPair};
+    use rustls::crypto::{CipherSuiteCommon, CryptoProvider, aws_lc_rs};
+    use rustls::pki_types::{PrivateKeyDer, ServerName};
+    use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection};
+    use rustls::{SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
+    use std::io::Read;
+    use std::sync::Arc;
+
+    /// As it comes, but each key is good for `limit` records only.
+    fn provider(limit: u64) -> Arc<CryptoProvider> {
+        let common = |common: &CipherSuiteCommon| CipherSuiteCommon {
+            suite: common.suite,
+            hash_provider: common.hash_provider,
+            confidentiality_limit: limit,
+        };
+        let mut provider = aws_lc_rs::default_provider();
+        for suite in &mut provider.cipher_suites {
+            *suite = match *suite {
+                SupportedCipherSuite::Tls12(suite) => {
+                    let common = common(&suite.common);
+                    let suite = Tls12CipherSuite { common, ..*suite };
+                    SupportedCipherSuite::Tls12(Box::leak(Box::new(suite)))
+                }
+                SupportedCipherSuite::Tls13(suite) => {
+                    let common = common(&suite.common);
+                    let suite = Tls13CipherSuite { common, ..*suite };
+                    SupportedCipherSuite::Tls13(Box::leak(Box::new(suite)))
+                }
+            };
+        }
+        Arc::new(provider)
+    }
+
+    fn server(version: &'static rustls::SupportedProtocolVersion) -> (ServerConnection, TlsConfig) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.der().clone()).unwrap();
+        let client = ClientConfig::builder_with_provider(provider(5))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let client = Arc::new(client);
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let server = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_protocol_versions(&[version])
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .unwrap();
+        let server_name = ServerName::try_from("localhost").unwrap();
+        (ServerConnection::new(Arc::new(server)).unwrap(), TlsConfig { client, server_name })
+    }
+
+    /// What the server understands of these bytes, and whether they end the connection.
+    fn heard(server: &mut ServerConnection, mut bytes: &[u8]) -> (Vec<u8>, bool) {
+        let (mut plain, mut is_closed) = (Vec::new(), false);
+        while server.read_tls(&mut bytes).unwrap() > 0 {
+            is_closed |= server.process_new_packets().unwrap().peer_has_closed();
+            let _ = server.reader().read_to_end(&mut plain);
+        }
+        (plain, is_closed)
+    }
+
+    /// Sends "0" to "19", one each time; how many of them arrived, and the first error.
+    fn sends(version: &'static rustls::SupportedProtocolVersion) -> (usize, Option<TlsError>) {
+        let (mut server, config) = server(version);
+        let mut session = Session::new(&config);
+        let mut out = Vec::new();
+        while session.is_handshaking() {
+            session.take_output(&mut out);
+            heard(&mut server, &mem::take(&mut out));
+            let mut answer = Vec::new();
+            server.write_tls(&mut answer).unwrap();
+            session.receive(&mut answer, &mut Vec::new()).unwrap();
+        }
+        for count in 0..20 {
+            let result = session.send(count.to_string().as_bytes(), &mut out);
+            let is_last = result.is_err() && session.take_output(&mut out);
+            let (plain, is_closed) = heard(&mut server, &mem::take(&mut out));
+            assert_eq!(is_closed, is_last);
+            if let Err(error) = result {
+                assert_eq!(plain, b"");
+                return (count, Some(error));
+            }
+            assert_eq!(plain, count.to_string().as_bytes());
+        }
+        (20, None)
+    }
+
+    #[test]
+    fn used_up_keys_are_changed_or_end_the_connection() {
+        // The Finished message took the first of five.
+        assert_eq!(sends(&rustls::version::TLS12), (4, Some(TlsError::KeysExhausted)));
+        assert_eq!(sends(&rustls::version::TLS13), (20, None));
+    }
+}
