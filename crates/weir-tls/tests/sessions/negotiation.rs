@@ -1,9 +1,10 @@
 //! What is offered, and what is agreed on.
 
+use rustls::crypto::aws_lc_rs;
 use weir_tls::{Negotiated, TlsOptions};
 
 use crate::certificates::Authority;
-use crate::server::{Server, VERSIONS, client, config, established, insecure, shake};
+use crate::server::{Server, VERSIONS, client, config, config_with, established, insecure, shake};
 
 #[test]
 fn what_was_agreed_on_is_known_after_the_handshake() {
@@ -24,6 +25,25 @@ fn what_was_agreed_on_is_known_after_the_handshake() {
         group: Some("X25519".to_owned()),
     });
     assert_eq!(negotiated, expected);
+}
+
+/// In TLS 1.3 a server asks again (HelloRetryRequest) for a group that came without a key share.
+#[test]
+fn the_group_is_the_servers_choice() {
+    let identity = Authority::new().sign(&["localhost"], 2000..2100);
+    for version in VERSIONS {
+        for group in aws_lc_rs::default_provider().kx_groups {
+            let mut provider = aws_lc_rs::default_provider();
+            provider.kx_groups = vec![group];
+            let name = format!("{:?}", group.name());
+            if name.contains("MLKEM") && version == VERSIONS[0] {
+                continue; // TLS 1.3 only
+            }
+            let config = config_with(provider, version, &identity, None);
+            let negotiated = established(&config, &insecure()).0.negotiated().unwrap();
+            assert_eq!(negotiated.group, Some(name), "{version:?}");
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion, version};
@@ -35,7 +35,17 @@ pub(crate) fn config(
     identity: &Identity,
     client_issuer: Option<&Authority>,
 ) -> ServerConfig {
-    let provider = Arc::new(aws_lc_rs::default_provider());
+    config_with(aws_lc_rs::default_provider(), version, identity, client_issuer)
+}
+
+/// As [`config`], with these ciphers and groups.
+pub(crate) fn config_with(
+    provider: CryptoProvider,
+    version: &'static SupportedProtocolVersion,
+    identity: &Identity,
+    client_issuer: Option<&Authority>,
+) -> ServerConfig {
+    let provider = Arc::new(provider);
     let builder = ServerConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[version])
         .expect("the provider has ciphers for it");
