@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 mod protocol;
 mod raw;
 mod request;
@@ -15,6 +16,7 @@ mod http1;
 
 mod error;
 
+pub use answer::{Answer, Interest};
 pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
 pub use http1::Http1;

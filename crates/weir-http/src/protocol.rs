@@ -1,7 +1,7 @@
 //! One connection's protocol as the engine sees it: [`Protocol`], and the [`Reply`] it yields.
 //! Must not know the wire format of any version; that is each version's own module.
 
-use crate::{Http1, ProtocolError, RequestTraits};
+use crate::{Answer, Http1, Interest, ProtocolError, RequestTraits};
 
 /// Names a request among those in flight on a connection: below the protocol's depth, reused after
 /// its reply.
@@ -40,6 +40,27 @@ impl Protocol {
     /// If `depth` is not in 1..=1024.
     pub fn http1(depth: u16) -> Protocol {
         Protocol::Http1(Http1::new(depth))
+    }
+
+    /// Changes how many requests may be in flight; the ids of the next ones are below `depth`.
+    ///
+    /// # Panics
+    /// If `depth` is not in 1..=1024, or requests are in flight.
+    pub fn set_depth(&mut self, depth: u16) {
+        match self {
+            Protocol::Http1(http1) => http1.set_depth(depth),
+        }
+    }
+
+    /// What is kept of answers for [`Protocol::answer`]; nothing if it is never said. A reset does
+    /// not change it.
+    ///
+    /// # Panics
+    /// If not before any request on this socket.
+    pub fn set_interest(&mut self, interest: Interest) {
+        match self {
+            Protocol::Http1(http1) => http1.set_interest(interest),
+        }
     }
 
     /// How many requests it would accept now: none after a request or a reply that closes, after
@@ -91,7 +112,7 @@ impl Protocol {
 
     /// How many body bytes certainly follow that nobody need look at: what is left of a
     /// `Content-Length` or of a chunk, `u64::MAX` where the body ends with the connection, 0
-    /// elsewhere.
+    /// elsewhere and where bodies are kept.
     #[inline]
     pub fn discardable(&self) -> u64 {
         match self {
@@ -117,6 +138,18 @@ impl Protocol {
     pub fn end_of_stream(&mut self, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
         match self {
             Protocol::Http1(http1) => http1.end_of_stream(replies),
+        }
+    }
+
+    /// The `nth` answer, from 0, of those that the last call of [`Protocol::receive`],
+    /// [`Protocol::skip`] or [`Protocol::end_of_stream`] completed: each has pushed a reply, in
+    /// this order. A reset forgets them.
+    ///
+    /// # Panics
+    /// If that call completed no more than `nth`, or the interest is [`Interest::Status`].
+    pub fn answer(&self, nth: usize) -> Answer<'_> {
+        match self {
+            Protocol::Http1(http1) => http1.answer(nth),
         }
     }
 

@@ -374,8 +374,8 @@ mod tests {
             (last.len() as u32 + 3, false, true),
         ];
         assert_eq!(read(&all), Ok(expected));
-        assert_eq!(read(&get.repeat(1024)).map(|requests| requests.len()), Ok(1024));
-        let error = read(&get.repeat(1025)).unwrap_err();
+        assert_eq!(read(get.repeat(1024)).map(|requests| requests.len()), Ok(1024));
+        let error = read(get.repeat(1025)).unwrap_err();
         assert_eq!(error, "more than 1024 requests at 2049:1");
     }
 

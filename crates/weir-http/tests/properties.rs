@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use proptest::prelude::*;
-use weir_http::{Protocol, RequestTraits, read_head};
+use weir_http::{Interest, Protocol, Reply, RequestTraits, read_head};
 
 /// One answer and the request it is to.
 #[derive(Clone, Debug)]
@@ -82,6 +82,31 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// What was kept of it is what it is.
+    fn verify_kept(&self, reply: &Reply, kept: &weir_http::Answer<'_>, interest: Interest) {
+        assert_eq!((kept.status(), kept.is_cut()), (reply.status, false));
+        let (chunks, trailers) = match &self.body {
+            Body::None => (vec![], &[][..]),
+            Body::Fixed(body) => (body.clone(), &[][..]),
+            Body::Chunked(chunks, _, trailers) => (chunks.concat(), &trailers[..]),
+        };
+        let has_body = !self.head && interest == Interest::Body;
+        assert_eq!(kept.body(), if has_body { &chunks[..] } else { b"" });
+        let trailers = if self.head { &[] } else { trailers };
+        let fields: Vec<_> = kept.fields().collect();
+        let framing = 1 + usize::from(self.closes);
+        assert_eq!(fields.len(), self.fields.len() + framing + trailers.len());
+        let written = self
+            .fields
+            .iter()
+            .chain(trailers)
+            .map(|(name, value)| (name.as_bytes(), value.trim_matches([' ', '\t']).as_bytes()));
+        let (head, rest) = fields.split_at(self.fields.len());
+        assert!(written.eq(head.iter().chain(&rest[framing..]).copied()));
+    }
+}
+
 fn write_fields(bytes: &mut Vec<u8>, fields: &[(String, String)], end: &str) {
     for (name, value) in fields {
         bytes.extend(format!("{name}: {value}{end}").bytes());
@@ -132,8 +157,9 @@ proptest! {
         depth in prop::sample::select(vec![1u16, 2, 3, 16, 64, 65, 1024]),
         cuts in prop::collection::vec(1usize..120, 1..20),
         skips in any::<bool>(),
+        interest in prop::sample::select(vec![Interest::Status, Interest::Head, Interest::Body]),
     ) {
-        converse(&answers, depth, &cuts, skips);
+        converse(&answers, depth, &cuts, skips, interest);
     }
 
     #[test]
@@ -156,13 +182,14 @@ proptest! {
     }
 }
 
-fn converse(answers: &[Answer], depth: u16, cuts: &[usize], skips: bool) {
+fn converse(answers: &[Answer], depth: u16, cuts: &[usize], skips: bool, interest: Interest) {
     let (mut bytes, mut began_at, mut ends) = (Vec::new(), Vec::new(), Vec::new());
     for answer in answers {
         began_at.push(answer.write(&mut bytes));
         ends.push(bytes.len());
     }
     let mut protocol = Protocol::http1(depth);
+    protocol.set_interest(interest);
     let (mut ids, mut sent, mut answered) = (VecDeque::new(), 0, 0);
     let (mut at, mut began, mut replies) = (0, 0..0, Vec::new());
     let mut cuts = cuts.iter().cycle();
@@ -186,13 +213,16 @@ fn converse(answers: &[Answer], depth: u16, cuts: &[usize], skips: bool) {
         }
         let here = at..at + length;
         at += length;
-        for reply in replies.drain(..) {
+        for (nth, reply) in replies.drain(..).enumerate() {
             let answer = &answers[answered];
             assert_eq!(Some(reply.id), ids.pop_front());
             assert!(reply.id.0 < depth);
             assert_eq!(reply.status, answer.status);
             assert_eq!(reply.body_bytes, answer.received_bytes() as u64);
             assert_eq!(reply.closes, answer.closes);
+            if interest != Interest::Status {
+                answer.verify_kept(&reply, &protocol.answer(nth), interest);
+            }
             let began = if reply.began_here { &here } else { &began };
             assert!(began.contains(&began_at[answered]), "{began:?}, {}", began_at[answered]);
             answered += 1;

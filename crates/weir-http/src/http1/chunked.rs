@@ -53,6 +53,7 @@ impl ChunkFraming {
     /// fields", and a reader that takes it elsewhere sees other chunks than one that does not.
     /// Extensions are skipped, quoted ones too: a quoted string has no line end. Whitespace after
     /// the size is taken, some servers pad with it.
+    #[inline(always)]
     pub(crate) fn read(
         &mut self,
         size: &mut u64,

@@ -23,6 +23,13 @@ impl InFlight {
         InFlight { heads: Heads::Few(0), depth, count: 0, oldest: 0, closes: false }
     }
 
+    /// Ids start at 0 again.
+    pub(crate) fn set_depth(&mut self, depth: u16) {
+        assert!((1..=DEPTH_MAX).contains(&depth), "depth {depth} is not in 1..={DEPTH_MAX}");
+        assert!(self.count == 0, "the depth changes while nothing is in flight");
+        (self.depth, self.oldest) = (depth, 0);
+    }
+
     #[inline]
     pub(crate) fn count(&self) -> u16 {
         self.count

@@ -1,6 +1,7 @@
 //! One connection's HTTP/1 (RFC 9112): which answer is at hand, and how far it is read. Knows
 //! neither sockets nor times; sections, chunks and framing fields have files of their own.
 
+mod capture;
 pub(crate) mod chunked;
 pub(crate) mod framing;
 pub(crate) mod in_flight;
@@ -8,7 +9,8 @@ pub(crate) mod line;
 pub(crate) mod scan;
 mod section;
 
-use crate::{ProtocolError, Reply, RequestId, RequestTraits};
+use crate::{Answer, Interest, ProtocolError, Reply, RequestId, RequestTraits};
+use capture::Capture;
 use chunked::ChunkFraming;
 use framing::Body;
 use in_flight::InFlight;
@@ -17,8 +19,8 @@ use section::{Paused, Section};
 
 /// HTTP/1.1, the client's side of one connection. Used through [`crate::Protocol`].
 ///
-/// One cache line: a hundred thousand connections are to fit. Everything that only a cut answer or
-/// a deep pipeline needs is boxed.
+/// One cache line: a hundred thousand connections are to fit. Everything that only a cut answer, an
+/// answer that is kept or a deep pipeline needs is boxed.
 #[derive(Debug)]
 pub struct Http1 {
     in_flight: InFlight,
@@ -26,8 +28,7 @@ pub struct Http1 {
     left: u64,
     /// Content bytes of the answer at hand.
     body_bytes: u64,
-    /// The section that the last bytes ended in; kept for its buffer afterwards.
-    paused: Option<Box<Paused>>,
+    extra: Option<Box<Extra>>,
     interim: u32,
     chunk: ChunkFraming,
     status: u16,
@@ -36,6 +37,16 @@ pub struct Http1 {
     closes: bool,
     /// The first byte of the answer at hand was in the last bytes received.
     began_here: bool,
+    /// What is kept of answers; anything but the status has a [`Capture`].
+    interest: Interest,
+}
+
+/// What few connections need.
+#[derive(Debug, Default)]
+struct Extra {
+    /// The section that the last bytes ended in; stays for its buffer afterwards.
+    paused: Paused,
+    capture: Option<Box<Capture>>,
 }
 
 /// What the next byte belongs to.
@@ -69,13 +80,27 @@ impl Http1 {
             in_flight: InFlight::new(depth),
             left: 0,
             body_bytes: 0,
-            paused: None,
+            extra: None,
             interim: 0,
             chunk: ChunkFraming::first(),
             status: 0,
             phase: Phase::Start,
             closes: false,
             began_here: false,
+            interest: Interest::Status,
+        }
+    }
+
+    pub(crate) fn set_depth(&mut self, depth: u16) {
+        self.in_flight.set_depth(depth);
+    }
+
+    pub(crate) fn set_interest(&mut self, interest: Interest) {
+        let is_fresh = self.in_flight.count() == 0 && self.phase == Phase::Start;
+        assert!(is_fresh, "interest is set before any request");
+        self.interest = interest;
+        if interest != Interest::Status || self.extra.is_some() {
+            self.extra.get_or_insert_default().capture = Capture::new(interest);
         }
     }
 
@@ -103,6 +128,9 @@ impl Http1 {
         bytes: &[u8],
         replies: &mut Vec<Reply>,
     ) -> Result<(), ProtocolError> {
+        if self.interest != Interest::Status {
+            return self.receive_and_keep(bytes, replies);
+        }
         self.began_here = false;
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -122,6 +150,7 @@ impl Http1 {
     #[inline]
     pub(crate) fn discardable(&self) -> u64 {
         match self.phase {
+            _ if self.interest == Interest::Body => 0,
             Phase::Fixed | Phase::ChunkData => self.left,
             Phase::UntilClose => u64::MAX,
             _ => 0,
@@ -133,23 +162,28 @@ impl Http1 {
         bytes: u64,
         replies: &mut Vec<Reply>,
     ) -> Result<(), ProtocolError> {
+        self.begin_call();
         if let Phase::Failed(error) = self.phase {
             return Err(error);
         }
-        self.began_here = false;
         let discardable = self.discardable();
         assert!(bytes <= discardable, "skipped {bytes} bytes of {discardable}");
         if bytes > 0 {
+            let completed = replies.len();
             self.body(bytes, replies);
+            self.keep_completed(replies.len() > completed);
         }
         Ok(())
     }
 
     pub(crate) fn end_of_stream(&mut self, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
-        self.began_here = false;
+        self.begin_call();
         match self.phase {
             Phase::Start | Phase::Closed => self.phase = Phase::Closed,
-            Phase::UntilClose => self.complete(replies),
+            Phase::UntilClose => {
+                self.complete(replies);
+                self.keep_completed(true);
+            }
             Phase::Head => return Err(self.fail(ProtocolError::ClosedInHead)),
             Phase::Fixed
             | Phase::ChunkLine
@@ -168,7 +202,8 @@ impl Http1 {
 
     pub(crate) fn reset(&mut self) {
         self.in_flight.clear();
-        self.forget_paused();
+        self.begin_call();
+        self.forget_unfinished();
         (self.phase, self.began_here) = (Phase::Start, false);
     }
 
@@ -176,9 +211,80 @@ impl Http1 {
         u64::from(self.interim)
     }
 
+    pub(crate) fn answer(&self, nth: usize) -> Answer<'_> {
+        let capture = self.extra.as_ref().and_then(|extra| extra.capture.as_ref());
+        capture.expect("answers are kept if there is interest in them").answer(nth)
+    }
+
+    /// As [`Http1::receive`]. Apart from it, so that keeping costs nothing where nothing is kept:
+    /// one phase's bytes at a time are read first and then kept.
+    #[cold]
+    fn receive_and_keep(
+        &mut self,
+        bytes: &[u8],
+        replies: &mut Vec<Reply>,
+    ) -> Result<(), ProtocolError> {
+        self.begin_call();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (phase, completed) = (self.phase, replies.len());
+            match self.advance(rest, replies) {
+                Ok(used) => {
+                    self.keep(phase, &rest[..used], replies.len() > completed);
+                    rest = &rest[used..];
+                }
+                Err(error) => return Err(self.fail(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what was read in a phase that may be over now.
+    fn keep(&mut self, phase: Phase, bytes: &[u8], is_complete: bool) {
+        let now = self.phase;
+        let Some(capture) = self.capture() else { return };
+        match phase {
+            Phase::Start | Phase::Head => {
+                capture.section(bytes);
+                match now {
+                    Phase::Head => {}
+                    Phase::Start if !is_complete => capture.forget_unfinished(),
+                    _ => capture.end_head(),
+                }
+            }
+            Phase::TrailerStart | Phase::Trailers => {
+                capture.section(bytes);
+                if is_complete {
+                    capture.end_trailers();
+                }
+            }
+            Phase::Fixed | Phase::ChunkData | Phase::UntilClose => capture.body(bytes),
+            Phase::ChunkLine | Phase::Closed | Phase::Failed(_) => {}
+        }
+        self.keep_completed(is_complete);
+    }
+
+    fn keep_completed(&mut self, is_complete: bool) {
+        let status = self.status;
+        if is_complete && let Some(capture) = self.capture() {
+            capture.complete(status);
+        }
+    }
+
+    fn capture(&mut self) -> Option<&mut Capture> {
+        self.extra.as_mut()?.capture.as_deref_mut()
+    }
+
+    fn begin_call(&mut self) {
+        self.began_here = false;
+        if let Some(capture) = self.capture() {
+            capture.forget_completed();
+        }
+    }
+
     /// Reads from `bytes`, which are not empty, what belongs to one phase. Returns how many, at
     /// least one.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<usize, ProtocolError> {
         match self.phase {
             Phase::Start => self.start(bytes, replies),
@@ -218,7 +324,7 @@ impl Http1 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn start(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<usize, ProtocolError> {
         if self.in_flight.count() == 0 {
             return Err(ProtocolError::UnsolicitedBytes);
@@ -236,13 +342,14 @@ impl Http1 {
 
     #[cold]
     fn pause(&mut self, phase: Phase, section: Section, rest: &[u8]) {
-        self.paused.get_or_insert_with(Paused::new).pause(section, rest);
+        self.extra.get_or_insert_default().paused.pause(section, rest);
         self.phase = phase;
     }
 
     #[cold]
     fn resume(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<usize, ProtocolError> {
-        let paused = self.paused.as_mut().expect("a paused phase has its section here");
+        let extra = self.extra.as_mut().expect("a paused phase has its section here");
+        let paused = &mut extra.paused;
         let progress = paused.resume(bytes)?;
         if progress.is_finished {
             let section = paused.section;
@@ -294,7 +401,7 @@ impl Http1 {
     }
 
     /// Counts body bytes, at least one and at most [`Http1::discardable`].
-    #[inline]
+    #[inline(always)]
     fn body(&mut self, bytes: u64, replies: &mut Vec<Reply>) {
         self.body_bytes = self.body_bytes.saturating_add(bytes);
         if self.phase == Phase::UntilClose {
@@ -310,7 +417,7 @@ impl Http1 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn complete(&mut self, replies: &mut Vec<Reply>) {
         replies.push(Reply {
             id: self.in_flight.pop(),
@@ -326,14 +433,17 @@ impl Http1 {
     #[cold]
     fn fail(&mut self, error: ProtocolError) -> ProtocolError {
         (self.phase, self.began_here) = (Phase::Failed(error), false);
-        self.forget_paused();
+        self.forget_unfinished();
         error
     }
 
     #[cold]
-    fn forget_paused(&mut self) {
-        if let Some(paused) = &mut self.paused {
-            paused.clear();
+    fn forget_unfinished(&mut self) {
+        if let Some(extra) = &mut self.extra {
+            extra.paused.clear();
+            if let Some(capture) = &mut extra.capture {
+                capture.forget_unfinished();
+            }
         }
     }
 }

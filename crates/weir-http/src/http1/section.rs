@@ -142,11 +142,13 @@ pub(crate) struct Paused {
     line: Vec<u8>,
 }
 
-impl Paused {
-    pub(crate) fn new() -> Box<Paused> {
-        Box::new(Paused { section: Section::head(), line: Vec::new() })
+impl Default for Paused {
+    fn default() -> Paused {
+        Paused { section: Section::head(), line: Vec::new() }
     }
+}
 
+impl Paused {
     /// Keeps a section that `section.read(bytes)` left unfinished, and the bytes it left.
     pub(crate) fn pause(&mut self, section: Section, rest: &[u8]) {
         self.section = section;

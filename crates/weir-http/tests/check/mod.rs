@@ -2,7 +2,7 @@
 //! Uses the public interface alone.
 
 use std::ops::Range;
-use weir_http::{Head, Protocol, ProtocolError, Reply, RequestTraits, read_head};
+use weir_http::{Head, Interest, Protocol, ProtocolError, Reply, RequestTraits, read_head};
 
 /// The requests in flight when the bytes come, and how the bytes are cut.
 #[derive(Clone, Debug)]
@@ -156,6 +156,85 @@ pub(crate) fn response(input: &[u8]) {
     }
     plausible(&setup, bytes, &whole.outcome);
     same_head(&setup, bytes, &whole.outcome);
+    same_answers(&setup, bytes, &whole.outcome);
+}
+
+/// An answer as it was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) status: u16,
+    pub(crate) head: Vec<u8>,
+    pub(crate) fields: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Feeds `bytes` as [`run`] does, with an interest, to the end of the stream. Returns status and
+/// body bytes of each reply, and what was kept.
+pub(crate) fn kept(
+    setup: &Setup,
+    bytes: &[u8],
+    interest: Interest,
+    skips: bool,
+    cut: &mut dyn FnMut(usize) -> usize,
+) -> (Vec<(u16, u64)>, Vec<Kept>) {
+    let mut protocol = protocol(setup);
+    protocol.set_interest(interest);
+    for &request in &setup.requests {
+        protocol.request(request);
+    }
+    let (mut all, mut kept, mut replies) = (Vec::new(), Vec::new(), Vec::new());
+    let mut take = |protocol: &Protocol, replies: &mut Vec<Reply>| {
+        for (nth, reply) in replies.drain(..).enumerate() {
+            let answer = protocol.answer(nth);
+            assert!(answer.status() == reply.status && !answer.is_cut());
+            assert!(interest == Interest::Head || answer.body().len() as u64 == reply.body_bytes);
+            all.push((reply.status, reply.body_bytes));
+            let (head, body) = (answer.head().to_vec(), answer.body().to_vec());
+            let fields = answer.fields().map(|(name, value)| (name.to_vec(), value.to_vec()));
+            kept.push(Kept { status: reply.status, head, fields: fields.collect(), body });
+        }
+    };
+    let mut at = 0;
+    while at < bytes.len() {
+        let mut piece = cut(at).clamp(1, bytes.len() - at);
+        let discardable = usize::try_from(protocol.discardable()).unwrap_or(usize::MAX);
+        let result = if skips && discardable > 0 {
+            piece = piece.min(discardable);
+            protocol.skip(piece as u64, &mut replies)
+        } else {
+            protocol.receive(&bytes[at..at + piece], &mut replies)
+        };
+        take(&protocol, &mut replies);
+        at += piece;
+        if result.is_err() {
+            break;
+        }
+    }
+    let _ = protocol.end_of_stream(&mut replies);
+    take(&protocol, &mut replies);
+    (all, kept)
+}
+
+/// What is kept does not depend on cuts, and whether something is kept does not change the replies.
+fn same_answers(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
+    let replies: Vec<_> =
+        outcome.replies.iter().map(|reply| (reply.status, reply.body_bytes)).collect();
+    let mut random = XorShift::new(setup.seed + 2);
+    for interest in [Interest::Head, Interest::Body] {
+        let whole = kept(setup, bytes, interest, false, &mut |_| bytes.len());
+        assert_eq!(whole.0, replies, "with and without interest");
+        for skips in [false, true] {
+            let cut = kept(setup, bytes, interest, skips, &mut |_| 1 + random.below(9));
+            assert_eq!(cut, whole, "kept whole and cut");
+        }
+        if let (Ok(Some(head)), Some(first)) = (read_head(bytes), whole.1.first())
+            && head.status >= 200
+        {
+            let fields = head.headers.iter().map(|(name, value)| (name.as_bytes(), *value));
+            let kept = first.fields.iter().map(|(name, value)| (&name[..], &value[..]));
+            assert!(fields.eq(kept.take(head.headers.len())), "the head reader's fields");
+        }
+    }
 }
 
 fn plausible(setup: &Setup, bytes: &[u8], outcome: &Outcome) {

@@ -1,0 +1,110 @@
+//! What is kept of an answer for whoever wants more than its [`crate::Reply`]: fields and body,
+//! borrowed from the connection that keeps them. Must not know how they came there.
+
+use crate::http1::line::{self, Field, Line};
+
+/// How much of each answer a connection keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interest {
+    /// Nothing: what a reply says is enough.
+    #[default]
+    Status,
+    /// The fields.
+    Head,
+    /// The fields and the body.
+    Body,
+}
+
+/// A final answer as it was received. Interim answers (1xx) leave nothing in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    pub(crate) status: u16,
+    pub(crate) head: &'a [u8],
+    pub(crate) body: &'a [u8],
+    pub(crate) is_cut: bool,
+}
+
+impl<'a> Answer<'a> {
+    /// The status code, 200 to 999.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Names and values in the order they came, the trailers of a chunked body (RFC 9112 §7.1.2)
+    /// last. Names as received; values without whitespace around them, a folded one (RFC 9112
+    /// §5.2) with its line ends still in it.
+    pub fn fields(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        Fields { lines: self.head, at: 0 }
+    }
+
+    /// The bytes of the field lines, those of trailers last: without status line, empty lines and
+    /// anything between. Two answers with equal bytes here have equal fields.
+    pub fn head(&self) -> &'a [u8] {
+        self.head
+    }
+
+    /// The content without chunk framing: at most the first 64 MiB of it, nothing unless the
+    /// interest is [`Interest::Body`].
+    pub fn body(&self) -> &'a [u8] {
+        self.body
+    }
+
+    /// The content was longer than [`Answer::body`].
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+}
+
+/// The fields of lines that have passed as field lines.
+struct Fields<'a> {
+    lines: &'a [u8],
+    at: usize,
+}
+
+impl Fields<'_> {
+    /// The line at hand, unless there is none.
+    fn line(&self) -> Option<Line> {
+        let plain = line::plain_field(self.lines, self.at).map(Line::Field);
+        plain.or_else(|| line::read(self.lines, self.at).expect("the lines have been read before"))
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Some(Line::Field(Field { colon, mut content, next })) = self.line() else {
+            return None;
+        };
+        let name = &self.lines[self.at..colon];
+        self.at = next;
+        while let Some(b' ' | b'\t') = self.lines.get(self.at)
+            && let Some(Line::Fold { content: folded, next }) = self.line()
+        {
+            (content, self.at) = (folded, next);
+        }
+        Some((name, line::trim(&self.lines[colon + 1..content])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_lines() {
+        let check = |head: &str, expected: &[(&str, &str)]| {
+            let answer = Answer { status: 200, head: head.as_bytes(), body: b"", is_cut: false };
+            let fields: Vec<_> = answer.fields().collect();
+            let text = |bytes| str::from_utf8(bytes).unwrap();
+            let fields: Vec<_> =
+                fields.iter().map(|&(name, value)| (text(name), text(value))).collect();
+            assert_eq!(fields, expected, "{head:?}");
+        };
+        check("", &[]);
+        check("A: b\r\n", &[("A", "b")]);
+        check("A:\r\na:\t b c \t\r\nA:b\n", &[("A", ""), ("a", "b c"), ("A", "b")]);
+        check("A: b\r\n c\r\n\t d \r\nE: f\r\n", &[("A", "b\r\n c\r\n\t d"), ("E", "f")]);
+        check("A:\r\n b\n \nE: \n \n", &[("A", "\r\n b\n"), ("E", "\n")]);
+    }
+}

@@ -1,0 +1,120 @@
+//! The heads and bodies of answers, kept for whoever wants them: one buffer for each, one answer
+//! after the other. Knows which bytes it is given, not how they were told apart.
+
+use std::mem;
+
+use memchr::memchr;
+
+use crate::{Answer, Interest};
+
+/// The most bytes of one body that are kept.
+const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// What is kept of a buffer once its answers are used.
+const BUFFER_BYTES_KEPT: usize = 64 * 1024;
+
+/// The answers completed by the last call, and what is there of the next one.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    keeps_bodies: bool,
+    /// Field lines; of the answer at hand also the status line and the empty line, until its head
+    /// is complete.
+    heads: Vec<u8>,
+    bodies: Vec<u8>,
+    completed: Vec<Completed>,
+    /// The body at hand has more than is kept.
+    is_cut: bool,
+}
+
+/// Where an answer ends in the buffers; it begins where the one before it ends.
+#[derive(Clone, Copy, Debug, Default)]
+struct Completed {
+    status: u16,
+    is_cut: bool,
+    head_end: usize,
+    body_end: usize,
+}
+
+impl Capture {
+    /// `None` if nothing is to be kept.
+    pub(crate) fn new(interest: Interest) -> Option<Box<Capture>> {
+        let keeps_bodies = match interest {
+            Interest::Status => return None,
+            Interest::Head => false,
+            Interest::Body => true,
+        };
+        let (heads, bodies, completed) = (Vec::new(), Vec::new(), Vec::new());
+        Some(Box::new(Capture { keeps_bodies, heads, bodies, completed, is_cut: false }))
+    }
+
+    /// A call begins: the answers of the last one have been used.
+    pub(crate) fn forget_completed(&mut self) {
+        if self.completed.is_empty() {
+            return;
+        }
+        let Completed { head_end, body_end, .. } = self.last();
+        self.completed.clear();
+        for (buffer, end) in [(&mut self.heads, head_end), (&mut self.bodies, body_end)] {
+            buffer.drain(..end);
+            buffer.shrink_to(BUFFER_BYTES_KEPT);
+        }
+    }
+
+    /// The answer at hand will not be completed, or was interim.
+    pub(crate) fn forget_unfinished(&mut self) {
+        let Completed { head_end, body_end, .. } = self.last();
+        self.heads.truncate(head_end);
+        self.bodies.truncate(body_end);
+        self.is_cut = false;
+    }
+
+    /// Bytes of a head, from its status line to its empty line, or of a trailer section.
+    pub(crate) fn section(&mut self, bytes: &[u8]) {
+        self.heads.extend_from_slice(bytes);
+    }
+
+    /// A head is complete.
+    pub(crate) fn end_head(&mut self) {
+        let begin = self.last().head_end;
+        let status_line = memchr(b'\n', &self.heads[begin..]).expect("the status line has an end");
+        self.heads.drain(begin..=begin + status_line);
+        self.end_trailers();
+    }
+
+    /// A trailer section is complete: its empty line goes.
+    pub(crate) fn end_trailers(&mut self) {
+        let newline = self.heads.pop();
+        debug_assert_eq!(newline, Some(b'\n'), "a section ends with an empty line");
+        if self.heads.last() == Some(&b'\r') {
+            self.heads.pop();
+        }
+    }
+
+    /// Bytes of a body.
+    pub(crate) fn body(&mut self, bytes: &[u8]) {
+        if self.keeps_bodies {
+            let room = BODY_BYTES_MAX - (self.bodies.len() - self.last().body_end);
+            self.is_cut |= bytes.len() > room;
+            self.bodies.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+
+    /// The answer at hand is complete.
+    pub(crate) fn complete(&mut self, status: u16) {
+        let is_cut = mem::take(&mut self.is_cut);
+        let (head_end, body_end) = (self.heads.len(), self.bodies.len());
+        self.completed.push(Completed { status, is_cut, head_end, body_end });
+    }
+
+    pub(crate) fn answer(&self, nth: usize) -> Answer<'_> {
+        let begin = nth.checked_sub(1).map_or(Completed::default(), |nth| self.completed[nth]);
+        let Completed { status, is_cut, head_end, body_end } = self.completed[nth];
+        let head = &self.heads[begin.head_end..head_end];
+        Answer { status, head, body: &self.bodies[begin.body_end..body_end], is_cut }
+    }
+
+    /// The last answer completed; where it ends, the one at hand begins.
+    fn last(&self) -> Completed {
+        self.completed.last().copied().unwrap_or_default()
+    }
+}

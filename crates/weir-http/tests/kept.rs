@@ -1,0 +1,270 @@
+//! What is kept of answers, fields and bodies, whatever the pieces they came in.
+
+#[expect(dead_code, reason = "what is to come of a case is answers.rs's business")]
+mod cases;
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod check;
+
+use check::Setup;
+use weir_http::{Answer, Interest, Protocol, RequestTraits};
+
+const GET: RequestTraits = RequestTraits { head: false, closes: false };
+const HEAD: RequestTraits = RequestTraits { head: true, closes: false };
+
+/// Feeds answers cut at every position, byte by byte and whole; each is kept as expected: status,
+/// head and body.
+fn check(requests: &[RequestTraits], bytes: &str, expected: &[(u16, &str, &str)]) {
+    let setup = Setup { requests: requests.to_vec(), seed: 0 };
+    for interest in [Interest::Head, Interest::Body] {
+        let keeps_bodies = interest == Interest::Body;
+        let body = |body: &str| if keeps_bodies { body.into() } else { vec![] };
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|&(status, head, text)| (status, head.as_bytes().to_vec(), body(text)))
+            .collect();
+        let length = bytes.len();
+        let kept = |skips, cut: &mut dyn FnMut(usize) -> usize| {
+            let (_, kept) = check::kept(&setup, bytes.as_bytes(), interest, skips, cut);
+            kept.into_iter().map(|kept| (kept.status, kept.head, kept.body)).collect::<Vec<_>>()
+        };
+        for skips in [false, true] {
+            assert_eq!(kept(skips, &mut |_| 1), expected, "byte by byte: {bytes:?}");
+            for cut in 0..length {
+                let kept = kept(skips, &mut |at| if at < cut { cut - at } else { length });
+                assert_eq!(kept, expected, "cut at {cut}: {bytes:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn fixed_bodies() {
+    let ok = "HTTP/1.1 200 OK\r\nServer: a\r\nContent-Length: 5\r\n\r\nhello";
+    let ok_head = "Server: a\r\nContent-Length: 5\r\n";
+    check(&[GET], ok, &[(200, ok_head, "hello")]);
+    let empty = "HTTP/1.1 404\nX: y\nContent-Length: 0\n\n";
+    let empty_head = "X: y\nContent-Length: 0\n";
+    check(&[GET], empty, &[(404, empty_head, "")]);
+    let mixed = "HTTP/1.1 200 \r\nX: y\nContent-Length: 3\r\n\n\r\n\n";
+    let mixed_head = "X: y\nContent-Length: 3\r\n";
+    check(&[GET], mixed, &[(200, mixed_head, "\r\n\n")]);
+    let three = [ok, empty, ok].concat();
+    let expected = [(200, ok_head, "hello"), (404, empty_head, ""), (200, ok_head, "hello")];
+    check(&[GET, GET, GET, GET], &three, &expected);
+    let folded = "HTTP/1.1 200 OK\r\nA: b\r\n\tc\r\nA: d\r\nContent-Length: 1\r\n\r\nx";
+    check(&[GET], folded, &[(200, "A: b\r\n\tc\r\nA: d\r\nContent-Length: 1\r\n", "x")]);
+}
+
+#[test]
+fn no_bodies() {
+    let head = "Content-Length: 5\r\n";
+    let answers = |status| format!("HTTP/1.1 {status} \r\n{head}\r\n").repeat(2);
+    check(&[HEAD, HEAD], &answers(200), &[(200, head, ""); 2]);
+    check(&[GET, GET], &answers(204), &[(204, head, ""); 2]);
+    check(&[GET, GET], &answers(304), &[(304, head, ""); 2]);
+    check(&[GET, GET], &"HTTP/1.1 204 \r\n\r\n".repeat(2), &[(204, "", ""); 2]);
+}
+
+#[test]
+fn chunked_bodies() {
+    let head = "A: b\r\nTransfer-Encoding: chunked\r\n";
+    let answer = |body: &str| format!("HTTP/1.1 200 OK\r\n{head}\r\n{body}");
+    check(&[GET, GET], &answer("0\r\n\r\n").repeat(2), &[(200, head, ""); 2]);
+    let trailers = "3;x=\"y\"; z\r\nabc\r\n2\r\nde\r\n000;a=b\r\nT: u\r\n v\r\nA: c\r\n\r\n";
+    let kept_head = head.to_owned() + "T: u\r\n v\r\nA: c\r\n";
+    check(&[GET, GET], &answer(trailers).repeat(2), &[(200, kept_head.as_str(), "abcde"); 2]);
+    let lone_lf = answer("1\r\na\r\n0\r\nT: u\n\n") + &answer("0\r\n\r\n");
+    let kept_head = head.to_owned() + "T: u\n";
+    check(&[GET, GET], &lone_lf, &[(200, &kept_head, "a"), (200, head, "")]);
+}
+
+#[test]
+fn bodies_that_end_with_the_connection() {
+    let first = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+    let answers = [first, "HTTP/1.0 500 \r\nA: b\r\n\r\nsome\r\n\r\nbytes"].concat();
+    let expected = [(200, "Content-Length: 1\r\n", "x"), (500, "A: b\r\n", "some\r\n\r\nbytes")];
+    check(&[GET, GET], &answers, &expected);
+    check(&[GET], "HTTP/1.1 200 OK\r\n\r\n", &[(200, "", "")]);
+    let closes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200";
+    check(&[GET, GET], closes, &[(200, "Connection: close\r\nContent-Length: 1\r\n", "x")]);
+}
+
+#[test]
+fn interim_answers_leave_nothing() {
+    let answer = "HTTP/1.1 100 Continue\r\nA: b\r\n\r\nHTTP/1.1 103 \r\n\r\n\
+                  HTTP/1.1 200 OK\r\nC: d\r\nContent-Length: 1\r\n\r\nx";
+    let expected = (200, "C: d\r\nContent-Length: 1\r\n", "x");
+    check(&[GET, GET], &answer.repeat(2), &[expected; 2]);
+}
+
+#[test]
+fn answers_before_an_error_are_kept() {
+    let first = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+    let expected = (200, "Content-Length: 1\r\n", "x");
+    for second in ["HTTP/1.1 200 OK\r\nA b\r\n", "HTTP/1.1 101 \r\n\r\n", "HTTP/2", first] {
+        check(&[GET], &[first, second].concat(), &[expected]);
+    }
+    for second in ["Content-Length: 1,2\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n"] {
+        check(&[GET, GET], &format!("{first}HTTP/1.1 200 OK\r\n{second}"), &[expected]);
+    }
+}
+
+/// The whole table, and what its mutations in corpus.rs are checked for.
+#[test]
+fn every_case_is_kept_however_it_is_cut() {
+    for case in cases::all().iter().filter(|case| case.bytes.len() < 3000) {
+        let setup = Setup { requests: case.requests(), seed: 0 };
+        for interest in [Interest::Head, Interest::Body] {
+            let whole = check::kept(&setup, &case.bytes, interest, false, &mut |_| usize::MAX);
+            assert_eq!(whole.0.len(), whole.1.len(), "{}", case.name);
+            for cut in 0..case.bytes.len() {
+                let mut two = |at| if at < cut { cut - at } else { usize::MAX };
+                let cut_in_two = check::kept(&setup, &case.bytes, interest, true, &mut two);
+                assert_eq!(cut_in_two, whole, "{}: cut at {cut}", case.name);
+            }
+        }
+    }
+}
+
+fn keeping(interest: Interest, requests: usize) -> Protocol {
+    let mut protocol = Protocol::http1(requests as u16);
+    protocol.set_interest(interest);
+    for _ in 0..requests {
+        protocol.request(GET);
+    }
+    protocol
+}
+
+#[test]
+fn fields_come_in_order_and_trimmed() {
+    let mut protocol = keeping(Interest::Body, 1);
+    let answer = b"HTTP/1.1 200 OK\r\nA:\t b \r\na: \r\nTransfer-Encoding: chunked\r\n\r\n\
+                   1\r\nx\r\n0\r\nA: c\r\n\r\n";
+    protocol.receive(answer, &mut Vec::new()).unwrap();
+    let answer: Answer<'_> = protocol.answer(0);
+    let fields: Vec<_> = answer.fields().collect();
+    let expected: [(&[u8], &[u8]); 4] =
+        [(b"A", b"b"), (b"a", b""), (b"Transfer-Encoding", b"chunked"), (b"A", b"c")];
+    assert_eq!(fields, expected);
+    assert_eq!((answer.status(), answer.body(), answer.is_cut()), (200, &b"x"[..], false));
+}
+
+#[test]
+fn bodies_are_discarded_unless_they_are_kept() {
+    let head = b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 5\r\n\r\n";
+    for (interest, discardable) in [(Interest::Head, 5), (Interest::Body, 0)] {
+        let (mut protocol, mut replies) = (keeping(interest, 1), Vec::new());
+        protocol.receive(head, &mut replies).unwrap();
+        assert_eq!(protocol.discardable(), discardable, "{interest:?}");
+        if interest == Interest::Head {
+            protocol.skip(5, &mut replies).unwrap();
+        } else {
+            protocol.receive(b"hello", &mut replies).unwrap();
+        }
+        let answer = protocol.answer(0);
+        assert_eq!(
+            (replies[0].body_bytes, answer.head()),
+            (5, &b"A: b\r\nContent-Length: 5\r\n"[..])
+        );
+    }
+}
+
+#[test]
+fn a_body_is_kept_up_to_64_mib() {
+    let kept = 64 << 20;
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", kept + 1);
+    let small = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+    let (mut protocol, mut replies) = (keeping(Interest::Body, 2), Vec::new());
+    protocol.receive(head.as_bytes(), &mut replies).unwrap();
+    protocol.receive(&vec![0; kept - 1], &mut replies).unwrap();
+    protocol.receive(&[&[1, 2], &small[..]].concat(), &mut replies).unwrap();
+    assert_eq!(replies[0].body_bytes, kept as u64 + 1);
+    let answer = protocol.answer(0);
+    assert_eq!((answer.body().len(), answer.body()[kept - 1], answer.is_cut()), (kept, 1, true));
+    let answer = protocol.answer(1);
+    assert_eq!((answer.body(), answer.is_cut()), (&b"ab"[..], false));
+}
+
+#[test]
+fn a_reset_forgets_what_was_kept() {
+    let answer = b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 2\r\n\r\nab";
+    for cut in 0..answer.len() {
+        let (mut protocol, mut replies) = (keeping(Interest::Body, 2), Vec::new());
+        protocol.receive(&[answer, &answer[..cut]].concat(), &mut replies).unwrap();
+        assert_eq!(protocol.answer(0).body(), b"ab");
+        protocol.reset();
+        protocol.request(GET);
+        protocol.receive(answer, &mut replies).unwrap();
+        let kept = protocol.answer(0);
+        assert_eq!((kept.head(), kept.body()), (&b"A: b\r\nContent-Length: 2\r\n"[..], &b"ab"[..]));
+    }
+}
+
+#[test]
+fn interest_changes_on_a_new_socket() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+    let (mut protocol, mut replies) = (Protocol::http1(1), Vec::new());
+    for interest in [Interest::Status, Interest::Body, Interest::Head, Interest::Status] {
+        protocol.set_interest(interest);
+        protocol.request(GET);
+        protocol.receive(answer, &mut replies).unwrap();
+        match interest {
+            Interest::Status => {}
+            Interest::Head => assert_eq!(protocol.answer(0).body(), b""),
+            Interest::Body => assert_eq!(protocol.answer(0).body(), b"ab"),
+        }
+        protocol.reset();
+    }
+    assert_eq!(replies.len(), 4);
+}
+
+#[test]
+#[should_panic(expected = "interest is set before any request")]
+fn interest_does_not_change_in_flight() {
+    keeping(Interest::Head, 1).set_interest(Interest::Body);
+}
+
+#[test]
+#[should_panic(expected = "answers are kept if there is interest in them")]
+fn without_interest_there_are_no_answers() {
+    keeping(Interest::Status, 1).answer(0);
+}
+
+#[test]
+#[should_panic(expected = "index out of bounds")]
+fn the_answers_are_those_of_the_last_call() {
+    let answer = b"HTTP/1.1 204 \r\n\r\n";
+    let (mut protocol, mut replies) = (keeping(Interest::Body, 1), Vec::new());
+    protocol.receive(answer, &mut replies).unwrap();
+    assert_eq!(protocol.answer(0).status(), 204);
+    protocol.receive(b"", &mut replies).unwrap();
+    protocol.answer(0);
+}
+
+#[test]
+fn the_depth_changes_between_batches() {
+    let (mut protocol, mut replies) = (Protocol::http1(2), Vec::new());
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    for depth in [3, 1, 100, 1024, 2] {
+        protocol.set_depth(depth);
+        assert_eq!(protocol.capacity(), u32::from(depth));
+        let heads = (0..depth).map(|index| index % 3 == 0);
+        let ids: Vec<_> = heads
+            .clone()
+            .map(|head| protocol.request(RequestTraits { head, closes: false }))
+            .collect();
+        assert!(ids.iter().all(|id| id.0 < depth));
+        let bytes: String =
+            heads.map(|head| [answer, if head { "" } else { "hello" }].concat()).collect();
+        replies.clear();
+        protocol.receive(bytes.as_bytes(), &mut replies).unwrap();
+        assert_eq!(replies.iter().map(|reply| reply.id).collect::<Vec<_>>(), ids);
+        assert_eq!(protocol.in_flight(), 0);
+    }
+}
+
+#[test]
+#[should_panic(expected = "the depth changes while nothing is in flight")]
+fn the_depth_does_not_change_in_flight() {
+    keeping(Interest::Status, 1).set_depth(2);
+}
