@@ -2,7 +2,8 @@
 //! Uses the public interface alone.
 
 use std::ops::Range;
-use weir_http::{Head, Interest, Protocol, ProtocolError, Reply, RequestTraits, read_head};
+use weir_http::{Head, Interest, Protocol, ProtocolError, Reply, RequestTraits};
+use weir_http::{read_head, read_requests};
 
 /// The requests in flight when the bytes come, and how the bytes are cut.
 #[derive(Clone, Debug)]
@@ -289,6 +290,27 @@ pub(crate) fn head(bytes: &[u8]) {
     assert_eq!((length, Some(status)), (other_length, other.code));
     let others: Vec<_> = other.headers.iter().map(|field| (field.name, field.value)).collect();
     assert_eq!(head.headers, others);
+}
+
+/// What holds for the reader of requests: each is the same one alone, together they are all the
+/// bytes, and an error is where there is something to look at.
+pub(crate) fn requests(bytes: &[u8]) {
+    let (mut requests, mut alone) = (Vec::new(), Vec::new());
+    let read = read_requests(bytes, &mut requests);
+    let mut rest = bytes;
+    for request in &requests {
+        let (piece, after) = rest.split_at(request.bytes as usize);
+        assert_eq!(read_requests(piece, &mut alone), Ok(()));
+        assert_eq!(alone, [*request]);
+        rest = after;
+    }
+    match read {
+        Ok(()) => assert!(!requests.is_empty() && rest.is_empty()),
+        Err(error) => {
+            let lines: Vec<_> = bytes.split(|&byte| byte == b'\n').collect();
+            assert!((error.column as usize) <= lines[error.line as usize - 1].len() + 1);
+        }
+    }
 }
 
 /// Numbers for cuts and mutations, the same in every run.

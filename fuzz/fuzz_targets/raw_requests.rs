@@ -1,0 +1,8 @@
+//! The reader of raw requests, fed any bytes.
+#![no_main]
+
+#[path = "../../crates/weir-http/tests/check/mod.rs"]
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod check;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| check::requests(input));
