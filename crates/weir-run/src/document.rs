@@ -13,6 +13,7 @@ mod latency;
 mod load;
 mod merge;
 mod recorded;
+mod script;
 mod throughput;
 mod timeline;
 
@@ -27,6 +28,7 @@ pub use latency::{
 };
 pub use load::LoadError;
 pub use merge::MergeError;
+pub use script::ScriptSection;
 pub use throughput::Throughput;
 pub use timeline::{SeriesEntry, SeriesPhase, SliceEntry};
 
@@ -62,6 +64,9 @@ pub struct Document {
     pub latency: Latency,
     /// The rates.
     pub throughput: Throughput,
+    /// What the script took; absent when there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<ScriptSection>,
     /// The window in equal parts by planned time: what intervals of confidence are made from.
     pub slices: Vec<SliceEntry>,
     /// The run over time, warm-up and tail included, by when things happened.

@@ -149,7 +149,9 @@ pub enum Callback {
 }
 
 /// What one callback took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct CallbackUsage {
     /// How often it was called.
     pub calls: u64,
@@ -348,7 +350,8 @@ impl ByOutcome {
 
 impl ScriptUsage {
     fn add(&mut self, other: &ScriptUsage) {
-        self.states += other.states;
+        // 32 bits: a document may say that there are as many as fit.
+        self.states = self.states.saturating_add(other.states);
         self.memory_max_bytes = self.memory_max_bytes.max(other.memory_max_bytes);
         for (callback, usage) in &other.callbacks {
             let mine = self.callbacks.entry(*callback).or_default();

@@ -28,6 +28,7 @@ fn numbers_are_derived() {
     let accounting = &document.accounting;
     assert_eq!((accounting.planned, accounting.ok, accounting.timed_out), (100, 98, 1));
     assert_eq!((document.answered(), document.failed()), (99, 2));
+    assert_eq!(accounting.overdue, 1);
     // One preflight, 100 of warm-up, 100 measured.
     assert_eq!(accounting.sent.total, 201);
     let throughput = &document.throughput;
@@ -68,7 +69,7 @@ fn the_fixed_names_are_there() {
         (
             "",
             "schema_version tool run plan phases environment connections accounting latency \
-             throughput slices series notes",
+             throughput script slices series notes",
         ),
         ("/run", "id epoch part parts interrupted"),
         ("/phases/0", "worker t0_ns t1_ns tail_end_ns drained_ns"),
@@ -101,6 +102,50 @@ fn the_fixed_names_are_there() {
     assert_eq!(document["latency"]["response_time"]["all"]["percentiles"][2]["bound"], "lower");
     assert_eq!(document["accounting"]["status"], value!({"200": 98, "500": 1}));
     assert_eq!(document["plan"]["load"]["arrivals"]["seed"], u64::MAX);
+}
+
+#[test]
+fn a_script_says_what_it_took() {
+    let document = Document::assemble(parts(1, 1, hundred())).expect("it adds up");
+    let text: Value = serde_json::from_slice(&json(&document)).expect("JSON");
+    let expected = value!({
+        "file": "counter.lua",
+        "states": 1,
+        "memory_max_bytes": 50_000,
+        "callbacks": {"request": {"calls": 100, "time_ns": 70_000, "longest_ns": 1_000}},
+        "ran_dry": 0,
+    });
+    assert_eq!(text["script"], expected);
+    let two = [(1, 0), (2, 1)].map(|(part, worker)| {
+        let parts = parts(part, 2, measurements(worker, &[]));
+        Document::assemble(parts).expect("it adds up")
+    });
+    let merged = Document::merge(&two).expect("parts of one run");
+    let expected = value!({
+        "file": "counter.lua",
+        "states": 2,
+        "memory_max_bytes": 50_000,
+        "callbacks": {
+            "request": {"calls": 201, "time_ns": 140_700, "longest_ns": 1_001},
+            "response": {"calls": 40, "time_ns": 28_000, "longest_ns": 940},
+        },
+        "ran_dry": 1,
+    });
+    assert_eq!(value!(merged.script), expected);
+    let handshakes = merged.latency.tls_handshake.expect("both parts have one");
+    assert_eq!((handshakes.ok.count, handshakes.ok.max_ns), (2, Some(3_000_001)));
+}
+
+#[test]
+fn what_there_was_none_of_is_absent() {
+    let document = Document::assemble(parts(1, 1, Measurements::default())).expect("it adds up");
+    let text: Value = serde_json::from_slice(&json(&document)).expect("JSON");
+    for (section, name) in
+        [("", "script"), ("/latency", "tls_handshake"), ("/accounting", "overdue")]
+    {
+        assert_eq!(text.pointer(section).expect(section).get(name), None);
+    }
+    assert_eq!(Document::from_json(&json(&document)).expect("a document"), document);
 }
 
 #[test]
@@ -153,7 +198,7 @@ fn windows_are_planned_or_observed() {
 #[test]
 fn what_does_not_add_up_is_no_document() {
     type Change = fn(&mut Measurements);
-    let changes: [(Change, &str); 14] = [
+    let changes: [(Change, &str); 15] = [
         (|m| m.planned += 1, "six classes and the planned count: 100 is not 101"),
         (|m| m.outcomes.ok -= 1, "six classes"),
         (|m| *m.status.entry(200).or_default() += 1, "status codes and answers"),
@@ -180,6 +225,7 @@ fn what_does_not_add_up_is_no_document() {
         (|m| m.slices[0].ok.record(5), "over slices"),
         (|m| m.sent.measured = 101, "sent requests"),
         (|m| m.window.good = 1_000, "good answers"),
+        (|m| m.overdue = 101, "overdue requests and planned ones"),
     ];
     for (change, why) in changes {
         let mut measurements = hundred();
@@ -248,6 +294,8 @@ fn what_is_no_document_is_told_apart() {
     assert!(changed(&sum, value!("5000")).contains("the sum over its buckets"));
     assert!(changed("/accounting/planned", value!(1_u64 << 60)).contains("accounting.planned"));
     assert!(changed("/accounting/ok", value!(97)).contains("six classes"));
+    let calls = changed("/script/callbacks/request/calls", value!(1_u64 << 60));
+    assert!(calls.contains("script.callbacks.request.calls is out of range"), "{calls}");
     assert!(changed("/accounting", value!({"ok": 1})).contains("missing field"));
     assert!(changed("/series/1/start_s", value!(-1e12)).contains("no time within a run"));
     assert!(changed("/series/1/start_s", value!(-0.5)).contains("in order of time"));

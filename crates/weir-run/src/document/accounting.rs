@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recorded::Recorded;
 use crate::errno;
-use crate::measurements::ErrorKind;
+use crate::measurements::{ErrorKind, Outcomes};
 
 /// What became of every planned request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,10 @@ pub struct Accounting {
     pub in_flight_at_end: u64,
     /// Due, and never sent.
     pub never_sent: u64,
+    /// Of `planned`: not answered within the timeout, whatever became of them later. More than
+    /// `timed_out` where late answers were waited for; absent when there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub overdue: u64,
     /// Of `ok` and `bad_response`: answers by status code.
     pub status: BTreeMap<u16, u64>,
     /// Of `transport_error`: requests by what went wrong.
@@ -68,6 +72,7 @@ impl Accounting {
             timed_out: outcomes.timed_out,
             in_flight_at_end: outcomes.in_flight_at_end,
             never_sent: outcomes.never_sent,
+            overdue: measurements.overdue,
             status: measurements.status.clone(),
             errors: recorded.errors.clone(),
             sent: SentCounts {
@@ -80,6 +85,22 @@ impl Accounting {
             interim_responses: measurements.interim_responses,
         }
     }
+
+    /// The six classes alone.
+    pub(super) fn outcomes(&self) -> Outcomes {
+        Outcomes {
+            ok: self.ok,
+            bad_response: self.bad_response,
+            transport_error: self.transport_error,
+            timed_out: self.timed_out,
+            in_flight_at_end: self.in_flight_at_end,
+            never_sent: self.never_sent,
+        }
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The name of an error kind in a document: `closed_before_answer`, `ECONNRESET`,

@@ -6,6 +6,7 @@ use super::check::{BrokenInvariant, check};
 use super::connections::ConnectionsSection;
 use super::latency::Latency;
 use super::recorded::Recorded;
+use super::script::ScriptSection;
 use super::throughput::Throughput;
 use super::timeline::{SeriesEntry, SliceEntry};
 use super::{ClientUsage, Document, Environment, Note, Preflight, Run, SCHEMA_VERSION, Tool};
@@ -27,6 +28,9 @@ pub struct DocumentParts {
     pub preflight: Option<Preflight>,
     /// Requests put on the wire by the preflight, redirects and retries included.
     pub preflight_sent: u64,
+    /// The script's file as the user named it, where there was one; told in the document only
+    /// with what the script took.
+    pub script_file: Option<String>,
     /// What the run took of this machine.
     pub client: ClientUsage,
     /// What a reader must know.
@@ -70,7 +74,10 @@ impl Document {
         if parts.plan.load == Load::ClosedLoop {
             keep_both_times(&mut measurements);
         }
-        let recorded = Recorded::of(measurements, run.part, parts.preflight_sent);
+        let recorded = Recorded {
+            script_file: parts.script_file,
+            ..Recorded::of(measurements, run.part, parts.preflight_sent)
+        };
         let frame = Frame {
             tool,
             run,
@@ -119,6 +126,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),
         slices: measurements.slices.iter().map(SliceEntry::of).collect(),
         throughput,
+        script: ScriptSection::of(recorded),
         plan: frame.plan,
         notes: frame.notes,
     })

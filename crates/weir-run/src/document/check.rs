@@ -39,7 +39,8 @@ pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvari
     check_sum("sched_lag", &measurements.sched_lag)?;
     check_sum("connection_wait", &measurements.connection_wait)?;
     check_sum("first_byte", &measurements.first_byte)?;
-    check_sum("connect", &measurements.connect)
+    check_sum("connect", &measurements.connect)?;
+    check_sum("tls_handshake", &measurements.tls_handshake)
 }
 
 fn check_counts(recorded: &Recorded) -> Result<(), BrokenInvariant> {
@@ -53,6 +54,7 @@ fn check_counts(recorded: &Recorded) -> Result<(), BrokenInvariant> {
         total(recorded.errors.values()),
         outcomes.transport_error,
     )?;
+    at_most("overdue requests and planned ones", measurements.overdue, measurements.planned)?;
     let window = &measurements.window;
     at_most("good answers and completed ones", window.good, window.completed)?;
     // A request that failed may have failed before it was written.

@@ -32,8 +32,8 @@ pub struct ConnectionsSection {
 pub struct ConnectionFailure {
     /// What it was doing: `connect`, `idle` or `in_use`.
     pub phase: FailurePhase,
-    /// `errno`, `timeout`, `closed`, `protocol_` and the rule that the peer broke, or `tls_` and what
-    /// failed.
+    /// `errno`, `timeout`, `closed`, `protocol_` and the rule that the peer broke, or `tls_` and
+    /// what failed.
     pub cause: String,
     /// The name of the error number, `ECONNREFUSED` (its digits where it has no usual name); null
     /// for other causes.

@@ -29,6 +29,10 @@ pub struct Latency {
     pub first_byte: Metric,
     /// Duration of every successful connect, renewals and warm-up included.
     pub connect: Metric,
+    /// Duration of every successful TLS handshake, renewals and warm-up included; absent when
+    /// there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_handshake: Option<Metric>,
 }
 
 /// One time over the measured requests.
@@ -161,6 +165,8 @@ impl Latency {
             connection_wait: alone(&measurements.connection_wait),
             first_byte: alone(&measurements.first_byte),
             connect: alone(&measurements.connect),
+            tls_handshake: (!measurements.tls_handshake.is_empty())
+                .then(|| alone(&measurements.tls_handshake)),
         }
     }
 }

@@ -92,7 +92,9 @@ impl Document {
             found if found > u64::from(SCHEMA_VERSION) => return Err(LoadError::Newer { found }),
             _ => {}
         }
-        for section in ["accounting", "connections", "latency", "throughput", "slices", "series"] {
+        let sections =
+            ["accounting", "connections", "latency", "throughput", "script", "slices", "series"];
+        for section in sections {
             if let Some(place) = value.get(section).and_then(|part| out_of_range(part, section)) {
                 return Err(LoadError::Number { place });
             }

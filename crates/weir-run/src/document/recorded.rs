@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use super::accounting::error_name;
 use super::connections::{ConnectionFailure, add_failures};
-use super::{Document, Phases, SeriesEntry, SliceEntry};
+use super::{Document, Phases, ScriptSection, SeriesEntry, SliceEntry};
 use crate::histogram::Histogram;
-use crate::measurements::{Connections, Measurements, Outcomes, Sent, Window};
+use crate::measurements::{Connections, Measurements, Sent, Window};
 
 /// All that was recorded in one or several parts of a run.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,7 @@ pub(super) struct Recorded {
     pub(super) failures: Vec<ConnectionFailure>,
     pub(super) phases: Vec<Phases>,
     pub(super) preflight_sent: u64,
+    pub(super) script_file: Option<String>,
 }
 
 impl Recorded {
@@ -51,7 +52,7 @@ impl Recorded {
                 cpu_time_ns: worker.cpu_time_ns,
             })
             .collect();
-        Recorded { measurements, errors, failures, phases, preflight_sent }
+        Recorded { measurements, errors, failures, phases, preflight_sent, script_file: None }
     }
 
     /// What a document was made of. An error says where a histogram is wrong and how.
@@ -71,14 +72,7 @@ impl Recorded {
         };
         let measurements = Measurements {
             planned: accounting.planned,
-            outcomes: Outcomes {
-                ok: accounting.ok,
-                bad_response: accounting.bad_response,
-                transport_error: accounting.transport_error,
-                timed_out: accounting.timed_out,
-                in_flight_at_end: accounting.in_flight_at_end,
-                never_sent: accounting.never_sent,
-            },
+            outcomes: accounting.outcomes(),
             status: accounting.status.clone(),
             sent: Sent {
                 warmup: accounting.sent.warmup,
@@ -92,6 +86,12 @@ impl Recorded {
             connection_wait: alone("connection_wait", &latency.connection_wait)?,
             first_byte: alone("first_byte", &latency.first_byte)?,
             connect: alone("connect", &latency.connect)?,
+            tls_handshake: match &latency.tls_handshake {
+                Some(metric) => alone("tls_handshake", metric)?,
+                None => Histogram::new(),
+            },
+            overdue: accounting.overdue,
+            script: document.script.as_ref().map(ScriptSection::to_usage),
             slices: each("slices", &document.slices, SliceEntry::to_slice)?,
             window: Window {
                 sent: document.throughput.sent,
@@ -118,6 +118,7 @@ impl Recorded {
             failures: connections.failures.clone(),
             phases: document.phases.clone(),
             preflight_sent: accounting.sent.preflight,
+            script_file: document.script.as_ref().and_then(|script| script.file.clone()),
         })
     }
 
@@ -130,6 +131,9 @@ impl Recorded {
         add_failures(&mut self.failures, &other.failures);
         self.phases.extend_from_slice(&other.phases);
         self.preflight_sent += other.preflight_sent;
+        if self.script_file.is_none() {
+            self.script_file.clone_from(&other.script_file);
+        }
     }
 }
 

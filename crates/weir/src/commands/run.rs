@@ -207,6 +207,7 @@ fn document(
         },
         preflight: found.answer,
         preflight_sent: found.sent,
+        script_file: None,
         client: ClientUsage {
             cpu_user_ns: ns(cpu.user),
             cpu_system_ns: ns(cpu.system),

@@ -1,0 +1,47 @@
+//! What a script took of the workers' time: whoever doubts the client looks here first.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::recorded::Recorded;
+use crate::measurements::{Callback, CallbackUsage, ScriptUsage};
+
+/// What the script of a run took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ScriptSection {
+    /// The script's file as it was named; null where that is not known.
+    pub file: Option<String>,
+    /// Lua states of workers.
+    pub states: u32,
+    /// Memory of the largest of them at the end of the run, in bytes.
+    pub memory_max_bytes: u64,
+    /// Calls while the load ran, by callback.
+    pub callbacks: BTreeMap<Callback, CallbackUsage>,
+    /// Requests that were not ready when they were due: `request()` was slower than the plan.
+    pub ran_dry: u64,
+}
+
+impl ScriptSection {
+    pub(super) fn of(recorded: &Recorded) -> Option<ScriptSection> {
+        let usage = recorded.measurements.script.as_ref()?;
+        Some(ScriptSection {
+            file: recorded.script_file.clone(),
+            states: usage.states,
+            memory_max_bytes: usage.memory_max_bytes,
+            callbacks: usage.callbacks.clone(),
+            ran_dry: usage.ran_dry,
+        })
+    }
+
+    pub(super) fn to_usage(&self) -> ScriptUsage {
+        ScriptUsage {
+            states: self.states,
+            memory_max_bytes: self.memory_max_bytes,
+            callbacks: self.callbacks.clone(),
+            ran_dry: self.ran_dry,
+        }
+    }
+}
