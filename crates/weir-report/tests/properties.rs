@@ -6,7 +6,9 @@ mod fixture;
 use fixture::Fixture;
 use proptest::prelude::*;
 use weir_report::{TextOptions, json, text};
-use weir_run::{Document, ErrorKind, FailureCause, FailurePhase};
+use weir_run::{
+    Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase, ScriptUsage,
+};
 
 /// Something that happens in a run; counts and times of any size that a document holds.
 #[derive(Clone, Debug)]
@@ -17,6 +19,8 @@ enum Happening {
     NeverSent { times: u64, age_ns: u64 },
     Errors { times: u64, errno: i32, at_ns: u64 },
     Failures { phase: FailurePhase, errno: i32, times: u64 },
+    Script { file: String, calls: u64, ns: u64, ran_dry: u64 },
+    Handshakes { times: u64, ns: u64 },
     Note { text: String },
 }
 
@@ -48,6 +52,9 @@ fn happening() -> impl Strategy<Value = Happening> {
         (1..100_u64, ns()).prop_map(|(times, age_ns)| NeverSent { times, age_ns }),
         (count(), 1..150, ns()).prop_map(|(times, errno, at_ns)| Errors { times, errno, at_ns }),
         (phase, 1..150, count()).prop_map(|(phase, errno, times)| Failures { phase, errno, times }),
+        ("\\PC{0,90}", 0..1_000_000_000_000_u64, ns(), 0..1_000_000_u64)
+            .prop_map(|(file, calls, ns, ran_dry)| Script { file, calls, ns, ran_dry }),
+        (count(), ns()).prop_map(|(times, ns)| Handshakes { times, ns }),
         "\\PC{0,200}".prop_map(|text| Note { text }),
     ]
 }
@@ -66,6 +73,19 @@ fn add(fixture: Fixture, happening: Happening) -> Fixture {
         Happening::Failures { phase, errno, times } => {
             fixture.failures(phase, FailureCause::Errno(errno), times)
         }
+        Happening::Script { file, calls, ns, ran_dry } => fixture.with(|parts| {
+            parts.script_file = Some(file);
+            let usage = CallbackUsage { calls, time_ns: ns, longest_ns: ns };
+            let callbacks = [Callback::Request, Callback::Delay, Callback::Response]
+                .map(|callback| (callback, usage));
+            let callbacks = callbacks.into_iter().collect();
+            let script = ScriptUsage { states: 3, memory_max_bytes: ns, callbacks, ran_dry };
+            parts.measurements.script = Some(script);
+        }),
+        Happening::Handshakes { times, ns } => fixture.with(|parts| {
+            let sum_ns = u128::from(ns) * u128::from(times);
+            parts.measurements.tls_handshake.record_range(ns, ns, times, sum_ns);
+        }),
         Happening::Note { text } => fixture.note("some", &text),
     }
 }

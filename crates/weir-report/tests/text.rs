@@ -3,12 +3,14 @@
 
 mod fixture;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use fixture::{Fixture, MS, S};
 use weir_report::{TextOptions, text};
 use weir_run::{
-    Arrivals, Document, ErrorKind, FailureCause, FailurePhase, Load, Measurements, Rate,
+    Arrivals, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase, Load,
+    Measurements, Rate, ScriptUsage,
 };
 
 const PLAIN: TextOptions =
@@ -248,6 +250,37 @@ fn spectrum() {
 fn verbose() {
     let options = TextOptions { verbose: true, ..PLAIN };
     golden("verbose", &fine(Fixture::open_loop(20_000)).document(), &options);
+}
+
+#[test]
+fn script() {
+    let usage =
+        |calls, mean_ns, longest_ns| CallbackUsage { calls, time_ns: calls * mean_ns, longest_ns };
+    // The load of the two workers ran for 12.001 s each, warm-up and tail included.
+    let fixture = fine(Fixture::open_loop(20_000)).with(|parts| {
+        parts.script_file = Some("counter.lua".to_owned());
+        parts.measurements.script = Some(ScriptUsage {
+            states: 2,
+            memory_max_bytes: 1_234_567,
+            callbacks: BTreeMap::from([
+                (Callback::Request, usage(240_000, 413, 52_000)),
+                (Callback::Delay, usage(0, 0, 0)),
+                (Callback::Response, usage(240_000, 2_500, 12_345_678)),
+            ]),
+            ran_dry: 12,
+        });
+    });
+    golden("script", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn tls() {
+    let fixture = Fixture::closed_loop().spread(30_000, MS, 2 * MS).with(|parts| {
+        for k in 1..=1_000 {
+            parts.measurements.tls_handshake.record(k * 10_000);
+        }
+    });
+    golden("tls", &fixture.document(), &TextOptions { verbose: true, ..PLAIN });
 }
 
 #[test]

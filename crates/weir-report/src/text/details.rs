@@ -1,7 +1,7 @@
 //! What came back, what went wrong and why, and what a reader should know.
 
-use weir_run::document::{ConnectionFailure, ConnectionsSection, Phases};
-use weir_run::{Document, FailurePhase, Load, Pacing, errno, units};
+use weir_run::document::{ConnectionFailure, ConnectionsSection, Phases, ScriptSection, Summary};
+use weir_run::{Callback, Document, FailurePhase, Load, Pacing, errno, units};
 
 use super::head::counted;
 use super::page::{Page, Span, Style};
@@ -35,6 +35,12 @@ pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) {
         page.items(label("errors"), INDENT, errors);
     }
     connections(&document.connections, verbose, page);
+    if verbose && let Some(handshakes) = &document.latency.tls_handshake {
+        tls(&handshakes.ok, page);
+    }
+    if let Some(script) = &document.script {
+        script_usage(script, load_time_ns(&document.phases), page);
+    }
     client(document, verbose, page);
     if verbose {
         machine(document, page);
@@ -110,6 +116,55 @@ fn failure_in_words(failure: &ConnectionFailure) -> String {
         Some(name) => format!("{name} ({}) {count}", failure.text),
         None => format!("{} {count}", failure.text),
     }
+}
+
+/// How long TLS handshakes took.
+fn tls(handshakes: &Summary, page: &mut Page) {
+    let mut items = vec![Span::plain(counted(handshakes.count, "handshake"))];
+    let percentiles = [50.0, 99.0].into_iter().filter_map(|p| handshakes.percentile(p));
+    items.extend(
+        percentiles.map(|value| Span::plain(format!("p{} {}", value.p, units::duration(value.ns)))),
+    );
+    items.extend(handshakes.max_ns.map(|ns| Span::plain(format!("max {}", units::duration(ns)))));
+    page.items(label("TLS"), INDENT, items);
+}
+
+/// What the script took, callback by callback; a share is one of the time in which the workers'
+/// load ran.
+fn script_usage(script: &ScriptSection, load_time_ns: u64, page: &mut Page) {
+    let mut items: Vec<Span> = script.file.iter().map(Span::plain).collect();
+    items.push(Span::plain(counted(script.states.into(), "state")));
+    items.push(Span::plain(format!("up to {} each", units::bytes(script.memory_max_bytes))));
+    if script.ran_dry > 0 {
+        items.push(error("not ready in time", script.ran_dry));
+    }
+    page.items(label("script"), INDENT, items);
+    for (callback, usage) in &script.callbacks {
+        let Some(mean_ns) = usage.time_ns.checked_div(usage.calls) else {
+            continue;
+        };
+        let name = match callback {
+            Callback::Request => "request()",
+            Callback::Delay => "delay()",
+            Callback::Response => "response()",
+        };
+        let mut items = vec![
+            Span::plain(format!("{name} {}", counted(usage.calls, "call"))),
+            Span::plain(format!("mean {}", units::duration(mean_ns))),
+            Span::plain(format!("max {}", units::duration(usage.longest_ns))),
+        ];
+        if load_time_ns > 0 {
+            let share = units::percent(usage.time_ns as f64 / load_time_ns as f64);
+            items.push(Span::plain(format!("{share} of time")));
+        }
+        page.items(Span::plain(""), INDENT, items);
+    }
+}
+
+/// The time in which the load ran, warm-up and tail included, summed over the workers.
+fn load_time_ns(phases: &[Phases]) -> u64 {
+    let spans = phases.iter().map(|phases| phases.tail_end_ns.saturating_sub(phases.start_ns));
+    spans.fold(0, u64::saturating_add)
 }
 
 /// What the run took of its own machine, when it took so much that it may be what was measured.
