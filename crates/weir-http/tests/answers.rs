@@ -1,6 +1,7 @@
 //! The table of answers, each cut at every position.
 
 mod cases;
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod check;
 
 use cases::{Case, End};
