@@ -118,3 +118,27 @@ impl Capture {
         self.completed.last().copied().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_buffers_are_given_back() {
+        let mut capture = Capture::new(Interest::Body).unwrap();
+        let line = "A: b\r\n".repeat(20_000);
+        capture.section(["HTTP/1.1 200 OK\r\n", &line, "\r\n"].concat().as_bytes());
+        capture.end_head();
+        capture.body(&vec![0; 1 << 20]);
+        capture.complete(200);
+        capture.section(b"HTTP/1.1 2");
+        assert_eq!(
+            (capture.answer(0).head(), capture.answer(0).body().len()),
+            (line.as_bytes(), 1 << 20)
+        );
+        capture.forget_completed();
+        assert_eq!((&capture.heads[..], &capture.bodies[..]), (&b"HTTP/1.1 2"[..], &b""[..]));
+        let capacities = [capture.heads.capacity(), capture.bodies.capacity()];
+        assert!(capacities.iter().all(|&bytes| bytes <= BUFFER_BYTES_KEPT), "{capacities:?}");
+    }
+}

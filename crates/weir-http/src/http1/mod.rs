@@ -218,7 +218,7 @@ impl Http1 {
 
     /// As [`Http1::receive`]. Apart from it, so that keeping costs nothing where nothing is kept:
     /// one phase's bytes at a time are read first and then kept.
-    #[cold]
+    #[inline(never)]
     fn receive_and_keep(
         &mut self,
         bytes: &[u8],
