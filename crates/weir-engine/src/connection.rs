@@ -1,8 +1,9 @@
 //! One connection of the load, as the worker keeps it: the state of its socket, its protocol and
 //! the stamps that belong to the connection rather than to one request.
 
-use weir_http::Protocol;
+use weir_http::{Interest, Protocol};
 use weir_io::Nanos;
+use weir_tls::Session;
 
 /// First wait before a failed connection is tried again.
 const BACK_OFF_MIN_NS: u64 = 10_000_000;
@@ -19,6 +20,8 @@ pub(crate) enum State {
     Queued,
     /// The socket connects since.
     Connecting { since: Nanos },
+    /// It is up since, after connecting for so long, and TLS is being agreed on.
+    Handshaking { since: Nanos, connect_ns: u64 },
     /// It carries requests.
     Open,
     /// Its last answer has come; the peer is to close it, and this side does at this instant.
@@ -29,11 +32,19 @@ pub(crate) enum State {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) protocol: Protocol,
+    /// The TLS session of its socket, where there is one.
+    pub(crate) tls: Option<Box<Session>>,
     pub(crate) state: State,
+    /// Requests that its protocol has places for.
+    pub(crate) depth: u16,
     /// Requests in flight.
     pub(crate) load: u16,
     /// Of `load`: dispatched, and not yet handed to the backend.
     pub(crate) unsent: u16,
+    /// Sockets it has had.
+    pub(crate) opened: u32,
+    /// Until when it rests, by the script's wish; [`Nanos::MAX`] when it does not.
+    pub(crate) rests_until: Nanos,
     /// The first attempt to open it has succeeded or failed.
     pub(crate) is_resolved: bool,
     /// This socket has brought a complete answer.
@@ -50,10 +61,16 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection that has not been opened yet.
-    pub(crate) fn new(depth: u16) -> Connection {
+    pub(crate) fn new(depth: u16, interest: Interest) -> Connection {
+        let mut protocol = Protocol::http1(depth);
+        protocol.set_interest(interest);
         Connection {
-            protocol: Protocol::http1(depth),
+            protocol,
+            tls: None,
             state: State::Queued,
+            depth,
+            opened: 0,
+            rests_until: Nanos::MAX,
             load: 0,
             unsent: 0,
             is_resolved: false,
@@ -71,6 +88,7 @@ impl Connection {
         self.protocol.reset();
         self.state = State::Open;
         self.has_answered = false;
+        self.opened = self.opened.wrapping_add(1);
         self.opened_at = at;
         self.freed_at = at;
     }
@@ -100,6 +118,8 @@ impl Connection {
             from.after(wait_ns.min(BACK_OFF_MAX_NS)).max(now)
         };
         self.has_answered = false;
+        self.tls = None;
+        self.rests_until = Nanos::MAX;
         self.state = State::Closed { retry_at };
         retry_at
     }

@@ -1,9 +1,13 @@
-//! What the workers of one run share: the start barrier and the request to stop. Nothing here is
-//! written while the load runs, so the line it lies on stays in every core's cache.
+//! What the workers of one run share: the start barrier, the request to stop, and where each one's
+//! script is. But for the last, which lies on lines of its own, nothing here is written while the
+//! load runs, so it stays in every core's cache.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use weir_io::{Nanos, Waker};
+use weir_run::Callback;
+use weir_script::ScriptError;
 
 /// From the last worker's arrival to the schedule's start: long enough for every worker to wake.
 const LEAD_NS: u64 = 5_000_000;
@@ -11,7 +15,48 @@ const LEAD_NS: u64 = 5_000_000;
 /// From the request to stop to the instant it names, so that no worker has already passed it.
 const STOP_LEAD_NS: u64 = 2_000_000;
 
-/// The start barrier and the request to stop.
+/// Which callback a worker is in, and since when, for whoever waits for it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Watch {
+    /// Nanoseconds since the epoch, shifted by two bits that name the callback; 0 in none.
+    entered: AtomicU64,
+}
+
+impl Watch {
+    #[inline]
+    pub(crate) fn enter(&self, callback: Callback, now: Nanos) {
+        self.entered.store(now.0 << 2 | (callback as u64 + 1), Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn leave(&self) {
+        self.entered.store(0, Ordering::Relaxed);
+    }
+
+    /// The callback that has not returned, and when it was called.
+    pub(crate) fn stuck_in(&self) -> Option<(Callback, Nanos)> {
+        let entered = self.entered.load(Ordering::Relaxed);
+        let callback = match entered & 3 {
+            0 => return None,
+            1 => Callback::Request,
+            2 => Callback::Delay,
+            _ => Callback::Response,
+        };
+        Some((callback, Nanos(entered >> 2)))
+    }
+}
+
+/// A callback that failed, and whose.
+#[derive(Clone, Debug)]
+pub struct ScriptFailure {
+    /// The worker, from 0.
+    pub worker: u32,
+    /// What went wrong.
+    pub error: ScriptError,
+}
+
+/// The start barrier, the request to stop, and the first failure of a script.
 #[derive(Debug)]
 pub struct Control {
     workers: u32,
@@ -19,6 +64,8 @@ pub struct Control {
     start_at: AtomicU64,
     stop_at: AtomicU64,
     waker: Option<Waker>,
+    watches: Box<[Watch]>,
+    failure: Mutex<Option<ScriptFailure>>,
 }
 
 impl Control {
@@ -30,7 +77,29 @@ impl Control {
             start_at: AtomicU64::new(u64::MAX),
             stop_at: AtomicU64::new(u64::MAX),
             waker,
+            watches: (0..workers).map(|_| Watch::default()).collect(),
+            failure: Mutex::new(None),
         }
+    }
+
+    /// Where worker `number` tells in which callback it is.
+    #[inline]
+    pub(crate) fn watch(&self, number: u32) -> &Watch {
+        &self.watches[number as usize % self.watches.len()]
+    }
+
+    /// A callback of worker `number` failed: the run ends in order. The first failure is kept.
+    #[cold]
+    pub(crate) fn script_failed(&self, worker: u32, error: ScriptError, now: Nanos) {
+        if let Ok(mut failure) = self.failure.lock() {
+            failure.get_or_insert(ScriptFailure { worker, error });
+        }
+        self.stop(now);
+    }
+
+    /// The first failure of a script, if there was one.
+    pub fn script_failure(&self) -> Option<ScriptFailure> {
+        self.failure.lock().ok()?.clone()
     }
 
     /// What the workers' backends are to be made with.

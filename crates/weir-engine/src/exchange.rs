@@ -16,7 +16,8 @@ pub(crate) enum Phase {
 /// A request on the wire, with its stamps (METHOD 1.2).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
-    /// `T0`; in a closed loop the same as `sent_at`.
+    /// `T0`; in a closed loop the same as `sent_at`. Requests that leave as one string share the
+    /// first one's.
     pub(crate) intended_at: Nanos,
     /// When the capacity it uses became free.
     pub(crate) freed_at: Nanos,
@@ -24,6 +25,8 @@ pub(crate) struct Exchange {
     pub(crate) sent_at: Nanos,
     /// The phase of its slot.
     pub(crate) phase: Phase,
+    /// It was counted as overdue, and its answer is still awaited.
+    pub(crate) is_overdue: bool,
 }
 
 impl Exchange {
@@ -33,6 +36,7 @@ impl Exchange {
         freed_at: Nanos::MAX,
         sent_at: Nanos::MAX,
         phase: Phase::Tail,
+        is_overdue: false,
     };
 
     /// Whether a request is in flight here.

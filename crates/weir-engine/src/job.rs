@@ -3,6 +3,7 @@
 use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_run::Plan;
+use weir_tls::TlsConfig;
 
 use crate::deal::Deal;
 use crate::schedule::Schedule;
@@ -20,6 +21,22 @@ pub struct Job {
     pub discard: bool,
     /// CPUs to pin workers to, worker i to the i-th; empty: none is pinned.
     pub cpus: Vec<u32>,
+    /// Speak TLS, as this says.
+    pub tls: Option<TlsConfig>,
+    /// An answer that comes after the timeout is counted as overdue and still taken, instead of
+    /// ending its connection: wrk's idea of a timeout.
+    pub late_answers: bool,
+    /// What is to be counted beside the usual.
+    pub extras: Extras,
+}
+
+/// What only some reports want to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// Completions per second of each worker in spans of 100 ms.
+    pub thread_rates: bool,
+    /// Times of whole batches.
+    pub batch_times: bool,
 }
 
 impl Job {

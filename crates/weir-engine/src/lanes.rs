@@ -15,6 +15,8 @@ pub(crate) struct Lanes {
     links: Vec<Link>,
     ends: Vec<Ends>,
     occupied: u128,
+    /// Connections in any lane.
+    count: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +44,14 @@ impl Lanes {
             links: vec![Link { before: NONE, after: NONE, lane: OUT }; connections as usize],
             ends: vec![Ends { first: NONE, last: NONE }; usize::from(depth)],
             occupied: 0,
+            count: 0,
         }
+    }
+
+    /// How many connections can take a request.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.count as usize
     }
 
     /// The connection to take next.
@@ -65,6 +74,7 @@ impl Lanes {
     pub(crate) fn place(&mut self, conn: ConnId, load: u16) {
         self.remove(conn);
         let Some(ends) = self.ends.get_mut(usize::from(load)) else { return };
+        self.count += 1;
         let last = std::mem::replace(&mut ends.last, conn.0);
         if last == NONE {
             ends.first = conn.0;
@@ -91,6 +101,7 @@ impl Lanes {
         if ends.first == NONE {
             self.occupied &= !(1 << lane);
         }
+        self.count -= 1;
         self.links[conn.index()].lane = OUT;
     }
 }

@@ -13,6 +13,8 @@ use weir_run::{
 };
 
 use crate::exchange::{Exchange, Phase};
+use crate::job::Extras;
+use crate::sampler::Sampler;
 use crate::schedule::Schedule;
 use crate::series::Series;
 use crate::slices::Slices;
@@ -44,6 +46,12 @@ pub(crate) struct Recorder {
     waited: Waited,
     first_byte: Tally,
     connect: Tally,
+    tls_handshake: Tally,
+    overdue: u64,
+    /// `Te − T0` of the last answer of each batch, where wanted.
+    batch_time: Option<Tally>,
+    /// Completions in short spans, where wanted.
+    pub(crate) sampler: Option<Sampler>,
     window: Window,
     series: Series,
     connections: Connections,
@@ -86,7 +94,12 @@ pub(crate) enum Ended {
 
 impl Recorder {
     /// For a run whose schedule will start at `timeline.start`.
-    pub(crate) fn new(is_open_loop: bool, timeline: Timeline, asked: u64) -> Recorder {
+    pub(crate) fn new(
+        is_open_loop: bool,
+        timeline: Timeline,
+        asked: u64,
+        extras: Extras,
+    ) -> Recorder {
         Recorder {
             is_open_loop,
             timeline,
@@ -103,6 +116,10 @@ impl Recorder {
             waited: Waited::default(),
             first_byte: Tally::new(),
             connect: Tally::new(),
+            tls_handshake: Tally::new(),
+            overdue: 0,
+            batch_time: extras.batch_times.then(Tally::new),
+            sampler: extras.thread_rates.then(Sampler::new),
             window: Window::default(),
             series: Series::new(&timeline),
             connections: Connections { asked, ..Connections::default() },
@@ -201,6 +218,21 @@ impl Recorder {
         self.resolve_failure(exchange.intended_at, ended, response_ns, service_ns);
     }
 
+    /// The last answer of a batch came at `at`; `exchange` is any of the batch.
+    #[inline]
+    pub(crate) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
+        if let Some(times) = &mut self.batch_time
+            && exchange.phase == Phase::Measured
+        {
+            times.record(at.since(exchange.intended_at));
+        }
+    }
+
+    /// An exchange has waited for longer than the timeout, and goes on waiting.
+    pub(crate) fn overdue(&mut self, exchange: &Exchange) {
+        self.overdue += u64::from(exchange.phase == Phase::Measured);
+    }
+
     #[cold]
     fn resolve_failure(&mut self, intended_at: Nanos, ended: Ended, response: u64, service: u64) {
         self.slices.at(intended_at).not_ok.record(response);
@@ -218,7 +250,10 @@ impl Recorder {
             }
             Ended::TimedOut | Ended::InFlight => {
                 match ended {
-                    Ended::TimedOut => self.outcomes.timed_out += 1,
+                    Ended::TimedOut => {
+                        self.outcomes.timed_out += 1;
+                        self.overdue += 1;
+                    }
                     _ => self.outcomes.in_flight_at_end += 1,
                 }
                 self.response.censored.record(response);
@@ -241,6 +276,11 @@ impl Recorder {
         self.connections.connects += 1;
         self.connections.open_max = self.connections.open_max.max(open);
         self.connect.record(took_ns);
+    }
+
+    /// A TLS handshake succeeded.
+    pub(crate) fn shook_hands(&mut self, took_ns: u64) {
+        self.tls_handshake.record(took_ns);
     }
 
     /// The peer closed a connection cleanly.
@@ -272,6 +312,18 @@ impl Recorder {
     /// Closes the intervals that end at or before `now`.
     pub(crate) fn roll(&mut self, now: Nanos, in_flight: u64, backlog: u64, live: &Live) {
         self.series.roll(now, in_flight, backlog, live);
+    }
+
+    /// When the next sample of the rate is due.
+    pub(crate) fn sample_at(&self) -> Nanos {
+        self.sampler.as_ref().map_or(Nanos::MAX, |sampler| sampler.due_at(&self.timeline))
+    }
+
+    /// Takes the sample that is due.
+    pub(crate) fn sample(&mut self, now: Nanos) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.take(now, &self.timeline, self.window.completed);
+        }
     }
 
     /// The worker's measurements. `schedule` gives up its slots of M that were never sent; they are
@@ -323,6 +375,10 @@ impl Recorder {
             sched_lag: lag(&self.waited.sched_lag),
             connection_wait,
             first_byte: histogram(&self.first_byte),
+            overdue: self.overdue,
+            thread_rates: self.sampler.map_or_else(Histogram::new, |sampler| sampler.rates),
+            batch_time: self.batch_time.as_ref().map_or_else(Histogram::new, histogram),
+            tls_handshake: histogram(&self.tls_handshake),
             connect: histogram(&self.connect),
             slices,
             window: self.window,

@@ -1,18 +1,29 @@
 //! A run on the real machine: one thread per worker, started together, merged at the end.
 
-use std::io;
-use std::thread;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+use std::{io, thread};
 
-use weir_io::{BackendOptions, Clock, Epoll, Uring};
-use weir_run::{IoEngine, Measurements, Slice};
+use weir_io::{BackendOptions, Clock, Epoll, Nanos, Uring};
+use weir_run::{Callback, IoEngine, Measurements, Slice};
+use weir_script::ScriptError;
 
-use crate::control::Control;
+use crate::control::{Control, ScriptFailure};
 use crate::job::Job;
 use crate::recorder::LiveSender;
 use crate::worker::run_on;
 
 /// Stack of a worker's thread: its state is on the heap, and there may be thousands.
 const STACK_BYTES: usize = 512 * 1024;
+
+/// How often workers that have not ended are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// How long a callback may take before the run is ended for it, and after the run's end.
+const PATIENCE_NS: u64 = 10_000_000_000;
+const STOPPED_PATIENCE_NS: u64 = 2_000_000_000;
 
 /// Why a run could not be carried out. What servers and networks do is never an error here.
 #[derive(Debug, thiserror::Error)]
@@ -43,50 +54,133 @@ pub enum RunError {
     },
 }
 
-/// Runs `job` on threads of its own, to the end. `live` gets each worker's intervals as they end.
+/// What came of a run.
+#[derive(Debug)]
+pub struct Finished {
+    /// What was measured, over all workers.
+    pub measurements: Measurements,
+    /// The workers' scripts by number, those of lost workers excepted.
+    pub scripts: Vec<(u32, weir_script::Worker)>,
+    /// Workers whose script did not return, and whose measurements are lost.
+    pub lost: Vec<ScriptFailure>,
+}
+
+/// Runs `job` on threads of its own, to the end. `live` gets each worker's intervals as they end;
+/// `scripts` has one for each worker, or none.
 ///
 /// # Errors
 /// When a worker cannot be started or its I/O engine fails; the others are stopped first.
 pub fn run(
-    job: &Job,
+    job: &Arc<Job>,
     clock: Clock,
-    control: &Control,
+    control: &Arc<Control>,
     live: Option<&LiveSender>,
-) -> Result<Measurements, RunError> {
-    let results = thread::scope(|scope| {
-        let mut handles = Vec::new();
-        for worker in 0..job.plan.threads {
-            let live = live.cloned();
-            let builder =
-                thread::Builder::new().name(format!("weir-{worker}")).stack_size(STACK_BYTES);
-            let spawned = builder.spawn_scoped(scope, move || {
-                let result = run_worker(job, worker, clock, control, live);
-                if result.is_err() {
-                    control.stop(clock.now());
-                }
-                result
-            });
-            match spawned {
-                Ok(handle) => handles.push(handle),
-                Err(error) => {
-                    control.stop(clock.now());
-                    return Err(RunError::Thread { worker, error });
-                }
+    scripts: Vec<weir_script::Worker>,
+) -> Result<Finished, RunError> {
+    let (sender, receiver) = mpsc::channel();
+    let mut scripts = scripts.into_iter();
+    let mut failed = None;
+    let mut started = 0;
+    for worker in 0..job.plan.threads {
+        let thread = WorkerThread {
+            job: Arc::clone(job),
+            worker,
+            clock,
+            control: Arc::clone(control),
+            live: live.cloned(),
+            script: scripts.next(),
+        };
+        let sender = sender.clone();
+        let builder = thread::Builder::new().name(format!("weir-{worker}")).stack_size(STACK_BYTES);
+        match builder.spawn(move || thread.run(&sender)) {
+            Ok(_detached) => started += 1,
+            Err(error) => {
+                control.stop(clock.now());
+                failed = Some(RunError::Thread { worker, error });
+                break;
             }
         }
-        let results = handles
-            .into_iter()
-            .zip(0..)
-            .map(|(handle, worker)| handle.join().unwrap_or(Err(RunError::Panicked { worker })));
-        Ok(results.collect::<Vec<_>>())
-    })?;
-    let mut parts = results.into_iter().collect::<Result<Vec<_>, _>>()?;
-    align_slices(&mut parts);
-    let mut whole = Measurements::default();
-    for part in &parts {
-        whole.merge(part);
     }
-    Ok(whole)
+    drop(sender);
+    let finished = collect(&receiver, started, clock, control)?;
+    failed.map_or(Ok(finished), Err)
+}
+
+/// What a worker's thread ends with.
+struct Ended {
+    worker: u32,
+    result: Result<Measurements, RunError>,
+    script: Option<weir_script::Worker>,
+}
+
+/// Waits for every worker. One whose script does not return is given up, once the others, which
+/// are then told to stop, have ended: nothing can end a compiled loop from outside.
+fn collect(
+    receiver: &Receiver<Ended>,
+    started: u32,
+    clock: Clock,
+    control: &Control,
+) -> Result<Finished, RunError> {
+    let mut waiting: BTreeSet<u32> = (0..started).collect();
+    let mut finished =
+        Finished { measurements: Measurements::default(), scripts: Vec::new(), lost: Vec::new() };
+    let (mut parts, mut failed) = (Vec::new(), None);
+    while !waiting.is_empty() {
+        match receiver.recv_timeout(LOOK_EVERY) {
+            Ok(ended) => {
+                waiting.remove(&ended.worker);
+                match ended.result {
+                    Ok(part) => parts.push(part),
+                    Err(error) => failed = failed.or(Some(error)),
+                }
+                finished.scripts.extend(ended.script.map(|script| (ended.worker, script)));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let stuck = stuck(&waiting, clock.now(), control);
+                if !stuck.is_empty() {
+                    control.stop(clock.now());
+                }
+                if stuck.len() == waiting.len() {
+                    finished.lost = stuck;
+                    break;
+                }
+            }
+            // A worker that panicked has sent nothing.
+            Err(RecvTimeoutError::Disconnected) => {
+                let worker = waiting.pop_first().unwrap_or_default();
+                failed = Some(RunError::Panicked { worker });
+                break;
+            }
+        }
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    parts.sort_by_key(|part: &Measurements| part.workers.first().map(|phases| phases.worker));
+    align_slices(&mut parts);
+    for part in &parts {
+        finished.measurements.merge(part);
+    }
+    Ok(finished)
+}
+
+/// Those of the workers that have been in one callback for too long.
+fn stuck(waiting: &BTreeSet<u32>, now: Nanos, control: &Control) -> Vec<ScriptFailure> {
+    let patience_ns = if control.stop_at() <= now { STOPPED_PATIENCE_NS } else { PATIENCE_NS };
+    let stuck = waiting.iter().filter_map(|worker| {
+        let (callback, since) = control.watch(*worker).stuck_in()?;
+        let span_ns = now.since(since);
+        let seconds = span_ns / 1_000_000_000;
+        let message = format!("has not returned for {seconds} s: is it an endless loop?");
+        let callback = match callback {
+            Callback::Request => "request",
+            Callback::Delay => "delay",
+            Callback::Response => "response",
+        };
+        let error = ScriptError { callback, message };
+        (span_ns > patience_ns).then_some(ScriptFailure { worker: *worker, error })
+    });
+    stuck.collect()
 }
 
 /// Gives every worker the slices of the one whose window was the longest. They differ where each
@@ -104,43 +198,60 @@ fn align_slices(parts: &mut [Measurements]) {
     }
 }
 
-/// One worker, on the engine that the plan names.
-fn run_worker(
-    job: &Job,
+/// One worker and what its thread owns.
+struct WorkerThread {
+    job: Arc<Job>,
     worker: u32,
     clock: Clock,
-    control: &Control,
+    control: Arc<Control>,
     live: Option<LiveSender>,
-) -> Result<Measurements, RunError> {
-    if let Some(cpu) = job.cpu_of(worker) {
-        // Failing to pin costs precision, not truth: the document shows where workers ran.
-        let _unpinned = weir_io::system::pin_to_cpu(cpu);
+    script: Option<weir_script::Worker>,
+}
+
+impl WorkerThread {
+    fn run(mut self, ended: &Sender<Ended>) {
+        let result = self.measure();
+        if result.is_err() {
+            self.control.stop(self.clock.now());
+        }
+        // Nobody waits any more where the others have failed.
+        let _gone = ended.send(Ended { worker: self.worker, result, script: self.script });
     }
-    // Nor is a coarse timer untrue: its lateness is in the send lag.
-    let _coarse = weir_io::system::set_timer_slack(1);
-    let options = BackendOptions {
-        clock,
-        connections: job.deal(worker).own_connections(),
-        waker: control.waker(),
-    };
-    let engine = job.plan.io;
-    let failed = |error| RunError::Engine { worker, engine, error };
-    let mut measurements = match engine {
-        IoEngine::IoUring => {
-            let backend = Uring::new(options).map_err(failed)?;
-            run_on(job, worker, control, backend, live).map_err(failed)?
+
+    /// The worker, on the engine that the plan names.
+    fn measure(&mut self) -> Result<Measurements, RunError> {
+        let (job, worker) = (&*self.job, self.worker);
+        if let Some(cpu) = job.cpu_of(worker) {
+            // Failing to pin costs precision, not truth: the document shows where workers ran.
+            let _unpinned = weir_io::system::pin_to_cpu(cpu);
         }
-        IoEngine::Epoll => {
-            let backend = Epoll::new(options).map_err(failed)?;
-            run_on(job, worker, control, backend, live).map_err(failed)?
+        // Nor is a coarse timer untrue: its lateness is in the send lag.
+        let _coarse = weir_io::system::set_timer_slack(1);
+        let options = BackendOptions {
+            clock: self.clock,
+            connections: job.deal(worker).own_connections(),
+            waker: self.control.waker(),
+        };
+        let engine = job.plan.io;
+        let failed = |error| RunError::Engine { worker, engine, error };
+        let (control, live, script) = (&*self.control, self.live.take(), self.script.as_mut());
+        let mut measurements = match engine {
+            IoEngine::IoUring => {
+                let backend = Uring::new(options).map_err(failed)?;
+                run_on(job, worker, control, backend, live, script).map_err(failed)?
+            }
+            IoEngine::Epoll => {
+                let backend = Epoll::new(options).map_err(failed)?;
+                run_on(job, worker, control, backend, live, script).map_err(failed)?
+            }
+            IoEngine::Simulated => {
+                return Err(failed(io::Error::other("tests bring their own simulated machine")));
+            }
+        };
+        let cpu_time = weir_io::system::thread_cpu_time().unwrap_or_default().total();
+        for phases in &mut measurements.workers {
+            phases.cpu_time_ns = u64::try_from(cpu_time.as_nanos()).unwrap_or(u64::MAX);
         }
-        IoEngine::Simulated => {
-            return Err(failed(io::Error::other("tests bring their own simulated machine")));
-        }
-    };
-    let cpu_time = weir_io::system::thread_cpu_time().unwrap_or_default().total();
-    for phases in &mut measurements.workers {
-        phases.cpu_time_ns = u64::try_from(cpu_time.as_nanos()).unwrap_or(u64::MAX);
+        Ok(measurements)
     }
-    Ok(measurements)
 }

@@ -57,6 +57,16 @@ impl Schedule {
         self.is_open_loop().then_some(self.next_ns)
     }
 
+    /// Mean time between owned slots; 0 in a closed loop.
+    pub(crate) fn gap_ns(&self) -> u64 {
+        let all_ns = match &self.kind {
+            Kind::Closed => return 0,
+            Kind::Uniform(rate) => 1e9 / rate.rps(),
+            Kind::Poisson { gaps, .. } => gaps.mean_ns(),
+        };
+        (all_ns / self.deal.fraction()) as u64
+    }
+
     /// Takes the slot that [`peek`](Schedule::peek) showed.
     #[inline]
     pub(crate) fn take(&mut self) {

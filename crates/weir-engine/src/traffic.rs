@@ -3,11 +3,15 @@
 //! Events come in, exchanges come out to the recorder, and what is to be done to a socket goes back
 //! to the worker as an [`Action`]. Nothing here sends, sleeps or reads a clock.
 
+mod batches;
+mod secure;
+
 use std::collections::VecDeque;
 
-use weir_http::{Reply, RequestTraits};
+use weir_http::{Interest, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
 use weir_run::{ErrorKind, FailureCause, FailureKind, FailurePhase};
+use weir_tls::TlsConfig;
 
 use crate::connection::{Connection, State};
 use crate::deadlines::Deadlines;
@@ -48,6 +52,32 @@ pub(crate) struct Limits {
     /// A connection is filled before the next one gets a request: in a closed loop every place is
     /// taken at once anyway, and so its requests leave in one send.
     pub(crate) fill: bool,
+    /// A connection takes the next batch of requests when it has all answers to the last one.
+    pub(crate) batches: bool,
+    /// Before a connection takes a request, somebody is asked how long it rests.
+    pub(crate) rests: bool,
+    /// What somebody wants to see of each answer.
+    pub(crate) shows: Option<Interest>,
+    /// An answer after the timeout is still taken.
+    pub(crate) late_answers: bool,
+}
+
+/// What happened that a script wants to know, in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Told {
+    /// A new socket of this connection is up.
+    Opened(ConnId),
+    /// The nth answer of what this connection last received.
+    Answered {
+        /// The connection.
+        conn: ConnId,
+        /// Which of its answers.
+        nth: usize,
+        /// Its status.
+        status: u16,
+    },
+    /// This connection could take a request.
+    Freed(ConnId),
 }
 
 /// The connections of one worker.
@@ -61,6 +91,13 @@ pub(crate) struct Traffic {
     pub(crate) deadlines: Deadlines,
     pub(crate) recorder: Recorder,
     replies: Vec<Reply>,
+    /// What there is to tell; valid until the next event.
+    pub(crate) told: Vec<Told>,
+    tls: Option<TlsConfig>,
+    /// What TLS has to say of its own accord on the connection of the last event.
+    pub(crate) to_peer: Vec<u8>,
+    /// Decrypted bytes of the last event.
+    plain: Vec<u8>,
     /// Connections to be opened, first come first served.
     to_open: VecDeque<ConnId>,
     /// Connections that are open.
@@ -77,16 +114,22 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     /// Nothing is open yet.
-    pub(crate) fn new(limits: Limits, recorder: Recorder) -> Traffic {
+    pub(crate) fn new(limits: Limits, tls: Option<TlsConfig>, recorder: Recorder) -> Traffic {
         let places = limits.connections as usize * usize::from(limits.depth);
+        let interest = limits.shows.unwrap_or(Interest::Status);
+        let connection = |_| Connection::new(limits.depth, interest);
         Traffic {
             limits,
-            connections: (0..limits.connections).map(|_| Connection::new(limits.depth)).collect(),
+            connections: (0..limits.connections).map(connection).collect(),
             exchanges: vec![Exchange::NONE; places],
             lanes: Lanes::new(limits.connections, limits.depth),
             deadlines: Deadlines::new(limits.connections),
             recorder,
             replies: Vec::with_capacity(usize::from(limits.depth)),
+            told: Vec::new(),
+            tls,
+            to_peer: Vec::new(),
+            plain: Vec::new(),
             to_open: (0..limits.connections).map(ConnId).collect(),
             open: 0,
             connecting: 0,
@@ -105,6 +148,9 @@ impl Traffic {
     pub(crate) fn handle(&mut self, event: Event<'_>) -> Action {
         let Event { conn, at, kind, .. } = event;
         match kind {
+            EventKind::Received { bytes, .. } if self.tls.is_some() => {
+                self.decrypt(conn, bytes, at)
+            }
             EventKind::Received { bytes, .. } => self.received(conn, bytes, at),
             EventKind::Discarded(bytes) => {
                 self.recorder.received(bytes, at);
@@ -130,19 +176,20 @@ impl Traffic {
         &mut self,
         conn: ConnId,
         request: RequestTraits,
-        intended_at: Option<Nanos>,
+        intended_at: Nanos,
+        phase: Phase,
         now: Nanos,
-    ) -> Phase {
+    ) {
         let connection = &mut self.connections[conn.index()];
-        let intended_at = intended_at.unwrap_or(now);
-        let phase = self.recorder.timeline.phase(intended_at);
-        let exchange = Exchange { intended_at, freed_at: connection.freed_at, sent_at: now, phase };
+        let freed_at = connection.freed_at;
+        let exchange = Exchange { intended_at, freed_at, sent_at: now, phase, is_overdue: false };
         let id = connection.protocol.request(request);
         connection.load += 1;
         connection.unsent += 1;
         self.in_flight += 1;
         match connection.protocol.capacity() {
             0 => self.lanes.remove(conn),
+            _ if self.limits.batches => self.lanes.remove(conn),
             _ if self.limits.fill => {}
             _ => self.lanes.place(conn, connection.load),
         }
@@ -150,19 +197,40 @@ impl Traffic {
         self.recorder.sent(&exchange);
         let first = conn.index() * usize::from(self.limits.depth);
         self.exchanges[first + usize::from(id.0)] = exchange;
-        phase
     }
 
     fn connected(&mut self, conn: ConnId, at: Nanos) -> Action {
-        let connection = &mut self.connections[conn.index()];
-        let State::Connecting { since } = connection.state else { return Action::None };
-        connection.opened(at);
+        let State::Connecting { since } = self.connections[conn.index()].state else {
+            return Action::None;
+        };
+        let connect_ns = at.since(since);
+        match self.tls {
+            Some(_) => self.shake_hands(conn, connect_ns, at),
+            None => self.opened(conn, connect_ns, at),
+        }
+        Action::None
+    }
+
+    /// The connection can carry requests; its socket took so long to connect.
+    fn opened(&mut self, conn: ConnId, connect_ns: u64, at: Nanos) {
+        self.connections[conn.index()].opened(at);
         self.connecting -= 1;
         self.open += 1;
         self.resolve(conn);
-        self.recorder.connected(at.since(since), self.open);
-        self.lanes.place(conn, 0);
-        Action::None
+        self.recorder.connected(connect_ns, self.open);
+        if self.limits.batches {
+            self.told.push(Told::Opened(conn));
+        }
+        self.free(conn, 0);
+    }
+
+    /// The connection can take a request, once it has rested.
+    #[inline]
+    fn free(&mut self, conn: ConnId, lane: u16) {
+        match self.limits.rests {
+            true => self.told.push(Told::Freed(conn)),
+            false => self.lanes.place(conn, lane),
+        }
     }
 
     /// The first attempt to open `conn` is decided.
@@ -221,30 +289,39 @@ impl Traffic {
         let connection = &mut self.connections[conn.index()];
         let first = conn.index() * usize::from(self.limits.depth);
         let mut closes = false;
-        if connection.load == self.limits.depth {
+        if connection.load == self.limits.depth || self.limits.batches {
             connection.freed_at = at;
         }
-        for reply in self.replies.drain(..) {
+        for (nth, reply) in self.replies.drain(..).enumerate() {
             let place = &mut self.exchanges[first + usize::from(reply.id.0)];
             let exchange = std::mem::replace(place, Exchange::NONE);
+            if self.limits.shows.is_some() {
+                self.told.push(Told::Answered { conn, nth, status: reply.status });
+            }
             let first_byte_at = if reply.began_here { at } else { connection.first_byte_at };
             let ended = Ended::Answered { status: reply.status, first_byte_at };
             self.recorder.ended(&exchange, ended, at);
             connection.load -= 1;
             self.in_flight -= 1;
             closes |= reply.closes;
+            if connection.load == 0 {
+                self.recorder.batch_ended(&exchange, at);
+            }
         }
         connection.answered();
         self.alive_at = at;
-        if connection.state == State::Open {
+        if connection.state == State::Open && (connection.load == 0 || !self.limits.batches) {
             let lane = if self.limits.fill { 0 } else { connection.load };
-            self.lanes.place(conn, lane);
+            self.free(conn, lane);
         }
         closes
     }
 
     /// The peer ended its stream: an answer's proper end, a clean close, or a failure.
     fn ended_by_peer(&mut self, conn: ConnId, at: Nanos) -> Action {
+        if let Some(action) = self.ended_insecurely(conn, at) {
+            return action;
+        }
         let connection = &mut self.connections[conn.index()];
         let read = connection.protocol.end_of_stream(&mut self.replies);
         let kind = match read {
@@ -266,7 +343,7 @@ impl Traffic {
     pub(crate) fn fail(&mut self, conn: ConnId, at: Nanos, kind: ErrorKind, cause: FailureCause) {
         let connection = &self.connections[conn.index()];
         let phase = match connection.state {
-            State::Connecting { .. } => FailurePhase::Connect,
+            State::Connecting { .. } | State::Handshaking { .. } => FailurePhase::Connect,
             _ if connection.load == 0 => FailurePhase::Idle,
             _ => FailurePhase::InUse,
         };
@@ -309,7 +386,7 @@ impl Traffic {
     pub(crate) fn shut(&mut self, conn: ConnId, at: Nanos) {
         debug_assert_eq!(self.connections[conn.index()].load, 0);
         match self.connections[conn.index()].state {
-            State::Connecting { .. } => self.connecting -= 1,
+            State::Connecting { .. } | State::Handshaking { .. } => self.connecting -= 1,
             State::Open | State::Closing { .. } => self.open -= 1,
             State::Closed { .. } | State::Queued => return,
         }
@@ -338,9 +415,12 @@ impl Traffic {
 
     /// Looks at a connection whose deadline has come.
     pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
-        let due = match self.connections[conn.index()].state {
+        let connection = &self.connections[conn.index()];
+        let due = match connection.state {
             State::Connecting { since } => since.after(self.limits.connect_timeout_ns),
+            State::Handshaking { since, .. } => since.after(self.limits.connect_timeout_ns),
             State::Closing { until } => until,
+            State::Open if connection.rests_until < Nanos::MAX => connection.rests_until,
             State::Open => match self.oldest(conn) {
                 Some(sent_at) => sent_at.after(self.limits.timeout_ns),
                 None => return Action::None,
@@ -353,8 +433,16 @@ impl Traffic {
             return Action::None;
         }
         match self.connections[conn.index()].state {
-            State::Connecting { .. } => {
+            State::Connecting { .. } | State::Handshaking { .. } => {
                 self.fail(conn, now, ErrorKind::Errno(0), FailureCause::Timeout);
+            }
+            State::Open if self.connections[conn.index()].rests_until < Nanos::MAX => {
+                self.end_rest(conn, now);
+                return Action::None;
+            }
+            State::Open if self.limits.late_answers => {
+                self.mark_overdue(conn, now);
+                return Action::None;
             }
             State::Open => self.time_out(conn, now),
             State::Closed { .. } => {
@@ -369,11 +457,12 @@ impl Traffic {
         Action::Close(Close::Graceful)
     }
 
-    /// When the oldest request in flight on `conn` was sent.
+    /// When the oldest request in flight on `conn` was sent; none that is overdue already counts.
     fn oldest(&self, conn: ConnId) -> Option<Nanos> {
         let depth = usize::from(self.limits.depth);
         let places = &self.exchanges[conn.index() * depth..][..depth];
-        places.iter().filter(|place| place.is_live()).map(|place| place.sent_at).min()
+        let waiting = places.iter().filter(|place| place.is_live() && !place.is_overdue);
+        waiting.map(|place| place.sent_at).min()
     }
 
     fn time_out(&mut self, conn: ConnId, now: Nanos) {

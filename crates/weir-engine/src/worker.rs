@@ -4,24 +4,24 @@
 //! waits, takes in what has happened, looks at what is overdue and sends what is due. A worker
 //! shares nothing with others but [`Control`], and reads no clock but its backend's.
 
+mod dispatch;
+mod scripted;
+
 use std::io;
 
-use weir_io::{Backend, Close, ConnId, Nanos, Segment, SocketOptions, WaitPolicy};
+use weir_io::{Backend, Close, ConnId, Endpoint, Nanos, Segment, SocketOptions, WaitPolicy};
 use weir_run::{Load, Measurements, Pacing, WorkerPhases};
 
 use crate::connection::State;
 use crate::control::Control;
-use crate::exchange::Phase;
 use crate::job::Job;
 use crate::recorder::{Live, LiveSender, Recorder};
 use crate::requests::RequestSource;
 use crate::schedule::Schedule;
+use crate::script::Script;
 use crate::timeline::Timeline;
 use crate::traffic::{Action, Limits, Traffic};
-
-/// Sends that leave with one stamp: the stamp is taken before all of them, so the last of a batch
-/// is overstated by what the others take (about 3 µs each on loopback).
-const SEND_BATCH: usize = 16;
+use dispatch::SEND_BATCH;
 
 /// Events handled before due slots are looked at again, so that a burst of answers does not hold up
 /// sends (METHOD 1.8).
@@ -34,7 +34,8 @@ const CONNECTING_MAX: u32 = 512;
 /// How long an interrupted run waits for the answers under way.
 const INTERRUPTED_TAIL_NS: u64 = 1_000_000_000;
 
-/// Runs worker `number` of `job` on `backend`, in the calling thread.
+/// Runs worker `number` of `job` on `backend`, in the calling thread, with the script that makes
+/// its requests, if there is one.
 ///
 /// # Errors
 /// When the machine itself fails.
@@ -44,8 +45,9 @@ pub fn run_on<B: Backend>(
     control: &Control,
     backend: B,
     live: Option<LiveSender>,
+    script: Option<&mut weir_script::Worker>,
 ) -> io::Result<Measurements> {
-    Worker::new(job, number, control, backend, live).run()
+    Worker::new(job, number, control, backend, live, script).run()
 }
 
 /// One worker.
@@ -56,16 +58,23 @@ pub(crate) struct Worker<'a, B> {
     traffic: Traffic,
     schedule: Schedule,
     requests: RequestSource,
+    script: Option<Script<'a>>,
+    /// Events may leave something to be told to the script, or to be sent by TLS.
+    has_errands: bool,
     live: Live,
     phases: WorkerPhases,
     /// Connections with requests to hand to the backend.
     dirty: Vec<ConnId>,
     segments: Vec<Segment>,
+    /// What TLS makes of what is to be sent.
+    sealed: Vec<u8>,
     /// Requests of M still to be dispatched, in a closed loop with a number of them.
     quota: Option<u64>,
     /// Something may still be sent.
     is_sending: bool,
     is_interrupted: bool,
+    /// The window was ended before its time, by a signal or by the script.
+    is_cut: bool,
     policy: WaitPolicy,
     /// The time at the end of the last turn.
     now: Nanos,
@@ -79,25 +88,23 @@ impl<'a, B: Backend> Worker<'a, B> {
         control: &'a Control,
         mut backend: B,
         live: Option<LiveSender>,
+        script: Option<&'a mut weir_script::Worker>,
     ) -> Worker<'a, B> {
         let deal = job.deal(number);
         let plan = &job.plan;
         let is_open_loop = plan.load != Load::ClosedLoop;
-        let limits = Limits {
-            connections: deal.own_connections(),
-            depth: plan.pipeline,
-            timeout_ns: plan.timeout_ns,
-            connect_timeout_ns: plan.connect_timeout_ns,
-            discard: job.discard,
-            fill: !is_open_loop,
-        };
+        let connections = deal.own_connections();
+        let mut script = script.map(|state| Script::new(state, number, connections, control));
+        let limits = limits(job, connections, script.as_ref());
         let never = Timeline::new(plan, Nanos::MAX);
-        let recorder = Recorder::new(is_open_loop, never, limits.connections.into());
+        let recorder = Recorder::new(is_open_loop, never, limits.connections.into(), job.extras);
         let quota = plan.requests.filter(|_| !is_open_loop);
         Worker {
-            requests: RequestSource::of(&job.request, plan.pipeline, &mut backend),
+            requests: scripted::source(job, script.as_mut(), &mut backend),
             schedule: Schedule::new(plan.load, deal),
-            traffic: Traffic::new(limits, recorder),
+            traffic: Traffic::new(limits, job.tls.clone(), recorder),
+            has_errands: script.is_some() || job.tls.is_some(),
+            script,
             live: Live { worker: number, sender: live },
             phases: WorkerPhases {
                 worker: number,
@@ -107,9 +114,11 @@ impl<'a, B: Backend> Worker<'a, B> {
             },
             dirty: Vec::with_capacity(SEND_BATCH),
             segments: Vec::new(),
+            sealed: Vec::new(),
             quota: quota.map(|requests| deal.owned_below(requests)),
             is_sending: false,
             is_interrupted: false,
+            is_cut: false,
             policy: match plan.pacing {
                 Pacing::Spin => WaitPolicy::Spin,
                 Pacing::Hybrid if is_open_loop => WaitPolicy::Hybrid,
@@ -136,13 +145,13 @@ impl<'a, B: Backend> Worker<'a, B> {
         let interim = self.traffic.interim_responses();
         self.traffic.recorder.interim_responses(interim);
         let missing = self.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
-        let quota = missing
-            .filter(|_| !self.is_interrupted)
-            .map(|left| left + self.traffic.recorder.measured());
+        let quota =
+            missing.filter(|_| !self.is_cut).map(|left| left + self.traffic.recorder.measured());
         let tail_end = Nanos(self.phases.tail_end_ns);
         let mut measurements =
             self.traffic.recorder.finish(&mut self.schedule, quota, self.phases, tail_end);
         measurements.interrupted = self.is_interrupted;
+        measurements.script = self.script.map(Script::finish);
         Ok(measurements)
     }
 
@@ -185,6 +194,8 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// Warm-up, window and tail.
     fn load(&mut self) -> io::Result<()> {
+        self.now = self.backend.now();
+        self.make_ahead();
         loop {
             let (until, policy) = self.next_wake();
             let now = self.turn(until, policy)?;
@@ -211,7 +222,11 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.dispatch(now);
         self.open(now);
         self.now = now;
-        Ok(now)
+        if self.script.is_some() {
+            self.heed_script(now);
+            self.make_ahead();
+        }
+        Ok(self.now)
     }
 
     /// Cuts the window where a signal asked for it. Looked at before the events of a turn: whatever
@@ -220,7 +235,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         let stop_at = self.control.stop_at();
         if stop_at != Nanos::MAX && self.is_sending && !self.is_interrupted {
             self.traffic.recorder.timeline.cut(stop_at, INTERRUPTED_TAIL_NS);
-            self.is_interrupted = true;
+            (self.is_interrupted, self.is_cut) = (true, true);
         }
     }
 
@@ -230,6 +245,9 @@ impl<'a, B: Backend> Worker<'a, B> {
         while let Some(event) = self.backend.next() {
             let (conn, at) = (event.conn, event.at);
             let action = self.traffic.handle(event);
+            if self.has_errands {
+                self.run_errands(conn);
+            }
             self.act(conn, action);
             handled += 1;
             if handled % EVENT_BATCH == 0 && self.has_due(at) {
@@ -264,81 +282,12 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn open(&mut self, now: Nanos) {
         while self.traffic.connecting < CONNECTING_MAX {
             let Some(conn) = self.traffic.take_to_open(now) else { return };
-            let options = SocketOptions { stamped: false, discard: self.job.discard };
-            self.backend.connect(conn, &self.job.endpoint, options);
-        }
-    }
-
-    /// Whether a planned slot is due.
-    fn has_due(&self, now: Nanos) -> bool {
-        let start = self.traffic.recorder.timeline.start;
-        self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) <= now)
-    }
-
-    /// Sends what is due, as far as connections have room, in batches with a stamp of their own.
-    /// The last batch is left to be submitted: most turns have only that one, and the wait that
-    /// follows submits it without reading the clock around it.
-    fn dispatch(&mut self, mut now: Nanos) {
-        while self.is_sending {
-            let Timeline { t1, tail_end, .. } = self.traffic.recorder.timeline;
-            if now >= tail_end || (self.is_interrupted && now >= t1) {
-                return;
+            let discard = self.traffic.limits.discard;
+            let options = SocketOptions { stamped: false, discard };
+            match self.script.as_ref().and_then(Script::address) {
+                Some(address) => self.backend.connect(conn, &Endpoint::Tcp(address), options),
+                None => self.backend.connect(conn, &self.job.endpoint, options),
             }
-            while self.dirty.len() < SEND_BATCH && self.dispatch_one(now) {}
-            let is_full = self.dirty.len() >= SEND_BATCH;
-            self.flush();
-            if !is_full {
-                return;
-            }
-            now = self.backend.submit().after;
-        }
-    }
-
-    /// Gives the next slot to a connection, if there are both.
-    #[inline]
-    fn dispatch_one(&mut self, now: Nanos) -> bool {
-        let Some(conn) = self.traffic.lanes.peek() else { return false };
-        let timeline = &self.traffic.recorder.timeline;
-        let intended_at = match self.schedule.peek() {
-            Some(offset_ns) => {
-                let due = timeline.start.after(offset_ns);
-                if due > now || (due >= timeline.t1 && !self.has_tail()) {
-                    return false;
-                }
-                self.schedule.take();
-                Some(due)
-            }
-            None => {
-                let is_over = now >= timeline.t1 && !self.has_tail();
-                if now < timeline.start || is_over || self.quota == Some(0) {
-                    return false;
-                }
-                None
-            }
-        };
-        let phase = self.traffic.dispatch(conn, self.requests.traits(), intended_at, now);
-        if let (Some(left), Phase::Measured) = (&mut self.quota, phase) {
-            *left -= 1;
-        }
-        if self.traffic.connection(conn).unsent == 1 {
-            self.dirty.push(conn);
-        }
-        true
-    }
-
-    /// Whether slots after t1 are sent, to keep the load up while M is resolved. Whoever asked for
-    /// a number of requests gets no more than that, and whoever interrupts wants an end.
-    fn has_tail(&self) -> bool {
-        self.job.plan.requests.is_none() && !self.is_interrupted
-    }
-
-    /// Hands the dispatched requests to the backend.
-    fn flush(&mut self) {
-        for conn in self.dirty.drain(..) {
-            let unsent = std::mem::take(&mut self.traffic.connection(conn).unsent);
-            self.segments.clear();
-            self.requests.segments(unsent, &mut self.segments);
-            self.backend.send(conn, &self.segments);
         }
     }
 
@@ -351,6 +300,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         if !self.is_interrupted {
             until = until.min(self.control.stop_at());
         }
+        until = until.min(self.traffic.recorder.sample_at());
         if self.phases.t0_ns == 0 {
             until = until.min(t0);
         }
@@ -358,13 +308,13 @@ impl<'a, B: Backend> Worker<'a, B> {
             until = until.min(t1);
         }
         let slot = match self.schedule.peek() {
-            Some(offset_ns) => start.after(offset_ns),
+            Some(offset_ns) => self.lead(start.after(offset_ns)),
             // A closed loop sends as soon as it may, so all there is to wait for is the start.
             None if self.now < start => start,
             None => Nanos::MAX,
         };
-        // An interrupted run sends nothing from t1 on, not even what was due before.
-        let is_over = self.is_interrupted && self.now >= t1;
+        // A run that was cut sends nothing from t1 on, not even what was due before.
+        let is_over = self.is_cut && self.now >= t1;
         if !is_over && !self.traffic.lanes.is_empty() && (slot < t1 || self.has_tail()) {
             until = until.min(slot);
         }
@@ -383,6 +333,9 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
         if self.phases.t1_ns == 0 && now >= t1 {
             self.phases.t1_ns = now.0;
+        }
+        if self.traffic.recorder.sample_at() <= now {
+            self.traffic.recorder.sample(now);
         }
         if self.traffic.recorder.interval_end() <= now {
             let backlog = self.schedule.backlog(now.since(start));
@@ -409,7 +362,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn is_resolved(&self) -> bool {
         let Timeline { start, t1, .. } = self.traffic.recorder.timeline;
         let unsent = self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) < t1);
-        self.traffic.recorder.unresolved() == 0 && (!unsent || self.is_interrupted)
+        self.traffic.recorder.unresolved() == 0 && (!unsent || self.is_cut)
     }
 
     /// Sends nothing more, and awaits what is outstanding for at most the timeout.
@@ -418,7 +371,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.backend.submit();
         let mut now = Nanos(self.phases.tail_end_ns);
         self.traffic.censor(now);
-        let limit = match self.is_interrupted {
+        let limit = match self.is_cut {
             true => now,
             false => now.after(self.traffic.limits.timeout_ns),
         };
@@ -441,5 +394,23 @@ impl<'a, B: Backend> Worker<'a, B> {
             }
         }
         self.backend.submit().after
+    }
+}
+
+/// What the traffic of a worker depends on.
+fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
+    let calls = script.map(Script::calls).unwrap_or_default();
+    let shows = script.and_then(Script::interest);
+    Limits {
+        connections,
+        depth: job.plan.pipeline,
+        timeout_ns: job.plan.timeout_ns,
+        connect_timeout_ns: job.plan.connect_timeout_ns,
+        discard: job.discard && job.tls.is_none() && shows.is_none(),
+        fill: job.plan.load == Load::ClosedLoop,
+        batches: calls.request || calls.delay || calls.knows_connections,
+        rests: calls.delay,
+        shows,
+        late_answers: job.late_answers,
     }
 }

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::RequestError;
 use crate::http1::line::{is_token, trim};
+use crate::{RawRequestError, RequestError, read_requests};
 
 /// A request, ready for the wire. Immutable and shared: a clone is a reference.
 #[derive(Clone, Debug)]
@@ -72,6 +72,18 @@ impl Prepared {
         push_body(&mut bytes, body.unwrap_or_default(), fields.is_chunked);
         let traits = RequestTraits { head: method == "HEAD", closes: fields.closes };
         Ok(Prepared { bytes: bytes.into(), traits })
+    }
+
+    /// The first of the requests that `bytes` hold, as it is.
+    ///
+    /// # Errors
+    /// When they hold anything but whole requests.
+    pub fn raw(bytes: &[u8]) -> Result<Prepared, RawRequestError> {
+        let mut requests = Vec::new();
+        read_requests(bytes, &mut requests)?;
+        let first = requests.first().expect("a string without requests is an error");
+        let bytes = bytes[..first.bytes as usize].into();
+        Ok(Prepared { bytes, traits: first.traits })
     }
 
     /// The bytes, from the request line to the end of the body.

@@ -75,11 +75,12 @@ fn add(fixture: Fixture, happening: Happening) -> Fixture {
         }
         Happening::Script { file, calls, ns, ran_dry } => fixture.with(|parts| {
             parts.script_file = Some(file);
-            let usage = CallbackUsage { calls, time_ns: ns, longest_ns: ns };
+            let usage = CallbackUsage { calls, time_ns: ns, longest_ns: ns, long_ns: 0 };
             let callbacks = [Callback::Request, Callback::Delay, Callback::Response]
                 .map(|callback| (callback, usage));
             let callbacks = callbacks.into_iter().collect();
-            let script = ScriptUsage { states: 3, memory_max_bytes: ns, callbacks, ran_dry };
+            let script =
+                ScriptUsage { states: 3, memory_max_bytes: ns, callbacks, ran_dry, stopped: 0 };
             parts.measurements.script = Some(script);
         }),
         Happening::Handshakes { times, ns } => fixture.with(|parts| {

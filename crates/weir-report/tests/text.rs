@@ -254,8 +254,12 @@ fn verbose() {
 
 #[test]
 fn script() {
-    let usage =
-        |calls, mean_ns, longest_ns| CallbackUsage { calls, time_ns: calls * mean_ns, longest_ns };
+    let usage = |calls, mean_ns, longest_ns| CallbackUsage {
+        calls,
+        time_ns: calls * mean_ns,
+        longest_ns,
+        long_ns: 0,
+    };
     // The load of the two workers ran for 12.001 s each, warm-up and tail included.
     let fixture = fine(Fixture::open_loop(20_000)).with(|parts| {
         parts.script_file = Some("counter.lua".to_owned());
@@ -268,6 +272,7 @@ fn script() {
                 (Callback::Response, usage(240_000, 2_500, 12_345_678)),
             ]),
             ran_dry: 12,
+            stopped: 0,
         });
     });
     golden("script", &fixture.document(), &PLAIN);

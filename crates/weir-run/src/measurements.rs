@@ -120,6 +120,8 @@ pub enum ErrorKind {
     Protocol(&'static str),
     /// A system call failed with this errno (errno(3)).
     Errno(i32),
+    /// TLS failed; a stable code.
+    Tls(&'static str),
 }
 
 /// What the scripts of the workers took.
@@ -133,6 +135,8 @@ pub struct ScriptUsage {
     pub callbacks: BTreeMap<Callback, CallbackUsage>,
     /// Requests that were not ready when their slot was due: `request()` was slower than the plan.
     pub ran_dry: u64,
+    /// Workers that `wrk.thread:stop()` has ended.
+    pub stopped: u32,
 }
 
 /// A function of a script that is called while the load runs.
@@ -159,6 +163,8 @@ pub struct CallbackUsage {
     pub time_ns: u64,
     /// Longest call in nanoseconds.
     pub longest_ns: u64,
+    /// Of `time_ns`: in calls of 1 ms and more, while all other connections of the worker waited.
+    pub long_ns: u64,
 }
 
 /// What happened to the connections.
@@ -358,8 +364,10 @@ impl ScriptUsage {
             mine.calls += usage.calls;
             mine.time_ns += usage.time_ns;
             mine.longest_ns = mine.longest_ns.max(usage.longest_ns);
+            mine.long_ns += usage.long_ns;
         }
         self.ran_dry += other.ran_dry;
+        self.stopped += other.stopped;
     }
 }
 

@@ -112,8 +112,11 @@ fn a_script_says_what_it_took() {
         "file": "counter.lua",
         "states": 1,
         "memory_max_bytes": 50_000,
-        "callbacks": {"request": {"calls": 100, "time_ns": 70_000, "longest_ns": 1_000}},
+        "callbacks": {
+            "request": {"calls": 100, "time_ns": 70_000, "longest_ns": 1_000, "long_ns": 100},
+        },
         "ran_dry": 0,
+        "stopped": 0,
     });
     assert_eq!(text["script"], expected);
     let two = [(1, 0), (2, 1)].map(|(part, worker)| {
@@ -126,10 +129,11 @@ fn a_script_says_what_it_took() {
         "states": 2,
         "memory_max_bytes": 50_000,
         "callbacks": {
-            "request": {"calls": 201, "time_ns": 140_700, "longest_ns": 1_001},
-            "response": {"calls": 40, "time_ns": 28_000, "longest_ns": 940},
+            "request": {"calls": 201, "time_ns": 140_700, "longest_ns": 1_001, "long_ns": 201},
+            "response": {"calls": 40, "time_ns": 28_000, "longest_ns": 940, "long_ns": 40},
         },
         "ran_dry": 1,
+        "stopped": 0,
     });
     assert_eq!(value!(merged.script), expected);
     let handshakes = merged.latency.tls_handshake.expect("both parts have one");

@@ -1,6 +1,7 @@
 //! The main state: it sets the workers up before the run and sums up after it.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -16,6 +17,12 @@ pub struct Main {
     state: State,
     options: Options,
     crew: Crew,
+}
+
+impl fmt::Debug for Main {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Main").finish_non_exhaustive()
+    }
 }
 
 impl Main {

@@ -1,5 +1,6 @@
 //! A worker's state, and the calls made in it per request.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -61,6 +62,12 @@ pub(crate) struct Arities {
 
 type Callbacks =
     (Option<LuaString>, Option<Function>, u32, Option<Function>, u32, Option<Function>, u32);
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("number", &self.number).finish_non_exhaustive()
+    }
+}
 
 impl Worker {
     /// Runs the file in a new state and puts `wrk.thread` there.

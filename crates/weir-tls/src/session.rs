@@ -1,7 +1,7 @@
 //! One connection's TLS: bytes from the server become plaintext, plaintext becomes records. Knows
 //! nothing of HTTP, of sockets, or of when bytes came.
 
-use std::mem;
+use std::{fmt, mem};
 
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::unbuffered::{
@@ -26,7 +26,7 @@ pub struct Session {
 }
 
 /// Whether anything can still come from the server.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Open,
     /// The server sent close_notify.
@@ -46,6 +46,12 @@ pub struct Negotiated {
     pub alpn: Option<Vec<u8>>,
     /// The key exchange group, as `X25519`.
     pub group: Option<String>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("stage", &self.stage).finish_non_exhaustive()
+    }
 }
 
 impl Session {

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use weir_run::Rate;
 use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
@@ -14,7 +14,8 @@ use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
     name = "weir",
     version,
     about,
-    override_usage = "weir [options] URL\n       weir <serve|report> …",
+    override_usage = "weir [options] URL\n       weir -s FILE [options] URL [words for the \
+                      script]\n       weir --compat <wrk|wrk2> …\n       weir <serve|report> …",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_version_flag = true,
@@ -53,18 +54,13 @@ pub(crate) struct Cli {
 impl Cli {
     /// The command line, or the end of the program with a message.
     pub(crate) fn of_command_line() -> Cli {
-        Cli::try_parse().unwrap_or_else(|error| {
-            // To clap a second URL is a subcommand that does not exist.
-            if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-                && error.kind() == ErrorKind::ArgumentConflict
-            {
-                let advice = "give one URL, and put values with blanks into quotes";
-                Cli::command()
-                    .error(ErrorKind::TooManyValues, format!("'{word}' is too much: {advice}"))
-                    .exit()
-            }
-            error.exit()
-        })
+        let cli = Cli::parse();
+        if let (None, Some(word)) = (&cli.run.script, cli.run.script_args().next()) {
+            let advice = "give one URL, and put values with blanks into quotes";
+            let text = format!("'{word}' is too much: {advice}");
+            Cli::command().error(ErrorKind::TooManyValues, text).exit()
+        }
+        cli
     }
 }
 
@@ -95,9 +91,13 @@ pub(crate) struct ReportArgs {
 /// The load.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// What to load.
-    #[arg(help = "What to load: http://HOST[:PORT]/PATH", value_name = "URL", required = true)]
-    pub(crate) url: Option<String>,
+    /// What to load, and words for the script.
+    #[arg(help = "What to load: http[s]://HOST[:PORT]/PATH; words after it are for the script",
+          value_name = "URL", required = true, num_args = 1..)]
+    pub(crate) words: Vec<String>,
+    /// More words for the script.
+    #[arg(last = true, hide = true)]
+    pub(crate) more_words: Vec<String>,
 
     /// Threads [default: one per usable CPU]
     #[arg(short, long, value_name = "N", value_parser = positive, help_heading = "Load")]
@@ -148,6 +148,16 @@ pub(crate) struct RunArgs {
     /// Longest wait for a connection [default: the timeout]
     #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = "Request")]
     pub(crate) connect_timeout: Option<u64>,
+    /// Lua script that makes requests and sees answers, as wrk's do
+    #[arg(short, long, value_name = "FILE", help_heading = "Request",
+          conflicts_with_all = ["method", "body"])]
+    pub(crate) script: Option<PathBuf>,
+    /// Accept any certificate from an https server
+    #[arg(long, help_heading = "Request")]
+    pub(crate) insecure: bool,
+    /// Trust the certificates in this PEM file, and no others
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure", help_heading = "Request")]
+    pub(crate) cacert: Option<PathBuf>,
     /// Connect to this Unix socket instead of the URL's host
     #[arg(long, value_name = "PATH", help_heading = "Request")]
     pub(crate) unix: Option<PathBuf>,
@@ -186,6 +196,26 @@ pub(crate) struct RunArgs {
     /// No progress line and no report
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+    /// Be wrk or wrk2: their flags, their defaults, their report
+    #[arg(long, value_name = "wrk|wrk2", help_heading = "Output")]
+    pub(crate) compat: Option<String>,
+}
+
+impl RunArgs {
+    /// What every flag is when it is not given.
+    pub(crate) fn defaults() -> RunArgs {
+        Cli::parse_from(["weir", "http://localhost/"]).run
+    }
+
+    /// The URL; the first of the words.
+    pub(crate) fn url(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
+    /// The words for the script.
+    pub(crate) fn script_args(&self) -> impl Iterator<Item = &String> {
+        self.words.iter().skip(1).chain(&self.more_words)
+    }
 }
 
 /// `--arrivals`.

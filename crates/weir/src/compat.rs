@@ -6,6 +6,8 @@ mod args;
 mod flags;
 mod getopt;
 mod numbers;
+mod reach;
+mod run;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -17,6 +19,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use self::args::{Parsed, parse};
+use crate::exit;
 
 /// Whose command line it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,20 +80,20 @@ pub(crate) fn dialect_of(argv: &[OsString]) -> Result<Option<(Dialect, Vec<OsStr
 }
 
 /// Does what a command line of `dialect` asks for; `argv` is what [`dialect_of`] left of it.
-///
-/// # Errors
-/// When there is a load to run.
-pub(crate) fn run(dialect: Dialect, argv: &[OsString]) -> Result<ExitCode> {
+pub(crate) fn run(dialect: Dialect, argv: &[OsString]) -> ExitCode {
     // A reader who has gone, as of `wrk --help | head`, is no error.
     match parse(dialect, argv) {
         Parsed::Stop { stdout, stderr, code } => {
             let _gone = io::stderr().write_all(stderr.as_bytes());
             let _gone = io::stdout().write_all(stdout.as_bytes());
-            Ok(ExitCode::from(code))
+            ExitCode::from(code)
         }
         Parsed::Run { args, stdout } => {
             let _gone = io::stdout().write_all(stdout.as_bytes());
-            bail!("a load of {:?} by the flags of {dialect} is not there yet", args.url)
+            run::run(dialect, &args).unwrap_or_else(|error| {
+                eprintln!("{error:#}");
+                exit::of_compat_error(&error)
+            })
         }
     }
 }

@@ -64,7 +64,7 @@ fn governor() -> Option<String> {
     }
 }
 
-fn memory_total_bytes() -> Option<u64> {
+pub(crate) fn memory_total_bytes() -> Option<u64> {
     let kib = field("/proc/meminfo", "MemTotal")?;
     kib.strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }

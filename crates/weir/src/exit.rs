@@ -11,6 +11,8 @@ use crate::commands::run::NotWritten;
 
 /// The command line or its input is wrong.
 const USAGE: u8 = 2;
+/// wrk's code for usage and scripts.
+const COMPAT_FAILED: u8 = 1;
 /// Not one measured request was answered.
 const NO_ANSWER: u8 = 1;
 /// The numbers do not add up, or weir failed otherwise: nothing it could print would be true.
@@ -33,6 +35,19 @@ pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
     }
 }
 
+/// The same for wrk and wrk2, whose users know 1 for whatever is theirs to mend.
+pub(crate) fn of_compat_error(error: &anyhow::Error) -> ExitCode {
+    ExitCode::from(match of_error(error) {
+        USAGE => COMPAT_FAILED,
+        code => code,
+    })
+}
+
+/// The code of a reported run of wrk's or wrk2's: theirs is 0 whatever was measured.
+pub(crate) fn of_compat_run(has_failed: bool) -> ExitCode {
+    ExitCode::from(if has_failed { COMPAT_FAILED } else { 0 })
+}
+
 /// The code of a run that was reported.
 pub(crate) fn of_run(document: &Document, signal: Option<Signal>) -> ExitCode {
     match signal {
@@ -40,6 +55,11 @@ pub(crate) fn of_run(document: &Document, signal: Option<Signal>) -> ExitCode {
         None if document.answered() == 0 => ExitCode::from(NO_ANSWER),
         None => ExitCode::SUCCESS,
     }
+}
+
+/// The code of a run whose script failed: it was reported as far as it went.
+pub(crate) fn of_script() -> ExitCode {
+    ExitCode::from(USAGE)
 }
 
 /// 128 and the signal's number, as shells count.

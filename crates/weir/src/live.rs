@@ -8,6 +8,9 @@ use weir_io::system;
 use weir_run::units;
 use weir_run::{Histogram, Interval, Plan};
 
+/// Each worker's intervals, as they end.
+pub(crate) type Intervals = Receiver<(u32, Interval)>;
+
 /// Whether a progress line may be drawn on standard error.
 pub(crate) fn is_wanted(quiet: bool) -> bool {
     !quiet && io::stderr().is_terminal() && !is_dumb()
@@ -19,7 +22,7 @@ pub(crate) fn is_dumb() -> bool {
 }
 
 /// Draws a line for each interval that all workers have finished, until the workers are gone.
-pub(crate) fn follow(plan: &Plan, intervals: &Receiver<(u32, Interval)>) {
+pub(crate) fn follow(plan: &Plan, intervals: &Intervals) {
     let mut stderr = io::stderr().lock();
     let mut draw = |line: &str| {
         // A terminal that went away must not end the run.

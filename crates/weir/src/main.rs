@@ -6,10 +6,13 @@ mod commands;
 mod compat;
 mod environment;
 mod exit;
+mod figures;
 mod live;
+mod load;
 mod output;
 mod plan;
 mod preflight;
+mod script;
 mod target;
 
 use std::env;
@@ -23,7 +26,7 @@ use crate::args::{Cli, Command};
 fn main() -> ExitCode {
     let argv: Vec<OsString> = env::args_os().collect();
     let result = match compat::dialect_of(&argv) {
-        Ok(Some((dialect, argv))) => compat::run(dialect, &argv),
+        Ok(Some((dialect, argv))) => Ok(compat::run(dialect, &argv)),
         Ok(None) => run(&Cli::of_command_line()),
         Err(error) => Err(error),
     };

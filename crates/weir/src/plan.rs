@@ -3,11 +3,14 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use anyhow::{Context, Result, anyhow, bail};
-use weir_engine::Job;
+use weir_engine::{Extras, Job};
 use weir_http::{Prepared, RequestError};
+use weir_io::Endpoint;
 use weir_run::{Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan};
+use weir_tls::{TlsConfig, TlsOptions};
 
 use crate::args::{ArrivalsChoice, IoChoice, PacingChoice, RunArgs};
+use crate::script::Scripts;
 use crate::target::Url;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -20,6 +23,8 @@ const REQUEST_MAX_BYTES: usize = 1 << 30;
 pub(crate) struct Planned {
     /// The job.
     pub(crate) job: Job,
+    /// Its scripts, where it has any; set up, and not yet handed out.
+    pub(crate) scripts: Option<Scripts>,
     /// Remarks for the report.
     pub(crate) notes: Vec<Note>,
 }
@@ -29,15 +34,34 @@ pub(crate) struct Planned {
 /// # Errors
 /// When they ask for what cannot be done; the message names the flag and the remedy.
 pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
-    let text = args.url.as_deref().context("the URL is missing")?;
-    let url = Url::parse(text)?;
+    let url = Url::parse(args.url())?;
+    plan_at(args, &url, |url| Ok(url.resolve(args.unix.as_deref())?.swap_remove(0)))
+}
+
+/// The same where `resolve` finds the server's address.
+///
+/// # Errors
+/// As [`plan`], or when there is no address.
+pub(crate) fn plan_at(
+    args: &RunArgs,
+    url: &Url,
+    resolve: impl FnOnce(&Url) -> Result<Endpoint>,
+) -> Result<Planned> {
     let mut notes = Vec::new();
-    let endpoint = url.resolve(args.unix.as_deref())?.swap_remove(0);
     let headers = args.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>>>()?;
     let body = args.body.as_deref().map(body).transpose()?;
-    let (method, request) = request(args, &url, &headers, body.as_deref())?;
+    let tls = tls(args, url)?;
+    let mut scripts = Scripts::load(args, url, &headers)?;
+    let endpoint = match &mut scripts {
+        Some(scripts) if args.unix.is_none() => scripts.resolve()?,
+        _ => resolve(url)?,
+    };
     let cpus = usable_cpus();
     let threads = threads(args, cpus.len(), &mut notes);
+    let (method, request) = match &mut scripts {
+        Some(scripts) => scripts.set_up(threads)?,
+        None => request(args, url, &headers, body.as_deref())?,
+    };
     let is_crowded = threads as usize > cpus.len();
     let io = engine(args.io, &mut notes)?;
     let duration_ns = match (args.duration, args.requests) {
@@ -45,7 +69,7 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
         (duration, _) => duration,
     };
     let plan = Plan {
-        url: text.to_owned(),
+        url: args.url().to_owned(),
         target: url.target(&endpoint),
         request: RequestPlan {
             method,
@@ -68,8 +92,39 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
     if is_sparse(&plan) && weir_engine::planned_slots(&plan) == Some(0) {
         bail!("--rate and --duration plan no request: lengthen -d or raise -R");
     }
-    let cpus = if is_crowded { Vec::new() } else { cpus };
-    Ok(Planned { job: Job { plan, endpoint, request, discard: false, cpus }, notes })
+    if args.pipeline > 1 && scripts.as_ref().is_some_and(Scripts::sets_the_pace) {
+        bail!(
+            "--pipeline does not go with a script that has request() or delay(): return several \
+             requests in one string instead"
+        );
+    }
+    let thread_rates = scripts.as_ref().is_some_and(Scripts::has_done);
+    let job = Job {
+        plan,
+        endpoint,
+        request,
+        discard: false,
+        cpus: if is_crowded { Vec::new() } else { cpus },
+        tls,
+        late_answers: false,
+        extras: Extras { thread_rates, batch_times: false },
+    };
+    Ok(Planned { job, scripts, notes })
+}
+
+/// How TLS is spoken, where it is.
+fn tls(args: &RunArgs, url: &Url) -> Result<Option<TlsConfig>> {
+    if !url.is_secure {
+        return Ok(None);
+    }
+    let options = TlsOptions {
+        server_name: url.host.clone(),
+        verify: !args.insecure,
+        ca_file: args.cacert.clone(),
+        alpn: vec![b"http/1.1".to_vec()],
+    };
+    let config = TlsConfig::new(&options).map_err(|error| anyhow!("--cacert: {error}"))?;
+    Ok(Some(config))
 }
 
 fn header(line: &str) -> Result<(String, String)> {

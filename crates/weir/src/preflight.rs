@@ -1,6 +1,8 @@
 //! One request before the load: what does this URL answer? A load against a redirect or an error
 //! page measures something else than its user believes.
 
+mod secured;
+
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -12,6 +14,9 @@ use weir_io::Endpoint;
 use weir_run::Note;
 use weir_run::document::Preflight;
 use weir_run::units;
+use weir_tls::TlsError;
+
+use secured::{Refused, Secured};
 
 /// Longest the preflight may take: it must not hold up a run against a server that never answers.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -35,32 +40,48 @@ pub(crate) fn is_safe(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
 }
 
-/// Sends the job's request once.
-pub(crate) fn look(job: &Job) -> Found {
+/// Connects, agrees on TLS where it is to be spoken, and sends the job's request once if it may.
+///
+/// # Errors
+/// When TLS cannot be agreed on: no request of the load could be sent.
+pub(crate) fn look(job: &Job, may_send: bool) -> Result<Found, TlsError> {
     let patience = PATIENCE.min(Duration::from_nanos(job.plan.timeout_ns));
+    if !may_send && job.tls.is_none() {
+        return Ok(Found::default());
+    }
+    let failed = |text: String, sent| Found {
+        warning: Some(Note::new("preflight_failed", text)),
+        sent,
+        answer: None,
+    };
     let started = Instant::now();
     let mut stream = match connect(&job.endpoint, patience) {
         Ok(stream) => stream,
         Err(error) => {
             let text = format!("cannot connect to {}: {}", job.endpoint, reason(&error, patience));
-            return Found {
-                warning: Some(Note::new("preflight_failed", text)),
-                ..Found::default()
-            };
+            return Ok(failed(text, 0));
         }
     };
-    match exchange(&mut stream, &job.request, started, patience) {
+    let no_answer = |error: &io::Error| {
+        format!("{} gave no proper answer: {}", job.plan.url, reason(error, patience))
+    };
+    if let Some(config) = &job.tls {
+        match Secured::shake_hands(stream, config, started, patience) {
+            Ok(secured) => stream = Stream::Tls(Box::new(secured)),
+            Err(Refused::Tls(error)) => return Err(error),
+            Err(Refused::Io(error)) => return Ok(failed(no_answer(&error), 0)),
+        }
+    }
+    if !may_send {
+        return Ok(Found::default());
+    }
+    Ok(match exchange(&mut stream, &job.request, started, patience) {
         Ok(mut answer) => {
             answer.address = job.endpoint.to_string();
             Found { warning: judge(&answer), answer: Some(answer), sent: 1 }
         }
-        Err(error) => {
-            let text =
-                format!("{} gave no proper answer: {}", job.plan.url, reason(&error, patience));
-            let warning = Some(Note::new("preflight_failed", text));
-            Found { answer: None, sent: 1, warning }
-        }
-    }
+        Err(error) => failed(no_answer(&error), 1),
+    })
 }
 
 /// What an answer that is no plain success means for the load.
@@ -158,6 +179,7 @@ fn reason(error: &io::Error, patience: Duration) -> String {
 enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<Secured>),
 }
 
 fn connect(endpoint: &Endpoint, patience: Duration) -> io::Result<Stream> {
@@ -183,6 +205,7 @@ impl Stream {
         match self {
             Stream::Tcp(stream) => stream,
             Stream::Unix(stream) => stream,
+            Stream::Tls(secured) => secured,
         }
     }
 
@@ -190,6 +213,7 @@ impl Stream {
         match self {
             Stream::Tcp(stream) => stream,
             Stream::Unix(stream) => stream,
+            Stream::Tls(secured) => secured,
         }
     }
 
@@ -197,6 +221,7 @@ impl Stream {
         match self {
             Stream::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
             Stream::Unix(stream) => stream.set_read_timeout(Some(timeout)),
+            Stream::Tls(secured) => secured.stream.set_read_timeout(timeout),
         }
     }
 
@@ -204,6 +229,7 @@ impl Stream {
         match self {
             Stream::Tcp(stream) => stream.set_write_timeout(Some(timeout)),
             Stream::Unix(stream) => stream.set_write_timeout(Some(timeout)),
+            Stream::Tls(secured) => secured.stream.set_write_timeout(timeout),
         }
     }
 }

@@ -10,6 +10,8 @@ use weir_run::Target;
 /// A URL, taken apart (RFC 3986, RFC 9110 §4.2).
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Url {
+    /// https.
+    pub(crate) is_secure: bool,
     /// Host without the brackets of an IPv6 literal.
     pub(crate) host: String,
     /// Port, if the URL names one.
@@ -24,13 +26,13 @@ impl Url {
     /// # Errors
     /// When it is no URL that weir can load; the message says what is wrong.
     pub(crate) fn parse(text: &str) -> Result<Url> {
-        let rest = match text.split_once("://") {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
-            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => {
-                bail!("https is not there yet: load the plain http port, {text:?}")
+        let (is_secure, rest) = match text.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
+            Some((scheme, _)) => {
+                bail!("scheme {scheme:?} cannot be loaded: use http or https, {text:?}")
             }
-            Some((scheme, _)) => bail!("scheme {scheme:?} cannot be loaded: use http, {text:?}"),
-            None => text,
+            None => (false, text),
         };
         // The fragment is the client's own business and never sent (RFC 9110 §7.1).
         let rest = rest.split('#').next().unwrap_or_default();
@@ -45,7 +47,17 @@ impl Url {
         }
         let slash = if path.starts_with('/') { "" } else { "/" };
         let path = format!("{slash}{}", encode(path));
-        Ok(Url { host: host.to_owned(), port, path })
+        Ok(Url { is_secure, host: host.to_owned(), port, path })
+    }
+
+    /// `http` or `https`.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.is_secure { "https" } else { "http" }
+    }
+
+    /// The port to connect to: the scheme's own where the URL has none.
+    pub(crate) fn port(&self) -> u16 {
+        self.port.unwrap_or(if self.is_secure { 443 } else { 80 })
     }
 
     /// The value of the Host header: as the URL has it.
@@ -68,8 +80,7 @@ impl Url {
         if let Some(path) = unix {
             return Ok(vec![Endpoint::Unix(path.to_owned())]);
         }
-        let port = self.port.unwrap_or(80);
-        let addresses: Vec<SocketAddr> = (self.host.as_str(), port)
+        let addresses: Vec<SocketAddr> = (self.host.as_str(), self.port())
             .to_socket_addrs()
             .with_context(|| format!("the host {:?} of the URL cannot be resolved", self.host))?
             .collect();
@@ -82,9 +93,9 @@ impl Url {
     /// The target as the plan names it.
     pub(crate) fn target(&self, endpoint: &Endpoint) -> Target {
         Target {
-            scheme: "http".to_owned(),
+            scheme: self.scheme().to_owned(),
             host: self.host.clone(),
-            port: self.port.unwrap_or(80),
+            port: self.port(),
             path: self.path.clone(),
             address: endpoint.to_string(),
         }
@@ -133,7 +144,9 @@ mod tests {
 
     fn check(text: &str, host: &str, port: Option<u16>, path: &str) {
         let url = Url::parse(text).expect(text);
-        assert_eq!(url, Url { host: host.to_owned(), port, path: path.to_owned() }, "{text}");
+        let is_secure = text.starts_with("https");
+        let (host, path) = (host.to_owned(), path.to_owned());
+        assert_eq!(url, Url { is_secure, host, port, path }, "{text}");
     }
 
     #[test]
@@ -146,12 +159,19 @@ mod tests {
         check("localhost:8080/x", "localhost", Some(8080), "/x");
         check("http://h/a b\"é", "h", None, "/a%20b%22%C3%A9");
         check("http://h/100%25", "h", None, "/100%25");
+        check("https://h/x", "h", None, "/x");
+    }
+
+    #[test]
+    fn each_scheme_has_its_port() {
+        for (text, port) in [("http://h", 80), ("https://h", 443), ("https://h:8443", 8443)] {
+            assert_eq!(Url::parse(text).expect(text).port(), port);
+        }
     }
 
     #[test]
     fn what_cannot_be_loaded_is_said() {
         for (text, part) in [
-            ("https://h/", "https is not there yet"),
             ("ftp://h/", "\"ftp\" cannot be loaded"),
             ("http://", "no host"),
             ("http://:80/", "no host"),

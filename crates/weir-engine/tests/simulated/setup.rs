@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use weir_engine::{Control, Job, run_on};
+use weir_engine::{Control, Extras, Job, run_on};
 use weir_http::Prepared;
 use weir_io::{Endpoint, Nanos};
 use weir_run::histogram::{bucket_of, highest_in};
@@ -100,6 +100,9 @@ pub(crate) fn job(plan: &Plan) -> Job {
             .expect("a plain request"),
         discard: true,
         cpus: Vec::new(),
+        tls: None,
+        late_answers: false,
+        extras: Extras::default(),
     }
 }
 
@@ -117,7 +120,8 @@ pub(crate) fn run_part(world: World, plan: &Plan, number: u32, stop_at: Nanos) -
     if stop_at < Nanos::MAX {
         control.stop_exactly_at(stop_at);
     }
-    let measured = run_on(&job(plan), number, &control, sim, None).expect("a simulated machine");
+    let measured =
+        run_on(&job(plan), number, &control, sim, None, None).expect("a simulated machine");
     let run = Run { measured, truth: truth.snapshot() };
     check_conservation(&run, seed);
     run

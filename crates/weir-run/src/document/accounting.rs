@@ -110,6 +110,7 @@ pub(super) fn error_name(kind: &ErrorKind) -> String {
         ErrorKind::ClosedBeforeAnswer => "closed_before_answer".to_owned(),
         ErrorKind::ClosedInAnswer => "closed_in_answer".to_owned(),
         ErrorKind::Protocol(rule) => format!("protocol_{rule}"),
+        ErrorKind::Tls(code) => format!("tls_{code}"),
         ErrorKind::Errno(number) => {
             let name = errno::name(*number);
             if name.starts_with('E') { name } else { format!("errno_{name}") }

@@ -22,6 +22,8 @@ pub struct ScriptSection {
     pub callbacks: BTreeMap<Callback, CallbackUsage>,
     /// Requests that were not ready when they were due: `request()` was slower than the plan.
     pub ran_dry: u64,
+    /// Workers that the script stopped before the plan's end.
+    pub stopped: u32,
 }
 
 impl ScriptSection {
@@ -33,6 +35,7 @@ impl ScriptSection {
             memory_max_bytes: usage.memory_max_bytes,
             callbacks: usage.callbacks.clone(),
             ran_dry: usage.ran_dry,
+            stopped: usage.stopped,
         })
     }
 
@@ -42,6 +45,7 @@ impl ScriptSection {
             memory_max_bytes: self.memory_max_bytes,
             callbacks: self.callbacks.clone(),
             ran_dry: self.ran_dry,
+            stopped: self.stopped,
         }
     }
 }

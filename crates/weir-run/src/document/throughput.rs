@@ -39,7 +39,9 @@ impl Throughput {
     pub(super) fn of(plan: &Plan, recorded: &Recorded) -> Throughput {
         let measurements = &recorded.measurements;
         let window = &measurements.window;
-        let window_ns = window_ns(plan, measurements.interrupted, &recorded.phases);
+        let stopped = measurements.script.as_ref().is_some_and(|script| script.stopped > 0);
+        let is_cut = measurements.interrupted || stopped;
+        let window_ns = window_ns(plan, is_cut, &recorded.phases);
         let offered_rps = match plan.load {
             Load::OpenLoop { rate, .. } => Some(rate.rps()),
             Load::ClosedLoop => None,
@@ -62,10 +64,10 @@ impl Throughput {
 /// The window's length: as planned where the plan alone ends the window, else from the planned t0
 /// to the last t1 that a worker observed. Each part has its own epoch, so that parts are never
 /// subtracted.
-fn window_ns(plan: &Plan, interrupted: bool, phases: &[Phases]) -> u64 {
+fn window_ns(plan: &Plan, is_cut: bool, phases: &[Phases]) -> u64 {
     let planned_ns = planned_ns(plan);
     let is_planned = plan.requests.is_none() || by_count_ns(plan).is_some();
-    if let (Some(planned_ns), true, false) = (planned_ns, is_planned, interrupted) {
+    if let (Some(planned_ns), true, false) = (planned_ns, is_planned, is_cut) {
         return planned_ns;
     }
     // A run interrupted before t0 has no window.

@@ -2,21 +2,21 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock, mpsc};
-use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use weir_engine::{Control, Job};
-use weir_io::{Clock, Signal, Signals, Waker, system};
-use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts};
-use weir_run::{Document, Measurements, Note, units};
+use weir_engine::Job;
+use weir_io::{Signals, system};
+use weir_run::{Document, Note, units};
 
 use crate::args::{Format, RunArgs};
+use crate::figures::figures;
+use crate::load::{Epoch, Outcome, carry_out, document};
 use crate::output::ResultFile;
 use crate::plan::{Planned, plan};
 use crate::preflight::{self, Found};
-use crate::{environment, exit, live};
+use crate::script::{self, Scripts};
+use crate::{exit, live};
 
 /// Bodies from here on are thrown away by the machine, unread.
 const DISCARD_FROM_BYTES: u64 = 32 * 1024;
@@ -26,7 +26,7 @@ const DISCARD_FROM_BYTES: u64 = 32 * 1024;
 /// # Errors
 /// What is wrong with the command line, or with the machine before anything was measured.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
-    let Planned { mut job, mut notes } = plan(args)?;
+    let Planned { mut job, mut scripts, mut notes } = plan(args)?;
     if args.print_plan {
         let text = serde_json::to_string_pretty(&job.plan)?;
         printed(writeln!(io::stdout(), "{text}"))?;
@@ -34,12 +34,22 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let file = args.output.as_deref().map(ResultFile::at).transpose()?;
     let _as_it_was = system::raise_descriptor_limit();
-    let found = look(args, &mut job, &mut notes);
+    let found = look(args, &mut job, scripts.as_ref(), &mut notes)?;
     let signals = Signals::block().context("signals cannot be waited for")?;
     let epoch = Epoch::start();
-    let outcome = carry_out(&job, &epoch, signals, args.quiet)?;
+    let job = Arc::new(job);
+    let plan = &job.plan;
+    let watch = live::is_wanted(args.quiet)
+        .then_some(|intervals: &live::Intervals| live::follow(plan, intervals));
+    let outcome = carry_out(&job, &epoch, signals, scripts.as_mut(), watch)?;
     notes.extend(gave_up(&job, &outcome));
-    let document = document(&job, epoch, outcome.measurements, found, notes)?;
+    notes.extend(script::notes(plan, &outcome.measurements));
+    for failure in &outcome.failures {
+        notes.push(Note::new("script_failed", script::describe(failure)));
+    }
+    let script_file = scripts.as_ref().map(Scripts::file);
+    let measurements = outcome.measurements.clone();
+    let document = document(&job, epoch, measurements, found, script_file, notes)?;
     // The file first: it is whole, and standard output may be gone.
     let written = file.map_or(Ok(()), |file| {
         let written = file.write(|mut out| weir_report::json::write(&document, &mut out));
@@ -50,7 +60,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         false => print(&document, args.format, args.latency),
     };
     written.and(printed)?;
-    Ok(exit::of_run(&document, outcome.signal))
+    for failure in &outcome.failures {
+        eprintln!("error: {}", script::describe(failure));
+    }
+    if let Some(scripts) = &mut scripts {
+        let figures = figures(&document, &outcome.measurements, false);
+        scripts.finish(outcome.states, &figures)?;
+    }
+    Ok(match outcome.failures.is_empty() {
+        true => exit::of_run(&document, outcome.signal),
+        false => exit::of_script(),
+    })
 }
 
 /// The document was made, and could not be written to a place of the user's.
@@ -99,46 +119,30 @@ fn printed(written: io::Result<()>) -> Result<(), NotWritten> {
     }
 }
 
-/// The preflight, unless it is not wanted or the method must not be sent once more.
-fn look(args: &RunArgs, job: &mut Job, notes: &mut Vec<Note>) -> Found {
-    if args.no_preflight || !preflight::is_safe(&job.plan.request.method) {
-        return Found::default();
+/// The preflight, unless it is not wanted or the request must not be sent once more: because of its
+/// method, or because only the script knows what it is. What TLS needs is looked at in any case.
+///
+/// # Errors
+/// When there can be no load: the certificate is refused, or the server speaks no TLS.
+fn look(
+    args: &RunArgs,
+    job: &mut Job,
+    scripts: Option<&Scripts>,
+    notes: &mut Vec<Note>,
+) -> Result<Found> {
+    let is_known = scripts.is_none_or(|scripts| !scripts.makes_requests());
+    let may_send = is_known && preflight::is_safe(&job.plan.request.method);
+    if args.no_preflight {
+        return Ok(Found::default());
     }
-    let found = preflight::look(job);
+    let found = preflight::look(job, may_send)?;
     if let Some(warning) = &found.warning {
         eprintln!("warning: {}", warning.text);
         notes.push(warning.clone());
     }
     let body_bytes = found.answer.as_ref().and_then(|answer| answer.body_bytes);
     job.discard = body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES);
-    found
-}
-
-/// The run's epoch on both clocks.
-#[derive(Clone, Copy, Debug)]
-struct Epoch {
-    clock: Clock,
-    unix_ns: u64,
-}
-
-impl Epoch {
-    fn start() -> Epoch {
-        let clock = Clock::start();
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Epoch { clock, unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX) }
-    }
-
-    /// RFC 3339, in UTC.
-    fn text(self) -> String {
-        jiff::Timestamp::from_nanosecond(self.unix_ns.into())
-            .map_or_else(|_| "unknown".to_owned(), |time| time.to_string())
-    }
-}
-
-/// What came of a run.
-struct Outcome {
-    measurements: Measurements,
-    signal: Option<Signal>,
+    Ok(found)
 }
 
 /// What is to be said of a run that was to end with a number of requests and could not.
@@ -153,66 +157,4 @@ fn gave_up(job: &Job, outcome: &Outcome) -> Option<Note> {
         "gave_up",
         format!("no answer came for {patience} (both timeouts together), so the run gave up"),
     ))
-}
-
-/// Runs the job, with a thread that waits for signals and one that draws progress.
-fn carry_out(job: &Job, epoch: &Epoch, signals: Signals, quiet: bool) -> Result<Outcome> {
-    let clock = epoch.clock;
-    let waker = Waker::new().context("no descriptor is left: raise the limit (ulimit -n)")?;
-    // The thread that waits for signals outlives the run: nothing ends its wait.
-    let control = Arc::new(Control::new(job.plan.threads, Some(waker)));
-    let received = Arc::new(OnceLock::new());
-    let (to_stop, first) = (Arc::clone(&control), Arc::clone(&received));
-    thread::spawn(move || {
-        while let Ok(signal) = signals.wait() {
-            if first.set(signal).is_err() {
-                eprintln!("\nabandoned without a report");
-                std::process::exit(exit::of_signal(signal).into());
-            }
-            to_stop.stop(clock.now());
-        }
-    });
-    let measurements = thread::scope(|scope| {
-        if !live::is_wanted(quiet) {
-            return weir_engine::run(job, clock, &control, None);
-        }
-        let (sender, receiver) = mpsc::channel();
-        scope.spawn(move || live::follow(&job.plan, &receiver));
-        weir_engine::run(job, clock, &control, Some(&sender))
-    })?;
-    Ok(Outcome { measurements, signal: received.get().copied() })
-}
-
-/// The document of a finished run.
-fn document(
-    job: &Job,
-    epoch: Epoch,
-    measurements: Measurements,
-    found: Found,
-    notes: Vec<Note>,
-) -> Result<Document, BrokenInvariant> {
-    let cpu = system::process_cpu_time().unwrap_or_default();
-    let ns = |span: std::time::Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-    Document::assemble(DocumentParts {
-        environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock),
-        plan: job.plan.clone(),
-        measurements,
-        run: RunParts {
-            id: format!("{:016x}-{}", epoch.unix_ns, std::process::id()),
-            epoch: epoch.text(),
-            epoch_unix_ns: epoch.unix_ns,
-            part: 1,
-            parts: 1,
-            command: Some(std::env::args().collect()),
-        },
-        preflight: found.answer,
-        preflight_sent: found.sent,
-        script_file: None,
-        client: ClientUsage {
-            cpu_user_ns: ns(cpu.user),
-            cpu_system_ns: ns(cpu.system),
-            max_resident_bytes: system::memory().map_or(0, |memory| memory.peak_bytes),
-        },
-        notes,
-    })
 }

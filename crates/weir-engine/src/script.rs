@@ -1,0 +1,263 @@
+//! A worker's script: its callbacks, timed and watched, and what went wrong in them.
+//!
+//! Everything a script does happens here, so that nothing of it is charged to the server unseen:
+//! each call is counted with its time, and an endless one can be named by whoever waits for the
+//! worker.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use weir_http::{Answer, Interest, RawRequest, read_requests};
+use weir_io::{Backend, ConnId, Nanos};
+use weir_run::{Callback, CallbackUsage, ScriptUsage};
+use weir_script::{About, Calls, ScriptError};
+
+use crate::control::Control;
+
+/// Calls from here on are long: all connections of the worker wait meanwhile.
+const LONG_NS: u64 = 1_000_000;
+
+/// A worker's script while the load runs.
+#[derive(Debug)]
+pub(crate) struct Script<'a> {
+    state: &'a mut weir_script::Worker,
+    calls: Calls,
+    control: &'a Control,
+    worker: u32,
+    usage: [CallbackUsage; 3],
+    /// Requests made too late, by the plan.
+    pub(crate) ran_dry: u64,
+    /// A callback has failed; none is called again.
+    is_broken: bool,
+    /// What each connection has sent and awaits the answers to, where the script asks for it.
+    outstanding: Vec<Batch>,
+}
+
+/// Requests that leave as one string.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Batch {
+    /// The connection it was made for, and which of its sockets.
+    pub(crate) reserved: Option<(ConnId, u32)>,
+    /// The string.
+    pub(crate) bytes: Vec<u8>,
+    /// Its requests.
+    pub(crate) requests: Vec<RawRequest>,
+    /// Of `requests`: answered.
+    answered: usize,
+}
+
+impl<'a> Script<'a> {
+    /// The script of worker `number`.
+    pub(crate) fn new(
+        state: &'a mut weir_script::Worker,
+        number: u32,
+        connections: u32,
+        control: &'a Control,
+    ) -> Script<'a> {
+        let calls = state.calls();
+        let mut outstanding = Vec::new();
+        if calls.knows_connections {
+            outstanding.resize_with(connections as usize, Batch::default);
+        }
+        Script {
+            state,
+            calls,
+            control,
+            worker: number,
+            usage: [CallbackUsage::default(); 3],
+            ran_dry: 0,
+            is_broken: false,
+            outstanding,
+        }
+    }
+
+    /// What it wants to be called for.
+    pub(crate) fn calls(&self) -> Calls {
+        self.calls
+    }
+
+    /// How much of each answer it wants to see; `None` when it sees none.
+    pub(crate) fn interest(&self) -> Option<Interest> {
+        self.calls.response.map(|wants| match (wants.fields, wants.body) {
+            (_, true) => Interest::Body,
+            (true, false) => Interest::Head,
+            (false, false) => Interest::Status,
+        })
+    }
+
+    /// The string that it sends where it has no `request()`.
+    pub(crate) fn static_request(&mut self) -> Batch {
+        let mut batch = Batch { bytes: self.state.static_request().to_vec(), ..Batch::default() };
+        if let Err(error) = read_requests(&batch.bytes, &mut batch.requests) {
+            self.fail(not_requests(&error), Nanos::ZERO);
+        }
+        batch
+    }
+
+    /// Where the next connection goes, if the script says.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.state.address()
+    }
+
+    /// Whether nothing is to be sent any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_broken || self.state.is_stopped()
+    }
+
+    /// Whether it stopped its own worker.
+    pub(crate) fn is_stopped(&self) -> bool {
+        !self.is_broken && self.state.is_stopped()
+    }
+
+    /// A new socket of `conn` is up.
+    pub(crate) fn opened(&mut self, conn: ConnId) {
+        if self.calls.knows_connections
+            && let Err(error) = self.state.opened(conn.0)
+        {
+            self.fail(error, Nanos::ZERO);
+        }
+    }
+
+    /// Asks for the next string. `batch` gets it; whether it holds requests.
+    pub(crate) fn request(
+        &mut self,
+        batch: &mut Batch,
+        conn: Option<ConnId>,
+        backend: &mut impl Backend,
+    ) -> bool {
+        if self.is_broken {
+            return false;
+        }
+        let from = self.enter(Callback::Request, backend);
+        let made = self.state.request(conn.map(|conn| conn.0)).map(|bytes| {
+            batch.bytes.clear();
+            batch.bytes.extend_from_slice(bytes);
+        });
+        let until = self.leave(Callback::Request, from, backend);
+        batch.answered = 0;
+        let read = made.and_then(|()| {
+            read_requests(&batch.bytes, &mut batch.requests).map_err(|error| not_requests(&error))
+        });
+        match read {
+            Ok(()) => true,
+            Err(error) => {
+                self.fail(error, until);
+                false
+            }
+        }
+    }
+
+    /// Asks how long `conn` rests before it takes a request, in nanoseconds.
+    pub(crate) fn delay(&mut self, conn: ConnId, backend: &mut impl Backend) -> u64 {
+        if self.is_broken {
+            return 0;
+        }
+        let conn = self.calls.knows_connections.then_some(conn.0);
+        let from = self.enter(Callback::Delay, backend);
+        let asked = self.state.delay(conn);
+        let until = self.leave(Callback::Delay, from, backend);
+        match asked {
+            Ok(ms) => ms.saturating_mul(1_000_000),
+            Err(error) => {
+                self.fail(error, until);
+                0
+            }
+        }
+    }
+
+    /// Shows an answer that came on `conn`.
+    pub(crate) fn response(
+        &mut self,
+        conn: ConnId,
+        status: u16,
+        answer: Option<Answer<'_>>,
+        backend: &mut impl Backend,
+    ) {
+        if self.is_broken {
+            return;
+        }
+        let from = self.enter(Callback::Response, backend);
+        let about = self.outstanding.get_mut(conn.index()).map(|batch| {
+            let request = batch.next_answered();
+            About { connection: conn.0, request }
+        });
+        let shown = match answer {
+            Some(answer) => self.state.response(status, answer.fields(), answer.body(), about),
+            None => self.state.response(status, std::iter::empty(), &[], about),
+        };
+        let until = self.leave(Callback::Response, from, backend);
+        if let Err(error) = shown {
+            self.fail(error, until);
+        }
+    }
+
+    /// Notes what goes out on `conn`; returns a batch to be used again.
+    pub(crate) fn sent(&mut self, conn: ConnId, batch: Batch) -> Batch {
+        match self.outstanding.get_mut(conn.index()) {
+            Some(place) => std::mem::replace(place, batch),
+            None => batch,
+        }
+    }
+
+    /// Mean time of a `request()` so far, in nanoseconds.
+    pub(crate) fn request_mean_ns(&self) -> u64 {
+        let usage = &self.usage[Callback::Request as usize];
+        usage.time_ns / usage.calls.max(1)
+    }
+
+    #[inline]
+    fn enter(&mut self, callback: Callback, backend: &mut impl Backend) -> Nanos {
+        let now = backend.now();
+        self.control.watch(self.worker).enter(callback, now);
+        now
+    }
+
+    #[inline]
+    fn leave(&mut self, callback: Callback, from: Nanos, backend: &mut impl Backend) -> Nanos {
+        let now = backend.now();
+        self.control.watch(self.worker).leave();
+        let usage = &mut self.usage[callback as usize];
+        let span_ns = now.since(from);
+        usage.calls += 1;
+        usage.time_ns += span_ns;
+        usage.longest_ns = usage.longest_ns.max(span_ns);
+        if span_ns >= LONG_NS {
+            usage.long_ns += span_ns;
+        }
+        now
+    }
+
+    #[cold]
+    fn fail(&mut self, error: ScriptError, now: Nanos) {
+        self.is_broken = true;
+        self.control.script_failed(self.worker, error, now);
+    }
+
+    /// What it took.
+    pub(crate) fn finish(self) -> ScriptUsage {
+        let kinds = [Callback::Request, Callback::Delay, Callback::Response];
+        let called = kinds.into_iter().zip(self.usage).filter(|(_, usage)| usage.calls > 0);
+        ScriptUsage {
+            states: 1,
+            memory_max_bytes: self.state.memory_bytes() as u64,
+            callbacks: called.collect::<BTreeMap<_, _>>(),
+            ran_dry: self.ran_dry,
+            stopped: u32::from(self.is_stopped()),
+        }
+    }
+}
+
+impl Batch {
+    /// The bytes of the request that is answered next.
+    fn next_answered(&mut self) -> &[u8] {
+        let lengths = self.requests.iter().map(|request| request.bytes as usize);
+        let from: usize = lengths.take(self.answered).sum();
+        let length = self.requests.get(self.answered).map_or(0, |request| request.bytes as usize);
+        self.answered += 1;
+        self.bytes.get(from..from + length).unwrap_or_default()
+    }
+}
+
+fn not_requests(error: &weir_http::RawRequestError) -> ScriptError {
+    ScriptError { callback: "request", message: error.to_string() }
+}

@@ -1,0 +1,87 @@
+//! What scripts add to the traffic: batches of any size, rests between them, and timeouts that
+//! only count.
+
+use weir_http::Answer;
+use weir_io::{ConnId, Nanos};
+
+use super::Traffic;
+use crate::connection::State;
+use crate::exchange::Exchange;
+
+impl Traffic {
+    /// The nth answer of what `conn` last received.
+    pub(crate) fn answer(&self, conn: ConnId, nth: usize) -> Answer<'_> {
+        self.connections[conn.index()].protocol.answer(nth)
+    }
+
+    /// Whether `conn` is still on its `opened`th socket, with nothing in flight.
+    pub(crate) fn is_idle(&self, conn: ConnId, opened: u32) -> bool {
+        let connection = &self.connections[conn.index()];
+        connection.state == State::Open && connection.opened == opened && connection.load == 0
+    }
+
+    /// Makes places for `requests` on `conn`, which has none in flight.
+    pub(crate) fn make_room(&mut self, conn: ConnId, requests: u16) {
+        if requests > self.limits.depth {
+            self.deepen(requests.checked_next_power_of_two().unwrap_or(requests));
+        }
+        let connection = &mut self.connections[conn.index()];
+        debug_assert_eq!(connection.load, 0);
+        if connection.depth < self.limits.depth {
+            connection.depth = self.limits.depth;
+            connection.protocol.set_depth(self.limits.depth);
+        }
+    }
+
+    /// Moves every exchange to where it stands with `depth` places per connection.
+    fn deepen(&mut self, depth: u16) {
+        let (old, new) = (usize::from(self.limits.depth), usize::from(depth));
+        let mut exchanges = vec![Exchange::NONE; self.connections.len() * new];
+        for (from, to) in self.exchanges.chunks(old).zip(exchanges.chunks_mut(new)) {
+            to[..old].copy_from_slice(from);
+        }
+        self.exchanges = exchanges;
+        self.limits.depth = depth;
+    }
+
+    /// `conn` takes no request before `until`.
+    pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
+        let connection = &mut self.connections[conn.index()];
+        if connection.state == State::Open {
+            connection.rests_until = until;
+            self.deadlines.arm(conn, until);
+        }
+    }
+
+    /// `conn` has rested.
+    pub(crate) fn end_rest(&mut self, conn: ConnId, now: Nanos) {
+        let connection = &mut self.connections[conn.index()];
+        connection.rests_until = Nanos::MAX;
+        if connection.state == State::Open {
+            connection.freed_at = now;
+            self.lanes.place(conn, 0);
+        }
+    }
+
+    /// Takes `conn` out of those that can take a request: one is being prepared for it.
+    pub(crate) fn reserve(&mut self, conn: ConnId) -> u32 {
+        self.lanes.remove(conn);
+        self.connections[conn.index()].opened
+    }
+
+    /// Counts the requests on `conn` that have waited for longer than the timeout, once each.
+    pub(super) fn mark_overdue(&mut self, conn: ConnId, now: Nanos) {
+        let overdue_before = now.before(self.limits.timeout_ns);
+        let depth = usize::from(self.limits.depth);
+        let places = &mut self.exchanges[conn.index() * depth..][..depth];
+        for place in places.iter_mut().filter(|place| place.is_live() && !place.is_overdue) {
+            if place.sent_at <= overdue_before {
+                place.is_overdue = true;
+                self.recorder.overdue(place);
+            }
+        }
+        if let Some(sent_at) = self.oldest(conn) {
+            self.deadlines.arm(conn, sent_at.after(self.limits.timeout_ns));
+        }
+    }
+}

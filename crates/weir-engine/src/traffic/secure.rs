@@ -1,0 +1,80 @@
+//! TLS between the machine and the protocol: the handshake before a connection is open, and what
+//! is decrypted after it.
+
+use weir_io::{Close, ConnId, Nanos};
+use weir_run::{ErrorKind, FailureCause};
+use weir_tls::{Session, TlsError};
+
+use super::{Action, Traffic};
+use crate::connection::State;
+
+impl Traffic {
+    /// The socket is up: the handshake begins.
+    pub(super) fn shake_hands(&mut self, conn: ConnId, connect_ns: u64, at: Nanos) {
+        let config = self.tls.as_ref().expect("only called where there is TLS");
+        let mut session = Box::new(Session::new(config));
+        session.take_output(&mut self.to_peer);
+        let connection = &mut self.connections[conn.index()];
+        connection.tls = Some(session);
+        connection.state = State::Handshaking { since: at, connect_ns };
+        self.deadlines.arm(conn, at.after(self.limits.connect_timeout_ns));
+    }
+
+    /// Takes in encrypted bytes.
+    pub(super) fn decrypt(&mut self, conn: ConnId, bytes: &mut [u8], at: Nanos) -> Action {
+        let connection = &mut self.connections[conn.index()];
+        let Some(session) = &mut connection.tls else { return Action::None };
+        let mut plain = std::mem::take(&mut self.plain);
+        plain.clear();
+        let read = session.receive(bytes, &mut plain);
+        session.take_output(&mut self.to_peer);
+        let (is_handshaking, is_closed) = (session.is_handshaking(), session.is_closed());
+        if let (State::Handshaking { since, connect_ns }, false) =
+            (connection.state, is_handshaking)
+        {
+            self.recorder.shook_hands(at.since(since));
+            self.opened(conn, connect_ns, at);
+        }
+        let mut action = Action::None;
+        if !plain.is_empty() {
+            action = self.received(conn, &plain, at);
+        }
+        self.plain = plain;
+        if action != Action::None {
+            return action;
+        }
+        if let Err(error) = read {
+            return Action::Close(self.fail_secure(conn, &error, at));
+        }
+        match is_closed {
+            true => self.ended_by_peer(conn, at),
+            false => Action::None,
+        }
+    }
+
+    /// TLS has failed on `conn`; returns how to close it.
+    pub(crate) fn fail_secure(&mut self, conn: ConnId, error: &TlsError, at: Nanos) -> Close {
+        let code = error.code();
+        self.fail(conn, at, ErrorKind::Tls(code), FailureCause::Tls(code));
+        Close::Reset
+    }
+
+    /// What an end of the stream means where TLS has not announced it: the handshake failed, or
+    /// the answer under way may have been cut (RFC 9112 §9.8). `None` when it means nothing more.
+    pub(super) fn ended_insecurely(&mut self, conn: ConnId, at: Nanos) -> Option<Action> {
+        let connection = &self.connections[conn.index()];
+        let session = connection.tls.as_ref()?;
+        let (kind, cause) = match connection.state {
+            State::Handshaking { .. } => {
+                let code = "closed_in_handshake";
+                (ErrorKind::Tls(code), FailureCause::Tls(code))
+            }
+            _ if !session.is_closed() && connection.protocol.is_mid_answer() => {
+                (ErrorKind::ClosedInAnswer, FailureCause::Closed)
+            }
+            _ => return None,
+        };
+        self.fail(conn, at, kind, cause);
+        Some(Action::Close(Close::Graceful))
+    }
+}

@@ -1,0 +1,294 @@
+//! What is due goes out: slots onto free connections, in stamped batches; and before that, from a
+//! script, the requests themselves.
+
+use weir_io::{Backend, ConnId, Nanos, Segment};
+
+use super::Worker;
+use crate::exchange::Phase;
+use crate::requests::RequestSource;
+use crate::script::Batch;
+use crate::timeline::Timeline;
+
+/// Sends that leave with one stamp: the stamp is taken before all of them, so the last of a batch
+/// is overstated by what the others take (about 3 µs each on loopback).
+pub(super) const SEND_BATCH: usize = 16;
+
+/// Longest that requests are made ahead in one turn, and how many at most: answers wait meanwhile.
+const AHEAD_TURN_NS: u64 = 20_000;
+const AHEAD_TURN: usize = 8;
+
+/// The least that a learning script's call leads its slot.
+const LEAD_MIN_NS: u64 = 20_000;
+
+impl<B: Backend> Worker<'_, B> {
+    /// Whether a planned slot is due.
+    pub(super) fn has_due(&self, now: Nanos) -> bool {
+        let start = self.traffic.recorder.timeline.start;
+        self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) <= now)
+    }
+
+    /// Sends what is due, as far as connections have room, in batches with a stamp of their own.
+    /// The last batch is left to be submitted: most turns have only that one, and the wait that
+    /// follows submits it without reading the clock around it.
+    pub(super) fn dispatch(&mut self, mut now: Nanos) {
+        while self.is_sending {
+            let Timeline { t1, tail_end, .. } = self.traffic.recorder.timeline;
+            if now >= tail_end || (self.is_cut && now >= t1) {
+                return;
+            }
+            if let RequestSource::Ring(_) = self.requests {
+                now = self.make_due(now);
+                while self.dirty.len() < SEND_BATCH && self.dispatch_batch(now) {}
+            } else {
+                while self.dirty.len() < SEND_BATCH && self.dispatch_one(now) {}
+            }
+            let is_full = self.dirty.len() >= SEND_BATCH;
+            self.flush(now);
+            if !is_full {
+                return;
+            }
+            now = self.backend.submit().after;
+        }
+    }
+
+    /// Gives the next slot to a connection, if there are both.
+    #[inline]
+    fn dispatch_one(&mut self, now: Nanos) -> bool {
+        let RequestSource::Static(repeated) = &self.requests else { return false };
+        let traits = repeated.traits;
+        let Some(conn) = self.traffic.lanes.peek() else { return false };
+        if !self.is_due(now) {
+            return false;
+        }
+        let (intended_at, phase) = self.take_slot(now);
+        self.traffic.dispatch(conn, traits, intended_at, phase, now);
+        if self.traffic.connection(conn).unsent == 1 {
+            self.dirty.push(conn);
+        }
+        true
+    }
+
+    /// Whether a request may go out at `now`.
+    #[inline]
+    fn is_due(&self, now: Nanos) -> bool {
+        let timeline = &self.traffic.recorder.timeline;
+        match self.schedule.peek() {
+            Some(offset_ns) => {
+                let due = timeline.start.after(offset_ns);
+                due <= now && (due < timeline.t1 || self.has_tail())
+            }
+            None => {
+                let is_over = now >= timeline.t1 && !self.has_tail();
+                now >= timeline.start && !is_over && self.quota != Some(0)
+            }
+        }
+    }
+
+    /// Takes the next slot: its time and its phase.
+    #[inline]
+    fn take_slot(&mut self, now: Nanos) -> (Nanos, Phase) {
+        let timeline = &self.traffic.recorder.timeline;
+        if let Some(offset_ns) = self.schedule.peek() {
+            let due = timeline.start.after(offset_ns);
+            let phase = timeline.phase(due);
+            self.schedule.take();
+            return (due, phase);
+        }
+        let mut phase = timeline.phase(now);
+        if let (Some(left), Phase::Measured) = (&mut self.quota, phase) {
+            // A batch may hold more requests than are still asked for.
+            match left.checked_sub(1) {
+                Some(fewer) => *left = fewer,
+                None => phase = Phase::Tail,
+            }
+        }
+        (now, phase)
+    }
+
+    /// Whether slots after t1 are sent, to keep the load up while M is resolved. Whoever asked for
+    /// a number of requests gets no more than that, and whoever ends it early wants an end.
+    pub(super) fn has_tail(&self) -> bool {
+        self.job.plan.requests.is_none() && !self.is_cut
+    }
+
+    /// Hands the dispatched requests to the backend.
+    fn flush(&mut self, now: Nanos) {
+        let RequestSource::Static(repeated) = &self.requests else { return self.dirty.clear() };
+        for conn in self.dirty.drain(..) {
+            let connection = self.traffic.connection(conn);
+            let unsent = std::mem::take(&mut connection.unsent);
+            self.segments.clear();
+            if let Some(session) = &mut connection.tls {
+                self.sealed.clear();
+                let plain = repeated.one.repeat(usize::from(unsent));
+                if let Err(error) = session.send(&plain, &mut self.sealed) {
+                    let action = self.traffic.fail_secure(conn, &error, now);
+                    self.backend.close(conn, action);
+                    continue;
+                }
+                self.segments.push(Segment::Pooled(self.backend.pool(&self.sealed)));
+            } else {
+                repeated.segments(unsent, &mut self.segments);
+            }
+            self.backend.send(conn, &self.segments);
+        }
+    }
+
+    /// Sends the next batch of a script, if it is due and its connection is there. It takes one
+    /// slot for each of its requests; all count from the first one's time.
+    fn dispatch_batch(&mut self, now: Nanos) -> bool {
+        let Some(conn) = self.next_reserved() else { return false };
+        if !self.is_due(now) {
+            return false;
+        }
+        let RequestSource::Ring(ring) = &mut self.requests else { return false };
+        let batch = ring.take().expect("the next batch was looked at");
+        let requests = u16::try_from(batch.requests.len()).expect("limited when they were read");
+        self.traffic.make_room(conn, requests);
+        let mut first_due = None;
+        for request in &batch.requests {
+            let (due, phase) = self.take_slot(now);
+            let intended_at = *first_due.get_or_insert(due);
+            self.traffic.dispatch(conn, request.traits, intended_at, phase, now);
+        }
+        self.send_batch(conn, batch, now);
+        self.dirty.push(conn);
+        true
+    }
+
+    /// The connection that the next batch goes out on. Batches made for a socket that is gone are
+    /// dropped.
+    fn next_reserved(&mut self) -> Option<ConnId> {
+        let RequestSource::Ring(ring) = &mut self.requests else { return None };
+        loop {
+            match ring.peek()?.reserved {
+                None => return self.traffic.lanes.peek(),
+                Some((conn, opened)) if self.traffic.is_idle(conn, opened) => return Some(conn),
+                Some(_) => {
+                    let batch = ring.take().expect("looked at");
+                    ring.recycle(batch);
+                }
+            }
+        }
+    }
+
+    fn send_batch(&mut self, conn: ConnId, batch: Batch, now: Nanos) {
+        let connection = self.traffic.connection(conn);
+        connection.unsent = 0;
+        let pooled = match &mut connection.tls {
+            Some(session) => {
+                self.sealed.clear();
+                if let Err(error) = session.send(&batch.bytes, &mut self.sealed) {
+                    let action = self.traffic.fail_secure(conn, &error, now);
+                    return self.backend.close(conn, action);
+                }
+                self.backend.pool(&self.sealed)
+            }
+            None => self.backend.pool(&batch.bytes),
+        };
+        self.backend.send(conn, &[Segment::Pooled(pooled)]);
+        let used = match &mut self.script {
+            Some(script) => script.sent(conn, batch),
+            None => batch,
+        };
+        if let RequestSource::Ring(ring) = &mut self.requests {
+            ring.recycle(used);
+        }
+    }
+
+    /// Makes the batches that could go out now and are not made. Returns the time at which it was
+    /// done, which is the earliest stamp they may get.
+    fn make_due(&mut self, now: Nanos) -> Nanos {
+        let mut has_made = false;
+        loop {
+            let RequestSource::Ring(ring) = &self.requests else { return now };
+            let wanted = SEND_BATCH.min(ring.reserved() + self.traffic.lanes.len());
+            if ring.len() >= wanted || !self.is_slot_within(now, now) {
+                break;
+            }
+            let is_late = ring.repeated.is_none() && self.schedule.is_open_loop();
+            let Some(requests) = self.make_batch() else { break };
+            if let (Some(script), true) = (&mut self.script, is_late) {
+                script.ran_dry += requests;
+            }
+            has_made = true;
+        }
+        if has_made { self.backend.now() } else { now }
+    }
+
+    /// Makes batches for slots to come, while there is time before the next one.
+    pub(super) fn make_ahead(&mut self) {
+        let RequestSource::Ring(ring) = &self.requests else { return };
+        if !self.is_sending || !self.schedule.is_open_loop() || ring.repeated.is_some() {
+            return;
+        }
+        let limit = ring.limit();
+        let from = self.now;
+        for _ in 0..AHEAD_TURN {
+            let RequestSource::Ring(ring) = &self.requests else { return };
+            let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
+            let until = self.now.after(match ring.is_learning || ring.is_reserving {
+                true => self.lead_ns(),
+                false => u64::MAX,
+            });
+            let is_pressing = ring.len() > 0 && self.has_due(self.now.after(mean_ns));
+            let is_blocked = ring.is_reserving && self.traffic.lanes.is_empty();
+            let is_full = ring.len() >= limit;
+            if is_full || is_pressing || is_blocked || !self.is_slot_within(until, self.now) {
+                return;
+            }
+            if self.make_batch().is_none() || self.now.since(from) >= AHEAD_TURN_NS {
+                return;
+            }
+        }
+    }
+
+    /// Whether there is a slot, not yet provided for, that is due before `until`.
+    fn is_slot_within(&self, until: Nanos, now: Nanos) -> bool {
+        let RequestSource::Ring(ring) = &self.requests else { return false };
+        let timeline = &self.traffic.recorder.timeline;
+        match self.schedule.peek() {
+            Some(offset_ns) => {
+                let later_ns = self.schedule.gap_ns().saturating_mul(ring.requests());
+                let due = timeline.start.after(offset_ns).after(later_ns);
+                due <= until && (due < timeline.t1 || self.has_tail())
+            }
+            None => self.is_due(now) && self.quota.is_none_or(|left| ring.requests() < left),
+        }
+    }
+
+    /// Makes a batch; how many requests it holds. `None` when the script makes no more.
+    fn make_batch(&mut self) -> Option<u64> {
+        let RequestSource::Ring(ring) = &mut self.requests else { return None };
+        let script = self.script.as_mut().filter(|script| !script.is_over())?;
+        let reserves = ring.is_reserving || !self.schedule.is_open_loop();
+        let conn = if reserves { Some(self.traffic.lanes.peek()?) } else { None };
+        let mut batch = ring.empty();
+        match &ring.repeated {
+            Some(repeated) => batch.clone_from(repeated),
+            None if !script.request(&mut batch, conn, &mut self.backend) => return None,
+            None => {}
+        }
+        batch.reserved = conn.map(|conn| (conn, self.traffic.reserve(conn)));
+        let requests = batch.requests.len() as u64;
+        ring.push(batch);
+        self.now = self.backend.now();
+        Some(requests)
+    }
+
+    /// How long before its slot a learning script is called: several times what it takes.
+    fn lead_ns(&self) -> u64 {
+        let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
+        mean_ns.saturating_mul(4).max(LEAD_MIN_NS)
+    }
+
+    /// When to wake for a slot that is due at `due`: earlier, where its request is not made yet.
+    pub(super) fn lead(&self, due: Nanos) -> Nanos {
+        match &self.requests {
+            RequestSource::Ring(ring) if ring.len() == 0 && ring.repeated.is_none() => {
+                due.before(self.lead_ns()).max(self.now.min(due))
+            }
+            _ => due,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The figures of wrk's report, right: what its lines, and the `done()` of its scripts, are given.
+
+use weir_report::dialect::{Figures, SocketErrors};
+use weir_run::{ByOutcome, Document, ErrorKind, FailurePhase, Histogram, Measurements};
+
+/// What a run amounts to in wrk's terms. Answers count whatever their status, and requests without
+/// one count by the age they reached: leaving them out would make a bad server look good.
+pub(crate) fn figures(document: &Document, measurements: &Measurements, batch: bool) -> Figures {
+    let throughput = &document.throughput;
+    let latency = match batch {
+        true => measurements.batch_time.clone(),
+        false => all_times(&measurements.response_time),
+    };
+    Figures {
+        latency,
+        uncorrected: all_times(&measurements.service_time),
+        thread_rates: measurements.thread_rates.clone(),
+        requests: throughput.completed,
+        run_time_ns: (throughput.window_s * 1e9).round() as u64,
+        bytes: throughput.bytes_received,
+        errors: socket_errors(measurements),
+        bad_status: measurements.outcomes.bad_response,
+    }
+}
+
+/// All times but those of requests that failed, which count as errors.
+fn all_times(times: &ByOutcome) -> Histogram {
+    let mut all = times.ok.clone();
+    all.add(&times.bad);
+    all.add(&times.censored);
+    all
+}
+
+/// Errors by where they happened: while connecting, while reading, while writing.
+fn socket_errors(measurements: &Measurements) -> SocketErrors {
+    let failures = measurements.connections.failures.iter();
+    let connect = failures.filter(|(kind, _)| kind.phase == FailurePhase::Connect);
+    let is_write = |kind: &ErrorKind| matches!(kind, ErrorKind::Errno(errno) if *errno == EPIPE);
+    let errors = measurements.errors.iter();
+    let (write, read): (Vec<_>, Vec<_>) = errors.partition(|(kind, _)| is_write(kind));
+    SocketErrors {
+        connect: connect.map(|(_, count)| count).sum(),
+        read: read.iter().map(|(_, count)| **count).sum(),
+        write: write.iter().map(|(_, count)| **count).sum(),
+        timeout: measurements.overdue,
+    }
+}
+
+/// A write to a socket whose reader is gone (errno(3)).
+const EPIPE: i32 = 32;

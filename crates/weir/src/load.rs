@@ -1,0 +1,140 @@
+//! Carrying out a job: its threads, the one that waits for signals, whoever watches; and the
+//! document of what came of it.
+
+use std::sync::{Arc, OnceLock, mpsc};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use weir_engine::{Control, Job, ScriptFailure};
+use weir_io::{Clock, Signal, Signals, Waker, system};
+use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts};
+use weir_run::{Document, Interval, Measurements, Note};
+
+use crate::preflight::Found;
+use crate::script::Scripts;
+use crate::{environment, exit};
+
+/// The run's epoch on both clocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Epoch {
+    pub(crate) clock: Clock,
+    unix_ns: u64,
+}
+
+impl Epoch {
+    /// Now.
+    pub(crate) fn start() -> Epoch {
+        let clock = Clock::start();
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Epoch { clock, unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX) }
+    }
+
+    /// RFC 3339, in UTC.
+    fn text(self) -> String {
+        jiff::Timestamp::from_nanosecond(self.unix_ns.into())
+            .map_or_else(|_| "unknown".to_owned(), |time| time.to_string())
+    }
+}
+
+/// What came of a run.
+pub(crate) struct Outcome {
+    /// What was measured.
+    pub(crate) measurements: Measurements,
+    /// What ended it early.
+    pub(crate) signal: Option<Signal>,
+    /// The states of its scripts.
+    pub(crate) states: Vec<weir_script::Worker>,
+    /// The scripts that failed: the first that raised an error, and all that never returned.
+    pub(crate) failures: Vec<ScriptFailure>,
+}
+
+/// Runs the job, with a thread that waits for signals and one that hears of each finished interval
+/// of each worker, if somebody wants to.
+///
+/// # Errors
+/// When the machine fails under it.
+pub(crate) fn carry_out(
+    job: &Arc<Job>,
+    epoch: &Epoch,
+    signals: Signals,
+    scripts: Option<&mut Scripts>,
+    watch: Option<impl FnOnce(&mpsc::Receiver<(u32, Interval)>) + Send>,
+) -> Result<Outcome> {
+    let clock = epoch.clock;
+    let waker = Waker::new().context("no descriptor is left: raise the limit (ulimit -n)")?;
+    // The thread that waits for signals outlives the run: nothing ends its wait.
+    let control = Arc::new(Control::new(job.plan.threads, Some(waker)));
+    let received = Arc::new(OnceLock::new());
+    let (to_stop, first) = (Arc::clone(&control), Arc::clone(&received));
+    thread::spawn(move || {
+        while let Ok(signal) = signals.wait() {
+            if first.set(signal).is_err() {
+                eprintln!("\nabandoned without a report");
+                std::process::exit(exit::of_signal(signal).into());
+            }
+            to_stop.stop(clock.now());
+        }
+    });
+    let states = scripts.map(Scripts::take).unwrap_or_default();
+    let finished = thread::scope(|scope| {
+        let Some(watch) = watch else {
+            return weir_engine::run(job, clock, &control, None, states);
+        };
+        let (sender, receiver) = mpsc::channel();
+        let watcher = scope.spawn(move || watch(&receiver));
+        let finished = weir_engine::run(job, clock, &control, Some(&sender), states);
+        drop(sender);
+        // A worker whose script never returns keeps its sender, and the watcher would wait for it.
+        if finished.as_ref().is_ok_and(|finished| finished.lost.is_empty()) {
+            let _panicked = watcher.join();
+        }
+        finished
+    })?;
+    let mut failures = finished.lost;
+    failures.splice(..0, control.script_failure());
+    Ok(Outcome {
+        measurements: finished.measurements,
+        signal: received.get().copied(),
+        states: finished.scripts.into_iter().map(|(_, state)| state).collect(),
+        failures,
+    })
+}
+
+/// The document of a finished run.
+///
+/// # Errors
+/// When its numbers do not add up.
+pub(crate) fn document(
+    job: &Job,
+    epoch: Epoch,
+    measurements: Measurements,
+    found: Found,
+    script_file: Option<String>,
+    notes: Vec<Note>,
+) -> Result<Document, BrokenInvariant> {
+    let cpu = system::process_cpu_time().unwrap_or_default();
+    let ns = |span: std::time::Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+    Document::assemble(DocumentParts {
+        environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock),
+        plan: job.plan.clone(),
+        script_file,
+        measurements,
+        run: RunParts {
+            id: format!("{:016x}-{}", epoch.unix_ns, std::process::id()),
+            epoch: epoch.text(),
+            epoch_unix_ns: epoch.unix_ns,
+            part: 1,
+            parts: 1,
+            command: Some(std::env::args().collect()),
+        },
+        preflight: found.answer,
+        preflight_sent: found.sent,
+        client: ClientUsage {
+            cpu_user_ns: ns(cpu.user),
+            cpu_system_ns: ns(cpu.system),
+            max_resident_bytes: system::memory().map_or(0, |memory| memory.peak_bytes),
+        },
+        notes,
+    })
+}

@@ -1,0 +1,254 @@
+//! A script of the user's around a run: loaded and set up before it, told the results after it.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow};
+use weir_engine::ScriptFailure;
+use weir_http::Prepared;
+use weir_io::Endpoint;
+use weir_report::dialect::Figures;
+use weir_run::{Callback, Histogram, Measurements, Note, Plan, units};
+use weir_script::{Errors, Main, Mode, Options, ScriptError, Statistics, Summary};
+
+use crate::args::RunArgs;
+use crate::environment;
+use crate::target::Url;
+
+/// Most memory of one state; less where many share the machine.
+const STATE_MAX_BYTES: u64 = 1 << 30;
+
+/// Least memory of one state: a script with nothing to remember takes a tenth of it.
+const STATE_MIN_BYTES: u64 = 4 << 20;
+
+/// A single call that takes longer than this is worth a word: every connection of the thread waits.
+const LONG_CALL_NS: u64 = 50_000_000;
+
+/// Of the threads' time: callbacks that take more are worth a word, in all or in long calls.
+const LARGE_SHARE: f64 = 0.25;
+const LONG_SHARE: f64 = 0.01;
+
+/// Of the threads' time: a script that takes more is what keeps requests from being ready. One that
+/// takes less was kept from its work by the machine.
+const BUSY_SHARE: f64 = 0.5;
+
+/// Of the requests: more that were not ready in time are worth a word.
+const DRY_SHARE: f64 = 0.001;
+
+/// The states of a script.
+#[derive(Debug)]
+pub(crate) struct Scripts {
+    main: Main,
+    file: PathBuf,
+    makes_requests: bool,
+    sets_the_pace: bool,
+    has_done: bool,
+}
+
+impl Scripts {
+    /// Loads the script that the flags name, if they name one.
+    ///
+    /// # Errors
+    /// When it cannot be read or fails.
+    pub(crate) fn load(
+        args: &RunArgs,
+        url: &Url,
+        headers: &[(String, String)],
+    ) -> Result<Option<Scripts>> {
+        let Some(file) = &args.script else { return Ok(None) };
+        let threads = u64::from(args.threads.unwrap_or(1).max(1));
+        let options = Options {
+            file: file.clone(),
+            url: args.url().to_owned(),
+            scheme: url.scheme().to_owned(),
+            host: url.host.clone(),
+            port: url.port.map(|port| port.to_string()),
+            path: url.path.clone(),
+            headers: headers.to_vec(),
+            args: args.script_args().cloned().collect(),
+            mode: if args.rate.is_some() { Mode::ConstantRate } else { Mode::ClosedLoop },
+            memory_limit_bytes: state_limit(threads),
+        };
+        let main = Main::load(options).map_err(failed)?;
+        Ok(Some(Scripts {
+            main,
+            file: file.clone(),
+            makes_requests: false,
+            sets_the_pace: false,
+            has_done: false,
+        }))
+    }
+
+    /// Where the script has the load go.
+    pub(crate) fn resolve(&mut self) -> Result<Endpoint> {
+        let addresses = self.main.resolve().map_err(failed)?;
+        let first = addresses.first().context("the host of the URL has no address")?;
+        Ok(Endpoint::Tcp(*first))
+    }
+
+    /// Makes a state for each thread; returns the method and the request that the first one sends
+    /// where it has no `request()`.
+    ///
+    /// # Errors
+    /// When a callback fails, or the request is none.
+    pub(crate) fn set_up(&mut self, threads: u32) -> Result<(String, Prepared)> {
+        for _ in 0..threads {
+            self.main.add_worker().map_err(failed)?;
+        }
+        self.has_done = self.main.has_done().map_err(failed)?;
+        let workers = self.main.take_workers();
+        for worker in &workers {
+            let calls = worker.calls();
+            self.makes_requests |= calls.request;
+            self.sets_the_pace |= calls.request || calls.delay || calls.knows_connections;
+        }
+        let first = workers.first().context("there is no thread")?;
+        let bytes = first.static_request();
+        let request = Prepared::raw(bytes).map_err(|error| anyhow!("the script: {error}"));
+        let method = bytes.split(|byte| *byte == b' ').next().unwrap_or_default();
+        let method = String::from_utf8_lossy(method).into_owned();
+        self.main.return_workers(workers);
+        Ok((method, request?))
+    }
+
+    /// Whether it makes requests while the load runs.
+    pub(crate) fn makes_requests(&self) -> bool {
+        self.makes_requests
+    }
+
+    /// Whether it says what is sent when, so that pipelining is its own business.
+    pub(crate) fn sets_the_pace(&self) -> bool {
+        self.sets_the_pace
+    }
+
+    /// Whether it wants to see the results.
+    pub(crate) fn has_done(&self) -> bool {
+        self.has_done
+    }
+
+    /// The file's name, for the document.
+    pub(crate) fn file(&self) -> String {
+        self.file.display().to_string()
+    }
+
+    /// The states, for their threads.
+    pub(crate) fn take(&mut self) -> Vec<weir_script::Worker> {
+        self.main.take_workers()
+    }
+
+    /// After the run: hands the states back, and calls `teardown()` and `done()`.
+    ///
+    /// # Errors
+    /// When one of them fails.
+    pub(crate) fn finish(
+        &mut self,
+        states: Vec<weir_script::Worker>,
+        figures: &Figures,
+    ) -> Result<()> {
+        self.main.return_workers(states);
+        self.main.teardown().map_err(failed)?;
+        if !self.has_done {
+            return Ok(());
+        }
+        let summary = Summary {
+            duration_us: figures.run_time_ns / 1_000,
+            requests: figures.requests,
+            bytes: figures.bytes,
+            errors: Errors {
+                connect: figures.errors.connect,
+                read: figures.errors.read,
+                write: figures.errors.write,
+                status: figures.bad_status,
+                timeout: figures.errors.timeout,
+            },
+        };
+        let latency = statistics(&figures.latency, weir_run::distinct_us(&figures.latency), 1e3);
+        let rates = &figures.thread_rates;
+        let requests = statistics(rates, weir_run::distinct(rates), 1.0);
+        self.main.done(&summary, &latency, &requests).map_err(failed)
+    }
+}
+
+/// An equal share of half the machine's memory.
+fn state_limit(threads: u64) -> usize {
+    let machine = environment::memory_total_bytes().unwrap_or(0);
+    let share = machine / 2 / threads;
+    share.clamp(STATE_MIN_BYTES, STATE_MAX_BYTES) as usize
+}
+
+fn statistics(histogram: &Histogram, values: Vec<(u64, u64)>, unit: f64) -> Statistics {
+    Statistics {
+        values,
+        mean: histogram.mean_ns().unwrap_or(0.0) / unit,
+        stdev: histogram.stdev_ns().unwrap_or(0.0) * sampled(histogram.count()) / unit,
+    }
+}
+
+/// What a standard deviation over all values becomes as that of a sample, with n − 1.
+fn sampled(count: u64) -> f64 {
+    if count < 2 { 0.0 } else { (count as f64 / (count - 1) as f64).sqrt() }
+}
+
+/// A script's failure as an error of the user's.
+fn failed(error: ScriptError) -> anyhow::Error {
+    anyhow!("{error}")
+}
+
+/// What is to be said of scripts that failed while the load ran: the first that did, and those
+/// that never returned.
+pub(crate) fn describe(failure: &ScriptFailure) -> String {
+    format!("{} (thread {})", failure.error, failure.worker + 1)
+}
+
+/// What is to be said of what the script took of the client.
+pub(crate) fn notes(plan: &Plan, measurements: &Measurements) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let Some(usage) = &measurements.script else { return notes };
+    let spans = measurements.workers.iter();
+    let time_ns: u64 = spans.map(|worker| worker.tail_end_ns.saturating_sub(worker.start_ns)).sum();
+    let share_of = |ns: u64| ns as f64 / time_ns.max(1) as f64;
+    let mut busy = 0.0;
+    for (callback, usage) in &usage.callbacks {
+        let share = share_of(usage.time_ns);
+        busy += share;
+        let is_long = usage.longest_ns >= LONG_CALL_NS || share_of(usage.long_ns) >= LONG_SHARE;
+        if !is_long && share < LARGE_SHARE {
+            continue;
+        }
+        notes.push(Note::new(
+            "script_holds_worker",
+            format!(
+                "{}() of the script took {:.1}% of the threads' time, its longest call {}: \
+                 meanwhile a thread sends and reads nothing, so the client itself is slow",
+                name(*callback),
+                share * 100.0,
+                units::duration(usage.longest_ns),
+            ),
+        ));
+    }
+    let sent = measurements.sent;
+    let all_sent = sent.warmup + sent.measured + sent.tail;
+    if usage.ran_dry as f64 > all_sent as f64 * DRY_SHARE && busy >= BUSY_SHARE {
+        let request = usage.callbacks.get(&Callback::Request).copied().unwrap_or_default();
+        let mean_ns = request.time_ns / request.calls.max(1);
+        notes.push(Note::new(
+            "script_too_slow",
+            format!(
+                "{} of {} requests were not ready when they were due: request() takes {} on \
+                 average over {} threads; lower -R, add threads, or do less in it",
+                units::count(usage.ran_dry),
+                units::count(all_sent),
+                units::duration(mean_ns),
+                plan.threads,
+            ),
+        ));
+    }
+    notes
+}
+
+fn name(callback: Callback) -> &'static str {
+    match callback {
+        Callback::Request => "request",
+        Callback::Delay => "delay",
+        Callback::Response => "response",
+    }
+}
