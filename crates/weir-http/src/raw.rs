@@ -258,7 +258,7 @@ fn framing_fault(at: usize, error: ProtocolError) -> Fault {
     let reason = match error {
         ProtocolError::BadContentLength => "invalid Content-Length",
         ProtocolError::ConflictingContentLength => "conflicting Content-Length",
-        ProtocolError::ConflictingFraming => "both Content-Length and Transfer-Encoding",
+        ProtocolError::ConflictingFraming => "Content-Length beside an odd Transfer-Encoding",
         ProtocolError::BadTransferEncoding => "invalid Transfer-Encoding",
         _ => "invalid header",
     };
@@ -339,6 +339,8 @@ mod tests {
             ["0\r\n\r\n", "3\r\nabc\r\n0\r\n\r\n", "1;x=\"y\"\r\na\r\n0\r\nT: u\r\n v\r\n\n"]
         {
             check_one(&post("Transfer-Encoding: chunked\r\n", body), false, false);
+            let both = "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n";
+            check_one(&post(both, body), false, false);
             check_one(&post("TRANSFER-ENCODING: gzip,\tChunked\r\n", body), false, false);
         }
         let framing_in_trailers = "0\r\nContent-Length: 9\r\nConnection: close\r\n\r\n";
@@ -432,8 +434,8 @@ mod tests {
             "conflicting Content-Length at 5:1",
         );
         check(
-            "Content-Length: 1\r\nTransfer-Encoding: chunked\r\nConnection: a\r\n\r\n",
-            "both Content-Length and Transfer-Encoding at 4:1",
+            "Content-Length: 1\r\nTransfer-Encoding: gzip\r\nConnection: a\r\n\r\n",
+            "Content-Length beside an odd Transfer-Encoding at 4:1",
         );
         check("Transfer-Encoding: gzip\r\n\r\n", "invalid Transfer-Encoding at 3:1");
         check("Connection: close\r\n\r\nGET", "request after one that asks to close at 5:1");

@@ -228,7 +228,7 @@ mod slow {
         let closes = has("close") || (*minor == b'0' && !has("keep-alive"));
         match (content_length(&fields)?, list(&fields, "transfer-encoding")) {
             (length, codings) if codings.is_empty() => take(rest, length.unwrap_or(0))?,
-            (None, codings) if *minor > b'0' && is_chunked(&codings) => chunks(rest)?,
+            (_, codings) if *minor > b'0' && is_chunked(&codings) => chunks(rest)?,
             _ => return None,
         }
         Some(RequestTraits { head: method == b"HEAD", closes })

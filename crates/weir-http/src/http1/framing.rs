@@ -73,9 +73,14 @@ impl Framing {
     }
 
     /// How the body of a request ends: without a framing field there is none (RFC 9112 §6.3, rule
-    /// 7), and with a coding that is not chunked at last its end cannot be told (rule 4).
+    /// 7), and with a coding that is not chunked at last its end cannot be told (rule 4). Chunks
+    /// overrule a length beside them (rule 3): a script that writes chunks into a body whose length
+    /// is then added means them.
     #[inline]
     pub(crate) fn request_body(&self, minor: u8) -> Result<Body, ProtocolError> {
+        if let (None, Coding::Chunked, 1..) = (self.fault, self.coding, minor) {
+            return Ok(Body::Chunked);
+        }
         match (self.body(minor)?, self.coding) {
             (Body::UntilClose, Coding::None) => Ok(Body::Fixed(0)),
             (Body::UntilClose, _) => Err(ProtocolError::BadTransferEncoding),
