@@ -12,6 +12,7 @@ use rustls::pki_types::ServerName;
 use thiserror::Error;
 
 use crate::any_certificate::AnyCertificate;
+use crate::given_certificates::GivenCertificates;
 use crate::roots;
 
 /// What the user says about TLS.
@@ -86,14 +87,16 @@ impl TlsConfig {
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .expect("aws-lc-rs has ciphers for TLS 1.2 and 1.3");
-        let builder = if options.verify {
-            builder.with_root_certificates(match &options.ca_file {
-                Some(path) => roots::read(path)?,
-                None => roots::of_machine(),
-            })
-        } else {
-            let verifier = Arc::new(AnyCertificate::new(&provider));
-            builder.dangerous().with_custom_certificate_verifier(verifier)
+        let builder = match &options.ca_file {
+            _ if !options.verify => {
+                let verifier = Arc::new(AnyCertificate::new(&provider));
+                builder.dangerous().with_custom_certificate_verifier(verifier)
+            }
+            Some(path) => {
+                let verifier = Arc::new(GivenCertificates::new(roots::read(path)?, &provider));
+                builder.dangerous().with_custom_certificate_verifier(verifier)
+            }
+            None => builder.with_root_certificates(roots::of_machine()),
         };
         let mut client = builder.with_no_client_auth();
         client.alpn_protocols.clone_from(&options.alpn);

@@ -13,6 +13,7 @@ mod any_certificate;
 mod roots;
 
 mod error;
+mod given_certificates;
 
 pub use config::{TlsConfig, TlsConfigError, TlsOptions};
 pub use error::TlsError;

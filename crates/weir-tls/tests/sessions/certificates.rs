@@ -53,6 +53,23 @@ impl Authority {
 }
 
 impl Identity {
+    /// A server that is its own authority, as `openssl req -x509` makes them, and its file.
+    pub(crate) fn self_signed(
+        names: &[&str],
+        years: std::ops::Range<i32>,
+        test: &str,
+    ) -> (Identity, PathBuf) {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut params = CertificateParams::new(names).expect("names are well formed");
+        params.not_before = date_time_ymd(years.start, 1, 1);
+        params.not_after = date_time_ymd(years.end, 1, 1);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = key();
+        let certificate = params.self_signed(&key).expect("parameters are complete");
+        let path = file(test, certificate.pem().as_bytes());
+        (Identity::new(certificate.der().clone(), key), path)
+    }
+
     fn new(certificate: CertificateDer<'static>, key: KeyPair) -> Identity {
         let key = PrivateKeyDer::try_from(key.serialize_der()).expect("rcgen writes PKCS #8");
         Identity { certificate, key }

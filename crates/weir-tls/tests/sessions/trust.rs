@@ -130,6 +130,17 @@ fn a_certificate_from_somebody_else_is_refused() {
 }
 
 #[test]
+fn a_server_that_is_its_own_authority_is_trusted_if_given() {
+    let (identity, path) = Identity::self_signed(&["localhost"], 2000..2100, "own");
+    assert_eq!(verdict(&identity, "localhost", path.clone()), Ok(()));
+    assert_eq!(verdict(&identity, "example.test", path).unwrap_err().code(), "wrong_name");
+    let (_, other) = Identity::self_signed(&["localhost"], 2000..2100, "other_own");
+    assert!(verdict(&identity, "localhost", other).is_err());
+    let (identity, path) = Identity::self_signed(&["localhost"], 2000..2024, "old_own");
+    assert_eq!(verdict(&identity, "localhost", path).unwrap_err().code(), "expired_certificate");
+}
+
+#[test]
 fn all_certificates_of_the_ca_file_are_trusted() {
     let authorities = [Authority::new(), Authority::new(), Authority::new()];
     let pems: Vec<String> = authorities.iter().map(Authority::pem).collect();

@@ -1,0 +1,91 @@
+//! The verifier behind `--cacert`: whoever the given certificates vouch for, and they themselves.
+
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_name;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+/// Verifies as webpki does, but takes a server that shows one of the given certificates itself.
+///
+/// `openssl req -x509` makes certificates that sign themselves and call themselves an authority,
+/// and test servers use them as they are. webpki never takes an authority for a server; curl does,
+/// and nobody is deceived: the user gave this very certificate. Its name and its dates still count.
+#[derive(Debug)]
+pub(crate) struct GivenCertificates {
+    webpki: Arc<WebPkiServerVerifier>,
+    given: Vec<CertificateDer<'static>>,
+}
+
+impl GivenCertificates {
+    pub(crate) fn new(
+        (roots, given): (RootCertStore, Vec<CertificateDer<'static>>),
+        provider: &Arc<CryptoProvider>,
+    ) -> GivenCertificates {
+        let builder =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+        let webpki = builder.build().expect("there are roots, and no revocation lists");
+        GivenCertificates { webpki, given }
+    }
+}
+
+impl ServerCertVerifier for GivenCertificates {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified = self.webpki.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        );
+        // webpki looks at the dates first, so this error speaks of a certificate in its time.
+        if !is_authority_as_server(&verified) || !self.given.iter().any(|der| der == end_entity) {
+            return verified;
+        }
+        verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.webpki.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.webpki.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.webpki.supported_verify_schemes()
+    }
+}
+
+/// rustls has no variant of its own for webpki's `CaUsedAsEndEntity`.
+fn is_authority_as_server(verified: &Result<ServerCertVerified, Error>) -> bool {
+    match verified {
+        Err(Error::InvalidCertificate(CertificateError::Other(other))) => {
+            other.to_string().contains("CaUsedAsEndEntity")
+        }
+        _ => false,
+    }
+}
