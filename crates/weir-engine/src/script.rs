@@ -233,8 +233,9 @@ impl<'a> Script<'a> {
         self.control.script_failed(self.worker, error, now);
     }
 
-    /// What it took.
-    pub(crate) fn finish(self) -> ScriptUsage {
+    /// What it took. `is_cut` says that the worker was ended early, by whatever.
+    pub(crate) fn finish(self, is_cut: bool) -> ScriptUsage {
+        let has_ended_it = self.is_stopped() || (is_cut && self.control.script_failure().is_some());
         let kinds = [Callback::Request, Callback::Delay, Callback::Response];
         let called = kinds.into_iter().zip(self.usage).filter(|(_, usage)| usage.calls > 0);
         ScriptUsage {
@@ -242,7 +243,7 @@ impl<'a> Script<'a> {
             memory_max_bytes: self.state.memory_bytes() as u64,
             callbacks: called.collect::<BTreeMap<_, _>>(),
             ran_dry: self.ran_dry,
-            stopped: u32::from(self.is_stopped()),
+            stopped: u32::from(has_ended_it),
         }
     }
 }

@@ -150,8 +150,10 @@ impl<'a, B: Backend> Worker<'a, B> {
         let tail_end = Nanos(self.phases.tail_end_ns);
         let mut measurements =
             self.traffic.recorder.finish(&mut self.schedule, quota, self.phases, tail_end);
-        measurements.interrupted = self.is_interrupted;
-        measurements.script = self.script.map(Script::finish);
+        // A script that fails ends the run as a signal does, and is no signal.
+        let has_failed = self.control.script_failure().is_some();
+        measurements.interrupted = self.is_interrupted && !has_failed;
+        measurements.script = self.script.map(|script| script.finish(self.is_cut));
         Ok(measurements)
     }
 

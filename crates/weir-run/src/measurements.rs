@@ -135,7 +135,7 @@ pub struct ScriptUsage {
     pub callbacks: BTreeMap<Callback, CallbackUsage>,
     /// Requests that were not ready when their slot was due: `request()` was slower than the plan.
     pub ran_dry: u64,
-    /// Workers that `wrk.thread:stop()` has ended.
+    /// Workers that ended early because `wrk.thread:stop()` was called, or a script failed.
     pub stopped: u32,
 }
 

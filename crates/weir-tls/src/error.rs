@@ -108,6 +108,9 @@ impl TlsError {
     }
 }
 
+/// webpki's word for an authority's certificate shown as a server's. rustls has no variant for it.
+pub(crate) const AUTHORITY_AS_SERVER: &str = "CaUsedAsEndEntity";
+
 impl From<RustlsError> for TlsError {
     fn from(error: RustlsError) -> TlsError {
         match error {
@@ -153,7 +156,11 @@ fn of_certificate(error: CertificateError) -> TlsError {
         | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
             "it is signed in a way that is not known".to_owned()
         }
-        CertificateError::Other(error) => error.to_string(),
+        CertificateError::Other(error) => match error.to_string() {
+            // A server that is its own authority: nobody known vouches for it.
+            text if text.contains(AUTHORITY_AS_SERVER) => return TlsError::UnknownIssuer,
+            text => text,
+        },
         error => format!("{error:?}"),
     };
     TlsError::BadCertificate(reason)

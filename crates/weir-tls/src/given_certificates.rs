@@ -10,6 +10,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
+use crate::error::AUTHORITY_AS_SERVER;
+
 /// Verifies as webpki does, but takes a server that shows one of the given certificates itself.
 ///
 /// `openssl req -x509` makes certificates that sign themselves and call themselves an authority,
@@ -80,11 +82,10 @@ impl ServerCertVerifier for GivenCertificates {
     }
 }
 
-/// rustls has no variant of its own for webpki's `CaUsedAsEndEntity`.
 fn is_authority_as_server(verified: &Result<ServerCertVerified, Error>) -> bool {
     match verified {
         Err(Error::InvalidCertificate(CertificateError::Other(other))) => {
-            other.to_string().contains("CaUsedAsEndEntity")
+            other.to_string().contains(AUTHORITY_AS_SERVER)
         }
         _ => false,
     }

@@ -193,10 +193,20 @@ fn failed(error: ScriptError) -> anyhow::Error {
     anyhow!("{error}")
 }
 
-/// What is to be said of scripts that failed while the load ran: the first that did, and those
-/// that never returned.
+/// What is to be said of a script that failed while the load ran, in one line.
 pub(crate) fn describe(failure: &ScriptFailure) -> String {
-    format!("{} (thread {})", failure.error, failure.worker + 1)
+    let ScriptFailure { worker, error } = failure;
+    let what = error.message.lines().next().unwrap_or_default();
+    format!("{}() of the script failed in thread {}: {what}", error.callback, worker + 1)
+}
+
+/// The same with the calls that led to it.
+pub(crate) fn tell(failure: &ScriptFailure) {
+    let calls = failure.error.message.split_once('\n').map_or("", |(_, calls)| calls);
+    eprintln!("error: {}", describe(failure));
+    if !calls.is_empty() {
+        eprintln!("{calls}");
+    }
 }
 
 /// What is to be said of what the script took of the client.
@@ -224,6 +234,10 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements) -> Vec<Note> {
                 units::duration(usage.longest_ns),
             ),
         ));
+    }
+    if usage.stopped > 0 {
+        let text = format!("the script ended {} of {} threads early", usage.stopped, plan.threads);
+        notes.push(Note::new("script_stopped", text));
     }
     let sent = measurements.sent;
     let all_sent = sent.warmup + sent.measured + sent.tail;

@@ -45,7 +45,8 @@ pub struct ConnectionFailure {
 }
 
 impl ConnectionFailure {
-    pub(super) fn of(kind: FailureKind, count: u64) -> ConnectionFailure {
+    /// So many failures of a kind.
+    pub fn of(kind: FailureKind, count: u64) -> ConnectionFailure {
         let (cause, number, text) = match kind.cause {
             FailureCause::Errno(number) => ("errno".into(), Some(number), errno::text(number)),
             FailureCause::Timeout => ("timeout".into(), None, "timed out".into()),

@@ -22,7 +22,7 @@ pub struct ScriptSection {
     pub callbacks: BTreeMap<Callback, CallbackUsage>,
     /// Requests that were not ready when they were due: `request()` was slower than the plan.
     pub ran_dry: u64,
-    /// Workers that the script stopped before the plan's end.
+    /// Workers that ended before their plan did: the script stopped them, or failed.
     pub stopped: u32,
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     };
     written.and(printed)?;
     for failure in &outcome.failures {
-        eprintln!("error: {}", script::describe(failure));
+        script::tell(failure);
     }
     if let Some(scripts) = &mut scripts {
         let figures = figures(&document, &outcome.measurements, false);

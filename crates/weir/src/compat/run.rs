@@ -10,7 +10,8 @@ use anyhow::{Context, Result, anyhow};
 use weir_engine::Extras;
 use weir_io::{Endpoint, Signals, system};
 use weir_report::dialect::{self, Head, Lines};
-use weir_run::{Histogram, Load, Note, Rate};
+use weir_run::document::ConnectionFailure;
+use weir_run::{FailurePhase, Histogram, Load, Note, Rate};
 
 use super::args::CompatArgs;
 use super::{Dialect, reach};
@@ -68,7 +69,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs) -> Result<ExitCode> {
         warn(&note.text);
     }
     for failure in &outcome.failures {
-        eprintln!("{}", script::describe(failure));
+        script::tell(failure);
     }
     if let Some(scripts) = &mut scripts {
         scripts.finish(outcome.states, &figures)?;
@@ -164,6 +165,13 @@ fn doubts(plan: &weir_run::Plan, measurements: &weir_run::Measurements) -> Vec<N
         notes.push(Note::new("never_sent", text));
     }
     let connections = &measurements.connections;
+    for (kind, count) in &connections.failures {
+        if kind.phase == FailurePhase::Connect {
+            let why = ConnectionFailure::of(*kind, *count).text;
+            let text = format!("{count} attempts to connect failed: {why}");
+            notes.push(Note::new("connect_failed", text));
+        }
+    }
     if connections.open_at_t0 < connections.asked {
         let (open, asked) = (connections.open_at_t0, connections.asked);
         let text = format!("only {open} of {asked} connections were open when the run began");
