@@ -317,7 +317,8 @@ impl<'a, B: Backend> Worker<'a, B> {
         };
         // A run that was cut sends nothing from t1 on, not even what was due before.
         let is_over = self.is_cut && self.now >= t1;
-        if !is_over && !self.traffic.lanes.is_empty() && (slot < t1 || self.has_tail()) {
+        let can_send = !self.traffic.lanes.is_empty() || self.requests.has_reserved();
+        if !is_over && can_send && (slot < t1 || self.has_tail()) {
             until = until.min(slot);
         }
         (until, self.policy)

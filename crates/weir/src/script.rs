@@ -236,7 +236,11 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements) -> Vec<Note> {
         ));
     }
     if usage.stopped > 0 {
-        let text = format!("the script ended {} of {} threads early", usage.stopped, plan.threads);
+        let (stopped, threads) = (usage.stopped, plan.threads);
+        let mut text = format!("the script ended {stopped} of {threads} threads early");
+        if measurements.planned == 0 && plan.warmup_ns > 0 {
+            text += ", in the warm-up: --warmup 0 measures from the start";
+        }
         notes.push(Note::new("script_stopped", text));
     }
     let sent = measurements.sent;
