@@ -1,0 +1,20 @@
+-- Ends the run early, when each thread has had a number of answers.
+--
+--   weir -s scripts/enough.lua -t2 -c10 -d60s --warmup 0 http://localhost:8080/ 500
+--
+-- The word behind the URL is the number of answers. Those in the warm-up count as well, hence
+-- --warmup 0. Answers under way when a thread stops are still awaited. Runs on wrk, too, which has
+-- no warm-up, stops its threads as well, and then waits for the end of -d.
+--
+-- To change: the condition. For a number of requests alone, weir -n is enough.
+
+local left
+
+function init(args)
+  left = tonumber(args[1] or 500)
+end
+
+function response()
+  left = left - 1
+  if left == 0 then wrk.thread:stop() end
+end

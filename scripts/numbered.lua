@@ -1,0 +1,27 @@
+-- Numbers the requests, in the path and in a header field, so that no two are alike: nothing is
+-- answered from a cache, and the server's log can be matched.
+--
+--   weir -s scripts/numbered.lua -t2 -c10 -d10s http://localhost:8080/item
+--
+-- Numbers count from 1 in each thread, so the thread's own stands before them: /item?n=2-17. Runs
+-- on wrk, too, where the first thread begins at 2: wrk asks for one request only to look at it.
+
+local threads = 0
+
+function setup(thread)
+  threads = threads + 1
+  thread:set("id", threads)
+end
+
+local number, prefix = 0, nil
+
+function init()
+  local separator = wrk.path:find("?", 1, true) and "&" or "?"
+  prefix = wrk.path .. separator .. "n=" .. id .. "-"
+end
+
+function request()
+  number = number + 1
+  wrk.headers["X-Request-Number"] = number
+  return wrk.format(nil, prefix .. number)
+end

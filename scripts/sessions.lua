@@ -1,0 +1,40 @@
+-- Makes each connection a user: it logs in under its own name, and then sends its own cookie.
+--
+--   weir -s scripts/sessions.lua -t2 -c10 -d10s http://localhost:8080/items /login
+--
+-- The word behind the URL is where to log in. Runs on weir only: wrk does not tell a script which
+-- connection a request is for.
+--
+-- To change: who logs in how. A user keeps the session when the server closes the connection; to
+-- log in once for each socket, forget it where connection.opened differs from the last time.
+
+local login_path
+
+function init(args)
+  login_path = args[1] or "/login"
+end
+
+function request(connection)
+  if connection.call then return connection.call end
+  local headers = { ["Content-Type"] = "application/x-www-form-urlencoded" }
+  local body = ("user=bench-%d-%d&password=bench"):format(connection.thread, connection.id)
+  return wrk.format("POST", login_path, headers, body)
+end
+
+local function cookie(headers)
+  for name, value in pairs(headers) do
+    if name:lower() == "set-cookie" then return value:match("^[^;]+") end
+  end
+end
+
+function response(status, headers, _, connection)
+  if connection.call then return end
+  local session = status < 400 and cookie(headers)
+  if session then
+    wrk.headers["Cookie"] = session
+    connection.call = wrk.format()
+  else
+    io.stderr:write("the login was answered ", status, " without a cookie\n")
+    wrk.thread:stop()
+  end
+end

@@ -1,0 +1,26 @@
+-- Users who think: each connection rests between an answer and its next request.
+--
+--   weir -s scripts/think.lua -t2 -c10 -d10s http://localhost:8080/ 50 150
+--
+-- The words behind the URL are the least and the greatest time in milliseconds; all between are
+-- equally likely. The load is then about connections / (mean rest + answer time). Runs on wrk,
+-- too; wrk2 itself knows no delay().
+
+local least, greatest
+
+local threads = 0
+
+-- Without a seed of its own, each thread of wrk would rest in step with the others.
+function setup(thread)
+  threads = threads + 1
+  thread:set("seed", threads)
+end
+
+function init(args)
+  math.randomseed(seed)
+  least, greatest = tonumber(args[1] or 50), tonumber(args[2] or 150)
+end
+
+function delay()
+  return math.random(least, greatest)
+end

@@ -1,0 +1,41 @@
+-- Logs in, and sends every further request with the token from the answer.
+--
+--   weir -s scripts/token.lua -t2 -c10 -d10s http://localhost:8080/items /login
+--
+-- The word behind the URL is where to log in. Each thread has a token of its own; until it is
+-- there, every connection of the thread that needs a request logs in. One session for each
+-- connection is sessions.lua. Runs on wrk, too.
+--
+-- To change: what is posted, and where in the answer the token is.
+
+local credentials = "user=bench&password=bench"
+local token_field = "x-auth-token"
+
+local login, call
+
+function init(args)
+  local headers = { ["Content-Type"] = "application/x-www-form-urlencoded" }
+  login = wrk.format("POST", args[1] or "/login", headers, credentials)
+end
+
+function request()
+  return call or login
+end
+
+local function field(headers, wanted)
+  for name, value in pairs(headers) do
+    if name:lower() == wanted then return value end
+  end
+end
+
+function response(status, headers)
+  if call then return end
+  local token = status < 400 and field(headers, token_field)
+  if token then
+    wrk.headers["Authorization"] = "Bearer " .. token
+    call = wrk.format()
+  else
+    io.stderr:write("the login was answered ", status, " without a token\n")
+    wrk.thread:stop()
+  end
+end
