@@ -179,6 +179,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             }
             if let Some(start) = self.control.start_at() {
                 self.begin(Timeline::new(&self.job.plan, start));
+                self.rest_all(start);
                 return Ok(true);
             }
             let until = self.traffic.deadlines.next().min(self.control.stop_at());

@@ -44,13 +44,14 @@ impl Traffic {
         self.limits.depth = depth;
     }
 
-    /// `conn` takes no request before `until`.
-    pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
-        let connection = &mut self.connections[conn.index()];
-        if connection.state == State::Open {
-            connection.rests_until = until;
-            self.deadlines.arm(conn, until);
+    /// `conn`, which is idle, takes no request before it has rested from `from` on.
+    pub(crate) fn rest(&mut self, conn: ConnId, from: Nanos, rest_ns: u64) {
+        if rest_ns == 0 {
+            return self.lanes.place(conn, 0);
         }
+        let until = from.after(rest_ns);
+        self.connections[conn.index()].rests_until = until;
+        self.deadlines.arm(conn, until);
     }
 
     /// `conn` has rested.

@@ -61,19 +61,29 @@ impl<B: Backend> Worker<'_, B> {
                         let opened = self.traffic.connection(conn).opened;
                         if self.is_sending && self.traffic.is_idle(conn, opened) {
                             let delay_ns = script.delay(conn, &mut self.backend);
-                            match delay_ns {
-                                0 => self.traffic.lanes.place(conn, 0),
-                                _ => {
-                                    let until = self.backend.now().after(delay_ns);
-                                    self.traffic.rest(conn, until);
-                                }
-                            }
+                            let now = self.backend.now();
+                            self.traffic.rest(conn, now, delay_ns);
                         }
                     }
                 }
             }
         }
         self.traffic.told = told;
+    }
+
+    /// Asks how long each connection rests from the start on: those that were opened before it had
+    /// nothing to rest for.
+    pub(super) fn rest_all(&mut self, start: Nanos) {
+        let Some(script) = self.script.as_mut().filter(|script| script.calls().delay) else {
+            return;
+        };
+        for conn in (0..self.traffic.limits.connections).map(ConnId) {
+            let opened = self.traffic.connection(conn).opened;
+            if self.traffic.is_idle(conn, opened) {
+                let delay_ns = script.delay(conn, &mut self.backend);
+                self.traffic.rest(conn, start, delay_ns);
+            }
+        }
     }
 
     /// Ends the window where the script has stopped its worker.
