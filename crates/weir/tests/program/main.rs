@@ -12,6 +12,7 @@ mod connections;
 mod nginx;
 mod requests;
 mod scale;
+mod scripts;
 mod signals;
 mod slowness;
 mod stall;

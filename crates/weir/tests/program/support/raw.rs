@@ -152,6 +152,15 @@ impl Peer {
         }
     }
 
+    /// The next bytes, which are the body of the last request.
+    pub(crate) fn read_body(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut body: Vec<u8> = self.buffer.drain(..bytes.min(self.buffer.len())).collect();
+        let rest = body.len();
+        body.resize(bytes, 0);
+        self.stream.read_exact(&mut body[rest..])?;
+        Ok(body)
+    }
+
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.stream.write_all(bytes.as_ref())
     }
