@@ -64,7 +64,11 @@ const NEEDS: [Need; 2] = [
         reason: "its own count of requests is compared with weir's",
         required_by: &[Purpose::Test, Purpose::Bench],
     },
-    Need { program: "wrk", reason: "weir is compared with it", required_by: &[] },
+    Need {
+        program: "wrk",
+        reason: "its reports, and what it calls in scripts, are compared with weir's",
+        required_by: &[Purpose::Test],
+    },
 ];
 
 fn missing(purpose: Purpose) -> Vec<(&'static Need, bool)> {

@@ -8,6 +8,7 @@ mod support;
 
 mod answers;
 mod cli;
+mod compat;
 mod connections;
 mod nginx;
 mod requests;

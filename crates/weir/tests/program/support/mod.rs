@@ -8,6 +8,8 @@ pub(crate) mod serve;
 pub(crate) mod served;
 pub(crate) mod wait;
 pub(crate) mod weir;
+pub(crate) mod wrk;
+pub(crate) mod wrk_report;
 
 /// The I/O engines that every behaviour is tested on, as `--io` names them.
 pub(crate) const ENGINES: &[&str] = &["epoll", "uring"];

@@ -57,6 +57,8 @@ impl Raw {
                     return;
                 }
                 let stream = stream.expect("connections can be accepted");
+                // Answers to pipelined requests must not wait for each other (tcp(7)).
+                stream.set_nodelay(true).expect("it is a TCP socket");
                 let number = theirs.accepted.fetch_add(1, Ordering::Relaxed);
                 lock(&theirs.streams).push(stream.try_clone().expect("descriptors are left"));
                 let shared = Arc::clone(&theirs);
@@ -95,6 +97,11 @@ impl Raw {
     /// Requests read so far.
     pub(crate) fn requests(&self) -> u64 {
         self.shared.requests.load(Ordering::Acquire)
+    }
+
+    /// Connections accepted so far.
+    pub(crate) fn accepted(&self) -> u64 {
+        self.shared.accepted.load(Ordering::Acquire)
     }
 
     /// Waits until that many requests have been read.

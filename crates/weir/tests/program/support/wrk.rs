@@ -1,0 +1,36 @@
+//! The real wrk, and weir in its place.
+
+use std::process::Command;
+
+use super::process::{Output, Process};
+use super::weir::WEIR;
+
+/// Runs the real wrk.
+pub(crate) fn wrk(words: &str, more: &[&str]) -> Output {
+    start_wrk(words, more).wait()
+}
+
+/// Runs weir by the flags of `dialect`.
+pub(crate) fn weir_as(dialect: &str, words: &str, more: &[&str]) -> Output {
+    start_as(dialect, words, more).wait()
+}
+
+/// Starts the real wrk.
+pub(crate) fn start_wrk(words: &str, more: &[&str]) -> Process {
+    let mut command = Command::new(program());
+    Process::start(command.args(words.split_whitespace()).args(more))
+}
+
+/// Starts weir by the flags of `dialect`.
+pub(crate) fn start_as(dialect: &str, words: &str, more: &[&str]) -> Process {
+    let mut command = Command::new(WEIR);
+    let words = words.split_whitespace().chain(more.iter().copied());
+    Process::start(command.args(["--compat", dialect]).args(words))
+}
+
+/// The distribution's wrk, which these tests do not go without.
+fn program() -> &'static str {
+    let is_there = Command::new("wrk").arg("--version").output().is_ok();
+    assert!(is_there, "wrk is not in PATH: `cargo xtask setup test` installs it");
+    "wrk"
+}
