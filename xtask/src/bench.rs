@@ -10,6 +10,7 @@ mod cost;
 mod machine;
 mod options;
 mod pacing;
+mod paired;
 mod servers;
 mod serving;
 mod stats;

@@ -83,18 +83,10 @@ pub(super) fn weir(
     Ok((Run { requests, cpu_s: timed.cpu_s, wall_s: timed.wall_s }, document))
 }
 
-/// Runs wrk with one thread.
-pub(super) fn wrk(
-    program: &Path,
-    cpu: Option<u32>,
-    connections: u32,
-    seconds: u32,
-    url: &str,
-) -> Result<Run> {
+/// Runs wrk with these options.
+pub(super) fn wrk(program: &Path, cpu: Option<u32>, options: &[&str], url: &str) -> Result<Run> {
     let mut words = pinned(cpu, program);
-    words.extend(
-        ["-t1", &format!("-c{connections}"), &format!("-d{seconds}s"), url].map(Into::into),
-    );
+    words.extend(options.iter().chain([&url]).map(OsString::from));
     let timed = timed(&words)?;
     let requests = wrk_requests(&timed.stdout).context("failed to read what wrk printed")?;
     ensure!(!timed.stdout.contains("errors"), "wrk met errors:\n{}", timed.stdout);

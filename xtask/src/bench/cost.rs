@@ -3,8 +3,8 @@
 use anyhow::{Result, ensure};
 
 use super::clients::{self, Run};
+use super::paired::Paired;
 use super::servers::Server;
-use super::stats::{Estimate, median};
 use super::table::{self, Table};
 use super::{Lab, Section};
 
@@ -30,15 +30,14 @@ pub(super) fn cost(lab: &Lab) -> Result<Section> {
         "µs CPU per request",
         "requests/s",
     ]);
+    let names: Vec<String> = clients.iter().map(|client| client.name()).collect();
     for connections in CONNECTIONS {
-        let rounds = rounds(lab, &server, &clients, connections)?;
+        let what = format!("cost, {connections} connections");
+        let run = |at: usize| clients[at].run(lab, &server, connections);
+        let paired = Paired::run(&what, lab.options.rounds, &names, run)?;
         for (at, client) in clients.iter().enumerate() {
-            let runs: Vec<Run> = rounds.iter().map(|round| round[at]).collect();
-            let ratio = match (&clients[0], client) {
-                (Client::Wrk, Client::Weir { .. }) => {
-                    let ratios = rounds.iter().map(|r| r[0].cost_us() / r[at].cost_us()).collect();
-                    table::estimate(&Estimate::of(ratios))
-                }
+            let ratio = match (clients[0], client) {
+                (Client::Wrk, Client::Weir { .. }) => table::estimate(&paired.efficiency(at)),
                 (Client::Wrk, Client::Wrk) => "1".to_owned(),
                 _ => "wrk is absent".to_owned(),
             };
@@ -46,8 +45,8 @@ pub(super) fn cost(lab: &Lab) -> Result<Section> {
                 client.name(),
                 connections.to_string(),
                 ratio,
-                format!("{:.2}", median(runs.iter().map(Run::cost_us).collect())),
-                table::rate(median(runs.iter().map(Run::requests_per_second).collect())),
+                format!("{:.2}", paired.cost_us(at)),
+                table::rate(paired.requests_per_second(at)),
             ]);
         }
     }
@@ -62,33 +61,6 @@ pub(super) fn cost(lab: &Lab) -> Result<Section> {
     Ok(Section { title: "Cost of a request, against wrk", text, failures: Vec::new() })
 }
 
-/// For each round, the runs in the order of `clients`.
-fn rounds(
-    lab: &Lab,
-    server: &Server,
-    clients: &[Client],
-    connections: u32,
-) -> Result<Vec<Vec<Run>>> {
-    let mut rounds = Vec::new();
-    for number in 1..=lab.options.rounds {
-        let mut order: Vec<usize> = (0..clients.len()).collect();
-        if number.is_multiple_of(2) {
-            order.reverse();
-        }
-        let mut runs = vec![None; clients.len()];
-        for at in order {
-            runs[at] = Some(clients[at].run(lab, server, connections)?);
-        }
-        let runs: Vec<Run> = runs.into_iter().flatten().collect();
-        let costs = clients.iter().zip(&runs);
-        let costs = costs.map(|(client, run)| format!("{} {:.2} µs", client.name(), run.cost_us()));
-        let costs = costs.collect::<Vec<_>>().join(", ");
-        eprintln!("bench: cost, {connections} connections, round {number}: {costs}");
-        rounds.push(runs);
-    }
-    Ok(rounds)
-}
-
 impl Client {
     fn name(self) -> String {
         match self {
@@ -98,13 +70,15 @@ impl Client {
     }
 
     fn run(self, lab: &Lab, server: &Server, connections: u32) -> Result<Run> {
-        let (cpu, seconds) = (lab.placement.client, lab.options.seconds);
+        let cpu = lab.placement.client;
+        let (connections, seconds) =
+            (format!("-c{connections}"), format!("-d{}s", lab.options.seconds));
+        let options = ["-t1", &connections, &seconds];
         match (self, &lab.wrk) {
-            (Client::Wrk, Some(wrk)) => clients::wrk(wrk, cpu, connections, seconds, &server.url),
+            (Client::Wrk, Some(wrk)) => clients::wrk(wrk, cpu, &options, &server.url),
             (Client::Weir { io }, _) => {
-                let (connections, seconds) = (format!("-c{connections}"), format!("-d{seconds}s"));
-                let options = ["-t1", &connections, &seconds, "--warmup", "0", "--no-preflight"];
-                let options = [&options[..], &["--io", io]].concat();
+                let more = ["--warmup", "0", "--no-preflight", "--io", io];
+                let options = [&options[..], &more].concat();
                 let (run, document) = clients::weir(&lab.weir, cpu, &options, &server.url)?;
                 let failures = document.failures()?;
                 ensure!(failures == 0, "{failures} requests of weir failed");

@@ -2,51 +2,29 @@
 
 use anyhow::{Result, ensure};
 
-use super::clients;
+use super::clients::{self, Run};
+use super::paired::Paired;
 use super::servers::Server;
-use super::stats::{Estimate, median};
 use super::table::{self, Table};
 use super::{Lab, Section};
 
-/// What a server did in one run of the client.
-#[derive(Clone, Copy, Debug)]
-struct Served {
-    cost_us: f64,
-    requests_per_second: f64,
-}
-
 pub(super) fn serving(lab: &Lab) -> Result<Section> {
     let servers = [lab.nginx()?, lab.weir_serve()?];
-    let mut rounds = Vec::new();
-    for number in 1..=lab.options.rounds {
-        let (nginx, weir);
-        if number.is_multiple_of(2) {
-            weir = load(lab, &servers[1])?;
-            nginx = load(lab, &servers[0])?;
-        } else {
-            nginx = load(lab, &servers[0])?;
-            weir = load(lab, &servers[1])?;
-        }
-        eprintln!(
-            "bench: serve, round {number}: nginx {:.2} µs, weir serve {:.2} µs",
-            nginx.cost_us, weir.cost_us
-        );
-        rounds.push([nginx, weir]);
-    }
+    let names = servers.each_ref().map(|server| server.name.to_owned());
+    let run = |at: usize| load(lab, &servers[at]);
+    let paired = Paired::run("serve", lab.options.rounds, &names, run)?;
     let mut table = Table::new(&[
         "server",
         "requests per CPU-second ÷ nginx's",
         "µs CPU per request",
         "requests/s",
     ]);
-    for (at, server) in servers.iter().enumerate() {
-        let ratios = rounds.iter().map(|round| round[0].cost_us / round[at].cost_us).collect();
-        let column = |of: fn(&Served) -> f64| median(rounds.iter().map(|r| of(&r[at])).collect());
+    for (at, name) in names.into_iter().enumerate() {
         table.row(&[
-            server.name.to_owned(),
-            if at == 0 { "1".to_owned() } else { table::estimate(&Estimate::of(ratios)) },
-            format!("{:.2}", column(|served| served.cost_us)),
-            table::rate(column(|served| served.requests_per_second)),
+            name,
+            if at == 0 { "1".to_owned() } else { table::estimate(&paired.efficiency(at)) },
+            format!("{:.2}", paired.cost_us(at)),
+            table::rate(paired.requests_per_second(at)),
         ]);
     }
     let text = format!(
@@ -59,7 +37,8 @@ pub(super) fn serving(lab: &Lab) -> Result<Section> {
     Ok(Section { title: "`weir serve` against nginx", text, failures: Vec::new() })
 }
 
-fn load(lab: &Lab, server: &Server) -> Result<Served> {
+/// What the client did, and the CPU time that this took the server.
+fn load(lab: &Lab, server: &Server) -> Result<Run> {
     let duration = format!("-d{}s", lab.options.seconds);
     let options = ["-t1", "-c100", &duration, "--warmup", "0", "--no-preflight"];
     let before = server.cpu_seconds()?;
@@ -68,8 +47,5 @@ fn load(lab: &Lab, server: &Server) -> Result<Served> {
     let failures = document.failures()?;
     ensure!(failures == 0, "{failures} requests to {} failed", server.name);
     ensure!(cpu_s > 0.0, "{} used no CPU time that shows; take longer rounds", server.name);
-    Ok(Served {
-        cost_us: cpu_s * 1e6 / run.requests as f64,
-        requests_per_second: run.requests_per_second(),
-    })
+    Ok(Run { cpu_s, ..run })
 }

@@ -1,0 +1,82 @@
+//! Rounds in which every side runs once, within seconds of the others and in an order that turns
+//! round each time; and how the sides compare. What drifts meanwhile drifts for all.
+
+use anyhow::Result;
+
+use super::clients::Run;
+use super::stats::{Estimate, median};
+
+/// For each round, the runs in the order of the sides; the first side is what others are held to.
+pub(super) struct Paired {
+    rounds: Vec<Vec<Run>>,
+}
+
+impl Paired {
+    /// Runs `rounds` rounds of the sides with these names, telling what each took.
+    pub(super) fn run(
+        what: &str,
+        rounds: u32,
+        sides: &[String],
+        mut run: impl FnMut(usize) -> Result<Run>,
+    ) -> Result<Paired> {
+        let mut all = Vec::new();
+        for number in 1..=rounds {
+            let mut order: Vec<usize> = (0..sides.len()).collect();
+            if number.is_multiple_of(2) {
+                order.reverse();
+            }
+            let mut runs = vec![None; sides.len()];
+            for at in order {
+                runs[at] = Some(run(at)?);
+            }
+            let runs: Vec<Run> = runs.into_iter().flatten().collect();
+            let costs = sides.iter().zip(&runs);
+            let costs = costs.map(|(side, run)| format!("{side} {:.2} µs", run.cost_us()));
+            let costs = costs.collect::<Vec<_>>().join(", ");
+            eprintln!("bench: {what}, round {number}: {costs}");
+            all.push(runs);
+        }
+        Ok(Paired { rounds: all })
+    }
+
+    /// Requests per CPU-second of a side over those of the first.
+    pub(super) fn efficiency(&self, at: usize) -> Estimate {
+        self.estimate(|round| round[0].cost_us() / round[at].cost_us())
+    }
+
+    /// Median CPU time per request of a side.
+    pub(super) fn cost_us(&self, at: usize) -> f64 {
+        median(self.rounds.iter().map(|round| round[at].cost_us()).collect())
+    }
+
+    /// Median of a side's requests per second.
+    pub(super) fn requests_per_second(&self, at: usize) -> f64 {
+        median(self.rounds.iter().map(|round| round[at].requests_per_second()).collect())
+    }
+
+    fn estimate(&self, of: impl Fn(&[Run]) -> f64) -> Estimate {
+        Estimate::of(self.rounds.iter().map(|round| of(round)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_side_runs_once_a_round_and_the_order_turns_round() {
+        let sides = ["a".to_owned(), "b".to_owned()];
+        let mut order = Vec::new();
+        let paired = Paired::run("test", 3, &sides, |at| {
+            order.push(at);
+            // The second side needs half the CPU time, and does a quarter more in a second.
+            let (cpu_s, wall_s) = if at == 0 { (1.0, 1.25) } else { (0.5, 1.0) };
+            Ok(Run { requests: 1_000_000, cpu_s, wall_s })
+        });
+        let paired = paired.expect("no run fails");
+        assert_eq!(order, [0, 1, 1, 0, 0, 1]);
+        assert_eq!((paired.cost_us(0), paired.cost_us(1)), (1.0, 0.5));
+        assert_eq!(paired.efficiency(1).median, 2.0);
+        assert_eq!(paired.requests_per_second(0), 800_000.0);
+    }
+}
