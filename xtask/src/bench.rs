@@ -11,6 +11,7 @@ mod machine;
 mod options;
 mod pacing;
 mod paired;
+mod scripts;
 mod servers;
 mod serving;
 mod stats;
@@ -67,6 +68,7 @@ pub(crate) fn bench(options: Options) -> Result<()> {
             Case::Pacing => pacing::pacing(&lab),
             Case::Window => window::window(&lab),
             Case::Serve => serving::serving(&lab),
+            Case::Scripts => scripts::scripts(&lab),
         };
         let section = section.with_context(|| format!("failed to run the case {case}"))?;
         page.push_str(&format!("\n## {}\n\n{}", section.title, section.text));

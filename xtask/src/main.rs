@@ -28,7 +28,7 @@ cargo xtask <task>
   demo                        builds weir, starts its server, shows both kinds of load
   bench [--quick] [--rounds N] [--seconds S] [case…]
                               weir beside its peers; a full run writes docs/PERFORMANCE.md
-                              cases: cost, connections, pacing, window, serve
+                              cases: cost, connections, pacing, window, serve, scripts
   setup test|bench            installs what the tests (or the benchmarks) need and lack
 ";
 

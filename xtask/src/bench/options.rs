@@ -25,12 +25,14 @@ pub(super) enum Case {
     Pacing,
     Window,
     Serve,
+    Scripts,
 }
 
-const CASES: [Case; 5] = [Case::Cost, Case::Connections, Case::Pacing, Case::Window, Case::Serve];
+const CASES: [Case; 6] =
+    [Case::Cost, Case::Connections, Case::Pacing, Case::Window, Case::Serve, Case::Scripts];
 
 const USAGE: &str = "use [--quick] [--rounds N] [--seconds S] and any of the cases cost, \
-                     connections, pacing, window, serve";
+                     connections, pacing, window, serve, scripts";
 
 impl Options {
     pub(crate) fn parse(words: &[&str]) -> Result<Options> {
@@ -78,6 +80,7 @@ impl Case {
             Case::Pacing => "pacing",
             Case::Window => "window",
             Case::Serve => "serve",
+            Case::Scripts => "scripts",
         }
     }
 }

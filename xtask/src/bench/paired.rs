@@ -44,6 +44,11 @@ impl Paired {
         self.estimate(|round| round[0].cost_us() / round[at].cost_us())
     }
 
+    /// Requests per second of a side over those of the first.
+    pub(super) fn throughput(&self, at: usize) -> Estimate {
+        self.estimate(|round| round[at].requests_per_second() / round[0].requests_per_second())
+    }
+
     /// Median CPU time per request of a side.
     pub(super) fn cost_us(&self, at: usize) -> f64 {
         median(self.rounds.iter().map(|round| round[at].cost_us()).collect())
@@ -77,6 +82,7 @@ mod tests {
         assert_eq!(order, [0, 1, 1, 0, 0, 1]);
         assert_eq!((paired.cost_us(0), paired.cost_us(1)), (1.0, 0.5));
         assert_eq!(paired.efficiency(1).median, 2.0);
+        assert_eq!(paired.throughput(1).median, 1.25);
         assert_eq!(paired.requests_per_second(0), 800_000.0);
     }
 }

@@ -1,0 +1,115 @@
+//! What a script costs the client: a static one against none, and others against wrk with the
+//! same.
+
+use anyhow::{Result, ensure};
+
+use super::super::clients::{self, Run};
+use super::super::paired::Paired;
+use super::super::servers::Server;
+use super::super::table::{self, Table};
+use super::super::{Lab, Section};
+use super::{flag, link};
+
+/// Scripts that both programs run.
+const SCRIPTS: [&str; 4] = ["request.lua", "response.lua", "both.lua", "fields.lua"];
+
+/// What a static script has sent, said with flags.
+const STATIC: [&str; 4] = ["-X", "POST", "-H", "X-Kind: static"];
+
+/// Requests per CPU-second ÷ wrk's that are aimed at where there is a request() and a response().
+const AIM: f64 = 1.3;
+
+const HEADS: [&str; 5] =
+    ["client", "script", "requests per CPU-second, ratio", "µs CPU per request", "requests/s"];
+
+pub(super) fn cost(lab: &Lab) -> Result<Section> {
+    let server = lab.nginx()?;
+    let mut table = Table::new(&HEADS);
+    let throughput = add_static(lab, &server, &mut table)?;
+    for script in SCRIPTS {
+        add_against_wrk(lab, &server, script, &mut table)?;
+    }
+    let text = format!(
+        "A closed loop on nginx, `-t2 -c100`, {} rounds of {} s; start and end of the process \
+         count. The static script is held to flags that send the same (throughput: {} of \
+         theirs), each other script to wrk with that script. {AIM} is aimed at where there are \
+         `request()` and `response()`.\n\n{}",
+        lab.options.rounds,
+        seconds(lab),
+        throughput,
+        table.finish()
+    );
+    Ok(Section { title: "Cost of a script", text, failures: Vec::new() })
+}
+
+/// Adds weir without and with a static script; returns the ratio of their throughputs.
+fn add_static(lab: &Lab, server: &Server, table: &mut Table) -> Result<String> {
+    let script = "static.lua";
+    let flag = flag(script)?;
+    let flags: [Vec<&str>; 2] = [STATIC.to_vec(), flag.iter().map(String::as_str).collect()];
+    let names = ["flags", "script"].map(str::to_owned);
+    let run = |at: usize| weir(lab, server, &flags[at]);
+    let paired = Paired::run("scripts, static", lab.options.rounds, &names, run)?;
+    add(table, &paired, 0, "weir", "none".to_owned(), "1".to_owned());
+    let efficiency = table::estimate(&paired.efficiency(1));
+    add(table, &paired, 1, "weir", link(script), efficiency);
+    Ok(table::estimate(&paired.throughput(1)))
+}
+
+/// Adds wrk, if there is one, and weir with one script.
+fn add_against_wrk(lab: &Lab, server: &Server, script: &str, table: &mut Table) -> Result<()> {
+    let flag = flag(script)?;
+    let flag: Vec<&str> = flag.iter().map(String::as_str).collect();
+    let mut names = vec!["weir".to_owned()];
+    if lab.wrk.is_some() {
+        names.insert(0, "wrk".to_owned());
+    }
+    let run = |at: usize| match &lab.wrk {
+        Some(wrk) if at == 0 => {
+            let duration = duration(lab);
+            let options = [&["-t2", "-c100", &duration], &flag[..]].concat();
+            clients::wrk(wrk, lab.placement.client, &options, &server.url)
+        }
+        _ => weir(lab, server, &flag),
+    };
+    let paired = Paired::run(&format!("scripts, {script}"), lab.options.rounds, &names, run)?;
+    for (at, name) in names.iter().enumerate() {
+        let ratio = match (at, &lab.wrk) {
+            (_, None) => "wrk is absent".to_owned(),
+            (0, _) => "1".to_owned(),
+            _ => table::estimate(&paired.efficiency(at)),
+        };
+        add(table, &paired, at, name, link(script), ratio);
+    }
+    Ok(())
+}
+
+fn add(table: &mut Table, paired: &Paired, at: usize, client: &str, script: String, ratio: String) {
+    table.row(&[
+        client.to_owned(),
+        script,
+        ratio,
+        format!("{:.2}", paired.cost_us(at)),
+        table::rate(paired.requests_per_second(at)),
+    ]);
+}
+
+fn weir(lab: &Lab, server: &Server, flags: &[&str]) -> Result<Run> {
+    let duration = duration(lab);
+    let options = ["-t2", "-c100", &duration, "--warmup", "0", "--no-preflight"];
+    let options = [&options[..], flags].concat();
+    let (run, document) = clients::weir(&lab.weir, lab.placement.client, &options, &server.url)?;
+    let failures = document.failures()?;
+    ensure!(failures == 0, "{failures} requests of weir failed");
+    Ok(run)
+}
+
+fn duration(lab: &Lab) -> String {
+    format!("-d{}s", seconds(lab))
+}
+
+/// Length of one side of a round: there are many comparisons, and many short rounds say more than
+/// few long ones where the machine drifts.
+fn seconds(lab: &Lab) -> u32 {
+    lab.options.seconds.div_ceil(3)
+}

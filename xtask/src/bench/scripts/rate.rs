@@ -1,0 +1,114 @@
+//! Ten thousand connections at a rate, with a script that keeps up and with one that cannot.
+
+use anyhow::Result;
+
+use super::super::clients::{self, Document};
+use super::super::servers::Server;
+use super::super::table::{self, Table};
+use super::super::{Lab, Section};
+use super::{flag, link};
+
+const CONNECTIONS: u64 = 10_000;
+
+/// One that takes a microsecond or so, and one that takes 200 of them.
+const QUICK: &str = "request.lua";
+const SLOW: &str = "slow.lua";
+
+/// More than two threads can send with the slow script: 10,000/s.
+const RATE_RPS: u64 = 20_000;
+
+/// How far the rate may be from the plan where the script keeps up.
+const DEVIATION_MAX_PERCENT: f64 = 0.1;
+
+/// What weir must say of the slow script.
+const NOTES: [&str; 2] = ["script_holds_worker", "script_too_slow"];
+
+pub(super) fn rate(lab: &Lab) -> Result<Section> {
+    let server = lab.weir_serve()?;
+    let mut table = Table::new(&[
+        "script",
+        "request() µs",
+        "planned/s",
+        "sent/s",
+        "off the plan",
+        "made too late",
+        "never sent",
+        "errors",
+        "notes",
+    ]);
+    let mut failures = Vec::new();
+    for script in [QUICK, SLOW] {
+        let document = load(lab, &server, script)?;
+        let sent_rps = document.number("throughput/sent_rps")?;
+        let deviation = (sent_rps / RATE_RPS as f64 - 1.0) * 100.0;
+        let codes = codes(&document)?;
+        table.row(&[
+            link(script),
+            format!("{:.1}", request_us(&document)?),
+            table::thousands(RATE_RPS),
+            table::rate(sent_rps),
+            format!("{deviation:+.3} %"),
+            table::thousands(document.count("script/ran_dry")?),
+            table::thousands(document.count("accounting/never_sent")?),
+            table::thousands(document.failures()?),
+            if codes.is_empty() { "none".to_owned() } else { codes.join(", ") },
+        ]);
+        if script == QUICK && deviation.abs() > DEVIATION_MAX_PERCENT {
+            failures.push(format!("{script}: {deviation:+.3} % off the plan"));
+        }
+        let missing = NOTES.iter().filter(|note| script == SLOW && !codes.contains(note));
+        failures.extend(missing.map(|note| format!("{script}: no note {note}")));
+    }
+    let text = format!(
+        "{} connections on 2 threads, {} s at a constant rate after 2 s of warm-up, against \
+         `weir serve`. The quick script may be off the plan by {DEVIATION_MAX_PERCENT} %; of the \
+         slow one, which two threads can call 10,000 times a second, weir must tell that it was \
+         too slow and held its threads.\n\n{}",
+        table::thousands(CONNECTIONS),
+        seconds(lab),
+        table.finish()
+    );
+    Ok(Section { title: "A script at a rate", text, failures })
+}
+
+fn seconds(lab: &Lab) -> u32 {
+    lab.options.span(10, 3)
+}
+
+fn load(lab: &Lab, server: &Server, script: &str) -> Result<Document> {
+    let (connections, rate) = (format!("-c{CONNECTIONS}"), format!("-R{RATE_RPS}"));
+    let duration = format!("-d{}s", seconds(lab));
+    let [option, file] = &flag(script)?;
+    let options = ["-t2", &connections, &rate, &duration, "--warmup", "2s", option, file];
+    eprintln!("bench: scripts, {}", options.join(" "));
+    let (_, document) = clients::weir(&lab.weir, lab.placement.client, &options, &server.url)?;
+    Ok(document)
+}
+
+/// Mean time of a call.
+fn request_us(document: &Document) -> Result<f64> {
+    let request = |name| document.number(&format!("script/callbacks/request/{name}"));
+    Ok(request("time_ns")? / request("calls")? / 1e3)
+}
+
+/// Of the notes on the run: those that speak of the script.
+fn codes(document: &Document) -> Result<Vec<&str>> {
+    let notes = document.list("notes")?.iter();
+    let codes = notes.filter_map(|note| note["code"].as_str());
+    Ok(codes.filter(|code| code.starts_with("script_")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_tell_of_the_script() {
+        let document = Document::of(serde_json::json!({
+            "notes": [{"code": "script_too_slow", "text": ""}, {"code": "busy", "text": ""}],
+            "script": {"callbacks": {"request": {"calls": 4, "time_ns": 10_000}}},
+        }));
+        assert_eq!(codes(&document).expect("there are notes"), ["script_too_slow"]);
+        assert_eq!(request_us(&document).expect("it was called"), 2.5);
+    }
+}

@@ -1,0 +1,90 @@
+//! A thousand threads with a script each: what a state takes.
+
+use anyhow::Result;
+
+use super::super::clients::{self, Document};
+use super::super::servers::Server;
+use super::super::table::{self, Table};
+use super::super::{Lab, Section};
+use super::{flag, link};
+
+const THREADS: u64 = 1_000;
+
+const SCRIPT: &str = "both.lua";
+
+/// Most memory that a state with nothing to remember may hold, and add to the process. A state is
+/// never refused as much, however many share the machine.
+const STATE_MAX_KIB: f64 = 4_096.0;
+
+pub(super) fn states(lab: &Lab) -> Result<Section> {
+    let server = lab.weir_serve()?;
+    let bare = load(lab, &server, &[])?;
+    let flag = flag(SCRIPT)?;
+    let scripted = load(lab, &server, &flag.each_ref().map(String::as_str))?;
+    let states = scripted.count("script/states")?;
+    let largest_kib = scripted.number("script/memory_max_bytes")? / 1_024.0;
+    let more_kib = (resident_kib(&scripted)? - resident_kib(&bare)?) / THREADS as f64;
+    let mut table = Table::new(&[
+        "script",
+        "states",
+        "largest state KiB",
+        "resident MiB",
+        "resident per state KiB",
+        "sent/s",
+        "errors",
+    ]);
+    let [largest, more] = [largest_kib, more_kib].map(|kib| format!("{kib:.0}"));
+    let lines = [
+        (&bare, "none".to_owned(), 0, "—".to_owned(), "—".to_owned()),
+        (&scripted, link(SCRIPT), states, largest, more),
+    ];
+    for (document, script, states, largest, more) in lines {
+        table.row(&[
+            script,
+            table::thousands(states),
+            largest,
+            format!("{:.1}", resident_kib(document)? / 1_024.0),
+            more,
+            table::rate(document.number("throughput/sent_rps")?),
+            table::thousands(document.failures()?),
+        ]);
+    }
+    let mut failures = Vec::new();
+    if states != THREADS {
+        failures.push(format!("{states} of {THREADS} states"));
+    }
+    if largest_kib.max(more_kib) > STATE_MAX_KIB {
+        failures.push(format!("a state takes {:.0} KiB", largest_kib.max(more_kib)));
+    }
+    let errors = scripted.failures()?;
+    if errors > 0 {
+        failures.push(format!("{errors} errors with {THREADS} states"));
+    }
+    let text = format!(
+        "{} threads with a connection and a state each, a closed loop on `weir serve` for {} s. \
+         At most {} KiB may be held by a state, and be resident for it.\n\n{}",
+        table::thousands(THREADS),
+        seconds(lab),
+        table::rate(STATE_MAX_KIB),
+        table.finish()
+    );
+    Ok(Section { title: "A thousand states", text, failures })
+}
+
+fn seconds(lab: &Lab) -> u32 {
+    lab.options.span(5, 2)
+}
+
+fn load(lab: &Lab, server: &Server, script: &[&str]) -> Result<Document> {
+    let (threads, connections) = (format!("-t{THREADS}"), format!("-c{THREADS}"));
+    let duration = format!("-d{}s", seconds(lab));
+    let options = [threads.as_str(), &connections, &duration, "--warmup", "0", "--no-preflight"];
+    let options = [&options[..], script].concat();
+    eprintln!("bench: scripts, {}", options.join(" "));
+    let (_, document) = clients::weir(&lab.weir, lab.placement.client, &options, &server.url)?;
+    Ok(document)
+}
+
+fn resident_kib(document: &Document) -> Result<f64> {
+    Ok(document.number("run/client/max_resident_bytes")? / 1_024.0)
+}

@@ -1,0 +1,3 @@
+-- Says what is sent, once.
+wrk.method = "POST"
+wrk.headers["X-Kind"] = "static"
