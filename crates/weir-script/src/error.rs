@@ -2,7 +2,8 @@
 
 /// Frames of this crate's own Lua files begin so; see `State`.
 const OWN_FRAME: &str = "\twrk:";
-const C_FRAME: &str = "\t[C]:";
+/// Library functions, written in C or in assembly.
+const LIBRARY_FRAMES: [&str; 2] = ["\t[C]:", "\t[builtin#"];
 
 /// A script raised an error, or gave back what cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +53,7 @@ fn placed(problem: &str, frames: &[&str]) -> String {
 }
 
 fn is_foreign(frame: &str) -> bool {
-    frame.starts_with(OWN_FRAME) || frame.starts_with(C_FRAME)
+    frame.starts_with(OWN_FRAME) || LIBRARY_FRAMES.iter().any(|begin| frame.starts_with(begin))
 }
 
 #[cfg(test)]
@@ -73,6 +74,7 @@ mod tests {
              'init'",
         );
         check("a.lua:3: boom\nstack traceback:\n\t[C]: in function 'xpcall'", "a.lua:3: boom");
+        check("a.lua:3: boom\nstack traceback:\n\t[builtin#21]: at 0x55ef", "a.lua:3: boom");
     }
 
     #[test]

@@ -15,8 +15,8 @@ use crate::state::State;
 use crate::thread::Flags;
 use crate::worker::{About, Arities};
 
-/// What one call here may allocate beyond the bytes it passes: tables and string heads.
-const HEADROOM_BYTES: usize = 64 * 1024;
+/// What one call from Rust may allocate beyond the bytes it passes: tables and string heads.
+pub(crate) const HEADROOM_BYTES: usize = 64 * 1024;
 
 /// A state with everything: `ffi`, `debug`, C modules. Scripts written for wrk expect it.
 pub(crate) fn full_lua() -> Lua {
@@ -283,8 +283,8 @@ impl Caller {
             // SAFETY: the table of strings holds a string at both indices, set by `remember`; the
             // new table is below the two, and a string is never refused as its key.
             unsafe {
-                lua::lua_rawgeti(self.raw, self.places.strings, place);
-                lua::lua_rawgeti(self.raw, self.places.strings, place + 1);
+                lua::lua_rawgeti_(self.raw, self.places.strings, place);
+                lua::lua_rawgeti_(self.raw, self.places.strings, place + 1);
                 lua::lua_rawset(self.raw, -3);
             }
         }
@@ -300,7 +300,7 @@ impl Caller {
         kept.extend_from_slice(bytes);
         self.push_bytes(bytes);
         // SAFETY: `strings` is our table, the string is at the top; room was made.
-        unsafe { lua::lua_rawseti(self.raw, self.places.strings, index_of(index, is_name)) };
+        unsafe { lua::lua_rawseti_(self.raw, self.places.strings, index_of(index, is_name)) };
         Ok(())
     }
 
@@ -345,7 +345,7 @@ impl Caller {
 }
 
 /// Where a field's name or value stands in the table of strings.
-fn index_of(field: usize, is_name: bool) -> lua::lua_Integer {
+fn index_of(field: usize, is_name: bool) -> c_int {
     let name = 2 * field + 1;
-    lua::lua_Integer::try_from(if is_name { name } else { name + 1 }).expect("few fields")
+    c_int::try_from(if is_name { name } else { name + 1 }).expect("few fields")
 }

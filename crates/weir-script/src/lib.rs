@@ -8,9 +8,9 @@
 //! A script is code with the user's rights: `ffi`, `debug`, `os` and C modules are all there.
 //!
 //! **No Lua error ever crosses a Rust frame.** LuaJIT raises errors by unwinding, and a program
-//! built with `panic = "abort"` ends when foreign unwinding reaches a Rust function. So whatever may
-//! fail on the script's account fails inside Lua (`src/lua/`), below a protected call; functions
-//! written in Rust give their problem back as a value, which Lua code then raises.
+//! built with `panic = "abort"` ends when foreign unwinding reaches a Rust function. So whatever
+//! may fail on the script's account fails inside Lua (`src/lua/`), below a protected call;
+//! functions written in Rust give their problem back as a value, which Lua code then raises.
 
 #![deny(unsafe_code)]
 

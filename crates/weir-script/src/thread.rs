@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use mlua::{Lua, LuaString, Table, Value};
 
+use crate::ffi::HEADROOM_BYTES;
 use crate::transfer::Datum;
 use crate::worker::Worker;
 
@@ -59,7 +60,7 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
     let target = reach.clone();
     let get = move |here: &Lua, name: LuaString| {
         let datum = target.with(here, |lua, _| {
-            let value = lua.globals().raw_get::<Value>(name.as_bytes().as_ref());
+            let value = global_name(lua, &name).and_then(|name| lua.globals().raw_get(name));
             Datum::read(&value.map_err(text)?)
         });
         Ok(answer(datum.and_then(|datum| write(&datum, here, limit_bytes))))
@@ -71,7 +72,8 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
         let done = Datum::read(&value).and_then(|datum| {
             target.with(here, |lua, _| {
                 let value = write(&datum, lua, limit_bytes)?;
-                lua.globals().raw_set(name.as_bytes().as_ref(), value).map_err(text)
+                let name = global_name(lua, &name).map_err(text)?;
+                lua.globals().raw_set(name, value).map_err(text)
             })
         });
         Ok(done.err())
@@ -111,9 +113,14 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
     Ok(table)
 }
 
+/// The name, which is another state's, as a string of this state.
+fn global_name(lua: &Lua, name: &LuaString) -> mlua::Result<LuaString> {
+    lua.create_string(name.as_bytes())
+}
+
 /// The limit is looked at beforehand: an allocation that fails would raise across Rust frames.
 fn write(datum: &Datum, lua: &Lua, limit_bytes: usize) -> Result<Value, String> {
-    if limit_bytes > 0 && lua.used_memory() + 2 * datum.size_bytes() > limit_bytes {
+    if limit_bytes > 0 && lua.used_memory() + datum.size_bytes() + HEADROOM_BYTES > limit_bytes {
         return Err("not enough memory".to_owned());
     }
     datum.write(lua).map_err(text)
