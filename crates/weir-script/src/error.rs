@@ -1,5 +1,7 @@
 //! What went wrong in a script, where, and on whose behalf it ran.
 
+use crate::memory::NOT_ENOUGH;
+
 /// Frames of this crate's own Lua files begin so; see `State`.
 const OWN_FRAME: &str = "\twrk:";
 /// Library functions, written in C or in assembly.
@@ -19,16 +21,17 @@ pub struct ScriptError {
 impl ScriptError {
     /// `text` is what the message handler made: the error and a traceback.
     pub(crate) fn new(callback: &'static str, text: &str, memory_limit_bytes: usize) -> Self {
-        if text.starts_with("not enough memory") {
+        let (problem, frames) = text.split_once("\nstack traceback:").unwrap_or((text, ""));
+        if problem.ends_with(NOT_ENOUGH) {
             return Self { callback, message: out_of_memory(memory_limit_bytes) };
         }
-        let (problem, frames) = text.split_once("\nstack traceback:").unwrap_or((text, ""));
-        let mut frames: Vec<&str> = frames.lines().filter(|line| !line.is_empty()).collect();
-        // Below the script's own frames stand only those that called it.
-        while frames.last().is_some_and(|last| is_foreign(last)) {
-            frames.pop();
-        }
-        let mut message = placed(problem, &frames);
+        // Around the script's frames stand those that called it, and what raised the error.
+        let frames: Vec<&str> = frames.lines().filter(|line| !line.is_empty()).collect();
+        let first = frames.iter().position(|frame| !is_foreign(frame)).unwrap_or(frames.len());
+        let end =
+            frames.iter().rposition(|frame| !is_foreign(frame)).map_or(first, |last| last + 1);
+        let frames = &frames[first..end];
+        let mut message = placed(problem, frames);
         if !frames.is_empty() {
             message.push_str("\nstack traceback:\n");
             message.push_str(&frames.join("\n"));
@@ -39,7 +42,7 @@ impl ScriptError {
 
 fn out_of_memory(limit_bytes: usize) -> String {
     let mib = limit_bytes / (1024 * 1024);
-    format!("not enough memory: a worker's script may hold {mib} MiB; is a table only growing?")
+    format!("{NOT_ENOUGH}: a worker's script may hold {mib} MiB; is a table only growing?")
 }
 
 /// Where our own Lua files found the problem, the place is the line of the script that called them.
@@ -47,8 +50,7 @@ fn placed(problem: &str, frames: &[&str]) -> String {
     let Some(text) = problem.strip_prefix("wrk:").and_then(|rest| rest.split_once(": ")) else {
         return problem.to_owned();
     };
-    let caller = frames.iter().find(|frame| !is_foreign(frame));
-    let place = caller.and_then(|frame| frame.trim_start().split_once(": in "));
+    let place = frames.first().and_then(|frame| frame.trim_start().split_once(": in "));
     place.map_or(text.1.to_owned(), |(place, _)| format!("{place}: {}", text.1))
 }
 
@@ -70,8 +72,7 @@ mod tests {
         check(
             "a.lua:3: boom\nstack traceback:\n\t[C]: in function 'error'\n\ta.lua:3: in function \
              'init'\n\twrk:9: in function 'init'\n\t[C]: in function 'xpcall'",
-            "a.lua:3: boom\nstack traceback:\n\t[C]: in function 'error'\n\ta.lua:3: in function \
-             'init'",
+            "a.lua:3: boom\nstack traceback:\n\ta.lua:3: in function 'init'",
         );
         check("a.lua:3: boom\nstack traceback:\n\t[C]: in function 'xpcall'", "a.lua:3: boom");
         check("a.lua:3: boom\nstack traceback:\n\t[builtin#21]: at 0x55ef", "a.lua:3: boom");
@@ -82,8 +83,7 @@ mod tests {
         check(
             "wrk:120: no table\nstack traceback:\n\twrk:120: in function 'format'\n\ta.lua:7: in \
              function <a.lua:5>\n\t[C]: in function 'xpcall'",
-            "a.lua:7: no table\nstack traceback:\n\twrk:120: in function 'format'\n\ta.lua:7: in \
-             function <a.lua:5>",
+            "a.lua:7: no table\nstack traceback:\n\ta.lua:7: in function <a.lua:5>",
         );
         check("wrk:120: no host\nstack traceback:\n\t[C]: in function 'xpcall'", "no host");
     }

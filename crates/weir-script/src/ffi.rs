@@ -11,12 +11,10 @@ use mlua::ffi as lua;
 use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib};
 
 use crate::error::ScriptError;
+use crate::memory::{HEADROOM_BYTES, NOT_ENOUGH};
 use crate::state::State;
 use crate::thread::Flags;
 use crate::worker::{About, Arities};
-
-/// What one call from Rust may allocate beyond the bytes it passes: tables and string heads.
-pub(crate) const HEADROOM_BYTES: usize = 64 * 1024;
 
 /// A state with everything: `ffi`, `debug`, C modules. Scripts written for wrk expect it.
 pub(crate) fn full_lua() -> Lua {
@@ -80,8 +78,8 @@ impl Caller {
         response: Option<Function>,
         arities: Arities,
     ) -> Result<(), ScriptError> {
-        let State { lua, hooks, .. } = &self.state;
-        let bound = || -> mlua::Result<c_int> {
+        let hooks = &self.state.hooks;
+        let top = self.state.make("init", |lua| {
             let explain: Function = hooks.raw_get("explain")?;
             let connections: mlua::Table = hooks.raw_get("connections")?;
             let connection: Function = hooks.raw_get("connection")?;
@@ -96,8 +94,7 @@ impl Caller {
                     Ok(top)
                 }
             })
-        };
-        let top = bound().map_err(|error| self.state.failed("init", error))?;
+        })?;
         self.places = Places {
             explain: top + 1,
             connections: top + 2,
@@ -332,7 +329,7 @@ impl Caller {
         if self.held_bytes() + bytes + HEADROOM_BYTES <= limit {
             return Ok(());
         }
-        Err(self.state.failed(callback, "not enough memory"))
+        Err(self.state.failed(callback, NOT_ENOUGH))
     }
 
     /// What the state holds, to a KiB.

@@ -22,6 +22,7 @@ mod statistics;
 mod thread;
 mod transfer;
 
+mod memory;
 mod network;
 mod state;
 

@@ -71,8 +71,8 @@ impl Main {
         let worker = Worker::load(&self.options, number)?;
         self.crew.borrow_mut().push(Some(worker));
         let reach = Reach::Worker { crew: Rc::clone(&self.crew), index };
-        let functions = thread::functions(&self.state.lua, &reach, self.options.memory_limit_bytes)
-            .map_err(|error| self.state.failed("setup", error))?;
+        let limit = self.options.memory_limit_bytes;
+        let functions = self.state.make("setup", |lua| thread::functions(lua, &reach, limit))?;
         self.state.call::<()>("setup", "setup", functions)?;
         // The worker's script cannot reach the main state, so nobody else borrows the crew.
         let mut crew = self.crew.borrow_mut();
@@ -132,11 +132,10 @@ impl Main {
         if !self.has_done()? {
             return Ok(());
         }
-        let (lua, mode) = (&self.state.lua, self.options.mode);
-        let args = summary.to_lua(lua).and_then(|summary| {
-            Ok((summary, latency.to_lua(lua, mode)?, requests.to_lua(lua, mode)?))
-        });
-        let args = args.map_err(|error| self.state.failed("done", error))?;
+        let mode = self.options.mode;
+        let args = self.state.make("done", |lua| {
+            Ok((summary.to_lua(lua)?, latency.to_lua(lua, mode)?, requests.to_lua(lua, mode)?))
+        })?;
         self.state.call("done", "done", args)
     }
 }

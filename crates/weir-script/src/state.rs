@@ -7,8 +7,9 @@ use std::path::Path;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
 
 use crate::error::ScriptError;
+use crate::memory::NOT_ENOUGH;
 use crate::options::Options;
-use crate::{ffi, network};
+use crate::{ffi, memory, network};
 
 /// The chunk's name: positions in it read `wrk:LINE`.
 const OWN_CHUNK: &str = "=wrk";
@@ -33,22 +34,24 @@ impl State {
     pub(crate) fn load(options: &Options, number: u32) -> Result<Self, ScriptError> {
         let lua = ffi::full_lua();
         let limit = options.memory_limit_bytes;
-        let failure = |error: mlua::Error| ScriptError::new("load", &error.to_string(), limit);
-        let state = Self::prepare(lua, options, number).map_err(failure)?;
-        let file = state.lua.create_string(options.file.as_os_str().as_bytes()).map_err(failure)?;
+        let state = Self::prepare(lua, options, number)
+            .map_err(|error| ScriptError::new("load", &error.to_string(), limit))?;
+        let file = options.file.as_os_str().as_bytes();
+        let file = state.make("load", |lua| lua.create_string(file))?;
         state.call::<()>("load", "load", file)?;
         Ok(state)
     }
 
     fn prepare(lua: Lua, options: &Options, number: u32) -> mlua::Result<Self> {
-        lua.set_memory_limit(options.memory_limit_bytes)?;
         let seed = lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?;
         seed.call::<()>(number)?;
         search_beside(&lua, &options.file)?;
         let wrk = lua.load(include_str!("lua/wrk.lua")).set_name(OWN_CHUNK);
-        let hooks: Table = wrk.call((natives(&lua)?, given(&lua, options, number)?))?;
+        let limit = options.memory_limit_bytes;
+        let hooks: Table = wrk.call((natives(&lua, limit)?, given(&lua, options, number)?))?;
         let guard = hooks.raw_get("guard")?;
-        Ok(Self { lua, hooks, guard, memory_limit_bytes: options.memory_limit_bytes })
+        lua.set_memory_limit(limit)?;
+        Ok(Self { lua, hooks, guard, memory_limit_bytes: limit })
     }
 
     /// Calls one of our Lua functions, which may call the script.
@@ -62,6 +65,9 @@ impl State {
         hook: &str,
         args: impl IntoLuaMulti,
     ) -> Result<R, ScriptError> {
+        if !memory::has_room(&self.lua, self.memory_limit_bytes, 0) {
+            return Err(self.failed(callback, NOT_ENOUGH));
+        }
         let called = || -> mlua::Result<MultiValue> {
             let mut all = args.into_lua_multi(&self.lua)?;
             all.push_front(self.hooks.raw_get(hook)?);
@@ -77,6 +83,16 @@ impl State {
             _ => "an error without text".to_owned(),
         };
         Err(ScriptError::new(callback, &text, self.memory_limit_bytes))
+    }
+
+    /// Makes arguments, which the limit does not concern: they are the run's, not the script's.
+    pub(crate) fn make<R>(
+        &self,
+        callback: &'static str,
+        work: impl FnOnce(&Lua) -> mlua::Result<R>,
+    ) -> Result<R, ScriptError> {
+        memory::without_limit(&self.lua, self.memory_limit_bytes, || work(&self.lua))
+            .map_err(|error| self.failed(callback, error))
     }
 
     /// What our own use of the state gave as an error; the only one there is, is lack of memory.
@@ -118,9 +134,12 @@ fn given(lua: &Lua, options: &Options, number: u32) -> mlua::Result<Table> {
 }
 
 /// Functions for Lua code that never raise; see the crate's head.
-fn natives(lua: &Lua) -> mlua::Result<Table> {
+fn natives(lua: &Lua, limit_bytes: usize) -> mlua::Result<Table> {
     let natives = lua.create_table()?;
-    let lookup = |_: &Lua, (host, service): (LuaString, LuaString)| {
+    let lookup = move |lua: &Lua, (host, service): (LuaString, LuaString)| {
+        if !memory::has_room(lua, limit_bytes, 0) {
+            return Ok((Some(NOT_ENOUGH.to_owned()), None));
+        }
         let found = network::lookup(&host.to_string_lossy(), &service.to_string_lossy());
         Ok(match found {
             Ok(addresses) => (None, Some(texts(&addresses))),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use mlua::{Lua, LuaString, Table, Value};
 
-use crate::ffi::HEADROOM_BYTES;
+use crate::memory::{self, NOT_ENOUGH};
 use crate::transfer::Datum;
 use crate::worker::Worker;
 
@@ -34,20 +34,23 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    /// `here` is the state that asks.
+    /// Visits the state, which has room for what is small, as has `here`, the state that asks.
     fn with<R>(
         &self,
         here: &Lua,
+        limit_bytes: usize,
         visit: impl FnOnce(&Lua, &Flags) -> Result<R, String>,
     ) -> Result<R, String> {
+        if !memory::has_room(here, limit_bytes, 0) {
+            return Err(NOT_ENOUGH.to_owned());
+        }
         match self {
             Self::Own(flags) => visit(here, flags),
             Self::Worker { crew, index } => {
                 let crew = crew.borrow();
-                match crew.get(*index).and_then(Option::as_ref) {
-                    Some(worker) => visit(worker.lua(), worker.flags()),
-                    None => Err(format!("thread {} is running", index + 1)),
-                }
+                let worker = crew.get(*index).and_then(Option::as_ref);
+                let worker = worker.ok_or_else(|| format!("thread {} is running", index + 1))?;
+                visit(worker.lua(), worker.flags())
             }
         }
     }
@@ -59,21 +62,29 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
 
     let target = reach.clone();
     let get = move |here: &Lua, name: LuaString| {
-        let datum = target.with(here, |lua, _| {
-            let value = global_name(lua, &name).and_then(|name| lua.globals().raw_get(name));
+        let datum = target.with(here, limit_bytes, |lua, _| {
+            let value: mlua::Result<Value> = memory::without_limit(lua, limit_bytes, || {
+                lua.globals().raw_get(lua.create_string(name.as_bytes())?)
+            });
             Datum::read(&value.map_err(text)?)
         });
-        Ok(answer(datum.and_then(|datum| write(&datum, here, limit_bytes))))
+        Ok(answer(datum.and_then(|datum| {
+            has_room(&datum, here, limit_bytes)?;
+            memory::without_limit(here, limit_bytes, || datum.write(here)).map_err(text)
+        })))
     };
     table.raw_set("get", lua.create_function(get)?)?;
 
     let target = reach.clone();
     let set = move |here: &Lua, (name, value): (LuaString, Value)| {
         let done = Datum::read(&value).and_then(|datum| {
-            target.with(here, |lua, _| {
-                let value = write(&datum, lua, limit_bytes)?;
-                let name = global_name(lua, &name).map_err(text)?;
-                lua.globals().raw_set(name, value).map_err(text)
+            target.with(here, limit_bytes, |lua, _| {
+                has_room(&datum, lua, limit_bytes)?;
+                let set = memory::without_limit(lua, limit_bytes, || {
+                    let name = lua.create_string(name.as_bytes())?;
+                    lua.globals().raw_set(name, datum.write(lua)?)
+                });
+                set.map_err(text)
             })
         });
         Ok(done.err())
@@ -82,7 +93,7 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
 
     let target = reach.clone();
     let address = move |here: &Lua, ()| {
-        let address = target.with(here, |_, flags| Ok(flags.address.get()));
+        let address = target.with(here, limit_bytes, |_, flags| Ok(flags.address.get()));
         Ok(match address {
             Ok(address) => (None, address.map(|address| address.to_string())),
             Err(problem) => (Some(problem), None),
@@ -92,7 +103,7 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
 
     let target = reach.clone();
     let assign = move |here: &Lua, address: String| {
-        let assigned = target.with(here, |_, flags| {
+        let assigned = target.with(here, limit_bytes, |_, flags| {
             flags.address.set(Some(address.parse().map_err(|_| format!("no address: {address}"))?));
             flags.address_changes.set(flags.address_changes.get().wrapping_add(1));
             Ok(())
@@ -103,7 +114,7 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
 
     let target = reach.clone();
     let stop = move |here: &Lua, ()| {
-        let stopped = target.with(here, |_, flags| {
+        let stopped = target.with(here, limit_bytes, |_, flags| {
             flags.stopped.set(true);
             Ok(())
         });
@@ -113,17 +124,9 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
     Ok(table)
 }
 
-/// The name, which is another state's, as a string of this state.
-fn global_name(lua: &Lua, name: &LuaString) -> mlua::Result<LuaString> {
-    lua.create_string(name.as_bytes())
-}
-
-/// The limit is looked at beforehand: an allocation that fails would raise across Rust frames.
-fn write(datum: &Datum, lua: &Lua, limit_bytes: usize) -> Result<Value, String> {
-    if limit_bytes > 0 && lua.used_memory() + datum.size_bytes() + HEADROOM_BYTES > limit_bytes {
-        return Err("not enough memory".to_owned());
-    }
-    datum.write(lua).map_err(text)
+fn has_room(datum: &Datum, lua: &Lua, limit_bytes: usize) -> Result<(), String> {
+    let fits = memory::has_room(lua, limit_bytes, datum.size_bytes());
+    if fits { Ok(()) } else { Err(NOT_ENOUGH.to_owned()) }
 }
 
 fn answer(result: Result<Value, String>) -> (Option<String>, Value) {

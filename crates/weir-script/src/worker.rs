@@ -75,8 +75,8 @@ impl Worker {
         let state = State::load(options, number)?;
         let flags = Rc::new(Flags::default());
         let reach = Reach::Own(Rc::clone(&flags));
-        let functions = thread::functions(&state.lua, &reach, options.memory_limit_bytes)
-            .map_err(|error| state.failed("load", error))?;
+        let limit = options.memory_limit_bytes;
+        let functions = state.make("load", |lua| thread::functions(lua, &reach, limit))?;
         state.call::<()>("load", "own_thread", functions)?;
         let caller = Caller::new(state, flags);
         Ok(Self { number, caller, calls: Calls::default(), static_request: Vec::new() })
@@ -85,9 +85,11 @@ impl Worker {
     /// Runs `init(args)` and looks up what the script defined.
     pub(crate) fn init(&mut self, options: &Options) -> Result<(), ScriptError> {
         let state = self.caller.state();
-        let args = state.lua.create_sequence_from(options.args.iter().map(String::as_str));
-        let args = args.and_then(|args| args.raw_set(0, options.url.as_str()).map(|()| args));
-        let args = args.map_err(|error| state.failed("init", error))?;
+        let args = state.make("init", |lua| {
+            let args = lua.create_sequence_from(options.args.iter().map(String::as_str))?;
+            args.raw_set(0, options.url.as_str())?;
+            Ok(args)
+        })?;
         let (fixed, request, request_arity, delay, delay_arity, response, response_arity) =
             state.call::<Callbacks>("init", "init", args)?;
         self.static_request = fixed.map_or(Vec::new(), |fixed| fixed.as_bytes().to_vec());
@@ -119,11 +121,11 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// The script raised an error, or returned something else than a string.
+    /// The script raised an error, or returned something else than a string. Or there is no `request()`; see [`Calls`].
     ///
     /// # Panics
     ///
-    /// There is no `request()`; see [`Calls`].
+    /// `init` failed in this state.
     #[inline]
     pub fn request(&mut self, connection: Option<u32>) -> Result<&[u8], ScriptError> {
         self.caller.request(connection)
@@ -133,11 +135,11 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// The script raised an error.
+    /// The script raised an error. Or there is no `delay()`; see [`Calls`].
     ///
     /// # Panics
     ///
-    /// There is no `delay()`; see [`Calls`].
+    /// `init` failed in this state.
     #[inline]
     pub fn delay(&mut self, connection: Option<u32>) -> Result<u64, ScriptError> {
         self.caller.delay(connection)
@@ -148,11 +150,11 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// The script raised an error.
+    /// The script raised an error. Or there is no `response()`; see [`Calls`].
     ///
     /// # Panics
     ///
-    /// There is no `response()`; see [`Calls`].
+    /// `init` failed in this state.
     #[inline]
     pub fn response<'a>(
         &mut self,
@@ -173,7 +175,7 @@ impl Worker {
         if !self.calls.knows_connections {
             return Ok(());
         }
-        self.caller.state().call("init", "opened", connection + 1)
+        self.caller.state().call("request", "opened", connection + 1)
     }
 
     /// Whether `wrk.thread:stop()` was called since the run began.

@@ -218,7 +218,7 @@ end
 function hooks.resolve(host, service)
   wrk.resolve(host, service)
   local list = {}
-  for index, address in ipairs(wrk.addrs or {}) do
+  for index, address in ipairs(type(wrk.addrs) == "table" and wrk.addrs or {}) do
     list[index] = texts[address]
     if not list[index] then
       error("wrk.addrs holds a " .. type(address) .. ", not only address objects", 0)

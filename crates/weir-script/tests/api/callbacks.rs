@@ -73,6 +73,14 @@ fn no_function_of_lua_is_a_callback() {
 }
 
 #[test]
+fn calling_what_is_not_there_is_an_error() {
+    let mut worker = worker_of("");
+    assert!(worker.request(Some(0)).is_err());
+    assert!(worker.delay(Some(0)).is_err());
+    assert!(worker.response(200, std::iter::empty(), b"", None).is_err());
+}
+
+#[test]
 fn a_request_may_be_any_bytes_and_numbers_are_text() {
     assert_eq!(request_of("function request() return 'a\\0b' end"), "a\0b");
     assert_eq!(request_of("function request() return '' end"), "");

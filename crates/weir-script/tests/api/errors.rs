@@ -171,6 +171,31 @@ fn memory_that_is_garbage_is_collected_before_the_limit() {
 }
 
 #[test]
+fn our_functions_stop_at_the_limit_too() {
+    let check = |script: &str| {
+        let limited = Script::load(script, |options| options.memory_limit_bytes = 4 << 20);
+        let error = limited.and_then(|mut script| script.main.add_worker()).unwrap_err();
+        assert!(error.message.starts_with("not enough memory: "), "{error}");
+    };
+    check("function setup(t) for n = 1, 1e9 do t:set('a' .. n, ('x'):rep(10000)) end end");
+    check("function setup(t) big = {} for n = 1, 1e9 do big[n] = { tostring(t.addr) } end end");
+    check("function setup(t) t:set('big', { ('x'):rep(1e6), ('y'):rep(1e6), ('x'):rep(2e6) }) end");
+    check(
+        "kept = ('x'):rep(1000)
+         function init()
+           held = {}
+           for n = 1, 1e9 do held[n] = wrk.thread:get('kept') .. n end
+         end",
+    );
+    check(
+        "function init()
+           held = {}
+           for n = 1, 1e9 do held[n] = wrk.lookup('127.0.0.1', 80) end
+         end",
+    );
+}
+
+#[test]
 fn scripts_may_catch_errors_of_our_functions() {
     let mut script = Script::load(
         "function setup(thread)
