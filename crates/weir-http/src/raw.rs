@@ -2,7 +2,7 @@
 //! it decides how its answer is read. Judges no more than that needs, so that servers can be sent
 //! odd requests; must not know where the string came from.
 
-use memchr::{memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 use thiserror::Error;
 
 use crate::http1::chunked::ChunkFraming;
@@ -169,15 +169,32 @@ fn read_request_line(bytes: &[u8], at: usize) -> Result<RequestLine, Fault> {
             let end_bytes = match end {
                 [b'\r', b'\n', ..] => 2,
                 [b'\n', ..] => 1,
-                _ => return Err(version_fault(bytes, version_at)),
+                _ => return after_blanks(bytes, method, version_at),
             };
             let (is_head, minor) = (method == b"HEAD", minor - b'0');
             return Ok(RequestLine { is_head, minor, next: version_at + 8 + end_bytes });
         }
-        (b' ', _) => return Err(version_fault(bytes, version_at)),
+        (b' ', _) => return after_blanks(bytes, method, version_at),
         _ => {}
     }
     Err(Fault { at: target_end, reason: "invalid request target" })
+}
+
+/// A target with blanks in it, as scripts make them that encode nothing: many servers take the line
+/// up to its version. `version_at` is where that would stand if there were none.
+#[cold]
+fn after_blanks(bytes: &[u8], method: &[u8], version_at: usize) -> Result<RequestLine, Fault> {
+    let fault = || version_fault(bytes, version_at);
+    let line_end = memchr(b'\n', &bytes[version_at..]).ok_or_else(fault)?;
+    let line = &bytes[version_at..version_at + line_end];
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    match line {
+        [.., b' ', b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'0'..=b'9'] => {
+            let (is_head, minor) = (method == b"HEAD", minor - b'0');
+            Ok(RequestLine { is_head, minor, next: version_at + line_end + 1 })
+        }
+        _ => Err(fault()),
+    }
 }
 
 #[cold]
@@ -314,6 +331,13 @@ mod tests {
     }
 
     #[test]
+    fn targets_may_hold_blanks() {
+        for text in ["GET /a b HTTP/1.1\r\n\r\n", "GET / HTTP/1.1 x HTTP/1.1\n\n"] {
+            assert_eq!(read(text), Ok(vec![(text.len() as u32, false, false)]), "{text:?}");
+        }
+    }
+
+    #[test]
     fn one_request() {
         check_one("GET / HTTP/1.1\r\nHost: h\r\n\r\n", false, false);
         check_one("HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n", true, false);
@@ -415,7 +439,8 @@ mod tests {
         check("GET  / HTTP/1.1\r\n", "invalid request target at 1:5");
         check("GET /\0 HTTP/1.1\r\n", "invalid request target at 1:6");
         check("GET /\r\n", "invalid request target at 1:6");
-        check("GET /a b HTTP/1.1\r\n\r\n", "invalid HTTP version at 1:8");
+        check("GET /a b HTTP/2\r\n\r\n", "invalid HTTP version at 1:8");
+        check("GET /a b", "invalid HTTP version at 1:8");
         check("GET / HTTP/2", "invalid HTTP version at 1:12");
         check("GET / HTTP/1.x", "invalid HTTP version at 1:14");
         check("GET / HTTP/1.1 \r\n", "invalid HTTP version at 1:15");

@@ -215,7 +215,9 @@ mod slow {
 
     fn request(rest: &mut &[u8]) -> Option<RequestTraits> {
         let parts: Vec<_> = line(rest)?.split(|&byte| byte == b' ').collect();
-        let [method, target, [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor]] = parts[..] else {
+        // Blanks may stand in the target, but not in what it begins with.
+        let [method, target, .., [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor]] = parts[..]
+        else {
             return None;
         };
         let is_target = !target.is_empty() && target.iter().all(|&byte| byte > b' ');

@@ -105,7 +105,16 @@ impl State {
     }
 }
 
-/// Modules beside the script are found first.
+/// Where the packages of Linux distributions put modules, which LuaJIT built by itself does not know.
+const PACKAGED: &[u8] = b";/usr/share/lua/5.1/?.lua;/usr/share/lua/5.1/?/init.lua";
+
+/// The same for modules written in C: Debian's place, which names the machine, and the others'.
+fn packaged_c() -> String {
+    let debian = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    [&debian, "/usr/lib64", "/usr/lib"].map(|place| format!(";{place}/lua/5.1/?.so")).concat()
+}
+
+/// Modules beside the script are found first, those of the system last.
 fn search_beside(lua: &Lua, file: &Path) -> mlua::Result<()> {
     let directory = match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.as_os_str().as_bytes(),
@@ -113,8 +122,12 @@ fn search_beside(lua: &Lua, file: &Path) -> mlua::Result<()> {
     };
     let package: Table = lua.globals().get("package")?;
     let before = package.get::<LuaString>("path")?;
-    let parts = [directory, b"/?.lua;", directory, b"/?/init.lua;", &before.as_bytes()];
-    package.set("path", lua.create_string(parts.concat())?)
+    let beside = [directory, b"/?.lua;", directory, b"/?/init.lua;", &before.as_bytes(), PACKAGED];
+    package.set("path", lua.create_string(beside.concat())?)?;
+    let before = package.get::<LuaString>("cpath")?;
+    let packaged = packaged_c();
+    let beside = [directory, b"/?.so;", &before.as_bytes(), packaged.as_bytes()];
+    package.set("cpath", lua.create_string(beside.concat())?)
 }
 
 /// What `wrk` is made from.
