@@ -30,10 +30,11 @@ impl Answer {
     }
 }
 
-/// Makes an answer; `is_last` when the connection is to end with it in any case.
+/// Makes the answer to a request that is HEAD or not, and numbered or not; `is_last` when the
+/// connection is to end with it in any case.
 pub(crate) fn compose(
     answers: &Answers,
-    is_head: bool,
+    (is_head, number): (bool, Option<u64>),
     is_last: bool,
     random: &mut Random,
 ) -> Answer {
@@ -44,13 +45,15 @@ pub(crate) fn compose(
         }
         _ => Vec::new(),
     };
-    let body = body(usize::try_from(answers.body_bytes.draw(random)).unwrap_or(usize::MAX));
+    let bytes = usize::try_from(answers.body_bytes.draw(random)).unwrap_or(usize::MAX);
+    let body = body(number, bytes);
     let framing = framing(answers, random);
     let has_body = !is_head && !matches!(status, 100..=199 | 204 | 304);
     let closes = is_last
         || framing == Framing::Close
         || answers.version == Version::Http10 { keep_alive: false };
-    let mut bytes = head(answers.version, status, framing, body.len(), closes);
+    let named = number.map_or_else(String::new, |number| format!("x-number: {number}\r\n"));
+    let mut bytes = head(answers.version, status, framing, (body.len(), &named), closes);
     let head_bytes = bytes.len();
     if has_body {
         match framing {
@@ -126,7 +129,7 @@ fn head(
     version: Version,
     status: u16,
     framing: Framing,
-    body_bytes: usize,
+    (body_bytes, named): (usize, &str),
     closes: bool,
 ) -> Vec<u8> {
     let protocol = match version {
@@ -144,18 +147,16 @@ fn head(
         Framing::Chunked { .. } => "transfer-encoding: chunked\r\n".to_owned(),
         _ => String::new(),
     };
-    format!("{protocol} {status} Simulated\r\nserver: weir-sim\r\n{connection}{length}\r\n")
+    format!("{protocol} {status} Simulated\r\nserver: weir-sim\r\n{named}{connection}{length}\r\n")
         .into_bytes()
 }
 
-/// A body that looks like answers, so that a client that loses its place in the stream miscounts.
-fn body(bytes: usize) -> Vec<u8> {
-    b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n0\r\n\r\n"
-        .iter()
-        .copied()
-        .cycle()
-        .take(bytes)
-        .collect()
+/// A body that looks like answers, so that a client that loses its place in the stream miscounts;
+/// its request's number goes first.
+fn body(number: Option<u64>, bytes: usize) -> Vec<u8> {
+    let named = number.map_or_else(String::new, |number| format!("{number} "));
+    let answers = b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n0\r\n\r\n".iter().cycle();
+    named.as_bytes().iter().chain(answers).copied().take(bytes).collect()
 }
 
 fn write_chunks(out: &mut Vec<u8>, body: &[u8], chunk_bytes: usize) {
@@ -175,7 +176,7 @@ mod tests {
 
     fn check(answers: Answers, is_head: bool, is_last: bool, expected: &str, closes: bool) {
         let mut random = Random::new(Seed(1), 0);
-        let answer = compose(&answers, is_head, is_last, &mut random);
+        let answer = compose(&answers, (is_head, None), is_last, &mut random);
         let text = String::from_utf8(answer.bytes).expect("answers are ASCII");
         let text = text.replace(" Simulated\r\nserver: weir-sim", "").replace("\r\n", "|");
         assert_eq!((text.as_str(), answer.closes), (expected, closes));
@@ -200,6 +201,18 @@ mod tests {
         check(older, false, false, "HTTP/1.0 200|content-length: 5||HTTP/", true);
         let to_close = Answers { framing: Framing::Close, ..plain };
         check(to_close, false, false, "HTTP/1.1 200|connection: close||HTTP/", true);
+    }
+
+    #[test]
+    fn an_answer_says_the_number_of_its_request() {
+        let answers = Answers { body_bytes: Law::Fixed(6), ..Answers::default() };
+        let mut random = Random::new(Seed(1), 0);
+        let answer = compose(&answers, (false, Some(17)), false, &mut random);
+        let text = String::from_utf8(answer.bytes).expect("answers are ASCII");
+        assert!(
+            text.contains("\r\nx-number: 17\r\n") && text.ends_with("\r\n\r\n17 HTT"),
+            "{text}"
+        );
     }
 
     #[test]

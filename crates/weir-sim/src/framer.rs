@@ -9,6 +9,8 @@ pub(crate) struct Framed {
     pub(crate) sent_at: Nanos,
     /// The method is HEAD: the answer has no body.
     pub(crate) is_head: bool,
+    /// The number that its target ends with.
+    pub(crate) number: Option<u64>,
 }
 
 /// The reader of one connection.
@@ -44,8 +46,11 @@ impl Framer {
             let beyond = self.head.len() - end;
             left = &left[left.len() - beyond..];
             self.head.truncate(end);
-            let request =
-                Framed { sent_at: self.sent_at, is_head: self.head.starts_with(b"HEAD ") };
+            let request = Framed {
+                sent_at: self.sent_at,
+                is_head: self.head.starts_with(b"HEAD "),
+                number: number(&self.head),
+            };
             match body_bytes(&self.head) {
                 0 => found(request),
                 missing => self.body = Some((request, missing)),
@@ -73,12 +78,19 @@ fn body_bytes(head: &[u8]) -> u64 {
     0
 }
 
+/// The digits before the request line's second blank.
+fn number(head: &[u8]) -> Option<u64> {
+    let target = head.split(|byte| *byte == b' ').nth(1)?;
+    let digits = target.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    str::from_utf8(&target[target.len() - digits..]).ok()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const STREAM: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n\
-        POST /x HTTP/1.1\r\nContent-LENGTH: 9\r\n\r\n\r\n\r\nGET /\
+        POST /x70 HTTP/1.1\r\nContent-LENGTH: 9\r\n\r\n\r\n\r\nGET /\
         HEAD / HTTP/1.0\r\n\r\n\
         POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n";
 
@@ -89,9 +101,12 @@ mod tests {
                 let mut framer = Framer::default();
                 let mut heads = Vec::new();
                 for part in [&STREAM[..cut], &STREAM[cut..second], &STREAM[second..]] {
-                    framer.receive(part, Nanos(1), |request| heads.push(request.is_head));
+                    framer.receive(part, Nanos(1), |request| {
+                        heads.push((request.is_head, request.number));
+                    });
                 }
-                assert_eq!(heads, [false, false, true, false], "cut at {cut} and {second}");
+                let expected = [(false, None), (false, Some(70)), (true, None), (false, None)];
+                assert_eq!(heads, expected, "cut at {cut} and {second}");
             }
         }
     }
@@ -104,6 +119,6 @@ mod tests {
             let at = Nanos(index as u64);
             framer.receive(&[*byte], at, |request| sent.push(request.sent_at.0));
         }
-        assert_eq!(sent, [0, 27, 75, 94]);
+        assert_eq!(sent, [0, 27, 77, 96]);
     }
 }

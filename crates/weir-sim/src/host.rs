@@ -53,6 +53,7 @@ struct Job {
     /// Index into the truth's requests, thus also the order of arrival.
     request: usize,
     is_head: bool,
+    number: Option<u64>,
     fault: Option<AnswerFault>,
 }
 
@@ -134,10 +135,12 @@ impl Host {
             let chance = &mut self.fault_chance;
             let meant = self.faults.iter().find(|(pick, _)| pick.hits(request as u64, now, chance));
             let fault = meant.map(|(_, fault)| *fault);
-            waiting.push_back(Job { request, is_head: framed.is_head, fault });
+            let (is_head, number) = (framed.is_head, framed.number);
+            waiting.push_back(Job { request, is_head, number, fault });
             truth.requests.push(Request {
                 conn: *conn,
                 generation: *generation,
+                number: framed.number,
                 sent_at: framed.sent_at,
                 received_at: now,
                 started_at: None,
@@ -316,7 +319,8 @@ impl Host {
         let session = self.sessions[socket].as_mut().expect("only sessions are answered");
         let is_last = self.server.answers.close_after == Some(session.answered + 1);
         let chance = &mut self.answer_chance;
-        let answer = answer::compose(&self.server.answers, job.is_head, is_last, chance);
+        let answer =
+            answer::compose(&self.server.answers, (job.is_head, job.number), is_last, chance);
         let part = |cut: usize| {
             let bytes = [&answer.interim, &answer.bytes[..cut]].concat();
             Cargo::Bytes { bytes, begins: None, ends: None }

@@ -23,6 +23,9 @@ pub struct Request {
     pub conn: ConnId,
     /// Which socket of it.
     pub generation: u16,
+    /// The number that its target ends with, by which a test knows it again; its answer says it in
+    /// a field `x-number`, and its body begins with it.
+    pub number: Option<u64>,
     /// Its first byte left the client.
     pub sent_at: Nanos,
     /// Its last byte reached the server's machine.
