@@ -74,6 +74,16 @@ struct Waited {
     connection_wait: Tally,
 }
 
+/// What decides how many requests are planned beside the schedule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planned {
+    /// How many a closed loop was to measure, where not all of them were sent.
+    pub(crate) quota: Option<u64>,
+    /// The window ended early, at an instant that some requests may have been sent beyond: those
+    /// of one string go out before their slots, and a busy worker hears of the end late.
+    pub(crate) is_cut: bool,
+}
+
 /// How a slot ended, for the recorder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ended {
@@ -331,14 +341,16 @@ impl Recorder {
     pub(crate) fn finish(
         self,
         schedule: &mut Schedule,
-        quota: Option<u64>,
+        Planned { quota, is_cut }: Planned,
         phases: WorkerPhases,
         end: Nanos,
     ) -> Measurements {
         let never = self.never_sent(schedule, quota, end);
         let planned = match self.is_open_loop {
             true => {
-                schedule.planned(self.timeline.t0.since(self.timeline.start), self.window_offset())
+                let t0_offset = self.timeline.t0.since(self.timeline.start);
+                let by_plan = schedule.planned(t0_offset, self.window_offset());
+                if is_cut { by_plan.max(self.sent.measured) } else { by_plan }
             }
             false => quota.unwrap_or(self.sent.measured).max(self.sent.measured),
         };

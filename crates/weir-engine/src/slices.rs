@@ -102,7 +102,7 @@ impl Slices {
                 break;
             }
             let mut slice = Slice {
-                start_ns: from.since(self.t0),
+                start_ns: from.min(t1).since(self.t0),
                 end_ns: until.since(self.t0),
                 ..Slice::default()
             };

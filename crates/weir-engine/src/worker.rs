@@ -15,7 +15,7 @@ use weir_run::{Load, Measurements, Pacing, WorkerPhases};
 use crate::connection::State;
 use crate::control::Control;
 use crate::job::Job;
-use crate::recorder::{Live, LiveSender, Recorder};
+use crate::recorder::{Live, LiveSender, Planned, Recorder};
 use crate::requests::RequestSource;
 use crate::schedule::Schedule;
 use crate::script::Script;
@@ -148,8 +148,9 @@ impl<'a, B: Backend> Worker<'a, B> {
         let quota =
             missing.filter(|_| !self.is_cut).map(|left| left + self.traffic.recorder.measured());
         let tail_end = Nanos(self.phases.tail_end_ns);
+        let planned = Planned { quota, is_cut: self.is_cut };
         let mut measurements =
-            self.traffic.recorder.finish(&mut self.schedule, quota, self.phases, tail_end);
+            self.traffic.recorder.finish(&mut self.schedule, planned, self.phases, tail_end);
         // A script that fails ends the run as a signal does, and is no signal.
         let has_failed = self.control.script_failure().is_some();
         measurements.interrupted = self.is_interrupted && !has_failed;
