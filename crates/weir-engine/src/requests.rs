@@ -21,17 +21,6 @@ pub(crate) enum RequestSource {
     Ring(Ring),
 }
 
-impl RequestSource {
-    /// Whether a request is ready whose connection is kept for it.
-    #[inline]
-    pub(crate) fn has_reserved(&self) -> bool {
-        match self {
-            RequestSource::Static(_) => false,
-            RequestSource::Ring(ring) => ring.peek().is_some_and(|batch| batch.reserved.is_some()),
-        }
-    }
-}
-
 /// One request, sent again and again.
 #[derive(Debug)]
 pub(crate) struct Repeated {

@@ -58,6 +58,11 @@ impl Ring {
         self.ready.iter().take_while(|batch| batch.reserved.is_some()).count()
     }
 
+    /// Whether the batch to be sent next is made for a certain connection.
+    pub(crate) fn is_reserved(&self) -> bool {
+        self.peek().is_some_and(|batch| batch.reserved.is_some())
+    }
+
     /// Requests that are ready.
     pub(crate) fn requests(&self) -> u64 {
         self.requests

@@ -27,6 +27,10 @@ pub(crate) struct Script<'a> {
     usage: [CallbackUsage; 3],
     /// Requests made too late, by the plan.
     pub(crate) ran_dry: u64,
+    /// When the last callback was done.
+    pub(crate) left_at: Nanos,
+    /// It was `request()` that stopped the worker.
+    pub(crate) is_stopped_by_request: bool,
     /// A callback has failed; none is called again.
     is_broken: bool,
     /// What each connection has sent and awaits the answers to, where the script asks for it.
@@ -66,6 +70,8 @@ impl<'a> Script<'a> {
             worker: number,
             usage: [CallbackUsage::default(); 3],
             ran_dry: 0,
+            left_at: Nanos::ZERO,
+            is_stopped_by_request: false,
             is_broken: false,
             outstanding,
         }
@@ -86,10 +92,10 @@ impl<'a> Script<'a> {
     }
 
     /// The string that it sends where it has no `request()`.
-    pub(crate) fn static_request(&mut self) -> Batch {
+    pub(crate) fn static_request(&mut self, backend: &mut impl Backend) -> Batch {
         let mut batch = Batch { bytes: self.state.static_request().to_vec(), ..Batch::default() };
         if let Err(error) = read_requests(&batch.bytes, &mut batch.requests) {
-            self.fail(not_requests(&error), Nanos::ZERO);
+            self.fail(not_requests(&error), backend.now());
         }
         batch
     }
@@ -110,11 +116,11 @@ impl<'a> Script<'a> {
     }
 
     /// A new socket of `conn` is up.
-    pub(crate) fn opened(&mut self, conn: ConnId) {
+    pub(crate) fn opened(&mut self, conn: ConnId, backend: &mut impl Backend) {
         if self.calls.knows_connections
             && let Err(error) = self.state.opened(conn.0)
         {
-            self.fail(error, Nanos::ZERO);
+            self.fail(error, backend.now());
         }
     }
 
@@ -128,12 +134,14 @@ impl<'a> Script<'a> {
         if self.is_broken {
             return false;
         }
+        let was_stopped = self.state.is_stopped();
         let from = self.enter(Callback::Request, backend);
         let made = self.state.request(conn.map(|conn| conn.0)).map(|bytes| {
             batch.bytes.clear();
             batch.bytes.extend_from_slice(bytes);
         });
-        let until = self.leave(Callback::Request, from, backend);
+        self.leave(Callback::Request, from, backend);
+        self.is_stopped_by_request |= !was_stopped && self.state.is_stopped();
         batch.answered = 0;
         let read = made.and_then(|()| {
             read_requests(&batch.bytes, &mut batch.requests).map_err(|error| not_requests(&error))
@@ -141,7 +149,7 @@ impl<'a> Script<'a> {
         match read {
             Ok(()) => true,
             Err(error) => {
-                self.fail(error, until);
+                self.fail(error, self.left_at);
                 false
             }
         }
@@ -155,11 +163,11 @@ impl<'a> Script<'a> {
         let conn = self.calls.knows_connections.then_some(conn.0);
         let from = self.enter(Callback::Delay, backend);
         let asked = self.state.delay(conn);
-        let until = self.leave(Callback::Delay, from, backend);
+        self.leave(Callback::Delay, from, backend);
         match asked {
             Ok(ms) => ms.saturating_mul(1_000_000),
             Err(error) => {
-                self.fail(error, until);
+                self.fail(error, self.left_at);
                 0
             }
         }
@@ -185,9 +193,9 @@ impl<'a> Script<'a> {
             Some(answer) => self.state.response(status, answer.fields(), answer.body(), about),
             None => self.state.response(status, std::iter::empty(), &[], about),
         };
-        let until = self.leave(Callback::Response, from, backend);
+        self.leave(Callback::Response, from, backend);
         if let Err(error) = shown {
-            self.fail(error, until);
+            self.fail(error, self.left_at);
         }
     }
 
@@ -213,8 +221,9 @@ impl<'a> Script<'a> {
     }
 
     #[inline]
-    fn leave(&mut self, callback: Callback, from: Nanos, backend: &mut impl Backend) -> Nanos {
+    fn leave(&mut self, callback: Callback, from: Nanos, backend: &mut impl Backend) {
         let now = backend.now();
+        self.left_at = now;
         self.control.watch(self.worker).leave();
         let usage = &mut self.usage[callback as usize];
         let span_ns = now.since(from);
@@ -224,7 +233,6 @@ impl<'a> Script<'a> {
         if span_ns >= LONG_NS {
             usage.long_ns += span_ns;
         }
-        now
     }
 
     #[cold]

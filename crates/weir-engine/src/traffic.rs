@@ -108,7 +108,7 @@ pub(crate) struct Traffic {
     pub(crate) unresolved: u32,
     /// Requests in flight.
     pub(crate) in_flight: u64,
-    /// When an answer last came.
+    /// When an answer last came, or a rest ends.
     pub(crate) alive_at: Nanos,
 }
 
@@ -309,7 +309,7 @@ impl Traffic {
             }
         }
         connection.answered();
-        self.alive_at = at;
+        self.alive_at = self.alive_at.max(at);
         if connection.state == State::Open && (connection.load == 0 || !self.limits.batches) {
             let lane = if self.limits.fill { 0 } else { connection.load };
             self.free(conn, lane);

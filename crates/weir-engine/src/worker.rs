@@ -27,6 +27,9 @@ use dispatch::SEND_BATCH;
 /// sends (METHOD 1.8).
 const EVENT_BATCH: usize = 64;
 
+/// Events that the callbacks of one count for beside it: they take as long.
+const CALLBACK_EVENTS: usize = 7;
+
 /// Sockets of one worker that may be connecting at once: enough to hide a round trip, few enough
 /// not to be a flood.
 const CONNECTING_MAX: u32 = 512;
@@ -75,6 +78,8 @@ pub(crate) struct Worker<'a, B> {
     is_interrupted: bool,
     /// The window was ended before its time, by a signal or by the script.
     is_cut: bool,
+    /// More requests can go out than the script has made in its share of the last turn.
+    is_behind: bool,
     policy: WaitPolicy,
     /// The time at the end of the last turn.
     now: Nanos,
@@ -119,6 +124,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             is_sending: false,
             is_interrupted: false,
             is_cut: false,
+            is_behind: false,
             policy: match plan.pacing {
                 Pacing::Spin => WaitPolicy::Spin,
                 Pacing::Hybrid if is_open_loop => WaitPolicy::Hybrid,
@@ -180,7 +186,6 @@ impl<'a, B: Backend> Worker<'a, B> {
             }
             if let Some(start) = self.control.start_at() {
                 self.begin(Timeline::new(&self.job.plan, start));
-                self.rest_all(start);
                 return Ok(true);
             }
             let until = self.traffic.deadlines.next().min(self.control.stop_at());
@@ -194,6 +199,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.traffic.recorder.begin(timeline);
         self.traffic.alive_at = timeline.start;
         self.is_sending = true;
+        self.begin_rests();
     }
 
     /// Warm-up, window and tail.
@@ -216,20 +222,21 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn turn(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<Nanos> {
         self.backend.wait(until, policy)?;
         self.heed_stop();
-        self.harvest();
+        let called_at = self.harvest();
         let mut now = self.backend.now();
-        if self.expire(now) {
+        // An answer that came while callbacks ran is seen in the next turn, so not overdue in this.
+        if self.expire(now.min(called_at)) {
             // That may have taken long, and what is sent now must not be stamped as of then.
             now = self.backend.now();
         }
         // What it leaves to be submitted goes out first thing in the next wait.
         self.dispatch(now);
+        // Making requests may have taken long.
+        now = now.max(self.now);
+        self.heed_script(now.after(1));
         self.open(now);
         self.now = now;
-        if self.script.is_some() {
-            self.heed_script(now);
-            self.make_ahead();
-        }
+        self.make_ahead();
         Ok(self.now)
     }
 
@@ -243,23 +250,32 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    /// Takes in what has happened.
-    fn harvest(&mut self) {
-        let mut handled = 0;
+    /// Takes in what has happened. Returns when callbacks were first called for it, if they were.
+    fn harvest(&mut self) -> Nanos {
+        let (mut handled, mut called_at) = (0, Nanos::MAX);
         while let Some(event) = self.backend.next() {
-            let (conn, at) = (event.conn, event.at);
+            let (conn, mut at) = (event.conn, event.at);
             let action = self.traffic.handle(event);
+            handled += 1;
             if self.has_errands {
-                self.run_errands(conn);
+                let told_at = self.run_errands(conn);
+                if told_at > at {
+                    called_at = called_at.min(at);
+                    at = told_at;
+                    handled += CALLBACK_EVENTS;
+                }
             }
             self.act(conn, action);
-            handled += 1;
-            if handled % EVENT_BATCH == 0 && self.has_due(at) {
-                let now = self.backend.now();
-                self.dispatch(now);
-                self.backend.submit();
+            if handled >= EVENT_BATCH {
+                handled = 0;
+                if self.has_due(at) {
+                    let now = self.backend.now();
+                    self.dispatch(now);
+                    self.backend.submit();
+                }
             }
         }
+        called_at
     }
 
     #[inline]
@@ -313,14 +329,15 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
         let slot = match self.schedule.peek() {
             Some(offset_ns) => self.lead(start.after(offset_ns)),
-            // A closed loop sends as soon as it may, so all there is to wait for is the start.
+            // A closed loop sends as soon as it may, so all there is to wait for is the start, and
+            // a script that was cut short.
             None if self.now < start => start,
+            None if self.is_behind => self.now,
             None => Nanos::MAX,
         };
         // A run that was cut sends nothing from t1 on, not even what was due before.
         let is_over = self.is_cut && self.now >= t1;
-        let can_send = !self.traffic.lanes.is_empty() || self.requests.has_reserved();
-        if !is_over && can_send && (slot < t1 || self.has_tail()) {
+        if !is_over && self.is_ready() && (slot < t1 || self.has_tail()) {
             until = until.min(slot);
         }
         (until, self.policy)
@@ -383,9 +400,9 @@ impl<'a, B: Backend> Worker<'a, B> {
         while self.traffic.in_flight > 0 && now < limit.min(self.control.stop_at()) {
             let until = self.traffic.deadlines.next().min(limit).min(self.control.stop_at());
             self.backend.wait(until, WaitPolicy::Sleep)?;
-            self.harvest();
+            let called_at = self.harvest();
             now = self.backend.now();
-            self.expire(now);
+            self.expire(now.min(called_at));
         }
         Ok(())
     }

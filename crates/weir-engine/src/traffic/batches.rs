@@ -44,14 +44,15 @@ impl Traffic {
         self.limits.depth = depth;
     }
 
-    /// `conn`, which is idle, takes no request before it has rested from `from` on.
-    pub(crate) fn rest(&mut self, conn: ConnId, from: Nanos, rest_ns: u64) {
-        if rest_ns == 0 {
-            return self.lanes.place(conn, 0);
+    /// `conn` takes no request before `until`.
+    pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
+        let connection = &mut self.connections[conn.index()];
+        if connection.state == State::Open {
+            connection.rests_until = until;
+            self.deadlines.arm(conn, until);
+            // Nothing can come of it before, and that is nobody's fault.
+            self.alive_at = self.alive_at.max(until);
         }
-        let until = from.after(rest_ns);
-        self.connections[conn.index()].rests_until = until;
-        self.deadlines.arm(conn, until);
     }
 
     /// `conn` has rested.

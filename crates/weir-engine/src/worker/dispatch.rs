@@ -6,15 +6,17 @@ use weir_io::{Backend, ConnId, Nanos, Segment};
 use super::Worker;
 use crate::exchange::Phase;
 use crate::requests::RequestSource;
-use crate::script::Batch;
+use crate::ring::Ring;
+use crate::script::{Batch, Script};
 use crate::timeline::Timeline;
 
 /// Sends that leave with one stamp: the stamp is taken before all of them, so the last of a batch
 /// is overstated by what the others take (about 3 µs each on loopback).
 pub(super) const SEND_BATCH: usize = 16;
 
-/// Longest that requests are made ahead in one turn, and how many at most: answers wait meanwhile.
-const AHEAD_TURN_NS: u64 = 20_000;
+/// Longest that requests are made in one turn, beyond the last one's end, and how many at most are
+/// made ahead: what is made already and answers wait meanwhile.
+const MAKING_TURN_NS: u64 = 20_000;
 const AHEAD_TURN: usize = 8;
 
 /// The least that a learning script's call leads its slot.
@@ -27,11 +29,25 @@ impl<B: Backend> Worker<'_, B> {
         self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) <= now)
     }
 
+    /// Whether a slot that comes due can be sent: there is a connection for it, and a request or
+    /// somebody to make one.
+    pub(super) fn is_ready(&self) -> bool {
+        let is_free = !self.traffic.lanes.is_empty();
+        match &self.requests {
+            RequestSource::Static(_) => is_free,
+            RequestSource::Ring(ring) if ring.len() > 0 => is_free || ring.is_reserved(),
+            RequestSource::Ring(_) => is_free && !self.script.as_ref().is_some_and(Script::is_over),
+        }
+    }
+
     /// Sends what is due, as far as connections have room, in batches with a stamp of their own.
     /// The last batch is left to be submitted: most turns have only that one, and the wait that
     /// follows submits it without reading the clock around it.
     pub(super) fn dispatch(&mut self, mut now: Nanos) {
+        self.is_behind = false;
         while self.is_sending {
+            self.heed_stop();
+            self.heed_script(now);
             let Timeline { t1, tail_end, .. } = self.traffic.recorder.timeline;
             if now >= tail_end || (self.is_cut && now >= t1) {
                 return;
@@ -44,7 +60,8 @@ impl<B: Backend> Worker<'_, B> {
             }
             let is_full = self.dirty.len() >= SEND_BATCH;
             self.flush(now);
-            if !is_full {
+            // A script that takes long leaves the rest to the next turn, which comes at once.
+            if !is_full || self.is_behind {
                 return;
             }
             now = self.backend.submit().after;
@@ -196,24 +213,36 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Makes the batches that could go out now and are not made. Returns the time at which it was
-    /// done, which is the earliest stamp they may get.
+    /// Makes the batches that could go out now and are not made, as far as that does not take long.
+    /// Returns the time at which it was done, which is the earliest stamp they may get.
     fn make_due(&mut self, now: Nanos) -> Nanos {
-        let mut has_made = false;
+        let mut made_at = now;
         loop {
-            let RequestSource::Ring(ring) = &self.requests else { return now };
+            let RequestSource::Ring(ring) = &self.requests else { return made_at };
             let wanted = SEND_BATCH.min(ring.reserved() + self.traffic.lanes.len());
             if ring.len() >= wanted || !self.is_slot_within(now, now) {
-                break;
+                return made_at;
             }
-            let is_late = ring.repeated.is_none() && self.schedule.is_open_loop();
-            let Some(requests) = self.make_batch() else { break };
+            if made_at.since(now) >= MAKING_TURN_NS {
+                self.is_behind = true;
+                return made_at;
+            }
+            let is_late = self.is_missed();
+            let Some(requests) = self.make_batch() else { return made_at };
             if let (Some(script), true) = (&mut self.script, is_late) {
                 script.ran_dry += requests;
             }
-            has_made = true;
+            made_at = self.now;
         }
-        if has_made { self.backend.now() } else { now }
+    }
+
+    /// Whether the request for the next slot that is due could have been sent in time, had it been
+    /// made: a connection was free.
+    fn is_missed(&mut self) -> bool {
+        let RequestSource::Ring(ring) = &self.requests else { return false };
+        let Some(due) = self.next_unmade(ring) else { return false };
+        let Some(conn) = self.traffic.lanes.peek() else { return false };
+        ring.repeated.is_none() && self.traffic.connection(conn).freed_at <= due
     }
 
     /// Makes batches for slots to come, while there is time before the next one.
@@ -222,37 +251,47 @@ impl<B: Backend> Worker<'_, B> {
         if !self.is_sending || !self.schedule.is_open_loop() || ring.repeated.is_some() {
             return;
         }
-        let limit = ring.limit();
         let from = self.now;
-        for _ in 0..AHEAD_TURN {
-            let RequestSource::Ring(ring) = &self.requests else { return };
-            let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
-            let until = self.now.after(match ring.is_learning || ring.is_reserving {
-                true => self.lead_ns(),
-                false => u64::MAX,
-            });
-            let is_pressing = ring.len() > 0 && self.has_due(self.now.after(mean_ns));
-            let is_blocked = ring.is_reserving && self.traffic.lanes.is_empty();
-            let is_full = ring.len() >= limit;
-            if is_full || is_pressing || is_blocked || !self.is_slot_within(until, self.now) {
+        for made in 0..AHEAD_TURN {
+            if !self.has_time_ahead() || self.now.since(from) >= MAKING_TURN_NS {
                 return;
             }
-            if self.make_batch().is_none() || self.now.since(from) >= AHEAD_TURN_NS {
+            if made == 0 {
+                // What was stamped goes out before the script takes its time.
+                self.backend.submit();
+            }
+            if self.make_batch().is_none() {
                 return;
             }
         }
     }
 
+    /// Whether a batch should be made now for a slot to come.
+    fn has_time_ahead(&self) -> bool {
+        let RequestSource::Ring(ring) = &self.requests else { return false };
+        let is_free = !self.traffic.lanes.is_empty();
+        let waits = ring.is_learning || ring.is_reserving;
+        let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
+        // As long as no connection is free, nothing can go out, but answers may still teach.
+        let is_pressing = is_free && ring.len() > 0 && self.has_due(self.now.after(mean_ns));
+        let until = if waits { self.now.after(self.lead_ns()) } else { Nanos::MAX };
+        let is_blocked = is_pressing || (waits && !is_free) || ring.len() >= ring.limit();
+        !is_blocked && self.is_slot_within(until, self.now)
+    }
+
+    /// In an open loop: when the first slot is due that no batch is made for.
+    fn next_unmade(&self, ring: &Ring) -> Option<Nanos> {
+        let offset_ns = self.schedule.peek()?;
+        let later_ns = self.schedule.gap_ns().saturating_mul(ring.requests());
+        Some(self.traffic.recorder.timeline.start.after(offset_ns).after(later_ns))
+    }
+
     /// Whether there is a slot, not yet provided for, that is due before `until`.
     fn is_slot_within(&self, until: Nanos, now: Nanos) -> bool {
         let RequestSource::Ring(ring) = &self.requests else { return false };
-        let timeline = &self.traffic.recorder.timeline;
-        match self.schedule.peek() {
-            Some(offset_ns) => {
-                let later_ns = self.schedule.gap_ns().saturating_mul(ring.requests());
-                let due = timeline.start.after(offset_ns).after(later_ns);
-                due <= until && (due < timeline.t1 || self.has_tail())
-            }
+        let t1 = self.traffic.recorder.timeline.t1;
+        match self.next_unmade(ring) {
+            Some(due) => due <= until && (due < t1 || self.has_tail()),
             None => self.is_due(now) && self.quota.is_none_or(|left| ring.requests() < left),
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn source(
     if calls.request {
         return RequestSource::Ring(Ring::new(None, is_learning, calls.knows_connections));
     }
-    let batch = script.static_request();
+    let batch = script.static_request(backend);
     match batch.requests[..] {
         [request] if !calls.knows_connections => {
             let one = batch.bytes.into();
@@ -37,60 +37,83 @@ pub(super) fn source(
 
 impl<B: Backend> Worker<'_, B> {
     /// Does what the last event has left to do: sends what TLS has to say, and tells the script.
-    pub(super) fn run_errands(&mut self, conn: ConnId) {
+    /// Returns when the script was done, or the run's epoch if there was nothing to tell it.
+    pub(super) fn run_errands(&mut self, conn: ConnId) -> Nanos {
         if !self.traffic.to_peer.is_empty() {
             let pooled = self.backend.pool(&self.traffic.to_peer);
             self.traffic.to_peer.clear();
             self.backend.send(conn, &[Segment::Pooled(pooled)]);
         }
         if self.traffic.told.is_empty() {
-            return;
+            return Nanos::ZERO;
         }
         let mut told = std::mem::take(&mut self.traffic.told);
-        if let Some(script) = &mut self.script {
-            for one in told.drain(..) {
-                match one {
-                    Told::Opened(conn) => script.opened(conn),
-                    Told::Answered { conn, nth, status } => {
-                        let shows = self.traffic.limits.shows;
-                        let answer = (shows != Some(weir_http::Interest::Status))
-                            .then(|| self.traffic.answer(conn, nth));
-                        script.response(conn, status, answer, &mut self.backend);
-                    }
-                    Told::Freed(conn) => {
-                        let opened = self.traffic.connection(conn).opened;
-                        if self.is_sending && self.traffic.is_idle(conn, opened) {
-                            let delay_ns = script.delay(conn, &mut self.backend);
-                            let now = self.backend.now();
-                            self.traffic.rest(conn, now, delay_ns);
-                        }
-                    }
-                }
-            }
+        for one in told.drain(..) {
+            self.tell(one);
         }
         self.traffic.told = told;
+        self.script.as_ref().map_or(Nanos::ZERO, |script| script.left_at)
     }
 
-    /// Asks how long each connection rests from the start on: those that were opened before it had
-    /// nothing to rest for.
-    pub(super) fn rest_all(&mut self, start: Nanos) {
-        let Some(script) = self.script.as_mut().filter(|script| script.calls().delay) else {
-            return;
-        };
-        for conn in (0..self.traffic.limits.connections).map(ConnId) {
-            let opened = self.traffic.connection(conn).opened;
-            if self.traffic.is_idle(conn, opened) {
-                let delay_ns = script.delay(conn, &mut self.backend);
-                self.traffic.rest(conn, start, delay_ns);
+    /// Tells the script what has happened.
+    fn tell(&mut self, told: Told) {
+        let Some(script) = &mut self.script else { return };
+        match told {
+            Told::Opened(conn) => script.opened(conn, &mut self.backend),
+            Told::Answered { conn, nth, status } => {
+                let shows = self.traffic.limits.shows;
+                let answer = (shows != Some(weir_http::Interest::Status))
+                    .then(|| self.traffic.answer(conn, nth));
+                script.response(conn, status, answer, &mut self.backend);
+            }
+            // Before the load begins nobody rests: see `begin_rests`.
+            Told::Freed(conn) if self.is_sending => {
+                self.begin_rest(conn);
+            }
+            Told::Freed(_) => {}
+        }
+    }
+
+    /// S is known: connections that are up rest from then on, where the script wants it.
+    pub(super) fn begin_rests(&mut self) {
+        if self.traffic.limits.rests {
+            for conn in (0..self.traffic.limits.connections).map(ConnId) {
+                self.begin_rest(conn);
             }
         }
     }
 
-    /// Ends the window where the script has stopped its worker.
-    pub(super) fn heed_script(&mut self, now: Nanos) {
-        let is_stopped = self.script.as_ref().is_some_and(Script::is_stopped);
-        if is_stopped && self.is_sending && !self.is_cut {
-            self.traffic.recorder.timeline.cut(now, INTERRUPTED_TAIL_NS);
+    /// Lets `conn`, if it is free, rest for as long as the script says, from when it has said so,
+    /// but not from before S.
+    fn begin_rest(&mut self, conn: ConnId) {
+        let from = self.traffic.recorder.timeline.start;
+        let opened = self.traffic.connection(conn).opened;
+        let Some(script) = &mut self.script else { return };
+        if !self.traffic.is_idle(conn, opened) {
+            return;
+        }
+        match script.delay(conn, &mut self.backend) {
+            0 => self.traffic.lanes.place(conn, 0),
+            delay_ns => {
+                let until = from.max(script.left_at).after(delay_ns);
+                self.traffic.rest(conn, until);
+            }
+        }
+    }
+
+    /// Ends the window at `at` where the script has stopped its worker. What `request()` had made
+    /// when it did so is sent first.
+    pub(super) fn heed_script(&mut self, at: Nanos) {
+        let Some(script) = &self.script else { return };
+        if !script.is_stopped() || !self.is_sending || self.is_cut {
+            return;
+        }
+        let is_sent = match &self.requests {
+            RequestSource::Ring(ring) => ring.len() == 0,
+            RequestSource::Static(_) => true,
+        };
+        if is_sent || !script.is_stopped_by_request {
+            self.traffic.recorder.timeline.cut(at, INTERRUPTED_TAIL_NS);
             self.is_cut = true;
         }
     }

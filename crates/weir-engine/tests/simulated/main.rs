@@ -6,5 +6,6 @@ mod conservation;
 mod faults;
 mod open_loop;
 mod queueing;
+mod scripts;
 mod setup;
 mod stalls;

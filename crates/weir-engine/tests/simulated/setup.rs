@@ -1,7 +1,10 @@
 //! How a simulated run is made, what every one of them must satisfy, and how its histograms are
 //! held against exact values.
 
+use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use weir_engine::{Control, Extras, Job, run_on};
 use weir_http::Prepared;
@@ -10,6 +13,7 @@ use weir_run::histogram::{bucket_of, highest_in};
 use weir_run::{
     Arrivals, Histogram, IoEngine, Load, Measurements, Pacing, Plan, Rate, RequestPlan, Target,
 };
+use weir_script::{Main, Mode, Options, Worker};
 use weir_sim::{Fate, Law, Request, Server, Sim, Truth, World};
 
 /// A microsecond, a millisecond and a second in nanoseconds.
@@ -25,6 +29,8 @@ pub(crate) const START: Nanos = Nanos(5_002_000);
 pub(crate) struct Run {
     pub(crate) measured: Measurements,
     pub(crate) truth: Truth,
+    /// What went wrong in the script.
+    pub(crate) failure: Option<String>,
 }
 
 impl Run {
@@ -113,6 +119,47 @@ pub(crate) fn run(world: World, plan: &Plan) -> Run {
 
 /// Runs worker `number` of a plan in a world of its own, interrupted at `stop_at`.
 pub(crate) fn run_part(world: World, plan: &Plan, number: u32, stop_at: Nanos) -> Run {
+    run_job(world, &job(plan), number, stop_at, None)
+}
+
+/// Runs a plan of one worker with a script.
+pub(crate) fn run_script(world: World, plan: &Plan, text: &str) -> Run {
+    run_job(world, &job(plan), 0, Nanos::MAX, Some(&mut script(text)))
+}
+
+/// A worker's state with the script `text`.
+pub(crate) fn script(text: &str) -> Worker {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{number}.lua"));
+    fs::write(&file, text).expect("a file in the directory that cargo gives tests");
+    let options = Options {
+        file: file.clone(),
+        url: "http://sim/".to_owned(),
+        scheme: "http".to_owned(),
+        host: "sim".to_owned(),
+        port: None,
+        path: "/".to_owned(),
+        headers: Vec::new(),
+        args: Vec::new(),
+        mode: Mode::ClosedLoop,
+        memory_limit_bytes: 0,
+    };
+    let mut main = Main::load(options).expect("the script is Lua");
+    main.add_worker().expect("the script sets up");
+    fs::remove_file(file).expect("it is no longer needed");
+    main.take_workers().pop().expect("one was added")
+}
+
+/// Runs worker `number` of a job in a world of its own, with its script if it has one,
+/// interrupted at `stop_at`.
+pub(crate) fn run_job(
+    world: World,
+    job: &Job,
+    number: u32,
+    stop_at: Nanos,
+    script: Option<&mut Worker>,
+) -> Run {
     let seed = world.seed.0;
     let sim = Sim::new(world);
     let truth = sim.truth_handle();
@@ -120,9 +167,9 @@ pub(crate) fn run_part(world: World, plan: &Plan, number: u32, stop_at: Nanos) -
     if stop_at < Nanos::MAX {
         control.stop_exactly_at(stop_at);
     }
-    let measured =
-        run_on(&job(plan), number, &control, sim, None, None).expect("a simulated machine");
-    let run = Run { measured, truth: truth.snapshot() };
+    let measured = run_on(job, number, &control, sim, None, script).expect("a simulated machine");
+    let failure = control.script_failure().map(|failure| failure.error.to_string());
+    let run = Run { measured, truth: truth.snapshot(), failure };
     check_conservation(&run, seed);
     run
 }
@@ -131,7 +178,8 @@ pub(crate) fn run_part(world: World, plan: &Plan, number: u32, stop_at: Nanos) -
 fn check_conservation(run: &Run, seed: u64) {
     let Measurements { outcomes, status, errors, response_time, service_time, .. } = &run.measured;
     let equal = |what: &str, left: u64, right: u64| {
-        assert_eq!(left, right, "seed {seed}: {what}: {:?}", run.measured.outcomes);
+        let Run { measured, failure, .. } = run;
+        assert_eq!(left, right, "seed {seed}: {what}: {:?}, {failure:?}", measured.outcomes);
     };
     let unresolved = outcomes.timed_out + outcomes.in_flight_at_end;
     let answered = outcomes.ok + outcomes.bad_response;
