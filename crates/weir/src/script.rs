@@ -215,7 +215,11 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements) -> Vec<Note> {
     let Some(usage) = &measurements.script else { return notes };
     let spans = measurements.workers.iter();
     let time_ns: u64 = spans.map(|worker| worker.tail_end_ns.saturating_sub(worker.start_ns)).sum();
-    let share_of = |ns: u64| ns as f64 / time_ns.max(1) as f64;
+    if time_ns == 0 {
+        // The run was over before it began.
+        return notes;
+    }
+    let share_of = |ns: u64| ns as f64 / time_ns as f64;
     let mut busy = 0.0;
     for (callback, usage) in &usage.callbacks {
         let share = share_of(usage.time_ns);
