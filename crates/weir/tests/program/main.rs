@@ -13,6 +13,7 @@ mod connections;
 mod nginx;
 mod requests;
 mod scale;
+mod script_calls;
 mod scripts;
 mod signals;
 mod slowness;

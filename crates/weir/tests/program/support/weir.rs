@@ -89,7 +89,9 @@ impl Ran {
         }
         let (warmup_ns, duration_ns) =
             (self.document.plan.warmup_ns, self.document.plan.duration_ns);
-        for phases in self.document.phases.iter().filter(|_| !self.document.run.interrupted) {
+        let stopped = self.document.script.as_ref().is_some_and(|script| script.stopped > 0);
+        let is_whole = !self.document.run.interrupted && !stopped;
+        for phases in self.document.phases.iter().filter(|_| is_whole) {
             let t0 = phases.start_ns + warmup_ns;
             assert!(phases.t0_ns >= t0, "t0 is early: {phases:?}\n{self}");
             if let (Some(duration_ns), None) = (duration_ns, self.document.plan.requests) {
