@@ -274,8 +274,8 @@ fn mix_draws_by_weight() {
 }
 
 #[test]
-fn numbered_sends_each_number_once() {
-    check("numbered.lua", SHORT, |_, ran, seen| {
+fn counter_sends_each_number_once() {
+    check("counter.lua", SHORT, |_, ran, seen| {
         let mut numbers: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
         for request in seen {
             let (thread, number) = request
