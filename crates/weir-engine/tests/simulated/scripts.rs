@@ -451,7 +451,8 @@ fn a_callback_that_fails_ends_the_run_in_order() {
             let run = run_script(serving(MS), &plan, text);
             let failure = run.failure.as_ref().expect("it failed");
             assert!(failure.contains(name), "{what}: {failure}");
-            assert!(run.measured.interrupted, "{what}");
+            let usage = run.measured.script.as_ref().expect("there is a script");
+            assert_eq!((usage.stopped, run.measured.interrupted), (1, false), "{what}");
             let end = Nanos(run.measured.workers[0].drained_ns);
             assert!(end < START.after(SECOND / 2), "{what}: it ended at {end}");
             assert_eq!(run.measured.outcomes.transport_error, 0, "{what}");
