@@ -175,7 +175,8 @@ fn check(script: &str, more: &str, judge: impl Fn(Tool, &Ran, &[Request])) {
     }
 }
 
-const SHORT: &str = "-d 300ms --warmup 0";
+/// Enough for every connection, and no more however slow the machine is. wrk runs for a second.
+const SHORT: &str = "-n 400 --warmup 0";
 
 /// Gives out a token for each login, and refuses who comes without one.
 fn gatekeeper(request: &Request) -> String {
@@ -305,8 +306,10 @@ fn bodies_have_random_sizes_between_the_bounds() {
             assert!((100..=20_000).contains(&request.body.len()), "{}", request.body.len());
             assert!(request.body.bytes().all(|byte| byte.is_ascii_lowercase()));
         }
-        let sizes: BTreeSet<usize> = seen.iter().map(|request| request.body.len()).collect();
-        assert!(seen.len() < 10 || sizes.len() > seen.len() / 2, "{sizes:?} of {}", seen.len());
+        // Of a hundred draws from 19,901 sizes, hardly two are the same.
+        let first: Vec<usize> = seen.iter().take(100).map(|request| request.body.len()).collect();
+        let distinct = first.iter().collect::<BTreeSet<_>>().len();
+        assert!(2 * distinct > first.len(), "{first:?}");
     });
 }
 
