@@ -10,6 +10,7 @@ mod answers;
 mod cli;
 mod compat;
 mod connections;
+mod https;
 mod nginx;
 mod requests;
 mod scale;

@@ -4,6 +4,7 @@
 pub(crate) mod directory;
 pub(crate) mod process;
 pub(crate) mod raw;
+pub(crate) mod secure;
 pub(crate) mod serve;
 pub(crate) mod served;
 pub(crate) mod wait;

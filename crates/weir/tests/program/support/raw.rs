@@ -168,6 +168,16 @@ impl Peer {
         Ok(body)
     }
 
+    /// The connection, for what is spoken over it.
+    pub(crate) fn stream(&self) -> io::Result<TcpStream> {
+        self.stream.try_clone()
+    }
+
+    /// Counts a request that was read from [`stream`](Peer::stream).
+    pub(crate) fn count_request(&self) {
+        self.shared.requests.fetch_add(1, Ordering::AcqRel);
+    }
+
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.stream.write_all(bytes.as_ref())
     }
