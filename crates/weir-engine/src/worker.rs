@@ -373,8 +373,11 @@ impl<'a, B: Backend> Worker<'a, B> {
         if t1 <= now {
             return false;
         }
-        let patience = self.traffic.limits.timeout_ns + self.traffic.limits.connect_timeout_ns;
-        let is_dead = self.traffic.in_flight == 0 && now.since(self.traffic.alive_at) > patience;
+        let limits = &self.traffic.limits;
+        let patience_ns = limits.timeout_ns + limits.connect_timeout_ns;
+        // What is awaited ends with its timeout, unless late answers are taken too.
+        let is_awaiting = self.traffic.in_flight > 0 && !limits.late_answers;
+        let is_dead = !is_awaiting && now.since(self.traffic.alive_at) > patience_ns;
         // A worker without a share is through at once, yet its window begins like all others.
         let is_through = left == 0 && self.traffic.recorder.unresolved() == 0;
         (is_through && now >= t0) || is_dead

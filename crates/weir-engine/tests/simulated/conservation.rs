@@ -5,11 +5,15 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use weir_engine::{Extras, Job};
 use weir_io::Nanos;
 use weir_run::{Load, Plan};
 use weir_sim::{Client, Fate, Random, Seed, Split, World};
 
-use crate::setup::{MS, Run, SECOND, check_exact, closed, open, poisson, run_part, true_service};
+use crate::setup::{
+    MS, Run, SECOND, check_exact, closed, job, open, poisson, run_job, run_part, script,
+    true_service,
+};
 
 /// How long the load of one run lasts.
 const SPAN_NS: u64 = 100 * MS;
@@ -66,6 +70,81 @@ fn run_seed(seed: u64) -> (Run, Plan) {
     (run, plan)
 }
 
+/// A script drawn by a seed: strings of one to four numbered requests; perhaps it looks at answers,
+/// rests, stops or fails.
+fn random_script(random: &mut Random) -> String {
+    let connection = if random.chance(0.3) { "connection" } else { "" };
+    let mut text = format!(
+        r#"
+local made, calls = 0, 0
+local function count(limit, ending)
+  calls = calls + 1
+  if calls == limit then ending() end
+end
+local function stop() wrk.thread:stop() end
+function request({connection})
+  local requests = {{}}
+  for index = 1, math.random(4) do
+    made = made + 1
+    requests[index] = wrk.format("GET", "/" .. made)
+  end
+  --in-request
+  return table.concat(requests)
+end
+"#
+    );
+    if random.chance(0.5) {
+        text += r#"
+function response(status, headers, body, connection, request)
+  local number = request:match("^GET /(%d+) ")
+  if headers["x-number"] ~= number then
+    error("not its answer: " .. status .. " to " .. request)
+  end
+  -- Junk after an answer that ends with the connection is part of it.
+  local is_framed = headers["content-length"] or headers["transfer-encoding"]
+  if is_framed and #body > #number and body:sub(1, #number) ~= number then error("not its body") end
+  --in-response
+end
+"#;
+    }
+    if random.chance(0.3) {
+        text += "function delay() --in-delay\n return math.random(0, 3) end";
+    }
+    let endings = ["stop", "error"];
+    let ending = endings[usize::from(random.chance(0.5))];
+    if random.chance(0.4) {
+        let place = ["--in-request", "--in-response", "--in-delay"][random.between(0, 2) as usize];
+        text = text.replace(place, &format!("count({}, {ending})", random.between(1, 60)));
+    }
+    text
+}
+
+/// The same with a script that makes the requests.
+fn run_scripted_seed(seed: u64) -> Run {
+    let mut random = Random::new(Seed(seed), 202);
+    let (plan, number, stop_at) = random_plan(&mut random);
+    let text = random_script(&mut random);
+    let (late_answers, extras) = (random.chance(0.3), random.chance(0.3));
+    let job = Job {
+        late_answers,
+        extras: Extras { thread_rates: extras, batch_times: extras },
+        ..job(&plan)
+    };
+    let world = World::wild(Seed(seed), SPAN_NS);
+    let run = run_job(world, &job, number, stop_at, Some(&mut script(&text)));
+    check_run(&run, &plan, seed);
+    let is_wrong = run.failure.as_ref().is_some_and(|failure| failure.contains("not its"));
+    assert!(!is_wrong, "seed {seed}: {:?}", run.failure);
+    // What reaches the server went out once, and in the order in which it was made.
+    let mut requests = run.truth.requests.clone();
+    requests.sort_by_key(|request| request.number);
+    for pair in requests.windows(2) {
+        assert!(pair[0].number < pair[1].number, "seed {seed}: {pair:?} is sent twice");
+        assert!(pair[0].sent_at <= pair[1].sent_at, "seed {seed}: {pair:?} in another order");
+    }
+    run
+}
+
 /// What must hold beside what `run_part` checks of every run.
 fn check_run(run: &Run, plan: &Plan, seed: u64) {
     let (measured, truth) = (&run.measured, &run.truth);
@@ -87,7 +166,9 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
         let least_ns = measured.service_time.ok.exact().min_ns;
         assert!(least_ns >= fastest_ns, "{what}: {least_ns} < {fastest_ns}");
     }
-    if let (Some(requests), false, 1) = (plan.requests, measured.interrupted, plan.threads) {
+    let is_stopped = measured.script.as_ref().is_some_and(|script| script.stopped > 0);
+    let is_cut = measured.interrupted || is_stopped;
+    if let (Some(requests), false, 1) = (plan.requests, is_cut, plan.threads) {
         if plan.duration_ns.is_none() {
             assert_eq!(measured.planned, requests, "{what}");
         }
@@ -101,7 +182,7 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
         (measured.service_time.censored.exact().max_ns, plan.timeout_ns + 20 * MS),
         (measured.service_time.ok.exact().max_ns, plan.timeout_ns + 20 * MS),
     ] {
-        let is_closed = plan.load == Load::ClosedLoop;
+        let is_closed = plan.load == Load::ClosedLoop || measured.overdue > outcomes.timed_out;
         assert!(is_closed || age <= limit, "{what}: {age} ns is beyond the timeout");
     }
     let connections = &measured.connections;
@@ -117,6 +198,18 @@ fn wild_worlds_lose_nothing() {
     for seed in from..from + seeds {
         let run = catch_unwind(AssertUnwindSafe(|| run_seed(seed)));
         let Ok((run, _)) = run else { panic!("seed {seed} failed, for the reason above") };
+        answered += run.measured.outcomes.ok;
+    }
+    assert!(answered >= seeds, "{answered} answers in {seeds} runs say nothing");
+}
+
+#[test]
+fn scripts_in_wild_worlds_lose_nothing() {
+    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300));
+    let mut answered = 0;
+    for seed in from..from + seeds {
+        let run = catch_unwind(AssertUnwindSafe(|| run_scripted_seed(seed)));
+        let Ok(run) = run else { panic!("seed {seed} failed, for the reason above") };
         answered += run.measured.outcomes.ok;
     }
     assert!(answered >= seeds, "{answered} answers in {seeds} runs say nothing");
