@@ -77,6 +77,8 @@ pub fn run(
     live: Option<&LiveSender>,
     scripts: Vec<weir_script::Worker>,
 ) -> Result<Finished, RunError> {
+    // Each worker has dozens of histograms, sparse ones if there are many workers.
+    weir_io::system::map_large_blocks();
     let (sender, receiver) = mpsc::channel();
     let mut scripts = scripts.into_iter();
     let mut failed = None;

@@ -98,6 +98,24 @@ pub fn set_timer_slack(ns: u32) -> io::Result<()> {
     check(result).map(drop)
 }
 
+/// Blocks from this size on come from the kernel one by one: the default at a program's start.
+#[cfg(target_env = "gnu")]
+const LARGE_BLOCK_BYTES: libc::c_int = 128 * 1024;
+
+/// Has the allocator go on taking large blocks from the kernel, and giving them back (mallopt(3)).
+/// Left to itself it stops that once the first of them is freed, and from then on clears blocks by
+/// hand, which makes whole tables resident of which a few pages are used.
+#[cfg(target_env = "gnu")]
+pub fn map_large_blocks() {
+    // SAFETY: this takes no pointers, and the allocator takes its own lock.
+    let is_set = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES) };
+    debug_assert_eq!(is_set, 1, "the threshold is within the allocator's limits");
+}
+
+/// Nothing: this allocator is not known to keep large blocks.
+#[cfg(not(target_env = "gnu"))]
+pub fn map_large_blocks() {}
+
 /// The limits on open descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescriptorLimit {
