@@ -53,9 +53,10 @@ impl Ring {
         self.ready.len()
     }
 
-    /// Of these: made for a certain connection, which no longer stands with the free ones.
+    /// Of these: made for a certain connection, which no longer stands with the free ones. In one
+    /// run that is all of them or none.
     pub(crate) fn reserved(&self) -> usize {
-        self.ready.iter().take_while(|batch| batch.reserved.is_some()).count()
+        self.peek().map_or(0, |batch| batch.reserved.map_or(0, |_| self.len()))
     }
 
     /// Whether the batch to be sent next is made for a certain connection.

@@ -124,15 +124,16 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Asks for the next string. `batch` gets it; whether it holds requests.
+    /// Asks for the next string, which `batch` gets. Returns when the script had made it; `None`
+    /// when it holds no requests.
     pub(crate) fn request(
         &mut self,
         batch: &mut Batch,
         conn: Option<ConnId>,
         backend: &mut impl Backend,
-    ) -> bool {
+    ) -> Option<Nanos> {
         if self.is_broken {
-            return false;
+            return None;
         }
         let was_stopped = self.state.is_stopped();
         let from = self.enter(Callback::Request, backend);
@@ -147,10 +148,10 @@ impl<'a> Script<'a> {
             read_requests(&batch.bytes, &mut batch.requests).map_err(|error| not_requests(&error))
         });
         match read {
-            Ok(()) => true,
+            Ok(()) => Some(self.left_at),
             Err(error) => {
                 self.fail(error, self.left_at);
-                false
+                None
             }
         }
     }
