@@ -108,7 +108,8 @@ impl State {
     }
 }
 
-/// Where the packages of Linux distributions put modules, which LuaJIT built by itself does not know.
+/// Where the packages of Linux distributions put modules, which LuaJIT built by itself does not
+/// know.
 const PACKAGED: &[u8] = b";/usr/share/lua/5.1/?.lua;/usr/share/lua/5.1/?/init.lua";
 
 /// The same for modules written in C: Debian's place, which names the machine, and the others'.

@@ -121,7 +121,8 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// The script raised an error, or returned something else than a string. Or there is no `request()`; see [`Calls`].
+    /// The script raised an error, or returned something else than a string. Or there is no
+    /// `request()`; see [`Calls`].
     ///
     /// # Panics
     ///

@@ -9,8 +9,8 @@ use rustls::pki_types::pem::PemObject;
 
 use crate::TlsConfigError;
 
-/// All certificates in a PEM file, as roots and as they are; other sections (keys, comments) are skipped. One broken
-/// certificate is an error: it may be the very one the user means.
+/// All certificates in a PEM file, as roots and as they are; other sections (keys, comments) are
+/// skipped. One broken certificate is an error: it may be the very one the user means.
 pub(crate) fn read(
     path: &Path,
 ) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsConfigError> {

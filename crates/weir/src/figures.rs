@@ -19,7 +19,7 @@ pub(crate) fn figures(document: &Document, measurements: &Measurements, batch: b
         run_time_ns: (throughput.window_s * 1e9).round() as u64,
         bytes: throughput.bytes_received,
         errors: socket_errors(measurements),
-        // Of the same answers as `requests`: scripts that read the report subtract one from the other.
+        // Of the same answers as `requests`: whoever reads the report subtracts one from the other.
         bad_status: throughput.completed - throughput.good,
     }
 }
