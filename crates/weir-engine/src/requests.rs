@@ -24,11 +24,10 @@ pub(crate) enum RequestSource {
 /// One request, sent again and again.
 #[derive(Debug)]
 pub(crate) struct Repeated {
-    /// Its bytes, `copies` times.
     template: TemplateId,
-    /// Its bytes, once.
-    pub(crate) one: Arc<[u8]>,
-    /// How often the template holds it.
+    /// What the template holds: the request, `copies` times.
+    bytes: Arc<[u8]>,
+    one_bytes: usize,
     copies: u16,
     /// What decides how its answer is read.
     pub(crate) traits: RequestTraits,
@@ -37,26 +36,35 @@ pub(crate) struct Repeated {
 impl Repeated {
     /// Always the same request, up to `depth` at a time.
     pub(crate) fn new(
-        one: Arc<[u8]>,
+        one: &[u8],
         traits: RequestTraits,
         depth: u16,
         backend: &mut impl Backend,
     ) -> Repeated {
         let fitting = (TEMPLATE_MAX_BYTES / one.len()).max(1);
         let copies = depth.min(u16::try_from(fitting).unwrap_or(u16::MAX));
-        let template = backend.template(one.repeat(usize::from(copies)).into());
-        Repeated { template, one, copies, traits }
+        let bytes: Arc<[u8]> = one.repeat(usize::from(copies)).into();
+        let template = backend.template(Arc::clone(&bytes));
+        Repeated { template, bytes, one_bytes: one.len(), copies, traits }
     }
 
     /// Appends the segments of the next `count` requests.
     #[inline]
     pub(crate) fn segments(&self, count: u16, segments: &mut Vec<Segment>) {
-        let bytes = u32::try_from(self.one.len()).expect("requests are limited when planned");
-        let mut left = count;
-        while left > 0 {
-            let batch = left.min(self.copies);
-            segments.push(Segment::Template { id: self.template, bytes: bytes * u32::from(batch) });
-            left -= batch;
+        for string in self.strings(count) {
+            let bytes = u32::try_from(string.len()).expect("requests are limited when planned");
+            segments.push(Segment::Template { id: self.template, bytes });
         }
+    }
+
+    /// The bytes of the next `count` requests, in as few strings as there can be.
+    #[inline]
+    pub(crate) fn strings(&self, count: u16) -> impl Iterator<Item = &[u8]> {
+        let mut left = count;
+        std::iter::from_fn(move || {
+            let requests = left.min(self.copies);
+            left -= requests;
+            (requests > 0).then(|| &self.bytes[..self.one_bytes * usize::from(requests)])
+        })
     }
 }

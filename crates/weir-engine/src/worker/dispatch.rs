@@ -137,8 +137,9 @@ impl<B: Backend> Worker<'_, B> {
             self.segments.clear();
             if let Some(session) = &mut connection.tls {
                 self.sealed.clear();
-                let plain = repeated.one.repeat(usize::from(unsent));
-                if let Err(error) = session.send(&plain, &mut self.sealed) {
+                let mut strings = repeated.strings(unsent);
+                let sent = strings.try_for_each(|plain| session.send(plain, &mut self.sealed));
+                if let Err(error) = sent {
                     let action = self.traffic.fail_secure(conn, &error, now);
                     self.backend.close(conn, action);
                     continue;
@@ -248,10 +249,6 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Makes batches for slots to come, while there is time before the next one.
     pub(super) fn make_ahead(&mut self) {
-        let RequestSource::Ring(ring) = &self.requests else { return };
-        if !self.is_sending || !self.schedule.is_open_loop() || ring.repeated.is_some() {
-            return;
-        }
         let from = self.now;
         for made in 0..AHEAD_TURN {
             if !self.has_time_ahead() || self.now.since(from) >= MAKING_TURN_NS {
@@ -268,8 +265,12 @@ impl<B: Backend> Worker<'_, B> {
     }
 
     /// Whether a batch should be made now for a slot to come.
-    fn has_time_ahead(&self) -> bool {
+    pub(super) fn has_time_ahead(&self) -> bool {
         let RequestSource::Ring(ring) = &self.requests else { return false };
+        let is_made = ring.repeated.is_some() || !self.schedule.is_open_loop();
+        if is_made || !self.is_sending || self.script.as_ref().is_none_or(Script::is_over) {
+            return false;
+        }
         let is_free = !self.traffic.lanes.is_empty();
         let waits = ring.is_learning || ring.is_reserving;
         let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());

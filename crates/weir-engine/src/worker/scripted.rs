@@ -17,7 +17,7 @@ pub(super) fn source(
 ) -> RequestSource {
     let depth = job.plan.pipeline;
     let Some(script) = script else {
-        let (one, traits) = (job.request.bytes().clone(), job.request.traits());
+        let (one, traits) = (job.request.bytes(), job.request.traits());
         return RequestSource::Static(Repeated::new(one, traits, depth, backend));
     };
     let calls = script.calls();
@@ -28,8 +28,7 @@ pub(super) fn source(
     let batch = script.static_request(backend);
     match batch.requests[..] {
         [request] if !calls.knows_connections => {
-            let one = batch.bytes.into();
-            RequestSource::Static(Repeated::new(one, request.traits, depth, backend))
+            RequestSource::Static(Repeated::new(&batch.bytes, request.traits, depth, backend))
         }
         _ => RequestSource::Ring(Ring::new(Some(batch), false, calls.knows_connections)),
     }
