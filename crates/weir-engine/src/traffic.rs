@@ -89,6 +89,9 @@ pub(crate) struct Traffic {
     exchanges: Vec<Exchange>,
     pub(crate) lanes: Lanes,
     pub(crate) deadlines: Deadlines,
+    /// When rests end. Apart from the deadlines, of which a connection that works has one in a
+    /// timeout's span.
+    pub(crate) rests: Deadlines,
     pub(crate) recorder: Recorder,
     replies: Vec<Reply>,
     /// What there is to tell; valid until the next event.
@@ -124,6 +127,7 @@ impl Traffic {
             exchanges: vec![Exchange::NONE; places],
             lanes: Lanes::new(limits.connections, limits.depth),
             deadlines: Deadlines::new(limits.connections),
+            rests: Deadlines::new(limits.connections),
             recorder,
             replies: Vec::with_capacity(usize::from(limits.depth)),
             told: Vec::new(),
@@ -420,7 +424,6 @@ impl Traffic {
             State::Connecting { since } => since.after(self.limits.connect_timeout_ns),
             State::Handshaking { since, .. } => since.after(self.limits.connect_timeout_ns),
             State::Closing { until } => until,
-            State::Open if connection.rests_until < Nanos::MAX => connection.rests_until,
             State::Open => match self.oldest(conn) {
                 Some(sent_at) => sent_at.after(self.limits.timeout_ns),
                 None => return Action::None,
@@ -435,10 +438,6 @@ impl Traffic {
         match self.connections[conn.index()].state {
             State::Connecting { .. } | State::Handshaking { .. } => {
                 self.fail(conn, now, ErrorKind::Errno(0), FailureCause::Timeout);
-            }
-            State::Open if self.connections[conn.index()].rests_until < Nanos::MAX => {
-                self.end_rest(conn, now);
-                return Action::None;
             }
             State::Open if self.limits.late_answers => {
                 self.mark_overdue(conn, now);

@@ -262,6 +262,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 if told_at > at {
                     called_at = called_at.min(at);
                     at = told_at;
+                    self.heed_stop();
                     handled += CALLBACK_EVENTS;
                 }
             }
@@ -287,9 +288,10 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    /// Looks at the connections whose deadlines have come; whether there were any.
+    /// Looks at the connections whose deadlines have come or whose rests are over; whether there
+    /// were any.
     fn expire(&mut self, now: Nanos) -> bool {
-        let mut have_come = false;
+        let mut have_come = self.traffic.end_rests(now);
         while let Some(conn) = self.traffic.deadlines.take_due(now) {
             let action = self.traffic.expire(conn, now);
             self.act(conn, action);
@@ -314,7 +316,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// Until when to sleep, and how.
     fn next_wake(&self) -> (Nanos, WaitPolicy) {
         let Timeline { start, t0, t1, tail_end, .. } = self.traffic.recorder.timeline;
-        let mut until = self.traffic.deadlines.next().min(tail_end);
+        let mut until = self.traffic.deadlines.next().min(self.traffic.rests.next()).min(tail_end);
         until = until.min(self.traffic.recorder.interval_end());
         // Once heeded, the request to stop is past, and would keep the worker from sleeping.
         if !self.is_interrupted {
@@ -339,6 +341,10 @@ impl<'a, B: Backend> Worker<'a, B> {
         let is_over = self.is_cut && self.now >= t1;
         if !is_over && self.is_ready() && (slot < t1 || self.has_tail()) {
             until = until.min(slot);
+        }
+        // A script has something to do while nothing else is.
+        if self.has_time_ahead() {
+            until = until.min(self.now);
         }
         (until, self.policy)
     }

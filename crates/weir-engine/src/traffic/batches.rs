@@ -49,20 +49,30 @@ impl Traffic {
         let connection = &mut self.connections[conn.index()];
         if connection.state == State::Open {
             connection.rests_until = until;
-            self.deadlines.arm(conn, until);
+            self.rests.arm(conn, until);
             // Nothing can come of it before, and that is nobody's fault.
             self.alive_at = self.alive_at.max(until);
         }
     }
 
-    /// `conn` has rested.
-    pub(crate) fn end_rest(&mut self, conn: ConnId, now: Nanos) {
-        let connection = &mut self.connections[conn.index()];
-        connection.rests_until = Nanos::MAX;
-        if connection.state == State::Open {
-            connection.freed_at = now;
-            self.lanes.place(conn, 0);
+    /// Ends the rests that are over at `now`; whether there were any.
+    pub(crate) fn end_rests(&mut self, now: Nanos) -> bool {
+        let mut have_ended = false;
+        while let Some(conn) = self.rests.take_due(now) {
+            let connection = &mut self.connections[conn.index()];
+            match connection.rests_until {
+                // That was the rest of a socket that is gone.
+                Nanos::MAX => {}
+                until if until > now => self.rests.arm(conn, until),
+                _ => {
+                    connection.rests_until = Nanos::MAX;
+                    connection.freed_at = now;
+                    self.lanes.place(conn, 0);
+                    have_ended = true;
+                }
+            }
         }
+        have_ended
     }
 
     /// Takes `conn` out of those that can take a request: one is being prepared for it.
