@@ -1,5 +1,5 @@
 //! What the program asks of the operating system besides connections: processors, limits, the
-//! time and memory it has used, the terminal's width. One question, one function; no state.
+//! time and memory it has used, the terminal's width, C's own buffer. One question, one function; no state.
 
 use std::fs;
 use std::io;
@@ -217,6 +217,16 @@ pub fn memory() -> io::Result<Memory> {
     // The kernel brings its high-water mark up to date only now and then.
     let peak_bytes = peak_kib.map_or(0, |kib| kib * 1024).max(current_bytes);
     Ok(Memory { current_bytes, peak_bytes })
+}
+
+/// Sends on what code in C has printed and still holds back (stdio(3)), so that what is printed
+/// next stands behind it. Whether anybody reads it shows when that is printed.
+pub fn flush_c_stdout() {
+    unsafe extern "C" {
+        static stdout: *mut libc::FILE;
+    }
+    // SAFETY: the C library made the stream before main, and fflush(3) takes its lock.
+    let _gone = unsafe { libc::fflush(stdout) };
 }
 
 /// How many columns the terminal has that standard output or, failing that, standard error goes

@@ -88,11 +88,12 @@ impl std::fmt::Display for NotWritten {
 
 impl std::error::Error for NotWritten {}
 
-/// Prints a document on standard output.
+/// Prints a document on standard output, behind what scripts have printed.
 ///
 /// # Errors
 /// When standard output cannot be written.
 pub(crate) fn print(document: &Document, format: Format, spectrum: bool) -> Result<(), NotWritten> {
+    system::flush_c_stdout();
     let mut stdout = io::stdout().lock();
     let written = match format {
         Format::Json => weir_report::json::write(document, &mut stdout),

@@ -193,8 +193,10 @@ fn warn(text: &str) {
     eprintln!("warning: {text}");
 }
 
-/// Writes to standard output; a reader who has gone has what it wanted.
+/// Writes to standard output, behind what scripts have printed; a reader who has gone has what it
+/// wanted.
 fn print(write: impl FnOnce(&mut io::StdoutLock<'static>) -> io::Result<()>) -> Result<()> {
+    system::flush_c_stdout();
     let mut out = io::stdout().lock();
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -46,6 +46,8 @@ struct Log {
     frame: Vec<String>,
     /// Calls while the load runs, of each state.
     calls: Vec<Vec<String>>,
+    /// What the script printed before the report.
+    printed: String,
     report: Report,
 }
 
@@ -64,8 +66,9 @@ fn logged(run: impl Fn(&str, &[&str]) -> Output, words: &str, script: &str, args
     let url = server.url();
     let output = run(words, &[&["-s", &file, &url], args].concat());
     assert_eq!(output.code(), 0, "{output:?}");
-    let report = output.stdout.split_once("Running ").map_or(&*output.stdout, |(_, rest)| rest);
-    let report = Report::read(&format!("Running {report}"));
+    let at = output.stdout.find("Running ").unwrap_or_else(|| panic!("{output:?}"));
+    let (printed, report) = output.stdout.split_at(at);
+    let (printed, report) = (printed.to_owned(), Report::read(report));
     let log = fs::read_to_string(log).expect("the script has written it");
     let log = log.replace(server.authority(), "HOST:PORT");
     let port = server.authority().rsplit(':').next().expect("a port");
@@ -83,7 +86,7 @@ fn logged(run: impl Fn(&str, &[&str]) -> Output, words: &str, script: &str, args
             _ => frame.push(format!("{number} {call}")),
         }
     }
-    Log { frame, calls, report }
+    Log { frame, calls, printed, report }
 }
 
 /// Both programs call the same, in the same order, with the same arguments.
@@ -92,6 +95,7 @@ fn compare(words: &str, script: &str, args: &[&str]) -> Log {
     let mut ours = logged(|words, more| weir_as("wrk", words, more), words, script, args);
     let mut theirs = logged(wrk, words, script, args);
     assert_eq!(ours.frame, theirs.frame, "{script}");
+    assert_eq!((&ours.printed, &ours.report.rest), (&theirs.printed, &theirs.report.rest));
     // State 0 is the main one; 1 is the first thread's, where wrk calls request() once before the
     // run to count the requests in its string. weir reads every string as it comes, so there is
     // nothing to find out beforehand.
@@ -111,12 +115,14 @@ log("load", wrk.scheme, wrk.host, wrk.port, type(wrk.port), wrk.method, wrk.path
 local threads = {}
 function setup(thread, ...)
   threads[#threads + 1] = thread
+  print("printed by setup: " .. #threads)
   thread:set("number", #threads)
   -- wrk does not survive tables in tables.
   thread:set("flat", { a = "b", 1, true })
   log("setup", type(thread), tostring(thread.addr), #wrk.addrs, select("#", ...))
 end
 function init(args, ...)
+  io.write("printed by init: ", number, "\n")
   log("init", number, flat, args[0], args[1], args[2], #args, wrk.headers, type(wrk.thread),
       tostring(wrk.thread.addr), type(wrk.addrs), select("#", ...))
   local lines = {}
@@ -165,6 +171,7 @@ fn callbacks_come_in_wrks_order_with_wrks_arguments() {
     assert_eq!(log.calls[1].len(), COMPARED, "{log:?}");
     assert_eq!(log.calls[1][0], "request 0");
     assert_eq!(log.calls[1][1], "response 3 200 {Content-Length=4;X-Twice=2;x-lower=a} body");
+    assert_eq!(log.printed, "printed by setup: 1\nprinted by init: 1\n");
     assert_eq!(log.report.rest, "printed by done: 1\n");
     // The file runs once more than there are threads.
     let log = compare("-d1 -t3 -c3", CALLBACKS, &["--", "-x"]);
