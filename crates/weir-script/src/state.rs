@@ -46,9 +46,6 @@ impl State {
         let seed = lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?;
         seed.call::<()>(number)?;
         search_beside(&lua, &options.file)?;
-        // The C library would keep in a pipe what scripts print until the program ends, behind what
-        // weir has printed since.
-        lua.load("io.stdout:setvbuf('line')").set_name(OWN_CHUNK).exec()?;
         let wrk = lua.load(include_str!("lua/wrk.lua")).set_name(OWN_CHUNK);
         let limit = options.memory_limit_bytes;
         let hooks: Table = wrk.call((natives(&lua, limit)?, given(&lua, options, number)?))?;
