@@ -223,7 +223,7 @@ impl Traffic {
         self.resolve(conn);
         self.recorder.connected(connect_ns, self.open);
         if self.limits.batches {
-            self.told.push(Told::Opened(conn));
+            self.note(Told::Opened(conn));
         }
         self.free(conn, 0);
     }
@@ -232,7 +232,7 @@ impl Traffic {
     #[inline]
     fn free(&mut self, conn: ConnId, lane: u16) {
         match self.limits.rests {
-            true => self.told.push(Told::Freed(conn)),
+            true => self.note(Told::Freed(conn)),
             false => self.lanes.place(conn, lane),
         }
     }
@@ -290,18 +290,18 @@ impl Traffic {
         if self.replies.is_empty() {
             return false;
         }
+        if self.limits.shows.is_some() {
+            self.note_answers(conn);
+        }
         let connection = &mut self.connections[conn.index()];
         let first = conn.index() * usize::from(self.limits.depth);
         let mut closes = false;
         if connection.load == self.limits.depth || self.limits.batches {
             connection.freed_at = at;
         }
-        for (nth, reply) in self.replies.drain(..).enumerate() {
+        for reply in self.replies.drain(..) {
             let place = &mut self.exchanges[first + usize::from(reply.id.0)];
             let exchange = std::mem::replace(place, Exchange::NONE);
-            if self.limits.shows.is_some() {
-                self.told.push(Told::Answered { conn, nth, status: reply.status });
-            }
             let first_byte_at = if reply.began_here { at } else { connection.first_byte_at };
             let ended = Ended::Answered { status: reply.status, first_byte_at };
             self.recorder.ended(&exchange, ended, at);

@@ -4,7 +4,7 @@
 use weir_http::Answer;
 use weir_io::{ConnId, Nanos};
 
-use super::Traffic;
+use super::{Told, Traffic};
 use crate::connection::State;
 use crate::exchange::Exchange;
 
@@ -12,6 +12,21 @@ impl Traffic {
     /// The nth answer of what `conn` last received.
     pub(crate) fn answer(&self, conn: ConnId, nth: usize) -> Answer<'_> {
         self.connections[conn.index()].protocol.answer(nth)
+    }
+
+    /// Keeps what a script is to be told; apart, so that it costs others nothing.
+    #[inline(never)]
+    pub(super) fn note(&mut self, told: Told) {
+        self.told.push(told);
+    }
+
+    /// Keeps the answers that have come, for the script to be told.
+    #[inline(never)]
+    pub(super) fn note_answers(&mut self, conn: ConnId) {
+        let replies = self.replies.iter().enumerate();
+        let answered =
+            replies.map(|(nth, reply)| Told::Answered { conn, nth, status: reply.status });
+        self.told.extend(answered);
     }
 
     /// Whether `conn` is still on its `opened`th socket, with nothing in flight.

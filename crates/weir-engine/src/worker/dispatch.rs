@@ -154,6 +154,7 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Sends the next batch of a script, if it is due and its connection is there. It takes one
     /// slot for each of its requests; all count from the first one's time.
+    #[inline(never)]
     fn dispatch_batch(&mut self, now: Nanos) -> bool {
         let Some(conn) = self.next_reserved() else { return false };
         if !self.is_due(now) {
@@ -216,6 +217,7 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Makes the batches that could go out now and are not made, as far as that does not take long.
     /// Returns the time at which it was done, which is the earliest stamp they may get.
+    #[inline(never)]
     fn make_due(&mut self, now: Nanos) -> Nanos {
         let mut made_at = now;
         loop {
@@ -248,25 +250,36 @@ impl<B: Backend> Worker<'_, B> {
     }
 
     /// Makes batches for slots to come, while there is time before the next one.
+    #[inline]
     pub(super) fn make_ahead(&mut self) {
+        if self.has_time_ahead() {
+            // What was stamped goes out before the script takes its time.
+            self.backend.submit();
+            self.make_some_ahead();
+        }
+    }
+
+    #[inline(never)]
+    fn make_some_ahead(&mut self) {
         let from = self.now;
-        for made in 0..AHEAD_TURN {
-            if !self.has_time_ahead() || self.now.since(from) >= MAKING_TURN_NS {
-                return;
-            }
-            if made == 0 {
-                // What was stamped goes out before the script takes its time.
-                self.backend.submit();
-            }
-            if self.make_batch().is_none() {
+        for _ in 0..AHEAD_TURN {
+            let is_enough = !self.has_time_ahead() || self.now.since(from) >= MAKING_TURN_NS;
+            if is_enough || self.make_batch().is_none() {
                 return;
             }
         }
     }
 
     /// Whether a batch should be made now for a slot to come.
+    #[inline(always)]
     pub(super) fn has_time_ahead(&self) -> bool {
-        let RequestSource::Ring(ring) = &self.requests else { return false };
+        match &self.requests {
+            RequestSource::Static(_) => false,
+            RequestSource::Ring(ring) => self.has_time_for(ring),
+        }
+    }
+
+    fn has_time_for(&self, ring: &Ring) -> bool {
         let is_made = ring.repeated.is_some() || !self.schedule.is_open_loop();
         if is_made || !self.is_sending || self.script.as_ref().is_none_or(Script::is_over) {
             return false;
