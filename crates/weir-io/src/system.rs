@@ -1,5 +1,6 @@
 //! What the program asks of the operating system besides connections: processors, limits, the
-//! time and memory it has used, the terminal's width, C's own buffer. One question, one function; no state.
+//! time and memory it has used, the terminal's width, C's standard output. One question, one
+//! function; no state.
 
 use std::fs;
 use std::io;

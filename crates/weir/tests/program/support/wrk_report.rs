@@ -285,7 +285,7 @@ fn row(line: &str, units: Units) -> Found<Row> {
     Ok(Row { mean: mean?, stdev: stdev?, max: max?, within })
 }
 
-/// A field of fixed width: as many blanks behind the number as its unit is shorter than two letters.
+/// A field of fixed width: as many blanks behind the number as its unit lacks of two letters.
 fn cell(cell: &str, units: Units) -> Found<f64> {
     let text = cell.trim_end();
     let letters = text.bytes().rev().take(2).filter(u8::is_ascii_alphabetic).count();
