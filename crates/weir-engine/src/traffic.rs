@@ -175,7 +175,7 @@ impl Traffic {
     }
 
     /// Notes that a request goes out on `conn`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn dispatch(
         &mut self,
         conn: ConnId,
