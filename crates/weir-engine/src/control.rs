@@ -83,7 +83,6 @@ impl Control {
     }
 
     /// Where worker `number` tells in which callback it is.
-    #[inline]
     pub(crate) fn watch(&self, number: u32) -> &Watch {
         &self.watches[number as usize % self.watches.len()]
     }

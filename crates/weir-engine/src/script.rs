@@ -12,7 +12,7 @@ use weir_io::{Backend, ConnId, Nanos};
 use weir_run::{Callback, CallbackUsage, ScriptUsage};
 use weir_script::{About, Calls, ScriptError};
 
-use crate::control::Control;
+use crate::control::{Control, Watch};
 
 /// Calls from here on are long: all connections of the worker wait meanwhile.
 const LONG_NS: u64 = 1_000_000;
@@ -23,6 +23,7 @@ pub(crate) struct Script<'a> {
     state: &'a mut weir_script::Worker,
     calls: Calls,
     control: &'a Control,
+    watch: &'a Watch,
     worker: u32,
     usage: [CallbackUsage; 3],
     /// Requests made too late, by the plan.
@@ -67,6 +68,7 @@ impl<'a> Script<'a> {
             state,
             calls,
             control,
+            watch: control.watch(number),
             worker: number,
             usage: [CallbackUsage::default(); 3],
             ran_dry: 0,
@@ -217,7 +219,7 @@ impl<'a> Script<'a> {
     #[inline]
     fn enter(&mut self, callback: Callback, backend: &mut impl Backend) -> Nanos {
         let now = backend.now();
-        self.control.watch(self.worker).enter(callback, now);
+        self.watch.enter(callback, now);
         now
     }
 
@@ -225,7 +227,7 @@ impl<'a> Script<'a> {
     fn leave(&mut self, callback: Callback, from: Nanos, backend: &mut impl Backend) {
         let now = backend.now();
         self.left_at = now;
-        self.control.watch(self.worker).leave();
+        self.watch.leave();
         let usage = &mut self.usage[callback as usize];
         let span_ns = now.since(from);
         usage.calls += 1;
