@@ -72,7 +72,7 @@ pub(super) fn rate(lab: &Lab) -> Result<Section> {
 }
 
 fn seconds(lab: &Lab) -> u32 {
-    lab.options.span(10, 3)
+    lab.options.span(6, 3)
 }
 
 fn load(lab: &Lab, server: &Server, script: &str) -> Result<Document> {

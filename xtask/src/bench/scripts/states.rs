@@ -72,7 +72,7 @@ pub(super) fn states(lab: &Lab) -> Result<Section> {
 }
 
 fn seconds(lab: &Lab) -> u32 {
-    lab.options.span(5, 2)
+    lab.options.span(3, 2)
 }
 
 fn load(lab: &Lab, server: &Server, script: &[&str]) -> Result<Document> {
