@@ -51,13 +51,13 @@ pub(crate) fn plan_at(
     let headers = args.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>>>()?;
     let body = args.body.as_deref().map(body).transpose()?;
     let tls = tls(args, url)?;
-    let mut scripts = Scripts::load(args, url, &headers)?;
+    let cpus = usable_cpus();
+    let threads = threads(args, cpus.len(), &mut notes);
+    let mut scripts = Scripts::load(args, url, &headers, threads)?;
     let endpoint = match &mut scripts {
         Some(scripts) if args.unix.is_none() => scripts.resolve()?,
         _ => resolve(url)?,
     };
-    let cpus = usable_cpus();
-    let threads = threads(args, cpus.len(), &mut notes);
     let (method, request) = match &mut scripts {
         Some(scripts) => scripts.set_up(threads)?,
         None => request(args, url, &headers, body.as_deref())?,

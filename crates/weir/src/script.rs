@@ -53,9 +53,9 @@ impl Scripts {
         args: &RunArgs,
         url: &Url,
         headers: &[(String, String)],
+        threads: u32,
     ) -> Result<Option<Scripts>> {
         let Some(file) = &args.script else { return Ok(None) };
-        let threads = u64::from(args.threads.unwrap_or(1).max(1));
         let options = Options {
             file: file.clone(),
             url: args.url().to_owned(),
@@ -66,7 +66,7 @@ impl Scripts {
             headers: headers.to_vec(),
             args: args.script_args().cloned().collect(),
             mode: if args.rate.is_some() { Mode::ConstantRate } else { Mode::ClosedLoop },
-            memory_limit_bytes: state_limit(threads),
+            memory_limit_bytes: state_limit(threads.into()),
         };
         let main = Main::load(options).map_err(failed)?;
         Ok(Some(Scripts {
