@@ -20,8 +20,9 @@ use crate::series::Series;
 use crate::slices::Slices;
 use crate::timeline::Timeline;
 
-/// Where finished intervals go while the run lasts: the worker's number and the interval.
-pub type LiveSender = Sender<(u32, Interval)>;
+/// Where finished intervals go while the run lasts: the worker's number and the interval. `None` is
+/// for whoever runs the workers, to say that there will be no more.
+pub type LiveSender = Sender<Option<(u32, Interval)>>;
 
 /// Status codes counted one by one; HTTP has no others.
 const STATUS_CODES: usize = 1000;
@@ -486,7 +487,7 @@ impl Live {
     /// Sends an interval; a listener that has gone away is no error.
     pub(crate) fn send(&self, interval: &Interval) {
         if let Some(sender) = &self.sender {
-            let _gone = sender.send((self.worker, interval.clone()));
+            let _gone = sender.send(Some((self.worker, interval.clone())));
         }
     }
 }

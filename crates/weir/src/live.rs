@@ -8,8 +8,8 @@ use weir_io::system;
 use weir_run::units;
 use weir_run::{Histogram, Interval, Plan};
 
-/// Each worker's intervals, as they end.
-pub(crate) type Intervals = Receiver<(u32, Interval)>;
+/// Each worker's intervals, as they end; `None` when the run is over.
+pub(crate) type Intervals = Receiver<Option<(u32, Interval)>>;
 
 /// Whether a progress line may be drawn on standard error.
 pub(crate) fn is_wanted(quiet: bool) -> bool {
@@ -21,7 +21,7 @@ pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }
 
-/// Draws a line for each interval that all workers have finished, until the workers are gone.
+/// Draws a line for each interval that all workers have finished, until the run is over.
 pub(crate) fn follow(plan: &Plan, intervals: &Intervals) {
     let mut stderr = io::stderr().lock();
     let mut draw = |line: &str| {
@@ -34,7 +34,7 @@ pub(crate) fn follow(plan: &Plan, intervals: &Intervals) {
     draw(&format!("connecting {} connections …", units::count(plan.connections.into())));
     let mut pending: BTreeMap<i64, (u32, Interval)> = BTreeMap::new();
     let mut errors = 0;
-    while let Ok((_, interval)) = intervals.recv() {
+    while let Ok(Some((_, interval))) = intervals.recv() {
         let entry = pending
             .entry(interval.start_ns)
             .and_modify(|(parts, known)| {

@@ -9,8 +9,9 @@ use anyhow::{Context, Result};
 use weir_engine::{Control, Job, ScriptFailure};
 use weir_io::{Clock, Signal, Signals, Waker, system};
 use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts};
-use weir_run::{Document, Interval, Measurements, Note};
+use weir_run::{Document, Measurements, Note};
 
+use crate::live::Intervals;
 use crate::preflight::Found;
 use crate::script::Scripts;
 use crate::{environment, exit};
@@ -59,7 +60,7 @@ pub(crate) fn carry_out(
     epoch: &Epoch,
     signals: Signals,
     scripts: Option<&mut Scripts>,
-    watch: Option<impl FnOnce(&mpsc::Receiver<(u32, Interval)>) + Send>,
+    watch: Option<impl FnOnce(&Intervals) + Send>,
 ) -> Result<Outcome> {
     let clock = epoch.clock;
     let waker = Waker::new().context("no descriptor is left: raise the limit (ulimit -n)")?;
@@ -84,11 +85,9 @@ pub(crate) fn carry_out(
         let (sender, receiver) = mpsc::channel();
         let watcher = scope.spawn(move || watch(&receiver));
         let finished = weir_engine::run(job, clock, &control, Some(&sender), states);
-        drop(sender);
-        // A worker whose script never returns keeps its sender, and the watcher would wait for it.
-        if finished.as_ref().is_ok_and(|finished| finished.lost.is_empty()) {
-            let _panicked = watcher.join();
-        }
+        // A worker whose script never returns keeps its sender, so that the end has to be said.
+        let _ended = sender.send(None);
+        let _panicked = watcher.join();
         finished
     })?;
     let mut failures = finished.lost;

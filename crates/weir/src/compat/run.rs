@@ -132,7 +132,7 @@ fn printed(dialect: Dialect) -> dialect::Dialect {
 /// calibrate and throws nothing away; the figures are those of the time so far.
 fn calibrate(intervals: &Intervals) {
     let mut so_far: BTreeMap<u32, Histogram> = BTreeMap::new();
-    while let Ok((worker, interval)) = intervals.recv() {
+    while let Ok(Some((worker, interval))) = intervals.recv() {
         let times = so_far.entry(worker).or_default();
         times.add_sparse(&interval.latency);
         let end_ns = interval.start_ns.saturating_add_unsigned(interval.length_ns);

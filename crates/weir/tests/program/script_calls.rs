@@ -365,7 +365,10 @@ fn an_endless_callback_is_ended_and_named_and_the_rest_is_reported() {
                   function request()\n  calls = calls + 1\n\
                   \x20 while id == 1 and calls > 5 do end\n  return wrk.request()\nend\n";
     let bench = Bench::new(script);
-    let output = bench.as_wrk("-d30 -c2 -t2");
+    // Long enough that lines on calibration are printed meanwhile, for which somebody follows the
+    // run who must not wait for the thread that is lost.
+    let words = ["-s", &bench.file(), &bench.server.url()];
+    let output = weir_as("wrk2", "-R500 -d30 -c2 -t2", &words);
     assert_eq!(output.code(), 1, "{output:?}");
     let says = "request() of the script failed in thread 1: has not returned for 1";
     assert!(output.stderr.contains(says), "{output:?}");
