@@ -163,6 +163,11 @@ fn collect(
     for part in &parts {
         finished.measurements.merge(part);
     }
+    if !finished.lost.is_empty() {
+        // They have ended early too, and so may the window of the others.
+        let lost = u32::try_from(finished.lost.len()).unwrap_or(u32::MAX);
+        finished.measurements.script.get_or_insert_default().stopped += lost;
+    }
     Ok(finished)
 }
 
