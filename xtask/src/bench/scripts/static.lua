@@ -1,3 +1,3 @@
 -- Says what is sent, once.
-wrk.method = "POST"
+wrk.method = "OPTIONS"
 wrk.headers["X-Kind"] = "static"
