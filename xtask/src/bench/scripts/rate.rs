@@ -62,8 +62,8 @@ pub(super) fn rate(lab: &Lab) -> Result<Section> {
     let text = format!(
         "{} connections on 2 threads, {} s at a constant rate after 2 s of warm-up, against \
          `weir serve`. The quick script may be off the plan by {DEVIATION_MAX_PERCENT} %; of the \
-         slow one, which two threads can call 10,000 times a second, weir must tell that it was \
-         too slow and held its threads.\n\n{}",
+         slow one, which two threads can call at most 10,000 times a second, weir must tell that \
+         it was too slow and held its threads.\n\n{}",
         table::thousands(CONNECTIONS),
         seconds(lab),
         table.finish()
