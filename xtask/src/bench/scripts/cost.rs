@@ -13,8 +13,8 @@ use super::{flag, link};
 /// Scripts that both programs run.
 const SCRIPTS: [&str; 4] = ["request.lua", "response.lua", "both.lua", "fields.lua"];
 
-/// What a static script has sent, said with flags; a method that has no content by itself, for which
-/// neither adds a Content-Length.
+/// What a static script has sent, said with flags. Not a POST, to which the flags alone would add
+/// a `Content-Length`.
 const STATIC: [&str; 4] = ["-X", "OPTIONS", "-H", "X-Kind: static"];
 
 /// Requests per CPU-second ÷ wrk's that are aimed at where there is a request() and a response().
