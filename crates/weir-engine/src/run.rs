@@ -7,7 +7,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use weir_io::{BackendOptions, Clock, Epoll, Nanos, Uring};
-use weir_run::{Callback, IoEngine, Measurements, Slice};
+use weir_run::{Callback, IoEngine, Measurements, Plan, Slice};
 use weir_script::ScriptError;
 
 use crate::control::{Control, ScriptFailure};
@@ -104,7 +104,7 @@ pub fn run(
         }
     }
     drop(sender);
-    let finished = collect(&receiver, started, clock, control)?;
+    let finished = collect(&receiver, started, clock, control, &job.plan)?;
     failed.map_or(Ok(finished), Err)
 }
 
@@ -122,6 +122,7 @@ fn collect(
     started: u32,
     clock: Clock,
     control: &Control,
+    plan: &Plan,
 ) -> Result<Finished, RunError> {
     let mut waiting: BTreeSet<u32> = (0..started).collect();
     let mut finished =
@@ -138,7 +139,7 @@ fn collect(
                 finished.scripts.extend(ended.script.map(|script| (ended.worker, script)));
             }
             Err(RecvTimeoutError::Timeout) => {
-                let stuck = stuck(&waiting, clock.now(), control);
+                let stuck = stuck(&waiting, clock.now(), control, plan);
                 if !stuck.is_empty() {
                     control.stop(clock.now());
                 }
@@ -172,8 +173,17 @@ fn collect(
 }
 
 /// Those of the workers that have been in one callback for too long.
-fn stuck(waiting: &BTreeSet<u32>, now: Nanos, control: &Control) -> Vec<ScriptFailure> {
-    let patience_ns = if control.stop_at() <= now { STOPPED_PATIENCE_NS } else { PATIENCE_NS };
+fn stuck(
+    waiting: &BTreeSet<u32>,
+    now: Nanos,
+    control: &Control,
+    plan: &Plan,
+) -> Vec<ScriptFailure> {
+    let end = control.start_at().map_or(Nanos::MAX, |start| {
+        start.after(plan.warmup_ns).after(plan.duration_ns.unwrap_or(u64::MAX))
+    });
+    let is_over = control.stop_at().min(end) <= now;
+    let patience_ns = if is_over { STOPPED_PATIENCE_NS } else { PATIENCE_NS };
     let stuck = waiting.iter().filter_map(|worker| {
         let (callback, since) = control.watch(*worker).stuck_in()?;
         let span_ns = now.since(since);

@@ -33,14 +33,18 @@ impl Sampler {
         self.from.max(timeline.t0).after(SPAN_NS).min(timeline.t1)
     }
 
-    /// Ends the span at `now`; `completed` is the count of the window so far. A last span of less
-    /// than half the usual length tells nothing, unless it is all there is.
+    /// Ends the span at `now`; `completed` is the count of the window so far. A worker that was
+    /// held up looks late, and the time since its last look counts as so many spans, all alike. A
+    /// last span of less than half the usual length tells nothing, unless it is all there is.
     pub(crate) fn take(&mut self, now: Nanos, timeline: &Timeline, completed: u64) {
         let from = self.from.max(timeline.t0);
         let span_ns = now.min(timeline.t1).since(from);
         if span_ns > 0 && (2 * span_ns >= SPAN_NS || self.rates.is_empty()) {
             let count = u128::from(completed - self.completed) * 1_000_000_000;
-            self.rates.record(u64::try_from(count / u128::from(span_ns)).unwrap_or(u64::MAX));
+            let rate = u64::try_from(count / u128::from(span_ns)).unwrap_or(u64::MAX);
+            for _ in 0..((span_ns + SPAN_NS / 2) / SPAN_NS).max(1) {
+                self.rates.record(rate);
+            }
         }
         (self.from, self.completed) = (now, completed);
     }
@@ -76,7 +80,8 @@ mod tests {
 
     #[test]
     fn a_late_look_divides_by_the_true_span() {
-        assert_eq!(samples(250_000_000, &[(250_000_000, 100)]), [500]);
+        assert_eq!(samples(250_000_000, &[(250_000_000, 100)]), [500, 500]);
+        assert_eq!(samples(170_000_000, &[(170_000_000, 60)]), [500]);
     }
 
     #[test]

@@ -221,13 +221,16 @@ pub fn memory() -> io::Result<Memory> {
 }
 
 /// Sends on what code in C has printed and still holds back (stdio(3)), so that what is printed
-/// next stands behind it. Whether anybody reads it shows when that is printed.
-pub fn flush_c_stdout() {
+/// next stands behind it.
+///
+/// # Errors
+/// What write(2) says.
+pub fn flush_c_stdout() -> io::Result<()> {
     unsafe extern "C" {
         static stdout: *mut libc::FILE;
     }
     // SAFETY: the C library made the stream before main, and fflush(3) takes its lock.
-    let _gone = unsafe { libc::fflush(stdout) };
+    check(unsafe { libc::fflush(stdout) }).map(drop)
 }
 
 /// How many columns the terminal has that standard output or, failing that, standard error goes

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::ScriptFailure;
 use weir_http::Prepared;
 use weir_io::Endpoint;
@@ -56,6 +56,12 @@ impl Scripts {
         threads: u32,
     ) -> Result<Option<Scripts>> {
         let Some(file) = &args.script else { return Ok(None) };
+        if std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+            bail!(
+                "--script {file:?} is no regular file: each thread reads it for itself, so write \
+                 what a pipe would bring into a file"
+            );
+        }
         let options = Options {
             file: file.clone(),
             url: args.url().to_owned(),
@@ -210,7 +216,7 @@ pub(crate) fn tell(failure: &ScriptFailure) {
 }
 
 /// What is to be said of what the script took of the client.
-pub(crate) fn notes(plan: &Plan, measurements: &Measurements) -> Vec<Note> {
+pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) -> Vec<Note> {
     let mut notes = Vec::new();
     let Some(usage) = &measurements.script else { return notes };
     let spans = measurements.workers.iter();
@@ -239,9 +245,15 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements) -> Vec<Note> {
             ),
         ));
     }
-    if usage.stopped > 0 {
+    if usage.stopped > 0 && !has_failed {
         let (stopped, threads) = (usage.stopped, plan.threads);
-        let mut text = format!("the script ended {stopped} of {threads} threads early");
+        let t0_ns = measurements.workers.first().map_or(0, |w| w.start_ns + plan.warmup_ns);
+        let ends = measurements.workers.iter().map(|worker| worker.t1_ns.saturating_sub(t0_ns));
+        let first_end = units::duration(ends.min().unwrap_or(0));
+        let mut text = format!(
+            "the script ended {stopped} of {threads} threads early, the first {first_end} into \
+             the window"
+        );
         if measurements.planned == 0 && plan.warmup_ns > 0 {
             text += ", in the warm-up: --warmup 0 measures from the start";
         }

@@ -246,7 +246,9 @@ impl<B: Backend> Worker<'_, B> {
         let RequestSource::Ring(ring) = &self.requests else { return false };
         let Some(due) = self.next_unmade(ring) else { return false };
         let Some(conn) = self.traffic.lanes.peek() else { return false };
-        ring.repeated.is_none() && self.traffic.connection(conn).freed_at <= due
+        let is_measured = due < self.traffic.recorder.timeline.t1;
+        let is_free = self.traffic.connection(conn).freed_at <= due;
+        ring.repeated.is_none() && is_measured && is_free
     }
 
     /// Makes batches for slots to come, while there is time before the next one.
@@ -289,7 +291,9 @@ impl<B: Backend> Worker<'_, B> {
         let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
         // As long as no connection is free, nothing can go out, but answers may still teach.
         let is_pressing = is_free && ring.len() > 0 && self.has_due(self.now.after(mean_ns));
-        let until = if waits { self.now.after(self.lead_ns()) } else { Nanos::MAX };
+        // Slots of the tail may never come, and what was made for them would be for nothing.
+        let last = self.traffic.recorder.timeline.t1.before(1);
+        let until = if waits { self.now.after(self.lead_ns()).min(last) } else { last };
         let is_blocked = is_pressing || (waits && !is_free) || ring.len() >= ring.limit();
         !is_blocked && self.is_slot_within(until, self.now)
     }
@@ -336,9 +340,13 @@ impl<B: Backend> Worker<'_, B> {
     }
 
     /// When to wake for a slot that is due at `due`: earlier, where its request is not made yet.
+    /// Nothing is made ahead for slots after t1.
     pub(super) fn lead(&self, due: Nanos) -> Nanos {
+        let is_measured = due < self.traffic.recorder.timeline.t1;
         match &self.requests {
-            RequestSource::Ring(ring) if ring.len() == 0 && ring.repeated.is_none() => {
+            RequestSource::Ring(ring)
+                if is_measured && ring.len() == 0 && ring.repeated.is_none() =>
+            {
                 due.before(self.lead_ns()).max(self.now.min(due))
             }
             _ => due,

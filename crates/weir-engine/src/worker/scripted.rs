@@ -100,18 +100,18 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Ends the window at `at` where the script has stopped its worker. What `request()` had made
-    /// when it did so is sent first.
+    /// Ends the window at `at` where the script has failed or stopped its worker. What `request()`
+    /// had made when it stopped it is sent first.
     pub(super) fn heed_script(&mut self, at: Nanos) {
         let Some(script) = &self.script else { return };
-        if !script.is_stopped() || !self.is_sending || self.is_cut {
+        if !script.is_over() || !self.is_sending || self.is_cut {
             return;
         }
         let is_sent = match &self.requests {
             RequestSource::Ring(ring) => ring.len() == 0,
             RequestSource::Static(_) => true,
         };
-        if is_sent || !script.is_stopped_by_request {
+        if is_sent || !script.is_stopped() || !script.is_stopped_by_request {
             self.traffic.recorder.timeline.cut(at, INTERRUPTED_TAIL_NS);
             self.is_cut = true;
         }

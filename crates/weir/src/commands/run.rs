@@ -43,7 +43,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         .then_some(|intervals: &live::Intervals| live::follow(plan, intervals));
     let outcome = carry_out(&job, &epoch, signals, scripts.as_mut(), watch)?;
     notes.extend(gave_up(&job, &outcome));
-    notes.extend(script::notes(plan, &outcome.measurements));
+    let has_failed = !outcome.failures.is_empty();
+    notes.extend(script::notes(plan, &outcome.measurements, has_failed));
+    notes.extend(mostly_errors(&outcome, found.answer.is_some()));
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));
     }
@@ -55,17 +57,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         let written = file.write(|mut out| weir_report::json::write(&document, &mut out));
         written.map_err(|error| NotWritten { place: "--output", error })
     });
-    let printed = match args.quiet {
+    let shown = match args.quiet {
         true => Ok(()),
         false => print(&document, args.format, args.latency),
     };
-    written.and(printed)?;
+    written.and(shown)?;
     for failure in &outcome.failures {
         script::tell(failure);
     }
     if let Some(scripts) = &mut scripts {
         let figures = figures(&document, &outcome.measurements, false);
         scripts.finish(outcome.states, &figures)?;
+        printed(system::flush_c_stdout())?;
     }
     Ok(match outcome.failures.is_empty() {
         true => exit::of_run(&document, outcome.signal),
@@ -93,7 +96,7 @@ impl std::error::Error for NotWritten {}
 /// # Errors
 /// When standard output cannot be written.
 pub(crate) fn print(document: &Document, format: Format, spectrum: bool) -> Result<(), NotWritten> {
-    system::flush_c_stdout();
+    printed(system::flush_c_stdout())?;
     let mut stdout = io::stdout().lock();
     let written = match format {
         Format::Json => weir_report::json::write(document, &mut stdout),
@@ -144,6 +147,21 @@ fn look(
     let body_bytes = found.answer.as_ref().and_then(|answer| answer.body_bytes);
     job.discard = body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES);
     Ok(found)
+}
+
+/// What is to be said where most answers are errors, and no look before the load has said so.
+fn mostly_errors(outcome: &Outcome, has_looked: bool) -> Option<Note> {
+    let outcomes = &outcome.measurements.outcomes;
+    if has_looked || outcomes.bad_response <= outcomes.ok {
+        return None;
+    }
+    let answered = outcomes.ok + outcomes.bad_response;
+    let text = format!(
+        "{} of {} answers have a status of 400 or above: it is error answers that were measured",
+        units::count(outcomes.bad_response),
+        units::count(answered),
+    );
+    Some(Note::new("mostly_errors", text))
 }
 
 /// What is to be said of a run that was to end with a number of requests and could not.

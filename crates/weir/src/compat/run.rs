@@ -65,7 +65,8 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs) -> Result<ExitCode> {
     let figures = figures(&document, &outcome.measurements, args.batch);
     let lines = Lines { latency: args.latency, uncorrected: args.uncorrected };
     print(|out| dialect::write_results(printed(dialect), &figures, &lines, out))?;
-    for note in doubts(&job.plan, &outcome.measurements) {
+    let has_failed = !outcome.failures.is_empty();
+    for note in doubts(&job.plan, &outcome.measurements, has_failed) {
         warn(&note.text);
     }
     for failure in &outcome.failures {
@@ -73,6 +74,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs) -> Result<ExitCode> {
     }
     if let Some(scripts) = &mut scripts {
         scripts.finish(outcome.states, &figures)?;
+        print(|_| Ok(()))?;
     }
     Ok(exit::of_compat_run(!outcome.failures.is_empty()))
 }
@@ -145,20 +147,24 @@ fn calibrate(intervals: &Intervals) {
 }
 
 /// What makes the figures doubtful, or easy to misread.
-fn doubts(plan: &weir_run::Plan, measurements: &weir_run::Measurements) -> Vec<Note> {
-    let mut notes = script::notes(plan, measurements);
+fn doubts(
+    plan: &weir_run::Plan,
+    measurements: &weir_run::Measurements,
+    has_failed: bool,
+) -> Vec<Note> {
+    let mut notes = script::notes(plan, measurements, has_failed);
     let outcomes = &measurements.outcomes;
     let unanswered = outcomes.in_flight_at_end + outcomes.timed_out;
     if unanswered > 0 {
         let text = format!(
-            "{unanswered} requests were not answered by the end; they are in the latencies with \
-             the time they had waited"
+            "not answered by the end: {unanswered} requests, which are in the latencies with the \
+             time they had waited"
         );
         notes.push(Note::new("unanswered", text));
     }
     if outcomes.never_sent > 0 {
         let text = format!(
-            "{} planned requests were never sent: no connection was free; they are in the \
+            "never sent, as no connection was free: {} planned requests, which are in the \
              latencies with the time they had waited",
             outcomes.never_sent
         );
@@ -196,9 +202,9 @@ fn warn(text: &str) {
 /// Writes to standard output, behind what scripts have printed; a reader who has gone has what it
 /// wanted.
 fn print(write: impl FnOnce(&mut io::StdoutLock<'static>) -> io::Result<()>) -> Result<()> {
-    system::flush_c_stdout();
+    let before = system::flush_c_stdout();
     let mut out = io::stdout().lock();
-    match write(&mut out).and_then(|()| out.flush()) {
+    match before.and_then(|()| write(&mut out)).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(error).context("standard output cannot be written")
         }
