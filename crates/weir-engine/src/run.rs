@@ -7,7 +7,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use weir_io::{BackendOptions, Clock, Epoll, Nanos, Uring};
-use weir_run::{Callback, IoEngine, Measurements, Plan, Slice};
+use weir_run::{IoEngine, Measurements, Plan, Slice};
 use weir_script::ScriptError;
 
 use crate::control::{Control, ScriptFailure};
@@ -189,12 +189,7 @@ fn stuck(
         let span_ns = now.since(since);
         let seconds = span_ns / 1_000_000_000;
         let message = format!("has not returned for {seconds} s: is it an endless loop?");
-        let callback = match callback {
-            Callback::Request => "request",
-            Callback::Delay => "delay",
-            Callback::Response => "response",
-        };
-        let error = ScriptError { callback, message };
+        let error = ScriptError { callback: callback.name(), message };
         (span_ns > patience_ns).then_some(ScriptFailure { worker: *worker, error })
     });
     stuck.collect()

@@ -152,6 +152,17 @@ pub enum Callback {
     Response,
 }
 
+impl Callback {
+    /// Its name in scripts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Callback::Request => "request",
+            Callback::Delay => "delay",
+            Callback::Response => "response",
+        }
+    }
+}
+
 /// What one callback took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

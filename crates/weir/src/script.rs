@@ -239,7 +239,7 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
             format!(
                 "{}() of the script took {:.1}% of the threads' time, its longest call {}: \
                  meanwhile a thread sends and reads nothing, so the client itself is slow",
-                name(*callback),
+                callback.name(),
                 share * 100.0,
                 units::duration(usage.longest_ns),
             ),
@@ -277,12 +277,4 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
         ));
     }
     notes
-}
-
-fn name(callback: Callback) -> &'static str {
-    match callback {
-        Callback::Request => "request",
-        Callback::Delay => "delay",
-        Callback::Response => "response",
-    }
 }

@@ -1,7 +1,7 @@
 //! What came back, what went wrong and why, and what a reader should know.
 
 use weir_run::document::{ConnectionFailure, ConnectionsSection, Phases, ScriptSection, Summary};
-use weir_run::{Callback, Document, FailurePhase, Load, Pacing, errno, units};
+use weir_run::{Document, FailurePhase, Load, Pacing, errno, units};
 
 use super::head::counted;
 use super::page::{Page, Span, Style};
@@ -143,13 +143,8 @@ fn script_usage(script: &ScriptSection, load_time_ns: u64, page: &mut Page) {
         let Some(mean_ns) = usage.time_ns.checked_div(usage.calls) else {
             continue;
         };
-        let name = match callback {
-            Callback::Request => "request()",
-            Callback::Delay => "delay()",
-            Callback::Response => "response()",
-        };
         let mut items = vec![
-            Span::plain(format!("{name} {}", counted(usage.calls, "call"))),
+            Span::plain(format!("{}() {}", callback.name(), counted(usage.calls, "call"))),
             Span::plain(format!("mean {}", units::duration(mean_ns))),
             Span::plain(format!("max {}", units::duration(usage.longest_ns))),
         ];
