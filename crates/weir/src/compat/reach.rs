@@ -18,13 +18,20 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// # Errors
 /// When the host has no address, or none takes a connection; in wrk's words.
 pub(super) fn reach(url: &Url) -> Result<Endpoint> {
-    let service = url.port.map_or(url.scheme().to_owned(), |port| port.to_string());
-    let host = &url.host;
-    let found = (host.as_str(), url.port()).to_socket_addrs();
-    let addresses = found.map_err(|error| {
-        let reason = lookup_reason(&error);
-        anyhow!("unable to resolve {host}:{service} {reason}")
-    })?;
+    let found = (url.host.as_str(), url.port()).to_socket_addrs();
+    let addresses = found
+        .map_err(|error| anyhow!("unable to resolve {} {}", place(url), lookup_reason(&error)))?;
+    first_of(url, addresses)
+}
+
+/// The first of `addresses`, those of the URL's host, that takes a connection.
+///
+/// # Errors
+/// When none does; in wrk's words.
+pub(super) fn first_of(
+    url: &Url,
+    addresses: impl IntoIterator<Item = SocketAddr>,
+) -> Result<Endpoint> {
     let mut last = io::ErrorKind::NotFound.into();
     for address in addresses {
         match TcpStream::connect_timeout(&address, PATIENCE) {
@@ -32,21 +39,13 @@ pub(super) fn reach(url: &Url) -> Result<Endpoint> {
             Err(error) => last = error,
         }
     }
-    Err(anyhow!("unable to connect to {host}:{service} {}", reason(&last)))
+    Err(anyhow!("unable to connect to {} {}", place(url), reason(&last)))
 }
 
-/// Checks that one of the addresses that a script gave takes a connection.
-///
-/// # Errors
-/// When none does; in wrk's words.
-pub(super) fn check(url: &Url, address: SocketAddr) -> Result<()> {
+/// Host and service as wrk names them: the port as the URL has it, else the scheme.
+fn place(url: &Url) -> String {
     let service = url.port.map_or(url.scheme().to_owned(), |port| port.to_string());
-    match TcpStream::connect_timeout(&address, PATIENCE) {
-        Ok(_closed) => Ok(()),
-        Err(error) => {
-            Err(anyhow!("unable to connect to {}:{service} {}", url.host, reason(&error)))
-        }
-    }
+    format!("{}:{service}", url.host)
 }
 
 /// What strerror(3) says, without the number that Rust puts behind it.

@@ -42,7 +42,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs) -> Result<ExitCode> {
     let wish = wish(args)?;
     let Planned { mut job, mut scripts, notes } = plan_at(&wish, &url, reach::reach)?;
     if let (true, Endpoint::Tcp(address)) = (scripts.is_some(), &job.endpoint) {
-        reach::check(&url, *address)?;
+        reach::first_of(&url, [*address])?;
     }
     job.late_answers = true;
     job.extras = Extras { thread_rates: true, batch_times: args.batch };
