@@ -57,8 +57,14 @@ impl Cli {
     /// The command line, or the end of the program with a message.
     pub(crate) fn of_command_line() -> Cli {
         let cli = Cli::parse();
-        if let (None, Some(word)) = (&cli.run.script, cli.run.script_args().next()) {
-            let advice = "give one URL, and put values with blanks into quotes";
+        let run = &cli.run;
+        if run.script.is_some() && (run.method.is_some() || run.body.is_some()) {
+            let text =
+                "--method and --body do not go with --script: set wrk.method and wrk.body in it";
+            Cli::command().error(ErrorKind::ArgumentConflict, text).exit()
+        }
+        if let (None, Some(word)) = (&run.script, run.script_args().next()) {
+            let advice = "give one URL, put values with blanks into quotes, and a script behind -s";
             let text = format!("'{word}' is too much: {advice}");
             Cli::command().error(ErrorKind::TooManyValues, text).exit()
         }
@@ -151,8 +157,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = "Request")]
     pub(crate) connect_timeout: Option<u64>,
     /// Lua script that makes requests and sees answers, as wrk's do
-    #[arg(short, long, value_name = "FILE", help_heading = "Request",
-          conflicts_with_all = ["method", "body"])]
+    #[arg(short, long, value_name = "FILE", help_heading = "Request")]
     pub(crate) script: Option<PathBuf>,
     /// Accept any certificate from an https server
     #[arg(long, help_heading = "Request")]

@@ -115,6 +115,9 @@ pub(crate) fn plan_at(
 /// How TLS is spoken, where it is.
 fn tls(args: &RunArgs, url: &Url) -> Result<Option<TlsConfig>> {
     if !url.is_secure {
+        if args.cacert.is_some() {
+            bail!("--cacert says whom to trust over https, and the URL is http: write https://");
+        }
         return Ok(None);
     }
     let options = TlsOptions {
