@@ -17,8 +17,6 @@ use crate::worker::Worker;
 pub(crate) struct Flags {
     pub(crate) stopped: Cell<bool>,
     pub(crate) address: Cell<Option<SocketAddr>>,
-    /// How often `address` was assigned, since the run began.
-    pub(crate) address_changes: Cell<u32>,
 }
 
 /// The workers that are not out for a run, by their number.
@@ -105,7 +103,6 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
     let assign = move |here: &Lua, address: String| {
         let assigned = target.with(here, limit_bytes, |_, flags| {
             flags.address.set(Some(address.parse().map_err(|_| format!("no address: {address}"))?));
-            flags.address_changes.set(flags.address_changes.get().wrapping_add(1));
             Ok(())
         });
         Ok(assigned.err())

@@ -189,11 +189,6 @@ impl Worker {
         self.caller.flags().address.get()
     }
 
-    /// How often `thread.addr` was assigned since the run began.
-    pub fn address_changes(&self) -> u32 {
-        self.caller.flags().address_changes.get()
-    }
-
     /// What the state holds, garbage included.
     pub fn memory_bytes(&self) -> usize {
         self.lua().used_memory()
@@ -214,7 +209,6 @@ impl Worker {
     /// The run begins: a stop before it has no effect, as in wrk.
     pub(crate) fn begin(&self) {
         self.flags().stopped.set(false);
-        self.flags().address_changes.set(0);
     }
 
     pub(crate) fn teardown(&self) -> Result<(), ScriptError> {
