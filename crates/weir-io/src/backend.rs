@@ -128,6 +128,18 @@ pub enum EventKind<'a> {
     Failed(io::Error),
 }
 
+/// What a thread has taken and lost since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadUsage {
+    /// CPU time, user and system, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Of `cpu_ns`: spinning in [`Backend::wait`] without anything to do.
+    pub spun_ns: u64,
+    /// Ready to run while something else had its CPU, in nanoseconds; `None` where the kernel does
+    /// not tell (`/proc/thread-self/schedstat`).
+    pub run_delay_ns: Option<u64>,
+}
+
 /// What a backend of the real machine is made with.
 #[derive(Clone, Debug)]
 pub struct BackendOptions {
@@ -188,6 +200,12 @@ pub trait Backend {
     /// # Errors
     /// Only when the machine itself fails (a broken ring); an interrupted system call is retried.
     fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()>;
+
+    /// What the calling thread has taken so far. Costs some system calls: for the borders of the
+    /// window, not for each turn. A machine that is not real has nothing to tell.
+    fn usage(&mut self) -> ThreadUsage {
+        ThreadUsage::default()
+    }
 
     /// The next event of this harvest, or `None` when all have been handed out.
     fn next(&mut self) -> Option<Event<'_>>;

@@ -23,7 +23,7 @@ mod waker;
 
 pub use backend::{
     Backend, BackendOptions, Close, ConnId, Event, EventKind, PooledId, Segment, SocketOptions,
-    Submitted, TemplateId, WaitPolicy,
+    Submitted, TemplateId, ThreadUsage, WaitPolicy,
 };
 pub use endpoint::Endpoint;
 pub use epoll::Epoll;

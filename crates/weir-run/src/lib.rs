@@ -8,6 +8,7 @@ mod distinct;
 pub mod document;
 mod encoding;
 pub mod errno;
+mod evidence;
 pub mod histogram;
 mod measurements;
 mod plan;
@@ -18,6 +19,7 @@ pub mod units;
 
 pub use distinct::{distinct, distinct_us};
 pub use document::{Document, DocumentParts, Environment, LoadError, Note};
+pub use evidence::{ClientHealth, DepartureSpan, Departures, Occupancy, Stamped, WorkerUsage};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::{
     ByOutcome, Callback, CallbackUsage, Connections, ErrorKind, FailureCause, FailureKind,

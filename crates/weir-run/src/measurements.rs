@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::{Departures, Occupancy, Stamped, WorkerUsage};
 use crate::histogram::{Histogram, SparseHistogram};
 
 /// All that one worker measured, or several after [`Measurements::merge`].
@@ -34,6 +35,15 @@ pub struct Measurements {
     pub sched_lag: Histogram,
     /// `max(0, freed_at − T0)` of every slot of M that was sent: waiting for a busy connection.
     pub connection_wait: Histogram,
+    /// `Te − T0 − sched_lag` of the `ok` slots: the response time without the client's lateness.
+    /// Empty in a closed loop, which has no plan to be late for.
+    pub unlagged: Histogram,
+    /// The kernel's view of a sample of the `ok` slots.
+    pub stamped: Stamped,
+    /// When requests left, millisecond by millisecond. Empty in a closed loop.
+    pub departures: Departures,
+    /// Little's law, counted twice.
+    pub occupancy: Occupancy,
     /// `Tf − Ts` of the `ok` slots.
     pub first_byte: Histogram,
     /// Duration of every successful connect, renewals and warm-up included.
@@ -254,6 +264,16 @@ pub struct Slice {
     pub ok: Histogram,
     /// Response time, or age, of its other slots.
     pub not_ok: Histogram,
+    /// Requests sent in it, by `Ts`.
+    pub sent: u64,
+    /// Complete answers in it, by `Te`, whichever slots they belong to.
+    pub completed: u64,
+    /// Of `completed`: `ok`.
+    pub good: u64,
+    /// Requests on the wire at its end.
+    pub in_flight: u64,
+    /// Slots due and unsent at its end; 0 in a closed loop.
+    pub backlog: u64,
 }
 
 /// What completed inside `[t0, t1)`.
@@ -294,6 +314,8 @@ pub struct WorkerPhases {
     pub drained_ns: u64,
     /// CPU time of the worker's thread, user and system, in nanoseconds.
     pub cpu_time_ns: u64,
+    /// What its thread took and lost inside the window.
+    pub usage: WorkerUsage,
 }
 
 /// One interval of the time series, by when things happened (not by plan).
@@ -336,6 +358,10 @@ impl Measurements {
         self.send_lag.add(&other.send_lag);
         self.sched_lag.add(&other.sched_lag);
         self.connection_wait.add(&other.connection_wait);
+        self.unlagged.add(&other.unlagged);
+        self.stamped.add(&other.stamped);
+        self.departures.add(&other.departures);
+        self.occupancy.add(&other.occupancy);
         self.first_byte.add(&other.first_byte);
         self.connect.add(&other.connect);
         merge_slices(&mut self.slices, &other.slices);
@@ -435,6 +461,11 @@ fn merge_slices(mine: &mut Vec<Slice>, theirs: &[Slice]) {
                 debug_assert_eq!((known.start_ns, known.end_ns), (slice.start_ns, slice.end_ns));
                 known.ok.add(&slice.ok);
                 known.not_ok.add(&slice.not_ok);
+                known.sent += slice.sent;
+                known.completed += slice.completed;
+                known.good += slice.good;
+                known.in_flight += slice.in_flight;
+                known.backlog += slice.backlog;
             }
             None => mine.push(slice.clone()),
         }

@@ -102,6 +102,7 @@ impl SliceEntry {
             end_ns: unsigned_ns(self.end_s)?,
             ok: unpack(&self.ok)?,
             not_ok: unpack(&self.not_ok)?,
+            ..Slice::default()
         })
     }
 }

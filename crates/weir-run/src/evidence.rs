@@ -1,0 +1,172 @@
+//! What the client tells against itself: how late its threads were, what its machine took from it,
+//! and what the kernel saw of some of its requests. The verdict is judged from this (METHOD 1.9).
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+
+/// The kernel's view of the requests on stamped connections: members of M that ended `ok`
+/// (METHOD 1.2). All histograms but `tx_delay` and `wire_time` have one value per such request.
+#[derive(Clone, Debug, Default)]
+pub struct Stamped {
+    /// Connections that asked for stamps and whose kernel agreed.
+    pub connections: u32,
+    /// `Te − T0`.
+    pub response: Histogram,
+    /// `Te − T0 − sched_lag`.
+    pub unlagged: Histogram,
+    /// `Te − T0 − sched_lag − rx delay`: what is left when all that the client added is taken off.
+    pub outside: Histogram,
+    /// `Te − Ke`: the answer lay in the client's socket buffer.
+    pub rx_delay: Histogram,
+    /// `Kx − Ts`, where the kernel told when it sent the request.
+    pub tx_delay: Histogram,
+    /// `Ke − Kx`, where it did.
+    pub wire_time: Histogram,
+    /// Requests whose receive stamp is missing, or lies before `Ts` or after `Te`: a clock step, or
+    /// a kernel that does not stamp. They are in no histogram here.
+    pub missed: u64,
+}
+
+impl Stamped {
+    pub(crate) fn add(&mut self, other: &Stamped) {
+        self.connections = self.connections.saturating_add(other.connections);
+        self.response.add(&other.response);
+        self.unlagged.add(&other.unlagged);
+        self.outside.add(&other.outside);
+        self.rx_delay.add(&other.rx_delay);
+        self.tx_delay.add(&other.tx_delay);
+        self.wire_time.add(&other.wire_time);
+        self.missed += other.missed;
+    }
+}
+
+/// Sends per millisecond of some spans of an open loop's window, as the client alone would have
+/// made them: each counted at `T0 + sched_lag`, so that waiting for a busy connection, which is
+/// the server's, leaves no trace (METHOD 1.9, A1 and A3).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Departures {
+    /// Spans, in milliseconds from t0: their begin and how many bins each has in `sent`. Spans are
+    /// in order, disjoint, and the same for all workers.
+    pub spans: Vec<DepartureSpan>,
+    /// Sends per bin of 1 ms, one span after the other.
+    pub sent: Vec<u32>,
+    /// The same by plan: counted at `T0`.
+    pub planned: Vec<u32>,
+    /// Gaps between sends of one worker that differ from their plan by more than 5% of the mean
+    /// gap and by more than 50 µs (A2).
+    pub displaced: u64,
+    /// Gaps looked at for `displaced`.
+    pub gaps: u64,
+}
+
+/// A span of the window of which [`Departures`] has counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DepartureSpan {
+    /// From t0, in milliseconds.
+    pub start_ms: u64,
+    /// Its bins.
+    pub bins: u32,
+}
+
+impl Departures {
+    /// Adds another worker's. Workers have the same spans; one without any has nothing to add.
+    pub(crate) fn add(&mut self, other: &Departures) {
+        if self.spans.is_empty() {
+            *self = Departures { displaced: self.displaced, gaps: self.gaps, ..other.clone() };
+        } else if self.spans == other.spans {
+            add_bins(&mut self.sent, &other.sent);
+            add_bins(&mut self.planned, &other.planned);
+        }
+        self.displaced += other.displaced;
+        self.gaps += other.gaps;
+    }
+}
+
+fn add_bins(mine: &mut [u32], theirs: &[u32]) {
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        *mine = mine.saturating_add(*theirs);
+    }
+}
+
+/// Little's law, counted twice (METHOD 1.7): the requests on the wire, integrated over the window
+/// as their number changed, and the time that each of them spent there, summed when it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    /// `∫ N dt` over the window, with N the requests on the wire, in nanoseconds.
+    pub integral_ns: u128,
+    /// `Σ |[Ts, Te) ∩ window|` over all requests, in nanoseconds.
+    pub sum_ns: u128,
+}
+
+impl Occupancy {
+    pub(crate) fn add(&mut self, other: &Occupancy) {
+        self.integral_ns += other.integral_ns;
+        self.sum_ns += other.sum_ns;
+    }
+}
+
+/// What one worker's thread took and lost between its t0 and its t1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct WorkerUsage {
+    /// From its t0 to its t1 as it observed them, in nanoseconds.
+    pub wall_ns: u64,
+    /// CPU time, user and system, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Of `cpu_ns`: spinning without anything to do.
+    pub spun_ns: u64,
+    /// Ready to run while something else had its CPU (`/proc/PID/task/TID/schedstat`, second
+    /// field), in nanoseconds; null where the kernel does not tell.
+    pub run_delay_ns: Option<u64>,
+    /// Longest stretch in which it could not act, in nanoseconds: from when it should have woken at
+    /// the latest, or was woken, to the end of that turn.
+    pub gap_max_ns: u64,
+    /// When that stretch began, from t0, in nanoseconds.
+    pub gap_at_ns: u64,
+}
+
+/// What the client's machine did between t0 and t1. Null: this kernel does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ClientHealth {
+    /// How long it was watched, in nanoseconds.
+    pub watched_ns: u64,
+    /// Share of the usable CPUs' time that the hypervisor gave to others (`/proc/stat`), 0 to 1.
+    pub steal: Option<f64>,
+    /// Time that the cgroup's CPU quota held this program back, in nanoseconds (`cpu.stat`), in the
+    /// one of its cgroups that was held back longest.
+    pub throttled_ns: Option<u64>,
+    /// Share of the time in which some runnable task of the machine waited for a CPU
+    /// (`/proc/pressure/cpu`), 0 to 1.
+    pub cpu_pressure: Option<f64>,
+    /// TCP segments sent again, machine-wide (`/proc/net/snmp`).
+    pub retransmitted_segments: Option<u64>,
+    /// TCP retransmission timeouts, machine-wide (`/proc/net/netstat`).
+    pub tcp_timeouts: Option<u64>,
+    /// Connections that a full accept queue of this machine turned away.
+    pub listen_overflows: Option<u64>,
+    /// Packets dropped because a CPU's input queue was full (`/proc/net/softnet_stat`).
+    pub softnet_dropped: Option<u64>,
+    /// Times that packet processing ran out of its share of time.
+    pub softnet_squeezed: Option<u64>,
+    /// Greatest share of the ephemeral ports that sockets to one destination can take, 0 to 1,
+    /// which connections, and those in TIME_WAIT, held at the end.
+    pub ephemeral_ports: Option<f64>,
+    /// Greatest share of a network interface's speed that was in use, 0 to 1; loopback has none.
+    pub interface_use: Option<f64>,
+    /// The server's address is one of this machine.
+    pub is_server_local: Option<bool>,
+    /// Exit latency of the deepest idle state that the usable CPUs entered, in nanoseconds.
+    pub idle_exit_ns: Option<u64>,
+    /// Greatest change of CLOCK_REALTIME against CLOCK_MONOTONIC from one look to the next, in
+    /// nanoseconds: a step of the wall clock, which spoils kernel stamps.
+    pub clock_step_ns: Option<u64>,
+    /// Longest lateness of a thread that does nothing but sleep 5 ms at a time, in nanoseconds: the
+    /// whole program was stopped, or the machine was.
+    pub heartbeat_gap_ns: Option<u64>,
+    /// When that began, from t0, in nanoseconds.
+    pub heartbeat_gap_at_ns: Option<u64>,
+}
