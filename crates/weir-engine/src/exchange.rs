@@ -39,6 +39,18 @@ impl Exchange {
         is_overdue: false,
     };
 
+    /// `connection_wait = max(0, freed_at − T0)`: the capacity it uses became free after it was due.
+    #[inline]
+    pub(crate) fn connection_wait(&self) -> u64 {
+        self.freed_at.since(self.intended_at)
+    }
+
+    /// `sched_lag = Ts − max(T0, freed_at)`: the client's own lateness.
+    #[inline]
+    pub(crate) fn sched_lag(&self) -> u64 {
+        self.sent_at.since(self.intended_at.max(self.freed_at))
+    }
+
     /// Whether a request is in flight here.
     #[inline]
     pub(crate) fn is_live(&self) -> bool {

@@ -3,21 +3,24 @@
 //! A slot is recorded once, when its outcome is known. Recording touches a handful of cache lines
 //! and allocates nothing after the first exchange of a kind.
 
+mod finish;
+
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
 use weir_io::Nanos;
 use weir_run::{
-    ByOutcome, Connections, ErrorKind, FailureKind, Histogram, Interval, Measurements, Outcomes,
-    Sent, Tally, Window, WorkerPhases,
+    Connections, ErrorKind, FailureKind, Interval, Load, Outcomes, Sent, Tally, Window,
 };
 
+use crate::departures::DepartureCounts;
 use crate::exchange::{Exchange, Phase};
-use crate::job::Extras;
+use crate::job::Job;
+use crate::occupancy::OccupancyCount;
 use crate::sampler::Sampler;
-use crate::schedule::Schedule;
 use crate::series::Series;
 use crate::slices::Slices;
+use crate::stamps::{KernelTimes, StampTallies};
 use crate::timeline::Timeline;
 
 /// Where finished intervals go while the run lasts: the worker's number and the interval. `None` is
@@ -40,11 +43,14 @@ pub(crate) struct Recorder {
     unresolved: u64,
     response: Failures,
     slices: Slices,
-    service_ok: Tally,
     service: Failures,
-    /// Lag of slots that found a free connection: all of it is the client's.
-    lag_unwaited: Tally,
+    unwaited: Unwaited,
     waited: Waited,
+    departures: DepartureCounts,
+    occupancy: OccupancyCount,
+    stamped: StampTallies,
+    workers: u32,
+    gap_ns: u64,
     first_byte: Tally,
     connect: Tally,
     tls_handshake: Tally,
@@ -67,12 +73,23 @@ struct Failures {
     censored: Tally,
 }
 
-/// The lag of slots that waited for a connection, and its two parts.
+/// Slots of an open loop that found a free connection: all of their lag is the client's, and what
+/// is left of the response time without it is the service time.
+#[derive(Debug, Default)]
+struct Unwaited {
+    lag: Tally,
+    service_ok: Tally,
+}
+
+/// Those that waited for a connection: their lag, its two parts, and their times.
 #[derive(Debug, Default)]
 struct Waited {
     send_lag: Tally,
     sched_lag: Tally,
     connection_wait: Tally,
+    service_ok: Tally,
+    /// `Te − T0 − sched_lag`.
+    unlagged_ok: Tally,
 }
 
 /// What decides how many requests are planned beside the schedule.
@@ -83,6 +100,8 @@ pub(crate) struct Planned {
     /// The window ended early, at an instant that some requests may have been sent beyond: those
     /// of one string go out before their slots, and a busy worker hears of the end late.
     pub(crate) is_cut: bool,
+    /// Connections that were stamped.
+    pub(crate) stamped_connections: u32,
 }
 
 /// How a slot ended, for the recorder.
@@ -104,15 +123,12 @@ pub(crate) enum Ended {
 }
 
 impl Recorder {
-    /// For a run whose schedule will start at `timeline.start`.
-    pub(crate) fn new(
-        is_open_loop: bool,
-        timeline: Timeline,
-        asked: u64,
-        extras: Extras,
-    ) -> Recorder {
+    /// For a worker with `asked` connections, whose slots are `gap_ns` apart on average.
+    pub(crate) fn new(job: &Job, asked: u64, gap_ns: u64) -> Recorder {
+        let timeline = Timeline::new(&job.plan, Nanos::MAX);
+        let (workers, extras) = (job.plan.threads, job.extras);
         Recorder {
-            is_open_loop,
+            is_open_loop: job.plan.load != Load::ClosedLoop,
             timeline,
             outcomes: Outcomes::default(),
             status: Box::new([0; STATUS_CODES]),
@@ -121,10 +137,14 @@ impl Recorder {
             unresolved: 0,
             response: Failures::default(),
             slices: Slices::new(&timeline),
-            service_ok: Tally::new(),
             service: Failures::default(),
-            lag_unwaited: Tally::new(),
+            unwaited: Unwaited::default(),
             waited: Waited::default(),
+            departures: DepartureCounts::new(&timeline, workers, gap_ns),
+            occupancy: OccupancyCount::default(),
+            stamped: StampTallies::default(),
+            workers,
+            gap_ns,
             first_byte: Tally::new(),
             connect: Tally::new(),
             tls_handshake: Tally::new(),
@@ -143,6 +163,9 @@ impl Recorder {
         self.timeline = timeline;
         self.slices = Slices::new(&timeline);
         self.series = Series::new(&timeline);
+        if self.is_open_loop {
+            self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
+        }
     }
 
     /// Members of M that are on the wire and unresolved.
@@ -159,7 +182,11 @@ impl Recorder {
     #[inline]
     pub(crate) fn sent(&mut self, exchange: &Exchange) {
         self.series.current.sent += 1;
-        self.window.sent += u64::from(self.timeline.is_in_window(exchange.sent_at));
+        self.occupancy.enter(&self.timeline, exchange.sent_at);
+        if self.timeline.is_in_window(exchange.sent_at) {
+            self.window.sent += 1;
+            self.slices.counts(exchange.sent_at).sent += 1;
+        }
         match exchange.phase {
             Phase::Warmup => self.sent.warmup += 1,
             Phase::Tail => self.sent.tail += 1,
@@ -173,22 +200,24 @@ impl Recorder {
         }
     }
 
-    /// `connection_wait = max(0, freed_at − T0)`, `sched_lag = Ts − max(T0, freed_at)`.
+    /// How late the request is, and by whose doing.
     #[inline]
     fn lag(&mut self, exchange: &Exchange) {
-        let Exchange { intended_at, freed_at, sent_at, .. } = *exchange;
-        if freed_at <= intended_at {
-            self.lag_unwaited.record(sent_at.since(intended_at));
+        let (wait, sched_lag) = (exchange.connection_wait(), exchange.sched_lag());
+        if wait == 0 {
+            self.unwaited.lag.record(sched_lag);
         } else {
-            self.waited.send_lag.record(sent_at.since(intended_at));
-            self.waited.sched_lag.record(sent_at.since(freed_at));
-            self.waited.connection_wait.record(freed_at.since(intended_at));
+            self.waited.send_lag.record(exchange.sent_at.since(exchange.intended_at));
+            self.waited.sched_lag.record(sched_lag);
+            self.waited.connection_wait.record(wait);
         }
+        self.departures.count(exchange, sched_lag);
     }
 
     /// An exchange ended at `at`.
     #[inline]
     pub(crate) fn ended(&mut self, exchange: &Exchange, ended: Ended, at: Nanos) {
+        self.occupancy.leave(&self.timeline, exchange.sent_at, at);
         let response_ns = at.since(exchange.intended_at);
         let is_ok = matches!(ended, Ended::Answered { status, .. } if status < 400);
         match ended {
@@ -197,6 +226,9 @@ impl Recorder {
                 if self.timeline.is_in_window(at) {
                     self.window.completed += 1;
                     self.window.good += u64::from(is_ok);
+                    let counts = self.slices.counts(at);
+                    counts.completed += 1;
+                    counts.good += u64::from(is_ok);
                 }
             }
             Ended::Failed(_) => self.series.current.errors += 1,
@@ -220,13 +252,35 @@ impl Recorder {
                 self.outcomes.ok += 1;
                 self.slices.at(exchange.intended_at).ok.record(response_ns);
                 self.first_byte.record(first_byte_at.since(exchange.sent_at));
-                if self.is_open_loop {
-                    self.service_ok.record(service_ns);
+                if self.is_open_loop && exchange.connection_wait() == 0 {
+                    self.unwaited.service_ok.record(service_ns);
+                } else if self.is_open_loop {
+                    self.waited.service_ok.record(service_ns);
+                    self.waited.unlagged_ok.record(response_ns - exchange.sched_lag());
                 }
                 return;
             }
         }
         self.resolve_failure(exchange.intended_at, ended, response_ns, service_ns);
+    }
+
+    /// The run is over for an exchange that is still on the wire: it is a member of M no longer,
+    /// and goes on being awaited.
+    pub(crate) fn censored(&mut self, exchange: &Exchange, at: Nanos) {
+        self.unresolved -= 1;
+        self.resolve(exchange, Ended::InFlight, at, false);
+    }
+
+    /// An exchange is given up without an end of its own: the sockets close.
+    pub(crate) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
+        self.occupancy.leave(&self.timeline, exchange.sent_at, at);
+    }
+
+    /// The kernel tells of an answer that came at `at` on a stamped connection.
+    pub(crate) fn stamped(&mut self, exchange: &Exchange, status: u16, at: Nanos, of: KernelTimes) {
+        if exchange.phase == Phase::Measured && status < 400 {
+            self.stamped.record(exchange, at, of);
+        }
     }
 
     /// The last answer of a batch came at `at`; `exchange` is any of the batch.
@@ -315,6 +369,22 @@ impl Recorder {
         self.interim_responses += count;
     }
 
+    /// The end of the slice that is to be looked at next.
+    #[inline]
+    pub(crate) fn slice_end(&self) -> Nanos {
+        self.slices.next_end()
+    }
+
+    /// Notes what is left at the ends of the slices that have ended.
+    pub(crate) fn end_slices(
+        &mut self,
+        now: Nanos,
+        in_flight: u64,
+        backlog: impl Fn(Nanos) -> u64,
+    ) {
+        self.slices.end(now, in_flight, backlog);
+    }
+
     /// The end of the interval that is being filled.
     pub(crate) fn interval_end(&self) -> Nanos {
         self.series.current_end()
@@ -336,142 +406,6 @@ impl Recorder {
             sampler.take(now, &self.timeline, self.window.completed);
         }
     }
-
-    /// The worker's measurements. `schedule` gives up its slots of M that were never sent; they are
-    /// censored at `end`.
-    pub(crate) fn finish(
-        self,
-        schedule: &mut Schedule,
-        Planned { quota, is_cut }: Planned,
-        phases: WorkerPhases,
-        end: Nanos,
-    ) -> Measurements {
-        let never = self.never_sent(schedule, quota, end);
-        let planned = match self.is_open_loop {
-            true => {
-                let t0_offset = self.timeline.t0.since(self.timeline.start);
-                let by_plan = schedule.planned(t0_offset, self.window_offset());
-                if is_cut { by_plan.max(self.sent.measured) } else { by_plan }
-            }
-            false => quota.unwrap_or(self.sent.measured).max(self.sent.measured),
-        };
-        let slices = self.slices.finish(&self.timeline, phases.t1_ns, &never.by_slice);
-        let mut response_time = self.response.finish();
-        for slice in &slices {
-            response_time.ok.add(&slice.ok);
-        }
-        let mut service_time =
-            if self.is_open_loop { self.service.finish() } else { response_time.clone() };
-        service_time.ok.add_tally(&self.service_ok);
-        response_time.censored.add(&never.ages);
-        let lag = |waited: &Tally| {
-            let mut lag = Histogram::new();
-            lag.add_tally(&self.lag_unwaited);
-            lag.add_tally(waited);
-            lag
-        };
-        let mut send_lag = ByOutcome { ok: lag(&self.waited.send_lag), ..ByOutcome::default() };
-        if self.is_open_loop {
-            send_lag.censored.add(&never.ages);
-        }
-        let mut connection_wait = histogram(&self.waited.connection_wait);
-        connection_wait.record_range(0, 0, self.lag_unwaited.exact().count, 0);
-        Measurements {
-            planned,
-            outcomes: Outcomes { never_sent: never.ages.count(), ..self.outcomes },
-            status: (0u16..).zip(*self.status).filter(|(_, count)| *count > 0).collect(),
-            errors: self.errors,
-            sent: self.sent,
-            response_time,
-            service_time,
-            send_lag,
-            sched_lag: lag(&self.waited.sched_lag),
-            connection_wait,
-            first_byte: histogram(&self.first_byte),
-            overdue: self.overdue,
-            thread_rates: self.sampler.map_or_else(Histogram::new, |sampler| sampler.rates),
-            batch_time: self.batch_time.as_ref().map_or_else(Histogram::new, histogram),
-            tls_handshake: histogram(&self.tls_handshake),
-            connect: histogram(&self.connect),
-            slices,
-            window: self.window,
-            connections: self.connections,
-            workers: vec![phases],
-            intervals: self.series.finish(end),
-            interim_responses: self.interim_responses,
-            ..Measurements::default()
-        }
-    }
-
-    /// Offset of t1 from S.
-    fn window_offset(&self) -> u64 {
-        self.timeline.t1.since(self.timeline.start)
-    }
-
-    /// The slots of M that were never sent, by bucket arithmetic: a range of slots whose ages share
-    /// a bucket and a slice is one record, so that an absurd rate ends at once.
-    fn never_sent(&self, schedule: &mut Schedule, quota: Option<u64>, end: Nanos) -> NeverSent {
-        let mut never = NeverSent::default();
-        if !self.is_open_loop {
-            let missing = quota.map_or(0, |quota| quota.saturating_sub(self.sent.measured));
-            let age = end.since(self.timeline.t0);
-            never.add(0, age, age, missing, u128::from(age) * u128::from(missing));
-            return never;
-        }
-        let Timeline { start, .. } = self.timeline;
-        let end_offset = end.since(start);
-        let until = self.window_offset().min(end_offset);
-        let spans = |offset: u64| {
-            let age = end_offset.saturating_sub(offset).min(weir_run::histogram::HIGHEST_NS);
-            let bucket = weir_run::histogram::bucket_of(age);
-            let bucket_end = end_offset - weir_run::histogram::lowest_in(bucket) + 1;
-            bucket_end.min(self.slices.end_of(start.after(offset)).since(start))
-        };
-        schedule.take_ranges(until, spans, |range| {
-            if start.after(range.first_ns) < self.timeline.t0 {
-                return;
-            }
-            let slice = self.slices.index(start.after(range.first_ns));
-            let sum = u128::from(end_offset) * u128::from(range.slots) - range.sum_ns;
-            let (oldest, youngest) = (end_offset - range.first_ns, end_offset - range.last_ns);
-            never.add(slice, youngest, oldest, range.slots, sum);
-        });
-        never
-    }
-}
-
-/// Slots of M that were never sent.
-#[derive(Debug, Default)]
-struct NeverSent {
-    ages: Histogram,
-    by_slice: BTreeMap<usize, Histogram>,
-}
-
-impl NeverSent {
-    fn add(&mut self, slice: usize, youngest: u64, oldest: u64, slots: u64, sum_ns: u128) {
-        if slots > 0 {
-            self.ages.record_range(youngest, oldest, slots, sum_ns);
-            let slice = self.by_slice.entry(slice).or_default();
-            slice.record_range(youngest, oldest, slots, sum_ns);
-        }
-    }
-}
-
-impl Failures {
-    fn finish(&self) -> ByOutcome {
-        ByOutcome {
-            ok: Histogram::new(),
-            bad: histogram(&self.bad),
-            failed_at: histogram(&self.failed_at),
-            censored: histogram(&self.censored),
-        }
-    }
-}
-
-fn histogram(tally: &Tally) -> Histogram {
-    let mut histogram = Histogram::new();
-    histogram.add_tally(tally);
-    histogram
 }
 
 /// Where a worker's finished intervals go while the run lasts.

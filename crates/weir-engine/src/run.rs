@@ -196,18 +196,41 @@ fn stuck(
 }
 
 /// Gives every worker the slices of the one whose window was the longest. They differ where each
-/// ended with the last of its own requests.
+/// ended with the last of its own requests: the longer it took, the longer its slices.
 fn align_slices(parts: &mut [Measurements]) {
+    let length_ns =
+        |part: &Measurements| part.slices.first().map_or(0, |slice| slice.end_ns - slice.start_ns);
     let end_ns = |part: &Measurements| part.slices.last().map_or(0, |slice| slice.end_ns);
     let Some(longest) = parts.iter().max_by_key(|part| end_ns(part)) else { return };
     let bounds: Vec<(u64, u64)> =
         longest.slices.iter().map(|slice| (slice.start_ns, slice.end_ns)).collect();
+    let longest_ns = length_ns(longest);
     for part in parts {
+        if part.slices.len() > 1 && length_ns(part) < longest_ns {
+            part.slices = regrouped(std::mem::take(&mut part.slices), &bounds);
+        }
         part.slices.resize_with(bounds.len(), Slice::default);
         for (slice, (start_ns, end_ns)) in part.slices.iter_mut().zip(&bounds) {
             (slice.start_ns, slice.end_ns) = (*start_ns, *end_ns);
         }
     }
+}
+
+/// Slices put together into those of `bounds`, each of which holds several of them whole.
+fn regrouped(slices: Vec<Slice>, bounds: &[(u64, u64)]) -> Vec<Slice> {
+    let mut groups: Vec<Slice> = Vec::new();
+    for slice in slices {
+        let group = bounds.iter().position(|(_, end_ns)| slice.start_ns < *end_ns);
+        groups.resize_with(groups.len().max(group.unwrap_or(0) + 1), Slice::default);
+        let last = groups.last_mut().expect("resized to at least one");
+        last.ok.add(&slice.ok);
+        last.not_ok.add(&slice.not_ok);
+        last.sent += slice.sent;
+        last.completed += slice.completed;
+        last.good += slice.good;
+        (last.in_flight, last.backlog) = (slice.in_flight, slice.backlog);
+    }
+    groups
 }
 
 /// One worker and what its thread owns.

@@ -1,5 +1,5 @@
-//! The window in equal parts by intended time: what intervals and trends are computed from
-//! (METHOD 1.7).
+//! The window in equal parts: response times by intended time, and counts by when things happened.
+//! Intervals and trends are computed from them (METHOD 1.7).
 
 use std::collections::BTreeMap;
 
@@ -11,80 +11,170 @@ use crate::timeline::Timeline;
 /// Parts of a window of known length.
 const SLICES: u64 = 30;
 
+/// Of a window whose end only answers decide: parts of this length, twice as many at most, and
+/// when those are full, half as many of twice the length.
+const FIRST_LENGTH_NS: u64 = 5_000_000;
+
 /// One worker's slices.
 #[derive(Debug)]
 pub(crate) struct Slices {
     t0: Nanos,
-    t1: Nanos,
-    count: u64,
+    extent: Extent,
     slices: Vec<SliceTally>,
-    /// The slice hit last and its bounds: intended times come nearly in order.
-    last: usize,
-    last_from: Nanos,
-    last_until: Nanos,
+    /// The slice hit last by intended time and its bounds: these times come nearly in order.
+    due: Cursor,
+    /// The slice hit last by the time of an event.
+    now: Cursor,
+    /// The slice whose end is yet to be looked at.
+    ending: usize,
 }
 
-/// Response times of the slots of one slice.
+/// How long a window is, or a slice of one whose end is not known.
+#[derive(Clone, Copy, Debug)]
+enum Extent {
+    Known { span_ns: u64, count: u64 },
+    Open { length_ns: u64 },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    index: usize,
+    from: Nanos,
+    until: Nanos,
+}
+
+/// What one slice keeps.
 #[derive(Debug, Default)]
 pub(crate) struct SliceTally {
-    /// Of `ok` slots.
+    /// Response times of `ok` slots.
     pub(crate) ok: Tally,
     /// Of others: when they failed, or their age.
     pub(crate) not_ok: Tally,
+    /// What happened in it.
+    pub(crate) counts: SliceCounts,
+}
+
+/// What happened in a slice, and what was left at its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SliceCounts {
+    pub(crate) sent: u64,
+    pub(crate) completed: u64,
+    pub(crate) good: u64,
+    in_flight: u64,
+    backlog: u64,
 }
 
 impl Slices {
-    /// The slices of a window; a single one when its end is not known beforehand.
+    /// The slices of a window.
     pub(crate) fn new(timeline: &Timeline) -> Slices {
-        let is_known = timeline.t1 != Nanos::MAX;
-        let span = timeline.t1.since(timeline.t0);
-        let count = if is_known { SLICES.min(span.max(1)) } else { 1 };
-        let mut slices = Slices {
-            t0: timeline.t0,
-            t1: timeline.t1,
-            count,
-            slices: (0..count).map(|_| SliceTally::default()).collect(),
-            last: 0,
-            last_from: Nanos::ZERO,
-            last_until: Nanos::ZERO,
+        let span_ns = timeline.t1.since(timeline.t0);
+        let extent = match timeline.t1 {
+            Nanos::MAX => Extent::Open { length_ns: FIRST_LENGTH_NS },
+            _ => Extent::Known { span_ns, count: SLICES.min(span_ns.max(1)) },
         };
-        slices.last_until = slices.bound(1);
-        slices.last_from = slices.bound(0);
-        slices
+        let count = match extent {
+            Extent::Known { count, .. } => count,
+            Extent::Open { .. } => 2 * SLICES,
+        };
+        let unset = Cursor { index: 0, from: Nanos::MAX, until: Nanos::ZERO };
+        Slices {
+            t0: timeline.t0,
+            extent,
+            slices: (0..count).map(|_| SliceTally::default()).collect(),
+            due: unset,
+            now: unset,
+            ending: 0,
+        }
     }
 
     /// Where slice `index` begins, and the one before it ends.
-    fn bound(&self, index: u64) -> Nanos {
-        let span = u128::from(self.t1.since(self.t0));
-        let offset = span * u128::from(index) / u128::from(self.count);
-        self.t0.after(u64::try_from(offset).unwrap_or(u64::MAX))
+    fn bound(&self, index: usize) -> Nanos {
+        let index = index as u64;
+        match self.extent {
+            Extent::Open { length_ns } => self.t0.after(length_ns.saturating_mul(index)),
+            Extent::Known { span_ns, count } => {
+                let offset = u128::from(span_ns) * u128::from(index) / u128::from(count);
+                self.t0.after(u64::try_from(offset).unwrap_or(u64::MAX))
+            }
+        }
     }
 
     /// The number of the slice that `at` lies in.
     pub(crate) fn index(&self, at: Nanos) -> usize {
-        let span = u128::from(self.t1.since(self.t0)).max(1);
-        let guess = u128::from(at.since(self.t0)) * u128::from(self.count) / span;
-        let guess = u64::try_from(guess).unwrap_or(u64::MAX).min(self.count - 1);
+        let (span_ns, count) = match self.extent {
+            Extent::Open { length_ns } => (length_ns, 1),
+            Extent::Known { span_ns, count } => (span_ns.max(1), count),
+        };
+        let last = self.slices.len() - 1;
+        let guess = u128::from(at.since(self.t0)) * u128::from(count) / u128::from(span_ns);
+        let guess = usize::try_from(guess).unwrap_or(usize::MAX).min(last);
         // Bounds are rounded down, so the guess may be one short.
-        let index =
-            if guess + 1 < self.count && self.bound(guess + 1) <= at { guess + 1 } else { guess };
-        index as usize
+        if guess < last && self.bound(guess + 1) <= at { guess + 1 } else { guess }
     }
 
     /// The exclusive end of the slice that `at` lies in; t0 for times before the window.
     pub(crate) fn end_of(&self, at: Nanos) -> Nanos {
-        if at < self.t0 { self.t0 } else { self.bound(self.index(at) as u64 + 1) }
+        if at < self.t0 { self.t0 } else { self.bound(self.index(at) + 1) }
+    }
+
+    fn cursor_at(&mut self, at: Nanos) -> Cursor {
+        while matches!(self.extent, Extent::Open { .. }) && at >= self.bound(self.slices.len()) {
+            self.coarsen();
+        }
+        let index = self.index(at);
+        Cursor { index, from: self.bound(index), until: self.bound(index + 1) }
+    }
+
+    /// Makes one slice of every two.
+    #[cold]
+    fn coarsen(&mut self) {
+        if let Extent::Open { length_ns } = &mut self.extent {
+            *length_ns = length_ns.saturating_mul(2);
+        }
+        let half = self.slices.len() / 2;
+        for index in 0..half {
+            let mut first = std::mem::take(&mut self.slices[2 * index]);
+            first.add(&std::mem::take(&mut self.slices[2 * index + 1]));
+            self.slices[index] = first;
+        }
+        self.ending /= 2;
+        let unset = Cursor { index: 0, from: Nanos::MAX, until: Nanos::ZERO };
+        (self.due, self.now) = (unset, unset);
     }
 
     /// The slice of a slot of M.
     #[inline]
     pub(crate) fn at(&mut self, intended_at: Nanos) -> &mut SliceTally {
-        if intended_at < self.last_from || intended_at >= self.last_until {
-            self.last = self.index(intended_at);
-            self.last_from = self.bound(self.last as u64);
-            self.last_until = self.bound(self.last as u64 + 1);
+        if intended_at < self.due.from || intended_at >= self.due.until {
+            self.due = self.cursor_at(intended_at);
         }
-        &mut self.slices[self.last]
+        &mut self.slices[self.due.index]
+    }
+
+    /// The counts of the slice in which something happened at `at`, which lies in the window.
+    #[inline]
+    pub(crate) fn counts(&mut self, at: Nanos) -> &mut SliceCounts {
+        if at < self.now.from || at >= self.now.until {
+            self.now = self.cursor_at(at);
+        }
+        &mut self.slices[self.now.index].counts
+    }
+
+    /// The end of the slice that is to be looked at next.
+    #[inline]
+    pub(crate) fn next_end(&self) -> Nanos {
+        if self.ending < self.slices.len() { self.bound(self.ending + 1) } else { Nanos::MAX }
+    }
+
+    /// Notes what is left at the ends of the slices that ended at or before `now`: `in_flight`
+    /// requests are on the wire, `backlog` tells how many slots were due and unsent at an instant.
+    pub(crate) fn end(&mut self, now: Nanos, in_flight: u64, backlog: impl Fn(Nanos) -> u64) {
+        while self.next_end() <= now {
+            let end = self.next_end();
+            let counts = &mut self.slices[self.ending].counts;
+            (counts.in_flight, counts.backlog) = (in_flight, backlog(end));
+            self.ending += 1;
+        }
     }
 
     /// The slices as measured: those that began before the window really ended.
@@ -95,24 +185,89 @@ impl Slices {
         never_sent: &BTreeMap<usize, Histogram>,
     ) -> Vec<Slice> {
         let t1 = timeline.t1.min(Nanos(t1_observed_ns.max(timeline.t0.0)));
-        let mut slices = Vec::new();
+        let mut slices: Vec<Slice> = Vec::new();
         for (index, tally) in self.slices.iter().enumerate() {
-            let (from, until) = (self.bound(index as u64), self.bound(index as u64 + 1).min(t1));
-            if from >= t1 && tally.ok.exact().count + tally.not_ok.exact().count == 0 {
-                break;
-            }
+            let (from, until) = (self.bound(index), self.bound(index + 1).min(t1));
+            let SliceCounts { sent, completed, good, in_flight, backlog } = tally.counts;
             let mut slice = Slice {
                 start_ns: from.min(t1).since(self.t0),
                 end_ns: until.since(self.t0),
-                ..Slice::default()
+                ..Slice { sent, completed, good, in_flight, backlog, ..Slice::default() }
             };
             slice.ok.add_tally(&tally.ok);
             slice.not_ok.add_tally(&tally.not_ok);
             if let Some(ages) = never_sent.get(&index) {
                 slice.not_ok.add(ages);
             }
-            slices.push(slice);
+            match slices.last_mut() {
+                // What ended the window happened at its end, where the next slice begins.
+                Some(last) if from >= t1 => add(last, &slice),
+                _ if from >= t1 && slice.ok.is_empty() && slice.not_ok.is_empty() => {}
+                _ => slices.push(slice),
+            }
         }
         slices
+    }
+}
+
+/// Adds what belongs to no slice of its own.
+fn add(slice: &mut Slice, rest: &Slice) {
+    slice.ok.add(&rest.ok);
+    slice.not_ok.add(&rest.not_ok);
+    slice.sent += rest.sent;
+    slice.completed += rest.completed;
+    slice.good += rest.good;
+}
+
+impl SliceTally {
+    /// Adds the slice that follows this one.
+    fn add(&mut self, next: &SliceTally) {
+        self.ok.add(&next.ok);
+        self.not_ok.add(&next.not_ok);
+        self.counts = SliceCounts {
+            sent: self.counts.sent + next.counts.sent,
+            completed: self.counts.completed + next.counts.completed,
+            good: self.counts.good + next.counts.good,
+            in_flight: next.counts.in_flight,
+            backlog: next.counts.backlog,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timeline(t1: Nanos) -> Timeline {
+        Timeline { start: Nanos(0), t0: Nanos(1_000), t1, tail_end: t1 }
+    }
+
+    #[test]
+    fn a_window_without_an_end_keeps_between_thirty_and_sixty_slices() {
+        let mut slices = Slices::new(&timeline(Nanos::MAX));
+        let mut last = Nanos(1_000);
+        for step in 0..5_000 {
+            last = Nanos(1_000 + step * 1_000_000);
+            slices.at(last).ok.record(step);
+            slices.counts(last).completed += 1;
+            slices.end(last, step, |_| 0);
+        }
+        let finished = slices.finish(&timeline(Nanos::MAX), last.0 + 1, &BTreeMap::new());
+        assert_eq!(finished.len(), 32, "5 s in parts of 160 ms");
+        assert_eq!(finished.iter().map(|slice| slice.ok.count()).sum::<u64>(), 5_000);
+        assert_eq!(finished[3].completed, 160);
+        assert_eq!((finished[3].start_ns, finished[3].end_ns), (480_000_000, 640_000_000));
+        assert_eq!(finished[3].in_flight, 640, "seen at its end");
+        assert_eq!(finished[31].end_ns, last.0 + 1 - 1_000);
+    }
+
+    #[test]
+    fn ends_that_nobody_saw_are_looked_at_later() {
+        let mut slices = Slices::new(&timeline(Nanos(1_000 + 30 * 1_000_000)));
+        slices.end(Nanos(1_000 + 3_500_000), 7, |at| at.0);
+        let finished = slices.finish(&timeline(Nanos(30_001_000)), 30_001_000, &BTreeMap::new());
+        let ends: Vec<(u64, u64)> =
+            finished[..4].iter().map(|s| (s.in_flight, s.backlog)).collect();
+        assert_eq!(ends, [(7, 1_001_000), (7, 2_001_000), (7, 3_001_000), (0, 0)]);
     }
 }

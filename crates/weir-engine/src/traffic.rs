@@ -4,6 +4,7 @@
 //! to the worker as an [`Action`]. Nothing here sends, sleeps or reads a clock.
 
 mod batches;
+mod ending;
 mod secure;
 
 use std::collections::VecDeque;
@@ -18,6 +19,7 @@ use crate::deadlines::Deadlines;
 use crate::exchange::{Exchange, Phase};
 use crate::lanes::Lanes;
 use crate::recorder::{Ended, Recorder};
+use crate::stamps::{KernelTimes, Stamping};
 
 /// How long the peer may take to close a connection after its last answer.
 const CLOSING_NS: u64 = 100_000_000;
@@ -93,6 +95,9 @@ pub(crate) struct Traffic {
     /// timeout's span.
     pub(crate) rests: Deadlines,
     pub(crate) recorder: Recorder,
+    pub(crate) stamping: Stamping,
+    /// When the kernel received the bytes of the event at hand, where it tells.
+    received_at: Option<Nanos>,
     replies: Vec<Reply>,
     /// What there is to tell; valid until the next event.
     pub(crate) told: Vec<Told>,
@@ -117,7 +122,12 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     /// Nothing is open yet.
-    pub(crate) fn new(limits: Limits, tls: Option<TlsConfig>, recorder: Recorder) -> Traffic {
+    pub(crate) fn new(
+        limits: Limits,
+        tls: Option<TlsConfig>,
+        recorder: Recorder,
+        stamping: Stamping,
+    ) -> Traffic {
         let places = limits.connections as usize * usize::from(limits.depth);
         let interest = limits.shows.unwrap_or(Interest::Status);
         let connection = |_| Connection::new(limits.depth, interest);
@@ -129,6 +139,8 @@ impl Traffic {
             deadlines: Deadlines::new(limits.connections),
             rests: Deadlines::new(limits.connections),
             recorder,
+            stamping,
+            received_at: None,
             replies: Vec::with_capacity(usize::from(limits.depth)),
             told: Vec::new(),
             tls,
@@ -152,11 +164,15 @@ impl Traffic {
     pub(crate) fn handle(&mut self, event: Event<'_>) -> Action {
         let Event { conn, at, kind, .. } = event;
         match kind {
-            EventKind::Received { bytes, .. } if self.tls.is_some() => {
-                self.decrypt(conn, bytes, at)
+            EventKind::Received { bytes, rx_at } => {
+                self.received_at = rx_at;
+                match self.tls {
+                    Some(_) => self.decrypt(conn, bytes, at),
+                    None => self.received(conn, bytes, at),
+                }
             }
-            EventKind::Received { bytes, .. } => self.received(conn, bytes, at),
             EventKind::Discarded(bytes) => {
+                self.received_at = None;
                 self.recorder.received(bytes, at);
                 let connection = &mut self.connections[conn.index()];
                 let read = connection.protocol.skip(bytes, &mut self.replies);
@@ -169,8 +185,12 @@ impl Traffic {
                 self.fail(conn, at, ErrorKind::Errno(errno), FailureCause::Errno(errno));
                 Action::Close(Close::Reset)
             }
-            // The load never listens, and stamps of sent bytes are for stamped connections.
-            EventKind::Transmitted { .. } | EventKind::Accepted => Action::None,
+            EventKind::Transmitted { tx_at } => {
+                self.stamping.transmitted(conn, tx_at);
+                Action::None
+            }
+            // The load never listens.
+            EventKind::Accepted => Action::None,
         }
     }
 
@@ -295,7 +315,7 @@ impl Traffic {
         }
         let connection = &mut self.connections[conn.index()];
         let first = conn.index() * usize::from(self.limits.depth);
-        let mut closes = false;
+        let (mut closes, mut last) = (false, None);
         if connection.load == self.limits.depth || self.limits.batches {
             connection.freed_at = at;
         }
@@ -308,12 +328,20 @@ impl Traffic {
             connection.load -= 1;
             self.in_flight -= 1;
             closes |= reply.closes;
+            last = Some((exchange, reply.status));
             if connection.load == 0 {
                 self.recorder.batch_ended(&exchange, at);
             }
         }
         connection.answered();
         self.alive_at = self.alive_at.max(at);
+        // What was read together has one stamp, which is the last answer's.
+        if let (true, Some((exchange, status))) = (self.stamping.covers(conn), last) {
+            let is_alone = connection.load == 0;
+            let transmitted_at = is_alone.then(|| self.stamping.transmitted_at(conn));
+            let times = KernelTimes { received_at: self.received_at, transmitted_at };
+            self.recorder.stamped(&exchange, status, at, times);
+        }
         if connection.state == State::Open && (connection.load == 0 || !self.limits.batches) {
             let lane = if self.limits.fill { 0 } else { connection.load };
             self.free(conn, lane);
@@ -415,71 +443,6 @@ impl Traffic {
         self.connecting += 1;
         self.deadlines.arm(conn, now.after(self.limits.connect_timeout_ns));
         Some(conn)
-    }
-
-    /// Looks at a connection whose deadline has come.
-    pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
-        let connection = &self.connections[conn.index()];
-        let due = match connection.state {
-            State::Connecting { since } => since.after(self.limits.connect_timeout_ns),
-            State::Handshaking { since, .. } => since.after(self.limits.connect_timeout_ns),
-            State::Closing { until } => until,
-            State::Open => match self.oldest(conn) {
-                Some(sent_at) => sent_at.after(self.limits.timeout_ns),
-                None => return Action::None,
-            },
-            State::Closed { retry_at } => retry_at,
-            State::Queued => return Action::None,
-        };
-        if now < due {
-            self.deadlines.arm(conn, due);
-            return Action::None;
-        }
-        match self.connections[conn.index()].state {
-            State::Connecting { .. } | State::Handshaking { .. } => {
-                self.fail(conn, now, ErrorKind::Errno(0), FailureCause::Timeout);
-            }
-            State::Open if self.limits.late_answers => {
-                self.mark_overdue(conn, now);
-                return Action::None;
-            }
-            State::Open => self.time_out(conn, now),
-            State::Closed { .. } => {
-                self.queue(conn);
-                return Action::None;
-            }
-            State::Closing { .. } | State::Queued => {
-                self.end_all(conn, now, Ended::Failed(ErrorKind::ClosedBeforeAnswer));
-                self.shut(conn, now);
-            }
-        }
-        Action::Close(Close::Graceful)
-    }
-
-    /// When the oldest request in flight on `conn` was sent; none that is overdue already counts.
-    fn oldest(&self, conn: ConnId) -> Option<Nanos> {
-        let depth = usize::from(self.limits.depth);
-        let places = &self.exchanges[conn.index() * depth..][..depth];
-        let waiting = places.iter().filter(|place| place.is_live() && !place.is_overdue);
-        waiting.map(|place| place.sent_at).min()
-    }
-
-    fn time_out(&mut self, conn: ConnId, now: Nanos) {
-        let cause = FailureCause::Timeout;
-        self.recorder.connection_failed(FailureKind { phase: FailurePhase::InUse, cause });
-        self.end_all(conn, now, Ended::TimedOut);
-        self.shut(conn, now);
-    }
-
-    /// The run is over: members of M that are still in flight are censored here. Their answers are
-    /// still awaited, so that the server has answered all it was sent, but no longer measured.
-    pub(crate) fn censor(&mut self, now: Nanos) {
-        for exchange in &mut self.exchanges {
-            if exchange.is_live() && exchange.phase == Phase::Measured {
-                self.recorder.ended(exchange, Ended::InFlight, now);
-                exchange.phase = Phase::Tail;
-            }
-        }
     }
 
     /// 1xx answers over all connections.

@@ -15,10 +15,12 @@ use weir_run::{Load, Measurements, Pacing, WorkerPhases};
 use crate::connection::State;
 use crate::control::Control;
 use crate::job::Job;
+use crate::lapses::Lapses;
 use crate::recorder::{Live, LiveSender, Planned, Recorder};
 use crate::requests::RequestSource;
 use crate::schedule::Schedule;
 use crate::script::Script;
+use crate::stamps::Stamping;
 use crate::timeline::Timeline;
 use crate::traffic::{Action, Limits, Traffic};
 use dispatch::SEND_BATCH;
@@ -66,6 +68,9 @@ pub(crate) struct Worker<'a, B> {
     has_errands: bool,
     live: Live,
     phases: WorkerPhases,
+    lapses: Lapses,
+    /// When something was first seen in this turn.
+    woken_at: Nanos,
     /// Connections with requests to hand to the backend.
     dirty: Vec<ConnId>,
     segments: Vec<Segment>,
@@ -101,13 +106,14 @@ impl<'a, B: Backend> Worker<'a, B> {
         let connections = deal.own_connections();
         let mut script = script.map(|state| Script::new(state, number, connections, control));
         let limits = limits(job, connections, script.as_ref());
-        let never = Timeline::new(plan, Nanos::MAX);
-        let recorder = Recorder::new(is_open_loop, never, limits.connections.into(), job.extras);
+        let schedule = Schedule::new(plan.load, deal);
+        let recorder = Recorder::new(job, limits.connections.into(), schedule.gap_ns());
+        let stamping = Stamping::new(plan, connections);
         let quota = plan.requests.filter(|_| !is_open_loop);
         Worker {
             requests: scripted::source(job, script.as_mut(), &mut backend),
-            schedule: Schedule::new(plan.load, deal),
-            traffic: Traffic::new(limits, job.tls.clone(), recorder),
+            schedule,
+            traffic: Traffic::new(limits, job.tls.clone(), recorder, stamping),
             has_errands: script.is_some() || job.tls.is_some(),
             script,
             live: Live { worker: number, sender: live },
@@ -117,6 +123,8 @@ impl<'a, B: Backend> Worker<'a, B> {
                 connections: limits.connections,
                 ..WorkerPhases::default()
             },
+            lapses: Lapses::default(),
+            woken_at: Nanos::MAX,
             dirty: Vec::with_capacity(SEND_BATCH),
             segments: Vec::new(),
             sealed: Vec::new(),
@@ -147,14 +155,17 @@ impl<'a, B: Backend> Worker<'a, B> {
             self.drain()?;
         }
         let end = self.close_all();
+        self.traffic.abandon(end);
         self.phases.drained_ns = end.0;
+        self.phases.usage = self.lapses.usage();
         let interim = self.traffic.interim_responses();
         self.traffic.recorder.interim_responses(interim);
         let missing = self.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
         let quota =
             missing.filter(|_| !self.is_cut).map(|left| left + self.traffic.recorder.measured());
         let tail_end = Nanos(self.phases.tail_end_ns);
-        let planned = Planned { quota, is_cut: self.is_cut };
+        let stamped_connections = self.traffic.stamping.connections();
+        let planned = Planned { quota, is_cut: self.is_cut, stamped_connections };
         let mut measurements =
             self.traffic.recorder.finish(&mut self.schedule, planned, self.phases, tail_end);
         // A script that fails ends the run as a signal does, and is no signal.
@@ -220,10 +231,12 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// One turn of the loop; returns the time at its end.
     fn turn(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<Nanos> {
+        let from = self.now;
         self.backend.wait(until, policy)?;
         self.heed_stop();
         let called_at = self.harvest();
         let mut now = self.backend.now();
+        let woken_at = std::mem::replace(&mut self.woken_at, Nanos::MAX).min(now);
         // An answer that came while callbacks ran is seen in the next turn, so not overdue in this.
         if self.expire(now.min(called_at)) {
             // That may have taken long, and what is sent now must not be stamped as of then.
@@ -237,6 +250,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.open(now);
         self.now = now;
         self.make_ahead();
+        self.lapses.turn(from, until, woken_at, self.now);
         Ok(self.now)
     }
 
@@ -255,6 +269,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         let (mut handled, mut called_at) = (0, Nanos::MAX);
         while let Some(event) = self.backend.next() {
             let (conn, mut at) = (event.conn, event.at);
+            self.woken_at = self.woken_at.min(at);
             let action = self.traffic.handle(event);
             handled += 1;
             if self.has_errands {
@@ -305,7 +320,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         while self.traffic.connecting < CONNECTING_MAX {
             let Some(conn) = self.traffic.take_to_open(now) else { return };
             let discard = self.traffic.limits.discard;
-            let options = SocketOptions { stamped: false, discard };
+            let options = SocketOptions { stamped: self.traffic.stamping.covers(conn), discard };
             match self.script.as_ref().and_then(Script::address) {
                 Some(address) => self.backend.connect(conn, &Endpoint::Tcp(address), options),
                 None => self.backend.connect(conn, &self.job.endpoint, options),
@@ -358,9 +373,16 @@ impl<'a, B: Backend> Worker<'a, B> {
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
             self.traffic.recorder.open_at_t0(self.traffic.open);
+            self.lapses.begin(self.backend.usage());
+        }
+        if self.traffic.recorder.slice_end() <= now {
+            self.end_slices(now);
         }
         if self.phases.t1_ns == 0 && now >= t1 {
             self.phases.t1_ns = now.0;
+            let timeline = &self.traffic.recorder.timeline;
+            let t0 = Nanos(self.phases.t0_ns);
+            self.lapses.end(timeline, t0, now, self.backend.usage());
         }
         if self.traffic.recorder.sample_at() <= now {
             self.traffic.recorder.sample(now);
@@ -369,6 +391,14 @@ impl<'a, B: Backend> Worker<'a, B> {
             let backlog = self.schedule.backlog(now.since(start));
             self.traffic.recorder.roll(now, self.traffic.in_flight, backlog, &self.live);
         }
+    }
+
+    /// Notes how much is left at the ends of slices.
+    fn end_slices(&mut self, now: Nanos) {
+        let start = self.traffic.recorder.timeline.start;
+        let (schedule, in_flight) = (&self.schedule, self.traffic.in_flight);
+        let backlog = |end: Nanos| schedule.backlog(end.since(start));
+        self.traffic.recorder.end_slices(now, in_flight, backlog);
     }
 
     /// Whether a closed loop with a number of requests is through, or will never be: nothing has

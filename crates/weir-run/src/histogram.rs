@@ -120,6 +120,19 @@ impl Tally {
         &self.exact
     }
 
+    /// Adds another tally.
+    pub fn add(&mut self, other: &Tally) {
+        if other.exact.count > 0 {
+            if self.counts.is_empty() {
+                self.counts = vec![0; BUCKETS];
+            }
+            for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+                *mine += theirs;
+            }
+            self.exact.add(&other.exact);
+        }
+    }
+
     /// Takes what was recorded since the last call, leaving the tally empty.
     pub fn take_sparse(&mut self) -> SparseHistogram {
         let mut buckets = Vec::new();

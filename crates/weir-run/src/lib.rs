@@ -25,6 +25,8 @@ pub use measurements::{
     ByOutcome, Callback, CallbackUsage, Connections, ErrorKind, FailureCause, FailureKind,
     FailurePhase, Interval, Measurements, Outcomes, ScriptUsage, Sent, Slice, Window, WorkerPhases,
 };
-pub use plan::{Arrivals, Header, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, Target};
+pub use plan::{
+    Arrivals, Header, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, StampChoice, Target,
+};
 #[cfg(feature = "schema")]
 pub use schema::schema_json;

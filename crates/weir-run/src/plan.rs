@@ -23,8 +23,11 @@ pub struct Plan {
     pub threads: u32,
     /// Most requests in flight on one connection, 1 to 128.
     pub pipeline: u16,
-    /// Load before the measured window, in nanoseconds.
+    /// Load before the measured window, in nanoseconds; the longest where `warmup_is_auto`.
     pub warmup_ns: u64,
+    /// The window begins as soon as the load is steady (METHOD 1.12).
+    #[serde(default)]
+    pub warmup_is_auto: bool,
     /// Length of the measured window in nanoseconds; `None` when only `requests` ends it.
     pub duration_ns: Option<u64>,
     /// Measured requests after which the run ends, where limited.
@@ -37,6 +40,9 @@ pub struct Plan {
     pub pacing: Pacing,
     /// The I/O engine that runs.
     pub io: IoEngine,
+    /// Which connections ask the kernel when bytes came and went.
+    #[serde(default)]
+    pub stamps: StampChoice,
 }
 
 /// Where the load goes.
@@ -141,6 +147,20 @@ pub enum Pacing {
     Hybrid,
     /// Spin all the time.
     Spin,
+}
+
+/// Which connections ask the kernel for stamps (METHOD 1.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StampChoice {
+    /// None.
+    #[default]
+    None,
+    /// One in sixteen.
+    Sample,
+    /// All.
+    All,
 }
 
 /// An I/O engine.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Extras, Job};
 use weir_http::{Prepared, RequestError};
 use weir_io::Endpoint;
-use weir_run::{Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan};
+use weir_run::{Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice};
 use weir_tls::{TlsConfig, TlsOptions};
 
 use crate::args::{ArrivalsChoice, IoChoice, PacingChoice, RunArgs};
@@ -88,6 +88,8 @@ pub(crate) fn plan_at(
         connect_timeout_ns: args.connect_timeout.unwrap_or(args.timeout),
         pacing: pacing(args.pacing, is_crowded),
         io,
+        warmup_is_auto: false,
+        stamps: StampChoice::Sample,
     };
     if is_sparse(&plan) && weir_engine::planned_slots(&plan) == Some(0) {
         bail!("--rate and --duration plan no request: lengthen -d or raise -R");

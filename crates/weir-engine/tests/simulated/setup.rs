@@ -11,7 +11,8 @@ use weir_http::Prepared;
 use weir_io::{Endpoint, Nanos};
 use weir_run::histogram::{bucket_of, highest_in};
 use weir_run::{
-    Arrivals, Histogram, IoEngine, Load, Measurements, Pacing, Plan, Rate, RequestPlan, Target,
+    Arrivals, Histogram, IoEngine, Load, Measurements, Pacing, Plan, Rate, RequestPlan,
+    StampChoice, Target,
 };
 use weir_script::{Main, Mode, Options, Worker};
 use weir_sim::{Fate, Law, Request, Server, Sim, Truth, World};
@@ -74,6 +75,8 @@ pub(crate) fn closed(connections: u32) -> Plan {
         connect_timeout_ns: 10 * SECOND,
         pacing: Pacing::Hybrid,
         io: IoEngine::Simulated,
+        warmup_is_auto: false,
+        stamps: StampChoice::All,
     }
 }
 
@@ -203,6 +206,7 @@ fn check_conservation(run: &Run, seed: u64) {
         equal("ok over slices", slices(|slice| &slice.ok), outcomes.ok);
         equal("others over slices", slices(|slice| &slice.not_ok), others);
     }
+    check_evidence(run, seed);
     let sent = run.measured.sent;
     let intervals =
         |of: fn(&weir_run::Interval) -> u64| run.measured.intervals.iter().map(of).sum::<u64>();
@@ -214,6 +218,32 @@ fn check_conservation(run: &Run, seed: u64) {
     let completed = completed.count() as u64;
     assert!(answered <= completed, "seed {seed}: {answered} answered, {completed} delivered");
     assert!(run.measured.connections.connects <= run.truth.counts.connects_done);
+}
+
+/// What the client tells against itself fits what it measured.
+fn check_evidence(run: &Run, seed: u64) {
+    let Measurements { outcomes, occupancy, departures, stamped, slices, window, .. } =
+        &run.measured;
+    let equal = |what: &str, left: u64, right: u64| {
+        assert_eq!(left, right, "seed {seed}: {what}: {outcomes:?}");
+    };
+    assert_eq!(occupancy.integral_ns, occupancy.sum_ns, "seed {seed}: Little's law: {outcomes:?}");
+    if run.measured.send_lag.ok.count() > 0 {
+        equal("unlagged times and ok requests", run.measured.unlagged.count(), outcomes.ok);
+        equal("gaps between sends", departures.gaps + 1, run.measured.sent.measured);
+        let sent: u32 = departures.sent.iter().sum();
+        assert!(u64::from(sent) <= run.measured.sent.measured, "seed {seed}");
+    }
+    equal("stamped times", stamped.rx_delay.count(), stamped.response.count());
+    assert!(stamped.response.count() + stamped.missed <= outcomes.ok, "seed {seed}: {outcomes:?}");
+    // What the client added and what was outside make up the whole (METHOD 1.2).
+    let sum = |histogram: &Histogram| histogram.exact().sum_ns;
+    let whole = sum(&stamped.outside) + sum(&stamped.rx_delay);
+    assert_eq!(whole, sum(&stamped.unlagged), "seed {seed}: {outcomes:?}");
+    let counted = |of: fn(&weir_run::Slice) -> u64| slices.iter().map(of).sum::<u64>();
+    equal("sent over slices", counted(|slice| slice.sent), window.sent);
+    equal("completed over slices", counted(|slice| slice.completed), window.completed);
+    equal("good over slices", counted(|slice| slice.good), window.good);
 }
 
 /// Percentile `p`, in `[0, 1]`: the upper edge of its bucket, or the greatest value.

@@ -1,0 +1,94 @@
+//! What the worker's thread took and lost inside the window: CPU time, waiting for a CPU, and the
+//! longest stretch in which it could not act (METHOD 1.9, C2, C4 and C13).
+
+use weir_io::{Nanos, ThreadUsage};
+use weir_run::WorkerUsage;
+
+use crate::timeline::Timeline;
+
+/// One worker's lapses.
+#[derive(Debug, Default)]
+pub(crate) struct Lapses {
+    gap_max_ns: u64,
+    gap_at: Nanos,
+    at_t0: ThreadUsage,
+    usage: WorkerUsage,
+}
+
+impl Lapses {
+    /// A turn ended at `end`. It had begun to wait at `from`, was to wake at `until` at the latest,
+    /// and had something to handle from `woken` on. A wait that lasted too long shows where it was
+    /// for a slot or a deadline; where an answer ended it, nobody can tell when that came.
+    #[inline]
+    pub(crate) fn turn(&mut self, from: Nanos, until: Nanos, woken: Nanos, end: Nanos) {
+        let should_act = until.min(woken).max(from);
+        let gap_ns = end.since(should_act);
+        if gap_ns > self.gap_max_ns {
+            self.longer(should_act, gap_ns);
+        }
+    }
+
+    #[cold]
+    fn longer(&mut self, at: Nanos, gap_ns: u64) {
+        (self.gap_max_ns, self.gap_at) = (gap_ns, at);
+    }
+
+    /// The window begins: `usage` is what the thread has taken so far. A turn that began before
+    /// does not count.
+    pub(crate) fn begin(&mut self, usage: ThreadUsage) {
+        *self = Lapses { at_t0: usage, ..Lapses::default() };
+    }
+
+    /// The window has ended. What the thread lost in it stays as it is now.
+    pub(crate) fn end(&mut self, timeline: &Timeline, t0: Nanos, t1: Nanos, usage: ThreadUsage) {
+        let run_delay = usage.run_delay_ns.zip(self.at_t0.run_delay_ns);
+        self.usage = WorkerUsage {
+            wall_ns: t1.since(t0),
+            cpu_ns: usage.cpu_ns.saturating_sub(self.at_t0.cpu_ns),
+            spun_ns: usage.spun_ns.saturating_sub(self.at_t0.spun_ns),
+            run_delay_ns: run_delay.map(|(now, before)| now.saturating_sub(before)),
+            gap_max_ns: self.gap_max_ns,
+            gap_at_ns: self.gap_at.since(timeline.t0),
+        };
+    }
+
+    /// What it took and lost.
+    pub(crate) fn usage(&self) -> WorkerUsage {
+        self.usage
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gap(from: u64, until: u64, woken: u64, end: u64) -> u64 {
+        let mut lapses = Lapses::default();
+        lapses.turn(Nanos(from), Nanos(until), Nanos(woken), Nanos(end));
+        lapses.gap_max_ns
+    }
+
+    #[test]
+    fn only_what_could_have_been_used_is_lost() {
+        assert_eq!(gap(100, 500, 300, 310), 10, "an answer woke it");
+        assert_eq!(gap(100, 500, 900, 910), 410, "it overslept");
+        assert_eq!(gap(100, 50, 900, 910), 810, "it should not have slept at all");
+        assert_eq!(gap(100, 500, 501, 502), 2);
+    }
+
+    #[test]
+    fn the_longest_is_kept_and_where_it_began() {
+        let timeline =
+            Timeline { start: Nanos(0), t0: Nanos(100), t1: Nanos(900), tail_end: Nanos(900) };
+        let mut lapses = Lapses::default();
+        lapses.turn(Nanos(0), Nanos(10), Nanos(90), Nanos(95));
+        let usage = |cpu_ns, run_delay_ns| ThreadUsage { cpu_ns, spun_ns: 0, run_delay_ns };
+        lapses.begin(usage(5, Some(3)));
+        lapses.turn(Nanos(200), Nanos(300), Nanos(350), Nanos(360));
+        lapses.turn(Nanos(400), Nanos(500), Nanos(500), Nanos(501));
+        lapses.end(&timeline, Nanos(110), Nanos(910), usage(55, Some(10)));
+        let usage = lapses.usage();
+        assert_eq!((usage.gap_max_ns, usage.gap_at_ns), (60, 200));
+        assert_eq!((usage.wall_ns, usage.cpu_ns, usage.run_delay_ns), (800, 50, Some(7)));
+    }
+}

@@ -1,0 +1,98 @@
+//! Little's law, counted twice: requests on the wire integrated over the window as their number
+//! changes, and the time each of them spent there, summed when it leaves (METHOD 1.7). A request
+//! that is lost, or ends twice, or a window that is not the same everywhere, makes them differ.
+
+use weir_io::Nanos;
+use weir_run::Occupancy;
+
+use crate::timeline::Timeline;
+
+/// One worker's count.
+#[derive(Debug, Default)]
+pub(crate) struct OccupancyCount {
+    on_wire: i64,
+    /// Where in the window the last change was, in nanoseconds from t0.
+    last_ns: u64,
+    integral_ns: i128,
+    sum_ns: u128,
+}
+
+impl OccupancyCount {
+    /// A request goes onto the wire.
+    #[inline]
+    pub(crate) fn enter(&mut self, timeline: &Timeline, at: Nanos) {
+        self.step(timeline, at);
+        self.on_wire += 1;
+    }
+
+    /// A request that was sent at `sent_at` leaves it.
+    #[inline]
+    pub(crate) fn leave(&mut self, timeline: &Timeline, sent_at: Nanos, at: Nanos) {
+        self.step(timeline, at);
+        self.on_wire -= 1;
+        let spent_ns = place(timeline, at).saturating_sub(place(timeline, sent_at));
+        self.sum_ns += u128::from(spent_ns);
+    }
+
+    /// Events of one harvest may be told in another order than they happened: a step back in time
+    /// takes back what was counted for it.
+    #[inline]
+    fn step(&mut self, timeline: &Timeline, at: Nanos) {
+        let now_ns = place(timeline, at);
+        self.integral_ns +=
+            i128::from(self.on_wire) * (i128::from(now_ns) - i128::from(self.last_ns));
+        self.last_ns = now_ns;
+    }
+
+    /// The two counts once the window is over.
+    pub(crate) fn finish(mut self, timeline: &Timeline, end: Nanos) -> Occupancy {
+        self.step(timeline, end);
+        let integral_ns = u128::try_from(self.integral_ns).unwrap_or(0);
+        Occupancy { integral_ns, sum_ns: self.sum_ns }
+    }
+}
+
+/// Where in the window an instant lies, in nanoseconds from t0; the nearer end when outside.
+#[inline]
+fn place(timeline: &Timeline, at: Nanos) -> u64 {
+    at.min(timeline.t1).since(timeline.t0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timeline() -> Timeline {
+        Timeline { start: Nanos(0), t0: Nanos(100), t1: Nanos(200), tail_end: Nanos(300) }
+    }
+
+    #[test]
+    fn only_time_inside_the_window_counts() {
+        let (timeline, mut count) = (timeline(), OccupancyCount::default());
+        count.enter(&timeline, Nanos(50));
+        count.enter(&timeline, Nanos(150));
+        count.leave(&timeline, Nanos(50), Nanos(160));
+        count.leave(&timeline, Nanos(150), Nanos(250));
+        let occupancy = count.finish(&timeline, Nanos(300));
+        assert_eq!((occupancy.integral_ns, occupancy.sum_ns), (60 + 50, 60 + 50));
+    }
+
+    #[test]
+    fn the_order_within_a_harvest_does_not_matter() {
+        let (timeline, mut count) = (timeline(), OccupancyCount::default());
+        count.enter(&timeline, Nanos(110));
+        count.enter(&timeline, Nanos(130));
+        count.leave(&timeline, Nanos(110), Nanos(120));
+        count.leave(&timeline, Nanos(130), Nanos(140));
+        let occupancy = count.finish(&timeline, Nanos(200));
+        assert_eq!((occupancy.integral_ns, occupancy.sum_ns), (20, 20));
+    }
+
+    #[test]
+    fn a_lost_request_shows() {
+        let (timeline, mut count) = (timeline(), OccupancyCount::default());
+        count.enter(&timeline, Nanos(110));
+        let occupancy = count.finish(&timeline, Nanos(200));
+        assert_eq!((occupancy.integral_ns, occupancy.sum_ns), (90, 0));
+    }
+}

@@ -1,0 +1,155 @@
+//! From a worker's tallies to its measurements, once it has ended.
+
+use std::collections::BTreeMap;
+
+use weir_io::Nanos;
+use weir_run::{ByOutcome, Histogram, Measurements, Outcomes, Tally, WorkerPhases};
+
+use super::{Failures, Planned, Recorder};
+use crate::schedule::Schedule;
+use crate::timeline::Timeline;
+
+impl Recorder {
+    /// The worker's measurements. `schedule` gives up its slots of M that were never sent; they are
+    /// censored at `end`.
+    pub(crate) fn finish(
+        self,
+        schedule: &mut Schedule,
+        Planned { quota, is_cut, stamped_connections }: Planned,
+        phases: WorkerPhases,
+        end: Nanos,
+    ) -> Measurements {
+        let never = self.never_sent(schedule, quota, end);
+        let planned = match self.is_open_loop {
+            true => {
+                let t0_offset = self.timeline.t0.since(self.timeline.start);
+                let by_plan = schedule.planned(t0_offset, self.window_offset());
+                if is_cut { by_plan.max(self.sent.measured) } else { by_plan }
+            }
+            false => quota.unwrap_or(self.sent.measured).max(self.sent.measured),
+        };
+        let slices = self.slices.finish(&self.timeline, phases.t1_ns, &never.by_slice);
+        let t1 = self.timeline.t1.min(Nanos(phases.t1_ns).max(self.timeline.t0));
+        let mut response_time = self.response.finish();
+        for slice in &slices {
+            response_time.ok.add(&slice.ok);
+        }
+        let mut service_time =
+            if self.is_open_loop { self.service.finish() } else { response_time.clone() };
+        let (unwaited, waited) = (&self.unwaited, &self.waited);
+        service_time.ok.add(&sum(&unwaited.service_ok, &waited.service_ok));
+        response_time.censored.add(&never.ages);
+        let lag = |waited: &Tally| sum(&unwaited.lag, waited);
+        let mut send_lag = ByOutcome { ok: lag(&waited.send_lag), ..ByOutcome::default() };
+        if self.is_open_loop {
+            send_lag.censored.add(&never.ages);
+        }
+        let mut connection_wait = histogram(&waited.connection_wait);
+        connection_wait.record_range(0, 0, unwaited.lag.exact().count, 0);
+        Measurements {
+            planned,
+            outcomes: Outcomes { never_sent: never.ages.count(), ..self.outcomes },
+            status: (0u16..).zip(*self.status).filter(|(_, count)| *count > 0).collect(),
+            errors: self.errors,
+            sent: self.sent,
+            response_time,
+            service_time,
+            send_lag,
+            sched_lag: lag(&waited.sched_lag),
+            connection_wait,
+            unlagged: sum(&unwaited.service_ok, &waited.unlagged_ok),
+            stamped: self.stamped.finish(stamped_connections),
+            departures: self.departures.finish(t1),
+            occupancy: self.occupancy.finish(&self.timeline, end),
+            first_byte: histogram(&self.first_byte),
+            overdue: self.overdue,
+            thread_rates: self.sampler.map_or_else(Histogram::new, |sampler| sampler.rates),
+            batch_time: self.batch_time.as_ref().map_or_else(Histogram::new, histogram),
+            tls_handshake: histogram(&self.tls_handshake),
+            connect: histogram(&self.connect),
+            slices,
+            window: self.window,
+            connections: self.connections,
+            workers: vec![phases],
+            intervals: self.series.finish(end),
+            interim_responses: self.interim_responses,
+            ..Measurements::default()
+        }
+    }
+
+    /// Offset of t1 from S.
+    fn window_offset(&self) -> u64 {
+        self.timeline.t1.since(self.timeline.start)
+    }
+
+    /// The slots of M that were never sent, by bucket arithmetic: a range of slots whose ages share
+    /// a bucket and a slice is one record, so that an absurd rate ends at once.
+    fn never_sent(&self, schedule: &mut Schedule, quota: Option<u64>, end: Nanos) -> NeverSent {
+        let mut never = NeverSent::default();
+        if !self.is_open_loop {
+            let missing = quota.map_or(0, |quota| quota.saturating_sub(self.sent.measured));
+            let age = end.since(self.timeline.t0);
+            never.add(0, age, age, missing, u128::from(age) * u128::from(missing));
+            return never;
+        }
+        let Timeline { start, .. } = self.timeline;
+        let end_offset = end.since(start);
+        let until = self.window_offset().min(end_offset);
+        let spans = |offset: u64| {
+            let age = end_offset.saturating_sub(offset).min(weir_run::histogram::HIGHEST_NS);
+            let bucket = weir_run::histogram::bucket_of(age);
+            let bucket_end = end_offset - weir_run::histogram::lowest_in(bucket) + 1;
+            bucket_end.min(self.slices.end_of(start.after(offset)).since(start))
+        };
+        schedule.take_ranges(until, spans, |range| {
+            if start.after(range.first_ns) < self.timeline.t0 {
+                return;
+            }
+            let slice = self.slices.index(start.after(range.first_ns));
+            let sum = u128::from(end_offset) * u128::from(range.slots) - range.sum_ns;
+            let (oldest, youngest) = (end_offset - range.first_ns, end_offset - range.last_ns);
+            never.add(slice, youngest, oldest, range.slots, sum);
+        });
+        never
+    }
+}
+
+/// Slots of M that were never sent.
+#[derive(Debug, Default)]
+struct NeverSent {
+    ages: Histogram,
+    by_slice: BTreeMap<usize, Histogram>,
+}
+
+impl NeverSent {
+    fn add(&mut self, slice: usize, youngest: u64, oldest: u64, slots: u64, sum_ns: u128) {
+        if slots > 0 {
+            self.ages.record_range(youngest, oldest, slots, sum_ns);
+            let slice = self.by_slice.entry(slice).or_default();
+            slice.record_range(youngest, oldest, slots, sum_ns);
+        }
+    }
+}
+
+impl Failures {
+    fn finish(&self) -> ByOutcome {
+        ByOutcome {
+            ok: Histogram::new(),
+            bad: histogram(&self.bad),
+            failed_at: histogram(&self.failed_at),
+            censored: histogram(&self.censored),
+        }
+    }
+}
+
+fn sum(one: &Tally, other: &Tally) -> Histogram {
+    let mut histogram = histogram(one);
+    histogram.add_tally(other);
+    histogram
+}
+
+fn histogram(tally: &Tally) -> Histogram {
+    let mut histogram = Histogram::new();
+    histogram.add_tally(tally);
+    histogram
+}

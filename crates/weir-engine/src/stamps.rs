@@ -1,0 +1,117 @@
+//! What the kernel saw of the requests on stamped connections (METHOD 1.2): which connections are
+//! stamped, when the kernel sent what, and what that makes of each answer.
+
+use weir_io::{ConnId, Nanos};
+use weir_run::{Histogram, Plan, StampChoice, Stamped, Tally};
+
+use crate::exchange::Exchange;
+
+/// One connection in so many is stamped by default: what that costs is not seen in the CPU time of
+/// a request (docs/decisions/0008-kernel-stamps.md).
+const SAMPLE: u32 = 16;
+
+/// Every how manyth connection is stamped, and when the kernel last sent something on it.
+#[derive(Debug)]
+pub(crate) struct Stamping {
+    every: u32,
+    transmitted_at: Vec<Nanos>,
+}
+
+impl Stamping {
+    /// As the plan says, for a worker with so many connections.
+    pub(crate) fn new(plan: &Plan, connections: u32) -> Stamping {
+        let every = match plan.stamps {
+            StampChoice::None => 0,
+            StampChoice::Sample => SAMPLE,
+            StampChoice::All => 1,
+        };
+        let stamped = if every == 0 { 0 } else { connections.div_ceil(every) };
+        Stamping { every, transmitted_at: vec![Nanos::ZERO; stamped as usize] }
+    }
+
+    /// Whether `conn` asks for stamps.
+    #[inline]
+    pub(crate) fn covers(&self, conn: ConnId) -> bool {
+        self.every != 0 && conn.0.is_multiple_of(self.every)
+    }
+
+    /// How many connections do.
+    pub(crate) fn connections(&self) -> u32 {
+        u32::try_from(self.transmitted_at.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The kernel has sent the last byte so far of `conn`.
+    pub(crate) fn transmitted(&mut self, conn: ConnId, at: Nanos) {
+        if self.covers(conn) {
+            self.transmitted_at[(conn.0 / self.every) as usize] = at;
+        }
+    }
+
+    /// When the kernel last sent something on `conn`.
+    pub(crate) fn transmitted_at(&self, conn: ConnId) -> Nanos {
+        self.transmitted_at[(conn.0 / self.every) as usize]
+    }
+}
+
+/// What the kernel tells of one answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KernelTimes {
+    /// `Ke`, where it was told.
+    pub(crate) received_at: Option<Nanos>,
+    /// `Kx`, where it was told and belongs to this request.
+    pub(crate) transmitted_at: Option<Nanos>,
+}
+
+/// The times of stamped answers.
+#[derive(Debug, Default)]
+pub(crate) struct StampTallies {
+    response: Tally,
+    unlagged: Tally,
+    outside: Tally,
+    rx_delay: Tally,
+    tx_delay: Tally,
+    wire_time: Tally,
+    missed: u64,
+}
+
+impl StampTallies {
+    /// The answer to a member of M came `ok` at `at`, and the kernel tells of it.
+    pub(crate) fn record(&mut self, exchange: &Exchange, at: Nanos, kernel: KernelTimes) {
+        let Exchange { intended_at, sent_at, .. } = *exchange;
+        let Some(received_at) = kernel.received_at.filter(|rx| (sent_at..=at).contains(rx)) else {
+            self.missed += 1;
+            return;
+        };
+        let (response, rx_delay) = (at.since(intended_at), at.since(received_at));
+        let unlagged = response - exchange.sched_lag();
+        self.response.record(response);
+        self.unlagged.record(unlagged);
+        self.outside.record(unlagged - rx_delay);
+        self.rx_delay.record(rx_delay);
+        if let Some(transmitted_at) = kernel.transmitted_at
+            && (sent_at..=received_at).contains(&transmitted_at)
+        {
+            self.tx_delay.record(transmitted_at.since(sent_at));
+            self.wire_time.record(received_at.since(transmitted_at));
+        }
+    }
+
+    /// What was recorded; `connections` are stamped.
+    pub(crate) fn finish(&self, connections: u32) -> Stamped {
+        let histogram = |tally: &Tally| {
+            let mut histogram = Histogram::new();
+            histogram.add_tally(tally);
+            histogram
+        };
+        Stamped {
+            connections,
+            response: histogram(&self.response),
+            unlagged: histogram(&self.unlagged),
+            outside: histogram(&self.outside),
+            rx_delay: histogram(&self.rx_delay),
+            tx_delay: histogram(&self.tx_delay),
+            wire_time: histogram(&self.wire_time),
+            missed: self.missed,
+        }
+    }
+}

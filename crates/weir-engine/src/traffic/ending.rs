@@ -1,0 +1,83 @@
+//! Ends that no answer brings: deadlines that come, and the end of the run.
+
+use weir_io::{Close, ConnId, Nanos};
+use weir_run::{ErrorKind, FailureCause, FailureKind, FailurePhase};
+
+use super::{Action, Traffic};
+use crate::connection::State;
+use crate::exchange::Phase;
+use crate::recorder::Ended;
+
+impl Traffic {
+    /// Looks at a connection whose deadline has come.
+    pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
+        let connection = &self.connections[conn.index()];
+        let due = match connection.state {
+            State::Connecting { since } => since.after(self.limits.connect_timeout_ns),
+            State::Handshaking { since, .. } => since.after(self.limits.connect_timeout_ns),
+            State::Closing { until } => until,
+            State::Open => match self.oldest(conn) {
+                Some(sent_at) => sent_at.after(self.limits.timeout_ns),
+                None => return Action::None,
+            },
+            State::Closed { retry_at } => retry_at,
+            State::Queued => return Action::None,
+        };
+        if now < due {
+            self.deadlines.arm(conn, due);
+            return Action::None;
+        }
+        match self.connections[conn.index()].state {
+            State::Connecting { .. } | State::Handshaking { .. } => {
+                self.fail(conn, now, ErrorKind::Errno(0), FailureCause::Timeout);
+            }
+            State::Open if self.limits.late_answers => {
+                self.mark_overdue(conn, now);
+                return Action::None;
+            }
+            State::Open => self.time_out(conn, now),
+            State::Closed { .. } => {
+                self.queue(conn);
+                return Action::None;
+            }
+            State::Closing { .. } | State::Queued => {
+                self.end_all(conn, now, Ended::Failed(ErrorKind::ClosedBeforeAnswer));
+                self.shut(conn, now);
+            }
+        }
+        Action::Close(Close::Graceful)
+    }
+
+    /// When the oldest request in flight on `conn` was sent; none that is overdue already counts.
+    pub(super) fn oldest(&self, conn: ConnId) -> Option<Nanos> {
+        let depth = usize::from(self.limits.depth);
+        let places = &self.exchanges[conn.index() * depth..][..depth];
+        let waiting = places.iter().filter(|place| place.is_live() && !place.is_overdue);
+        waiting.map(|place| place.sent_at).min()
+    }
+
+    fn time_out(&mut self, conn: ConnId, now: Nanos) {
+        let cause = FailureCause::Timeout;
+        self.recorder.connection_failed(FailureKind { phase: FailurePhase::InUse, cause });
+        self.end_all(conn, now, Ended::TimedOut);
+        self.shut(conn, now);
+    }
+
+    /// The run is over: members of M that are still in flight are censored here. Their answers are
+    /// still awaited, so that the server has answered all it was sent, but no longer measured.
+    pub(crate) fn censor(&mut self, now: Nanos) {
+        for exchange in &mut self.exchanges {
+            if exchange.is_live() && exchange.phase == Phase::Measured {
+                self.recorder.censored(exchange, now);
+                exchange.phase = Phase::Tail;
+            }
+        }
+    }
+
+    /// The sockets are about to be closed: what is still in flight is given up.
+    pub(crate) fn abandon(&mut self, now: Nanos) {
+        for exchange in self.exchanges.iter().filter(|place| place.is_live()) {
+            self.recorder.abandoned(exchange, now);
+        }
+    }
+}
