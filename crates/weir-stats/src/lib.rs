@@ -1,8 +1,24 @@
 //! Numerics that judge: pure functions of numbers, for the document.
 //!
-//! Nothing here does input or output, reads a clock or draws a random number of its own.
+//! Nothing here does input or output or reads a clock. What shuffles does so from a fixed seed: the
+//! same numbers get the same verdict for ever.
 #![forbid(unsafe_code)]
 
+mod interval;
+mod moments;
+mod shuffle;
+mod stationarity;
+mod student;
 mod support;
+mod trend;
+mod warmup;
 
+pub use interval::{
+    MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, mean_interval,
+    percentile_interval, ratio_interval,
+};
+pub use stationarity::{Shift, Stationarity, Thirds, Trend};
+pub use student::{normal_cdf, normal_quantile, t_cdf, t_quantile};
 pub use support::{SUPPORT, count_needed, is_supported, rank_of};
+pub use trend::{Slope, regression};
+pub use warmup::{batch, mser};

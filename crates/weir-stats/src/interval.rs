@@ -1,0 +1,280 @@
+//! Intervals for percentiles, means and ratios, from the slices of a run (METHOD 1.11, 1.7).
+//!
+//! Requests of one run are not independent: one long queue makes hundreds of slow ones. So no
+//! formula here counts requests; slices are what is taken for independent.
+
+use crate::moments::{mean, variance};
+use crate::student::t_quantile;
+
+/// The confidence of percentiles' intervals, two-sided.
+const CONFIDENCE: f64 = 0.95;
+/// Effective samples beyond a percentile, from which its interval keeps what it promises.
+const SUPPORTED: f64 = 10.0;
+/// With fewer effective samples beyond, no upper limit exists: −ln 0.025, for small 1 − p.
+const WEAK: f64 = 3.7;
+
+/// One slice of the window, as seen from one percentile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SliceTail {
+    /// Requests in the slice.
+    pub count: u64,
+    /// Of them, above the run's own percentile.
+    pub beyond: u64,
+}
+
+/// Whether an interval may be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Support 10 or more: it covers the truth as often as it says.
+    Supported,
+    /// Support 3.7 to 10: print it with a mark.
+    Weak,
+    /// Support below 3.7: print neither the percentile nor the interval.
+    Unsupported,
+}
+
+/// The 95% interval of a percentile, in ranks: from Q(`low_p`) to Q(`high_p`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PercentileInterval {
+    /// Rank of the lower end, 0 to `p`. 0 is the least value.
+    pub low_p: f64,
+    /// Rank of the upper end, `p` to 1; `None` when the data set no upper limit.
+    pub high_p: Option<f64>,
+    /// Design effect: how many requests are worth one independent request, 1 or more.
+    pub deff: f64,
+    /// Independent requests that all requests are worth: n/DEFF.
+    pub effective: f64,
+    /// Of those, on the scarcer side of the percentile: `effective`·min(p, 1 − p).
+    pub support: f64,
+    /// What the support is good for.
+    pub standing: Standing,
+    /// Requests that would give a support of 10 at this design effect.
+    pub needed: u64,
+}
+
+/// The interval of percentile `p` (0 to 1, both excluded) by batch means over the slices.
+///
+/// The share of requests beyond the percentile is a ratio of two sums over slices, and its variance
+/// is that of a ratio: slices weigh by their counts, and may differ in them (Cochran, Sampling
+/// Techniques, 1977, ch. 6).
+///
+/// `None` if fewer than two slices have requests.
+pub fn percentile_interval(p: f64, slices: &[SliceTail]) -> Option<PercentileInterval> {
+    assert!(p > 0.0 && p < 1.0, "a percentile lies between 0 and 1, and {p} does not");
+    let filled = slices.iter().filter(|slice| slice.count > 0).count();
+    if filled < 2 {
+        return None;
+    }
+    let count = slices.iter().map(|slice| slice.count).sum::<u64>() as f64;
+    let deff = design_effect(slices, filled);
+    let effective = count / deff;
+    let scarce = p.min(1.0 - p);
+    let support = effective * scarce;
+    let df = (filled - 1) as f64;
+    let half = t_quantile((1.0 + CONFIDENCE) / 2.0, df) * (p * (1.0 - p) / effective).sqrt();
+    let high_p = p + half;
+    Some(PercentileInterval {
+        low_p: (p - half).max(0.0),
+        high_p: (high_p < 1.0 - 0.5 / count).then_some(high_p),
+        deff,
+        effective,
+        support,
+        standing: standing(support),
+        needed: (SUPPORTED * deff / scarce).ceil() as u64,
+    })
+}
+
+fn standing(support: f64) -> Standing {
+    if support >= SUPPORTED {
+        Standing::Supported
+    } else if support >= WEAK {
+        Standing::Weak
+    } else {
+        Standing::Unsupported
+    }
+}
+
+/// How much wider the share beyond the percentile spreads over slices than it would if requests
+/// were independent. It is taken from the share that was seen and not from 1 − p: where many values
+/// are equal to the percentile, fewer lie beyond it.
+fn design_effect(slices: &[SliceTail], filled: usize) -> f64 {
+    let count = slices.iter().map(|slice| slice.count).sum::<u64>() as f64;
+    let beyond = slices.iter().map(|slice| slice.beyond).sum::<u64>() as f64;
+    let share = beyond / count;
+    let independent = count * share * (1.0 - share);
+    if independent <= 0.0 {
+        return 1.0;
+    }
+    let squares: f64 =
+        slices.iter().map(|slice| (slice.beyond as f64 - share * slice.count as f64).powi(2)).sum();
+    let filled = filled as f64;
+    (filled / (filled - 1.0) * squares / independent).max(1.0)
+}
+
+/// A mean with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeanInterval {
+    /// Mean of the slices' values, in their unit.
+    pub mean: f64,
+    /// The interval is `mean` ± this, in the same unit.
+    pub half_width: f64,
+    /// How many slices it comes from.
+    pub slices: usize,
+}
+
+/// The interval of a mean by batch means: `mean ± t·s/√B` over B slices of equal length, with B − 1
+/// degrees of freedom (METHOD 1.7). `confidence` is two-sided, 0 to 1.
+///
+/// `None` of fewer than two values.
+pub fn mean_interval(values: &[f64], confidence: f64) -> Option<MeanInterval> {
+    if values.len() < 2 {
+        return None;
+    }
+    let slices = values.len();
+    let error = (variance(values) / slices as f64).sqrt();
+    let half_width = match error {
+        0.0 => 0.0, // also where t is infinite
+        _ => t_quantile((1.0 + confidence) / 2.0, (slices - 1) as f64) * error,
+    };
+    Some(MeanInterval { mean: mean(values), half_width, slices })
+}
+
+/// A ratio with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatioInterval {
+    /// a/b.
+    pub ratio: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The interval of a/b of two independent estimates, each `(low, value, high)` with 0 < low ≤ value
+/// ≤ high, at the confidence of theirs.
+///
+/// On the logarithmic scale the distances to the ends add as squares, each end with the end that it
+/// pairs with: the lower of `a` with the upper of `b` (Donner and Zou, Statistical Methods in
+/// Medical Research 2012).
+///
+/// `None` if an estimate is not of that form, or is not finite.
+pub fn ratio_interval(a: (f64, f64, f64), b: (f64, f64, f64)) -> Option<RatioInterval> {
+    let is_sound = |(low, value, high): (f64, f64, f64)| {
+        0.0 < low && low <= value && value <= high && high.is_finite()
+    };
+    if !is_sound(a) || !is_sound(b) {
+        return None;
+    }
+    let below = |(low, value, _): (f64, f64, f64)| (value / low).ln();
+    let above = |(_, value, high): (f64, f64, f64)| (high / value).ln();
+    let ratio = a.1 / b.1;
+    Some(RatioInterval {
+        ratio,
+        low: ratio / below(a).hypot(above(b)).exp(),
+        high: ratio * above(a).hypot(below(b)).exp(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tails(counts: &[(u64, u64)]) -> Vec<SliceTail> {
+        counts.iter().map(|&(count, beyond)| SliceTail { count, beyond }).collect()
+    }
+
+    #[test]
+    fn nothing_and_one_slice_have_no_interval() {
+        assert_eq!(percentile_interval(0.5, &[]), None);
+        assert_eq!(percentile_interval(0.5, &tails(&[(0, 0), (0, 0), (0, 0)])), None);
+        assert_eq!(percentile_interval(0.5, &tails(&[(100, 50), (0, 0)])), None);
+        assert!(percentile_interval(0.5, &tails(&[(100, 50), (1, 0)])).is_some());
+    }
+
+    /// Each of 30 slices of 1,000 has 10 beyond p99, give or take what independence gives.
+    #[test]
+    fn independent_requests() {
+        let slices: Vec<_> =
+            (0..30).map(|i| SliceTail { count: 1_000, beyond: 9 + i % 3 }).collect();
+        let interval = percentile_interval(0.99, &slices).expect("30 slices");
+        assert_eq!((interval.deff, interval.effective), (1.0, 30_000.0));
+        assert!((interval.support - 300.0).abs() < 1e-9);
+        let half = 2.045229642132704 * (0.99 * 0.01 / 30_000.0_f64).sqrt();
+        assert!((interval.low_p - (0.99 - half)).abs() < 1e-12);
+        assert!((interval.high_p.expect("bounded") - (0.99 + half)).abs() < 1e-12);
+        assert_eq!((interval.standing, interval.needed), (Standing::Supported, 1_000));
+    }
+
+    /// All 10 beyond in every second slice: variance of the share 10 times the independent one.
+    #[test]
+    fn clustered_requests() {
+        let slices = tails(&[(100, 10), (100, 0), (100, 10), (100, 0)]);
+        let interval = percentile_interval(0.95, &slices).expect("4 slices");
+        let deff = 100.0 / 3.0 / (400.0 * 0.05 * 0.95 / 4.0);
+        assert!((interval.deff - deff).abs() < 1e-9, "{}", interval.deff);
+        assert_eq!(interval.standing, Standing::Unsupported);
+        assert_eq!(interval.needed, (10.0 * deff / 0.05_f64).ceil() as u64);
+    }
+
+    /// Slices that differ in their counts and not in their shares are no evidence of clusters.
+    #[test]
+    fn slices_weigh_by_their_counts() {
+        let slices = tails(&[(100, 10), (1_000, 100), (10, 1), (400, 40), (0, 0)]);
+        let interval = percentile_interval(0.9, &slices).expect("4 slices with requests");
+        assert_eq!(interval.deff, 1.0);
+    }
+
+    #[test]
+    fn an_upper_end_needs_data_beyond_it() {
+        let slices = tails(&[(50, 1), (50, 0), (50, 0), (50, 1)]);
+        let interval = percentile_interval(0.99, &slices).expect("4 slices");
+        assert_eq!((interval.high_p, interval.standing), (None, Standing::Unsupported));
+    }
+
+    /// All requests took the same time: none lies beyond, at any percentile.
+    #[test]
+    fn a_constant_is_as_good_as_independent() {
+        let interval = percentile_interval(0.5, &tails(&[(100, 0); 30])).expect("30 slices");
+        assert_eq!((interval.deff, interval.standing), (1.0, Standing::Supported));
+        assert!(interval.low_p < 0.5 && interval.high_p.is_some_and(|high| high > 0.5));
+    }
+
+    #[test]
+    fn standings() {
+        for (support, expected) in [
+            (0.0, Standing::Unsupported),
+            (3.69, Standing::Unsupported),
+            (3.7, Standing::Weak),
+            (9.99, Standing::Weak),
+            (10.0, Standing::Supported),
+        ] {
+            assert_eq!(standing(support), expected, "{support}");
+        }
+    }
+
+    #[test]
+    fn means() {
+        assert_eq!(mean_interval(&[], 0.95), None);
+        assert_eq!(mean_interval(&[1.0], 0.95), None);
+        let constant = MeanInterval { mean: 7.0, half_width: 0.0, slices: 3 };
+        assert_eq!(mean_interval(&[7.0; 3], 0.95), Some(constant));
+        let interval = mean_interval(&[1.0, 2.0, 3.0, 4.0], 0.95).expect("4 values");
+        let half = 3.182446305284263 * (5.0_f64 / 3.0 / 4.0).sqrt();
+        assert!((interval.mean - 2.5).abs() < 1e-15 && (interval.half_width - half).abs() < 1e-9);
+    }
+
+    #[test]
+    fn ratios() {
+        let exact = ratio_interval((6.0, 6.0, 6.0), (3.0, 3.0, 3.0));
+        assert_eq!(exact, Some(RatioInterval { ratio: 2.0, low: 2.0, high: 2.0 }));
+        // 10% on both sides of both: √2 times as much, on the logarithmic scale.
+        let both = ratio_interval((1.0 / 1.1, 1.0, 1.1), (1.0 / 1.1, 1.0, 1.1)).expect("sound");
+        let factor = 1.1_f64.powf(2.0_f64.sqrt());
+        assert!((both.high - factor).abs() < 1e-12 && (both.low - 1.0 / factor).abs() < 1e-12);
+        for a in [(0.0, 1.0, 2.0), (1.0, 0.9, 2.0), (1.0, 1.0, f64::INFINITY), (f64::NAN, 1.0, 1.0)]
+        {
+            assert_eq!(ratio_interval(a, (1.0, 1.0, 1.0)), None, "{a:?}");
+            assert_eq!(ratio_interval((1.0, 1.0, 1.0), a), None, "{a:?}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Mean, variance and median of a few numbers.
+
+/// The arithmetic mean; 0 of nothing.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    match values.len() {
+        0 => 0.0,
+        count => values.iter().sum::<f64>() / count as f64,
+    }
+}
+
+/// The unbiased sample variance (divisor n − 1); 0 of fewer than two. Deviations are squared, and
+/// not squares subtracted, so that a large mean costs no digits.
+pub(crate) fn variance(values: &[f64]) -> f64 {
+    if values.len() < 2 {
+        return 0.0;
+    }
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+}
+
+/// The middle value, or the mean of the two in the middle; 0 of nothing. Sorts its argument.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => 0.0,
+        count if count % 2 == 1 => values[middle],
+        _ => f64::midpoint(values[middle - 1], values[middle]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_cases() {
+        assert_eq!((mean(&[]), variance(&[]), median(&mut [])), (0.0, 0.0, 0.0));
+        assert_eq!((mean(&[4.0]), variance(&[4.0]), median(&mut [4.0])), (4.0, 0.0, 4.0));
+        let mut values = [4.0, 1.0, 3.0, 2.0];
+        assert_eq!((mean(&values), variance(&values)), (2.5, 5.0 / 3.0));
+        assert_eq!(median(&mut values), 2.5);
+    }
+
+    #[test]
+    fn a_large_mean_costs_no_digits() {
+        assert_eq!(variance(&[1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0]), 1.0);
+    }
+}
