@@ -7,6 +7,7 @@
 
 pub mod dialect;
 pub mod json;
+pub mod raw;
 pub mod text;
 
 pub use text::TextOptions;

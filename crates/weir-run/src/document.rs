@@ -18,6 +18,7 @@ mod throughput;
 mod timeline;
 
 pub use accounting::{Accounting, SentCounts};
+pub(crate) use accounting::error_name;
 pub use assemble::{DocumentParts, RunParts};
 pub use check::BrokenInvariant;
 pub use connections::{ConnectionFailure, ConnectionsSection};

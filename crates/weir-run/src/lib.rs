@@ -13,6 +13,7 @@ pub mod histogram;
 mod measurements;
 mod plan;
 pub mod quantile;
+mod raw;
 #[cfg(feature = "schema")]
 mod schema;
 pub mod units;
@@ -28,5 +29,6 @@ pub use measurements::{
 pub use plan::{
     Arrivals, Header, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, StampChoice, Target,
 };
+pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]
 pub use schema::schema_json;

@@ -105,7 +105,7 @@ fn is_zero(count: &u64) -> bool {
 
 /// The name of an error kind in a document: `closed_before_answer`, `ECONNRESET`,
 /// `protocol_bad_chunk`, `errno_999`.
-pub(super) fn error_name(kind: &ErrorKind) -> String {
+pub(crate) fn error_name(kind: &ErrorKind) -> String {
     match kind {
         ErrorKind::ClosedBeforeAnswer => "closed_before_answer".to_owned(),
         ErrorKind::ClosedInAnswer => "closed_in_answer".to_owned(),

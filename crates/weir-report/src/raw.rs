@@ -1,0 +1,170 @@
+//! Slots one by one as a Parquet file, which common data tools read as it is. What the columns mean
+//! stands in docs/RAW.md; where rows come from, and where the bytes go, is not known here.
+
+mod columns;
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
+use weir_run::{Plan, RawRow};
+
+use columns::{COLUMNS, ColumnBuffers, schema};
+
+/// The version of the columns; a changed meaning is a new version.
+pub const RAW_SCHEMA_VERSION: u32 = 1;
+
+/// Rows of a row group. A reader takes a group at a time, and so does the writer's memory: about
+/// 15 MB.
+const GROUP_ROWS: usize = 128 * 1024;
+
+/// What a file of rows tells of its run.
+#[derive(Clone, Copy, Debug)]
+pub struct RawAbout<'a> {
+    /// The version of weir.
+    pub weir_version: &'a str,
+    /// The run's id, as in its document.
+    pub run_id: &'a str,
+    /// Wall-clock time of the epoch in nanoseconds since 1970, UTC.
+    pub epoch_unix_ns: u64,
+    /// The epoch on CLOCK_MONOTONIC: rows meet the log of a server of the same machine by it.
+    pub epoch_monotonic_ns: u64,
+    /// The planned begin of the window, from the epoch; none when there was no load.
+    pub t0_ns: Option<u64>,
+    /// Its end as the last worker observed it, from the epoch.
+    pub t1_ns: Option<u64>,
+    /// Rows that are missing because the writer was too far behind.
+    pub lost: u64,
+    /// What was asked.
+    pub plan: &'a Plan,
+}
+
+/// Writes rows to a Parquet file.
+pub struct RawWriter<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    /// The row group to be.
+    group: Vec<RawRow>,
+    buffers: ColumnBuffers,
+    rows: u64,
+}
+
+impl<W: Write + Send> RawWriter<W> {
+    /// Begins the file.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new(out: W) -> io::Result<RawWriter<W>> {
+        let file = SerializedFileWriter::new(out, schema(), Arc::new(properties()));
+        Ok(RawWriter {
+            file: file.map_err(io_error)?,
+            group: Vec::with_capacity(GROUP_ROWS),
+            buffers: ColumnBuffers::default(),
+            rows: 0,
+        })
+    }
+
+    /// Appends rows.
+    ///
+    /// # Errors
+    /// Those of `out`; the file is of no use then.
+    pub fn write(&mut self, mut rows: &[RawRow]) -> io::Result<()> {
+        while !rows.is_empty() {
+            let (now, later) = rows.split_at(rows.len().min(GROUP_ROWS - self.group.len()));
+            self.group.extend_from_slice(now);
+            rows = later;
+            if self.group.len() == GROUP_ROWS {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the file.
+    ///
+    /// Returns the number of rows in it.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn finish(mut self, about: &RawAbout) -> io::Result<u64> {
+        self.flush()?;
+        for (key, value) in metadata(about, self.rows)? {
+            self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        }
+        self.file.close().map_err(io_error)?;
+        Ok(self.rows)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.group.is_empty() {
+            return Ok(());
+        }
+        write_group(&mut self.file, &self.group, &mut self.buffers).map_err(io_error)?;
+        self.rows += self.group.len() as u64;
+        self.group.clear();
+        Ok(())
+    }
+}
+
+fn write_group<W: Write + Send>(
+    file: &mut SerializedFileWriter<W>,
+    rows: &[RawRow],
+    buffers: &mut ColumnBuffers,
+) -> Result<(), ParquetError> {
+    let mut group = file.next_row_group()?;
+    for column in &COLUMNS {
+        let mut writer = group.next_column()?.expect("the schema was made from these columns");
+        column.write(rows, buffers, &mut writer)?;
+        writer.close()?;
+    }
+    group.close().map(drop)
+}
+
+fn properties() -> WriterProperties {
+    // The lowest level: others take several times the CPU of the machine that measures, for a tenth
+    // of the size.
+    let level = ZstdLevel::try_new(1).expect("a level that zstd has");
+    let mut properties = WriterProperties::builder()
+        .set_created_by(format!("weir version {}", env!("CARGO_PKG_VERSION")))
+        .set_compression(Compression::ZSTD(level))
+        .set_statistics_enabled(EnabledStatistics::Chunk);
+    for column in COLUMNS.iter().filter(|column| column.is_instant()) {
+        // Rows come nearly in the order of time: differences are small, and seldom the same.
+        let path = ColumnPath::from(column.name);
+        properties = properties
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    }
+    properties.build()
+}
+
+fn metadata(about: &RawAbout, rows: u64) -> io::Result<Vec<(&'static str, String)>> {
+    let mut pairs = vec![
+        ("weir.schema_version", RAW_SCHEMA_VERSION.to_string()),
+        ("weir.tool", format!("weir {}", about.weir_version)),
+        ("weir.run_id", about.run_id.to_owned()),
+        ("weir.epoch_unix_ns", about.epoch_unix_ns.to_string()),
+        ("weir.epoch_monotonic_ns", about.epoch_monotonic_ns.to_string()),
+        ("weir.rows", rows.to_string()),
+        ("weir.lost", about.lost.to_string()),
+        ("weir.plan", serde_json::to_string(about.plan)?),
+    ];
+    pairs.extend(about.t0_ns.map(|ns| ("weir.t0_ns", ns.to_string())));
+    pairs.extend(about.t1_ns.map(|ns| ("weir.t1_ns", ns.to_string())));
+    Ok(pairs)
+}
+
+/// The error of the output itself, where that is what it was.
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        error => io::Error::other(error),
+    }
+}

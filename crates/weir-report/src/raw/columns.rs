@@ -1,0 +1,163 @@
+//! The columns of a file of rows: their names and types, and how a field of a row becomes a value.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::writer::SerializedColumnWriter;
+use parquet::schema::types::{Type, TypePtr};
+use weir_run::RawRow;
+
+/// All columns, in order: who and what first, then the instants in the order of time.
+pub(super) const COLUMNS: [Column; 13] = [
+    Column::of("worker", Values::Number(32, |row| Some(row.worker))),
+    Column::optional("connection", Values::Number(32, connection)),
+    Column::of("phase", Values::Text(|row| Some(row.phase.name().into()))),
+    Column::of("outcome", Values::Text(|row| Some(row.outcome.name().into()))),
+    Column::optional("status", Values::Number(16, status)),
+    Column::optional("error", Values::Text(|row| row.error_name().map(Cow::Owned))),
+    Column::of("intended_at", Values::Instant(|row| row.intended_at)),
+    Column::optional("freed_at", Values::Instant(|row| row.freed_at)),
+    Column::optional("sent_at", Values::Instant(|row| row.sent_at)),
+    Column::optional("tx_at", Values::Instant(|row| row.tx_at)),
+    Column::optional("first_byte_at", Values::Instant(|row| row.first_byte_at)),
+    Column::optional("rx_at", Values::Instant(|row| row.rx_at)),
+    Column::of("ended_at", Values::Instant(|row| row.ended_at)),
+];
+
+/// One column.
+pub(super) struct Column {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// Whether it may have no value.
+    is_optional: bool,
+    values: Values,
+}
+
+/// Where its values come from.
+enum Values {
+    /// Whole numbers of so many bits.
+    Number(i8, fn(&RawRow) -> Option<u32>),
+    /// Nanoseconds, of which [`RawRow::NEVER`] is none.
+    Instant(fn(&RawRow) -> u64),
+    /// One of a few words.
+    Text(fn(&RawRow) -> Option<Cow<'static, str>>),
+}
+
+/// Memory that columns are made in, one after the other.
+#[derive(Default)]
+pub(super) struct ColumnBuffers {
+    numbers: Vec<i32>,
+    instants: Vec<i64>,
+    texts: Vec<ByteArray>,
+    /// 1 where a row has a value, 0 where not.
+    levels: Vec<i16>,
+    /// Every word that was met, so that each is allocated once.
+    words: BTreeMap<Cow<'static, str>, ByteArray>,
+}
+
+impl Column {
+    const fn of(name: &'static str, values: Values) -> Column {
+        Column { name, is_optional: false, values }
+    }
+
+    const fn optional(name: &'static str, values: Values) -> Column {
+        Column { name, is_optional: true, values }
+    }
+
+    /// Whether its values are nanoseconds.
+    pub(super) fn is_instant(&self) -> bool {
+        matches!(self.values, Values::Instant(_))
+    }
+
+    /// Writes this column of the rows.
+    pub(super) fn write(
+        &self,
+        rows: &[RawRow],
+        buffers: &mut ColumnBuffers,
+        writer: &mut SerializedColumnWriter<'_>,
+    ) -> Result<(), ParquetError> {
+        let ColumnBuffers { numbers, instants, texts, levels, words } = buffers;
+        levels.clear();
+        match self.values {
+            Values::Number(_, value) => {
+                // The bits are kept: the column is declared as without a sign.
+                split(rows, |row| value(row).map(u32::cast_signed), numbers, levels);
+                let levels = self.is_optional.then_some(levels.as_slice());
+                writer.typed::<Int32Type>().write_batch(numbers, levels, None)?;
+            }
+            Values::Instant(value) => {
+                split(rows, |row| i64::try_from(value(row)).ok(), instants, levels);
+                let levels = self.is_optional.then_some(levels.as_slice());
+                writer.typed::<Int64Type>().write_batch(instants, levels, None)?;
+            }
+            Values::Text(value) => {
+                split(rows, |row| value(row).map(|text| word(words, text)), texts, levels);
+                let levels = self.is_optional.then_some(levels.as_slice());
+                writer.typed::<ByteArrayType>().write_batch(texts, levels, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn schema(&self) -> TypePtr {
+        let repetition =
+            if self.is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let (physical, logical) = match self.values {
+            Values::Number(bit_width, _) => {
+                let integer = LogicalType::integer(bit_width, false);
+                (PhysicalType::INT32, Some(integer))
+            }
+            Values::Instant(_) => (PhysicalType::INT64, None),
+            Values::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let column = Type::primitive_type_builder(self.name, physical)
+            .with_repetition(repetition)
+            .with_logical_type(logical)
+            .build();
+        Arc::new(column.expect("a type that the format has"))
+    }
+}
+
+/// The bytes of a word, which are allocated once.
+fn word(words: &mut BTreeMap<Cow<'static, str>, ByteArray>, text: Cow<'static, str>) -> ByteArray {
+    if let Some(known) = words.get(&text) {
+        return known.clone();
+    }
+    let bytes = ByteArray::from(text.as_ref());
+    words.insert(text, bytes.clone());
+    bytes
+}
+
+/// The values there are, and for each row whether it has one.
+fn split<T>(
+    rows: &[RawRow],
+    mut value: impl FnMut(&RawRow) -> Option<T>,
+    values: &mut Vec<T>,
+    levels: &mut Vec<i16>,
+) {
+    values.clear();
+    for row in rows {
+        let value = value(row);
+        levels.push(value.is_some().into());
+        values.extend(value);
+    }
+}
+
+/// The schema of the file.
+pub(super) fn schema() -> TypePtr {
+    let fields = COLUMNS.iter().map(Column::schema).collect();
+    let schema = Type::group_type_builder("slots").with_fields(fields).build();
+    Arc::new(schema.expect("columns with names of their own"))
+}
+
+fn connection(row: &RawRow) -> Option<u32> {
+    (row.connection != RawRow::NO_CONNECTION).then_some(row.connection)
+}
+
+fn status(row: &RawRow) -> Option<u32> {
+    (row.status != 0).then_some(row.status.into())
+}
