@@ -8,33 +8,43 @@ mod accounting;
 mod assemble;
 mod check;
 mod connections;
+mod departures;
 mod environment;
+mod health;
+mod intervals;
 mod latency;
 mod load;
 mod merge;
+mod occupancy;
 mod recorded;
 mod script;
+mod stamps;
+mod summary;
 mod throughput;
 mod timeline;
+mod witness;
 
 pub use accounting::{Accounting, SentCounts};
 pub(crate) use accounting::error_name;
 pub use assemble::{DocumentParts, RunParts};
 pub use check::BrokenInvariant;
 pub use connections::{ConnectionFailure, ConnectionsSection};
+pub use departures::{CountedSpan, DeparturesSection, Dispersion};
 pub use environment::Environment;
-pub use latency::{
-    ExactByOutcome, ExactFigures, HistogramTexts, Latency, Metric, PackedHistogram,
-    PercentileValue, Summary,
-};
+pub use latency::{ExactByOutcome, ExactFigures, HistogramTexts, Latency, Metric, PackedHistogram};
 pub use load::LoadError;
 pub use merge::MergeError;
+pub use occupancy::OccupancySection;
 pub use script::ScriptSection;
-pub use throughput::Throughput;
+pub use stamps::StampsSection;
+pub use summary::{PercentileValue, Summary, UnsupportedPercentile};
+pub use throughput::{RateInterval, Throughput};
 pub use timeline::{SeriesEntry, SeriesPhase, SliceEntry};
+pub use witness::{Estimate, RatioEstimate, WitnessSection};
 
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::{ClientHealth, WorkerUsage};
 use crate::plan::Plan;
 
 /// The version of the document's schema that this program writes and the newest it reads.
@@ -65,6 +75,22 @@ pub struct Document {
     pub latency: Latency,
     /// The rates.
     pub throughput: Throughput,
+    /// The kernel's view of some of the requests; absent when no connection was stamped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamps: Option<StampsSection>,
+    /// How requests left, by the millisecond; absent in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departures: Option<DeparturesSection>,
+    /// Requests on the wire, counted twice; absent when they were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<OccupancySection>,
+    /// What the client's machine did in the window, the worst of all parts; absent when nobody
+    /// watched it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<ClientHealth>,
+    /// What a few requests beside the load saw; absent when there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness: Option<WitnessSection>,
     /// What the script took; absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptSection>,
@@ -189,6 +215,9 @@ pub struct Phases {
     pub drained_ns: u64,
     /// CPU time of its thread, user and system, in nanoseconds.
     pub cpu_time_ns: u64,
+    /// What its thread took and lost inside the window; its `wall_ns` is 0 where that is not known.
+    #[serde(default)]
+    pub usage: WorkerUsage,
 }
 
 /// Something a reader must know beside the numbers.

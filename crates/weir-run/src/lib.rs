@@ -4,6 +4,7 @@
 //! reader, a script or another machine gets is the document made of them.
 #![forbid(unsafe_code)]
 
+mod counts;
 mod distinct;
 pub mod document;
 mod encoding;

@@ -36,7 +36,8 @@ pub struct Quantile {
 
 /// All slots of a [`ByOutcome`] as one distribution, its failures slower than every answer.
 pub struct AllOutcomes<'h> {
-    by_outcome: &'h ByOutcome,
+    ok: &'h Histogram,
+    failures: Vec<&'h Histogram>,
     /// Every class together, failures at the age they are known to have reached.
     merged: Histogram,
 }
@@ -44,11 +45,18 @@ pub struct AllOutcomes<'h> {
 impl<'h> AllOutcomes<'h> {
     /// Of these histograms.
     pub fn of(by_outcome: &'h ByOutcome) -> AllOutcomes<'h> {
-        let mut merged = by_outcome.ok.clone();
-        for failures in [&by_outcome.bad, &by_outcome.failed_at, &by_outcome.censored] {
-            merged.add(failures);
+        let ByOutcome { ok, bad, failed_at, censored } = by_outcome;
+        let mut all = AllOutcomes::of_ok(ok);
+        for failures in [bad, failed_at, censored] {
+            all.merged.add(failures);
+            all.failures.push(failures);
         }
-        AllOutcomes { by_outcome, merged }
+        all
+    }
+
+    /// Of `ok` slots alone, as if there were no others.
+    pub fn of_ok(ok: &'h Histogram) -> AllOutcomes<'h> {
+        AllOutcomes { ok, failures: Vec::new(), merged: ok.clone() }
     }
 
     /// Slots over all classes.
@@ -60,12 +68,22 @@ impl<'h> AllOutcomes<'h> {
     /// their age and the value with failures at infinity; when both are in one bucket it is known.
     /// `None` when there are no slots.
     pub fn value_at_rank(&self, rank: u64) -> Option<Quantile> {
-        let ok = &self.by_outcome.ok;
+        let ok = self.ok;
         let low = self.merged.bucket_at_rank(rank)?;
         if rank <= ok.count() && ok.bucket_at_rank(rank) == Some(low) {
             return ok.value_at_rank(rank).map(|ns| Quantile { ns, bound: Bound::Exact });
         }
         Some(Quantile { ns: self.least_in(low), bound: Bound::Lower })
+    }
+
+    /// What the value of the given rank is at least, to the bucket's lower edge.
+    pub(crate) fn least_at_rank(&self, rank: u64) -> Option<u64> {
+        self.merged.bucket_at_rank(rank).map(|bucket| self.least_in(bucket))
+    }
+
+    /// The bucket of percentile `p`, failures at their age.
+    pub(crate) fn bucket_of_percentile(&self, p: f64) -> Option<usize> {
+        self.merged.bucket_at_rank(rank_of(p, self.count())).filter(|_| self.count() > 0)
     }
 
     /// The value of percentile `p`.
@@ -75,7 +93,7 @@ impl<'h> AllOutcomes<'h> {
 
     /// The greatest: a bound as soon as there is a failure.
     pub fn max(&self) -> Option<Quantile> {
-        let is_known = self.count() == self.by_outcome.ok.count();
+        let is_known = self.count() == self.ok.count();
         let bound = if is_known { Bound::Exact } else { Bound::Lower };
         (self.count() > 0).then_some(Quantile { ns: self.merged.exact().max_ns, bound })
     }
@@ -84,9 +102,8 @@ impl<'h> AllOutcomes<'h> {
     /// the exact least values of the classes found in it say so. So a timeout of 2 s reads as at
     /// least 2 s, not as the edge a little below.
     fn least_in(&self, bucket: usize) -> u64 {
-        let ByOutcome { ok, bad, failed_at, censored } = self.by_outcome;
-        [ok, bad, failed_at, censored]
-            .into_iter()
+        std::iter::once(&self.ok)
+            .chain(&self.failures)
             .filter(|class| class.has(bucket))
             .map(|class| class.exact().min_ns.max(lowest_in(bucket)))
             .min()

@@ -45,11 +45,11 @@ fn numbers_are_derived() {
     let listed: Vec<f64> = all.percentiles.iter().map(|value| value.p).collect();
     assert_eq!(listed, [50.0, 75.0, 90.0, 100.0]);
     // Rank 50 by age is the second 50, with failures last it is 50: known. Rank 90 is 89 or 90.
-    let exact = PercentileValue { p: 50.0, ns: 50, bound: Bound::Exact };
+    let exact = PercentileValue::new(50.0, 50, Bound::Exact);
     assert_eq!(all.percentile(50.0), Some(&exact));
-    let lower = PercentileValue { p: 90.0, ns: 89, bound: Bound::Lower };
+    let lower = PercentileValue::new(90.0, 89, Bound::Lower);
     assert_eq!(all.percentile(90.0), Some(&lower));
-    let greatest = PercentileValue { p: 100.0, ns: 2 * S + 300, bound: Bound::Lower };
+    let greatest = PercentileValue::new(100.0, 2 * S + 300, Bound::Lower);
     assert_eq!(all.percentile(100.0), Some(&greatest));
     assert_eq!(document.latency.first_byte.all, None);
     let failures: Vec<_> = document
@@ -142,11 +142,25 @@ fn a_script_says_what_it_took() {
 
 #[test]
 fn what_there_was_none_of_is_absent() {
-    let document = Document::assemble(parts(1, 1, Measurements::default())).expect("it adds up");
+    let parts = weir_run::DocumentParts {
+        health: None,
+        witness: None,
+        ..parts(1, 1, Measurements::default())
+    };
+    let document = Document::assemble(parts).expect("it adds up");
     let text: Value = serde_json::from_slice(&json(&document)).expect("JSON");
-    for (section, name) in
-        [("", "script"), ("/latency", "tls_handshake"), ("/accounting", "overdue")]
-    {
+    for (section, name) in [
+        ("", "script"),
+        ("", "stamps"),
+        ("", "departures"),
+        ("", "occupancy"),
+        ("", "health"),
+        ("", "witness"),
+        ("/latency", "tls_handshake"),
+        ("/latency", "unlagged"),
+        ("/throughput", "completed_interval"),
+        ("/accounting", "overdue"),
+    ] {
         assert_eq!(text.pointer(section).expect(section).get(name), None);
     }
     assert_eq!(Document::from_json(&json(&document)).expect("a document"), document);
@@ -332,6 +346,12 @@ proptest! {
         let mut both = one.clone();
         both.merge(&two);
         let mut whole_parts = parts(1, 1, both);
+        let mut witness = fixture::witness(1);
+        witness.merge(&fixture::witness(2));
+        whole_parts.witness = Some(witness);
+        // The worst of both parts: the first one's gap, the second one's steal.
+        whole_parts.health =
+            Some(weir_run::ClientHealth { steal: Some(0.002), ..fixture::health(1) });
         whole_parts.preflight_sent = 2;
         whole_parts.client = weir_run::document::ClientUsage {
             cpu_user_ns: 10, cpu_system_ns: 14, max_resident_bytes: 22,

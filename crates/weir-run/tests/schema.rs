@@ -74,7 +74,7 @@ fn check(value: &Value, schema: &Value, root: &Value, place: &str) -> Result<(),
     };
     for (keyword, rule) in keywords {
         let holds = match keyword.as_str() {
-            "$schema" | "$defs" | "title" | "description" | "format" => true,
+            "$schema" | "$defs" | "title" | "description" | "format" | "default" => true,
             "$ref" => {
                 let pointer = rule.as_str().and_then(|rule| rule.strip_prefix('#'));
                 let target = root.pointer(pointer.expect("a local one")).expect("it exists");

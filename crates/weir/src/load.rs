@@ -134,6 +134,8 @@ pub(crate) fn document(
             cpu_system_ns: ns(cpu.system),
             max_resident_bytes: system::memory().map_or(0, |memory| memory.peak_bytes),
         },
+        health: None,
+        witness: None,
         notes,
     })
 }

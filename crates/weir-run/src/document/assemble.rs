@@ -4,12 +4,17 @@
 use super::accounting::Accounting;
 use super::check::{BrokenInvariant, check};
 use super::connections::ConnectionsSection;
+use super::departures::DeparturesSection;
 use super::latency::Latency;
+use super::occupancy::OccupancySection;
 use super::recorded::Recorded;
 use super::script::ScriptSection;
+use super::stamps::StampsSection;
 use super::throughput::Throughput;
 use super::timeline::{SeriesEntry, SliceEntry};
+use super::witness::WitnessSection;
 use super::{ClientUsage, Document, Environment, Note, Preflight, Run, SCHEMA_VERSION, Tool};
+use crate::evidence::ClientHealth;
 use crate::measurements::{ByOutcome, Measurements};
 use crate::plan::{Load, Plan};
 
@@ -33,6 +38,10 @@ pub struct DocumentParts {
     pub script_file: Option<String>,
     /// What the run took of this machine.
     pub client: ClientUsage,
+    /// What this machine did in the window, where it was watched.
+    pub health: Option<ClientHealth>,
+    /// What the witness measured, where there was one: its own plan is not the load's.
+    pub witness: Option<Measurements>,
     /// What a reader must know.
     pub notes: Vec<Note>,
 }
@@ -76,6 +85,8 @@ impl Document {
         }
         let recorded = Recorded {
             script_file: parts.script_file,
+            health: parts.health,
+            witness: parts.witness,
             ..Recorded::of(measurements, run.part, parts.preflight_sent)
         };
         let frame = Frame {
@@ -114,6 +125,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
     let measurements = &recorded.measurements;
     let throughput = Throughput::of(&frame.plan, recorded);
     let series = measurements.intervals.iter();
+    let witness = recorded.witness.as_ref();
     Ok(Document {
         schema_version: SCHEMA_VERSION,
         tool: frame.tool,
@@ -122,10 +134,15 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         environment: frame.environment,
         connections: ConnectionsSection::of(recorded),
         accounting: Accounting::of(recorded),
-        latency: Latency::of(measurements),
+        latency: Latency::of(&frame.plan, measurements, throughput.window_s),
         series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),
         slices: measurements.slices.iter().map(SliceEntry::of).collect(),
         throughput,
+        stamps: StampsSection::of(&measurements.stamped),
+        departures: DeparturesSection::of(&measurements.departures),
+        occupancy: OccupancySection::of(&measurements.occupancy),
+        health: recorded.health,
+        witness: witness.map(|witness| WitnessSection::of(witness, measurements)),
         script: ScriptSection::of(recorded),
         plan: frame.plan,
         notes: frame.notes,

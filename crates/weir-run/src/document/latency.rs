@@ -4,10 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::intervals::{Column, Intervals};
+use super::summary::Summary;
 use crate::encoding;
 use crate::histogram::{Exact, Histogram, SparseHistogram};
 use crate::measurements::{ByOutcome, Measurements};
-use crate::quantile::{AllOutcomes, Bound, PERCENTILES, is_supported};
+use crate::plan::{Load, Plan};
 
 /// The times of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +27,9 @@ pub struct Latency {
     pub sched_lag: Metric,
     /// Of the send lag: waiting for a connection to become free.
     pub connection_wait: Metric,
+    /// Response time of `ok` requests without `sched_lag`; absent in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlagged: Option<Metric>,
     /// From the send to the first byte of the final answer, of `ok` requests.
     pub first_byte: Metric,
     /// Duration of every successful connect, renewals and warm-up included.
@@ -49,38 +54,6 @@ pub struct Metric {
     pub histograms: HistogramTexts,
     /// What buckets cannot tell exactly.
     pub exact: ExactByOutcome,
-}
-
-/// A distribution in a few numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Summary {
-    /// Requests in the percentiles and the greatest.
-    pub count: u64,
-    /// Least, exact; of answered requests. Null when there is none.
-    pub min_ns: Option<u64>,
-    /// Greatest, exact; a lower bound when there are failures. Null when there are no requests.
-    pub max_ns: Option<u64>,
-    /// Mean of answered requests, from the exact sum. Null when there is none.
-    pub mean_ns: Option<f64>,
-    /// Standard deviation of answered requests. Null when there is none.
-    pub stdev_ns: Option<f64>,
-    /// The percentiles that have at least ten requests beyond them, and the greatest.
-    pub percentiles: Vec<PercentileValue>,
-}
-
-/// One percentile.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct PercentileValue {
-    /// In percent.
-    pub p: f64,
-    /// Its value in nanoseconds, never less than the true one; for a lower bound never more.
-    pub ns: u64,
-    /// Whether it is the value or a lower bound.
-    pub bound: Bound,
 }
 
 /// Histograms by outcome: HdrHistogram V2 with compression, in base64; 1 ns to 1 h, three digits.
@@ -153,33 +126,43 @@ pub struct PackedHistogram {
 }
 
 impl Latency {
-    pub(super) fn of(measurements: &Measurements) -> Latency {
-        let alone = |histogram: &Histogram| {
-            Metric::of(&ByOutcome { ok: histogram.clone(), ..ByOutcome::default() })
+    /// `window_s` is the window's length in seconds. Slices hold the response time, which in a
+    /// closed loop is the service time.
+    pub(super) fn of(plan: &Plan, measurements: &Measurements, window_s: f64) -> Latency {
+        let (response, slices) = (&measurements.response_time, &measurements.slices);
+        let [ok, all] = [Column::Ok, Column::All]
+            .map(|column| Intervals::of_slices(response, slices, column, window_s));
+        let of_service = |intervals: &Intervals| match plan.load {
+            Load::ClosedLoop => intervals.clone(),
+            Load::OpenLoop { .. } => intervals.support_only(),
         };
         Latency {
-            response_time: Metric::of(&measurements.response_time),
-            service_time: Metric::of(&measurements.service_time),
-            send_lag: Metric::of(&measurements.send_lag),
-            sched_lag: alone(&measurements.sched_lag),
-            connection_wait: alone(&measurements.connection_wait),
-            first_byte: alone(&measurements.first_byte),
-            connect: alone(&measurements.connect),
-            tls_handshake: (!measurements.tls_handshake.is_empty())
-                .then(|| alone(&measurements.tls_handshake)),
+            response_time: Metric::of(response, &ok, &all),
+            service_time: Metric::of(
+                &measurements.service_time,
+                &of_service(&ok),
+                &of_service(&all),
+            ),
+            send_lag: Metric::of(&measurements.send_lag, &Intervals::none(), &Intervals::none()),
+            sched_lag: Metric::of_one(&measurements.sched_lag),
+            connection_wait: Metric::of_one(&measurements.connection_wait),
+            unlagged: Metric::of_any(&measurements.unlagged),
+            first_byte: Metric::of_one(&measurements.first_byte),
+            connect: Metric::of_one(&measurements.connect),
+            tls_handshake: Metric::of_any(&measurements.tls_handshake),
         }
     }
 }
 
 impl Metric {
-    fn of(by_outcome: &ByOutcome) -> Metric {
+    fn of(by_outcome: &ByOutcome, of_ok: &Intervals, of_all: &Intervals) -> Metric {
         let text = |histogram: &Histogram| {
             (!histogram.is_empty()).then(|| encoding::encode(histogram.buckets()))
         };
         let ByOutcome { ok, bad, failed_at, censored } = by_outcome;
         Metric {
-            ok: Summary::of_ok(ok),
-            all: by_outcome.has_failures().then(|| Summary::of_all(by_outcome)),
+            ok: Summary::of_ok(ok, of_ok),
+            all: by_outcome.has_failures().then(|| Summary::of_all(by_outcome, of_all)),
             histograms: HistogramTexts {
                 ok: text(ok),
                 bad: text(bad),
@@ -193,6 +176,26 @@ impl Metric {
                 censored: ExactFigures::of(censored.exact()),
             },
         }
+    }
+
+    /// Of a time that only `ok` requests have, or that is no request's.
+    pub(super) fn of_one(histogram: &Histogram) -> Metric {
+        let by_outcome = ByOutcome { ok: histogram.clone(), ..ByOutcome::default() };
+        Metric::of(&by_outcome, &Intervals::none(), &Intervals::none())
+    }
+
+    /// The same, where there is any.
+    fn of_any(histogram: &Histogram) -> Option<Metric> {
+        (!histogram.is_empty()).then(|| Metric::of_one(histogram))
+    }
+
+    /// The histogram of a time that has one class alone. `place` is where it stands.
+    pub(super) fn alone(&self, place: &str) -> Result<Histogram, String> {
+        let by_outcome = self.by_outcome().map_err(|why| format!("{place}: {why}"))?;
+        if by_outcome.has_failures() {
+            return Err(format!("{place}: it has classes other than ok"));
+        }
+        Ok(by_outcome.ok)
     }
 
     /// The summary to show first: over all requests, which is the one over `ok` requests when
@@ -233,55 +236,6 @@ fn decode(text: &str, exact: &ExactFigures) -> Result<Histogram, String> {
     Histogram::from_buckets(buckets, exact.to_exact()).map_err(str::to_owned)
 }
 
-impl Summary {
-    fn of_ok(ok: &Histogram) -> Summary {
-        let count = ok.count();
-        let percentiles = supported(count)
-            .filter_map(|p| {
-                ok.percentile(p).map(|ns| PercentileValue { p, ns, bound: Bound::Exact })
-            })
-            .collect();
-        Summary {
-            count,
-            min_ns: (count > 0).then_some(ok.exact().min_ns),
-            max_ns: (count > 0).then_some(ok.exact().max_ns),
-            mean_ns: ok.mean_ns(),
-            stdev_ns: ok.stdev_ns(),
-            percentiles,
-        }
-    }
-
-    fn of_all(by_outcome: &ByOutcome) -> Summary {
-        let all = AllOutcomes::of(by_outcome);
-        let mut answered = by_outcome.ok.clone();
-        answered.add(&by_outcome.bad);
-        let percentiles = supported(all.count())
-            .filter_map(|p| {
-                // The greatest is exact beside the buckets, its bound too.
-                let value = if p == 100.0 { all.max() } else { all.percentile(p) };
-                value.map(|value| PercentileValue { p, ns: value.ns, bound: value.bound })
-            })
-            .collect();
-        Summary {
-            count: all.count(),
-            min_ns: (!answered.is_empty()).then_some(answered.exact().min_ns),
-            max_ns: all.max().map(|max| max.ns),
-            mean_ns: answered.mean_ns(),
-            stdev_ns: answered.stdev_ns(),
-            percentiles,
-        }
-    }
-
-    /// The value of percentile `p`, where the document lists it.
-    pub fn percentile(&self, p: f64) -> Option<&PercentileValue> {
-        self.percentiles.iter().find(|value| value.p == p)
-    }
-}
-
-fn supported(count: u64) -> impl Iterator<Item = f64> {
-    PERCENTILES.into_iter().filter(move |p| is_supported(*p, count))
-}
-
 impl ExactFigures {
     fn of(exact: &Exact) -> Option<ExactFigures> {
         let Exact { count, min_ns, max_ns, sum_ns, clipped } = *exact;
@@ -312,14 +266,19 @@ impl PackedHistogram {
 }
 
 /// A 128-bit number as a JSON string of decimal digits.
-mod digits {
+pub(super) mod digits {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    pub(super) fn serialize<S: Serializer>(number: &u128, out: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::document) fn serialize<S: Serializer>(
+        number: &u128,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
         out.collect_str(number)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
+    pub(in crate::document) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<u128, D::Error> {
         let text = String::deserialize(from)?;
         text.parse().map_err(|_| de::Error::custom("a sum is not a number in decimal digits"))
     }

@@ -92,8 +92,19 @@ impl Document {
             found if found > u64::from(SCHEMA_VERSION) => return Err(LoadError::Newer { found }),
             _ => {}
         }
-        let sections =
-            ["accounting", "connections", "latency", "throughput", "script", "slices", "series"];
+        let sections = [
+            "accounting",
+            "connections",
+            "latency",
+            "throughput",
+            "stamps",
+            "departures",
+            "occupancy",
+            "witness",
+            "script",
+            "slices",
+            "series",
+        ];
         for section in sections {
             if let Some(place) = value.get(section).and_then(|part| out_of_range(part, section)) {
                 return Err(LoadError::Number { place });
@@ -116,7 +127,7 @@ fn out_of_range(value: &Value, place: &str) -> Option<String> {
             let is_over = number.as_u64().is_some_and(|n| n > COUNT_MAX);
             is_over.then(|| place.to_owned())
         }
-        Value::String(digits) if place.ends_with(".sum_ns") => {
+        Value::String(digits) if place.ends_with(".sum_ns") || place.ends_with(".integral_ns") => {
             let sum = digits.parse::<u128>().ok();
             // As if every request of the greatest count had taken the longest of all times.
             let is_in_range = sum.is_some_and(|sum| sum <= u128::from(COUNT_MAX).pow(2));

@@ -9,6 +9,7 @@ use super::assemble::{Frame, derive};
 use super::check::BrokenInvariant;
 use super::recorded::Recorded;
 use super::{ClientUsage, Document, Note, Run};
+use crate::measurements::Measurements;
 
 /// Why documents cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -102,9 +103,12 @@ fn check_parts(first: &Document, documents: &[Document]) -> Result<(), MergeErro
 
 /// Whether adding keeps every count in its range and every slice in its place.
 fn check_fit(mine: &Recorded, theirs: &Recorded, part: u32) -> Result<(), MergeError> {
-    let slices = mine.measurements.slices.iter().zip(&theirs.measurements.slices);
-    let mut bounds = slices.map(|(a, b)| (a.start_ns, a.end_ns) == (b.start_ns, b.end_ns));
-    if !bounds.all(|same| same) {
+    let witnesses = mine.witness.as_ref().zip(theirs.witness.as_ref());
+    let are_alike = |(mine, theirs): (&Measurements, &Measurements)| {
+        let mut slices = mine.slices.iter().zip(&theirs.slices);
+        slices.all(|(a, b)| (a.start_ns, a.end_ns) == (b.start_ns, b.end_ns))
+    };
+    if !are_alike((&mine.measurements, &theirs.measurements)) || !witnesses.is_none_or(are_alike) {
         return Err(MergeError::OtherSlices { part });
     }
     // Buckets of an interval are 32 bits wide; a bucket never counts more than its interval.

@@ -8,7 +8,11 @@ use std::collections::BTreeMap;
 
 use super::accounting::error_name;
 use super::connections::{ConnectionFailure, add_failures};
-use super::{Document, Phases, ScriptSection, SeriesEntry, SliceEntry};
+use super::{
+    DeparturesSection, Document, Metric, OccupancySection, Phases, ScriptSection, SeriesEntry,
+    SliceEntry, StampsSection, WitnessSection, health,
+};
+use crate::evidence::ClientHealth;
 use crate::histogram::Histogram;
 use crate::measurements::{Connections, Measurements, Sent, Window};
 
@@ -22,6 +26,9 @@ pub(super) struct Recorded {
     pub(super) phases: Vec<Phases>,
     pub(super) preflight_sent: u64,
     pub(super) script_file: Option<String>,
+    pub(super) health: Option<ClientHealth>,
+    /// What the witness measured.
+    pub(super) witness: Option<Measurements>,
 }
 
 impl Recorded {
@@ -50,9 +57,10 @@ impl Recorded {
                 tail_end_ns: worker.tail_end_ns,
                 drained_ns: worker.drained_ns,
                 cpu_time_ns: worker.cpu_time_ns,
+                usage: worker.usage,
             })
             .collect();
-        Recorded { measurements, errors, failures, phases, preflight_sent, script_file: None }
+        Recorded { measurements, errors, failures, phases, preflight_sent, ..Recorded::default() }
     }
 
     /// What a document was made of. An error says where a histogram is wrong and how.
@@ -60,14 +68,8 @@ impl Recorded {
         let accounting = &document.accounting;
         let connections = &document.connections;
         let latency = &document.latency;
-        let alone = |name: &str, metric: &super::Metric| -> Result<Histogram, String> {
-            let by_outcome = metric.by_outcome().map_err(|why| format!("latency.{name}: {why}"))?;
-            if by_outcome.has_failures() {
-                return Err(format!("latency.{name}: it has classes other than ok"));
-            }
-            Ok(by_outcome.ok)
-        };
-        let by_outcome = |name: &str, metric: &super::Metric| {
+        let alone = |name: &str, metric: &Metric| metric.alone(&format!("latency.{name}"));
+        let by_outcome = |name: &str, metric: &Metric| {
             metric.by_outcome().map_err(|why| format!("latency.{name}: {why}"))
         };
         let measurements = Measurements {
@@ -84,6 +86,13 @@ impl Recorded {
             send_lag: by_outcome("send_lag", &latency.send_lag)?,
             sched_lag: alone("sched_lag", &latency.sched_lag)?,
             connection_wait: alone("connection_wait", &latency.connection_wait)?,
+            unlagged: match &latency.unlagged {
+                Some(metric) => alone("unlagged", metric)?,
+                None => Histogram::new(),
+            },
+            stamped: or_default(&document.stamps, StampsSection::to_stamped)?,
+            departures: or_default(&document.departures, DeparturesSection::to_departures)?,
+            occupancy: document.occupancy.map(OccupancySection::to_occupancy).unwrap_or_default(),
             first_byte: alone("first_byte", &latency.first_byte)?,
             connect: alone("connect", &latency.connect)?,
             tls_handshake: match &latency.tls_handshake {
@@ -119,6 +128,8 @@ impl Recorded {
             phases: document.phases.clone(),
             preflight_sent: accounting.sent.preflight,
             script_file: document.script.as_ref().and_then(|script| script.file.clone()),
+            health: document.health,
+            witness: document.witness.as_ref().map(WitnessSection::to_measurements).transpose()?,
         })
     }
 
@@ -134,7 +145,18 @@ impl Recorded {
         if self.script_file.is_none() {
             self.script_file.clone_from(&other.script_file);
         }
+        self.health = health::worst(self.health, other.health);
+        if let Some(theirs) = &other.witness {
+            self.witness.get_or_insert_default().merge(theirs);
+        }
     }
+}
+
+fn or_default<S, T: Default>(
+    section: &Option<S>,
+    convert: impl Fn(&S) -> Result<T, String>,
+) -> Result<T, String> {
+    section.as_ref().map_or_else(|| Ok(T::default()), convert)
 }
 
 fn each<E, T>(

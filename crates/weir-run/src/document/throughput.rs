@@ -4,7 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Phases;
 use super::recorded::Recorded;
+use crate::measurements::Slice;
 use crate::plan::{Arrivals, Load, Plan};
+
+/// Confidence of intervals, two-sided.
+const CONFIDENCE: f64 = 0.95;
 
 /// Rates over the window, by when things happened: an answer counts when it came inside the window,
 /// whichever request it belongs to.
@@ -29,10 +33,48 @@ pub struct Throughput {
     pub good: u64,
     /// Good answers per second.
     pub good_rps: f64,
+    /// 95% interval of `completed_rps` within this run; absent when slices do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_interval: Option<RateInterval>,
+    /// The same of `good_rps`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub good_interval: Option<RateInterval>,
     /// Bytes received inside the window, heads included.
     pub bytes_received: u64,
     /// Bytes received per second.
     pub bytes_per_second: f64,
+}
+
+/// An interval of a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RateInterval {
+    /// Lower end, per second, at least 0.
+    pub low_rps: f64,
+    /// Upper end, per second.
+    pub high_rps: f64,
+}
+
+impl RateInterval {
+    /// By batch means over the slices that lie wholly in the window (METHOD 1.7). `None` when there
+    /// are fewer than two, or they do not have their counts.
+    fn of(slices: &[Slice], window_ns: u64, count: fn(&Slice) -> u64) -> Option<RateInterval> {
+        let whole = slices.iter().filter(|slice| slice.end_ns <= window_ns);
+        let rates: Vec<f64> = whole
+            .map(|slice| per_second(count(slice), slice.end_ns.saturating_sub(slice.start_ns)))
+            .collect();
+        if rates.iter().all(|rate| *rate == 0.0) {
+            return None;
+        }
+        let interval = weir_stats::mean_interval(&rates, CONFIDENCE)?;
+        let (mean, half_width) = (interval.mean, interval.half_width);
+        let is_known = mean.is_finite() && half_width.is_finite();
+        is_known.then(|| RateInterval {
+            low_rps: (mean - half_width).max(0.0),
+            high_rps: mean + half_width,
+        })
+    }
 }
 
 impl Throughput {
@@ -42,6 +84,7 @@ impl Throughput {
         let stopped = measurements.script.as_ref().is_some_and(|script| script.stopped > 0);
         let is_cut = measurements.interrupted || stopped;
         let window_ns = window_ns(plan, is_cut, &recorded.phases);
+        let slices = &measurements.slices;
         let offered_rps = match plan.load {
             Load::OpenLoop { rate, .. } => Some(rate.rps()),
             Load::ClosedLoop => None,
@@ -55,6 +98,8 @@ impl Throughput {
             completed_rps: per_second(window.completed, window_ns),
             good: window.good,
             good_rps: per_second(window.good, window_ns),
+            completed_interval: RateInterval::of(slices, window_ns, |slice| slice.completed),
+            good_interval: RateInterval::of(slices, window_ns, |slice| slice.good),
             bytes_received: window.bytes_received,
             bytes_per_second: per_second(window.bytes_received, window_ns),
         }

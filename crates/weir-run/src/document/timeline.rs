@@ -21,6 +21,21 @@ pub struct SliceEntry {
     pub ok: Option<PackedHistogram>,
     /// Response time, or age, of its other requests; null when there is none.
     pub not_ok: Option<PackedHistogram>,
+    /// Requests sent in it.
+    #[serde(default)]
+    pub sent: u64,
+    /// Complete answers in it, whichever requests they belong to.
+    #[serde(default)]
+    pub completed: u64,
+    /// Of `completed`: with a status below 400.
+    #[serde(default)]
+    pub good: u64,
+    /// Requests in flight at its end.
+    #[serde(default)]
+    pub in_flight: u64,
+    /// Requests due and unsent at its end.
+    #[serde(default)]
+    pub backlog: u64,
 }
 
 /// One interval of the run, by when things happened.
@@ -90,6 +105,11 @@ impl SliceEntry {
             end_s: seconds(slice.end_ns),
             ok: PackedHistogram::of(&slice.ok),
             not_ok: PackedHistogram::of(&slice.not_ok),
+            sent: slice.sent,
+            completed: slice.completed,
+            good: slice.good,
+            in_flight: slice.in_flight,
+            backlog: slice.backlog,
         }
     }
 
@@ -102,7 +122,11 @@ impl SliceEntry {
             end_ns: unsigned_ns(self.end_s)?,
             ok: unpack(&self.ok)?,
             not_ok: unpack(&self.not_ok)?,
-            ..Slice::default()
+            sent: self.sent,
+            completed: self.completed,
+            good: self.good,
+            in_flight: self.in_flight,
+            backlog: self.backlog,
         })
     }
 }

@@ -1,0 +1,81 @@
+//! What the machines of several parts did: the worst of each figure, since one bad machine spoils
+//! the whole.
+
+use crate::evidence::ClientHealth;
+
+/// The worse of each figure; a figure that only one part knows is that part's.
+pub(super) fn worst(
+    mine: Option<ClientHealth>,
+    theirs: Option<ClientHealth>,
+) -> Option<ClientHealth> {
+    let (Some(mine), Some(theirs)) = (mine, theirs) else {
+        return mine.or(theirs);
+    };
+    // The time of a gap goes with the gap.
+    let has_longer_gap = theirs.heartbeat_gap_ns > mine.heartbeat_gap_ns;
+    let with_gap = if has_longer_gap { &theirs } else { &mine };
+    Some(ClientHealth {
+        watched_ns: mine.watched_ns.max(theirs.watched_ns),
+        steal: greater(mine.steal, theirs.steal),
+        throttled_ns: mine.throttled_ns.max(theirs.throttled_ns),
+        cpu_pressure: greater(mine.cpu_pressure, theirs.cpu_pressure),
+        // Counters of a machine, which parts on one machine share: they do not add up.
+        retransmitted_segments: mine.retransmitted_segments.max(theirs.retransmitted_segments),
+        tcp_timeouts: mine.tcp_timeouts.max(theirs.tcp_timeouts),
+        listen_overflows: mine.listen_overflows.max(theirs.listen_overflows),
+        softnet_dropped: mine.softnet_dropped.max(theirs.softnet_dropped),
+        softnet_squeezed: mine.softnet_squeezed.max(theirs.softnet_squeezed),
+        ephemeral_ports: greater(mine.ephemeral_ports, theirs.ephemeral_ports),
+        interface_use: greater(mine.interface_use, theirs.interface_use),
+        is_server_local: mine.is_server_local.max(theirs.is_server_local),
+        idle_exit_ns: mine.idle_exit_ns.max(theirs.idle_exit_ns),
+        clock_step_ns: mine.clock_step_ns.max(theirs.clock_step_ns),
+        heartbeat_gap_ns: with_gap.heartbeat_gap_ns,
+        heartbeat_gap_at_ns: with_gap.heartbeat_gap_at_ns,
+    })
+}
+
+fn greater(mine: Option<f64>, theirs: Option<f64>) -> Option<f64> {
+    match (mine, theirs) {
+        (Some(mine), Some(theirs)) => Some(mine.max(theirs)),
+        (mine, theirs) => mine.or(theirs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_of_each() {
+        let mine = ClientHealth {
+            steal: Some(0.2),
+            throttled_ns: Some(1),
+            is_server_local: Some(false),
+            heartbeat_gap_ns: Some(5),
+            heartbeat_gap_at_ns: Some(100),
+            ..ClientHealth::default()
+        };
+        let theirs = ClientHealth {
+            steal: Some(0.1),
+            throttled_ns: Some(2),
+            cpu_pressure: Some(0.5),
+            heartbeat_gap_ns: Some(9),
+            heartbeat_gap_at_ns: Some(50),
+            ..ClientHealth::default()
+        };
+        let both = ClientHealth {
+            steal: Some(0.2),
+            throttled_ns: Some(2),
+            cpu_pressure: Some(0.5),
+            is_server_local: Some(false),
+            heartbeat_gap_ns: Some(9),
+            heartbeat_gap_at_ns: Some(50),
+            ..ClientHealth::default()
+        };
+        assert_eq!(worst(Some(mine), Some(theirs)), Some(both));
+        assert_eq!(worst(Some(theirs), Some(mine)), Some(both));
+        assert_eq!(worst(None, Some(mine)), Some(mine));
+        assert_eq!(worst(None, None), None);
+    }
+}

@@ -1,0 +1,292 @@
+//! Intervals of percentiles, from the slices of the window: how far a percentile would move if the
+//! same run were made of other requests of its kind (METHOD 1.11).
+//!
+//! Slices hold one time, by outcome. Their intervals are those of that time's percentiles. Another
+//! time of the same requests takes only their support from it.
+
+pub(super) use weir_stats::Standing;
+use weir_stats::{SliceTail, percentile_interval};
+
+use crate::measurements::{ByOutcome, Slice};
+use crate::quantile::{AllOutcomes, Bound, PERCENTILES, count_needed, is_supported};
+
+/// What slices tell of the percentiles of one column.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Intervals {
+    /// In the order of [`PERCENTILES`], the greatest excluded; empty when there are no slices, or
+    /// only one has requests.
+    known: Vec<Interval>,
+    /// Whether the time is one that slices are kept of.
+    is_sliced: bool,
+    /// Requests of this column per second of the window.
+    rate_rps: Option<f64>,
+}
+
+/// What slices tell of one percentile.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interval {
+    p: f64,
+    /// Its ends; none where slices hold another time.
+    pub(super) ends: Option<Ends>,
+    /// Independent requests that those beyond it are worth.
+    pub(super) support: f64,
+    /// What they are good for.
+    pub(super) standing: Standing,
+    needed: u64,
+    /// The ranks of its ends, 0 to 1.
+    ranks: (f64, Option<f64>),
+}
+
+/// The ends of an interval, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub(super) low_ns: u64,
+    /// None when nothing bounds it.
+    pub(super) high_ns: Option<u64>,
+}
+
+/// Which requests count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    /// Those that ended as `ok`.
+    Ok,
+    /// All of them, failures slower than every answer.
+    All,
+}
+
+impl Intervals {
+    /// Of times that no slices are kept of.
+    pub(super) fn none() -> Intervals {
+        Intervals::default()
+    }
+
+    /// Of the time that slices hold. `window_s` is the window's length in seconds, 0 if unknown.
+    pub(super) fn of_slices(
+        by_outcome: &ByOutcome,
+        slices: &[Slice],
+        column: Column,
+        window_s: f64,
+    ) -> Intervals {
+        let whole = Whole::of(by_outcome, column);
+        let parts: Vec<Part> = slices.iter().map(|slice| Part::of(slice, column)).collect();
+        let listed = PERCENTILES.into_iter().filter(|p| *p < 100.0);
+        let count = whole.all.count();
+        Intervals {
+            known: listed.map_while(|p| whole.interval(p, &parts)).collect(),
+            is_sliced: true,
+            rate_rps: (window_s > 0.0 && count > 0).then(|| count as f64 / window_s),
+        }
+    }
+
+    /// For another time of the same requests: the support alone.
+    pub(super) fn support_only(&self) -> Intervals {
+        let known = self.known.iter().map(|interval| Interval { ends: None, ..*interval });
+        Intervals { known: known.collect(), ..*self }
+    }
+
+    /// That of percentile `p`, in percent.
+    pub(super) fn of(&self, p: f64) -> Option<Interval> {
+        self.known.iter().find(|interval| interval.p == p).copied()
+    }
+
+    /// The ranks, 0 to 1, at which the interval of percentile `p` ends.
+    pub(super) fn ranks_of(&self, p: f64) -> Option<(f64, Option<f64>)> {
+        let supported = self.of(p).filter(|interval| interval.standing != Standing::Unsupported);
+        supported.map(|interval| interval.ranks)
+    }
+
+    /// Whether percentile `p` may be printed of so many requests.
+    pub(super) fn carry(&self, p: f64, count: u64) -> bool {
+        match self.of(p) {
+            Some(interval) => interval.standing != Standing::Unsupported,
+            None => is_supported(p, count),
+        }
+    }
+
+    /// Requests that would carry percentile `p`.
+    pub(super) fn needed(&self, p: f64) -> u64 {
+        self.of(p).map_or_else(|| count_needed(p), |interval| interval.needed)
+    }
+
+    /// Whether the time is one that slices are kept of.
+    pub(super) fn is_sliced(&self) -> bool {
+        self.is_sliced
+    }
+
+    /// Requests per second of the window, where they and it are known.
+    pub(super) fn rate_rps(&self) -> Option<f64> {
+        self.rate_rps
+    }
+}
+
+/// The column over the whole window.
+struct Whole<'h> {
+    all: AllOutcomes<'h>,
+}
+
+impl<'h> Whole<'h> {
+    fn of(by_outcome: &'h ByOutcome, column: Column) -> Whole<'h> {
+        let all = match column {
+            Column::Ok => AllOutcomes::of_ok(&by_outcome.ok),
+            Column::All => AllOutcomes::of(by_outcome),
+        };
+        Whole { all }
+    }
+
+    /// The interval of percentile `p`, in percent; `None` where fewer than two parts have requests.
+    fn interval(&self, p: f64, parts: &[Part]) -> Option<Interval> {
+        let bucket = self.all.bucket_of_percentile(p)?;
+        let tails = tails(bucket, 1.0 - p / 100.0, parts);
+        let interval = percentile_interval(p / 100.0, &tails)?;
+        let count = self.all.count();
+        // Ranks are rounded outwards.
+        let low = (interval.low_p * count as f64).floor() as u64;
+        let high = interval.high_p.map(|high_p| (high_p * count as f64).ceil() as u64);
+        let low_ns = self.all.least_at_rank(low.clamp(1, count))?;
+        // A rank that falls on a failure has no upper limit: nobody knows what it would have taken.
+        let high = high.and_then(|rank| self.all.value_at_rank(rank.clamp(1, count)));
+        let high_ns = high.filter(|high| high.bound == Bound::Exact).map(|high| high.ns);
+        Some(Interval {
+            p,
+            ends: Some(Ends { low_ns, high_ns }),
+            support: interval.support,
+            standing: interval.standing,
+            needed: interval.needed,
+            ranks: (interval.low_p, interval.high_p),
+        })
+    }
+}
+
+/// The column in one slice: its buckets that were hit, ascending, each with the requests in it and
+/// in those before. Failures stand at their age, the least that they can have.
+struct Part {
+    upto: Vec<(usize, u64)>,
+    count: u64,
+}
+
+impl Part {
+    fn of(slice: &Slice, column: Column) -> Part {
+        let mut histogram = slice.ok.clone();
+        if column == Column::All {
+            histogram.add(&slice.not_ok);
+        }
+        let mut count = 0;
+        let buckets = histogram.buckets().map(|(bucket, times)| {
+            count += times;
+            (bucket, count)
+        });
+        Part { upto: buckets.collect(), count }
+    }
+
+    /// Requests beyond a bucket, or in it and beyond.
+    fn beyond(&self, bucket: usize, is_included: bool) -> u64 {
+        let before = self.upto.partition_point(|(hit, _)| match is_included {
+            true => *hit < bucket,
+            false => *hit <= bucket,
+        });
+        let below = before.checked_sub(1).map_or(0, |last| self.upto[last].1);
+        self.count - below
+    }
+}
+
+/// What lies beyond a percentile in each part. Values are told apart by bucket only, and a bucket
+/// with many of them may hold the percentile somewhere inside: it is counted to the side that makes
+/// the share beyond nearer to `share`.
+fn tails(bucket: usize, share: f64, parts: &[Part]) -> Vec<SliceTail> {
+    let of = |is_included| {
+        let tail =
+            |part: &Part| SliceTail { count: part.count, beyond: part.beyond(bucket, is_included) };
+        parts.iter().map(tail).collect::<Vec<_>>()
+    };
+    let distance = |tails: &[SliceTail]| {
+        let count: u64 = tails.iter().map(|tail| tail.count).sum();
+        let beyond: u64 = tails.iter().map(|tail| tail.beyond).sum();
+        (beyond as f64 - share * count as f64).abs()
+    };
+    let (with, without) = (of(true), of(false));
+    if distance(&with) < distance(&without) { with } else { without }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Slices of answers and failures, and the whole that they add up to.
+    fn run(slices: &[(&[u64], &[u64])]) -> (ByOutcome, Vec<Slice>) {
+        let mut whole = ByOutcome::default();
+        let mut parts = Vec::new();
+        for (ok, censored) in slices {
+            let mut slice = Slice::default();
+            ok.iter().for_each(|ns| slice.ok.record(*ns));
+            censored.iter().for_each(|ns| slice.not_ok.record(*ns));
+            whole.ok.add(&slice.ok);
+            whole.censored.add(&slice.not_ok);
+            parts.push(slice);
+        }
+        (whole, parts)
+    }
+
+    fn interval(p: f64, column: Column, (whole, slices): &(ByOutcome, Vec<Slice>)) -> Interval {
+        Intervals::of_slices(whole, slices, column, 10.0).of(p).expect("slices with requests")
+    }
+
+    /// Ten slices of 100 values each, 1 to 100 ms.
+    fn even() -> (ByOutcome, Vec<Slice>) {
+        let values: Vec<u64> = (1..=100).map(|k| k * MS).collect();
+        run(&[(values.as_slice(), [].as_slice()); 10])
+    }
+
+    #[test]
+    fn even_slices_give_an_interval_around_the_value() {
+        let p50 = interval(50.0, Column::Ok, &even());
+        let ends = p50.ends.expect("slices hold this time");
+        // 2.262 · √(0.25/1000) = 3.6 points on both sides, ranks rounded outwards.
+        let high_ns = ends.high_ns.expect("bounded");
+        assert!((45 * MS..=47 * MS).contains(&ends.low_ns), "{ends:?}");
+        assert!((53 * MS..=55 * MS).contains(&high_ns), "{ends:?}");
+        assert_eq!(p50.standing, Standing::Supported);
+        assert_eq!(interval(99.9, Column::Ok, &even()).standing, Standing::Unsupported);
+    }
+
+    #[test]
+    fn a_slow_slice_takes_support_away() {
+        let fast = [MS; 100];
+        let mut slow = fast;
+        slow[..20].fill(100 * MS);
+        let mut slices = vec![(&fast[..], &[][..]); 9];
+        slices.push((&slow[..], &[]));
+        // p99 is one of the 20 slow ones, which all came at once.
+        let p99 = interval(99.0, Column::Ok, &run(&slices));
+        assert_eq!(p99.standing, Standing::Unsupported);
+        assert!(p99.support < 1.0 && p99.needed > 10_000, "{p99:?}");
+    }
+
+    #[test]
+    fn what_lies_on_a_failure_is_unbounded() {
+        let ok = [MS; 95];
+        let failed = [2_000 * MS; 5];
+        let both = run(&[(ok.as_slice(), failed.as_slice()); 10]);
+        let p90 = interval(90.0, Column::All, &both).ends.expect("ends");
+        assert!(p90.low_ns <= MS && p90.high_ns.is_some_and(|ns| ns <= 2 * MS), "{p90:?}");
+        // Rank 970 lies among the failures, and so does the upper end of the interval of p95.
+        let p99 = interval(99.0, Column::All, &both).ends.expect("ends");
+        assert_eq!(p99.high_ns, None);
+        assert!(p99.low_ns >= 2_000 * MS, "{p99:?}");
+        let p95 = interval(95.0, Column::All, &both).ends.expect("ends");
+        assert_eq!(p95.high_ns, None);
+        assert!(p95.low_ns <= MS);
+        // Among the answers alone nothing is missing.
+        assert!(interval(99.0, Column::Ok, &both).ends.is_some_and(|ends| ends.high_ns.is_some()));
+    }
+
+    #[test]
+    fn a_single_slice_has_no_interval_and_the_plain_rule() {
+        let (whole, slices) = run(&[(&[MS; 100], &[]), (&[], &[])]);
+        let intervals = Intervals::of_slices(&whole, &slices, Column::Ok, 10.0);
+        assert!(intervals.of(50.0).is_none());
+        assert!(intervals.carry(90.0, 100) && !intervals.carry(95.0, 100));
+        assert_eq!((intervals.needed(99.0), intervals.rate_rps()), (1_000, Some(10.0)));
+    }
+}

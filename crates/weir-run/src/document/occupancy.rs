@@ -1,0 +1,40 @@
+//! Little's law, counted twice (METHOD 1.7): two counts that share nothing must agree.
+
+use serde::{Deserialize, Serialize};
+
+use super::latency::digits;
+use crate::evidence::Occupancy;
+
+/// Requests on the wire over the window, counted twice.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct OccupancySection {
+    /// Their number, integrated over the window as it changed, in nanoseconds, as decimal digits.
+    #[serde(with = "digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub integral_ns: u128,
+    /// The time that each of them spent on the wire inside the window, summed when it ended, in
+    /// nanoseconds, as decimal digits.
+    #[serde(with = "digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub sum_ns: u128,
+    /// How far the two are apart, as a share of the greater one, 0 to 1.
+    pub difference: f64,
+}
+
+impl OccupancySection {
+    pub(super) fn of(occupancy: &Occupancy) -> Option<OccupancySection> {
+        let Occupancy { integral_ns, sum_ns } = *occupancy;
+        let greater = integral_ns.max(sum_ns);
+        (greater > 0).then(|| OccupancySection {
+            integral_ns,
+            sum_ns,
+            difference: integral_ns.abs_diff(sum_ns) as f64 / greater as f64,
+        })
+    }
+
+    pub(super) fn to_occupancy(self) -> Occupancy {
+        Occupancy { integral_ns: self.integral_ns, sum_ns: self.sum_ns }
+    }
+}
