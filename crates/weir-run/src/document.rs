@@ -24,8 +24,8 @@ mod throughput;
 mod timeline;
 mod witness;
 
-pub use accounting::{Accounting, SentCounts};
 pub(crate) use accounting::error_name;
+pub use accounting::{Accounting, SentCounts};
 pub use assemble::{DocumentParts, RunParts};
 pub use check::BrokenInvariant;
 pub use connections::{ConnectionFailure, ConnectionsSection};

@@ -104,8 +104,7 @@ impl Column {
     }
 
     fn schema(&self) -> TypePtr {
-        let repetition =
-            if self.is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let repetition = if self.is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let (physical, logical) = match self.values {
             Values::Number(bit_width, _) => {
                 let integer = LogicalType::integer(bit_width, false);

@@ -1,0 +1,184 @@
+//! Rows read back from the file as they were written, by the crate that wrote it.
+
+use std::io;
+
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use weir_report::raw::{RawAbout, RawWriter};
+use weir_run::{
+    ErrorKind, IoEngine, Load, Pacing, Plan, RawOutcome, RawPhase, RawRow, RequestPlan, Target,
+};
+
+/// The file of these rows.
+fn written(rows: &[RawRow]) -> SerializedFileReader<bytes::Bytes> {
+    let mut bytes = Vec::new();
+    let mut writer = RawWriter::new(&mut bytes).expect("memory can be written");
+    // In pieces that do not fit row groups.
+    rows.chunks(1000).for_each(|rows| writer.write(rows).expect("memory can be written"));
+    let plan = plan();
+    let about = RawAbout {
+        weir_version: "0.1.0",
+        run_id: "3f1c",
+        epoch_unix_ns: 1_767_323_045_000_000_006,
+        epoch_monotonic_ns: 77,
+        t0_ns: Some(2_000_000_000),
+        t1_ns: None,
+        lost: 3,
+        plan: &plan,
+    };
+    let count = writer.finish(&about).expect("memory can be written");
+    assert_eq!(count, rows.len() as u64);
+    SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a Parquet file")
+}
+
+fn plan() -> Plan {
+    Plan {
+        url: "http://127.0.0.1:8080/index.html".to_owned(),
+        target: Target {
+            scheme: "http".to_owned(),
+            host: "127.0.0.1".to_owned(),
+            port: 8080,
+            path: "/index.html".to_owned(),
+            address: "127.0.0.1:8080".to_owned(),
+        },
+        request: RequestPlan {
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body_bytes: 0,
+            wire_bytes: 60,
+        },
+        load: Load::ClosedLoop,
+        connections: 100,
+        threads: 2,
+        pipeline: 1,
+        warmup_ns: 2_000_000_000,
+        duration_ns: Some(10_000_000_000),
+        requests: None,
+        timeout_ns: 2_000_000_000,
+        connect_timeout_ns: 2_000_000_000,
+        pacing: Pacing::Hybrid,
+        io: IoEngine::IoUring,
+    }
+}
+
+/// Every row of a file as text, column by column.
+fn texts(file: &SerializedFileReader<bytes::Bytes>) -> Vec<String> {
+    let rows = file.get_row_iter(None).expect("columns that can be read");
+    let text = |field: &Field| match field {
+        Field::Str(text) => text.clone(),
+        field => field.to_string(),
+    };
+    rows.map(|row| {
+        let row = row.expect("a row");
+        row.get_column_iter().map(|(_, field)| text(field)).collect::<Vec<_>>().join(" ")
+    })
+    .collect()
+}
+
+fn value<'m>(metadata: &'m ParquetMetaData, key: &str) -> Option<&'m str> {
+    let pairs = metadata.file_metadata().key_value_metadata().expect("there are some");
+    pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.as_deref())
+}
+
+#[test]
+fn what_is_read_is_what_was_written() {
+    let answered = RawRow {
+        intended_at: 2_000_000_000,
+        freed_at: 1_999_999_000,
+        sent_at: 2_000_000_100,
+        tx_at: 2_000_000_150,
+        first_byte_at: 2_000_050_000,
+        rx_at: 2_000_049_000,
+        ended_at: 2_000_050_001,
+        error: None,
+        worker: 1,
+        connection: 7,
+        status: 200,
+        phase: RawPhase::Measured,
+        outcome: RawOutcome::Ok,
+    };
+    let unstamped = RawRow { tx_at: RawRow::NEVER, rx_at: RawRow::NEVER, ..answered };
+    let failed = RawRow {
+        first_byte_at: RawRow::NEVER,
+        status: 0,
+        outcome: RawOutcome::TransportError,
+        ..unstamped
+    };
+    let because = |error| RawRow { error: Some(error), ..failed };
+    let rows = [
+        answered,
+        RawRow { status: 503, outcome: RawOutcome::BadResponse, ..unstamped },
+        because(ErrorKind::Errno(104)),
+        because(ErrorKind::Protocol("bad_chunk")),
+        RawRow { outcome: RawOutcome::TimedOut, phase: RawPhase::Warmup, ..failed },
+        RawRow { outcome: RawOutcome::InFlightAtEnd, phase: RawPhase::Tail, ..failed },
+        RawRow { intended_at: 5, ended_at: u64::MAX >> 1, ..RawRow::EMPTY },
+    ];
+    let file = written(&rows);
+    let sent = "2000000000 1999999000 2000000100";
+    let end = "2000050001";
+    let expected = [
+        format!("1 7 measured ok 200 null {sent} 2000000150 2000050000 2000049000 {end}"),
+        format!("1 7 measured bad_response 503 null {sent} null 2000050000 null {end}"),
+        format!("1 7 measured transport_error null ECONNRESET {sent} null null null {end}"),
+        format!("1 7 measured transport_error null protocol_bad_chunk {sent} null null null {end}"),
+        format!("1 7 warmup timed_out null null {sent} null null null {end}"),
+        format!("1 7 tail in_flight_at_end null null {sent} null null null {end}"),
+        "0 null measured never_sent null null 5 null null null null null 9223372036854775807"
+            .to_owned(),
+    ];
+    assert_eq!(texts(&file), expected);
+}
+
+#[test]
+fn a_file_tells_of_its_run() {
+    let file = written(&[]);
+    let metadata = file.metadata();
+    for (key, expected) in [
+        ("weir.schema_version", Some("1")),
+        ("weir.tool", Some("weir 0.1.0")),
+        ("weir.run_id", Some("3f1c")),
+        ("weir.epoch_unix_ns", Some("1767323045000000006")),
+        ("weir.epoch_monotonic_ns", Some("77")),
+        ("weir.t0_ns", Some("2000000000")),
+        ("weir.t1_ns", None),
+        ("weir.rows", Some("0")),
+        ("weir.lost", Some("3")),
+    ] {
+        assert_eq!(value(metadata, key), expected, "{key}");
+    }
+    let text = value(metadata, "weir.plan").expect("a plan");
+    let read: Plan = serde_json::from_str(text).expect("a plan");
+    assert_eq!(read, plan());
+}
+
+#[test]
+fn rows_are_cut_into_groups() {
+    let rows: Vec<RawRow> =
+        (0..300_000).map(|at| RawRow { intended_at: at, ..RawRow::EMPTY }).collect();
+    let file = written(&rows);
+    let sizes: Vec<i64> =
+        file.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
+    assert_eq!(sizes, [131_072, 131_072, 37_856]);
+    let mut last = file.get_row_iter(None).expect("columns that can be read").skip(299_999);
+    let row = last.next().expect("the last row").expect("a row");
+    let intended_at = row.get_column_iter().nth(6).map(|(name, field)| (name.as_str(), field));
+    assert_eq!(intended_at, Some(("intended_at", &Field::Long(299_999))));
+}
+
+#[test]
+fn an_error_of_the_output_stays_what_it_is() {
+    struct Full;
+    impl io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let rows = vec![RawRow::EMPTY; 200_000];
+    let outcome = RawWriter::new(Full).and_then(|mut writer| writer.write(&rows));
+    assert_eq!(outcome.map_err(|error| error.kind()), Err(io::ErrorKind::StorageFull));
+}
