@@ -118,7 +118,7 @@ impl Control {
 
     /// S, once every worker has arrived.
     #[inline]
-    pub(crate) fn start_at(&self) -> Option<Nanos> {
+    pub fn start_at(&self) -> Option<Nanos> {
         let at = self.start_at.load(Ordering::Acquire);
         (at != u64::MAX).then_some(Nanos(at))
     }
