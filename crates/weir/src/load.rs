@@ -9,8 +9,9 @@ use anyhow::{Context, Result};
 use weir_engine::{Control, Job, ScriptFailure};
 use weir_io::{Clock, Signal, Signals, Waker, system};
 use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts};
-use weir_run::{Document, Measurements, Note};
+use weir_run::{ClientHealth, Document, Measurements, Note};
 
+use crate::health::Watcher;
 use crate::live::Intervals;
 use crate::preflight::Found;
 use crate::script::Scripts;
@@ -42,6 +43,9 @@ impl Epoch {
 pub(crate) struct Outcome {
     /// What was measured.
     pub(crate) measurements: Measurements,
+    /// What the machine did meanwhile.
+    #[expect(dead_code, reason = "the document has no place for it yet")]
+    pub(crate) health: ClientHealth,
     /// What ended it early.
     pub(crate) signal: Option<Signal>,
     /// The states of its scripts.
@@ -78,6 +82,7 @@ pub(crate) fn carry_out(
         }
     });
     let states = scripts.map(Scripts::take).unwrap_or_default();
+    let watcher = watch_machine(job, clock, Arc::clone(&control));
     let finished = thread::scope(|scope| {
         let Some(watch) = watch else {
             return weir_engine::run(job, clock, &control, None, states);
@@ -89,15 +94,29 @@ pub(crate) fn carry_out(
         let _ended = sender.send(None);
         let _panicked = watcher.join();
         finished
-    })?;
+    });
+    let health = watcher.map(Watcher::finish).unwrap_or_default();
+    let finished = finished?;
     let mut failures = finished.lost;
     failures.splice(..0, control.script_failure());
     Ok(Outcome {
         measurements: finished.measurements,
+        health,
         signal: received.get().copied(),
         states: finished.scripts.into_iter().map(|(_, state)| state).collect(),
         failures,
     })
+}
+
+/// Has the machine watched over the window.
+fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watcher> {
+    let plan = &job.plan;
+    let (warmup_ns, duration_ns) = (plan.warmup_ns, plan.duration_ns.unwrap_or(u64::MAX));
+    let window = move || {
+        let t0 = control.start_at()?.after(warmup_ns);
+        Some((t0, t0.after(duration_ns)))
+    };
+    Watcher::start(clock, &job.endpoint, plan.connections, window)
 }
 
 /// The document of a finished run.

@@ -7,6 +7,7 @@ mod compat;
 mod environment;
 mod exit;
 mod figures;
+mod health;
 mod live;
 mod load;
 mod output;

@@ -1,0 +1,156 @@
+//! What the client's machine did while it measured (METHOD 1.9, C3 and C8 to C11): a thread that
+//! sleeps 5 ms at a time, reads the kernel's counters as the window opens and closes, and tells how
+//! late it woke in between. It must not know what was measured; whether its figures are bad enough
+//! to be mentioned is for the verdict.
+
+mod cgroup;
+mod counters;
+mod network;
+mod parse;
+mod pulse;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use weir_io::{Clock, Endpoint, Nanos, system};
+use weir_run::ClientHealth;
+
+use counters::{Counters, Sources};
+use pulse::{Pulse, WallClock};
+
+/// How long the thread sleeps at a time: short enough to date a stop of the program, and 200 wakes
+/// a second are 0.2% of one CPU.
+const BEAT_NS: u64 = 5_000_000;
+
+/// Beats between two looks at the wall clock.
+const BEATS_PER_LOOK: u64 = 20;
+
+/// The thread that watches, and what it is asked about at the end.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    thread: JoinHandle<ClientHealth>,
+    is_over: Arc<AtomicBool>,
+    endpoint: Endpoint,
+    connections: u32,
+}
+
+impl Watcher {
+    /// Starts to watch a load of `connections` connections to `endpoint`. `window` tells t0 and t1
+    /// as soon as they are known; t1 is [`Nanos::MAX`] while only the number of requests ends it.
+    ///
+    /// `None` where the machine has no thread for it: the load is worth more than its health.
+    pub(crate) fn start(
+        clock: Clock,
+        endpoint: &Endpoint,
+        connections: u32,
+        window: impl Fn() -> Option<(Nanos, Nanos)> + Send + 'static,
+    ) -> Option<Watcher> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        let builder = thread::Builder::new().name("weir-health".to_owned());
+        let thread = builder.spawn(move || watch(clock, &window, &over)).ok()?;
+        Some(Watcher { thread, is_over, endpoint: endpoint.clone(), connections })
+    }
+
+    /// Ends the watch when the run is over, and tells what it saw.
+    pub(crate) fn finish(self) -> ClientHealth {
+        self.is_over.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        ClientHealth {
+            // Connections that were closed a moment ago hold their ports for a while yet.
+            ephemeral_ports: network::ephemeral_ports(&self.endpoint, self.connections),
+            is_server_local: network::is_local(&self.endpoint),
+            ..self.thread.join().unwrap_or_default()
+        }
+    }
+}
+
+/// Watches from just before t0 to the first beat after t1, or to the end of the run.
+fn watch(
+    clock: Clock,
+    window: &impl Fn() -> Option<(Nanos, Nanos)>,
+    is_over: &AtomicBool,
+) -> ClientHealth {
+    // A coarse timer is only less exact, and by 50 µs.
+    let _coarse = system::set_timer_slack(1);
+    let sources = Sources::find();
+    let is_over = || is_over.load(Ordering::Acquire);
+    // Reading the counters takes CPU time, which must not be the window's.
+    while window().is_none_or(|(t0, _)| clock.now().after(2 * BEAT_NS) < t0) {
+        if is_over() {
+            return ClientHealth::default();
+        }
+        sleep_until(clock, clock.now().after(BEAT_NS), &is_over);
+    }
+    let before = Counters::read(&sources);
+    let began_at = clock.now();
+    let (mut pulse, mut wall) = (Pulse::default(), WallClock::default());
+    wall.look(clock);
+    let mut woken_at = clock.now();
+    for beat in 1u64.. {
+        let due_at = woken_at.after(BEAT_NS);
+        sleep_until(clock, due_at, &is_over);
+        woken_at = clock.now();
+        let Some((t0, t1)) = window() else { break };
+        pulse.beat(due_at, woken_at, (t0, t1));
+        let ends = is_over() || woken_at >= t1;
+        if ends || beat.is_multiple_of(BEATS_PER_LOOK) {
+            wall.look(clock);
+        }
+        if ends {
+            break;
+        }
+    }
+    let after = Counters::read(&sources);
+    let watched_ns = clock.now().since(began_at);
+    ClientHealth {
+        clock_step_ns: wall.step_max_ns(),
+        heartbeat_gap_ns: Some(pulse.gap_max_ns()),
+        heartbeat_gap_at_ns: Some(pulse.gap_at_ns()),
+        ..after.since(&before, watched_ns)
+    }
+}
+
+/// Sleeps until `due_at`, or until the run is over.
+fn sleep_until(clock: Clock, due_at: Nanos, is_over: &impl Fn() -> bool) {
+    loop {
+        let left_ns = due_at.since(clock.now());
+        if left_ns == 0 || is_over() {
+            return;
+        }
+        thread::park_timeout(Duration::from_nanos(left_ns));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watcher(window: Option<(Nanos, Nanos)>) -> Watcher {
+        let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
+        Watcher::start(Clock::start(), &endpoint, 1, move || window).expect("a thread")
+    }
+
+    #[test]
+    fn a_run_that_never_reached_its_window_was_not_watched() {
+        for window in [None, Some((Nanos::MAX, Nanos::MAX))] {
+            let health = watcher(window).finish();
+            assert_eq!((health.watched_ns, health.heartbeat_gap_ns), (0, None));
+            assert_eq!(health.is_server_local, Some(true));
+        }
+    }
+
+    #[test]
+    fn a_window_is_watched_to_its_end() {
+        let watcher = watcher(Some((Nanos::ZERO, Nanos(20_000_000))));
+        while !watcher.thread.is_finished() {
+            thread::yield_now();
+        }
+        let health = watcher.finish();
+        assert!(health.watched_ns >= 19_000_000, "{health:?}");
+        assert!(health.heartbeat_gap_ns.is_some_and(|gap| gap <= 20_000_000), "{health:?}");
+        assert!(health.clock_step_ns.is_some(), "{health:?}");
+    }
+}

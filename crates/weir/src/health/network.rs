@@ -1,0 +1,125 @@
+//! Where the server is, and how many of the ports that connections to it can take are taken.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use weir_io::Endpoint;
+
+use super::parse;
+
+/// More sockets than this are not looked at one by one: the kernel takes about 1 µs for each.
+const LISTED_MAX: u64 = 20_000;
+
+/// Whether the server's address is one of this machine; `None` where that cannot be known.
+pub(super) fn is_local(endpoint: &Endpoint) -> Option<bool> {
+    let Endpoint::Tcp(address) = endpoint else { return Some(true) };
+    if address.ip().is_loopback() {
+        return Some(true);
+    }
+    let family = if address.is_ipv4() { "ipv4" } else { "ipv6" };
+    let may_bind_any = fs::read_to_string(format!("/proc/sys/net/{family}/ip_nonlocal_bind"));
+    if may_bind_any.is_ok_and(|text| text.trim() != "0") {
+        return None;
+    }
+    // The port is any, and nothing is sent: only the address has to be there.
+    let mut own = *address;
+    own.set_port(0);
+    match UdpSocket::bind(own) {
+        Ok(_) => Some(true),
+        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => Some(false),
+        Err(_) => None,
+    }
+}
+
+/// The share of the ephemeral ports that sockets to the server's address and port hold, those in
+/// TIME_WAIT included. There is one source address, so that each port serves once.
+pub(super) fn ephemeral_ports(endpoint: &Endpoint, connections: u32) -> Option<f64> {
+    let Endpoint::Tcp(address) = endpoint else { return None };
+    let read = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
+    let range = parse::port_range(&read("ip_local_port_range").ok()?)?;
+    let reserved =
+        parse::reserved_ports(&read("ip_local_reserved_ports").unwrap_or_default(), range);
+    let ports = (u64::from(range.1 - range.0) + 1).saturating_sub(reserved);
+    let sockets = fs::read_to_string("/proc/net/sockstat").ok()?;
+    let waiting = parse::sockstat(&sockets, "TCP", "tw")?;
+    let in_use = parse::sockstat(&sockets, "TCP", "inuse")?;
+    let taken = match waiting + in_use <= LISTED_MAX {
+        true => sockets_to(*address).ok()?,
+        // Where so many wait, most of them are the load's.
+        false => waiting.max(connections.into()),
+    };
+    Some((taken as f64 / ports.max(1) as f64).min(1.0))
+}
+
+/// Sockets whose peer is `server`, in whatever state.
+fn sockets_to(server: SocketAddr) -> io::Result<u64> {
+    let table = if server.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };
+    let peer = as_listed(server);
+    let mut count = 0;
+    for line in BufReader::new(File::open(table)?).lines() {
+        count += u64::from(is_to(&line?, &peer));
+    }
+    Ok(count)
+}
+
+/// Whether a line of the table is of a socket to `peer`.
+fn is_to(line: &str, peer: &str) -> bool {
+    line.split_whitespace().nth(2) == Some(peer)
+}
+
+/// An address as /proc/net/tcp and tcp6 have it: words of 32 bits in the machine's order, in hex,
+/// and the port.
+fn as_listed(address: SocketAddr) -> String {
+    let octets = match address.ip() {
+        IpAddr::V4(ip) => ip.octets().to_vec(),
+        IpAddr::V6(ip) => ip.octets().to_vec(),
+    };
+    let words = octets.chunks_exact(4).map(|word| {
+        let word = word.try_into().expect("chunks of four");
+        format!("{:08X}", u32::from_ne_bytes(word))
+    });
+    format!("{}:{:04X}", words.collect::<String>(), address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn what_is_local() {
+        let check = |endpoint: Endpoint, expected| assert_eq!(is_local(&endpoint), expected);
+        check(Endpoint::Unix("/run/a.sock".into()), Some(true));
+        check(Endpoint::Tcp("127.9.9.9:80".parse().expect("valid")), Some(true));
+        check(Endpoint::Tcp("[::1]:80".parse().expect("valid")), Some(true));
+        // TEST-NET-2 (RFC 5737) is nobody's.
+        let elsewhere = is_local(&Endpoint::Tcp("198.51.100.7:80".parse().expect("valid")));
+        assert_ne!(elsewhere, Some(true));
+    }
+
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn lines_are_told_by_their_peer() {
+        let line = "   1: 020200C0:8DC8 507100CB:0050 06 00000000:00000000 03:000006EA 00000000  0";
+        assert!(is_to(line, &as_listed("203.0.113.80:80".parse().expect("valid"))));
+        assert!(!is_to(line, &as_listed("203.0.113.80:81".parse().expect("valid"))));
+        assert!(!is_to(line, &as_listed("192.0.2.2:36296".parse().expect("valid"))), "its own end");
+        let v6: SocketAddr = "[2001:db8::1]:8080".parse().expect("valid");
+        assert_eq!(as_listed(v6), "B80D0120000000000000000001000000:1F90");
+    }
+
+    #[test]
+    fn connections_hold_ports() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let endpoint = Endpoint::Tcp(address);
+        let streams: Vec<_> = (0..3).map(|_| TcpStream::connect(address)).collect();
+        assert!(streams.iter().all(Result::is_ok));
+        assert_eq!(sockets_to(address).expect("proc is mounted"), 3);
+        let share = ephemeral_ports(&endpoint, 3).expect("proc is mounted");
+        assert!(share > 0.0 && share <= 1.0, "{share}");
+        assert_eq!(ephemeral_ports(&Endpoint::Unix("@a".into()), 3), None);
+    }
+}
