@@ -1,21 +1,21 @@
-//! Carrying out a job: its threads, the one that waits for signals, whoever watches; and the
-//! document of what came of it.
+//! Carrying out a job: its threads, and whoever watches them; and the document of what came of it.
 
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use weir_engine::{Control, Job, ScriptFailure};
-use weir_io::{Clock, Signal, Signals, Waker, system};
+use weir_io::{Clock, Signal, Waker, system};
 use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts};
 use weir_run::{ClientHealth, Document, Measurements, Note};
 
+use crate::environment;
 use crate::health::Watcher;
+use crate::interrupts::Interrupts;
 use crate::live::Intervals;
 use crate::preflight::Found;
 use crate::script::Scripts;
-use crate::{environment, exit};
 
 /// The run's epoch on both clocks.
 #[derive(Clone, Copy, Debug)]
@@ -54,33 +54,22 @@ pub(crate) struct Outcome {
     pub(crate) failures: Vec<ScriptFailure>,
 }
 
-/// Runs the job, with a thread that waits for signals and one that hears of each finished interval
-/// of each worker, if somebody wants to.
+/// Runs the job until its end or a signal, and has every finished interval of each worker told, if
+/// somebody wants to hear of them.
 ///
 /// # Errors
 /// When the machine fails under it.
 pub(crate) fn carry_out(
     job: &Arc<Job>,
     epoch: &Epoch,
-    signals: Signals,
+    interrupts: &Interrupts,
     scripts: Option<&mut Scripts>,
     watch: Option<impl FnOnce(&Intervals) + Send>,
 ) -> Result<Outcome> {
     let clock = epoch.clock;
     let waker = Waker::new().context("no descriptor is left: raise the limit (ulimit -n)")?;
-    // The thread that waits for signals outlives the run: nothing ends its wait.
     let control = Arc::new(Control::new(job.plan.threads, Some(waker)));
-    let received = Arc::new(OnceLock::new());
-    let (to_stop, first) = (Arc::clone(&control), Arc::clone(&received));
-    thread::spawn(move || {
-        while let Ok(signal) = signals.wait() {
-            if first.set(signal).is_err() {
-                eprintln!("\nabandoned without a report");
-                std::process::exit(exit::of_signal(signal).into());
-            }
-            to_stop.stop(clock.now());
-        }
-    });
+    interrupts.watch_over(&control, clock);
     let states = scripts.map(Scripts::take).unwrap_or_default();
     let watcher = watch_machine(job, clock, Arc::clone(&control));
     let finished = thread::scope(|scope| {
@@ -102,7 +91,7 @@ pub(crate) fn carry_out(
     Ok(Outcome {
         measurements: finished.measurements,
         health,
-        signal: received.get().copied(),
+        signal: interrupts.received(),
         states: finished.scripts.into_iter().map(|(_, state)| state).collect(),
         failures,
     })

@@ -8,6 +8,7 @@ mod environment;
 mod exit;
 mod figures;
 mod health;
+mod interrupts;
 mod live;
 mod load;
 mod output;

@@ -4,13 +4,14 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use weir_engine::Job;
-use weir_io::{Signals, system};
+use weir_io::system;
 use weir_run::{Document, Note, units};
 
 use crate::args::{Format, RunArgs};
 use crate::figures::figures;
+use crate::interrupts::Interrupts;
 use crate::load::{Epoch, Outcome, carry_out, document};
 use crate::output::ResultFile;
 use crate::plan::{Planned, plan};
@@ -35,13 +36,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let file = args.output.as_deref().map(ResultFile::at).transpose()?;
     let _as_it_was = system::raise_descriptor_limit();
     let found = look(args, &mut job, scripts.as_ref(), &mut notes)?;
-    let signals = Signals::block().context("signals cannot be waited for")?;
+    let interrupts = Interrupts::await_signals()?;
     let epoch = Epoch::start();
     let job = Arc::new(job);
     let plan = &job.plan;
     let watch = live::is_wanted(args.quiet)
         .then_some(|intervals: &live::Intervals| live::follow(plan, intervals));
-    let outcome = carry_out(&job, &epoch, signals, scripts.as_mut(), watch)?;
+    let outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
     notes.extend(gave_up(&job, &outcome));
     let has_failed = !outcome.failures.is_empty();
     notes.extend(script::notes(plan, &outcome.measurements, has_failed));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use weir_engine::Extras;
-use weir_io::{Endpoint, Signals, system};
+use weir_io::{Endpoint, system};
 use weir_report::dialect::{self, Head, Lines};
 use weir_run::document::ConnectionFailure;
 use weir_run::{FailurePhase, Histogram, Load, Note, Rate};
@@ -18,6 +18,7 @@ use super::{Dialect, reach};
 use crate::args::RunArgs;
 use crate::exit;
 use crate::figures::figures;
+use crate::interrupts::Interrupts;
 use crate::live::Intervals;
 use crate::load::{Epoch, carry_out, document};
 use crate::plan::{Planned, plan_at};
@@ -53,13 +54,13 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs) -> Result<ExitCode> {
         warn(&note.text);
     }
     let _as_it_was = system::raise_descriptor_limit();
-    let signals = Signals::block().context("signals cannot be waited for")?;
+    let interrupts = Interrupts::await_signals()?;
     let epoch = Epoch::start();
     let job = Arc::new(job);
     print(|out| dialect::write_head(&head(args), out))?;
     let calibrates = dialect == Dialect::Wrk2 && args.duration_s > CALIBRATION_S;
     let watch = calibrates.then_some(calibrate);
-    let outcome = carry_out(&job, &epoch, signals, scripts.as_mut(), watch)?;
+    let outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
     let measurements = outcome.measurements.clone();
     let document = document(&job, epoch, measurements, Found::default(), None, Vec::new())?;
     let figures = figures(&document, &outcome.measurements, args.batch);
