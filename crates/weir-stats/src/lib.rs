@@ -4,6 +4,7 @@
 //! same numbers get the same verdict for ever.
 #![forbid(unsafe_code)]
 
+mod comparison;
 mod interval;
 mod moments;
 mod shuffle;
@@ -13,6 +14,10 @@ mod support;
 mod trend;
 mod warmup;
 
+pub use comparison::{
+    Difference, Incomparable, RUNS_MIN, SHIFT_LEVELS, Variances, Verdict, holm, judge, outliers,
+    paired, shift_function, slices_per_run, unpaired,
+};
 pub use interval::{
     MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, mean_interval,
     percentile_interval, ratio_interval,

@@ -1,0 +1,138 @@
+//! From differences to what may be said of them (METHOD 1.15, the table of wordings).
+
+use super::{Difference, holm};
+
+/// The chance of a false "different" that is accepted, after correction for several metrics.
+const P_MAX: f64 = 0.05;
+
+/// What the data say about one metric. Effects are of B relative to A.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// B is higher, by the threshold or more.
+    Higher(Difference),
+    /// B is lower, by the threshold or more.
+    Lower(Difference),
+    /// They differ, by less than the threshold.
+    BelowThreshold(Difference),
+    /// No meaningful difference.
+    Equivalent {
+        /// The estimate with its interval.
+        difference: Difference,
+        /// The greatest change that the data allow; all beyond, either way, is excluded. Relative:
+        /// 0.014 is 1.4%.
+        excluded: f64,
+    },
+    /// Neither a difference nor its absence is shown.
+    Undecided {
+        /// The estimate with its interval: what the data allow.
+        difference: Difference,
+        /// About so many pairs (or runs of each) would tell a change of the threshold from none.
+        runs_needed: u64,
+    },
+    /// There is nothing to say, for these reasons.
+    NotComparable(Vec<Incomparable>),
+}
+
+/// Why runs are not compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incomparable {
+    /// So many runs are invalid by their own evidence.
+    InvalidRuns(usize),
+    /// The runs' environments differ.
+    Environment,
+    /// The runs' load plans differ.
+    Plan,
+    /// Fewer pairs, or runs of one of them, than can show anything.
+    TooFewRuns(usize),
+    /// The metric has no positive value in some run, so that there is no ratio.
+    NoRatio,
+}
+
+/// The verdicts on the metrics of one comparison, in the order given. The first is the primary one,
+/// named before the runs, and stands alone; the others pay for being several (Holm).
+///
+/// `threshold` is the least relative change that matters, such as 0.02. A difference is one when
+/// the interval excludes none *and* the corrected p is at most 0.05: the two are made from
+/// different statistics, and a verdict should not hang on which of them was printed.
+pub fn judge(differences: &[Difference], threshold: f64) -> Vec<Verdict> {
+    assert!(threshold > 0.0, "a threshold of {threshold} would make every difference matter");
+    let Some((first, others)) = differences.split_first() else { return Vec::new() };
+    let adjusted = holm(&others.iter().map(|difference| difference.p).collect::<Vec<_>>());
+    let others = others.iter().zip(adjusted);
+    std::iter::once((first, first.p))
+        .chain(others)
+        .map(|(difference, p)| verdict(*difference, p, threshold.ln_1p()))
+        .collect()
+}
+
+/// `threshold` is an effect here: a logarithm, so that it is the same upwards and downwards.
+fn verdict(difference: Difference, p: f64, threshold: f64) -> Verdict {
+    let Difference { effect, low, high, runs, .. } = difference;
+    let is_different = difference.excludes_none() && p <= P_MAX;
+    match (is_different, effect.abs() >= threshold) {
+        (true, true) if effect > 0.0 => return Verdict::Higher(difference),
+        (true, true) => return Verdict::Lower(difference),
+        (true, false) => return Verdict::BelowThreshold(difference),
+        (false, _) => {}
+    }
+    let allowed = low.abs().max(high.abs());
+    if allowed < threshold {
+        return Verdict::Equivalent { difference, excluded: Difference::change(allowed) };
+    }
+    // The half-width shrinks with the root of the runs: (t·s/δ)², read off the interval itself.
+    let half_width = (high - low) / 2.0;
+    let needed = (runs as f64 * (half_width / threshold).powi(2)).ceil() as u64;
+    Verdict::Undecided { difference, runs_needed: needed.max(runs as u64 + 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn difference(low: f64, effect: f64, high: f64, p: f64) -> Difference {
+        Difference { effect, low, high, p, runs: 10 }
+    }
+
+    #[test]
+    fn the_table_of_the_method() {
+        let check = |given: Difference, expected: Verdict| {
+            assert_eq!(judge(&[given], 0.02), [expected], "{given:?}");
+        };
+        let lower = difference(-0.16, -0.13, -0.10, 0.002);
+        check(lower, Verdict::Lower(lower));
+        let higher = difference(0.01, 0.03, 0.05, 0.004);
+        check(higher, Verdict::Higher(higher));
+        let small = difference(-0.009, -0.006, -0.003, 0.01);
+        check(small, Verdict::BelowThreshold(small));
+        let none = difference(-0.014, -0.002, 0.01, 0.6);
+        let excluded = Difference::change(0.014);
+        check(none, Verdict::Equivalent { difference: none, excluded });
+        let wide = difference(-0.08, 0.01, 0.08, 0.6);
+        // 10 · (0.08/ln 1.02)² = 163.2.
+        check(wide, Verdict::Undecided { difference: wide, runs_needed: 164 });
+    }
+
+    #[test]
+    fn interval_and_p_must_agree() {
+        let doubtful = difference(0.001, 0.03, 0.06, 0.07);
+        assert!(matches!(judge(&[doubtful], 0.02)[..], [Verdict::Undecided { .. }]));
+    }
+
+    /// 0.03 alone is evidence, and as the least of two is not: 2 · 0.03 > 0.05.
+    #[test]
+    fn the_primary_metric_stands_alone() {
+        let given = difference(0.01, 0.05, 0.09, 0.03);
+        let verdicts = judge(&[given, given, given], 0.02);
+        assert!(matches!(verdicts[0], Verdict::Higher(_)), "{verdicts:?}");
+        assert!(matches!(verdicts[1], Verdict::Undecided { .. }), "{verdicts:?}");
+        assert_eq!(judge(&[], 0.02), []);
+    }
+
+    /// Many more runs than there are, or at least one.
+    #[test]
+    fn undecided_always_asks_for_more() {
+        let skewed = difference(-0.001, 0.012, 0.025, 0.06);
+        let [Verdict::Undecided { runs_needed, .. }] = judge(&[skewed], 0.02)[..] else { panic!() };
+        assert_eq!(runs_needed, 11);
+    }
+}
