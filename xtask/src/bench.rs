@@ -4,18 +4,13 @@
 //! that turns round each time, and what is reported is the median of the rounds' ratios. A full
 //! run writes `docs/PERFORMANCE.md`; one that is quick or of some cases only prints.
 
-mod clients;
 mod connections;
 mod cost;
-mod machine;
 mod options;
 mod pacing;
 mod paired;
 mod scripts;
-mod servers;
 mod serving;
-mod stats;
-mod table;
 mod window;
 
 use std::fs;
@@ -23,11 +18,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::rig::clients;
+use crate::rig::machine::{self, Placement};
+use crate::rig::servers::Server;
 use crate::shell::{cargo, find_program, root, run, target_dir};
-use machine::Placement;
 use options::Case;
 pub(crate) use options::Options;
-use servers::Server;
 
 /// The page that a full run writes.
 const PAGE: &str = "docs/PERFORMANCE.md";

@@ -9,6 +9,7 @@ mod bench;
 mod ci;
 mod demo;
 mod guard;
+mod rig;
 mod setup;
 mod shell;
 mod sim;

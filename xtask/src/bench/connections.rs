@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use super::clients::{self, Document, Run};
-use super::servers::Server;
-use super::table::{self, Table};
 use super::{Lab, Section};
+use crate::rig::clients::{self, Document, Run};
+use crate::rig::servers::Server;
+use crate::rig::table::{self, Table};
 
 const CONNECTIONS: u64 = 10_000;
 

@@ -3,9 +3,9 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::clients::{self, Document};
-use super::table::{self, Table};
 use super::{Lab, Section};
+use crate::rig::clients::{self, Document};
+use crate::rig::table::{self, Table};
 
 const PACINGS: [&str; 3] = ["sleep", "hybrid", "spin"];
 

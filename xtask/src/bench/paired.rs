@@ -3,8 +3,8 @@
 
 use anyhow::Result;
 
-use super::clients::Run;
-use super::stats::{Estimate, median};
+use crate::rig::clients::Run;
+use crate::rig::stats::{Estimate, median};
 
 /// For each round, the runs in the order of the sides; the first side is what others are held to.
 pub(super) struct Paired {

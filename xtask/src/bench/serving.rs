@@ -2,11 +2,11 @@
 
 use anyhow::{Result, ensure};
 
-use super::clients::{self, Run};
 use super::paired::Paired;
-use super::servers::Server;
-use super::table::{self, Table};
 use super::{Lab, Section};
+use crate::rig::clients::{self, Run};
+use crate::rig::servers::Server;
+use crate::rig::table::{self, Table};
 
 pub(super) fn serving(lab: &Lab) -> Result<Section> {
     let servers = [lab.nginx()?, lab.weir_serve()?];

@@ -4,9 +4,9 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::clients::{self, Document};
-use super::table::{self, Table};
 use super::{Lab, Section};
+use crate::rig::clients::{self, Document};
+use crate::rig::table::{self, Table};
 
 /// How far a worker's window may be from what was asked.
 const DEVIATION_MAX_MS: f64 = 10.0;

@@ -3,12 +3,12 @@
 
 use anyhow::{Result, ensure};
 
-use super::super::clients::{self, Run};
 use super::super::paired::Paired;
-use super::super::servers::Server;
-use super::super::table::{self, Table};
 use super::super::{Lab, Section};
 use super::{flag, link};
+use crate::rig::clients::{self, Run};
+use crate::rig::servers::Server;
+use crate::rig::table::{self, Table};
 
 /// Scripts that both programs run.
 const SCRIPTS: [&str; 4] = ["request.lua", "response.lua", "both.lua", "fields.lua"];

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::super::clients::{self, Document};
-use super::super::servers::Server;
-use super::super::table::{self, Table};
 use super::super::{Lab, Section};
 use super::{flag, link};
+use crate::rig::clients::{self, Document};
+use crate::rig::servers::Server;
+use crate::rig::table::{self, Table};
 
 const THREADS: u64 = 1_000;
 

@@ -23,11 +23,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// A server under load.
-pub(super) struct Server {
+pub(crate) struct Server {
     #[expect(dead_code, reason = "ends the server when it is dropped")]
     guarded: Guarded,
-    pub(super) name: &'static str,
-    pub(super) url: String,
+    pub(crate) name: &'static str,
+    pub(crate) url: String,
     /// The process that does the work.
     worker: u32,
     /// Removed after the server has ended, as fields are dropped in order.
@@ -37,7 +37,7 @@ pub(super) struct Server {
 
 impl Server {
     /// An nginx with one worker that answers without touching a file.
-    pub(super) fn nginx(program: &Path, cpu: Option<u32>) -> Result<Server> {
+    pub(crate) fn nginx(program: &Path, cpu: Option<u32>) -> Result<Server> {
         let address = free_address()?;
         let name = format!("nginx-{}", address.port());
         let directory = Directory(target_dir()?.join("bench").join(name));
@@ -56,7 +56,7 @@ impl Server {
     }
 
     /// A `weir serve` with one thread and its standard answer.
-    pub(super) fn weir(weir: &Path, cpu: Option<u32>) -> Result<Server> {
+    pub(crate) fn weir(weir: &Path, cpu: Option<u32>) -> Result<Server> {
         let mut words = pinned(cpu, weir);
         words.extend(["serve", "--threads", "1", "--listen", "127.0.0.1:0"].map(OsString::from));
         let mut guarded = Guarded::start(&words)?;
@@ -65,7 +65,7 @@ impl Server {
     }
 
     /// CPU seconds the worker has used.
-    pub(super) fn cpu_seconds(&self) -> Result<f64> {
+    pub(crate) fn cpu_seconds(&self) -> Result<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.worker))
             .with_context(|| format!("failed to see {}: has it ended?", self.name))?;
         cpu_ticks(&stat)
@@ -74,7 +74,7 @@ impl Server {
     }
 
     /// How many requests nginx has counted, this one included.
-    pub(super) fn nginx_requests(&self) -> Result<u64> {
+    pub(crate) fn nginx_requests(&self) -> Result<u64> {
         let address = self.url.trim_start_matches("http://").trim_end_matches('/');
         let answer = status(address).context("failed to ask nginx for its count")?;
         requests_in(&answer).with_context(|| format!("failed to find nginx's count in {answer}"))
@@ -108,7 +108,7 @@ impl Drop for Directory {
 }
 
 /// The words that start `program` on one CPU, if one is named.
-pub(super) fn pinned(cpu: Option<u32>, program: &Path) -> Vec<OsString> {
+pub(crate) fn pinned(cpu: Option<u32>, program: &Path) -> Vec<OsString> {
     let mut words = Vec::new();
     if let Some(cpu) = cpu {
         words.extend(["taskset".into(), "-c".into(), cpu.to_string().into()]);

@@ -6,15 +6,15 @@ const CONFIDENCE: f64 = 0.95;
 
 /// A median and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Estimate {
-    pub(super) median: f64,
+pub(crate) struct Estimate {
+    pub(crate) median: f64,
     /// Absent where there are too few values (fewer than six) for any.
-    pub(super) interval: Option<(f64, f64)>,
+    pub(crate) interval: Option<(f64, f64)>,
 }
 
 impl Estimate {
     /// Of at least one value.
-    pub(super) fn of(mut values: Vec<f64>) -> Estimate {
+    pub(crate) fn of(mut values: Vec<f64>) -> Estimate {
         values.sort_by(f64::total_cmp);
         let interval =
             interval_rank(values.len()).map(|rank| (values[rank - 1], values[values.len() - rank]));
@@ -23,7 +23,7 @@ impl Estimate {
 }
 
 /// The median of at least one value.
-pub(super) fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     median_of_sorted(&values)
 }

@@ -16,57 +16,57 @@ const TIMED: &str = r#"TIMEFORMAT='%3U %3S %3R'; time "$@""#;
 
 /// What a client did and what it cost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
-    pub(super) requests: u64,
-    pub(super) cpu_s: f64,
-    pub(super) wall_s: f64,
+pub(crate) struct Run {
+    pub(crate) requests: u64,
+    pub(crate) cpu_s: f64,
+    pub(crate) wall_s: f64,
 }
 
 impl Run {
     /// CPU time of the client per request.
-    pub(super) fn cost_us(&self) -> f64 {
+    pub(crate) fn cost_us(&self) -> f64 {
         self.cpu_s * 1e6 / self.requests as f64
     }
 
-    pub(super) fn requests_per_second(&self) -> f64 {
+    pub(crate) fn requests_per_second(&self) -> f64 {
         self.requests as f64 / self.wall_s
     }
 }
 
 /// The document of a run of weir.
-pub(super) struct Document(Value);
+pub(crate) struct Document(Value);
 
 impl Document {
-    pub(super) fn of(value: Value) -> Document {
+    pub(crate) fn of(value: Value) -> Document {
         Document(value)
     }
 
     /// The number at a path such as `accounting/sent/total`.
-    pub(super) fn number(&self, path: &str) -> Result<f64> {
+    pub(crate) fn number(&self, path: &str) -> Result<f64> {
         let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_f64);
         value.with_context(|| format!("weir's document has no number {path}"))
     }
 
-    pub(super) fn count(&self, path: &str) -> Result<u64> {
+    pub(crate) fn count(&self, path: &str) -> Result<u64> {
         let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_u64);
         value.with_context(|| format!("weir's document has no count {path}"))
     }
 
     /// The members of a list.
-    pub(super) fn list(&self, path: &str) -> Result<&[Value]> {
+    pub(crate) fn list(&self, path: &str) -> Result<&[Value]> {
         let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_array);
         value.map(Vec::as_slice).with_context(|| format!("weir's document has no list {path}"))
     }
 
     /// Requests that were sent and not answered well.
-    pub(super) fn failures(&self) -> Result<u64> {
+    pub(crate) fn failures(&self) -> Result<u64> {
         let classes = ["bad_response", "transport_error", "timed_out"];
         classes.iter().map(|class| self.count(&format!("accounting/{class}"))).sum()
     }
 }
 
 /// Runs weir with these options and reads its document.
-pub(super) fn weir(
+pub(crate) fn weir(
     program: &Path,
     cpu: Option<u32>,
     options: &[&str],
@@ -84,7 +84,7 @@ pub(super) fn weir(
 }
 
 /// Runs wrk with these options.
-pub(super) fn wrk(program: &Path, cpu: Option<u32>, options: &[&str], url: &str) -> Result<Run> {
+pub(crate) fn wrk(program: &Path, cpu: Option<u32>, options: &[&str], url: &str) -> Result<Run> {
     let mut words = pinned(cpu, program);
     words.extend(options.iter().chain([&url]).map(OsString::from));
     let timed = timed(&words)?;

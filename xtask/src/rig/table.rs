@@ -5,13 +5,13 @@ use std::fmt::Write;
 use super::stats::Estimate;
 
 /// A table: the first column is text, the others are numbers.
-pub(super) struct Table {
+pub(crate) struct Table {
     text: String,
     columns: usize,
 }
 
 impl Table {
-    pub(super) fn new(heads: &[&str]) -> Table {
+    pub(crate) fn new(heads: &[&str]) -> Table {
         let mut table = Table { text: String::new(), columns: heads.len() };
         table.row(heads);
         let rules = heads.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "---:" });
@@ -19,7 +19,7 @@ impl Table {
         table
     }
 
-    pub(super) fn row<S: AsRef<str>>(&mut self, cells: &[S]) {
+    pub(crate) fn row<S: AsRef<str>>(&mut self, cells: &[S]) {
         assert_eq!(cells.len(), self.columns, "a cell for each column");
         for cell in cells {
             write!(self.text, "| {} ", cell.as_ref()).expect("strings take everything");
@@ -27,13 +27,13 @@ impl Table {
         self.text.push_str("|\n");
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 }
 
 /// `1,234,567`.
-pub(super) fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -46,12 +46,12 @@ pub(super) fn thousands(number: u64) -> String {
 }
 
 /// A rate to the nearest whole number.
-pub(super) fn rate(rps: f64) -> String {
+pub(crate) fn rate(rps: f64) -> String {
     thousands(rps.round() as u64)
 }
 
 /// `1.23 (1.20–1.27)`.
-pub(super) fn estimate(estimate: &Estimate) -> String {
+pub(crate) fn estimate(estimate: &Estimate) -> String {
     let Estimate { median, interval } = estimate;
     match interval {
         Some((low, high)) => format!("**{median:.2}** ({low:.2}–{high:.2})"),
@@ -60,7 +60,7 @@ pub(super) fn estimate(estimate: &Estimate) -> String {
 }
 
 /// Nanoseconds as microseconds.
-pub(super) fn micros(ns: f64) -> String {
+pub(crate) fn micros(ns: f64) -> String {
     let us = ns / 1e3;
     if us < 100.0 { format!("{us:.1}") } else { thousands(us.round() as u64) }
 }

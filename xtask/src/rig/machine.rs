@@ -10,14 +10,14 @@ use crate::shell::find_program;
 
 /// Which CPUs the two sides run on; neither where they cannot be kept apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Placement {
-    pub(super) server: Option<u32>,
-    pub(super) client: Option<u32>,
+pub(crate) struct Placement {
+    pub(crate) server: Option<u32>,
+    pub(crate) client: Option<u32>,
 }
 
 impl Placement {
     /// The first CPU for the server, the second for the client, if there are two and `taskset`.
-    pub(super) fn of_this_machine() -> Placement {
+    pub(crate) fn of_this_machine() -> Placement {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let list = field(&status, "Cpus_allowed_list").unwrap_or_default();
         match (find_program("taskset"), cpus_in(list).as_slice()) {
@@ -30,7 +30,7 @@ impl Placement {
 }
 
 /// Lines about the machine, each a property and its value.
-pub(super) fn describe() -> Vec<(&'static str, String)> {
+pub(crate) fn describe() -> Vec<(&'static str, String)> {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let model = field(&cpuinfo, "model name").unwrap_or("unknown");
@@ -56,20 +56,20 @@ pub(super) fn describe() -> Vec<(&'static str, String)> {
 }
 
 /// How many tasks wanted a CPU during the last minute.
-pub(super) fn load_average() -> f64 {
+pub(crate) fn load_average() -> f64 {
     let line = line_of("/proc/loadavg").unwrap_or_default();
     line.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0.0)
 }
 
 /// Today, in UTC.
-pub(super) fn date() -> Result<String> {
+pub(crate) fn date() -> Result<String> {
     let output = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
     let output = output.context("failed to ask `date` for the date")?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// The first line in which a program tells its version, wherever it prints that.
-pub(super) fn version(program: &Path, flag: &str) -> Result<String> {
+pub(crate) fn version(program: &Path, flag: &str) -> Result<String> {
     let output = Command::new(program).arg(flag).output();
     let output = output.with_context(|| format!("failed to start {}", program.display()))?;
     let printed = [output.stdout, output.stderr].concat();
