@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use weir_io::{Backend, Nanos, Segment, TemplateId};
 
+use crate::log::LogPlace;
 use crate::options::{Framing, Mode, Programme};
 use crate::request::Slot;
 use crate::stats::Shared;
@@ -25,6 +26,8 @@ pub(crate) struct Answer {
     /// When the request's last byte had been read.
     pub(crate) received_at: Nanos,
     pub(crate) slot: Slot,
+    /// Where its request stands in the log, if there is one.
+    pub(crate) log_place: Option<LogPlace>,
 }
 
 /// What an answer is for.

@@ -9,6 +9,8 @@ use crate::request::{Body, Request};
 pub(crate) struct Connection {
     /// Counts the sockets that had this number, so that what waits for an older one is recognised.
     pub(crate) life: u32,
+    /// How many sockets its worker had accepted before this one.
+    pub(crate) number: u64,
     pub(crate) is_open: bool,
     /// An answer that closes has been decided, or the peer has ended: nothing more is read.
     pub(crate) is_ending: bool,
@@ -36,6 +38,7 @@ impl Connection {
     pub(crate) fn new() -> Connection {
         Connection {
             life: 0,
+            number: 0,
             is_open: false,
             is_ending: false,
             has_peer_ended: false,

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use weir_io::{ConnId, Nanos};
 
@@ -12,10 +13,11 @@ use crate::connection::Connection;
 use crate::deed::{Deed, Due};
 use crate::draws::Draws;
 use crate::fault::{Fault, FaultKind};
+use crate::log::{Arrival, ArrivalLog, LogPlace};
 use crate::options::{Framing, Mode, Programme};
 use crate::pending::{Fifo, Pending};
 use crate::request::{BadRequest, Body, Request};
-use crate::stats::{Arrival, Counters, Shared, add};
+use crate::stats::{Counters, Shared, add};
 use crate::units::{parse_digits, span_ns};
 
 /// What waits for an instant.
@@ -47,12 +49,13 @@ pub(crate) struct Desk {
     plain_head: Vec<u8>,
     /// Plain requests get [`Deed::Plain`].
     is_uniform: bool,
-    arrivals: Vec<Arrival>,
+    log: Option<ArrivalLog>,
 }
 
 impl Desk {
     pub(crate) fn new(shared: Arc<Shared>, worker: usize) -> Desk {
         let is_uniform = is_uniform(&shared.programme);
+        let arrivals_max = shared.programme.arrivals_max;
         Desk {
             shared,
             worker,
@@ -62,7 +65,7 @@ impl Desk {
             fifo: Fifo::new(),
             plain_head: Vec::new(),
             is_uniform,
-            arrivals: Vec::new(),
+            log: (arrivals_max > 0).then(|| ArrivalLog::new(arrivals_max)),
         }
     }
 
@@ -125,7 +128,9 @@ impl Desk {
 
     /// A new socket has the number `conn`.
     pub(crate) fn accepted(&mut self, conn: ConnId, at: Nanos) {
-        add(&self.counters().accepted, 1);
+        let accepted = &self.counters().accepted;
+        let number = accepted.load(Ordering::Relaxed);
+        add(accepted, 1);
         if self.connections.len() <= conn.index() {
             self.connections.resize_with(conn.index() + 1, Connection::new);
         }
@@ -133,7 +138,7 @@ impl Desk {
         debug_assert!(!connection.is_open, "the number of an open connection was given again");
         let life = connection.life.wrapping_add(1);
         let partial = std::mem::take(&mut connection.partial);
-        *connection = Connection { life, is_open: true, partial, ..Connection::new() };
+        *connection = Connection { life, number, is_open: true, partial, ..Connection::new() };
         connection.partial.clear();
         connection.last_traffic_at = at;
         if let Some(timeout) = self.programme().idle_timeout {
@@ -295,11 +300,7 @@ impl Desk {
         add(&self.counters().requests, 1);
         self.shared.note_request(at);
         let index = self.shared.next_index();
-        if self.arrivals.len() < self.shared.programme.arrivals_max {
-            let received_ns = self.shared.epoch_monotonic_ns + at.0;
-            self.arrivals
-                .push(Arrival { received_ns, slot: parse_digits(request.slot.as_bytes()) });
-        }
+        let log_place = self.log_arrival(conn, request, at);
         let programme = &self.shared.programme;
         let overrides = &request.overrides;
         let draws = Draws::new(programme.seed, index);
@@ -324,8 +325,21 @@ impl Desk {
             persistence: self.persistence(request, is_last || framing == Framing::UntilClose),
             received_at: at,
             slot: request.slot,
+            log_place,
         };
         self.line_up(conn, answer, fault, due_at, at);
+    }
+
+    /// Notes the request just taken, where arrivals are kept.
+    fn log_arrival(&mut self, conn: ConnId, request: &Request, at: Nanos) -> Option<LogPlace> {
+        let connection = &self.connections[conn.index()];
+        self.log.as_mut()?.arrived(Arrival {
+            connection: u32::try_from(connection.number).unwrap_or(u32::MAX),
+            request: connection.taken - 1,
+            received_ns: self.shared.epoch_monotonic_ns + at.0,
+            sent_ns: None,
+            slot: parse_digits(request.slot.as_bytes()),
+        })
     }
 
     fn persistence(&self, request: &Request, must_close: bool) -> Persistence {
@@ -357,6 +371,7 @@ impl Desk {
             persistence: Persistence::Silent,
             received_at: at,
             slot: Default::default(),
+            log_place: None,
         }
     }
 
@@ -436,6 +451,9 @@ impl Desk {
                 connection.owed -= 1;
                 add(&self.counters().answered, 1);
             }
+            if let Some((log, place)) = self.log.as_mut().zip(due.answer.log_place) {
+                log.answered(place, self.shared.epoch_monotonic_ns + now.0);
+            }
             return true;
         }
         let spacing = self.programme().drip.map_or(0, |drip| span_ns(drip.spacing));
@@ -475,6 +493,8 @@ impl Desk {
 
     /// Hands the kept arrivals over.
     pub(crate) fn hand_over_arrivals(&mut self) {
-        self.shared.keep_arrivals(&mut self.arrivals);
+        if let Some(log) = &mut self.log {
+            self.shared.keep_arrivals(self.worker, log.take());
+        }
     }
 }

@@ -180,7 +180,7 @@ impl Handle {
     pub fn stop(mut self) -> Result<Stats, ServeError> {
         let ended = self.end();
         let mut stats = self.shared.stats();
-        stats.arrivals = self.shared.take_arrivals();
+        self.shared.move_arrivals(&mut stats);
         ended.map(|()| stats).map_err(ServeError::Worker)
     }
 

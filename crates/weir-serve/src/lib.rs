@@ -18,6 +18,7 @@ mod units;
 mod request;
 
 mod answer;
+mod log;
 mod pending;
 mod stats;
 
@@ -35,10 +36,11 @@ pub use delay::Delay;
 pub use draws::Draws;
 pub use fault::{Fault, FaultKind, Share};
 pub use handle::{Handle, ServeError, spawn};
+pub use log::{Arrival, write_arrivals};
 pub use options::{
     Drip, ExtraHeader, Framing, IoEngine, Mode, OptionsError, Programme, ServeOptions, Stall,
 };
 pub use pending::Fifo;
 pub use server::Server;
-pub use stats::{Arrival, Shared, Stats};
+pub use stats::{Shared, Stats};
 pub use units::ParseError;

@@ -100,8 +100,9 @@ pub struct Programme {
     /// ns) and repeat the request's `x-slot` (up to 32 bytes). Each answer is then submitted by
     /// itself, so that its send stamp is true.
     pub stamps: bool,
-    /// `--arrivals`: how many arrivals to keep in memory per worker (see
+    /// `--log`, `--log-max`: how many arrivals to keep in memory per worker (see
     /// [`Stats::arrivals`](crate::Stats::arrivals)); later ones are only counted. Zero keeps none.
+    /// Where they are kept each answer is submitted by itself, as with `stamps`.
     pub arrivals_max: usize,
 }
 
@@ -135,6 +136,11 @@ impl Programme {
     pub const CHUNK_MAX_BYTES: u32 = 1 << 20;
     /// The most pieces a body may be dripped in.
     pub const PIECES_MAX: u32 = 65_536;
+
+    /// Whether each answer leaves by itself, so that what is said of when it left is true.
+    pub(crate) fn has_true_stamps(&self) -> bool {
+        self.stamps || self.arrivals_max > 0
+    }
 }
 
 /// How the end of the body is told.

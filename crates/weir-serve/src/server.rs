@@ -50,6 +50,7 @@ impl<B: Backend> Server<B> {
             persistence: Persistence::Silent,
             received_at: Nanos::ZERO,
             slot: Default::default(),
+            log_place: None,
         };
         let plain = match renderer.plain_bytes(&answer) {
             None => Plain::Rendered(Box::new(answer)),
@@ -218,7 +219,7 @@ impl<B: Backend> Server<B> {
         if !segments.is_empty() {
             self.backend.send(conn, segments);
         }
-        if self.shared.programme.stamps {
+        if self.shared.programme.has_true_stamps() {
             self.backend.submit();
         }
         now

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use weir_io::Nanos;
 
 use crate::fault::FaultKind;
+use crate::log::Arrival;
 use crate::options::Programme;
 
 /// The counters of a server, at one moment or at its end.
@@ -42,18 +43,11 @@ pub struct Stats {
     pub bad_requests: u64,
     /// Connections accepted, by worker: their sum is `accepted`.
     pub accepted_by_worker: Vec<u64>,
-    /// The arrivals that were kept (`--arrivals`), in order for each worker. Filled only at the
-    /// end, by [`Handle::stop`](crate::Handle::stop).
-    pub arrivals: Vec<Arrival>,
-}
-
-/// One request as the server saw it arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// When its last byte had been read: `CLOCK_MONOTONIC`, absolute, in ns.
-    pub received_ns: u64,
-    /// Its `x-slot`, where that is a whole number.
-    pub slot: Option<u64>,
+    /// The arrivals that were kept ([`Programme::arrivals_max`]), in order, for each worker.
+    /// Filled only at the end, by [`Handle::stop`](crate::Handle::stop).
+    pub arrivals: Vec<Vec<Arrival>>,
+    /// Of `requests`: those that should have been kept and found no room. Filled only at the end.
+    pub arrivals_lost: u64,
 }
 
 impl Stats {
@@ -103,7 +97,8 @@ pub struct Shared {
     requests_begun: AtomicU64,
     /// In ns since the epoch; [`u64::MAX`] before the first request.
     first_request_at: AtomicU64,
-    arrivals: Mutex<Vec<Arrival>>,
+    /// By worker: the arrivals it kept, and how many it could not.
+    arrivals: Mutex<Vec<(Vec<Arrival>, u64)>>,
 }
 
 impl Shared {
@@ -116,7 +111,7 @@ impl Shared {
             counters: (0..workers).map(|_| Counters::default()).collect(),
             requests_begun: AtomicU64::new(0),
             first_request_at: AtomicU64::new(u64::MAX),
-            arrivals: Mutex::new(Vec::new()),
+            arrivals: Mutex::new(vec![Default::default(); workers]),
         })
     }
 
@@ -141,6 +136,7 @@ impl Shared {
             bad_requests: sum(|c| &c.bad_requests),
             accepted_by_worker,
             arrivals: Vec::new(),
+            arrivals_lost: 0,
         };
         let ended = stats.answered
             + stats.reset
@@ -181,12 +177,18 @@ impl Shared {
         covering.map(|(_, end)| Nanos(first_at).after(end)).max()
     }
 
-    pub(crate) fn keep_arrivals(&self, arrivals: &mut Vec<Arrival>) {
-        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner).append(arrivals);
+    /// Takes over what a worker has logged.
+    pub(crate) fn keep_arrivals(&self, worker: usize, kept: (Vec<Arrival>, u64)) {
+        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)[worker] = kept;
     }
 
-    pub(crate) fn take_arrivals(&self) -> Vec<Arrival> {
-        std::mem::take(&mut self.arrivals.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Moves what the workers have logged into `stats`.
+    pub(crate) fn move_arrivals(&self, stats: &mut Stats) {
+        let mut kept = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        for (arrivals, lost) in kept.drain(..) {
+            stats.arrivals.push(arrivals);
+            stats.arrivals_lost += lost;
+        }
     }
 }
 

@@ -444,19 +444,34 @@ fn nothing_is_answered_during_a_stall() {
 #[test]
 fn arrivals_are_kept_with_their_slots() {
     let judge = |stats: &Stats| {
-        let slots: Vec<_> = stats.arrivals.iter().map(|arrival| arrival.slot).collect();
-        assert_eq!(slots, [Some(7), None, Some(9)]);
-        assert!(stats.arrivals.is_sorted_by_key(|arrival| arrival.received_ns));
-        assert_eq!(stats.requests, 4);
+        let [arrivals] = stats.arrivals.as_slice() else { panic!("there is one worker") };
+        let slots: Vec<_> = arrivals.iter().map(|arrival| arrival.slot).collect();
+        assert_eq!(slots, [Some(7), None, Some(9), Some(10)]);
+        let places: Vec<_> = arrivals.iter().map(|a| (a.connection, a.request)).collect();
+        assert_eq!(places, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        assert!(arrivals.is_sorted_by_key(|arrival| arrival.received_ns));
+        // The last one was answered by a reset.
+        let answered = arrivals.iter().map(|a| a.sent_ns.map(|sent_ns| sent_ns >= a.received_ns));
+        assert_eq!(answered.collect::<Vec<_>>(), [Some(true), Some(true), Some(true), None]);
+        assert_eq!((stats.requests, stats.arrivals_lost), (5, 1));
     };
     check_stats(
-        with(|p| p.arrivals_max = 3),
+        with(|p| p.arrivals_max = 4),
         |_, address| {
-            let mut client = Client::connect(address);
-            for slot in ["7", "seven", "9", "10"] {
-                client.send(&format!("GET / HTTP/1.1\r\nHost: a\r\nx-slot: {slot}\r\n\r\n"));
-                assert_eq!(client.response().expect("an answer").status, 200);
+            let ask = |client: &mut Client<TcpStream>, slot: &str, more: &str| {
+                client.send(&format!("GET / HTTP/1.1\r\nHost: a\r\nx-slot: {slot}\r\n{more}\r\n"));
+            };
+            for slots in [["7", "seven"], ["9", "10"]] {
+                let mut client = Client::connect(address);
+                for slot in slots {
+                    let is_reset = slot == "10";
+                    ask(&mut client, slot, if is_reset { "x-fault: reset\r\n" } else { "" });
+                    assert_eq!(client.response().is_err(), is_reset);
+                }
             }
+            let mut client = Client::connect(address);
+            ask(&mut client, "11", "");
+            assert_eq!(client.response().expect("an answer").status, 200);
         },
         judge,
     );

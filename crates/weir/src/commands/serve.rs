@@ -1,16 +1,17 @@
 //! `weir serve`: the reference server, with its programme as flags.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use weir_io::{Endpoint, Signals};
-use weir_run::units::{parse_bytes, parse_duration_ns};
+use weir_run::units::{parse_bytes, parse_count, parse_duration_ns};
 use weir_serve::{
-    Delay, Drip, ExtraHeader, Fault, Framing, IoEngine, Mode, Programme, ServeOptions, Stall,
+    Delay, Drip, ExtraHeader, Fault, Framing, IoEngine, Mode, Programme, ServeOptions, Stall, Stats,
 };
 
 /// `weir serve`.
@@ -104,6 +105,14 @@ pub(crate) struct ServeArgs {
     /// Seed of random delays and faults
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Time and faults")]
     seed: u64,
+
+    /// Write when each request arrived and was answered to this file, as CSV, at the end
+    #[arg(long, value_name = "FILE", help_heading = "Log")]
+    log: Option<PathBuf>,
+    /// Keep this many requests for --log; later ones are only counted
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "4M",
+          requires = "log", help_heading = "Log")]
+    log_max: u64,
 }
 
 /// Serves until a signal comes or the time is up, then prints the counters.
@@ -112,6 +121,8 @@ pub(crate) struct ServeArgs {
 /// When the flags do not fit together or an address cannot be listened on.
 pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
     let options = options(args)?;
+    // Made now, since a file that cannot be written is better known before the load than after it.
+    let log = args.log.as_deref().map(create).transpose()?;
     let _as_it_was = weir_io::system::raise_descriptor_limit();
     let signals = Signals::block().context("signals cannot be waited for")?;
     let handle = weir_serve::spawn(options)?;
@@ -130,12 +141,29 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
         let _gone = std::fs::remove_file(path);
     }
     let stats = handle.stop()?;
+    if let Some(log) = log {
+        write_log(log, &stats).context("failed to write --log")?;
+    }
     // Whoever started the server may have closed the pipe by now.
     let _gone = writeln!(stdout, "{}", stats.to_json());
     if failed {
         bail!("a worker of the server failed");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn create(path: &Path) -> Result<File> {
+    File::create(path).with_context(|| format!("failed to create --log {}", path.display()))
+}
+
+fn write_log(log: File, stats: &Stats) -> Result<()> {
+    let mut log = BufWriter::new(log);
+    weir_serve::write_arrivals(&stats.arrivals, &mut log)?;
+    log.flush()?;
+    if stats.arrivals_lost > 0 {
+        eprintln!("weir serve: --log-max left out {} requests", stats.arrivals_lost);
+    }
+    Ok(())
 }
 
 /// Waits for a signal, or for the time to be up.
@@ -181,6 +209,13 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
             stalls: args.stall.clone(),
             faults: args.fault.clone(),
             stamps: args.stamps,
+            arrivals_max: match args.log {
+                // The threads share the room.
+                Some(_) => {
+                    usize::try_from(args.log_max).unwrap_or(usize::MAX) / args.threads.max(1)
+                }
+                None => 0,
+            },
             ..Programme::default()
         },
         ..ServeOptions::default()
