@@ -3,13 +3,14 @@
 # rustup's directory, for shells that were started before Rust was installed.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help demo test bench rust
+.PHONY: help demo test bench accuracy rust
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo    builds weir and shows it at work against its own server'
 	@echo 'make test    everything a change must pass; installs nginx when root'
 	@echo 'make bench   weir and its peers against nginx: the committed table'
+	@echo 'make accuracy  weir against known truths: the committed page, in half an hour'
 	@echo 'More tasks: cargo xtask help'
 
 demo: rust
@@ -22,6 +23,10 @@ test: rust
 bench: rust
 	cargo xtask setup bench
 	cargo xtask bench
+
+accuracy: rust
+	cargo xtask setup accuracy
+	cargo xtask accuracy
 
 rust:
 	@command -v cargo >/dev/null || { \

@@ -117,13 +117,6 @@ impl Lab {
 
     /// What stands before the cases.
     fn introduction(&self, load_average: f64) -> Result<String> {
-        let Placement { server, client } = &self.placement;
-        let places = match (server, client) {
-            (Some(server), Some(client)) => {
-                format!("servers on CPU {server}, clients on CPU {client}, loopback between them")
-            }
-            _ => "servers and clients on any CPU, loopback between them".to_owned(),
-        };
         let wrk = match &self.wrk {
             Some(wrk) => machine::version(wrk, "-v")?,
             None => "absent".to_owned(),
@@ -131,7 +124,7 @@ impl Lab {
         let mut lines = vec![("date", machine::date()?)];
         lines.extend(machine::describe());
         lines.extend([
-            ("places", places),
+            ("places", self.placement.describe()),
             ("weir", machine::version(&self.weir, "--version")?),
             ("wrk", wrk),
             ("nginx", machine::version(&self.nginx, "-v")?),

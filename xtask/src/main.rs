@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accuracy;
 mod bench;
 mod ci;
 mod demo;
@@ -30,7 +31,10 @@ cargo xtask <task>
   bench [--quick] [--rounds N] [--seconds S] [case…]
                               weir beside its peers; a full run writes docs/PERFORMANCE.md
                               cases: cost, connections, pacing, window, serve, scripts
-  setup test|bench            installs what the tests (or the benchmarks) need and lack
+  accuracy [--quick] [--only V5,V9]
+                              weir's figures against known truths, METHOD 2.1; a full run writes
+                              docs/ACCURACY.md
+  setup test|bench|accuracy   installs what that needs and lacks
 ";
 
 fn main() -> ExitCode {
@@ -52,6 +56,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
         ["demo"] => demo::demo(),
         ["bench", options @ ..] => bench::bench(bench::Options::parse(options)?),
+        ["accuracy", options @ ..] => accuracy::accuracy(accuracy::Options::parse(options)?),
         ["setup", purpose] => setup::setup(purpose.parse()?),
         [] | ["help" | "-h" | "--help"] => {
             print!("{HELP}");

@@ -16,6 +16,7 @@ use crate::shell::{find_program, run};
 pub(crate) enum Purpose {
     Test,
     Bench,
+    Accuracy,
 }
 
 impl FromStr for Purpose {
@@ -24,7 +25,8 @@ impl FromStr for Purpose {
         match text {
             "test" => Ok(Purpose::Test),
             "bench" => Ok(Purpose::Bench),
-            _ => bail!("failed to read `{text}` as a purpose: use test or bench"),
+            "accuracy" => Ok(Purpose::Accuracy),
+            _ => bail!("failed to read `{text}` as a purpose: use test, bench or accuracy"),
         }
     }
 }
@@ -51,28 +53,52 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
 /// A program that must be found, and why.
 #[derive(Debug)]
 struct Need {
-    /// Its name; the package has the same one wherever there is a package.
+    /// Its name; [`Manager::package`] knows which package has it.
     program: &'static str,
     reason: &'static str,
-    /// What is only wanted is used where it is found and marked absent where it is not.
     required_by: &'static [Purpose],
+    /// What is only wanted is used where it is found and marked absent where it is not.
+    wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 2] = [
+const NEEDS: [Need; 5] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
-        required_by: &[Purpose::Test, Purpose::Bench],
+        required_by: &[Purpose::Test, Purpose::Bench, Purpose::Accuracy],
+        wanted_by: &[],
     },
     Need {
         program: "wrk",
         reason: "its reports, and what it calls in scripts, are compared with weir's",
         required_by: &[Purpose::Test],
+        wanted_by: &[Purpose::Bench, Purpose::Accuracy],
+    },
+    Need {
+        program: "ab",
+        reason: "one of the peers whose reports are compared",
+        required_by: &[],
+        wanted_by: &[Purpose::Accuracy],
+    },
+    Need {
+        program: "h2load",
+        reason: "one of the peers whose reports are compared",
+        required_by: &[],
+        wanted_by: &[Purpose::Accuracy],
+    },
+    Need {
+        program: "tcpdump",
+        reason: "its times of packets are compared with the kernel's stamps",
+        required_by: &[],
+        wanted_by: &[Purpose::Accuracy],
     },
 ];
 
 fn missing(purpose: Purpose) -> Vec<(&'static Need, bool)> {
-    let missing = NEEDS.iter().filter(|need| find_program(need.program).is_none());
+    let missing = NEEDS
+        .iter()
+        .filter(|need| need.required_by.contains(&purpose) || need.wanted_by.contains(&purpose));
+    let missing = missing.filter(|need| find_program(need.program).is_none());
     missing.map(|need| (need, need.required_by.contains(&purpose))).collect()
 }
 
@@ -82,7 +108,10 @@ fn report(missing: &[(&Need, bool)], manager: Option<Manager>) -> Result<()> {
         let kind = if *required { "missing" } else { "missing, but not required" };
         eprintln!("setup: {} is {kind}: {}", need.program, need.reason);
         match manager {
-            Some(manager) => eprintln!("setup:   as root: {}", manager.advice(need.program)),
+            Some(manager) => {
+                let advice = manager.advice(manager.package(need.program));
+                eprintln!("setup:   as root: {advice}");
+            }
             None => eprintln!("setup:   install it so that it is found in PATH"),
         }
     }
@@ -121,15 +150,28 @@ impl Manager {
         format!("{} {package}", self.words().join(" "))
     }
 
+    /// The package that has a program.
+    fn package(self, program: &'static str) -> &'static str {
+        match (program, self) {
+            ("ab", Manager::Apt | Manager::Apk) => "apache2-utils",
+            ("ab", Manager::Dnf) => "httpd-tools",
+            ("ab", Manager::Pacman) => "apache",
+            ("h2load", Manager::Apt) => "nghttp2-client",
+            ("h2load", _) => "nghttp2",
+            _ => program,
+        }
+    }
+
     /// Installs one package after the other, since one that a system lacks must not keep back the
     /// rest. Failures show in what is missing afterwards.
     fn install(self, needs: &[(&Need, bool)]) {
         for (need, _) in needs {
-            let first = run(&mut self.command(need.program));
+            let package = self.package(need.program);
+            let first = run(&mut self.command(package));
             // A fresh container has no package lists, and old lists name versions that are gone.
             if first.is_err() && self == Manager::Apt {
                 let refreshed = run(Command::new("apt-get").arg("update"));
-                let second = refreshed.and_then(|()| run(&mut self.command(need.program)));
+                let second = refreshed.and_then(|()| run(&mut self.command(package)));
                 complain(need, second);
             } else {
                 complain(need, first);
@@ -176,7 +218,8 @@ fn stop_nginx() -> Result<()> {
 mod tests {
     use super::*;
 
-    const REQUIRED: Need = Need { program: "a", reason: "of b", required_by: &[Purpose::Test] };
+    const REQUIRED: Need =
+        Need { program: "a", reason: "of b", required_by: &[Purpose::Test], wanted_by: &[] };
 
     #[test]
     fn only_what_is_required_fails() {
@@ -189,6 +232,8 @@ mod tests {
     #[test]
     fn the_advice_can_be_typed() {
         assert_eq!(Manager::Apk.advice("nginx"), "apk add nginx");
+        assert_eq!(Manager::Apk.package("nginx"), "nginx");
+        assert_eq!(Manager::Dnf.package("ab"), "httpd-tools");
     }
 
     #[test]

@@ -52,6 +52,12 @@ impl Document {
         value.with_context(|| format!("weir's document has no count {path}"))
     }
 
+    /// The text at a path.
+    pub(crate) fn text(&self, path: &str) -> Result<&str> {
+        let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_str);
+        value.with_context(|| format!("weir's document has no text {path}"))
+    }
+
     /// The members of a list.
     pub(crate) fn list(&self, path: &str) -> Result<&[Value]> {
         let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_array);

@@ -1,12 +1,14 @@
 //! What the figures were measured on, without anything that names one machine or its user.
 
+use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::shell::find_program;
+use crate::shell::{find_program, root};
 
 /// Which CPUs the two sides run on; neither where they cannot be kept apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +29,93 @@ impl Placement {
             _ => Placement::default(),
         }
     }
+}
+
+impl Placement {
+    /// In words.
+    pub(crate) fn describe(&self) -> String {
+        match (self.server, self.client) {
+            (Some(server), Some(client)) => {
+                format!("servers on CPU {server}, clients on CPU {client}, loopback between them")
+            }
+            _ => "servers and clients on any CPU, loopback between them".to_owned(),
+        }
+    }
+}
+
+/// What others take of this machine, from one instant on.
+pub(crate) struct Pressure {
+    cpu: Option<CpuTicks>,
+    waited_us: Option<u64>,
+    since: Instant,
+}
+
+impl Pressure {
+    pub(crate) fn now() -> Pressure {
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let pressure = fs::read_to_string("/proc/pressure/cpu").unwrap_or_default();
+        let since = Instant::now();
+        Pressure { cpu: cpu_ticks(&stat), waited_us: waited_us(&pressure), since }
+    }
+
+    /// What was taken until now.
+    pub(crate) fn taken(&self) -> Taken {
+        let now = Pressure::now();
+        let steal = now.cpu.zip(self.cpu).map(|(now, then)| {
+            (now.stolen - then.stolen) as f64 / (now.total - then.total).max(1) as f64
+        });
+        let elapsed_us = (now.since - self.since).as_secs_f64() * 1e6;
+        let waited = now.waited_us.zip(self.waited_us);
+        let waited = waited.map(|(now, then)| (now - then) as f64 / elapsed_us);
+        Taken { steal, waited }
+    }
+}
+
+/// What others took of this machine; none where the kernel does not tell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    /// Share of the CPUs' time that the hypervisor gave to others.
+    steal: Option<f64>,
+    /// Share of the time in which some task that could run had no CPU.
+    waited: Option<f64>,
+}
+
+impl Taken {
+    /// Whether it is below what METHOD 1.9 (C3) has no objection to.
+    pub(crate) fn is_little(&self) -> bool {
+        self.steal.is_none_or(|share| share <= 0.01) && self.waited.is_none_or(|share| share <= 0.1)
+    }
+}
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |share: Option<f64>| {
+            share.map_or("unknown".to_owned(), |share| format!("{:.1} %", share * 100.0))
+        };
+        let (steal, waited) = (percent(self.steal), percent(self.waited));
+        write!(f, "CPU time stolen by the hypervisor {steal}, somebody waited for a CPU {waited}")
+    }
+}
+
+/// All CPUs' time in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CpuTicks {
+    stolen: u64,
+    total: u64,
+}
+
+/// From the first line of `/proc/stat`, whose eighth number is what the hypervisor gave to others;
+/// the ninth and tenth are parts of the first two (proc_stat(5)).
+fn cpu_ticks(stat: &str) -> Option<CpuTicks> {
+    let numbers = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
+    let numbers: Vec<u64> = numbers.map_while(|word| word.parse().ok()).take(8).collect();
+    Some(CpuTicks { stolen: *numbers.get(7)?, total: numbers.iter().sum() })
+}
+
+/// How long some task has waited for a CPU, from `/proc/pressure/cpu`.
+fn waited_us(pressure: &str) -> Option<u64> {
+    let (_, total) = pressure.lines().next()?.split_once("total=")?;
+    total.trim().parse().ok()
 }
 
 /// Lines about the machine, each a property and its value.
@@ -59,6 +148,14 @@ pub(crate) fn describe() -> Vec<(&'static str, String)> {
 pub(crate) fn load_average() -> f64 {
     let line = line_of("/proc/loadavg").unwrap_or_default();
     line.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0.0)
+}
+
+/// The commit of the repository, and whether there is more in the work tree.
+pub(crate) fn commit() -> Result<String> {
+    let describe = ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"];
+    let output = Command::new("git").args(describe).current_dir(root()?).output();
+    let output = output.context("failed to ask `git` for the commit")?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// Today, in UTC.
@@ -111,6 +208,16 @@ mod tests {
         assert_eq!(cpus_in("0-2,5"), [0, 1, 2, 5]);
         assert_eq!(cpus_in("3"), [3]);
         assert!(cpus_in("").is_empty());
+    }
+
+    #[test]
+    fn pressure_is_read() {
+        let stat = "cpu  10 0 20 60 5 0 1 4 2 1\ncpu0 1 2\n";
+        assert_eq!(cpu_ticks(stat), Some(CpuTicks { stolen: 4, total: 100 }));
+        assert_eq!(cpu_ticks("intr 5"), None);
+        let pressure = "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234\nfull avg10=0.00";
+        assert_eq!(waited_us(pressure), Some(1_234));
+        assert_eq!(waited_us(""), None);
     }
 
     #[test]

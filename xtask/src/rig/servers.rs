@@ -29,7 +29,7 @@ pub(crate) struct Server {
     pub(crate) name: &'static str,
     pub(crate) url: String,
     /// The process that does the work.
-    worker: u32,
+    pub(crate) worker: u32,
     /// Removed after the server has ended, as fields are dropped in order.
     #[expect(dead_code, reason = "goes away when it is dropped")]
     directory: Option<Directory>,

@@ -59,6 +59,15 @@ pub(crate) fn estimate(estimate: &Estimate) -> String {
     }
 }
 
+/// Seconds, with a unit that suits them.
+pub(crate) fn seconds(s: f64) -> String {
+    match s {
+        s if s >= 0.9995 => format!("{s:.3} s"),
+        s if s >= 0.0009995 => format!("{:.3} ms", s * 1e3),
+        s => format!("{:.1} µs", s * 1e6),
+    }
+}
+
 /// Nanoseconds as microseconds.
 pub(crate) fn micros(ns: f64) -> String {
     let us = ns / 1e3;
@@ -77,6 +86,8 @@ mod tests {
             assert_eq!(thousands(number), text);
         }
         assert_eq!(micros(56_700.0), "56.7");
+        assert_eq!((seconds(1.5), seconds(0.25)), ("1.500 s".into(), "250.000 ms".into()));
+        assert_eq!(seconds(0.000_05), "50.0 µs");
         assert_eq!(micros(1_234_567.0), "1,235");
     }
 

@@ -1,0 +1,101 @@
+//! `cargo xtask accuracy`: weir's figures against known truths, on this machine, and the page that
+//! says so (METHOD 2).
+//!
+//! Each case is a function that measures against a server whose behaviour is known, from theory or
+//! from its own log, and returns a [`Section`]. A full run writes `docs/ACCURACY.md`; one that is
+//! quick or of some cases only prints. It ends in failure when a case is not as expected, after
+//! having told all.
+
+mod curve;
+mod distribution;
+mod lab;
+mod log;
+mod options;
+mod section;
+mod theory;
+
+mod closed;
+mod stall;
+
+use std::fs;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::rig::machine::{self, Pressure};
+use crate::shell::root;
+use lab::Lab;
+pub(crate) use options::Options;
+use section::Section;
+
+/// The page that a full run writes.
+const PAGE: &str = "docs/ACCURACY.md";
+
+/// A case of METHOD 2.1.
+struct Case {
+    id: &'static str,
+    run: fn(&Lab) -> Result<Section>,
+}
+
+/// In the order of the page.
+const CASES: &[Case] = &[
+    Case { id: "V5", run: stall::open_loop },
+    Case { id: "V6", run: closed::stall },
+    Case { id: "V7", run: stall::half_the_time },
+    Case { id: "V11", run: stall::at_the_end },
+];
+
+/// Builds weir, runs the cases, writes the page.
+pub(crate) fn accuracy(options: Options) -> Result<()> {
+    let lab = Lab::new(options)?;
+    let mut page = introduction(&lab)?;
+    let mut failed = Vec::new();
+    for case in CASES.iter().filter(|case| lab.options.wants(case.id)) {
+        let (since, pressure) = (Instant::now(), Pressure::now());
+        let section = (case.run)(&lab);
+        let mut section = section.with_context(|| format!("failed to run {}", case.id))?;
+        let taken = pressure.taken();
+        section.settle(taken.is_little());
+        section.note(format!("{:.0} s; {taken}.", since.elapsed().as_secs_f64()));
+        page.push_str(&section.text(case.id));
+        for failure in section.failures() {
+            eprintln!("accuracy: {} is not as expected: {failure}", case.id);
+            failed.push(case.id);
+        }
+    }
+    print!("{page}");
+    if lab.options.writes_page() {
+        fs::write(root()?.join(PAGE), page).with_context(|| format!("failed to write {PAGE}"))?;
+        eprintln!("accuracy: wrote {PAGE}");
+    }
+    failed.dedup();
+    ensure!(failed.is_empty(), "not as expected: {}", failed.join(", "));
+    Ok(())
+}
+
+/// What stands before the cases.
+fn introduction(lab: &Lab) -> Result<String> {
+    let mut lines = vec![("date", machine::date()?), ("commit", machine::commit()?)];
+    lines.extend(machine::describe());
+    lines.extend([
+        ("places", lab.placement.describe()),
+        ("weir", machine::version(&lab.weir, "--version")?),
+        ("nginx", machine::version(&lab.nginx, "-v")?),
+    ]);
+    let mut text = INTRODUCTION.to_owned();
+    for (name, value) in lines {
+        text.push_str(&format!("- {name}: {value}\n"));
+    }
+    Ok(text)
+}
+
+const INTRODUCTION: &str = "\
+# Accuracy
+
+Written by `make accuracy`; every figure here is from one run of it. Each case sets up a truth that is
+known without weir, from theory or from the server's own log, and holds weir's figures against it.
+The cases are those of [METHOD 2.1](../METHOD.md). Client and server share one machine, over
+loopback. Each case ends with what others took of the machine meanwhile: its lateness is in the
+figures.
+
+";

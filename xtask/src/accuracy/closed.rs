@@ -1,0 +1,99 @@
+//! V6: a server that stands still for a while, under a load that waits for it. Only the requests
+//! on the wire at that moment meet the stall, one for each connection, and nothing is added for
+//! those that were not sent.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::distribution::Distribution;
+use super::lab::{Lab, freeze};
+use super::section::Section;
+use crate::rig::clients::Document;
+use crate::rig::table::{Table, seconds, thousands};
+
+const CONNECTIONS: u32 = 20;
+const WARMUP_S: f64 = 1.0;
+
+/// How far the maximum may be from the stall.
+const MAX_TOLERANCE_S: f64 = 0.005;
+
+/// V6.
+pub(super) fn stall(lab: &Lab) -> Result<Section> {
+    let (window_s, stall_s) = (lab.span(10.0, 4.0), lab.span(1.4, 0.7));
+    let mut section = Section::new(
+        "a stall in a closed loop",
+        "A closed loop sends the next request when the answer is there, so a stall meets as many \
+         requests as there are connections, however long it lasts. That is what happened, and what \
+         must be printed: invented samples for requests that nobody sent would be another loop's \
+         figures.",
+        format!(
+            "With {CONNECTIONS} connections exactly {CONNECTIONS} requests take as long as the \
+             stall (S = {stall_s} s in {window_s} s), and no other takes half as long; the maximum \
+             is S, give or take what an answer takes; every percentile below 1 − {CONNECTIONS}/N shows \
+             nothing of it."
+        ),
+    );
+    let mut table =
+        Table::new(&["stall by", "requests", "longer than S/2", "S", "max", "p50", "p99"]);
+    let at_s = WARMUP_S + window_s * 0.4;
+    let load = format!("-t1 -c{CONNECTIONS} -d{window_s}s --warmup {WARMUP_S}s");
+    let wait = Duration::from_secs_f64(at_s);
+    let length = Duration::from_secs_f64(stall_s);
+
+    let server = lab.serve(&format!("--stall {at_s}s+{stall_s}s --log-max 1"))?;
+    let document = lab.weir(&load, &server.url)?;
+    judge(&mut section, &mut table, "`weir serve --stall`", (stall_s, stall_s), &document)?;
+
+    let server = lab.serve("--log-max 1")?;
+    let client = lab.start_weir(&load, &server.url)?;
+    thread::sleep(wait);
+    let bracket_s = freeze(server.pid(), length)?;
+    judge(&mut section, &mut table, "SIGSTOP, `weir serve`", bracket_s, &client.finish()?)?;
+
+    let server = lab.nginx()?;
+    let client = lab.start_weir(&load, &server.url)?;
+    thread::sleep(wait);
+    let bracket_s = freeze(server.worker, length)?;
+    judge(&mut section, &mut table, "SIGSTOP, nginx", bracket_s, &client.finish()?)?;
+
+    section.table("", &table.finish());
+    Ok(section)
+}
+
+fn judge(
+    section: &mut Section,
+    table: &mut Table,
+    name: &str,
+    (least_s, most_s): (f64, f64),
+    document: &Document,
+) -> Result<()> {
+    let times = Distribution::of(document, "latency/service_time/histograms/ok")?;
+    let long = times.above((least_s / 2.0 * 1e9) as u64);
+    let max_s = times.max_ns() / 1e9;
+    table.row(&[
+        name.to_owned(),
+        thousands(times.count()),
+        thousands(long),
+        if least_s == most_s {
+            seconds(least_s)
+        } else {
+            format!("{} to {}", seconds(least_s), seconds(most_s))
+        },
+        seconds(max_s),
+        seconds(times.quantile_ns(0.5) / 1e9),
+        seconds(times.quantile_ns(0.99) / 1e9),
+    ]);
+    section.must(long == u64::from(CONNECTIONS), || format!("{name}: {long} met the stall"));
+    // The requests that met the stall may have been sent a little after it began.
+    let is_near = max_s >= least_s - MAX_TOLERANCE_S && max_s <= most_s + MAX_TOLERANCE_S;
+    section.must_if_quiet(is_near, || format!("{name}: the maximum is {}", seconds(max_s)));
+    let lag = document.number("latency/send_lag/ok/count").unwrap_or(0.0);
+    section.must(lag == 0.0, || format!("{name}: a closed loop has no plan to be behind"));
+    let planned = document.count("accounting/planned")?;
+    section.must(planned == times.count(), || {
+        format!("{name}: {planned} requests were sent and {} answered", times.count())
+    });
+    Ok(())
+}

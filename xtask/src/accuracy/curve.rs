@@ -1,0 +1,76 @@
+//! Quantiles of the response time three times over: by theory, by the server's log counted from
+//! the plan, and by weir. It judges each row.
+
+use super::distribution::{self, Distribution};
+use super::section::Section;
+use crate::rig::table::{Table, seconds};
+
+/// What is compared, and how near it must be.
+pub(super) struct Curve<'a> {
+    /// What stands above the table.
+    pub(super) above: String,
+    /// By the log, in seconds, sorted.
+    pub(super) truth_s: &'a [f64],
+    pub(super) reported: &'a Distribution,
+    /// How far weir may be from the log, in seconds, on a quiet machine. It may never be less, but
+    /// for the histogram's rounding and what the log itself is unsure of.
+    pub(super) log_tolerance_s: f64,
+    /// How far weir may be from theory, in seconds.
+    pub(super) theory_tolerance_s: f64,
+}
+
+/// How much less than by the log a time may be: the log counts from a plan whose start it takes
+/// from the fastest request, and pairs answers with slots by their order.
+const UNSURE_S: f64 = 0.001;
+
+impl Curve<'_> {
+    /// Adds the table for these quantiles, the maximum and, where theory has one, the mean.
+    pub(super) fn add_to(
+        &self,
+        section: &mut Section,
+        quantiles: &[f64],
+        theory_s: impl Fn(f64) -> f64,
+        mean_s: Option<f64>,
+    ) {
+        let Curve { truth_s, reported, .. } = self;
+        let mut table = Table::new(&["", "theory", "server's log", "weir", "weir − log"]);
+        for p in quantiles {
+            let name = format!("p{}", (p * 1e5).round() / 1e3);
+            let (log_s, weir_s) =
+                (distribution::quantile(truth_s, *p), reported.quantile_ns(*p) / 1e9);
+            self.row(section, &mut table, &name, [theory_s(*p), log_s, weir_s]);
+        }
+        let greatest =
+            [theory_s(1.0), distribution::quantile(truth_s, 1.0), reported.max_ns() / 1e9];
+        self.row(section, &mut table, "max", greatest);
+        if let Some(theory_s) = mean_s {
+            let mean = [theory_s, distribution::mean(truth_s), reported.mean_ns() / 1e9];
+            self.row(section, &mut table, "mean", mean);
+        }
+        let above = &self.above;
+        section.table(&format!("{above}:"), &table.finish());
+        section.must(reported.count() == truth_s.len() as u64, || {
+            format!("{above}: {} requests were planned, {} are ok", truth_s.len(), reported.count())
+        });
+    }
+
+    fn row(&self, section: &mut Section, table: &mut Table, name: &str, figures: [f64; 3]) {
+        let [theory_s, log_s, weir_s] = figures;
+        table.row(&[
+            name.to_owned(),
+            seconds(theory_s),
+            seconds(log_s),
+            seconds(weir_s),
+            format!("{:+.3} ms", (weir_s - log_s) * 1e3),
+        ]);
+        let above = &self.above;
+        let by = |what: &str, other_s: f64| {
+            format!("{above}: {name} is {}, by {what} {}", seconds(weir_s), seconds(other_s))
+        };
+        section.must(weir_s >= log_s - UNSURE_S, || by("the log", log_s));
+        let is_near = |other_s: f64, tolerance_s: f64| (weir_s - other_s).abs() <= tolerance_s;
+        section.must_if_quiet(is_near(log_s, self.log_tolerance_s), || by("the log", log_s));
+        section
+            .must_if_quiet(is_near(theory_s, self.theory_tolerance_s), || by("theory", theory_s));
+    }
+}

@@ -1,0 +1,128 @@
+//! Distributions to compare: those in weir's documents, read with the HdrHistogram project's own
+//! crate and not with weir's code, and exact ones from lists of times.
+
+use anyhow::{Context, Result, anyhow};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+
+use crate::rig::clients::Document;
+
+/// Times in nanoseconds.
+pub(super) struct Distribution {
+    histogram: Histogram<u64>,
+}
+
+impl Distribution {
+    /// The histogram at a path such as `latency/response_time/histograms/ok`.
+    pub(super) fn of(document: &Document, path: &str) -> Result<Distribution> {
+        Distribution::read(document.text(path)?).with_context(|| format!("failed to read {path}"))
+    }
+
+    /// The response times of the answered requests.
+    pub(super) fn responses(document: &Document) -> Result<Distribution> {
+        Distribution::of(document, "latency/response_time/histograms/ok")
+    }
+
+    fn read(text: &str) -> Result<Distribution> {
+        let bytes = STANDARD.decode(text).context("it is not base64")?;
+        let histogram = Deserializer::new().deserialize(&mut bytes.as_slice());
+        let histogram = histogram.map_err(|error| anyhow!("it is no histogram: {error}"))?;
+        Ok(Distribution { histogram })
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The value at rank ⌈p·n⌉, to 0.1 %.
+    pub(super) fn quantile_ns(&self, p: f64) -> f64 {
+        self.histogram.value_at_quantile(p) as f64
+    }
+
+    pub(super) fn mean_ns(&self) -> f64 {
+        self.histogram.mean()
+    }
+
+    pub(super) fn max_ns(&self) -> f64 {
+        self.histogram.max() as f64
+    }
+
+    /// How many are greater than `ns`.
+    pub(super) fn above(&self, ns: u64) -> u64 {
+        self.count() - self.histogram.count_between(0, ns)
+    }
+
+    /// Greatest distance from a distribution function (Kolmogorov and Smirnov's D), looked at
+    /// wherever there are values.
+    pub(super) fn distance(&self, law: impl Fn(f64) -> f64) -> f64 {
+        let mut below = 0_u64;
+        let mut distance = 0.0_f64;
+        for value in self.histogram.iter_recorded() {
+            let (low, high) = (
+                self.histogram.lowest_equivalent(value.value_iterated_to()) as f64,
+                self.histogram.highest_equivalent(value.value_iterated_to()) as f64,
+            );
+            // Where in its bucket a value lies is unknown: only what the bucket excludes counts.
+            let share = |count: u64| count as f64 / self.count() as f64;
+            distance = distance.max(law(low) - share(below + value.count_since_last_iteration()));
+            distance = distance.max(share(below) - law(high));
+            below += value.count_since_last_iteration();
+        }
+        distance
+    }
+}
+
+/// The value at rank ⌈p·n⌉ of a sorted list that is not empty.
+pub(super) fn quantile(sorted: &[f64], p: f64) -> f64 {
+    let rank = (p * sorted.len() as f64 - 1e-9).ceil().max(1.0);
+    sorted[(rank as usize).min(sorted.len()) - 1]
+}
+
+/// The arithmetic mean; not a number for none.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+
+    fn of(values: &[u64]) -> Distribution {
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3);
+        let histogram = histogram.as_mut().expect("these bounds are right");
+        for value in values {
+            histogram.record(*value).expect("it is in bounds");
+        }
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(histogram, &mut bytes).expect("memory takes all");
+        Distribution::read(&STANDARD.encode(bytes)).expect("it was just written")
+    }
+
+    #[test]
+    fn histograms_are_read() {
+        let values: Vec<u64> = (1..=1_000).collect();
+        let distribution = of(&values);
+        assert_eq!((distribution.count(), distribution.above(990)), (1_000, 10));
+        assert_eq!(distribution.quantile_ns(0.99), 990.0);
+        assert!(Distribution::read("aGVsbG8=").is_err());
+    }
+
+    #[test]
+    fn ranks_are_whole() {
+        let values: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!((quantile(&values, 0.99), quantile(&values, 0.5)), (99.0, 50.0));
+        assert_eq!((quantile(&values, 0.0), quantile(&values, 1.0)), (1.0, 100.0));
+    }
+
+    #[test]
+    fn distances_are_kolmogorovs() {
+        let values: Vec<u64> = (1..=1_000).collect();
+        let distribution = of(&values);
+        assert!(distribution.distance(|ns| (ns / 1_000.0).clamp(0.0, 1.0)) <= 0.001);
+        let shifted = distribution.distance(|ns| (ns / 1_000.0 - 0.1).clamp(0.0, 1.0));
+        assert!((shifted - 0.1).abs() < 0.002, "{shifted}");
+    }
+}

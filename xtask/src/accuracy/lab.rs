@@ -1,0 +1,167 @@
+//! What the cases work with: a fresh weir, servers with a known truth, and clients that end with
+//! the case whatever becomes of it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::log::{self, Record};
+use super::options::Options;
+use crate::guard::Guarded;
+use crate::rig::clients::Document;
+use crate::rig::machine::Placement;
+use crate::rig::servers::{Server, pinned};
+use crate::shell::{cargo, find_program, run, target_dir};
+
+/// What the cases work with.
+pub(super) struct Lab {
+    pub(super) options: Options,
+    pub(super) weir: PathBuf,
+    pub(super) nginx: PathBuf,
+    pub(super) placement: Placement,
+    /// For logs and scripts; in the build directory.
+    pub(super) directory: PathBuf,
+}
+
+impl Lab {
+    pub(super) fn new(options: Options) -> Result<Lab> {
+        let nginx =
+            find_program("nginx").context("failed to find nginx: cargo xtask setup accuracy")?;
+        run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
+        let directory = target_dir()?.join("accuracy");
+        fs::create_dir_all(&directory).context("failed to make a directory for logs")?;
+        Ok(Lab {
+            options,
+            weir: target_dir()?.join("release").join("weir"),
+            nginx,
+            placement: Placement::of_this_machine(),
+            directory,
+        })
+    }
+
+    /// A length of time in seconds, or a short one in a quick run.
+    pub(super) fn span(&self, full: f64, quick: f64) -> f64 {
+        if self.options.is_quick { quick } else { full }
+    }
+
+    /// A `weir serve` of one thread with these flags, which keeps a log.
+    pub(super) fn serve(&self, flags: &str) -> Result<Serving> {
+        eprintln!("accuracy: weir serve {flags}");
+        // The last server's log is of no use any more.
+        let log = self.directory.join("serve.csv");
+        let mut words = pinned(self.placement.server, &self.weir);
+        words.extend(["serve", "--threads", "1", "--listen", "127.0.0.1:0"].map(OsString::from));
+        words.extend(["--log".into(), log.clone().into()]);
+        words.extend(flags.split_whitespace().map(OsString::from));
+        let mut guarded = Guarded::start(&words)?;
+        let url = guarded.listening_url()?;
+        Ok(Serving { guarded, url, log })
+    }
+
+    /// An nginx of one worker.
+    pub(super) fn nginx(&self) -> Result<Server> {
+        Server::nginx(&self.nginx, self.placement.server)
+    }
+
+    /// Runs weir with these flags against `url` and reads its document.
+    pub(super) fn weir(&self, flags: &str, url: &str) -> Result<Document> {
+        self.start_weir(flags, url)?.finish()
+    }
+
+    /// Starts weir with these flags, without a preflight request, so that the server's first
+    /// request is the plan's first.
+    pub(super) fn start_weir(&self, flags: &str, url: &str) -> Result<Client> {
+        eprintln!("accuracy: weir {flags}");
+        let mut words = pinned(self.placement.client, &self.weir);
+        words.extend(flags.split_whitespace().map(OsString::from));
+        words.extend(["--no-preflight", "--format", "json", url].map(OsString::from));
+        Client::start(&words)
+    }
+}
+
+/// A running `weir serve`.
+pub(super) struct Serving {
+    guarded: Guarded,
+    /// Without a path.
+    pub(super) url: String,
+    log: PathBuf,
+}
+
+impl Serving {
+    pub(super) fn pid(&self) -> u32 {
+        self.guarded.pid
+    }
+
+    /// Ends the server and reads what it logged, in order of arrival.
+    pub(super) fn finish(self) -> Result<Vec<Record>> {
+        let Serving { guarded, log, .. } = self;
+        drop(guarded);
+        let text = fs::read_to_string(&log).context("the server wrote no log")?;
+        log::read(&text).context("failed to read the server's log")
+    }
+}
+
+/// A running client, ended with this value.
+pub(super) struct Client {
+    child: Child,
+}
+
+impl Client {
+    fn start(words: &[OsString]) -> Result<Client> {
+        let (program, arguments) = words.split_first().context("no program is named")?;
+        let child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("failed to start {}", Path::new(program).display()))?;
+        Ok(Client { child })
+    }
+
+    /// Waits for its end and reads its document. Exit code 1, no answer at all, is a result.
+    pub(super) fn finish(mut self) -> Result<Document> {
+        let mut text = String::new();
+        let mut stdout = self.child.stdout.take().context("weir's output was taken")?;
+        std::io::Read::read_to_string(&mut stdout, &mut text).context("failed to read weir")?;
+        let status = self.child.wait().context("failed to wait for weir")?;
+        match status.code() {
+            Some(0 | 1 | 3) => {}
+            _ => bail!("weir ended with {status}"),
+        }
+        let value = serde_json::from_str(&text).context("failed to read weir's document")?;
+        Ok(Document::of(value))
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Both fail where it has ended, which is as good.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Stops a process for a while by SIGSTOP and SIGCONT. Returns the shortest and the longest time
+/// that it can have stood still: between the calls, and around them.
+pub(super) fn freeze(pid: u32, length: Duration) -> Result<(f64, f64)> {
+    let before = Instant::now();
+    signal("STOP", pid)?;
+    let stopped = Instant::now();
+    std::thread::sleep(length);
+    let continued = Instant::now();
+    signal("CONT", pid)?;
+    let after = Instant::now();
+    Ok(((continued - stopped).as_secs_f64(), (after - before).as_secs_f64()))
+}
+
+fn signal(name: &str, pid: u32) -> Result<()> {
+    let mut kill = Command::new("kill");
+    let status = kill.arg(format!("-{name}")).arg(pid.to_string()).status();
+    let status = status.context("failed to start kill")?;
+    ensure!(status.success(), "failed to send SIG{name} to {pid}");
+    Ok(())
+}

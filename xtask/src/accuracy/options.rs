@@ -1,0 +1,63 @@
+//! The words after `cargo xtask accuracy`.
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::CASES;
+
+/// Which cases to run, and how long.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// Everything short: to see that it works, or a first guess.
+    pub(super) is_quick: bool,
+    /// The cases asked for by their numbers in METHOD 2.1; empty for all.
+    only: Vec<String>,
+}
+
+const USAGE: &str = "use [--quick] [--only V5,V9]";
+
+impl Options {
+    pub(crate) fn parse(words: &[&str]) -> Result<Options> {
+        let mut options = Options::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--quick" => options.is_quick = true,
+                "--only" => {
+                    let list = words.next().with_context(|| format!("no cases named; {USAGE}"))?;
+                    options.only.extend(list.split(',').map(str::to_owned));
+                }
+                other => bail!("failed to read `{other}`; {USAGE}"),
+            }
+        }
+        for id in &options.only {
+            let known: Vec<&str> = CASES.iter().map(|case| case.id).collect();
+            ensure!(known.contains(&id.as_str()), "no case {id}; there are {}", known.join(", "));
+        }
+        Ok(options)
+    }
+
+    pub(super) fn wants(&self, id: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|wanted| wanted == id)
+    }
+
+    /// Only what measured everything at full length is worth keeping.
+    pub(super) fn writes_page(&self) -> bool {
+        !self.is_quick && self.only.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let all = Options::parse(&[]).expect("none are needed");
+        assert!(all.writes_page() && all.wants("V5"));
+        let some = Options::parse(&["--quick", "--only", "V5,V6"]).expect("these are right");
+        assert!(!some.writes_page() && some.wants("V6") && !some.wants("V7"));
+        for wrong in [&["--only"] as &[&str], &["V5"], &["--only", "V99"]] {
+            assert!(Options::parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! V5, V7, V11: a server that stands still for a while, under a load that comes by a plan. The
+//! quantiles of the response time are a straight line, known in advance.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::curve::Curve;
+use super::distribution::Distribution;
+use super::lab::{Lab, freeze};
+use super::log::Plan;
+use super::section::Section;
+use super::theory::Stall;
+
+const RATE_RPS: f64 = 2_000.0;
+const WARMUP_S: f64 = 1.0;
+
+/// Of the stall: how far a quantile may be from the server's log.
+const LOG_TOLERANCE: f64 = 0.01;
+
+/// Of the stall: how far a quantile may be from the formula, which leaves out how the backlog
+/// drains in detail.
+const THEORY_TOLERANCE: f64 = 0.03;
+
+/// Beyond the base latency: a request that takes longer has met the stall or its backlog.
+const DELAYED_S: f64 = 0.005;
+
+/// One stall.
+struct Trial {
+    above: &'static str,
+    stall: Stall,
+    /// When it begins, from the window's begin.
+    at_s: f64,
+    how: How,
+}
+
+/// How the stall is made, and how what it held up is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// The server stands still by itself, and then serves as fast as it can.
+    Programme,
+    /// The same, but it serves one request after the other in 250 µs each.
+    Queue,
+    /// It is sent SIGSTOP and SIGCONT.
+    Signals,
+}
+
+/// V5.
+pub(super) fn open_loop(lab: &Lab) -> Result<Section> {
+    let (window_s, stall_s) = (lab.span(20.0, 6.0), lab.span(1.4, 0.5));
+    let mut section = Section::new(
+        "a stall in an open loop",
+        "Users come at their own times, whatever the server does. When it stands still, everybody \
+         who comes meanwhile waits for the rest of the stall and for the queue in front of him. \
+         A tool that sends late and starts the clock when it sends (coordinated omission), or that \
+         catches up slowly, reports another curve.",
+        format!(
+            "Q(p) = b + S − (1 − p)·D·(1 − ρ) for the slowest S/(D(1 − ρ)) of the requests, else \
+             the base latency b (METHOD 2.2); D = {window_s} s, S = {stall_s} s, \
+             {RATE_RPS} requests/s. {}",
+            tolerances()
+        ),
+    );
+    let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
+    let at_s = window_s * 0.3;
+    let above = "The server stands still; the backlog drains as fast as it can";
+    trial(lab, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
+    let above = "The same, then served one by one in 250 µs each";
+    let half = Stall { load: 0.5, base_s: 0.000_25, ..stall };
+    trial(lab, &mut section, &Trial { above, stall: half, at_s, how: How::Queue })?;
+    let above = "`kill -STOP` of the server";
+    trial(lab, &mut section, &Trial { above, stall, at_s, how: How::Signals })?;
+    Ok(section)
+}
+
+/// V7.
+pub(super) fn half_the_time(lab: &Lab) -> Result<Section> {
+    let window_s = lab.span(10.0, 4.0);
+    let stall_s = window_s / 2.0;
+    let mut section = Section::new(
+        "the ^Z rule",
+        "Stop the server for half of the test, and half of the users meet the stall: a tenth of \
+         all users wait for 80 % of it or more. Gil Tene's first question to every load generator.",
+        format!(
+            "max = S, p90 = 0.8·S, p75 = 0.5·S, p45 ≈ the base latency; S = {stall_s} s in \
+             D = {window_s} s. {}",
+            tolerances()
+        ),
+    );
+    let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
+    let above = "The server stands still for half of the window";
+    trial(lab, &mut section, &Trial { above, stall, at_s: window_s * 0.1, how: How::Programme })?;
+    Ok(section)
+}
+
+/// V11.
+pub(super) fn at_the_end(lab: &Lab) -> Result<Section> {
+    let (window_s, stall_s) = (lab.span(10.0, 4.0), lab.span(2.0, 1.0));
+    let mut section = Section::new(
+        "a stall across the end",
+        "The server stands still when the test ends. Who drops what is in flight then, or never \
+         sends what was due, loses exactly the slow requests, and reports that nothing happened.",
+        format!(
+            "Of the requests planned inside the window, S/2D meet the stall, and all of them wait \
+             for more than S/2: Q(p) = S − (1 − p)·D beyond p = 1 − S/2D; S = {stall_s} s in \
+             D = {window_s} s. {}",
+            tolerances()
+        ),
+    );
+    let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
+    let above = "The server stands still from S/2 before the end to S/2 after it";
+    let at_s = window_s - stall_s / 2.0;
+    trial(lab, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
+    Ok(section)
+}
+
+fn tolerances() -> String {
+    format!(
+        "Within {}% of S of theory, and within {}% of S of what the server's own log says of when \
+         each answer left, counted from the plan.",
+        THEORY_TOLERANCE * 100.0,
+        LOG_TOLERANCE * 100.0
+    )
+}
+
+/// Measures one stall and adds its table.
+fn trial(lab: &Lab, section: &mut Section, trial: &Trial) -> Result<()> {
+    let Trial { above, mut stall, at_s, how } = *trial;
+    let at_s = WARMUP_S + at_s;
+    let flags = match how {
+        How::Programme => format!("--stall {at_s}s+{}s", stall.stall_s),
+        How::Queue => format!("--stall {at_s}s+{}s --mode fifo --delay 250us", stall.stall_s),
+        How::Signals => String::new(),
+    };
+    let server = lab.serve(&flags)?;
+    let load = format!("-t1 -c100 -R{RATE_RPS} -d{}s --warmup {WARMUP_S}s", stall.window_s);
+    let client = lab.start_weir(&load, &server.url)?;
+    if how == How::Signals {
+        thread::sleep(Duration::from_secs_f64(at_s));
+        let (least_s, most_s) = freeze(server.pid(), Duration::from_secs_f64(stall.stall_s))?;
+        section.note(format!("{above}: stopped for {least_s:.4} s to {most_s:.4} s."));
+        stall.stall_s = f64::midpoint(least_s, most_s);
+    }
+    let reported = Distribution::responses(&client.finish()?)?;
+    let plan = Plan { rate_rps: RATE_RPS, warmup_s: WARMUP_S, duration_s: stall.window_s };
+    let mut truth_s: Vec<f64> =
+        plan.responses_ns(&server.finish()?)?.iter().map(|ns| ns / 1e9).collect();
+    let crosses_end = trial.at_s + stall.stall_s > stall.window_s;
+    if how != How::Queue && !crosses_end {
+        // How fast the backlog drains is the machine's affair, and shows in how many it delays.
+        let delayed = longest_run(&truth_s, stall.base_s + DELAYED_S).max(1);
+        stall.load = (1.0 - stall.stall_s * RATE_RPS / delayed as f64).max(0.0);
+    }
+    truth_s.sort_by(f64::total_cmp);
+    let curve = Curve {
+        above: format!("{above} (ρ = {:.3})", stall.load),
+        truth_s: &truth_s,
+        reported: &reported,
+        log_tolerance_s: LOG_TOLERANCE * stall.stall_s,
+        theory_tolerance_s: THEORY_TOLERANCE * stall.stall_s,
+    };
+    let quantiles = quantiles(stall, crosses_end);
+    if crosses_end {
+        curve.add_to(section, &quantiles, |p| stall.end_quantile_s(p), None);
+    } else {
+        curve.add_to(section, &quantiles, |p| stall.quantile_s(p), Some(stall.mean_s()));
+    }
+    Ok(())
+}
+
+/// One where nothing shows, and then along the line.
+fn quantiles(stall: Stall, crosses_end: bool) -> [f64; 5] {
+    let share =
+        if crosses_end { stall.stall_s / stall.window_s / 2.0 } else { stall.delayed_share() };
+    // Rounded to what is named in the table.
+    [1.1, 0.8, 0.5, 0.2, 0.02].map(|part| ((1.0 - part * share) * 1e4).round() / 1e4)
+}
+
+/// Of how many times in a row, in the order of slots, none was below the limit: the requests that
+/// met the stall, where anything else is shorter.
+fn longest_run(times_s: &[f64], limit_s: f64) -> usize {
+    times_s.split(|s| *s < limit_s).map(<[f64]>::len).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_found() {
+        assert_eq!(longest_run(&[0.0, 2.0, 0.0, 2.0, 2.0, 2.0, 0.0], 1.0), 3);
+        assert_eq!(longest_run(&[0.0], 1.0), 0);
+        assert_eq!(longest_run(&[2.0], 1.0), 1);
+    }
+}
