@@ -2,12 +2,15 @@
 //! script is. But for the last, which lies on lines of its own, nothing here is written while the
 //! load runs, so it stays in every core's cache.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use weir_io::{Nanos, Waker};
-use weir_run::Callback;
+use weir_run::{Callback, Plan};
 use weir_script::ScriptError;
+
+use crate::settling::Board;
+use crate::timeline::Timeline;
 
 /// From the last worker's arrival to the schedule's start: long enough for every worker to wake.
 const LEAD_NS: u64 = 5_000_000;
@@ -65,6 +68,9 @@ pub struct Control {
     stop_at: AtomicU64,
     waker: Option<Waker>,
     watches: Box<[Watch]>,
+    /// When the window begins, where the load decides; [`Nanos::MAX`] until then.
+    t0_at: AtomicU64,
+    board: OnceLock<Board>,
     failure: Mutex<Option<ScriptFailure>>,
 }
 
@@ -78,6 +84,8 @@ impl Control {
             stop_at: AtomicU64::new(u64::MAX),
             waker,
             watches: (0..workers).map(|_| Watch::default()).collect(),
+            t0_at: AtomicU64::new(u64::MAX),
+            board: OnceLock::new(),
             failure: Mutex::new(None),
         }
     }
@@ -138,6 +146,34 @@ impl Control {
     #[inline]
     pub(crate) fn stop_at(&self) -> Nanos {
         Nanos(self.stop_at.load(Ordering::Relaxed))
+    }
+
+    /// Where workers add up what is answered in a warm-up of at most `warmup_ns`.
+    pub(crate) fn board(&self, warmup_ns: u64) -> &Board {
+        self.board.get_or_init(|| Board::new(warmup_ns))
+    }
+
+    /// The load is steady: the window begins at `t0`.
+    pub(crate) fn begin_window(&self, t0: Nanos) {
+        self.t0_at.store(t0.0, Ordering::Release);
+        self.wake_all();
+    }
+
+    /// When the window begins, once the load has decided.
+    #[inline]
+    pub(crate) fn window_begins_at(&self) -> Option<Nanos> {
+        let at = self.t0_at.load(Ordering::Acquire);
+        (at != u64::MAX).then_some(Nanos(at))
+    }
+
+    /// t0 and t1 of `plan`, once S is known; t1 is [`Nanos::MAX`] where answers decide it, and both
+    /// may come earlier where the load does.
+    pub fn window(&self, plan: &Plan) -> Option<(Nanos, Nanos)> {
+        let mut timeline = Timeline::new(plan, self.start_at()?);
+        if let Some(t0) = self.window_begins_at() {
+            timeline = Timeline::with_window(plan, timeline.start, t0);
+        }
+        Some((timeline.t0, timeline.t1))
     }
 
     fn wake_all(&self) {

@@ -27,6 +27,8 @@ pub(crate) struct Exchange {
     pub(crate) phase: Phase,
     /// It was counted as overdue, and its answer is still awaited.
     pub(crate) is_overdue: bool,
+    /// The run was over before its answer came, which is awaited and counts no more.
+    pub(crate) is_resolved: bool,
 }
 
 impl Exchange {
@@ -37,6 +39,7 @@ impl Exchange {
         sent_at: Nanos::MAX,
         phase: Phase::Tail,
         is_overdue: false,
+        is_resolved: false,
     };
 
     /// `connection_wait = max(0, freed_at − T0)`: the capacity it uses became free after it was due.

@@ -2,7 +2,7 @@
 
 use weir_http::Prepared;
 use weir_io::Endpoint;
-use weir_run::Plan;
+use weir_run::{Plan, RawLog};
 use weir_tls::TlsConfig;
 
 use crate::deal::Deal;
@@ -28,6 +28,8 @@ pub struct Job {
     pub late_answers: bool,
     /// What is to be counted beside the usual.
     pub extras: Extras,
+    /// Where each slot is written down, one by one, if anywhere.
+    pub raw: Option<RawLog>,
 }
 
 /// What only some reports want to know.

@@ -19,6 +19,7 @@ use crate::job::Job;
 use crate::occupancy::OccupancyCount;
 use crate::sampler::Sampler;
 use crate::series::Series;
+use crate::settling::Settling;
 use crate::slices::Slices;
 use crate::stamps::{KernelTimes, StampTallies};
 use crate::timeline::Timeline;
@@ -51,6 +52,8 @@ pub(crate) struct Recorder {
     stamped: StampTallies,
     workers: u32,
     gap_ns: u64,
+    /// What tells when the warm-up is over, until it is.
+    pub(crate) settling: Option<Settling>,
     first_byte: Tally,
     connect: Tally,
     tls_handshake: Tally,
@@ -145,6 +148,7 @@ impl Recorder {
             stamped: StampTallies::default(),
             workers,
             gap_ns,
+            settling: job.plan.warmup_is_auto.then(Settling::default),
             first_byte: Tally::new(),
             connect: Tally::new(),
             tls_handshake: Tally::new(),
@@ -166,6 +170,22 @@ impl Recorder {
         if self.is_open_loop {
             self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
         }
+    }
+
+    /// The window begins earlier than it was to; nothing of it has been recorded yet.
+    pub(crate) fn begin_window(&mut self, timeline: Timeline) {
+        self.series.rebase(timeline.t0);
+        self.timeline = timeline;
+        self.slices = Slices::new(&timeline);
+        if self.is_open_loop {
+            self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
+        }
+    }
+
+    /// The first border of intervals at or after `at`.
+    pub(crate) fn border_from(&self, at: Nanos) -> Nanos {
+        let before_ns = self.timeline.t0.since(at);
+        self.timeline.t0.before(before_ns - before_ns % self.series.length_ns())
     }
 
     /// Members of M that are on the wire and unresolved.
@@ -223,6 +243,9 @@ impl Recorder {
         match ended {
             Ended::Answered { .. } => {
                 self.series.completed(is_ok, response_ns);
+                if let Some(settling) = &mut self.settling {
+                    settling.answered(at.since(self.timeline.start), response_ns);
+                }
                 if self.timeline.is_in_window(at) {
                     self.window.completed += 1;
                     self.window.good += u64::from(is_ok);

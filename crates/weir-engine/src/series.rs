@@ -41,6 +41,19 @@ impl Series {
         Series { t0: timeline.t0, length_ns, current, latency: Tally::new(), done: Vec::new() }
     }
 
+    /// The window begins at `t0`, some intervals earlier than it was to.
+    pub(crate) fn rebase(&mut self, t0: Nanos) {
+        let earlier_ns = i64::try_from(self.t0.since(t0)).unwrap_or(i64::MAX);
+        let all = self.done.iter_mut().chain([&mut self.current]);
+        all.for_each(|interval| interval.start_ns = interval.start_ns.saturating_add(earlier_ns));
+        self.t0 = t0;
+    }
+
+    /// Length of an interval.
+    pub(crate) fn length_ns(&self) -> u64 {
+        self.length_ns
+    }
+
     /// A complete answer.
     #[inline]
     pub(crate) fn completed(&mut self, is_ok: bool, latency_ns: u64) {

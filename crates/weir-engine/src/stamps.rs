@@ -62,6 +62,11 @@ pub(crate) struct KernelTimes {
     pub(crate) transmitted_at: Option<Nanos>,
 }
 
+impl KernelTimes {
+    /// It was not asked, or has not told.
+    pub(crate) const UNKNOWN: KernelTimes = KernelTimes { received_at: None, transmitted_at: None };
+}
+
 /// The times of stamped answers.
 #[derive(Debug, Default)]
 pub(crate) struct StampTallies {

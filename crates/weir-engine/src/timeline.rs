@@ -22,11 +22,15 @@ pub(crate) struct Timeline {
 impl Timeline {
     /// The timeline of a run whose schedule starts at `start`.
     pub(crate) fn new(plan: &Plan, start: Nanos) -> Timeline {
-        let t0 = start.after(plan.warmup_ns);
+        Timeline::with_window(plan, start, start.after(plan.warmup_ns))
+    }
+
+    /// The same where the window begins at `t0`.
+    pub(crate) fn with_window(plan: &Plan, start: Nanos, t0: Nanos) -> Timeline {
         let by_time = plan.duration_ns.map_or(Nanos::MAX, |span_ns| t0.after(span_ns));
         let by_count = plan
             .requests
-            .and_then(|requests| end_of_requests(plan.load, plan.warmup_ns, requests))
+            .and_then(|requests| end_of_requests(plan.load, t0.since(start), requests))
             .map_or(Nanos::MAX, |offset_ns| start.after(offset_ns));
         let t1 = by_time.min(by_count);
         Timeline { start, t0, t1, tail_end: t1.after(plan.timeout_ns) }

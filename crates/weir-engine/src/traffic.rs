@@ -19,6 +19,7 @@ use crate::deadlines::Deadlines;
 use crate::exchange::{Exchange, Phase};
 use crate::lanes::Lanes;
 use crate::recorder::{Ended, Recorder};
+use crate::rows::Rows;
 use crate::stamps::{KernelTimes, Stamping};
 
 /// How long the peer may take to close a connection after its last answer.
@@ -96,6 +97,8 @@ pub(crate) struct Traffic {
     pub(crate) rests: Deadlines,
     pub(crate) recorder: Recorder,
     pub(crate) stamping: Stamping,
+    /// Where each slot is written down.
+    pub(crate) rows: Option<Rows>,
     /// When the kernel received the bytes of the event at hand, where it tells.
     received_at: Option<Nanos>,
     replies: Vec<Reply>,
@@ -127,6 +130,7 @@ impl Traffic {
         tls: Option<TlsConfig>,
         recorder: Recorder,
         stamping: Stamping,
+        rows: Option<Rows>,
     ) -> Traffic {
         let places = limits.connections as usize * usize::from(limits.depth);
         let interest = limits.shows.unwrap_or(Interest::Status);
@@ -140,6 +144,7 @@ impl Traffic {
             rests: Deadlines::new(limits.connections),
             recorder,
             stamping,
+            rows,
             received_at: None,
             replies: Vec::with_capacity(usize::from(limits.depth)),
             told: Vec::new(),
@@ -163,6 +168,7 @@ impl Traffic {
     /// Takes in one event.
     pub(crate) fn handle(&mut self, event: Event<'_>) -> Action {
         let Event { conn, at, kind, .. } = event;
+        self.received_at = None;
         match kind {
             EventKind::Received { bytes, rx_at } => {
                 self.received_at = rx_at;
@@ -172,7 +178,6 @@ impl Traffic {
                 }
             }
             EventKind::Discarded(bytes) => {
-                self.received_at = None;
                 self.recorder.received(bytes, at);
                 let connection = &mut self.connections[conn.index()];
                 let read = connection.protocol.skip(bytes, &mut self.replies);
@@ -206,7 +211,7 @@ impl Traffic {
     ) {
         let connection = &mut self.connections[conn.index()];
         let freed_at = connection.freed_at;
-        let exchange = Exchange { intended_at, freed_at, sent_at: now, phase, is_overdue: false };
+        let exchange = Exchange { intended_at, freed_at, sent_at: now, phase, ..Exchange::NONE };
         let id = connection.protocol.request(request);
         connection.load += 1;
         connection.unsent += 1;
@@ -313,9 +318,12 @@ impl Traffic {
         if self.limits.shows.is_some() {
             self.note_answers(conn);
         }
+        if self.rows.is_some() || self.stamping.covers(conn) {
+            self.look_closely(conn, at);
+        }
         let connection = &mut self.connections[conn.index()];
         let first = conn.index() * usize::from(self.limits.depth);
-        let (mut closes, mut last) = (false, None);
+        let mut closes = false;
         if connection.load == self.limits.depth || self.limits.batches {
             connection.freed_at = at;
         }
@@ -328,25 +336,42 @@ impl Traffic {
             connection.load -= 1;
             self.in_flight -= 1;
             closes |= reply.closes;
-            last = Some((exchange, reply.status));
             if connection.load == 0 {
                 self.recorder.batch_ended(&exchange, at);
             }
         }
         connection.answered();
         self.alive_at = self.alive_at.max(at);
-        // What was read together has one stamp, which is the last answer's.
-        if let (true, Some((exchange, status))) = (self.stamping.covers(conn), last) {
-            let is_alone = connection.load == 0;
-            let transmitted_at = is_alone.then(|| self.stamping.transmitted_at(conn));
-            let times = KernelTimes { received_at: self.received_at, transmitted_at };
-            self.recorder.stamped(&exchange, status, at, times);
-        }
         if connection.state == State::Open && (connection.load == 0 || !self.limits.batches) {
             let lane = if self.limits.fill { 0 } else { connection.load };
             self.free(conn, lane);
         }
         closes
+    }
+
+    /// Tells of the answers that have come what the kernel and the audit have to do with them.
+    #[inline(never)]
+    fn look_closely(&mut self, conn: ConnId, at: Nanos) {
+        let connection = &self.connections[conn.index()];
+        let places = &self.exchanges[conn.index() * usize::from(self.limits.depth)..];
+        let is_stamped = self.stamping.covers(conn);
+        let sent_alone = is_stamped && connection.load == 1;
+        let transmitted_at = sent_alone.then(|| self.stamping.transmitted_at(conn));
+        for (nth, reply) in self.replies.iter().enumerate() {
+            let exchange = &places[usize::from(reply.id.0)];
+            let first_byte_at = if reply.began_here { at } else { connection.first_byte_at };
+            // What was read together has one stamp, which is the last answer's.
+            let is_last = nth + 1 == self.replies.len();
+            let received_at = self.received_at.filter(|_| is_last);
+            let kernel = KernelTimes { received_at, transmitted_at };
+            if is_stamped && is_last {
+                self.recorder.stamped(exchange, reply.status, at, kernel);
+            }
+            if let Some(rows) = &mut self.rows {
+                let ended = Ended::Answered { status: reply.status, first_byte_at };
+                rows.ended(conn, exchange, ended, at, kernel);
+            }
+        }
     }
 
     /// The peer ended its stream: an answer's proper end, a clean close, or a failure.
@@ -405,6 +430,9 @@ impl Traffic {
                 Ended::Failed(ErrorKind::ClosedBeforeAnswer)
             };
             self.recorder.ended(exchange, ended, at);
+            if let Some(rows) = &mut self.rows {
+                rows.ended(conn, exchange, ended, at, KernelTimes::UNKNOWN);
+            }
             *exchange = Exchange::NONE;
             is_oldest = false;
         }

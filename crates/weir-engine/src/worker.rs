@@ -5,6 +5,7 @@
 //! shares nothing with others but [`Control`], and reads no clock but its backend's.
 
 mod dispatch;
+mod observing;
 mod scripted;
 
 use std::io;
@@ -18,6 +19,7 @@ use crate::job::Job;
 use crate::lapses::Lapses;
 use crate::recorder::{Live, LiveSender, Planned, Recorder};
 use crate::requests::RequestSource;
+use crate::rows::Rows;
 use crate::schedule::Schedule;
 use crate::script::Script;
 use crate::stamps::Stamping;
@@ -83,6 +85,8 @@ pub(crate) struct Worker<'a, B> {
     is_interrupted: bool,
     /// The window was ended before its time, by a signal or by the script.
     is_cut: bool,
+    /// The warm-up was to end when the load is steady, and ended because it took too long.
+    is_unsettled: bool,
     /// More requests can go out than the script has made in its share of the last turn.
     is_behind: bool,
     policy: WaitPolicy,
@@ -113,7 +117,13 @@ impl<'a, B: Backend> Worker<'a, B> {
         Worker {
             requests: scripted::source(job, script.as_mut(), &mut backend),
             schedule,
-            traffic: Traffic::new(limits, job.tls.clone(), recorder, stamping),
+            traffic: Traffic::new(
+                limits,
+                job.tls.clone(),
+                recorder,
+                stamping,
+                Rows::new(job, number),
+            ),
             has_errands: script.is_some() || job.tls.is_some(),
             script,
             live: Live { worker: number, sender: live },
@@ -132,6 +142,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             is_sending: false,
             is_interrupted: false,
             is_cut: false,
+            is_unsettled: false,
             is_behind: false,
             policy: match plan.pacing {
                 Pacing::Spin => WaitPolicy::Spin,
@@ -164,12 +175,18 @@ impl<'a, B: Backend> Worker<'a, B> {
         let quota =
             missing.filter(|_| !self.is_cut).map(|left| left + self.traffic.recorder.measured());
         let tail_end = Nanos(self.phases.tail_end_ns);
+        if let Some(mut rows) = self.traffic.rows.take() {
+            let timeline = &self.traffic.recorder.timeline;
+            rows.never_sent(self.schedule.clone(), timeline, tail_end);
+            rows.finish();
+        }
         let stamped_connections = self.traffic.stamping.connections();
         let planned = Planned { quota, is_cut: self.is_cut, stamped_connections };
         let mut measurements =
             self.traffic.recorder.finish(&mut self.schedule, planned, self.phases, tail_end);
         // A script that fails ends the run as a signal does, and is no signal.
         let has_failed = self.control.script_failure().is_some();
+        measurements.is_unsettled = self.is_unsettled;
         measurements.interrupted = self.is_interrupted && !has_failed;
         measurements.script = self.script.map(|script| script.finish(self.is_cut));
         Ok(measurements)
@@ -233,6 +250,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn turn(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<Nanos> {
         let from = self.now;
         self.backend.wait(until, policy)?;
+        self.heed_window();
         self.heed_stop();
         let called_at = self.harvest();
         let mut now = self.backend.now();
@@ -338,6 +356,9 @@ impl<'a, B: Backend> Worker<'a, B> {
             until = until.min(self.control.stop_at());
         }
         until = until.min(self.traffic.recorder.sample_at());
+        if let Some(settling) = &self.traffic.recorder.settling {
+            until = until.min(settling.next());
+        }
         if self.phases.t0_ns == 0 {
             until = until.min(t0);
         }
@@ -362,68 +383,6 @@ impl<'a, B: Backend> Worker<'a, B> {
             until = until.min(self.now);
         }
         (until, self.policy)
-    }
-
-    /// Notes the phases as they pass.
-    fn observe(&mut self, now: Nanos) {
-        if self.is_exhausted(now) {
-            self.traffic.recorder.timeline.cut(now, 0);
-        }
-        let Timeline { start, t0, t1, .. } = self.traffic.recorder.timeline;
-        if self.phases.t0_ns == 0 && now >= t0 {
-            self.phases.t0_ns = now.0;
-            self.traffic.recorder.open_at_t0(self.traffic.open);
-            self.lapses.begin(self.backend.usage());
-        }
-        if self.traffic.recorder.slice_end() <= now {
-            self.end_slices(now);
-        }
-        if self.phases.t1_ns == 0 && now >= t1 {
-            self.phases.t1_ns = now.0;
-            let timeline = &self.traffic.recorder.timeline;
-            let t0 = Nanos(self.phases.t0_ns);
-            self.lapses.end(timeline, t0, now, self.backend.usage());
-        }
-        if self.traffic.recorder.sample_at() <= now {
-            self.traffic.recorder.sample(now);
-        }
-        if self.traffic.recorder.interval_end() <= now {
-            let backlog = self.schedule.backlog(now.since(start));
-            self.traffic.recorder.roll(now, self.traffic.in_flight, backlog, &self.live);
-        }
-    }
-
-    /// Notes how much is left at the ends of slices.
-    fn end_slices(&mut self, now: Nanos) {
-        let start = self.traffic.recorder.timeline.start;
-        let (schedule, in_flight) = (&self.schedule, self.traffic.in_flight);
-        let backlog = |end: Nanos| schedule.backlog(end.since(start));
-        self.traffic.recorder.end_slices(now, in_flight, backlog);
-    }
-
-    /// Whether a closed loop with a number of requests is through, or will never be: nothing has
-    /// gone well for as long as an answer and a connection may take together.
-    fn is_exhausted(&self, now: Nanos) -> bool {
-        let Some(left) = self.quota else { return false };
-        let Timeline { t0, t1, .. } = self.traffic.recorder.timeline;
-        if t1 <= now {
-            return false;
-        }
-        let limits = &self.traffic.limits;
-        let patience_ns = limits.timeout_ns + limits.connect_timeout_ns;
-        // What is awaited ends with its timeout, unless late answers are taken too.
-        let is_awaiting = self.traffic.in_flight > 0 && !limits.late_answers;
-        let is_dead = !is_awaiting && now.since(self.traffic.alive_at) > patience_ns;
-        // A worker without a share is through at once, yet its window begins like all others.
-        let is_through = left == 0 && self.traffic.recorder.unresolved() == 0;
-        (is_through && now >= t0) || is_dead
-    }
-
-    /// Whether no member of M is left to be sent or answered.
-    fn is_resolved(&self) -> bool {
-        let Timeline { start, t1, .. } = self.traffic.recorder.timeline;
-        let unsent = self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) < t1);
-        self.traffic.recorder.unresolved() == 0 && (!unsent || self.is_cut)
     }
 
     /// Sends nothing more, and awaits what is outstanding for at most the timeout.

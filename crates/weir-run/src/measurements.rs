@@ -73,6 +73,8 @@ pub struct Measurements {
     pub intervals: Vec<Interval>,
     /// 1xx answers, which are no answers.
     pub interim_responses: u64,
+    /// The warm-up was to end when the load is steady, and ended because it took too long.
+    pub is_unsettled: bool,
     /// A signal ended the run.
     pub interrupted: bool,
 }
@@ -377,6 +379,7 @@ impl Measurements {
         self.workers.extend_from_slice(&other.workers);
         merge_intervals(&mut self.intervals, &other.intervals);
         self.interim_responses += other.interim_responses;
+        self.is_unsettled |= other.is_unsettled;
         self.interrupted |= other.interrupted;
     }
 }

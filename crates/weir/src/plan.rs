@@ -110,6 +110,7 @@ pub(crate) fn plan_at(
         tls,
         late_answers: false,
         extras: Extras { thread_rates, batch_times: false },
+        raw: None,
     };
     Ok(Planned { job, scripts, notes })
 }

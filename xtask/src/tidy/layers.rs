@@ -53,7 +53,7 @@ const LAYERS: [Layer; 12] = [
     },
     Layer {
         name: "weir-engine",
-        imports: &["weir-http", "weir-io", "weir-run", "weir-script", "weir-tls"],
+        imports: &["weir-http", "weir-io", "weir-run", "weir-script", "weir-stats", "weir-tls"],
         foreign: &["clap", "jiff", "tokio", "mio"],
         banned: CLOCKS_AND_PRINTING,
     },

@@ -7,6 +7,7 @@ use super::{Action, Traffic};
 use crate::connection::State;
 use crate::exchange::Phase;
 use crate::recorder::Ended;
+use crate::stamps::KernelTimes;
 
 impl Traffic {
     /// Looks at a connection whose deadline has come.
@@ -66,18 +67,30 @@ impl Traffic {
     /// The run is over: members of M that are still in flight are censored here. Their answers are
     /// still awaited, so that the server has answered all it was sent, but no longer measured.
     pub(crate) fn censor(&mut self, now: Nanos) {
-        for exchange in &mut self.exchanges {
+        let depth = usize::from(self.limits.depth);
+        for (place, exchange) in self.exchanges.iter_mut().enumerate() {
             if exchange.is_live() && exchange.phase == Phase::Measured {
                 self.recorder.censored(exchange, now);
-                exchange.phase = Phase::Tail;
+                let conn = ConnId((place / depth) as u32);
+                if let Some(rows) = &mut self.rows {
+                    rows.ended(conn, exchange, Ended::InFlight, now, KernelTimes::UNKNOWN);
+                }
+                (exchange.phase, exchange.is_resolved) = (Phase::Tail, true);
             }
         }
     }
 
     /// The sockets are about to be closed: what is still in flight is given up.
     pub(crate) fn abandon(&mut self, now: Nanos) {
-        for exchange in self.exchanges.iter().filter(|place| place.is_live()) {
-            self.recorder.abandoned(exchange, now);
+        let depth = usize::from(self.limits.depth);
+        for (place, exchange) in self.exchanges.iter().enumerate() {
+            if exchange.is_live() {
+                self.recorder.abandoned(exchange, now);
+                let conn = ConnId((place / depth) as u32);
+                if let Some(rows) = &mut self.rows {
+                    rows.ended(conn, exchange, Ended::InFlight, now, KernelTimes::UNKNOWN);
+                }
+            }
         }
     }
 }

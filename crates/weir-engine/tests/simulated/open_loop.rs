@@ -288,3 +288,32 @@ fn sends_are_evenly_spaced_over_any_connections() {
     let sent: Vec<u64> = run.truth.requests.iter().map(|request| request.sent_at.0).collect();
     assert!(sent.windows(2).all(|pair| pair[1] - pair[0] == 100_000));
 }
+
+#[test]
+fn a_warm_up_ends_when_the_load_is_steady() {
+    let plan = Plan { warmup_ns: 60 * SECOND, warmup_is_auto: true, ..open(200, 1, 4) };
+    let plan = Plan { duration_ns: Some(5 * SECOND), ..plan };
+    let run = run(serving(MS), &plan);
+    let phases = &run.measured.workers[0];
+    let warmup_ns = phases.t0_ns - phases.start_ns;
+    assert!((3 * SECOND..6 * SECOND).contains(&warmup_ns), "{warmup_ns}");
+    assert!(!run.measured.is_unsettled);
+    assert_eq!(run.measured.planned, 1_000);
+    assert_eq!(run.measured.sent.warmup, 200 * (warmup_ns / SECOND));
+    assert_eq!(run.measured.slices.len(), 30);
+    let begins: Vec<i64> = run.measured.intervals.iter().map(|i| i.start_ns).collect();
+    assert!(begins.contains(&0), "an interval begins with the window: {begins:?}");
+    assert!(begins.windows(2).all(|pair| pair[1] - pair[0] == SECOND as i64), "{begins:?}");
+}
+
+#[test]
+fn a_load_that_never_settles_is_measured_and_told() {
+    // One connection serves 100 requests a second of the 200 that come: the backlog grows.
+    let plan = Plan { warmup_ns: 8 * SECOND, warmup_is_auto: true, ..open(200, 1, 1) };
+    let plan = Plan { duration_ns: Some(2 * SECOND), ..plan };
+    let run = run(serving(10 * MS), &plan);
+    let phases = &run.measured.workers[0];
+    assert!(phases.t0_ns - phases.start_ns >= 8 * SECOND);
+    assert!(run.measured.is_unsettled);
+    assert_eq!(run.measured.planned, 400);
+}

@@ -112,6 +112,7 @@ pub(crate) fn job(plan: &Plan) -> Job {
         tls: None,
         late_answers: false,
         extras: Extras::default(),
+        raw: None,
     }
 }
 

@@ -1,0 +1,159 @@
+//! The warm-up that ends when the load is steady (`--warmup auto`, METHOD 1.12).
+//!
+//! Workers add up what is answered in each tenth of a second on a board that they share; the first
+//! of them looks at it and names t0. Until then t0 is where the warm-up ends at the latest.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use weir_io::Nanos;
+
+/// Length of a bin.
+const BIN_NS: u64 = 100_000_000;
+
+/// Bins of a batch: MSER-5.
+const BATCH: usize = 5;
+
+/// Fewer batches than this tell nothing of a beginning: three seconds.
+const BATCHES_MIN: usize = 6;
+
+/// Most bins: ten minutes. A longer warm-up is looked at in its first ten.
+const BINS_MAX: u64 = 6_000;
+
+/// After a bin has ended, until all workers have added theirs.
+const LATE_NS: u64 = 200_000_000;
+
+/// What all workers have seen answered, by tenths of a second from S.
+#[derive(Debug)]
+pub(crate) struct Board {
+    bins: Box<[Bin]>,
+}
+
+#[derive(Debug, Default)]
+struct Bin {
+    answers: AtomicU64,
+    time_ns: AtomicU64,
+}
+
+impl Board {
+    /// For a warm-up of at most `warmup_ns`.
+    pub(crate) fn new(warmup_ns: u64) -> Board {
+        let bins = warmup_ns.div_ceil(BIN_NS).min(BINS_MAX);
+        Board { bins: (0..bins).map(|_| Bin::default()).collect() }
+    }
+
+    fn add(&self, sum: Sum) {
+        if let Some(bin) = self.bins.get(sum.bin as usize) {
+            bin.answers.fetch_add(sum.answers, Ordering::Relaxed);
+            bin.time_ns.fetch_add(sum.time_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether what was answered until `elapsed_ns` after S has settled: both the rate and the mean
+    /// time want less than half of it deleted.
+    pub(crate) fn has_settled(&self, elapsed_ns: u64) -> bool {
+        let complete = (elapsed_ns.saturating_sub(LATE_NS) / BIN_NS) as usize;
+        let bins = &self.bins[..complete.min(self.bins.len())];
+        let (mut rates, mut times) = (Vec::new(), Vec::new());
+        for batch in bins.chunks_exact(BATCH) {
+            let sum = |of: fn(&Bin) -> &AtomicU64| {
+                batch.iter().map(|bin| of(bin).load(Ordering::Relaxed)).sum::<u64>() as f64
+            };
+            let answers = sum(|bin| &bin.answers);
+            rates.push(answers);
+            // A batch without an answer is as far from steady as can be.
+            times.push(if answers > 0.0 { sum(|bin| &bin.time_ns) / answers } else { f64::MAX });
+        }
+        if rates.len() < BATCHES_MIN || times.contains(&f64::MAX) {
+            return false;
+        }
+        let is_interior = |series: &[f64]| {
+            weir_stats::mser(series).is_some_and(|deleted| 2 * (deleted + 1) < series.len())
+        };
+        is_interior(&rates) && is_interior(&times)
+    }
+}
+
+/// What one worker has seen answered and not yet added.
+#[derive(Debug, Default)]
+pub(crate) struct Settling {
+    current: Sum,
+    /// Bins that are over.
+    complete: Vec<Sum>,
+    /// When the board is to be looked at again.
+    look_at: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    bin: u64,
+    answers: u64,
+    time_ns: u64,
+}
+
+impl Settling {
+    /// An answer came `since_start_ns` after S and had taken `time_ns`.
+    #[inline]
+    pub(crate) fn answered(&mut self, since_start_ns: u64, time_ns: u64) {
+        let bin = since_start_ns / BIN_NS;
+        if bin != self.current.bin {
+            self.complete.push(self.current);
+            self.current = Sum { bin, ..Sum::default() };
+        }
+        self.current.answers += 1;
+        self.current.time_ns = self.current.time_ns.saturating_add(time_ns);
+    }
+
+    /// When something is to be done here again.
+    pub(crate) fn next(&self) -> Nanos {
+        self.look_at
+    }
+
+    /// Adds what is over at `now` to the board.
+    pub(crate) fn add_to(&mut self, board: &Board, start: Nanos, now: Nanos) {
+        if self.current.bin < now.since(start) / BIN_NS {
+            self.complete.push(std::mem::take(&mut self.current));
+        }
+        self.complete.drain(..).for_each(|sum| board.add(sum));
+        self.look_at = now.after(BIN_NS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// When a load whose answers take `time_ns` at each instant is seen to be steady.
+    fn settles_at(time_ns: impl Fn(u64) -> u64) -> Option<u64> {
+        let (board, mut settling) = (Board::new(60 * SECOND_NS), Settling::default());
+        let mut noise = 1_u64;
+        (0..60_000).map(|step| step * 1_000_000).find(|at| {
+            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            settling.answered(*at, time_ns(*at) + (noise >> 54));
+            if settling.next() <= Nanos(*at) {
+                settling.add_to(&board, Nanos::ZERO, Nanos(*at));
+                return board.has_settled(*at);
+            }
+            false
+        })
+    }
+
+    #[test]
+    fn a_steady_load_is_seen_soon() {
+        let at = settles_at(|_| 100_000).expect("steady from the first");
+        assert!((3 * SECOND_NS..6 * SECOND_NS).contains(&at), "{at}");
+    }
+
+    #[test]
+    fn a_beginning_that_is_slow_is_waited_for() {
+        let at = settles_at(|at| if at < 8 * SECOND_NS { 5_000_000 - at / 2_000 } else { 100_000 });
+        let at = at.expect("steady after 8 s");
+        assert!((8 * SECOND_NS..25 * SECOND_NS).contains(&at), "{at}");
+    }
+
+    #[test]
+    fn what_never_settles_is_not_waited_out() {
+        assert_eq!(settles_at(|at| at / 1_000), None);
+    }
+}

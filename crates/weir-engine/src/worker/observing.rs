@@ -1,0 +1,110 @@
+//! What passes by itself: the borders of the window, of slices and of intervals, a warm-up that
+//! settles, and a load that is through.
+
+use weir_io::{Backend, Nanos};
+
+use super::Worker;
+use crate::timeline::Timeline;
+
+/// From the decision that the warm-up is over to the window's begin, at least: every worker must
+/// have heard of it.
+const WINDOW_LEAD_NS: u64 = 100_000_000;
+
+impl<B: Backend> Worker<'_, B> {
+    /// Where the load decides when the window begins, and somebody has seen it: so be it.
+    pub(super) fn heed_window(&mut self) {
+        if self.traffic.recorder.settling.is_none() || self.is_cut {
+            return;
+        }
+        if let Some(t0) = self.control.window_begins_at() {
+            let start = self.traffic.recorder.timeline.start;
+            let timeline = Timeline::with_window(&self.job.plan, start, t0);
+            self.traffic.recorder.begin_window(timeline);
+            self.traffic.recorder.settling = None;
+        }
+    }
+
+    /// Tells the other workers what was answered in the warm-up; the first of them decides whether
+    /// it is over. The window begins at a border of intervals that none has passed.
+    fn settle_in(&mut self, now: Nanos) {
+        let Timeline { start, t0, .. } = self.traffic.recorder.timeline;
+        let Some(settling) = &mut self.traffic.recorder.settling else { return };
+        if now >= t0 {
+            self.traffic.recorder.settling = None;
+            self.is_unsettled = true;
+        } else if settling.next() <= now {
+            let board = self.control.board(self.job.plan.warmup_ns);
+            settling.add_to(board, start, now);
+            let begins_at = self.traffic.recorder.border_from(now.after(WINDOW_LEAD_NS));
+            let decides = self.live.worker == 0 && begins_at < t0;
+            if decides && board.has_settled(now.since(start)) {
+                self.control.begin_window(begins_at);
+            }
+        }
+    }
+
+    /// Notes the phases as they pass.
+    pub(super) fn observe(&mut self, now: Nanos) {
+        if self.is_exhausted(now) {
+            self.traffic.recorder.timeline.cut(now, 0);
+        }
+        let Timeline { start, t0, t1, .. } = self.traffic.recorder.timeline;
+        if self.phases.t0_ns == 0 && now >= t0 {
+            self.phases.t0_ns = now.0;
+            self.traffic.recorder.open_at_t0(self.traffic.open);
+            self.lapses.begin(self.backend.usage());
+        }
+        if self.traffic.recorder.settling.is_some() {
+            self.settle_in(now);
+        }
+        if self.traffic.recorder.slice_end() <= now {
+            self.end_slices(now);
+        }
+        if self.phases.t1_ns == 0 && now >= t1 {
+            self.phases.t1_ns = now.0;
+            let timeline = &self.traffic.recorder.timeline;
+            let t0 = Nanos(self.phases.t0_ns);
+            self.lapses.end(timeline, t0, now, self.backend.usage());
+        }
+        if self.traffic.recorder.sample_at() <= now {
+            self.traffic.recorder.sample(now);
+        }
+        if self.traffic.recorder.interval_end() <= now {
+            let backlog = self.schedule.backlog(now.since(start));
+            self.traffic.recorder.roll(now, self.traffic.in_flight, backlog, &self.live);
+        }
+    }
+
+    /// Notes how much is left at the ends of slices.
+    fn end_slices(&mut self, now: Nanos) {
+        let start = self.traffic.recorder.timeline.start;
+        let (schedule, in_flight) = (&self.schedule, self.traffic.in_flight);
+        let backlog = |end: Nanos| schedule.backlog(end.since(start));
+        self.traffic.recorder.end_slices(now, in_flight, backlog);
+    }
+
+    /// Whether a closed loop with a number of requests is through, or will never be: nothing has
+    /// gone well for as long as an answer and a connection may take together.
+    fn is_exhausted(&self, now: Nanos) -> bool {
+        let Some(left) = self.quota else { return false };
+        let Timeline { t0, t1, .. } = self.traffic.recorder.timeline;
+        if t1 <= now {
+            return false;
+        }
+        let limits = &self.traffic.limits;
+        let patience_ns = limits.timeout_ns + limits.connect_timeout_ns;
+        // What is awaited ends with its timeout, unless late answers are taken too.
+        let is_awaiting = self.traffic.in_flight > 0 && !limits.late_answers;
+        let is_dead = !is_awaiting && now.since(self.traffic.alive_at) > patience_ns;
+        // A worker without a share is through at once, yet its window begins like all others.
+        let is_through = left == 0 && self.traffic.recorder.unresolved() == 0;
+        (is_through && now >= t0) || is_dead
+    }
+
+    /// Whether no member of M is left to be sent or answered.
+    pub(super) fn is_resolved(&self) -> bool {
+        let Timeline { start, t1, .. } = self.traffic.recorder.timeline;
+        let unsent = self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) < t1);
+        self.traffic.recorder.unresolved() == 0 && (!unsent || self.is_cut)
+    }
+}
