@@ -45,11 +45,11 @@ pub enum Segment {
 /// How one connection's socket is to behave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
-    /// Ask the kernel for receive stamps (`rx_at`) on this connection. A backend or a kernel that
-    /// cannot leaves them `None`.
+    /// Ask the kernel to stamp what this connection receives (`rx_at`) and sends (`Transmitted`). A
+    /// backend, a kernel or a kind of socket that cannot leaves the one `None` and the other out.
     pub stamped: bool,
     /// [`Backend::discard`] will be called: choose a receive mode in which skipped bytes are not
-    /// copied.
+    /// copied. Without effect on a stamped connection, as what is skipped has no stamp.
     pub discard: bool,
 }
 
@@ -110,14 +110,25 @@ pub enum EventKind<'a> {
     Received {
         /// The bytes.
         bytes: &'a mut [u8],
-        /// When the kernel received the last of them, converted to this clock, where stamped.
+        /// When the kernel received the last of them, converted to this clock, where stamped; never
+        /// later than `at`. Where the kernel joined packets before the read, it is the last one's
+        /// arrival for all of them. `None` is usual for the first packets after a stamped
+        /// connection opens, as the kernel begins to stamp a little later, and for a second after
+        /// a step of the wall clock.
         rx_at: Option<Nanos>,
     },
     /// This many body bytes arrived and were thrown away, as allowed by [`Backend::discard`].
     Discarded(u64),
     /// The kernel handed the last byte sent so far to the network (stamped connections only).
+    ///
+    /// It ends no wait and does not come by itself, but ahead of the next `Received` of its
+    /// connection, so ahead of the answer to those bytes, if the kernel has told by then. One
+    /// comes for each send that the kernel has told of, in order: sends that it joined have one,
+    /// a large one that it took in parts may have several, of which the last is of its last byte.
+    /// So a stamp is that of every request sent before it and without one. What was sent again
+    /// counts by the first time.
     Transmitted {
-        /// When, on this clock.
+        /// When, on this clock; never later than `at`.
         tx_at: Nanos,
     },
     /// The peer ended its side of the stream (end of file). The socket stays this side's to close.

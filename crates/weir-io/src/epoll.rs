@@ -18,10 +18,13 @@ use crate::numbers::Numbers;
 use crate::outgoing::{Outgoing, Queue};
 use crate::slab::Slab;
 use crate::socket::SockAddr;
+use crate::stamps::Stamps;
 use crate::token::Token;
+use crate::usage::Spinning;
+use crate::wall::Wall;
 use crate::{
     Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId,
-    Segment, SocketOptions, Submitted, TemplateId, WaitPolicy, Waker,
+    Segment, SocketOptions, Submitted, TemplateId, ThreadUsage, WaitPolicy, Waker,
 };
 
 mod opening;
@@ -83,6 +86,12 @@ pub struct Epoll {
     farewells: Slab<Farewell>,
     /// The first event of the harvest, found while waiting.
     found: Option<Happened>,
+    /// Events of one read that was more than one; the last of them has the buffer.
+    parked: VecDeque<Happened>,
+    /// Stamped connections that have sent something since their error queues were last read.
+    transmitting: Vec<u32>,
+    wall: Wall,
+    spinning: Spinning,
     woken: bool,
 }
 
@@ -96,6 +105,8 @@ struct Conn {
     unsent: Queue,
     /// How many bytes of the stream nobody wants to see.
     discard: u64,
+    /// Of a stamped connection.
+    stamps: Option<Box<Stamps>>,
     is_tcp: bool,
     /// Its number was taken from `numbers`, and goes back there when it closes.
     numbered: bool,
@@ -132,6 +143,7 @@ impl Conn {
             send_error: 0,
             unsent: Queue::EMPTY,
             discard: 0,
+            stamps: None,
             is_tcp: false,
             numbered: false,
             discards: false,
@@ -177,12 +189,19 @@ impl Epoll {
             retry_at: Nanos::MAX,
             farewells: Slab::new(),
             found: None,
+            parked: VecDeque::new(),
+            transmitting: Vec::new(),
+            wall: Wall::new(options.clock),
+            spinning: Spinning::default(),
             woken: false,
         })
     }
 
     /// Looks for events until one is found or the kernel's are used up.
     fn step(&mut self) -> Option<Happened> {
+        if let Some(happened) = self.parked.pop_front() {
+            return Some(happened);
+        }
         while let Some((events, word)) = self.poller.take() {
             let token = Token::unpack(word);
             let happened = match token.kind {
@@ -231,6 +250,15 @@ impl Epoll {
         if conn.state == State::Connecting {
             return self.on_connected(index, events);
         }
+        let mut events = events;
+        if let (Some(stamps), Some(fd)) = (&mut conn.stamps, &conn.fd)
+            && events & (libc::EPOLLERR | libc::EPOLLHUP) == libc::EPOLLERR
+            && stamps.collect(fd)
+        {
+            // That is what the error was: something in the error queue. A socket that has failed
+            // hangs up as well.
+            events &= !libc::EPOLLERR;
+        }
         conn.drain |= events & ENDING != 0;
         let is_readable = events & (libc::EPOLLIN | ENDING) != 0;
         if events & libc::EPOLLOUT != 0 && conn.blocked {
@@ -262,6 +290,17 @@ impl Epoll {
         self.unflushed = unflushed;
     }
 
+    /// Reads the error queues of what has just been sent, where a stamp is there as soon as the send
+    /// returns, as on loopback. What is left there wakes the next wait for nothing.
+    fn collect(&mut self) {
+        for index in self.transmitting.drain(..) {
+            let conn = &mut self.conns[index as usize];
+            if let (Some(stamps), Some(fd)) = (&mut conn.stamps, &conn.fd) {
+                stamps.collect(fd);
+            }
+        }
+    }
+
     /// Spends one stretch of a wait. Says whether the caller's instant has come.
     fn pause(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<bool> {
         if !self.poller.is_drained() {
@@ -285,7 +324,11 @@ impl Epoll {
         if !self.poller.is_drained() {
             return Ok(until <= now);
         }
+        let from = now;
         let now = self.clock.now();
+        if pause == Pause::Spin {
+            self.spinning.looked_in_vain(from, now);
+        }
         if let Pause::Sleep(wake_at) = pause
             && policy == WaitPolicy::Hybrid
             && now >= wake_at
@@ -338,9 +381,13 @@ impl Backend for Epoll {
 
     fn discard(&mut self, conn: ConnId, bytes: u64) {
         let Some(state) = self.conns.get_mut(conn.index()) else { return };
+        if state.stamps.is_some() {
+            // What is discarded has no stamp.
+            return;
+        }
         state.discard = bytes;
         // What has been read but not lent yet is part of those bytes.
-        if let Some(Happened { conn: found, what: What::Received(read), .. }) = self.found
+        if let Some(Happened { conn: found, what: What::Received(read, _), .. }) = self.found
             && found == conn.0
         {
             state.discard = bytes.saturating_sub(read as u64);
@@ -349,6 +396,7 @@ impl Backend for Epoll {
 
     fn close(&mut self, conn: ConnId, how: Close) {
         self.found.take_if(|found| found.conn == conn.0);
+        self.parked.retain(|parked| parked.conn != conn.0);
         if self.conns.get(conn.index()).is_some_and(|conn| conn.state != State::Closed) {
             self.part(conn.0, how);
         }
@@ -360,15 +408,19 @@ impl Backend for Epoll {
             return Submitted { before, after: before };
         }
         self.flush();
-        Submitted { before, after: self.clock.now() }
+        let after = self.clock.now();
+        self.collect();
+        Submitted { before, after }
     }
 
     fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
         loop {
             self.flush();
+            self.found = self.found.take().or_else(|| self.parked.pop_front());
             if self.found.is_some() {
                 return Ok(());
             }
+            self.collect();
             self.reads_again = 0;
             self.accepts = ACCEPTS;
             let is_due = self.pause(until, policy)?;
@@ -378,6 +430,10 @@ impl Backend for Epoll {
                 return Ok(());
             }
         }
+    }
+
+    fn usage(&mut self) -> ThreadUsage {
+        self.spinning.usage()
     }
 
     fn next(&mut self) -> Option<Event<'_>> {

@@ -15,8 +15,10 @@ pub(crate) struct Happened<B> {
 pub(crate) enum What<B> {
     Connected,
     Accepted,
-    Received(B),
+    /// Bytes, and when the kernel received the last of them.
+    Received(B, Option<Nanos>),
     Discarded(u64),
+    Transmitted(Nanos),
     Closed,
     Failed(io::Error),
 }
@@ -28,9 +30,9 @@ impl<B> Happened<B> {
         let kind = match self.what {
             What::Connected => EventKind::Connected,
             What::Accepted => EventKind::Accepted,
-            // A later piece of work fills `rx_at` in, by recvmsg with SO_TIMESTAMPNS.
-            What::Received(bytes) => EventKind::Received { bytes: find(bytes), rx_at: None },
+            What::Received(bytes, rx_at) => EventKind::Received { bytes: find(bytes), rx_at },
             What::Discarded(bytes) => EventKind::Discarded(bytes),
+            What::Transmitted(tx_at) => EventKind::Transmitted { tx_at },
             What::Closed => EventKind::Closed,
             What::Failed(error) => EventKind::Failed(error),
         };

@@ -15,11 +15,15 @@ mod outgoing;
 mod signals;
 mod slab;
 mod socket;
+mod stamping;
+mod stamps;
 pub mod system;
 mod time;
 mod token;
 mod uring;
+mod usage;
 mod waker;
+mod wall;
 
 pub use backend::{
     Backend, BackendOptions, Close, ConnId, Event, EventKind, PooledId, Segment, SocketOptions,

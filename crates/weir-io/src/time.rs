@@ -77,12 +77,28 @@ impl Clock {
     }
 }
 
-/// `CLOCK_MONOTONIC` in nanoseconds (clock_gettime(2)).
 #[inline]
 fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// The wall clock in nanoseconds since 1970: what the kernel's stamps are in. No event is timed
+/// by it.
+pub(crate) fn realtime_ns() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME)
+}
+
+/// The CPU time of the calling thread, in nanoseconds.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// A clock in nanoseconds (clock_gettime(2)).
+#[inline]
+fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a valid timespec to write to, and the clock exists on every Linux.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-    debug_assert_eq!(failed, 0, "CLOCK_MONOTONIC cannot be read");
+    // SAFETY: `now` is a valid timespec to write to, and these clocks exist on every Linux.
+    let failed = unsafe { libc::clock_gettime(clock, &mut now) };
+    debug_assert_eq!(failed, 0, "a clock cannot be read");
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }

@@ -19,10 +19,13 @@ use crate::numbers::Numbers;
 use crate::outgoing::Outgoing;
 use crate::slab::Slab;
 use crate::socket::SockAddr;
+use crate::stamping;
 use crate::token::Token;
+use crate::usage::Spinning;
+use crate::wall::Wall;
 use crate::{
     Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId,
-    Segment, SocketOptions, Submitted, TemplateId, WaitPolicy, Waker,
+    Segment, SocketOptions, Submitted, TemplateId, ThreadUsage, WaitPolicy, Waker,
 };
 
 mod buffers;
@@ -33,6 +36,7 @@ mod probe;
 mod receiving;
 mod ring;
 mod sending;
+mod stamped;
 mod vectors;
 
 use buffers::{Buffers, Filled};
@@ -58,6 +62,8 @@ mod kind {
     pub(super) const WAKER: u8 = 6;
     /// What nobody asks about again: cancels and closes.
     pub(super) const QUIET: u8 = 7;
+    /// A receive into a buffer of the pool, with a stamp before the bytes.
+    pub(super) const STAMPED: u8 = 8;
 }
 
 type Happened = happened::Happened<Filled>;
@@ -71,6 +77,8 @@ pub struct Uring {
     buffers: Buffers,
     outgoing: Outgoing,
     vectors: Vectors,
+    /// What stamped connections receive by.
+    header: Box<libc::msghdr>,
     clock: Clock,
     waker: Option<Waker>,
     margin: Margin,
@@ -99,6 +107,12 @@ pub struct Uring {
     later: Vec<Completion>,
     /// The first event of the harvest, found while waiting.
     found: Option<Happened>,
+    /// Events of one completion that was more than one.
+    parked: VecDeque<Happened>,
+    /// Stamped connections that have sent something since their error queues were last read.
+    transmitting: Vec<u32>,
+    wall: Wall,
+    spinning: Spinning,
     /// The buffer of the event that is lent.
     lent: Option<u16>,
     woken: bool,
@@ -140,6 +154,7 @@ impl Uring {
             buffers,
             outgoing: Outgoing::new(),
             vectors: Vectors::new(),
+            header: Box::new(stamping::header()),
             clock: options.clock,
             notes: Notes { waker: options.waker.is_some(), ..Notes::default() },
             waker: options.waker,
@@ -158,6 +173,10 @@ impl Uring {
             harvested_at: Nanos::ZERO,
             later: Vec::new(),
             found: None,
+            parked: VecDeque::new(),
+            transmitting: Vec::new(),
+            wall: Wall::new(options.clock),
+            spinning: Spinning::default(),
             lent: None,
             woken: false,
             broken: None,
@@ -166,6 +185,9 @@ impl Uring {
 
     /// Looks for events until one is found or the harvest is used up.
     fn step(&mut self) -> Option<Happened> {
+        if let Some(happened) = self.parked.pop_front() {
+            return Some(happened);
+        }
         while let Some(completion) = self.ready.get(self.cursor).copied() {
             self.cursor += 1;
             let happened = self.on_completion(completion);
@@ -182,6 +204,7 @@ impl Uring {
         match token.kind {
             kind::RECV => self.on_received(token, completion),
             kind::SKIP => self.on_skipped(token, completion),
+            kind::STAMPED => self.on_received_stamped(token, completion),
             kind::CONNECT => self.on_connected(token, completion),
             kind::SLOW => {
                 self.on_slow_sent(token.index, completion.result);
@@ -269,7 +292,7 @@ impl Uring {
         };
         match pause {
             Pause::Look => self.ring.submit(true)?,
-            Pause::Spin => self.spin(until.min(self.retry_at))?,
+            Pause::Spin => self.spin(now, until.min(self.retry_at))?,
             Pause::Sleep(wake_at) => self.sleep(now, wake_at)?,
         }
         self.absorb()?;
@@ -289,7 +312,7 @@ impl Uring {
 
     /// Looks for completions until there are some or the time comes. Nothing that an enter would
     /// bring goes unseen, so the loop stays out of the kernel until there is something.
-    fn spin(&mut self, until: Nanos) -> io::Result<()> {
+    fn spin(&mut self, mut now: Nanos, until: Nanos) -> io::Result<()> {
         if self.ring.has_submissions() {
             return self.ring.submit(true);
         }
@@ -297,10 +320,24 @@ impl Uring {
             if self.ring.has_news() {
                 return self.ring.submit(true);
             }
-            if self.clock.now() >= until {
+            let from = now;
+            now = self.clock.now();
+            self.spinning.looked_in_vain(from, now);
+            if now >= until {
                 return Ok(());
             }
             std::hint::spin_loop();
+        }
+    }
+
+    /// Reads the error queues of what has just been sent, where a stamp is there as soon as the
+    /// enter returns, as on loopback. What is left there has the kernel try a receive in vain.
+    fn collect(&mut self) {
+        for index in self.transmitting.drain(..) {
+            let conn = &mut self.conns[index as usize];
+            if let (Some(stamps), Some(fd)) = (&mut conn.stamps, &conn.fd) {
+                stamps.collect(fd);
+            }
         }
     }
 
@@ -384,7 +421,7 @@ impl Backend for Uring {
         let Some(state) = self.conns.get_mut(conn.index()) else { return };
         state.discard = bytes;
         // What has been received but not lent yet is part of those bytes.
-        if let Some(Happened { conn: found, what: What::Received(filled), .. }) = &self.found
+        if let Some(Happened { conn: found, what: What::Received(filled, _), .. }) = &self.found
             && *found == conn.0
         {
             state.discard = bytes.saturating_sub(u64::from(filled.len));
@@ -397,10 +434,14 @@ impl Backend for Uring {
     }
 
     fn close(&mut self, conn: ConnId, how: Close) {
-        if let Some(found) = self.found.take_if(|found| found.conn == conn.0)
-            && let What::Received(filled) = found.what
-        {
-            self.buffers.give_back(filled.buffer);
+        let found = self.found.take_if(|found| found.conn == conn.0);
+        // What is parked comes from one completion, so it is all of one connection.
+        let is_parked = self.parked.front().is_some_and(|parked| parked.conn == conn.0);
+        let parked = self.parked.drain(if is_parked { 0 } else { self.parked.len() }..);
+        for unlent in found.into_iter().chain(parked) {
+            if let What::Received(filled, _) = unlent.what {
+                self.buffers.give_back(filled.buffer);
+            }
         }
         if self.conns.get(conn.index()).is_some_and(|conn| conn.state != State::Closed) {
             self.part(conn.0, how);
@@ -412,7 +453,9 @@ impl Backend for Uring {
         if let Err(error) = self.flush() {
             self.broken.get_or_insert(error);
         }
-        Submitted { before, after: self.clock.now() }
+        let after = self.clock.now();
+        self.collect();
+        Submitted { before, after }
     }
 
     fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
@@ -420,6 +463,7 @@ impl Backend for Uring {
         if let Some(error) = self.broken.take() {
             return Err(error);
         }
+        self.found = self.found.take().or_else(|| self.parked.pop_front());
         if self.found.is_some() {
             return self.flush();
         }
@@ -433,10 +477,14 @@ impl Backend for Uring {
         }
     }
 
+    fn usage(&mut self) -> ThreadUsage {
+        self.spinning.usage()
+    }
+
     fn next(&mut self) -> Option<Event<'_>> {
         self.take_back();
         let happened = self.found.take().or_else(|| self.step())?;
-        if let What::Received(filled) = &happened.what {
+        if let What::Received(filled, _) = &happened.what {
             self.lent = Some(filled.buffer);
         }
         Some(happened.lend(|filled| self.buffers.bytes(filled)))

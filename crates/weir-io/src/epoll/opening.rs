@@ -9,6 +9,7 @@ use super::{Conn, Epoll, Happened, State, WATCHED, kind};
 use crate::happened::What;
 use crate::limits::RETRY_NS;
 use crate::socket::{self, Begun, SockAddr};
+use crate::stamping;
 use crate::token::Token;
 use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};
 
@@ -30,7 +31,9 @@ impl Epoll {
     pub(super) fn open(&mut self, index: u32, to: &Endpoint, options: SocketOptions) {
         let conn = self.renew(index);
         conn.is_tcp = matches!(to, Endpoint::Tcp(_));
-        conn.discards = options.discard && conn.is_tcp;
+        conn.stamps = (options.stamped && conn.is_tcp).then(Box::default);
+        // What is discarded has no stamp.
+        conn.discards = options.discard && conn.is_tcp && conn.stamps.is_none();
         conn.state = State::Connecting;
         let made = SockAddr::new(to).and_then(|address| {
             let fd = socket::open(address.family(), true)?;
@@ -113,10 +116,30 @@ impl Epoll {
     fn connected(&mut self, index: u32) -> Happened {
         let conn = &mut self.conns[index as usize];
         conn.state = State::Open;
-        if !conn.unsent.is_empty() {
+        if conn.stamps.is_some() {
+            self.begin_stamps(index);
+        }
+        if !self.conns[index as usize].unsent.is_empty() {
             self.write_later(index);
         }
         self.happened(index, What::Connected)
+    }
+
+    /// Asks for stamps, before anything is sent; a kernel that has none is no failure. From then on
+    /// the connection is not watched for room: each stamp has epoll look at the socket, which
+    /// always has some, and would wake the wait for it.
+    fn begin_stamps(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        let Some(fd) = &conn.fd else { return };
+        if stamping::enable(fd).is_err() {
+            conn.stamps = None;
+            return;
+        }
+        let word = Token::new(kind::CONN, conn.generation, index).pack();
+        let watched = self.poller.rename(fd.as_raw_fd(), WATCHED & !libc::EPOLLOUT, word);
+        debug_assert!(watched.is_ok(), "a watched descriptor can be watched for less");
+        // The first look comes before the first stamp.
+        self.wall.look();
     }
 
     /// Tries again what could not be announced.

@@ -9,7 +9,9 @@ use crate::happened::What;
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES, PIECES};
 use crate::outgoing::{Outgoing, Queue};
 use crate::socket;
+use crate::stamping;
 use crate::token::Token;
+use crate::wall::WallTime;
 
 /// A socket whose owner closed it with bytes still unsent: those go out first.
 pub(super) struct Farewell {
@@ -29,7 +31,17 @@ impl Epoll {
         }
         let skips = conn.is_tcp && conn.discard >= DISCARD_MIN;
         let head_only = conn.discards && conn.discard < DISCARD_MIN;
-        let (asked, result) = if skips {
+        let mut stamp = None;
+        let (asked, result) = if conn.stamps.is_some() {
+            let received = retried(|| stamping::recv(fd, &mut self.buffer));
+            (
+                self.buffer.len(),
+                received.map(|(read, read_stamp)| {
+                    stamp = read_stamp;
+                    read
+                }),
+            )
+        } else if skips {
             let asked = conn.discard.min(DISCARD_MAX) as usize;
             (asked, retried(|| socket::recv_discard(fd, asked)))
         } else {
@@ -49,7 +61,11 @@ impl Epoll {
                 if more {
                     self.read_again(index);
                 }
-                let what = if skips { What::Discarded(read as u64) } else { What::Received(read) };
+                if self.conns[index as usize].stamps.is_some() {
+                    return self.received_stamped(index, read, stamp);
+                }
+                let received = What::Received(read, None);
+                let what = if skips { What::Discarded(read as u64) } else { received };
                 Some(self.happened(index, what))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -58,6 +74,23 @@ impl Epoll {
             }
             Err(error) => Some(self.fail(index, error)),
         }
+    }
+
+    /// What a read of a stamped connection tells: what the kernel has sent by now, and the bytes.
+    fn received_stamped(
+        &mut self,
+        index: u32,
+        read: usize,
+        stamp: Option<WallTime>,
+    ) -> Option<Happened> {
+        let conn = &mut self.conns[index as usize];
+        let (stamps, generation) = (conn.stamps.as_mut()?, conn.generation);
+        stamps.collect(conn.fd.as_ref()?);
+        let at = self.wall.look();
+        stamps.tell(&self.wall, at, (read, stamp), |what| {
+            self.parked.push_back(Happened { conn: index, generation, at, what });
+        });
+        self.parked.pop_front()
     }
 
     /// Has a connection read in its turn, without news from the kernel.
@@ -95,15 +128,35 @@ impl Epoll {
     pub(super) fn write(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let Some(fd) = &conn.fd else { return };
-        match write_all(fd, &mut self.outgoing, &mut conn.unsent) {
+        let mut sent = 0;
+        let result = write_all(fd, &mut self.outgoing, &mut conn.unsent, &mut sent);
+        if let Some(stamps) = &mut conn.stamps
+            && sent > 0
+        {
+            stamps.sent(sent);
+            self.transmitting.push(index);
+        }
+        match result {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => conn.blocked = true,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.block(index),
             Err(error) => {
                 self.outgoing.clear(&mut conn.unsent);
                 // Answers may have arrived before the failure: they are lent first.
                 conn.send_error = error.raw_os_error().unwrap_or(libc::EIO);
                 self.read_again(index);
             }
+        }
+    }
+
+    /// Takes note that a socket has no room.
+    fn block(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        conn.blocked = true;
+        // Stamped connections are not watched for room until they lack it.
+        if let (Some(_), Some(fd)) = (&conn.stamps, &conn.fd) {
+            let word = Token::new(kind::CONN, conn.generation, index).pack();
+            let watched = self.poller.rename(fd.as_raw_fd(), WATCHED, word);
+            debug_assert!(watched.is_ok(), "a watched descriptor can be watched for more");
         }
     }
 
@@ -156,7 +209,7 @@ impl Epoll {
 
     pub(super) fn go_on_with_farewell(&mut self, slot: u32) {
         let Some(Farewell { fd, unsent }) = self.farewells.entry(slot) else { return };
-        let result = write_all(fd, &mut self.outgoing, unsent);
+        let result = write_all(fd, &mut self.outgoing, unsent, &mut 0);
         if !result.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
             self.end_farewell(slot);
         }
@@ -170,8 +223,14 @@ impl Epoll {
 }
 
 /// Writes until the queue is empty or the kernel refuses. After a partial write it asks once more:
-/// only a refusal makes sure that the kernel will tell when there is room.
-fn write_all(fd: &OwnedFd, outgoing: &mut Outgoing, queue: &mut Queue) -> io::Result<()> {
+/// only a refusal makes sure that the kernel will tell when there is room. Adds what was written to
+/// `sent`.
+fn write_all(
+    fd: &OwnedFd,
+    outgoing: &mut Outgoing,
+    queue: &mut Queue,
+    sent: &mut usize,
+) -> io::Result<()> {
     while let Some(front) = outgoing.front(queue) {
         let written = if queue.is_single() {
             retried(|| socket::send(fd, front))?
@@ -181,13 +240,14 @@ fn write_all(fd: &OwnedFd, outgoing: &mut Outgoing, queue: &mut Queue) -> io::Re
             retried(|| socket::send_vectored(fd, &slices[..count]))?
         };
         outgoing.advance(queue, written);
+        *sent += written;
     }
     Ok(())
 }
 
 /// Repeats a call that a signal interrupted.
 #[inline]
-fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

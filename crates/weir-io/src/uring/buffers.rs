@@ -24,6 +24,8 @@ pub(super) const GROUP: u16 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filled {
     pub(super) buffer: u16,
+    /// What of the buffer comes before them.
+    pub(super) start: u32,
     pub(super) len: u32,
 }
 
@@ -70,8 +72,8 @@ impl Buffers {
 
     /// The bytes that the kernel put in a buffer.
     pub(super) fn bytes(&mut self, filled: Filled) -> &mut [u8] {
-        debug_assert!(filled.buffer < self.count && filled.len <= self.each);
-        let offset = usize::from(filled.buffer) * self.each as usize;
+        debug_assert!(filled.buffer < self.count && filled.start + filled.len <= self.each);
+        let offset = usize::from(filled.buffer) * self.each as usize + filled.start as usize;
         // SAFETY: the range lies within the data, and the kernel leaves a buffer alone between
         // filling it and getting it back, which takes `&mut self` as well.
         unsafe {

@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use crate::outgoing::Queue;
+use crate::stamps::Stamps;
 
 /// No entry of the table of slow sends.
 pub(super) const NONE: u32 = u32::MAX;
@@ -21,6 +22,8 @@ pub(super) struct Conn {
     pub(super) slow: u32,
     /// How the send of the submission under way stalled: bytes sent, or `-errno`. Zero: it did not.
     pub(super) stall: i32,
+    /// Of a stamped connection.
+    pub(super) stamps: Option<Box<Stamps>>,
     pub(super) is_tcp: bool,
     /// Its number was taken from `numbers`, and goes back there when it closes.
     pub(super) numbered: bool,
@@ -57,6 +60,7 @@ impl Conn {
             discard: 0,
             slow: NONE,
             stall: 0,
+            stamps: None,
             is_tcp: false,
             numbered: false,
             discards: false,

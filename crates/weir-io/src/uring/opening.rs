@@ -26,7 +26,9 @@ impl Uring {
     pub(super) fn open(&mut self, index: u32, to: &Endpoint, options: SocketOptions) {
         let conn = self.renew(index);
         conn.is_tcp = matches!(to, Endpoint::Tcp(_));
-        conn.discards = options.discard && conn.is_tcp;
+        conn.stamps = (options.stamped && conn.is_tcp).then(Box::default);
+        // What is discarded has no stamp.
+        conn.discards = options.discard && conn.is_tcp && conn.stamps.is_none();
         conn.state = State::Connecting;
         let generation = conn.generation;
         match self.make(to) {
@@ -116,7 +118,10 @@ impl Uring {
     fn connected(&mut self, index: u32) -> Happened {
         let conn = &mut self.conns[index as usize];
         conn.state = State::Open;
-        if !conn.unsent.is_empty() {
+        if conn.stamps.is_some() {
+            self.begin_stamps(index);
+        }
+        if !self.conns[index as usize].unsent.is_empty() {
             self.send_on(index);
         }
         self.receive_on(index);

@@ -11,11 +11,12 @@ use super::ring::Ring;
 use super::sending;
 
 /// What the backend submits, and its names for a message.
-const NEEDED: [(u8, &str); 9] = [
+const NEEDED: [(u8, &str); 10] = [
     (opcode::Nop::CODE, "NOP"),
     (opcode::Send::CODE, "SEND"),
     (opcode::SendMsg::CODE, "SENDMSG"),
     (opcode::Recv::CODE, "RECV"),
+    (opcode::RecvMsgMulti::CODE, "RECVMSG"),
     (opcode::Connect::CODE, "CONNECT"),
     (opcode::AcceptMulti::CODE, "ACCEPT"),
     (opcode::PollAdd::CODE, "POLL_ADD"),

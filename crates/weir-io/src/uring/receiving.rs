@@ -41,10 +41,11 @@ impl Uring {
             {
                 continue;
             }
-            let (kind, entry) = receive(conn);
+            let (kind, entry) = receive(conn, &self.header);
             conn.armed = Some(kind);
             let word = Token::new(kind, conn.generation, index).pack();
-            // SAFETY: received bytes go to the buffers of the ring, discarded ones nowhere.
+            // SAFETY: received bytes go to the buffers of the ring, discarded ones nowhere; the
+            // header lives as long as the ring.
             unsafe { self.ring.push(&entry.user_data(word))? };
         }
         self.notes.receives.clear();
@@ -72,7 +73,8 @@ impl Uring {
             // One request at a time, or the kernel ended a multishot one, which it may at any time.
             self.receive_on(token.index);
         }
-        Some(self.happened(token.index, What::Received(Filled { buffer, len })))
+        let filled = Filled { buffer, start: 0, len };
+        Some(self.happened(token.index, What::Received(filled, None)))
     }
 
     pub(super) fn on_skipped(&mut self, token: Token, done: Completion) -> Option<Happened> {
@@ -88,7 +90,7 @@ impl Uring {
     }
 
     /// The end of the stream, or an error.
-    fn on_nothing_received(&mut self, index: u32, result: i32) -> Option<Happened> {
+    pub(super) fn on_nothing_received(&mut self, index: u32, result: i32) -> Option<Happened> {
         match -result {
             0 => {
                 self.conns[index as usize].ended = true;
@@ -123,7 +125,7 @@ impl Uring {
 }
 
 /// The receive that fits the state of a connection.
-fn receive(conn: &Conn) -> (u8, squeue::Entry) {
+fn receive(conn: &Conn, header: &libc::msghdr) -> (u8, squeue::Entry) {
     let fd = types::Fd(conn.fd.as_ref().map_or(-1, AsRawFd::as_raw_fd));
     let selected = |len: u32, flags| {
         let entry = opcode::Recv::new(fd, ptr::null_mut(), len).buf_group(GROUP).flags(flags);
@@ -132,6 +134,11 @@ fn receive(conn: &Conn) -> (u8, squeue::Entry) {
     if conn.send_error != 0 {
         // What the kernel has already, and no waiting for more.
         return (kind::RECV, selected(0, libc::MSG_DONTWAIT));
+    }
+    if conn.stamps.is_some() {
+        // Always multishot: one at a time would have the kernel try and try again while something
+        // lies in the error queue.
+        return (kind::STAMPED, opcode::RecvMsgMulti::new(fd, header, GROUP).build());
     }
     if !conn.discards {
         return (kind::RECV, opcode::RecvMulti::new(fd, GROUP).build());

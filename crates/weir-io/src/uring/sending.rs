@@ -127,6 +127,10 @@ impl Uring {
             match std::mem::take(&mut conn.stall) {
                 0 => {
                     self.outgoing.advance(&mut conn.unsent, bytes);
+                    if let Some(stamps) = &mut conn.stamps {
+                        stamps.sent(bytes);
+                        self.transmitting.push(index);
+                    }
                     if !conn.unsent.is_empty() {
                         self.send_on(index);
                     }
@@ -149,7 +153,9 @@ impl Uring {
     fn stalled(&mut self, index: u32, result: i32) {
         let conn = &mut self.conns[index as usize];
         if result > 0 {
-            self.outgoing.advance(&mut conn.unsent, result.unsigned_abs() as usize);
+            let bytes = result.unsigned_abs() as usize;
+            self.outgoing.advance(&mut conn.unsent, bytes);
+            conn.stamps.iter_mut().for_each(|stamps| stamps.sent(bytes));
         } else if result != -libc::EAGAIN {
             return self.send_failed(index, -result);
         }
@@ -169,6 +175,7 @@ impl Uring {
                 let conn = &mut self.conns[index as usize];
                 conn.slow = NONE;
                 self.outgoing.advance(&mut conn.unsent, sent);
+                conn.stamps.iter_mut().for_each(|stamps| stamps.sent(sent));
                 self.slow.remove(slot);
                 match -result {
                     libc::EAGAIN | libc::EINTR | ..=0 => self.send_on(index),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_io::{
-    Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Epoll, EventKind, Nanos, PooledId,
-    Segment, SocketOptions, TemplateId, Uring, WaitPolicy, Waker,
+    Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Epoll, Event, EventKind, Nanos,
+    PooledId, Segment, SocketOptions, TemplateId, Uring, WaitPolicy, Waker,
 };
 
 /// A backend that can be made.
@@ -32,6 +32,8 @@ pub(crate) struct Seen {
     pub(crate) conn: ConnId,
     pub(crate) generation: u16,
     pub(crate) at: Nanos,
+    /// `rx_at` or `tx_at`.
+    pub(crate) stamp: Option<Nanos>,
     pub(crate) what: What,
 }
 
@@ -159,20 +161,27 @@ impl<B: Machine> Driver<B> {
 
     pub(crate) fn next(&mut self) -> Option<Seen> {
         let event = self.backend.next()?;
+        let mut stamp = None;
         let what = match event.kind {
             EventKind::Connected => What::Connected,
             EventKind::Accepted => What::Accepted,
-            EventKind::Received { bytes, .. } => {
+            EventKind::Received { bytes, rx_at } => {
+                stamp = rx_at;
                 assert!(!bytes.is_empty(), "Received is never empty");
                 What::Received(bytes.to_vec())
             }
             EventKind::Discarded(bytes) => What::Discarded(bytes),
-            EventKind::Transmitted { .. } => What::Transmitted,
+            EventKind::Transmitted { tx_at } => {
+                stamp = Some(tx_at);
+                What::Transmitted
+            }
             EventKind::Closed => What::Closed,
             EventKind::Failed(error) => What::Failed(error.raw_os_error().unwrap_or(0)),
         };
-        let seen = Seen { conn: event.conn, generation: event.generation, at: event.at, what };
+        let Event { conn, generation, at, .. } = event;
+        let seen = Seen { conn, generation, at, stamp, what };
         assert!(seen.at <= self.clock.now());
+        assert!(seen.stamp.is_none_or(|stamp| stamp <= seen.at), "{seen:?}");
         Some(seen)
     }
 }

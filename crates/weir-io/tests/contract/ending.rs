@@ -10,7 +10,7 @@ use weir_io::{Close, ConnId, Segment, SocketOptions, WaitPolicy};
 use crate::driver::{Driver, Machine, Seen, What, assert_same, bytes_at, tcp};
 
 /// Closes with a reset.
-fn reset(peer: TcpStream) {
+pub(crate) fn reset(peer: TcpStream) {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
     let len = size_of_val(&linger) as libc::socklen_t;
     let value = (&raw const linger).cast();

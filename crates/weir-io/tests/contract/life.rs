@@ -80,8 +80,8 @@ impl<B: Machine> Client<B> {
         Client { driver, lives: vec![Life::default(); CONNS as usize], template, endpoint }
     }
 
-    fn connect(&mut self, conn: u32, discard: bool) {
-        let options = SocketOptions { discard, ..SocketOptions::default() };
+    fn connect(&mut self, conn: u32, dice: &mut Dice) {
+        let options = SocketOptions { stamped: dice.below(2) == 0, discard: dice.below(3) == 0 };
         self.driver.backend.connect(ConnId(conn), &self.endpoint, options);
         let life = &mut self.lives[conn as usize];
         let generation = life.generation.map_or(0, |generation| generation.wrapping_add(1));
@@ -111,14 +111,14 @@ impl<B: Machine> Client<B> {
         let conn = dice.below(u64::from(CONNS)) as u32;
         let life = self.lives[conn as usize];
         if !life.is_alive {
-            return self.connect(conn, dice.below(3) == 0);
+            return self.connect(conn, dice);
         }
         match dice.below(40) {
             0 => self.close(conn, Close::Graceful),
             1 => self.close(conn, Close::Reset),
             2 => {
                 self.close(conn, Close::Graceful);
-                self.connect(conn, dice.below(2) == 0);
+                self.connect(conn, dice);
             }
             3 => self.driver.backend.discard(ConnId(conn), dice.below(300_000)),
             4 => self.send(conn, 1 + dice.below(500_000)),
@@ -128,7 +128,7 @@ impl<B: Machine> Client<B> {
     }
 
     fn check(&mut self, seen: Seen) {
-        let Seen { conn, generation, at: _, what } = seen;
+        let Seen { conn, generation, what, .. } = seen;
         let life = &mut self.lives[conn.index()];
         assert!(life.is_alive && life.generation == Some(generation), "{conn:?} {generation}");
         assert!(!life.is_open || what != What::Connected);
@@ -145,6 +145,7 @@ impl<B: Machine> Client<B> {
                 assert!(life.is_open && !life.has_ended);
                 life.received += bytes;
             }
+            What::Transmitted => assert!(life.is_open && life.sent > 0),
             What::Closed => assert!(life.is_open && !std::mem::replace(&mut life.has_ended, true)),
             What::Failed(_) => life.is_alive = false,
             what => panic!("{what:?}"),

@@ -6,6 +6,7 @@ mod driver;
 mod ending;
 mod life;
 mod opening;
+mod stamping;
 mod transfer;
 mod waiting;
 
@@ -67,6 +68,19 @@ macro_rules! whole_contract {
                 one_waker_wakes_many,
                 looks_once_when_the_instant_has_passed,
                 stamps_never_flatter,
+                tells_what_the_thread_has_taken,
+            }
+            stamping::{
+                stamps_lie_where_they_belong,
+                a_late_read_keeps_the_time_of_arrival,
+                transmissions_come_in_order_before_the_answer,
+                stamps_nothing_unasked,
+                serves_many_stamped_connections,
+                a_stamped_connection_fails_once,
+                a_stamped_connection_may_send_much,
+                stamps_every_life_of_a_connection,
+                a_large_stamped_answer_is_whole,
+                closing_forgets_what_was_stamped,
             }
             accepting::{
                 serves_itself,

@@ -146,3 +146,26 @@ pub(crate) fn stamps_never_flatter<B: Machine>() {
     drop(driver);
     servers.into_iter().for_each(|server| server.join().expect("no panic"));
 }
+
+pub(crate) fn tells_what_the_thread_has_taken<B: Machine>() {
+    let mut driver = Driver::<B>::new();
+    let mut before = driver.backend.usage();
+    assert_eq!(before.spun_ns, 0);
+    for policy in POLICIES {
+        // Until at least one look was had before the time was over.
+        loop {
+            let until = driver.backend.now().after(2_000_000);
+            driver.backend.wait(until, policy).expect("wait");
+            let after = driver.backend.usage();
+            assert!(after.cpu_ns >= before.cpu_ns && after.run_delay_ns >= before.run_delay_ns);
+            let has_spun = after.spun_ns > before.spun_ns;
+            before = after;
+            match policy {
+                WaitPolicy::Sleep => assert!(!has_spun, "spun while asleep"),
+                _ if !has_spun => continue,
+                _ => {}
+            }
+            break;
+        }
+    }
+}

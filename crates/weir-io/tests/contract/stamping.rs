@@ -1,0 +1,323 @@
+//! The kernel's stamps on what is sent and received: where they must lie, and that nothing else
+//! changes for asking for them.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::thread::{self, JoinHandle};
+
+use weir_io::{Clock, Close, ConnId, Endpoint, Nanos, Segment, SocketOptions};
+
+use crate::driver::{Driver, Machine, Seen, What, assert_same, bytes_at, tcp, unique};
+use crate::ending::reset;
+
+const STAMPED: SocketOptions = SocketOptions { stamped: true, discard: false };
+
+/// By how much processors and a conversion may disagree; far less than what lies between the
+/// instants that are compared.
+const ERROR_NS: u64 = 1_000;
+
+/// A backend with one stamped TCP connection, and its other end.
+fn pair<B: Machine>() -> (Driver<B>, TcpStream) {
+    let (listener, endpoint) = tcp();
+    let mut driver = Driver::<B>::new();
+    driver.connected(0, &endpoint, STAMPED);
+    let peer = listener.accept().expect("accept").0;
+    peer.set_nodelay(true).expect("nodelay");
+    (driver, peer)
+}
+
+/// Answers every eight bytes with when it began to.
+fn answer(mut peer: TcpStream, clock: Clock) -> JoinHandle<()> {
+    peer.set_nodelay(true).expect("nodelay");
+    thread::spawn(move || {
+        let mut request = [0; 8];
+        while peer.read_exact(&mut request).is_ok() {
+            peer.write_all(&clock.now().0.to_ne_bytes()).expect("write");
+        }
+    })
+}
+
+/// What an answer says.
+fn said(answer: &Seen) -> Nanos {
+    let What::Received(bytes) = &answer.what else { panic!("{answer:?}") };
+    Nanos(u64::from_ne_bytes(bytes[..].try_into().expect("eight")))
+}
+
+/// The kernel begins to stamp a little after it is first asked to, and a stamp is given up where
+/// the machine had no time for two clock readings in a row; so checks go on until they have seen
+/// so many exchanges with stamps.
+const ROUNDS: u32 = 300;
+
+pub(crate) fn stamps_lie_where_they_belong<B: Machine>() {
+    let (mut driver, peer) = pair::<B>();
+    let server = answer(peer, driver.clock);
+    let id = driver.template(b"request!");
+    let mut stamped = 0;
+    while stamped < ROUNDS {
+        driver.backend.send(ConnId(0), &[Segment::Template { id, bytes: 8 }]);
+        let sent_at = driver.backend.submit().before;
+        let all = driver.harvest();
+        let (last, before) = all.split_last().expect("an event");
+        let began_at = said(last);
+        assert!(before.len() <= 1, "one send, one transmission: {all:?}");
+        assert!(began_at <= last.at);
+        let Some(rx_at) = last.stamp else { continue };
+        assert!(began_at <= rx_at.after(ERROR_NS), "arrived before it was sent: {all:?}");
+        let Some(transmitted) = before.first() else { continue };
+        assert_eq!(transmitted.what, What::Transmitted);
+        let tx_at = transmitted.stamp.expect("has one");
+        assert!(sent_at <= tx_at.after(ERROR_NS), "transmitted before it was sent: {all:?}");
+        assert!(tx_at <= began_at.after(ERROR_NS), "answered before it was transmitted: {all:?}");
+        stamped += 1;
+    }
+    drop(driver);
+    server.join().expect("no panic");
+}
+
+pub(crate) fn a_late_read_keeps_the_time_of_arrival<B: Machine>() {
+    const LATE_NS: u64 = 20_000_000;
+    let (mut driver, mut peer) = pair::<B>();
+    for _ in 0..50 {
+        let began_at = driver.clock.now();
+        peer.write_all(b"x").expect("write");
+        let read_at = driver.clock.now().after(LATE_NS);
+        while driver.clock.now() < read_at {
+            std::hint::spin_loop();
+        }
+        let seen = driver.one();
+        assert!(seen.at >= read_at && seen.what == What::Received(b"x".to_vec()));
+        let Some(rx_at) = seen.stamp else { continue };
+        assert!(began_at <= rx_at.after(ERROR_NS));
+        if rx_at < read_at {
+            return;
+        }
+    }
+    panic!("no stamp is older than the read");
+}
+
+pub(crate) fn transmissions_come_in_order_before_the_answer<B: Machine>() {
+    const DEPTH: usize = 5;
+    let (mut driver, mut peer) = pair::<B>();
+    let id = driver.template(b"request!");
+    let mut stamped = 0;
+    while stamped < ROUNDS / 10 {
+        let sent_at: Vec<Nanos> = (0..DEPTH)
+            .map(|_| {
+                driver.backend.send(ConnId(0), &[Segment::Template { id, bytes: 8 }]);
+                driver.backend.submit().before
+            })
+            .collect();
+        peer.read_exact(&mut [0; 8 * DEPTH]).expect("read");
+        peer.write_all(b"answer").expect("write");
+        let all = driver.harvest();
+        let (last, before) = all.split_last().expect("an event");
+        assert_eq!(last.what, What::Received(b"answer".to_vec()));
+        assert!(before.iter().all(|seen| seen.what == What::Transmitted), "{all:?}");
+        assert!(before.len() <= DEPTH && before.is_sorted_by_key(|seen| seen.stamp), "{all:?}");
+        let Some(last_sent) = before.last() else { continue };
+        assert!(sent_at[DEPTH - 1] <= last_sent.stamp.expect("has one").after(ERROR_NS));
+        if before.len() == DEPTH {
+            for (transmitted, sent_at) in before.iter().zip(sent_at) {
+                assert!(sent_at <= transmitted.stamp.expect("has one").after(ERROR_NS));
+            }
+        }
+        stamped += 1;
+    }
+    driver.quiet();
+}
+
+pub(crate) fn stamps_nothing_unasked<B: Machine>() {
+    // A stamped connection elsewhere has the kernel stamp every packet of the machine.
+    let (mut driver, mut peer) = pair::<B>();
+    let exchange = |driver: &mut Driver<B>, conn: u32, peer: &mut dyn ReadWrite| {
+        driver.send_pooled(conn, b"request!");
+        driver.backend.submit();
+        peer.read_exact(&mut [0; 8]).expect("read");
+        peer.write_all(b"answer").expect("write");
+        driver.harvest()
+    };
+    while exchange(&mut driver, 0, &mut peer).iter().all(|seen| seen.stamp.is_none()) {}
+    let (listener, endpoint) = tcp();
+    driver.connected(1, &endpoint, SocketOptions::default());
+    let mut plain = listener.accept().expect("accept").0;
+    let name = unique("stamping");
+    let address = SocketAddr::from_abstract_name(&name).expect("a name");
+    let listener = UnixListener::bind_addr(&address).expect("bind");
+    driver.connected(2, &Endpoint::Unix(format!("@{name}").into()), STAMPED);
+    let mut unix = listener.accept().expect("accept").0;
+    for _ in 0..ROUNDS {
+        for all in [exchange(&mut driver, 1, &mut plain), exchange(&mut driver, 2, &mut unix)] {
+            let [Seen { stamp: None, what: What::Received(bytes), .. }] = &all[..] else {
+                panic!("{all:?}")
+            };
+            assert_eq!(bytes, b"answer");
+        }
+    }
+}
+
+trait ReadWrite: Read + Write {}
+impl<T: Read + Write> ReadWrite for T {}
+
+pub(crate) fn serves_many_stamped_connections<B: Machine>() {
+    const CONNS: u32 = 200;
+    let (listener, endpoint) = tcp();
+    let mut driver = Driver::<B>::new();
+    let mut servers = Vec::new();
+    for conn in 0..CONNS {
+        driver.connected(conn, &endpoint, STAMPED);
+        servers.push(listener.accept().expect("accept").0);
+    }
+    let clock = driver.clock;
+    let server = thread::spawn(move || {
+        let mut request = [0; 8];
+        loop {
+            for peer in &mut servers {
+                if peer.read_exact(&mut request).is_err() {
+                    return;
+                }
+                peer.write_all(&clock.now().0.to_ne_bytes()).expect("write");
+            }
+        }
+    });
+    let id = driver.template(b"request!");
+    let mut stamped = 0;
+    while stamped < 10 * CONNS {
+        for conn in 0..CONNS {
+            driver.backend.send(ConnId(conn), &[Segment::Template { id, bytes: 8 }]);
+        }
+        let sent_at = driver.backend.submit().before;
+        let mut tx_at = vec![None; CONNS as usize];
+        let mut answers = 0;
+        while answers < CONNS {
+            driver.handle(|_, seen| {
+                let tx_at = &mut tx_at[seen.conn.index()];
+                if seen.what == What::Transmitted {
+                    assert!(tx_at.is_none() && sent_at <= seen.stamp.expect("one").after(ERROR_NS));
+                    *tx_at = seen.stamp;
+                    return;
+                }
+                answers += 1;
+                let began_at = said(&seen);
+                let Some(rx_at) = seen.stamp else { return };
+                assert!(began_at <= rx_at.after(ERROR_NS));
+                assert!(tx_at.is_none_or(|tx_at| tx_at <= began_at.after(ERROR_NS)));
+                stamped += u32::from(tx_at.is_some());
+            });
+        }
+    }
+    drop(driver);
+    server.join().expect("no panic");
+}
+
+pub(crate) fn a_stamped_connection_fails_once<B: Machine>() {
+    for len in [0, 1000, 40_000] {
+        let (mut driver, mut peer) = pair::<B>();
+        driver.send_pooled(0, b"request");
+        driver.backend.submit();
+        peer.read_exact(&mut [0; 7]).expect("read");
+        // Something lies in the error queue when the reset comes.
+        driver.send_pooled(0, b"another");
+        driver.backend.submit();
+        peer.read_exact(&mut [0; 7]).expect("read");
+        peer.write_all(&bytes_at(0, len)).expect("write");
+        reset(peer);
+        let all = driver.until(|seen| matches!(seen.what, What::Failed(_)));
+        let mut bytes = Vec::new();
+        for seen in &all {
+            match &seen.what {
+                What::Received(more) => bytes.extend(more),
+                What::Transmitted => assert!(bytes.is_empty()),
+                what => assert_eq!(*what, What::Failed(libc::ECONNRESET)),
+            }
+        }
+        assert_same(&bytes, &bytes_at(0, len));
+        let failures = all.iter().filter(|seen| matches!(seen.what, What::Failed(_)));
+        assert_eq!(failures.count(), 1);
+        driver.quiet();
+    }
+}
+
+pub(crate) fn a_stamped_connection_may_send_much<B: Machine>() {
+    const LEN: usize = 8 << 20;
+    let (mut driver, mut peer) = pair::<B>();
+    let id = driver.template(&bytes_at(0, LEN));
+    for round in 0..3 {
+        driver.backend.send(ConnId(0), &[Segment::Template { id, bytes: LEN as u32 }]);
+        driver.backend.submit();
+        let mut reading = peer.try_clone().expect("clone");
+        let reader = thread::spawn(move || {
+            let mut all = vec![0; LEN];
+            reading.read_exact(&mut all).expect("read");
+            reading.write_all(b"!").expect("write");
+            all
+        });
+        let all = driver.until(|seen| matches!(seen.what, What::Received(_)));
+        let (last, before) = all.split_last().expect("an event");
+        assert_eq!(last.what, What::Received(b"!".to_vec()), "round {round}");
+        assert!(before.iter().all(|seen| seen.what == What::Transmitted));
+        assert!(before.is_sorted_by_key(|seen| seen.stamp));
+        assert_same(&reader.join().expect("no panic"), &bytes_at(0, LEN));
+    }
+    driver.close(0);
+    driver.quiet();
+    assert_eq!(peer.read(&mut [0; 10]).expect("an orderly end"), 0);
+}
+
+pub(crate) fn stamps_every_life_of_a_connection<B: Machine>() {
+    let (listener, endpoint) = tcp();
+    let mut driver = Driver::<B>::new();
+    let mut stamped = 0;
+    while stamped < 30 {
+        // A greeting may be under way before the first event.
+        driver.connected(0, &endpoint, STAMPED);
+        let mut peer = listener.accept().expect("accept").0;
+        for round in 0..3u32 {
+            driver.send_pooled(0, &vec![b'x'; 1 + 7 * round as usize]);
+            let sent_at = driver.backend.submit().before;
+            peer.read_exact(&mut vec![0; 1 + 7 * round as usize]).expect("read");
+            peer.write_all(b"!").expect("write");
+            let all = driver.harvest();
+            assert_eq!(all.last().expect("one").what, What::Received(b"!".to_vec()));
+            assert!(all.len() <= 2, "{all:?}");
+            for stamp in all.iter().filter_map(|seen| seen.stamp) {
+                assert!(sent_at <= stamp.after(ERROR_NS), "of an older life: {all:?}");
+            }
+            stamped += u32::from(all.len() == 2 && all[1].stamp.is_some());
+        }
+        driver.backend.close(ConnId(0), Close::Reset);
+    }
+}
+
+pub(crate) fn a_large_stamped_answer_is_whole<B: Machine>() {
+    const LEN: usize = 8 << 20;
+    let (mut driver, mut peer) = pair::<B>();
+    let server = thread::spawn(move || {
+        peer.write_all(&bytes_at(0, LEN)).expect("write");
+        peer
+    });
+    // Permission to discard is no duty, and what is discarded has no stamp.
+    driver.backend.discard(ConnId(0), 4 << 20);
+    assert_same(&driver.receive(0, LEN), &bytes_at(0, LEN));
+    drop(server.join().expect("no panic"));
+    assert_eq!(driver.one().what, What::Closed);
+}
+
+pub(crate) fn closing_forgets_what_was_stamped<B: Machine>() {
+    let (listener, endpoint) = tcp();
+    let mut driver = Driver::<B>::new();
+    for _ in 0..200 {
+        driver.connected(0, &endpoint, STAMPED);
+        let mut peer = listener.accept().expect("accept").0;
+        driver.send_pooled(0, b"x");
+        driver.backend.submit();
+        peer.write_all(b"answer").expect("write");
+        // At the first event, whichever it is, with the others of the same read still to come.
+        driver.handle(|backend, seen| {
+            assert!(matches!(seen.what, What::Transmitted | What::Received(_)), "{seen:?}");
+            backend.close(ConnId(0), Close::Graceful);
+        });
+    }
+    driver.quiet();
+}
