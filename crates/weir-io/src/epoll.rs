@@ -290,8 +290,8 @@ impl Epoll {
         self.unflushed = unflushed;
     }
 
-    /// Reads the error queues of what has just been sent, where a stamp is there as soon as the send
-    /// returns, as on loopback. What is left there wakes the next wait for nothing.
+    /// Reads the error queues of what has just been sent, where a stamp is there as soon as the
+    /// send returns, as on loopback. What is left there wakes the next wait for nothing.
     fn collect(&mut self) {
         for index in self.transmitting.drain(..) {
             let conn = &mut self.conns[index as usize];

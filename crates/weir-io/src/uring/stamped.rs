@@ -10,7 +10,8 @@ use crate::token::Token;
 use crate::wall::WallTime;
 
 /// `struct io_uring_recvmsg_out`, which comes first in a buffer: four words, of which the second is
-/// the length of the control data and the third that of the bytes (io_uring_prep_recvmsg_multishot(3)).
+/// the length of the control data and the third that of the bytes
+/// (io_uring_prep_recvmsg_multishot(3)).
 const OUT_BYTES: usize = 16;
 
 /// What comes before the bytes in a buffer: that, and room for the control data.

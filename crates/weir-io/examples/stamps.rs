@@ -1,0 +1,208 @@
+//! What kernel stamps cost the client: CPU per request of a closed loop over loopback with all
+//! connections stamped, with one in sixteen, and with none, on both backends.
+//!
+//! A single stamped socket has the kernel stamp every packet of the machine, so each kind opens its
+//! connections for its turn and closes them after it; turns are short and alternate, so whatever
+//! else the machine does meets all kinds. Printed are medians of the ratios to the turn without
+//! stamps of the same round, and their sign intervals (95 %). Run it with
+//! `cargo run --release --example stamps -- [CONNECTIONS…]`.
+
+use std::io::{self, BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use weir_io::{
+    Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Epoll, EventKind, ListenOptions,
+    Listener, Nanos, Segment, SocketOptions, TemplateId, Uring, WaitPolicy, system,
+};
+
+const REQUEST_BYTES: u32 = 60;
+const ANSWER_BYTES: u32 = 170;
+const ROUNDS: usize = 61;
+const WARM_UP_NS: u64 = 4_000_000;
+const TURN_NS: u64 = 20_000_000;
+
+fn main() -> io::Result<()> {
+    let cpus = system::usable_cpus()?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "serve") {
+        return serve(cpus[0]);
+    }
+    let mut server =
+        Command::new(std::env::current_exe()?).arg("serve").stdout(Stdio::piped()).spawn()?;
+    let mut address = String::new();
+    if let Some(stdout) = server.stdout.take() {
+        BufReader::new(stdout).read_line(&mut address)?;
+    }
+    let endpoint = Endpoint::Tcp(address.trim().parse().map_err(io::Error::other)?);
+    system::pin_to_cpu(cpus[cpus.len() - 1])?;
+    system::set_timer_slack(1)?;
+    let counts: Vec<u32> = arguments.iter().filter_map(|arg| arg.parse().ok()).collect();
+    let counts = if counts.is_empty() { vec![1, 16, 100] } else { counts };
+    let compared = counts.into_iter().try_for_each(|connections| {
+        let options = || BackendOptions { clock: Clock::start(), connections, waker: None };
+        compare("epoll", connections, &endpoint, || Epoll::new(options()))?;
+        compare("uring", connections, &endpoint, || Uring::new(options()))
+    });
+    server.kill()?;
+    server.wait()?;
+    compared
+}
+
+/// Answers everything received, for ever.
+fn serve(cpu: u32) -> io::Result<()> {
+    system::pin_to_cpu(cpu)?;
+    let clock = Clock::start();
+    let mut backend = Epoll::new(BackendOptions { clock, connections: 20_000, waker: None })?;
+    let listener =
+        Listener::bind(&Endpoint::Tcp(([127, 0, 0, 1], 0).into()), ListenOptions::default())?;
+    println!("{}", listener.local_endpoint()?);
+    backend.listen(listener)?;
+    let id = backend.template(vec![b'x'; ANSWER_BYTES as usize].into());
+    loop {
+        backend.wait(Nanos::MAX, WaitPolicy::Sleep)?;
+        while let Some(event) = backend.next() {
+            let (conn, is_end) = (event.conn, matches!(event.kind, EventKind::Closed));
+            if matches!(event.kind, EventKind::Received { .. }) {
+                backend.send(conn, &[Segment::Template { id, bytes: ANSWER_BYTES }]);
+            } else if is_end {
+                backend.close(conn, Close::Graceful);
+            }
+        }
+    }
+}
+
+/// Which connections are stamped: one in so many, or none.
+type Every = Option<u32>;
+
+/// One backend, and what it has cost in each turn.
+struct Client<B> {
+    backend: B,
+    every: Every,
+    request: TemplateId,
+    cpu_ns: Vec<f64>,
+    answers: u64,
+    stamped: u64,
+}
+
+impl<B: Backend> Client<B> {
+    fn new(mut backend: B, every: Every) -> Client<B> {
+        let request = backend.template(Arc::from(vec![b'r'; REQUEST_BYTES as usize]));
+        Client { backend, every, request, cpu_ns: Vec::new(), answers: 0, stamped: 0 }
+    }
+
+    fn turn(&mut self, connections: u32, endpoint: &Endpoint) -> io::Result<()> {
+        for conn in 0..connections {
+            let stamped = self.every.is_some_and(|every| conn % every == 0);
+            let options = SocketOptions { stamped, discard: false };
+            self.backend.connect(ConnId(conn), endpoint, options);
+            self.backend.wait(Nanos::MAX, WaitPolicy::Sleep)?;
+            while let Some(event) = self.backend.next() {
+                if let EventKind::Failed(error) = event.kind {
+                    return Err(error);
+                }
+            }
+        }
+        self.load(connections, WARM_UP_NS)?;
+        let before = self.backend.usage().cpu_ns;
+        (self.answers, self.stamped) = (0, 0);
+        self.load(connections, TURN_NS)?;
+        let cpu_ns = self.backend.usage().cpu_ns - before;
+        self.cpu_ns.push(cpu_ns as f64 / self.answers as f64);
+        (0..connections).for_each(|conn| self.backend.close(ConnId(conn), Close::Reset));
+        let soon = self.backend.now().after(1_000_000);
+        self.backend.wait(soon, WaitPolicy::Sleep)
+    }
+
+    /// One request after the other on each connection.
+    fn load(&mut self, connections: u32, span_ns: u64) -> io::Result<()> {
+        let until = self.backend.now().after(span_ns);
+        let whole = [Segment::Template { id: self.request, bytes: REQUEST_BYTES }];
+        (0..connections).for_each(|conn| self.backend.send(ConnId(conn), &whole));
+        let mut outstanding = connections;
+        while outstanding > 0 {
+            let is_over = self.backend.submit().after >= until;
+            self.backend.wait(Nanos::MAX, WaitPolicy::Sleep)?;
+            while let Some(event) = self.backend.next() {
+                let conn = event.conn;
+                match event.kind {
+                    EventKind::Received { rx_at, .. } => self.stamped += u64::from(rx_at.is_some()),
+                    EventKind::Transmitted { .. } => continue,
+                    kind => return Err(io::Error::other(format!("{kind:?}"))),
+                }
+                self.answers += 1;
+                outstanding -= 1;
+                if !is_over {
+                    self.backend.send(conn, &whole);
+                    outstanding += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn print(&self, name: &str, reference: &[f64]) {
+        let us = median(self.cpu_ns.clone()) / 1000.0;
+        let mut ratios: Vec<f64> =
+            self.cpu_ns.iter().zip(reference).map(|(own, other)| own / other).collect();
+        ratios.sort_by(f64::total_cmp);
+        let rank = sign_rank(ratios.len());
+        let (low, high) = (ratios[rank], ratios[ratios.len() - 1 - rank]);
+        let stamped = 100.0 * self.stamped as f64 / self.answers as f64;
+        let kind = match self.every {
+            None => "none".to_owned(),
+            Some(every) => format!("1 in {every}"),
+        };
+        println!(
+            "  {name} {kind:8} {us:7.3} µs CPU per request, ratio {:.3} [{low:.3}, {high:.3}], \
+             {stamped:5.1} % stamped",
+            median(ratios)
+        );
+    }
+}
+
+fn compare<B: Backend>(
+    name: &str,
+    connections: u32,
+    endpoint: &Endpoint,
+    make: impl Fn() -> io::Result<B>,
+) -> io::Result<()> {
+    let kinds = [None, Some(16), Some(1)];
+    let mut clients = Vec::new();
+    // One connection is the first of sixteen.
+    for every in kinds.into_iter().filter(|every| *every != Some(16) || connections >= 16) {
+        clients.push(Client::new(make()?, every));
+    }
+    let kinds = clients.len();
+    for round in 0..ROUNDS {
+        for place in 0..kinds {
+            clients[(place + round) % kinds].turn(connections, endpoint)?;
+        }
+    }
+    println!("{connections} connections");
+    let reference = clients[0].cpu_ns.clone();
+    clients.iter().for_each(|client| client.print(name, &reference));
+    Ok(())
+}
+
+/// The rank, from zero, of the bounds of a median's 95 % interval: as far in as a fair coin's
+/// binomial law permits.
+fn sign_rank(count: usize) -> usize {
+    let mut probability = 0.5_f64.powi(count as i32);
+    let mut below = probability;
+    let mut rank = 0;
+    while rank < count / 2 {
+        probability *= (count - rank) as f64 / (rank + 1) as f64;
+        if below + probability > 0.025 {
+            break;
+        }
+        below += probability;
+        rank += 1;
+    }
+    rank
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
