@@ -19,7 +19,7 @@ pub use comparison::{
     paired, shift_function, slices_per_run, unpaired,
 };
 pub use interval::{
-    MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, mean_interval,
+    MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, guard_of, mean_interval,
     percentile_interval, ratio_interval,
 };
 pub use stationarity::{Shift, Stationarity, Thirds, Trend};

@@ -4,7 +4,7 @@
 //! A rule fires only when the change is significant and large: a long run finds every change, and
 //! a short one finds large changes in noise.
 
-use crate::moments::{mean, median, variance};
+use crate::moments::{lag1, mean, median, variance};
 use crate::shuffle::Shuffle;
 use crate::student::t_cdf;
 
@@ -79,7 +79,7 @@ impl Stationarity {
             trend: varies.then(|| trend(values)),
             thirds: varies.then(|| thirds(values)),
             shift: varies.then(|| shift(values)),
-            lag1: if varies { lag1(values) } else { 0.0 },
+            lag1: lag1(values),
             lag1_limit: 1.96 / (values.len() as f64).sqrt(),
         })
     }
@@ -218,12 +218,4 @@ fn best_split(values: &[f64]) -> (usize, f64) {
         }
     }
     best
-}
-
-/// The correlation of neighbours about the common mean.
-fn lag1(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    products / squares
 }
