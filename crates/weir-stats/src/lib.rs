@@ -7,11 +7,13 @@
 mod comparison;
 mod interval;
 mod moments;
+mod search;
 mod shuffle;
 mod stationarity;
 mod student;
 mod support;
 mod trend;
+mod usl;
 mod warmup;
 
 pub use comparison::{
@@ -22,8 +24,12 @@ pub use interval::{
     MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, guard_of, mean_interval,
     percentile_interval, ratio_interval,
 };
+pub use search::{
+    Bound, Class, Durations, End, Found, Goal, Search, ShareInterval, Step, Trial, share_interval,
+};
 pub use stationarity::{Shift, Stationarity, Thirds, Trend};
 pub use student::{normal_cdf, normal_quantile, t_cdf, t_quantile};
 pub use support::{SUPPORT, count_needed, is_supported, rank_of};
 pub use trend::{Slope, regression};
+pub use usl::{Estimate, SweepPoint, Usl, UslFit, fit_usl};
 pub use warmup::{batch, mser};

@@ -1,0 +1,100 @@
+//! The share of requests that failed or were slow, with an interval from slices.
+
+use crate::interval::SliceTail;
+use crate::student::t_quantile;
+
+/// Each tail of the intervals. A search looks at some rates near to the true one, and at each of
+/// them more than once, and is wrong when one of those looks is: with 99% at each look, 95% of
+/// searches are right (the tests of the search say so).
+const TAIL: f64 = 0.005;
+
+/// A share of requests, 0 to 1, and its 99% interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShareInterval {
+    /// Lower end.
+    pub low: f64,
+    /// What was observed.
+    pub share: f64,
+    /// Upper end.
+    pub high: f64,
+    /// How many requests are worth one independent one; at least 1 (METHOD 1.11, DEFF).
+    pub deff: f64,
+}
+
+/// The share of `beyond` in `count` over slices of one or more trials.
+///
+/// Slow requests come in clusters, so the slices' spread says how much is known (METHOD 1.11), and
+/// never less than independent requests would vary. The interval is symmetric in the logarithm:
+/// shares near a limit such as 1% are skewed, and with a plain ± a bad rate without a cluster in it
+/// would look good too often. Fewer than two slices with requests, or every request alike, leave
+/// only what independent requests would show.
+pub fn share_interval(slices: &[SliceTail]) -> ShareInterval {
+    let count: u64 = slices.iter().map(|slice| slice.count).sum();
+    let beyond: u64 = slices.iter().map(|slice| slice.beyond).sum();
+    if count == 0 {
+        return ShareInterval { low: 0.0, share: 0.0, high: 1.0, deff: 1.0 };
+    }
+    let (n, share) = (count as f64, beyond as f64 / count as f64);
+    if beyond == 0 || beyond == count {
+        // The share at which so many alike are as rare as the tail.
+        let reach = 1.0 - TAIL.powf(1.0 / n);
+        let (low, high) = if beyond == 0 { (0.0, reach) } else { (1.0 - reach, 1.0) };
+        return ShareInterval { low, share, high, deff: 1.0 };
+    }
+    let used = slices.iter().filter(|slice| slice.count > 0);
+    let slices = used.clone().count() as f64;
+    let excess = |slice: &SliceTail| (slice.beyond as f64 - share * slice.count as f64).powi(2);
+    let independent = share * (1.0 - share) / n;
+    let (variance, t) = if slices < 2.0 {
+        (independent, t_quantile(1.0 - TAIL, 1.0))
+    } else {
+        let spread = used.map(excess).sum::<f64>() * slices / (slices - 1.0) / (n * n);
+        (spread.max(independent), t_quantile(1.0 - TAIL, slices - 1.0))
+    };
+    let factor = (t * variance.sqrt() / share).exp();
+    let deff = variance / independent;
+    ShareInterval { low: share / factor, share, high: (share * factor).min(1.0), deff }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slices(counts: &[(u64, u64)]) -> Vec<SliceTail> {
+        counts.iter().map(|&(count, beyond)| SliceTail { count, beyond }).collect()
+    }
+
+    #[test]
+    fn extremes() {
+        let nothing = ShareInterval { low: 0.0, share: 0.0, high: 1.0, deff: 1.0 };
+        assert_eq!(share_interval(&[]), nothing);
+        assert_eq!(share_interval(&slices(&[(0, 0), (0, 0)])), nothing);
+        let none = share_interval(&slices(&[(500, 0), (500, 0)]));
+        assert_eq!((none.low, none.share), (0.0, 0.0));
+        // 1 - 0.005^(1/1000).
+        assert!((none.high - 0.005_284).abs() < 1e-6, "{none:?}");
+        let all = share_interval(&slices(&[(500, 500), (500, 500)]));
+        assert_eq!((all.low, all.share, all.high), (1.0 - none.high, 1.0, 1.0));
+    }
+
+    /// 10 of 1,000 in each: as precise as independent requests, and no more so.
+    #[test]
+    fn even_slices_are_no_more_than_independent() {
+        let even = share_interval(&slices(&[(1_000, 10); 30]));
+        let factor = (2.756_385_903_670_606 * (0.99 / (0.01 * 30_000.0_f64)).sqrt()).exp();
+        assert!((even.low - 0.01 / factor).abs() < 1e-12, "{even:?}");
+        assert!((even.high - 0.01 * factor).abs() < 1e-12, "{even:?}");
+    }
+
+    #[test]
+    fn clusters_widen() {
+        let clustered: Vec<_> = (0..30)
+            .map(|slice| SliceTail { count: 1_000, beyond: if slice % 10 == 0 { 100 } else { 0 } })
+            .collect();
+        let (even, clustered) =
+            (share_interval(&slices(&[(1_000, 10); 30])), share_interval(&clustered));
+        assert_eq!(clustered.share, even.share);
+        assert!(even.deff == 1.0 && (90.0..110.0).contains(&clustered.deff), "{clustered:?}");
+        assert!(clustered.high > 2.0 * even.high && clustered.low < even.low / 2.0);
+    }
+}

@@ -1,0 +1,183 @@
+//! Searches whose answer is known: V21 of METHOD 2.1, and systems of a few lines.
+
+use super::*;
+use crate::shuffle::Shuffle;
+
+/// Makes trials as the search asks for them, until it is done.
+fn run(goal: Goal, guess_rps: f64, mut trial: impl FnMut(f64, f64) -> Trial) -> (Found, Search) {
+    let mut search = Search::new(goal, guess_rps);
+    loop {
+        match search.next() {
+            Step::Run { rate_rps, duration_s } => search.record(trial(rate_rps, duration_s)),
+            Step::Done(found) => return (found, search),
+        }
+    }
+}
+
+/// A trial in which `share` of the requests is slow, evenly.
+fn even(rate_rps: f64, duration_s: f64, share: f64) -> Trial {
+    let count = (rate_rps * duration_s / 30.0) as u64;
+    let beyond = (count as f64 * share).round() as u64;
+    let slices = vec![SliceTail { count, beyond }; 30];
+    Trial { rate_rps, duration_s, slices, is_client_limited: false }
+}
+
+/// A server that answers everything in time below its limit and nothing above.
+fn cliff(limit_rps: f64) -> impl FnMut(f64, f64) -> Trial {
+    move |rate_rps, duration_s| {
+        even(rate_rps, duration_s, if rate_rps < limit_rps { 0.0 } else { 0.5 })
+    }
+}
+
+#[test]
+fn a_cliff_is_found_from_anywhere() {
+    for guess_rps in [40.0, 9_000.0, 10_000.0, 11_000.0, 3e6] {
+        let (found, search) = run(Goal::new(0.01), guess_rps, cliff(10_000.0));
+        let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+        assert_eq!(found.end, End::WithinGoal);
+        assert!(lower.rate_rps < 10_000.0 && upper.rate_rps >= 10_000.0, "{found:?}");
+        assert!((upper.rate_rps - lower.rate_rps) / upper.rate_rps <= 0.02, "{found:?}");
+        // Two full-length trials at each end are evidence enough.
+        assert!((lower.bad, upper.good) == (0, 0) && lower.good >= 2 && upper.bad >= 2);
+        assert!(search.trials < 40, "{} trials from {guess_rps}", search.trials);
+    }
+}
+
+#[test]
+fn a_range_ends_a_search() {
+    let goal = Goal { rate_max_rps: 8_000.0, ..Goal::new(0.01) };
+    let (found, _) = run(goal, 5_000.0, cliff(10_000.0));
+    assert_eq!((found.end, found.upper), (End::AboveRange, None));
+    assert_eq!(found.lower.expect("the greatest rate").rate_rps, 8_000.0);
+    let (found, _) = run(Goal::new(0.01), 5_000.0, cliff(0.0));
+    assert_eq!((found.end, found.lower), (End::BelowRange, None));
+}
+
+/// The client gives out between the last good rate and the cliff: no rate is blamed on the server.
+#[test]
+fn a_limited_client_ends_a_search() {
+    let mut server = cliff(10_000.0);
+    let (found, _) = run(Goal::new(0.01), 2_000.0, |rate_rps, duration_s| {
+        let is_client_limited = rate_rps > 6_000.0;
+        Trial { is_client_limited, ..server(rate_rps, duration_s) }
+    });
+    assert_eq!((found.end, found.upper), (End::ClientLimited(8_000.0), None));
+}
+
+/// Good up to 5,000, bad up to 6,000, good again up to 9,000: the answer is the first edge, whether
+/// the second one was seen or not.
+#[test]
+fn a_system_that_recovers_is_not_believed() {
+    let (found, _) = run(Goal::new(0.01), 11_600.0, |rate_rps, duration_s| {
+        let is_bad = rate_rps >= 9_000.0 || (5_000.0..6_000.0).contains(&rate_rps);
+        even(rate_rps, duration_s, if is_bad { 0.5 } else { 0.0 })
+    });
+    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    assert!(lower.rate_rps < 5_000.0 && (5_000.0..6_000.0).contains(&upper.rate_rps), "{found:?}");
+}
+
+/// A share that is 1% at each rate from 9,000 to 11,000: no trial can decide there, and the search
+/// says so.
+#[test]
+fn what_cannot_be_told_apart_stays_inside() {
+    let (found, search) = run(Goal::new(0.01), 20_000.0, |rate_rps, duration_s| {
+        let share = match rate_rps {
+            ..9_000.0 => 0.001,
+            9_000.0..11_000.0 => 0.01,
+            _ => 0.1,
+        };
+        even(rate_rps, duration_s, share)
+    });
+    assert_eq!(found.end, End::Indistinct);
+    assert!(!found.undecided_rps.is_empty());
+    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    assert!(lower.rate_rps < 9_000.0 && upper.rate_rps >= 11_000.0, "{found:?}");
+    assert!(lower.rate_rps > 8_800.0 && upper.rate_rps < 11_200.0, "{found:?}");
+    assert!(search.trials < 60, "{} trials", search.trials);
+}
+
+#[test]
+fn trials_run_out() {
+    let goal = Goal { trials_max: 5, ..Goal::new(0.01) };
+    let (found, search) = run(goal, 1e6, cliff(10.0));
+    assert_eq!((found.end, search.trials), (End::OutOfTrials, 5));
+}
+
+/// An exponential server with one queue, fed by a Poisson process (M/M/1).
+struct Queue {
+    random: Shuffle,
+}
+
+impl Queue {
+    const SERVICE_RPS: f64 = 1_000.0;
+    const OBJECTIVE_S: f64 = 0.05;
+
+    /// Some ten times what the queue needs to forget how it began, near the rate in question.
+    const WARM_UP_S: f64 = 5.0;
+
+    /// Response times are exponential with rate µ − λ.
+    fn largest_rate_rps(share_max: f64) -> f64 {
+        Queue::SERVICE_RPS - (1.0 / share_max).ln() / Queue::OBJECTIVE_S
+    }
+
+    fn exponential(&mut self) -> f64 {
+        let uniform = ((self.random.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        -uniform.ln()
+    }
+
+    /// Response times by Lindley's recursion, in slices by arrival.
+    fn trial(&mut self, rate_rps: f64, duration_s: f64) -> Trial {
+        let mut slices = vec![SliceTail { count: 0, beyond: 0 }; 30];
+        let (mut now_s, mut waiting_s) = (-Queue::WARM_UP_S, 0.0);
+        loop {
+            let gap_s = self.exponential() / rate_rps;
+            now_s += gap_s;
+            waiting_s = f64::max(waiting_s - gap_s, 0.0) + self.exponential() / Queue::SERVICE_RPS;
+            if now_s >= duration_s {
+                return Trial { rate_rps, duration_s, slices, is_client_limited: false };
+            }
+            if now_s >= 0.0 {
+                let slice = &mut slices[(now_s / duration_s * 30.0) as usize];
+                slice.count += 1;
+                slice.beyond += u64::from(waiting_s > Queue::OBJECTIVE_S);
+            }
+        }
+    }
+}
+
+/// Searches for p99 ≤ 50 ms at µ = 1000/s, where λ* = 907.9/s. Returns how many of the intervals
+/// contain it, and how many searches have support.
+fn queue_searches(goal: Goal, searches: u32) -> (u32, u32) {
+    let truth = Queue::largest_rate_rps(0.01);
+    assert!((truth - 907.9).abs() < 0.1);
+    let mut queue = Queue { random: Shuffle::new() };
+    let (mut hits, mut supported) = (0, 0);
+    for nth in 0..searches {
+        // From another guess each time, so that other rates are tried.
+        let guess_rps = 900.0 + 4.0 * f64::from(nth);
+        let (found, _) =
+            run(goal, guess_rps, |rate_rps, duration_s| queue.trial(rate_rps, duration_s));
+        let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+        hits += u32::from((lower.rate_rps..=upper.rate_rps).contains(&truth));
+        supported += u32::from(found.support(0.01).expect("found") >= 10.0);
+        assert!((upper.rate_rps - lower.rate_rps) / upper.rate_rps < 0.12, "{found:?}");
+    }
+    (hits, supported)
+}
+
+/// At this utilisation a p99 has support after some 300 s: 95% of the intervals contain the truth.
+/// The estimate of support is itself rough, and errs to the cautious side.
+#[test]
+fn the_interval_contains_the_truth() {
+    let goal = Goal { initial_s: 37.5, final_s: 300.0, sum_s: 900.0, ..Goal::new(0.01) };
+    let (hits, supported) = queue_searches(goal, 40);
+    assert!(hits >= 38 && supported >= 24, "{hits} {supported}");
+}
+
+/// In 30 s there are one or two slow spells. Fewer intervals contain the truth, and each search says
+/// that it is short of support.
+#[test]
+fn trials_that_are_too_short_say_so() {
+    let (hits, supported) = queue_searches(Goal::new(0.01), 40);
+    assert!(hits >= 28 && supported <= 4, "{hits} {supported}");
+}
