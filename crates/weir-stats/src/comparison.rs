@@ -14,7 +14,7 @@ mod verdict;
 use crate::moments::median;
 
 pub use budget::{Variances, slices_per_run};
-pub use shift::{SHIFT_LEVELS, shift_function};
+pub use shift::{Levels, SHIFT_LEVELS, shift_function};
 pub use verdict::{Incomparable, Verdict, judge};
 
 /// Fewer pairs, or runs of each system, get no interval. With 5 pairs a two-sided sign-flip p

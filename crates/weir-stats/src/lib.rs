@@ -17,8 +17,8 @@ mod usl;
 mod warmup;
 
 pub use comparison::{
-    Difference, Incomparable, RUNS_MIN, SHIFT_LEVELS, Variances, Verdict, holm, judge, outliers,
-    paired, shift_function, slices_per_run, unpaired,
+    Difference, Incomparable, Levels, RUNS_MIN, SHIFT_LEVELS, Variances, Verdict, holm, judge,
+    outliers, paired, shift_function, slices_per_run, unpaired,
 };
 pub use interval::{
     MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, guard_of, mean_interval,

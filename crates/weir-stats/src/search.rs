@@ -121,7 +121,7 @@ pub enum End {
     /// Both bounds are there. What lies between them cannot be told from the objective by trials of
     /// this length.
     Indistinct,
-    /// The client gave out at this rate. The lower bound, if any, stands; above it nothing is known.
+    /// The client gave out at this rate. The lower bound, if any, stands; nothing is known above it.
     ClientLimited(f64),
     /// The greatest rate that may be tried meets the objective.
     AboveRange,
@@ -161,8 +161,8 @@ pub struct Search {
 }
 
 impl Search {
-    /// A search that starts at half of `guess_rps`, a rough idea of the greatest possible rate: what
-    /// a closed loop reached.
+    /// A search that starts at half of `guess_rps`, a rough idea of the greatest possible rate:
+    /// what a closed loop reached.
     pub fn new(goal: Goal, guess_rps: f64) -> Search {
         assert!(guess_rps > 0.0 && guess_rps.is_finite(), "{guess_rps} is not a rate");
         assert!((0.0..1.0).contains(&goal.exceed_ratio) && goal.width > 0.0);

@@ -28,7 +28,7 @@ impl Variances {
 }
 
 /// The number of slices per run that makes the most of the time: ⌈√((c₂/c₁)·(T₁²/T₂²))⌉, at least
-/// 1, where a run costs `run_s` to set up (restart, warm-up) and each slice `slice_s`, both above 0.
+/// 1, where a run costs `run_s` to set up (restart, warm-up) and a slice `slice_s`, both above 0.
 /// `None`: runs do not differ beyond what their slices explain, so one run may be as long as it
 /// likes, and only the number of pairs that a verdict needs asks for more.
 pub fn slices_per_run(variances: Variances, run_s: f64, slice_s: f64) -> Option<u32> {

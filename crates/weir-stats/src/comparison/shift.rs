@@ -7,12 +7,15 @@ use super::{Difference, paired};
 pub const SHIFT_LEVELS: [f64; 12] =
     [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999];
 
-/// ln(B/A) at each level. Per pair of runs: the percentiles of A and of B at the same levels, `None`
-/// where a run does not carry that percentile. A level is `None` where too few pairs have it.
+/// A run's percentiles at some levels; `None` where it does not carry that one.
+pub type Levels<const LEVELS: usize> = [Option<f64>; LEVELS];
+
+/// ln(B/A) at each level, from pairs of runs, A's and B's percentiles at the same levels. A level is
+/// `None` where too few pairs have it.
 ///
 /// Pairs of runs are the evidence here too, never requests: those of one run share its fortune.
 pub fn shift_function<const LEVELS: usize>(
-    pairs: &[([Option<f64>; LEVELS], [Option<f64>; LEVELS])],
+    pairs: &[(Levels<LEVELS>, Levels<LEVELS>)],
 ) -> [Option<Difference>; LEVELS] {
     std::array::from_fn(|level| {
         let at_level = pairs.iter().filter_map(|(a, b)| a[level].zip(b[level]));

@@ -179,8 +179,7 @@ mod tests {
     }
 
     impl ExampleGoal {
-        /// Trials as (how many, seconds, loss).
-        fn classify(&self, trials: &[(u32, f64, f64)]) -> Class {
+        fn classify(&self, trials: &[Trials]) -> Class {
             let mut durations = Durations::default();
             for &(count, duration_s, loss) in trials {
                 *match (duration_s >= self.final_s, loss <= self.loss_max) {
@@ -193,6 +192,9 @@ mod tests {
             durations.classify(self.sum_s, self.exceed_ratio)
         }
     }
+
+    /// How many, seconds, loss.
+    type Trials = (u32, f64, f64);
 
     const RFC2544: ExampleGoal =
         ExampleGoal { final_s: 60.0, sum_s: 60.0, loss_max: 0.0, exceed_ratio: 0.0 };
@@ -214,7 +216,7 @@ mod tests {
         let good = |count| (count, 1.0, 0.0);
         let bad = |count| (count, 1.0, 0.01);
         let (long_bad, long_good) = ((1, 60.0, 0.001), (1, 60.0, 0.0));
-        let points: [(&[(u32, f64, f64)], [Class; 4]); 6] = [
+        let points: [(&[Trials], [Class; 4]); 6] = [
             (&[good(59)], [Undecided, Undecided, Undecided, Undecided]),
             (&[good(59), bad(1)], [Upper, Undecided, Undecided, Undecided]),
             (&[good(59), bad(60)], [Upper, Undecided, Undecided, Upper]),

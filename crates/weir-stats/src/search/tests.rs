@@ -174,7 +174,7 @@ fn the_interval_contains_the_truth() {
     assert!(hits >= 38 && supported >= 24, "{hits} {supported}");
 }
 
-/// In 30 s there are one or two slow spells. Fewer intervals contain the truth, and each search says
+/// In 30 s there are one or two slow spells. Fewer intervals contain the truth; each search says
 /// that it is short of support.
 #[test]
 fn trials_that_are_too_short_say_so() {

@@ -20,7 +20,7 @@ pub(super) fn p(residuals: &[f64]) -> f64 {
 fn orders(pluses: u64, minuses: u64, groups: u64) -> f64 {
     let half = groups / 2;
     let parts = |of: u64, into: u64| choose(of - 1, into - 1);
-    if groups % 2 == 0 {
+    if groups.is_multiple_of(2) {
         2.0 * parts(pluses, half) * parts(minuses, half)
     } else {
         parts(pluses, half) * parts(minuses, half + 1)
