@@ -16,8 +16,10 @@ mod latency;
 mod load;
 mod merge;
 mod occupancy;
+mod prove_client;
 mod recorded;
 mod script;
+mod selfcheck;
 mod stamps;
 mod summary;
 mod throughput;
@@ -26,7 +28,7 @@ mod witness;
 
 pub(crate) use accounting::error_name;
 pub use accounting::{Accounting, SentCounts};
-pub use assemble::{DocumentParts, RunParts};
+pub use assemble::{DocumentParts, RunParts, Trials};
 pub use check::BrokenInvariant;
 pub use connections::{ConnectionFailure, ConnectionsSection};
 pub use departures::{CountedSpan, DeparturesSection, Dispersion};
@@ -35,7 +37,9 @@ pub use latency::{ExactByOutcome, ExactFigures, HistogramTexts, Latency, Metric,
 pub use load::LoadError;
 pub use merge::MergeError;
 pub use occupancy::OccupancySection;
+pub use prove_client::{ProofPair, ProveClientSection};
 pub use script::ScriptSection;
+pub use selfcheck::{Floor, SelfcheckSection};
 pub use stamps::StampsSection;
 pub use summary::{PercentileValue, Summary, UnsupportedPercentile};
 pub use throughput::{RateInterval, Throughput};
@@ -91,6 +95,12 @@ pub struct Document {
     /// What a few requests beside the load saw; absent when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<WitnessSection>,
+    /// The noise floor; absent when nobody asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selfcheck: Option<SelfcheckSection>,
+    /// What a thread more made of the same load; absent when nobody asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prove_client: Option<ProveClientSection>,
     /// What the script took; absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptSection>,

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use weir_engine::{Control, Job, ScriptFailure};
 use weir_io::{Clock, Signal, Waker, system};
-use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts};
+use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts, Trials};
 use weir_run::{ClientHealth, Document, Measurements, Note};
 
 use crate::environment;
@@ -143,6 +143,7 @@ pub(crate) fn document(
             max_resident_bytes: system::memory().map_or(0, |memory| memory.peak_bytes),
         },
         health: None,
+        trials: Trials::default(),
         witness: None,
         notes,
     })

@@ -13,7 +13,10 @@ use super::stamps::StampsSection;
 use super::throughput::Throughput;
 use super::timeline::{SeriesEntry, SliceEntry};
 use super::witness::WitnessSection;
-use super::{ClientUsage, Document, Environment, Note, Preflight, Run, SCHEMA_VERSION, Tool};
+use super::{
+    ClientUsage, Document, Environment, Note, Preflight, ProveClientSection, Run, SCHEMA_VERSION,
+    SelfcheckSection, Tool,
+};
 use crate::evidence::ClientHealth;
 use crate::measurements::{ByOutcome, Measurements};
 use crate::plan::{Load, Plan};
@@ -42,8 +45,19 @@ pub struct DocumentParts {
     pub health: Option<ClientHealth>,
     /// What the witness measured, where there was one: its own plan is not the load's.
     pub witness: Option<Measurements>,
+    /// What was run beside it to judge the client.
+    pub trials: Trials,
     /// What a reader must know.
     pub notes: Vec<Note>,
+}
+
+/// Short runs beside the run, for those who doubt its client.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Trials {
+    /// The noise floor.
+    pub selfcheck: Option<SelfcheckSection>,
+    /// The same load with a thread more.
+    pub prove_client: Option<ProveClientSection>,
 }
 
 /// Which run a document is of.
@@ -94,6 +108,7 @@ impl Document {
             run,
             plan: parts.plan,
             environment: parts.environment,
+            trials: parts.trials,
             notes: parts.notes,
         };
         derive(frame, &recorded)
@@ -116,6 +131,7 @@ pub(super) struct Frame {
     pub(super) run: Run,
     pub(super) plan: Plan,
     pub(super) environment: Environment,
+    pub(super) trials: Trials,
     pub(super) notes: Vec<Note>,
 }
 
@@ -143,6 +159,8 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         occupancy: OccupancySection::of(&measurements.occupancy),
         health: recorded.health,
         witness: witness.map(|witness| WitnessSection::of(witness, measurements)),
+        selfcheck: frame.trials.selfcheck,
+        prove_client: frame.trials.prove_client,
         script: ScriptSection::of(recorded),
         plan: frame.plan,
         notes: frame.notes,

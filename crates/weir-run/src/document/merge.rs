@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::assemble::{Frame, derive};
 use super::check::BrokenInvariant;
 use super::recorded::Recorded;
-use super::{ClientUsage, Document, Note, Run};
+use super::{ClientUsage, Document, Note, ProveClientSection, Run, SelfcheckSection, Trials};
 use crate::measurements::Measurements;
 
 /// Why documents cannot be merged.
@@ -78,6 +78,7 @@ impl Document {
             run: merged_run(first, documents),
             plan: first.plan.clone(),
             environment: first.environment.clone(),
+            trials: merged_trials(documents),
             notes: merged_notes(first, documents),
         };
         Ok(derive(frame, &recorded)?)
@@ -143,6 +144,16 @@ fn merged_run(first: &Document, documents: &[Document]) -> Run {
         command: first.run.command.clone(),
         preflight: runs().find_map(|run| run.preflight.clone()),
         client,
+    }
+}
+
+/// The worst of all parts: one client that was too weak spoils the whole.
+fn merged_trials(documents: &[Document]) -> Trials {
+    let selfchecks = documents.iter().filter_map(|document| document.selfcheck);
+    let proofs = documents.iter().filter_map(|document| document.prove_client);
+    Trials {
+        selfcheck: selfchecks.reduce(SelfcheckSection::worse),
+        prove_client: proofs.reduce(ProveClientSection::worse),
     }
 }
 

@@ -1,0 +1,235 @@
+//! Whether the client was the limit, by experiment: the same load again, with as many threads and
+//! with one more, in turns (METHOD 1.9, C12). A load that a thread more speeds up was held back by
+//! its client.
+
+use serde::{Deserialize, Serialize};
+use weir_stats::{mean_interval, ratio_interval};
+
+use super::RatioEstimate;
+use super::intervals::{Column, Intervals};
+use crate::measurements::{ByOutcome, Measurements, Slice};
+use crate::quantile::{AllOutcomes, Bound};
+
+/// By how much throughput must rise, or p99 fall, to count.
+const EFFECT: f64 = 0.05;
+
+const CONFIDENCE: f64 = 0.95;
+
+/// What a thread more made of the same load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ProveClientSection {
+    /// Workers of the run, and of every first one of a pair of short runs.
+    pub threads: u32,
+    /// Workers of every second one.
+    pub more_threads: u32,
+    /// Pairs of short runs.
+    pub pairs: u32,
+    /// Measured window of each short run, in nanoseconds.
+    pub window_ns: u64,
+    /// Requests that the short runs put on the wire; they are not in the accounting.
+    pub sent: u64,
+    /// Completed requests per second with more threads, as a multiple of those with as many; null
+    /// where too few completed.
+    pub throughput: Option<RatioEstimate>,
+    /// The same of the 99th percentile of the response time, failures slower than any answer; null
+    /// where too few were answered.
+    pub p99: Option<RatioEstimate>,
+    /// With more threads throughput was more than 5% higher, or p99 more than 5% lower, in every
+    /// pair and over all pairs, and the interval excludes 1: the client was the limit.
+    pub is_client_limited: bool,
+}
+
+/// Two short runs, one after the other.
+#[derive(Clone, Debug)]
+pub struct ProofPair {
+    /// With as many threads as the run.
+    pub as_many: Measurements,
+    /// With more.
+    pub more: Measurements,
+}
+
+impl ProveClientSection {
+    /// What the pairs of runs say, each run with a window of `window_ns`.
+    pub fn of(
+        (threads, more_threads): (u32, u32),
+        window_ns: u64,
+        pairs: &[ProofPair],
+    ) -> ProveClientSection {
+        let sides = [
+            Side::of(pairs.iter().map(|pair| &pair.as_many)),
+            Side::of(pairs.iter().map(|pair| &pair.more)),
+        ];
+        let ratio = |of: fn(&Side) -> Option<Estimate>| {
+            let [as_many, more] = &sides;
+            let ratio = ratio_interval(of(more)?, of(as_many)?)?;
+            Some(RatioEstimate { ratio: ratio.ratio, low: ratio.low, high: ratio.high })
+        };
+        let in_every_pair = |better: fn(&Measurements, &Measurements) -> bool| {
+            pairs.iter().all(|pair| better(&pair.more, &pair.as_many))
+        };
+        let (throughput, p99) = (ratio(Side::throughput), ratio(Side::p99));
+        let is_faster = throughput.is_some_and(|x| x.ratio > 1.0 + EFFECT && x.low > 1.0)
+            && in_every_pair(completes_more);
+        let is_sooner = p99.is_some_and(|x| x.ratio < 1.0 - EFFECT && x.high < 1.0)
+            && in_every_pair(has_lower_p99);
+        let runs = || pairs.iter().flat_map(|pair| [&pair.as_many, &pair.more]);
+        ProveClientSection {
+            threads,
+            more_threads,
+            pairs: u32::try_from(pairs.len()).unwrap_or(u32::MAX),
+            window_ns,
+            sent: runs().map(|run| run.sent.warmup + run.sent.measured + run.sent.tail).sum(),
+            throughput,
+            p99,
+            is_client_limited: is_faster || is_sooner,
+        }
+    }
+
+    /// Of two parts of a run the one that accuses its client, if one does.
+    pub(super) fn worse(self, other: ProveClientSection) -> ProveClientSection {
+        if other.is_client_limited && !self.is_client_limited { other } else { self }
+    }
+}
+
+/// Lower end, value, upper end.
+type Estimate = (f64, f64, f64);
+
+/// All runs with one number of threads.
+struct Side {
+    times: ByOutcome,
+    slices: Vec<Slice>,
+}
+
+impl Side {
+    fn of<'m>(runs: impl Iterator<Item = &'m Measurements>) -> Side {
+        let mut side = Side { times: ByOutcome::default(), slices: Vec::new() };
+        for run in runs {
+            side.times.add(response_time(run));
+            side.slices.extend_from_slice(&run.slices);
+        }
+        side
+    }
+
+    fn throughput(&self) -> Option<Estimate> {
+        let rate =
+            |slice: &Slice| slice.completed as f64 / (slice.end_ns - slice.start_ns).max(1) as f64;
+        let rates: Vec<f64> = self.slices.iter().map(rate).collect();
+        let mean = mean_interval(&rates, CONFIDENCE)?;
+        Some((mean.mean - mean.half_width, mean.mean, mean.mean + mean.half_width))
+    }
+
+    fn p99(&self) -> Option<Estimate> {
+        let ns = p99(&self.times)? as f64;
+        let intervals = Intervals::of_slices(&self.times, &self.slices, Column::All, 0.0);
+        let ends = intervals.of(99.0)?.ends?;
+        Some((ends.low_ns as f64, ns, ends.high_ns? as f64))
+    }
+}
+
+/// In a closed loop, where both are one, it may stand under either name.
+fn response_time(run: &Measurements) -> &ByOutcome {
+    let response_time = &run.response_time;
+    let is_empty = response_time.ok.is_empty() && !response_time.has_failures();
+    if is_empty { &run.service_time } else { response_time }
+}
+
+/// `None` where it is only bounded, or there is nothing.
+fn p99(times: &ByOutcome) -> Option<u64> {
+    let value = AllOutcomes::of(times).percentile(99.0);
+    value.filter(|value| value.bound == Bound::Exact).map(|value| value.ns)
+}
+
+fn completes_more(more: &Measurements, as_many: &Measurements) -> bool {
+    more.window.completed as f64 > (1.0 + EFFECT) * as_many.window.completed as f64
+}
+
+fn has_lower_p99(more: &Measurements, as_many: &Measurements) -> bool {
+    let both = p99(response_time(more)).zip(p99(response_time(as_many)));
+    both.is_some_and(|(more, as_many)| (more as f64) < (1.0 - EFFECT) * as_many as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Thirty slices of 100 ms with `count` answers each, of `ns` and, each tenth, of `slow_ns`.
+    fn run(count: u64, ns: u64, slow_ns: u64) -> Measurements {
+        let mut run = Measurements::default();
+        for k in 0..30 {
+            let mut slice = Slice {
+                start_ns: k * 100 * MS,
+                end_ns: (k + 1) * 100 * MS,
+                // No two slices of a real run are quite alike.
+                completed: count + k % 3,
+                ..Slice::default()
+            };
+            (0..count).for_each(|i| slice.ok.record(if i % 10 == 0 { slow_ns } else { ns }));
+            run.response_time.ok.add(&slice.ok);
+            run.window.completed += slice.completed;
+            run.sent.measured += count;
+            run.slices.push(slice);
+        }
+        run
+    }
+
+    fn proof(pairs: &[(Measurements, Measurements)]) -> ProveClientSection {
+        let pairs = pairs.iter().cloned();
+        let pairs: Vec<_> = pairs.map(|(as_many, more)| ProofPair { as_many, more }).collect();
+        ProveClientSection::of((2, 3), 3_000 * MS, &pairs)
+    }
+
+    #[test]
+    fn a_client_that_does_more_with_more_threads_was_the_limit() {
+        let proof = proof(&vec![(run(100, MS, MS), run(110, MS, MS)); 2]);
+        let throughput = proof.throughput.expect("60 slices");
+        assert!((throughput.ratio - 111.0 / 101.0).abs() < 1e-9, "{throughput:?}");
+        assert!(throughput.low > 1.08 && throughput.high < 1.12, "{throughput:?}");
+        assert!(proof.is_client_limited);
+        assert_eq!((proof.pairs, proof.sent), (2, 2 * 30 * 210));
+        assert_eq!(proof.p99.map(|p99| p99.ratio), Some(1.0));
+    }
+
+    #[test]
+    fn so_was_one_whose_tail_gets_shorter() {
+        let proof = proof(&vec![(run(100, MS, 9 * MS), run(100, MS, 5 * MS)); 2]);
+        let p99 = proof.p99.expect("6,000 answers");
+        assert!((p99.ratio - 5.0 / 9.0).abs() < 0.01 && p99.high < 1.0, "{p99:?}");
+        assert!(proof.is_client_limited);
+    }
+
+    #[test]
+    fn what_one_pair_denies_is_no_proof() {
+        let (slow, fast) = (run(100, MS, MS), run(150, MS, MS));
+        let proof = proof(&[(slow.clone(), fast), (slow.clone(), slow)]);
+        assert!(proof.throughput.is_some_and(|x| x.low > 1.05), "{proof:?}");
+        assert!(!proof.is_client_limited);
+    }
+
+    #[test]
+    fn a_difference_that_is_small_or_to_the_worse_accuses_nobody() {
+        let check = |as_many: Measurements, more: Measurements| {
+            let proof = proof(&vec![(as_many, more); 2]);
+            assert!(!proof.is_client_limited, "{proof:?}");
+        };
+        check(run(100, MS, MS), run(103, MS, MS));
+        check(run(100, MS, MS), run(80, MS, MS));
+        check(run(100, MS, 5 * MS), run(100, MS, 9 * MS));
+    }
+
+    #[test]
+    fn nothing_measured_is_nothing_said() {
+        let nothing = proof(&[(Measurements::default(), Measurements::default())]);
+        assert_eq!((nothing.throughput, nothing.p99, nothing.sent), (None, None, 0));
+        assert!(!nothing.is_client_limited);
+        // Where most failed, p99 is a bound, and bounds are not compared.
+        let mut failed = run(100, MS, MS);
+        for ns in 0..10_000 {
+            failed.response_time.failed_at.record(ns);
+        }
+        assert_eq!(proof(&vec![(run(100, MS, MS), failed); 2]).p99, None);
+    }
+}
