@@ -6,6 +6,7 @@
 //! quick or of some cases only prints. It ends in failure when a case is not as expected, after
 //! having told all.
 
+mod batches;
 mod curve;
 mod distribution;
 mod lab;
@@ -15,6 +16,10 @@ mod section;
 mod theory;
 
 mod closed;
+mod faults;
+mod overload;
+mod queues;
+mod slots;
 mod stall;
 
 use std::fs;
@@ -39,10 +44,16 @@ struct Case {
 
 /// In the order of the page.
 const CASES: &[Case] = &[
+    Case { id: "V3", run: queues::laws },
     Case { id: "V5", run: stall::open_loop },
     Case { id: "V6", run: closed::stall },
     Case { id: "V7", run: stall::half_the_time },
+    Case { id: "V8", run: overload::overload },
+    Case { id: "V9", run: queues::queues },
+    Case { id: "V10", run: faults::black_hole },
     Case { id: "V11", run: stall::at_the_end },
+    Case { id: "V12", run: faults::resets },
+    Case { id: "V15", run: slots::slots },
 ];
 
 /// Builds weir, runs the cases, writes the page.

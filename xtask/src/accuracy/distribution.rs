@@ -54,23 +54,29 @@ impl Distribution {
         self.count() - self.histogram.count_between(0, ns)
     }
 
-    /// Greatest distance from a distribution function (Kolmogorov and Smirnov's D), looked at
-    /// wherever there are values.
-    pub(super) fn distance(&self, law: impl Fn(f64) -> f64) -> f64 {
+    /// By how much the distribution function lies above `law` at most (one side of Kolmogorov and
+    /// Smirnov's D), looked at where its buckets begin and end.
+    pub(super) fn above_law(&self, law: impl Fn(f64) -> f64) -> f64 {
+        self.edges().map(|(ns, share)| share - law(ns)).fold(0.0, f64::max)
+    }
+
+    /// By how much it lies below.
+    pub(super) fn below_law(&self, law: impl Fn(f64) -> f64) -> f64 {
+        self.edges().map(|(ns, share)| law(ns) - share).fold(0.0, f64::max)
+    }
+
+    /// Each bucket with values: its ends, and the share of values below the one and up to the
+    /// other.
+    fn edges(&self) -> impl Iterator<Item = (f64, f64)> {
         let mut below = 0_u64;
-        let mut distance = 0.0_f64;
-        for value in self.histogram.iter_recorded() {
-            let (low, high) = (
-                self.histogram.lowest_equivalent(value.value_iterated_to()) as f64,
-                self.histogram.highest_equivalent(value.value_iterated_to()) as f64,
-            );
-            // Where in its bucket a value lies is unknown: only what the bucket excludes counts.
+        self.histogram.iter_recorded().flat_map(move |value| {
             let share = |count: u64| count as f64 / self.count() as f64;
-            distance = distance.max(law(low) - share(below + value.count_since_last_iteration()));
-            distance = distance.max(share(below) - law(high));
+            let low_ns = self.histogram.lowest_equivalent(value.value_iterated_to()) as f64;
+            let high_ns = self.histogram.highest_equivalent(value.value_iterated_to()) as f64;
+            let before = share(below);
             below += value.count_since_last_iteration();
-        }
-        distance
+            [(low_ns, before), (high_ns, share(below))]
+        })
     }
 }
 
@@ -121,8 +127,10 @@ mod tests {
     fn distances_are_kolmogorovs() {
         let values: Vec<u64> = (1..=1_000).collect();
         let distribution = of(&values);
-        assert!(distribution.distance(|ns| (ns / 1_000.0).clamp(0.0, 1.0)) <= 0.001);
-        let shifted = distribution.distance(|ns| (ns / 1_000.0 - 0.1).clamp(0.0, 1.0));
-        assert!((shifted - 0.1).abs() < 0.002, "{shifted}");
+        let law = |ns: f64| (ns / 1_000.0).clamp(0.0, 1.0);
+        assert!(distribution.above_law(law) < 0.002 && distribution.below_law(law) < 0.002);
+        let slower = |ns: f64| (ns / 1_000.0 - 0.1).clamp(0.0, 1.0);
+        assert!((distribution.above_law(slower) - 0.1).abs() < 0.002);
+        assert!(distribution.below_law(slower) < 0.002);
     }
 }

@@ -35,6 +35,98 @@ impl Stall {
     }
 }
 
+/// How long a request waits that comes `after_s` after the begin of an overload, at `rate_rps` with
+/// `capacity_rps` (METHOD 2.1, V8).
+pub(super) fn overload_wait_s(rate_rps: f64, capacity_rps: f64, after_s: f64) -> f64 {
+    after_s * (rate_rps / capacity_rps - 1.0)
+}
+
+/// A queue of one server with the service rate `service_rps` (METHOD 2.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Queue {
+    pub(super) kind: QueueKind,
+    pub(super) rate_rps: f64,
+    pub(super) service_rps: f64,
+}
+
+/// Arrivals, then service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum QueueKind {
+    /// Poisson, exponential.
+    Mm1,
+    /// Uniform, exponential.
+    Dm1,
+    /// Poisson, fixed.
+    Md1,
+}
+
+impl Queue {
+    /// Mean time in the system.
+    pub(super) fn mean_s(self) -> f64 {
+        let Queue { kind, rate_rps, service_rps } = self;
+        let load = rate_rps / service_rps;
+        match kind {
+            QueueKind::Md1 => (1.0 + load / (2.0 * (1.0 - load))) / service_rps,
+            QueueKind::Mm1 | QueueKind::Dm1 => 1.0 / self.decay_rps(),
+        }
+    }
+
+    /// Q(p) of the time in the system, where that has a simple form: it is exponential.
+    pub(super) fn quantile_s(self, p: f64) -> Option<f64> {
+        let is_exponential = self.kind != QueueKind::Md1;
+        is_exponential.then(|| -(1.0 - p).ln() / self.decay_rps())
+    }
+
+    /// µ(1 − σ), with σ what an arriving customer finds busy: ρ for Poisson arrivals, else the
+    /// root of σ = exp(−(1 − σ)/ρ).
+    fn decay_rps(self) -> f64 {
+        let load = self.rate_rps / self.service_rps;
+        let mut busy = load;
+        if self.kind == QueueKind::Dm1 {
+            for _ in 0..1_000 {
+                busy = (-(1.0 - busy) / load).exp();
+            }
+        }
+        self.service_rps * (1.0 - busy)
+    }
+}
+
+/// A distribution of delays that `weir serve --delay` can be programmed with, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Law {
+    Uniform { least_ns: f64, most_ns: f64 },
+    Exponential { mean_ns: f64 },
+    Pareto { scale_ns: f64, alpha: f64 },
+}
+
+impl Law {
+    /// The share of delays up to `ns`.
+    pub(super) fn share(self, ns: f64) -> f64 {
+        match self {
+            Law::Uniform { least_ns, most_ns } => {
+                ((ns - least_ns) / (most_ns - least_ns)).clamp(0.0, 1.0)
+            }
+            Law::Exponential { mean_ns } => 1.0 - (-ns.max(0.0) / mean_ns).exp(),
+            Law::Pareto { scale_ns, alpha } => {
+                if ns <= scale_ns {
+                    0.0
+                } else {
+                    1.0 - (scale_ns / ns).powf(alpha)
+                }
+            }
+        }
+    }
+
+    /// As a flag.
+    pub(super) fn flag(self) -> String {
+        match self {
+            Law::Uniform { least_ns, most_ns } => format!("uniform:{least_ns}ns..{most_ns}ns"),
+            Law::Exponential { mean_ns } => format!("exp:{mean_ns}ns"),
+            Law::Pareto { scale_ns, alpha } => format!("pareto:{scale_ns}ns,{alpha}"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +163,32 @@ mod tests {
         check(stall.end_quantile_s(0.949), 0.0);
         check(stall.end_quantile_s(0.951), 0.51);
         check(stall.end_quantile_s(0.99), 0.9);
+    }
+
+    /// The table of METHOD 2.3.
+    #[test]
+    fn queues_are_those_of_the_method() {
+        let queue = |kind| Queue { kind, rate_rps: 800.0, service_rps: 1_000.0 };
+        let p99 = |kind| queue(kind).quantile_s(0.99).expect("it has one");
+        check(queue(QueueKind::Mm1).mean_s(), 0.005);
+        check(p99(QueueKind::Mm1), 0.023_03);
+        check(queue(QueueKind::Dm1).mean_s() * 1e2, 0.269_2);
+        check(p99(QueueKind::Dm1) * 1e2, 1.240);
+        check(queue(QueueKind::Md1).mean_s(), 0.003);
+        assert_eq!(queue(QueueKind::Md1).quantile_s(0.99), None);
+    }
+
+    #[test]
+    fn overload_grows() {
+        check(overload_wait_s(1_500.0, 1_000.0, 10.0), 5.0);
+    }
+
+    #[test]
+    fn laws_are_distributions() {
+        let uniform = Law::Uniform { least_ns: 1e6, most_ns: 5e6 };
+        check(uniform.share(2e6), 0.25);
+        check(Law::Exponential { mean_ns: 2e6 }.share(2e6), 0.632_12);
+        check(Law::Pareto { scale_ns: 1e6, alpha: 1.5 }.share(4e6), 0.875);
+        assert_eq!(uniform.flag(), "uniform:1000000ns..5000000ns");
     }
 }

@@ -1,0 +1,124 @@
+//! V10, V12: servers that never answer, or break off on purpose, counted by both sides.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::lab::Lab;
+use super::section::Section;
+use crate::rig::clients::Document;
+use crate::rig::table::{Table, seconds, thousands};
+
+const CLASSES: [&str; 6] =
+    ["ok", "bad_response", "transport_error", "timed_out", "in_flight_at_end", "never_sent"];
+
+/// V10.
+pub(super) fn black_hole(lab: &Lab) -> Result<Section> {
+    let (rate_rps, window_s, timeout_s) = (200.0, 3.0, 1.0);
+    let mut section = Section::new(
+        "a server that never answers",
+        "It accepts, reads, and says nothing. wrk prints zeros of such a server, since it counts a \
+         timeout when the late answer arrives. Here nothing arrives.",
+        format!(
+            "No answer: 0 completed, every planned request timed out, in flight at the end or \
+             never sent, every percentile a lower bound of at least the timeout ({timeout_s} s)."
+        ),
+    );
+    let server = lab.serve("--fault blackhole:1")?;
+    let load = format!("-t1 -c10 -R{rate_rps} -d{window_s}s --warmup 0 -T{timeout_s}s");
+    let document = lab.weir(&load, &server.url)?;
+    let mut table = Table::new(&["", "requests"]);
+    let planned = document.count("accounting/planned")?;
+    table.row(&["planned", &thousands(planned)]);
+    let mut total = 0;
+    for class in CLASSES {
+        let count = document.count(&format!("accounting/{class}"))?;
+        table.row(&[class, &thousands(count)]);
+        total += count;
+        let must_be_none = ["ok", "bad_response", "transport_error"].contains(&class);
+        section.must(!must_be_none || count == 0, || format!("{count} are {class}"));
+    }
+    section.table("", &table.finish());
+    let mut table = Table::new(&["percentile", "at least"]);
+    let percentiles = document.list("latency/response_time/all/percentiles")?;
+    for percentile in percentiles {
+        let (p, ns) = (&percentile["p"], percentile["ns"].as_f64().unwrap_or(0.0));
+        table.row(&[format!("p{p}"), format!("> {}", seconds(ns / 1e9))]);
+        section.must(percentile["bound"] == "lower", || format!("p{p} is not told as a bound"));
+        section.must(ns >= timeout_s * 1e9, || format!("p{p} is less than the timeout"));
+    }
+    section.must(!percentiles.is_empty(), || "there are no percentiles".to_owned());
+    section.table("", &table.finish());
+    let completed = document.count("throughput/completed")?;
+    section.must(completed == 0, || format!("{completed} were completed"));
+    section.must(planned == (rate_rps * window_s) as u64 && total == planned, || {
+        format!("{planned} were planned, and {total} are accounted for")
+    });
+    let log = server.finish()?;
+    let sent = document.count("accounting/sent/total")?;
+    section.must(log.len() as u64 == sent, || {
+        format!("weir sent {sent} requests and the server read {}", log.len())
+    });
+    Ok(section)
+}
+
+/// V12.
+pub(super) fn resets(lab: &Lab) -> Result<Section> {
+    let window_s = lab.span(5.0, 2.0);
+    let mut section = Section::new(
+        "a server that breaks off",
+        "It resets, closes or stops in the middle of every so-many-th request. Each is one error, \
+         at the request it belongs to, and the connection is renewed without losing or repeating \
+         any other.",
+        "As many errors as the server has made, in warm-up, window and tail together; inside the \
+         window exactly the requests that the server's log has no answer for; as many requests sent \
+         as the server has read.",
+    );
+    let mut table = Table::new(&[
+        "load",
+        "faults",
+        "sent",
+        "read",
+        "made by the server",
+        "seen by weir",
+        "planned",
+        "without answer in the log",
+        "errors of the planned",
+    ]);
+    for load in ["-t1 -c10 -R2000", "-t1 -c10"] {
+        for faults in ["reset:1/100", "close:1/100", "partial:1/100"] {
+            let server = lab.serve(&format!("--fault {faults}"))?;
+            let load = format!("{load} -d{window_s}s --warmup 0");
+            let document = lab.weir(&load, &server.url)?;
+            let log = server.finish()?;
+            let unanswered = |count: usize| {
+                log.iter().take(count).filter(|record| record.sent_ns.is_none()).count() as u64
+            };
+            let sent = document.count("accounting/sent/total")?;
+            let planned = document.count("accounting/planned")?;
+            let errors = document.count("accounting/transport_error")?;
+            let (made, seen) = (unanswered(usize::MAX), all_errors(&document)?);
+            let broken = unanswered(planned as usize);
+            let row = [sent, log.len() as u64, made, seen, planned, broken, errors].map(thousands);
+            let name = format!("`{load}`, {faults}");
+            let head = [format!("`{load}`"), faults.to_owned()];
+            table.row(&[&head[..], &row[..]].concat());
+            section.must(made == seen, || format!("{name}: made {made} faults, seen {seen}"));
+            section.must(sent == log.len() as u64, || format!("{name}: sent {sent}"));
+            // In a closed loop the last requests of the window and the first after it may arrive
+            // in another order than they were sent.
+            let slack = if load.contains("-R") { 0 } else { 1 };
+            section.must(broken.abs_diff(errors) <= slack, || {
+                format!("{name}: {errors} errors, and {broken} in the log")
+            });
+        }
+    }
+    section.table("", &table.finish());
+    Ok(section)
+}
+
+/// Errors of all phases.
+fn all_errors(document: &Document) -> Result<u64> {
+    let series = document.list("series")?.iter();
+    let errors = series.map(|interval| interval.get("errors").and_then(Value::as_u64));
+    errors.sum::<Option<u64>>().context("an interval of the time series has no errors")
+}

@@ -1,0 +1,65 @@
+//! V8: more load than the server can serve. The backlog grows for as long as the test lasts, and
+//! every quantile is known.
+
+use anyhow::Result;
+
+use super::curve::Curve;
+use super::distribution::Distribution;
+use super::lab::Lab;
+use super::log::Plan;
+use super::section::Section;
+use super::theory;
+use crate::rig::table;
+
+const RATE_RPS: f64 = 1_500.0;
+const CAPACITY_RPS: f64 = 1_000.0;
+
+/// Of the longest wait: how far a quantile may be from the server's log and from theory.
+const TOLERANCE: f64 = 0.01;
+
+/// V8.
+pub(super) fn overload(lab: &Lab) -> Result<Section> {
+    let window_s = lab.span(10.0, 4.0);
+    let longest_s = theory::overload_wait_s(RATE_RPS, CAPACITY_RPS, window_s);
+    let mut section = Section::new(
+        "more load than the server can serve",
+        "The server serves 1,000 requests a second, one after the other, and 1,500 come. Whoever \
+         comes t seconds after the start waits t/2 seconds. A tool that stops at the end of the \
+         test, with a third of the users still in the queue, prints less than they waited.",
+        format!(
+            "Q(p) = p·D·(R/µ − 1), the longest {longest_s} s; D = {window_s} s; 1,000 answers a \
+             second inside the window. Within {}% of the longest of theory and of the server's log.",
+            TOLERANCE * 100.0
+        ),
+    );
+    let server = lab.serve("--mode fifo --delay 1ms")?;
+    let load = format!("-t1 -c100 -R{RATE_RPS} -d{window_s}s --warmup 0");
+    let document = lab.weir(&load, &server.url)?;
+    let reported = Distribution::responses(&document)?;
+    let plan = Plan { rate_rps: RATE_RPS, warmup_s: 0.0, duration_s: window_s };
+    let mut truth_s: Vec<f64> =
+        plan.responses_ns(&server.finish()?)?.iter().map(|ns| ns / 1e9).collect();
+    truth_s.sort_by(f64::total_cmp);
+    let curve = Curve {
+        above: "R = 1,500/s, µ = 1,000/s".to_owned(),
+        truth_s: &truth_s,
+        reported: &reported,
+        log_tolerance_s: TOLERANCE * longest_s,
+        theory_tolerance_s: TOLERANCE * longest_s,
+    };
+    curve.add_to(
+        &mut section,
+        &[0.1, 0.5, 0.9, 0.99],
+        |p| theory::overload_wait_s(RATE_RPS, CAPACITY_RPS, p * window_s),
+        Some(longest_s / 2.0),
+    );
+    let completed_rps = document.number("throughput/completed_rps")?;
+    section.note(format!("Completed in the window: {}/s.", table::rate(completed_rps)));
+    section.must_if_quiet((completed_rps / CAPACITY_RPS - 1.0).abs() <= TOLERANCE, || {
+        format!("{} answers a second were completed", table::rate(completed_rps))
+    });
+    // A third of the requests ended after the window; they are among the measured all the same.
+    let planned = document.count("accounting/planned")?;
+    section.must(planned == reported.count(), || format!("{planned} requests were planned"));
+    Ok(section)
+}

@@ -1,0 +1,170 @@
+//! V3, V9: servers whose times follow a known law, and what weir says of them.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::batches::Batches;
+use super::distribution::Distribution;
+use super::lab::Lab;
+use super::log::Record;
+use super::section::Section;
+use super::theory::{Law, Queue, QueueKind};
+use crate::rig::clients::Document;
+use crate::rig::table::{Table, seconds, thousands};
+
+/// What delivery may add on a quiet machine: to the server, and back to the client's stamp.
+const DELIVERY_MAX_S: f64 = 0.000_3;
+
+/// Mean service time of the queues.
+const SERVICE_RPS: f64 = 1_000.0;
+
+/// V9.
+pub(super) fn queues(lab: &Lab) -> Result<Section> {
+    let window_s = lab.span(30.0, 5.0);
+    let mut section = Section::new(
+        "queues with a known law",
+        "One server that takes 1 ms on average, and requests that come at random or evenly: the \
+         response times follow laws that are a hundred years old. They hold only if requests leave \
+         when the plan says and none is left out.",
+        format!(
+            "Mean and p99 of METHOD 2.3 within 99% intervals from the run's own 30 slices \
+             (D = {window_s} s), give or take {} of delivery. The mean is also that of the \
+             server's log, from read to send, and at most {0} more.",
+            seconds(DELIVERY_MAX_S)
+        ),
+    );
+    let mut table = Table::new(&[
+        "queue",
+        "ρ",
+        "mean by theory",
+        "weir",
+        "by the log",
+        "weir − log",
+        "p99 by theory",
+        "weir",
+    ]);
+    let kinds = [("M/M/1", QueueKind::Mm1), ("D/M/1", QueueKind::Dm1), ("M/D/1", QueueKind::Md1)];
+    for (name, kind) in kinds {
+        for rate_rps in [500.0, 800.0] {
+            let queue = Queue { kind, rate_rps, service_rps: SERVICE_RPS };
+            measure_queue(lab, &mut section, &mut table, name, queue, window_s)?;
+        }
+    }
+    section.table("", &table.finish());
+    section.note("The seeds of arrivals and of service are fixed, so a run is the same each time.");
+    Ok(section)
+}
+
+fn measure_queue(
+    lab: &Lab,
+    section: &mut Section,
+    table: &mut Table,
+    name: &str,
+    queue: Queue,
+    window_s: f64,
+) -> Result<()> {
+    let rate_rps = queue.rate_rps;
+    let delay = if queue.kind == QueueKind::Md1 { "1ms" } else { "exp:1ms" };
+    let arrivals = if queue.kind == QueueKind::Dm1 { "uniform" } else { "poisson --seed 1" };
+    let server = lab.serve(&format!("--mode fifo --delay {delay} --seed 1"))?;
+    let load = format!("-t1 -c200 -R{rate_rps} -d{window_s}s --warmup 1s --arrivals {arrivals}");
+    let document = lab.weir(&load, &server.url)?;
+    let reported = Distribution::responses(&document)?;
+    let batches = Batches::of(&document)?;
+    let warmup = document.count("accounting/sent/warmup")? as usize;
+    let log_s = stay_s(&server.finish()?, warmup, reported.count() as usize)?;
+    let (theory_s, weir_s, half_s) =
+        (queue.mean_s(), reported.mean_ns() / 1e9, batches.mean_half_s());
+    let p99 = batches.quantile_s(&reported, 0.99);
+    table.row(&[
+        name.to_owned(),
+        format!("{}", rate_rps / SERVICE_RPS),
+        seconds(theory_s),
+        format!("{} ± {}", seconds(weir_s), seconds(half_s)),
+        seconds(log_s),
+        seconds(weir_s - log_s),
+        queue.quantile_s(0.99).map_or("–".to_owned(), seconds),
+        format!("{} ({} to {})", seconds(p99.value_s), seconds(p99.low_s), seconds(p99.high_s)),
+    ]);
+    let name = format!("{name} at ρ = {}", rate_rps / SERVICE_RPS);
+    let is_inside = weir_s - half_s - DELIVERY_MAX_S <= theory_s && theory_s <= weir_s + half_s;
+    section.must_if_quiet(is_inside, || {
+        format!("{name}: the mean is {} ± {}", seconds(weir_s), seconds(half_s))
+    });
+    if let Some(theory_s) = queue.quantile_s(0.99) {
+        let is_inside = p99.low_s - DELIVERY_MAX_S <= theory_s && theory_s <= p99.high_s;
+        section.must_if_quiet(is_inside, || format!("{name}: p99 is {}", seconds(p99.value_s)));
+    }
+    section.must(weir_s >= log_s, || format!("{name}: the mean is less than the server's own"));
+    section.must_if_quiet(weir_s - log_s <= DELIVERY_MAX_S, || {
+        format!("{name}: the mean is {} above the server's own", seconds(weir_s - log_s))
+    });
+    Ok(())
+}
+
+/// Mean time from read to send, in seconds, of `count` requests behind the first `skip`.
+fn stay_s(log: &[Record], skip: usize, count: usize) -> Result<f64> {
+    let measured = log.get(skip..skip + count).context("the server has logged too few requests")?;
+    let stays = measured.iter().map(|record| {
+        let sent_ns = record.sent_ns.context("a measured request was not answered")?;
+        Ok((sent_ns - record.received_ns) as f64 / 1e9)
+    });
+    let stays = stays.collect::<Result<Vec<f64>>>()?;
+    Ok(super::distribution::mean(&stays))
+}
+
+/// V3.
+pub(super) fn laws(lab: &Lab) -> Result<Section> {
+    let (window_s, rate_rps) = (lab.span(10.0, 3.0), 2_000.0);
+    let mut section = Section::new(
+        "delays with a known law",
+        "The server answers each request after a time drawn from a law, all at once and \
+         independently. What weir prints must be that law, moved up by the delivery.",
+        format!(
+            "The distribution function lies nowhere above the law by more than 1.36/√n, and nowhere \
+             below the law moved up by {} by more than that (Kolmogorov and Smirnov's bound at 95%).",
+            seconds(DELIVERY_MAX_S)
+        ),
+    );
+    let mut table =
+        Table::new(&["law", "n", "above", "below", "bound", "mean in flight", "λ·E(S)"]);
+    let laws = [
+        Law::Uniform { least_ns: 1e6, most_ns: 5e6 },
+        Law::Exponential { mean_ns: 2e6 },
+        Law::Pareto { scale_ns: 1e6, alpha: 1.5 },
+    ];
+    for law in laws {
+        let server = lab.serve(&format!("--delay {} --seed 1", law.flag()))?;
+        let load =
+            format!("-t1 -c400 -R{rate_rps} -d{window_s}s --warmup 1s --arrivals poisson --seed 1");
+        let document = lab.weir(&load, &server.url)?;
+        let reported = Distribution::of(&document, "latency/service_time/histograms/ok")?;
+        let (above, below) = (
+            reported.above_law(|ns| law.share(ns)),
+            reported.below_law(|ns| law.share(ns - DELIVERY_MAX_S * 1e9)),
+        );
+        let bound = 1.36 / (reported.count() as f64).sqrt();
+        table.row(&[
+            law.flag(),
+            thousands(reported.count()),
+            format!("{above:.4}"),
+            format!("{below:.4}"),
+            format!("{bound:.4}"),
+            in_flight(&document)?,
+            format!("{:.2}", rate_rps * reported.mean_ns() / 1e9),
+        ]);
+        section.must(above <= bound, || format!("{}: {above:.4} above the law", law.flag()));
+        section.must_if_quiet(below <= bound, || format!("{}: {below:.4} below it", law.flag()));
+    }
+    section.table("", &table.finish());
+    Ok(section)
+}
+
+/// Mean of what was in flight at the ends of the window's intervals; few, so only to be looked at.
+fn in_flight(document: &Document) -> Result<String> {
+    let series = document.list("series")?.iter();
+    let measured = series.filter(|interval| interval["phase"] == "measured");
+    let counts: Vec<f64> =
+        measured.filter_map(|interval| interval.get("in_flight").and_then(Value::as_f64)).collect();
+    Ok(format!("{:.1}", super::distribution::mean(&counts)))
+}

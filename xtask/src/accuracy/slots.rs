@@ -1,0 +1,128 @@
+//! V15: every request has a number, and the server reads each number once.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use super::lab::Lab;
+use super::log::Record;
+use super::section::Section;
+use crate::rig::table::{Table, thousands};
+
+/// Each thread counts from a million million of its own.
+const SCRIPT: &str = r#"
+local threads = 0
+function setup(thread)
+  thread:set("number", string.format("%d", threads * 1000000))
+  threads = threads + 1
+end
+local sent = 0
+function request()
+  local slot = number .. string.format("%06d", sent)
+  sent = sent + 1
+  return wrk.format("GET", "/", { ["x-slot"] = slot })
+end
+"#;
+
+/// What a thread's numbers are divided by, for the thread.
+const THREAD: u64 = 1_000_000_000_000;
+
+/// V15.
+pub(super) fn slots(lab: &Lab) -> Result<Section> {
+    let window_s = lab.span(5.0, 2.0);
+    let mut section = Section::new(
+        "every request once",
+        "A script numbers the requests of each thread. A client that loses one, or silently sends \
+         one again after its connection has broken, shows in the numbers that the server reads.",
+        "The numbers that the server reads are 0, 1, 2, … of each thread without a gap and without \
+         a repetition, as many as weir says it sent in all phases together.",
+    );
+    let script = lab.directory.join("slots.lua");
+    fs::write(&script, SCRIPT).context("failed to write the script")?;
+    let script = script.display();
+    let mut table =
+        Table::new(&["load", "server", "sent by weir", "read", "repeated", "missing", "errors"]);
+    for load in ["-t2 -c20 -R5000", "-t2 -c20"] {
+        for fault in ["", "--fault close:1/50", "--fault reset:1/50"] {
+            let server = lab.serve(fault)?;
+            let flags = format!("{load} -d{window_s}s --warmup 500ms -s {script}");
+            let document = lab.weir(&flags, &server.url)?;
+            let log = server.finish()?;
+            let sent = document.count("accounting/sent/total")?;
+            let audit = audit(&log)?;
+            let server = if fault.is_empty() { "well" } else { fault };
+            table.row(&[
+                format!("`{load}`"),
+                server.to_owned(),
+                thousands(sent),
+                thousands(log.len() as u64),
+                thousands(audit.repeated),
+                thousands(audit.missing),
+                thousands(document.count("accounting/transport_error")?),
+            ]);
+            let name = format!("`{load}` {fault}");
+            section.must(audit == Audit::default(), || format!("{name}: {audit:?}"));
+            section.must(log.len() as u64 == sent, || {
+                format!("{name}: sent {sent}, read {}", log.len())
+            });
+        }
+    }
+    section.table("", &table.finish());
+    Ok(section)
+}
+
+/// What is wrong with the numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Audit {
+    repeated: u64,
+    /// Below the highest of their thread.
+    missing: u64,
+}
+
+fn audit(log: &[Record]) -> Result<Audit> {
+    let slots: Option<Vec<u64>> = log.iter().map(|record| record.slot).collect();
+    let mut slots = slots.context("the server has read a request without a number")?;
+    slots.sort_unstable();
+    let mut audit = Audit::default();
+    let mut next = 0;
+    for slot in slots {
+        if slot / THREAD > next / THREAD {
+            next = slot / THREAD * THREAD;
+        }
+        if slot < next {
+            audit.repeated += 1;
+        } else {
+            audit.missing += slot - next;
+            next = slot + 1;
+        }
+    }
+    Ok(audit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_and_repetitions_are_found() {
+        let check = |slots: &[u64], repeated, missing| {
+            let record = |slot: &u64| Record {
+                connection: 0,
+                received_ns: 0,
+                sent_ns: None,
+                slot: Some(*slot),
+            };
+            let log: Vec<Record> = slots.iter().map(record).collect();
+            assert_eq!(
+                audit(&log).expect("all have one"),
+                Audit { repeated, missing },
+                "{slots:?}"
+            );
+        };
+        check(&[], 0, 0);
+        check(&[1, 0, 2, THREAD, THREAD + 1], 0, 0);
+        check(&[0, 1, 1, 3, THREAD + 2], 1, 3);
+        let record = Record { connection: 0, received_ns: 0, sent_ns: None, slot: None };
+        assert!(audit(&[record]).is_err());
+    }
+}
