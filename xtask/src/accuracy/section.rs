@@ -34,9 +34,10 @@ impl Section {
         }
     }
 
-    /// Adds a finished table with the line that stands above it.
+    /// Adds a finished table with the line that stands above it, if there is one.
     pub(super) fn table(&mut self, above: &str, table: &str) {
-        writeln!(self.body, "{above}\n\n{table}").expect("strings take everything");
+        let gap = if above.is_empty() { "" } else { "\n\n" };
+        writeln!(self.body, "{above}{gap}{table}").expect("strings take everything");
     }
 
     pub(super) fn note(&mut self, note: impl Into<String>) {
