@@ -99,6 +99,17 @@ pub fn set_timer_slack(ns: u32) -> io::Result<()> {
     check(result).map(drop)
 }
 
+/// Lets the other threads go first where they want the calling thread's CPU: its nice value, 1 to 19
+/// (setpriority(2), which on Linux means a thread).
+///
+/// # Errors
+/// What setpriority(2) says.
+pub fn stand_back(niceness: i32) -> io::Result<()> {
+    // SAFETY: setpriority takes no pointers.
+    let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, niceness) };
+    check(result).map(drop)
+}
+
 /// Blocks from this size on come from the kernel one by one: the default at a program's start.
 #[cfg(target_env = "gnu")]
 const LARGE_BLOCK_BYTES: libc::c_int = 128 * 1024;

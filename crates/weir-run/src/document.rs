@@ -17,6 +17,7 @@ mod load;
 mod merge;
 mod occupancy;
 mod prove_client;
+mod raw;
 mod recorded;
 mod script;
 mod selfcheck;
@@ -38,6 +39,7 @@ pub use load::LoadError;
 pub use merge::MergeError;
 pub use occupancy::OccupancySection;
 pub use prove_client::{ProofPair, ProveClientSection};
+pub use raw::RawSection;
 pub use script::ScriptSection;
 pub use selfcheck::{Floor, SelfcheckSection};
 pub use stamps::StampsSection;
@@ -108,6 +110,9 @@ pub struct Document {
     pub slices: Vec<SliceEntry>,
     /// The run over time, warm-up and tail included, by when things happened.
     pub series: Vec<SeriesEntry>,
+    /// Files that hold every request, one of each part; absent where nobody asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub raw: Vec<RawSection>,
     /// What a reader must know beside the numbers.
     pub notes: Vec<Note>,
 }

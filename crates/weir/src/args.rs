@@ -197,6 +197,9 @@ pub(crate) struct RunArgs {
     /// Write the whole result, a JSON document, to this file
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+    /// Write every request with its times to this file, as Parquet
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) raw: Option<PathBuf>,
     /// Print the plan as JSON and send nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) print_plan: bool,

@@ -32,6 +32,16 @@ impl Epoch {
         Epoch { clock, unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX) }
     }
 
+    /// On the wall clock, in nanoseconds since 1970, UTC.
+    pub(crate) fn unix_ns(self) -> u64 {
+        self.unix_ns
+    }
+
+    /// Tells this run apart from others.
+    pub(crate) fn run_id(self) -> String {
+        format!("{:016x}-{}", self.unix_ns, std::process::id())
+    }
+
     /// RFC 3339, in UTC.
     fn text(self) -> String {
         jiff::Timestamp::from_nanosecond(self.unix_ns.into())
@@ -128,7 +138,7 @@ pub(crate) fn document(
         script_file,
         measurements,
         run: RunParts {
-            id: format!("{:016x}-{}", epoch.unix_ns, std::process::id()),
+            id: epoch.run_id(),
             epoch: epoch.text(),
             epoch_unix_ns: epoch.unix_ns,
             part: 1,

@@ -14,6 +14,7 @@ mod load;
 mod output;
 mod plan;
 mod preflight;
+mod raw;
 mod script;
 mod target;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// A file that will appear whole, or not at all. Until it does there is nothing of it: a run that
-/// is killed leaves no half behind.
+/// A file that will appear whole, or not at all. A run that is killed leaves no half of it under its
+/// name.
 #[derive(Debug)]
 pub(crate) struct ResultFile {
     path: PathBuf,
@@ -16,16 +16,17 @@ pub(crate) struct ResultFile {
 }
 
 impl ResultFile {
-    /// Makes sure that the file can be written, before the load runs and not after it.
+    /// Makes sure that the file that `flag` asks for can be written, before the load runs and not
+    /// after it.
     ///
     /// # Errors
     /// When it cannot.
-    pub(crate) fn at(path: &Path) -> Result<ResultFile> {
+    pub(crate) fn at(flag: &str, path: &Path) -> Result<ResultFile> {
         let name = path.file_name().with_context(|| {
-            format!("--output {} names no file: give a file name", path.display())
+            format!("{flag} {} names no file: give a file name", path.display())
         })?;
         if path.is_dir() {
-            anyhow::bail!("--output {} is a directory: give a file name", path.display());
+            anyhow::bail!("{flag} {} is a directory: give a file name", path.display());
         }
         if path.starts_with("/dev") || fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             return Ok(ResultFile { path: path.to_owned(), temporary: None });
@@ -36,7 +37,7 @@ impl ResultFile {
         temporary.push(format!(".{}.tmp", std::process::id()));
         let temporary = path.with_file_name(temporary);
         File::create(&temporary).and_then(|_| fs::remove_file(&temporary)).with_context(|| {
-            format!("--output {} cannot be written: choose another place", path.display())
+            format!("{flag} {} cannot be written: choose another place", path.display())
         })?;
         Ok(ResultFile { path, temporary: Some(temporary) })
     }
@@ -49,11 +50,26 @@ impl ResultFile {
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        let first = self.temporary.as_deref().unwrap_or(&self.path);
-        let mut buffered = BufWriter::new(File::create(first)?);
+        let mut buffered = BufWriter::new(self.begin()?);
         write(&mut buffered)?;
         buffered.flush()?;
         drop(buffered);
+        self.finish()
+    }
+
+    /// Opens the file, to be written piece by piece.
+    ///
+    /// # Errors
+    /// When the place has gone.
+    pub(crate) fn begin(&self) -> io::Result<File> {
+        File::create(self.temporary.as_deref().unwrap_or(&self.path))
+    }
+
+    /// Gives the file its name: it is whole.
+    ///
+    /// # Errors
+    /// When the place has gone.
+    pub(crate) fn finish(self) -> io::Result<()> {
         match &self.temporary {
             Some(temporary) => fs::rename(temporary, &self.path),
             None => Ok(()),

@@ -163,6 +163,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         prove_client: frame.trials.prove_client,
         script: ScriptSection::of(recorded),
         plan: frame.plan,
+        raw: Vec::new(),
         notes: frame.notes,
     })
 }

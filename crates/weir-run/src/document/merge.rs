@@ -81,7 +81,9 @@ impl Document {
             trials: merged_trials(documents),
             notes: merged_notes(first, documents),
         };
-        Ok(derive(frame, &recorded)?)
+        let mut merged = derive(frame, &recorded)?;
+        merged.raw = documents.iter().flat_map(|document| document.raw.clone()).collect();
+        Ok(merged)
     }
 }
 

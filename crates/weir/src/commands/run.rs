@@ -16,6 +16,7 @@ use crate::load::{Epoch, Outcome, carry_out, document};
 use crate::output::ResultFile;
 use crate::plan::{Planned, plan};
 use crate::preflight::{self, Found};
+use crate::raw::{self, RawFile};
 use crate::script::{self, Scripts};
 use crate::{exit, live};
 
@@ -33,11 +34,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         printed(writeln!(io::stdout(), "{text}"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let file = args.output.as_deref().map(ResultFile::at).transpose()?;
+    let file = args.output.as_deref().map(|path| ResultFile::at("--output", path)).transpose()?;
+    let raw = args.raw.as_deref().map(|path| ResultFile::at("--raw", path)).transpose()?;
     let _as_it_was = system::raise_descriptor_limit();
     let found = look(args, &mut job, scripts.as_ref(), &mut notes)?;
     let interrupts = Interrupts::await_signals()?;
     let epoch = Epoch::start();
+    let raw = match (&args.raw, raw) {
+        (Some(path), Some(file)) => Some(RawFile::start(path, file, job.plan.threads)?),
+        _ => None,
+    };
+    job.raw = raw.as_ref().map(RawFile::log);
     let job = Arc::new(job);
     let plan = &job.plan;
     let watch = live::is_wanted(args.quiet)
@@ -50,9 +57,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));
     }
+    let raw = raw.map(|raw| raw.finish(plan, &epoch, &outcome.measurements)).transpose();
+    let (raw, raw_written) = match raw {
+        Ok(raw) => (raw, Ok(())),
+        Err(error) => (None, Err(NotWritten { place: "--raw", error })),
+    };
+    notes.extend(raw.as_ref().and_then(raw::note));
     let script_file = scripts.as_ref().map(Scripts::file);
     let measurements = outcome.measurements.clone();
-    let document = document(&job, epoch, measurements, found, script_file, notes)?;
+    let mut document = document(&job, epoch, measurements, found, script_file, notes)?;
+    document.raw.extend(raw);
     // The file first: it is whole, and standard output may be gone.
     let written = file.map_or(Ok(()), |file| {
         let written = file.write(|mut out| weir_report::json::write(&document, &mut out));
@@ -62,7 +76,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         true => Ok(()),
         false => print(&document, args.format, args.latency),
     };
-    written.and(shown)?;
+    raw_written.and(written).and(shown)?;
     for failure in &outcome.failures {
         script::tell(failure);
     }

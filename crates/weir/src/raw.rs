@@ -1,0 +1,100 @@
+//! `--raw`: every request into a file, by a thread of its own while the load runs.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::thread::{self, JoinHandle};
+
+use anyhow::{Context, Result};
+use weir_io::system;
+use weir_report::raw::{RawAbout, RawWriter};
+use weir_run::document::RawSection;
+use weir_run::{Measurements, Note, Plan, RawLog, units};
+
+use crate::load::Epoch;
+use crate::output::ResultFile;
+
+/// Rows on their way: a third of a million of them, so that a disk may pause for as long as it
+/// takes to send so many requests.
+const BUFFER_BYTES: usize = 32 << 20;
+
+/// How far the writer stands back where workers want the same CPU (nice(2)).
+const NICENESS: i32 = 10;
+
+/// A file that is being written.
+pub(crate) struct RawFile {
+    name: String,
+    file: ResultFile,
+    log: RawLog,
+    writer: JoinHandle<io::Result<RawWriter<File>>>,
+}
+
+impl RawFile {
+    /// Begins the file and starts its thread, which takes the rows of so many workers.
+    ///
+    /// # Errors
+    /// When the file cannot be written, or no thread be started.
+    pub(crate) fn start(path: &Path, file: ResultFile, workers: u32) -> Result<RawFile> {
+        let name = path.display().to_string();
+        let mut writer = file
+            .begin()
+            .and_then(RawWriter::new)
+            .with_context(|| format!("--raw {name} cannot be written"))?;
+        let (log, source) = RawLog::new(BUFFER_BYTES, workers);
+        let write = move || {
+            // Failing to stand back costs precision, not truth.
+            let _as_others = system::stand_back(NICENESS);
+            source.receive(|rows| writer.write(rows)).map(|()| writer)
+        };
+        let builder = thread::Builder::new().name("weir-raw".to_owned());
+        let writer = builder.spawn(write).context("the thread that writes --raw")?;
+        Ok(RawFile { name, file, log, writer })
+    }
+
+    /// Where workers put their rows.
+    pub(crate) fn log(&self) -> RawLog {
+        self.log.clone()
+    }
+
+    /// Ends the file, when the workers have ended.
+    ///
+    /// # Errors
+    /// When it could not be written; there is no file then.
+    pub(crate) fn finish(
+        self,
+        plan: &Plan,
+        epoch: &Epoch,
+        measurements: &Measurements,
+    ) -> io::Result<RawSection> {
+        self.log.end();
+        let writer = self.writer.join().expect("the writer of rows does not panic")?;
+        let workers = || measurements.workers.iter();
+        let lost = self.log.lost();
+        let about = RawAbout {
+            weir_version: env!("CARGO_PKG_VERSION"),
+            run_id: &epoch.run_id(),
+            epoch_unix_ns: epoch.unix_ns(),
+            epoch_monotonic_ns: epoch.clock.epoch_monotonic_ns(),
+            t0_ns: workers().map(|worker| worker.t0_ns).min(),
+            t1_ns: workers().map(|worker| worker.t1_ns).max(),
+            lost,
+            plan,
+        };
+        let rows = writer.finish(&about)?;
+        self.file.finish()?;
+        Ok(RawSection { part: 1, file: self.name, rows, lost })
+    }
+}
+
+/// What is to be said of rows that are missing.
+pub(crate) fn note(raw: &RawSection) -> Option<Note> {
+    (raw.lost > 0).then(|| {
+        let text = format!(
+            "{} of {} requests are not in {}: the writer could not keep up; all are in this report",
+            units::count(raw.lost),
+            units::count(raw.lost + raw.rows),
+            raw.file,
+        );
+        Note::new("raw_rows_lost", text)
+    })
+}
