@@ -50,6 +50,7 @@ pub use witness::{Estimate, RatioEstimate, WitnessSection};
 
 use serde::{Deserialize, Serialize};
 
+use crate::assertion::AssertionResult;
 use crate::evidence::{ClientHealth, WorkerUsage};
 use crate::plan::Plan;
 
@@ -113,6 +114,9 @@ pub struct Document {
     /// Files that hold every request, one of each part; absent where nobody asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub raw: Vec<RawSection>,
+    /// What the numbers were asked to be, and whether they are; absent where nobody asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assertions: Vec<AssertionResult>,
     /// What a reader must know beside the numbers.
     pub notes: Vec<Note>,
 }

@@ -4,6 +4,7 @@
 //! reader, a script or another machine gets is the document made of them.
 #![forbid(unsafe_code)]
 
+mod assertion;
 mod counts;
 mod distinct;
 pub mod document;
@@ -19,6 +20,7 @@ mod raw;
 mod schema;
 pub mod units;
 
+pub use assertion::{Assertion, AssertionError, AssertionOutcome, AssertionResult};
 pub use distinct::{distinct, distinct_us};
 pub use document::{Document, DocumentParts, Environment, LoadError, Note};
 pub use evidence::{ClientHealth, DepartureSpan, Departures, Occupancy, Stamped, WorkerUsage};

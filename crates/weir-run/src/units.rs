@@ -7,10 +7,12 @@
 mod parse;
 mod print;
 
-pub use parse::{ParseError, parse_bytes, parse_count, parse_duration_ns, parse_rate};
+pub use parse::{
+    ParseError, parse_bytes, parse_count, parse_duration_ns, parse_number, parse_rate, parse_share,
+};
 pub use print::{
     DurationColumn, byte_rate, bytes, count, duration, duration_at_least, duration_of_seconds,
-    exact_duration, exact_rate, percent, rate,
+    exact_duration, exact_rate, fine_percent, number, percent, rate,
 };
 
 #[cfg(test)]

@@ -164,6 +164,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         script: ScriptSection::of(recorded),
         plan: frame.plan,
         raw: Vec::new(),
+        assertions: Vec::new(),
         notes: frame.notes,
     })
 }

@@ -42,6 +42,8 @@ const DURATION_UNITS: [(&str, u64); 8] = [
     ("μs", 1_000),
     ("ns", 1),
 ];
+const SHARE: Kind = Kind { what: "a share", accepted: "0.1%, or 0.001 for the same" };
+const NUMBER: Kind = Kind { what: "a number", accepted: "10, 0.5, 10k, 1.5M" };
 
 /// The greatest rate: one request per nanosecond, the resolution of the schedule.
 const RATE_MAX_RPS: u128 = 1_000_000_000;
@@ -114,6 +116,35 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     whole(number.times(scale), text, &BYTES)
 }
 
+/// A share of 1, which is all: `0.1%`, `0.001`, to the nearest float. Refuses more than all.
+pub fn parse_share(text: &str) -> Result<f64, ParseError> {
+    let (number, suffix) = split_number(text.trim(), text, &SHARE)?;
+    let scale = match suffix.trim() {
+        "" => 1.0,
+        "%" => 100.0,
+        suffix => return SHARE.refuse(text, format!("there is no unit '{suffix}'")),
+    };
+    let share = number.nearest() / scale;
+    if share > 1.0 {
+        return SHARE.refuse(text, "it is more than all");
+    }
+    Ok(share)
+}
+
+/// A number of no unit, to the nearest float: `0.5`, `10k`, `-3`.
+pub fn parse_number(text: &str) -> Result<f64, ParseError> {
+    let trimmed = text.trim();
+    let (sign, digits) = match trimmed.strip_prefix('-') {
+        Some(digits) => (-1.0, digits),
+        None => (1.0, trimmed),
+    };
+    let (number, suffix) = split_number(digits, text, &NUMBER)?;
+    match si_scale(suffix.trim()) {
+        Some(scale) => Ok(sign * number.nearest() * scale as f64),
+        None => NUMBER.refuse(text, format!("there is no suffix '{}'", suffix.trim())),
+    }
+}
+
 /// A rate, exact: `20k`, `0.5`, `100/s`, `6000/m`, `1/3s`, `1 per 3 s`; per second unless said
 /// otherwise. Refuses zero and more than one request per nanosecond.
 pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
@@ -174,6 +205,12 @@ struct Decimal {
 }
 
 impl Decimal {
+    /// The nearest float.
+    fn nearest(&self) -> f64 {
+        // Both are whole and the quotient is rounded once, as long as they are below 2^53.
+        self.digits as f64 / 10_u128.pow(self.fraction_digits) as f64
+    }
+
     /// The product, where it is a whole number.
     fn times(&self, factor: u128) -> Option<u128> {
         let product = self.digits.checked_mul(factor)?;

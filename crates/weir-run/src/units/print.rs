@@ -61,6 +61,25 @@ pub fn percent(share: f64) -> String {
     format!("{}%", fixed(percent, if percent < 9.995 { 2 } else { 1 }))
 }
 
+/// A share (1 is all) in percent with two digits of its own however small it is: `0.0037%`,
+/// `12.5%`.
+pub fn fine_percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 || percent >= 0.995 {
+        return if percent == 0.0 { "0%".to_owned() } else { self::percent(share) };
+    }
+    // Two digits from the first that is not 0 on; a share of a count is never finer than 1e-18.
+    let decimals = (1.0 - percent.log10().floor()).clamp(2.0, 18.0) as usize;
+    format!("{}%", fixed(percent, decimals))
+}
+
+/// A number of no unit, with up to six digits behind the point.
+pub fn number(value: f64) -> String {
+    let text = fixed(value.abs(), 6);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{}{text}", if value < 0.0 { "-" } else { "" })
+}
+
 /// A duration in its own unit, rounded to the nearest digit: `85 ns`, `12.3 µs`, `2.00 s`.
 pub fn duration(ns: u64) -> String {
     DurationUnit::of(ns).print(ns, Rounding::Nearest)

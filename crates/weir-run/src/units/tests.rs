@@ -139,6 +139,52 @@ fn sizes_are_read_exactly() {
 }
 
 #[test]
+fn shares_and_numbers_are_read() {
+    for (text, share) in
+        [("0", 0.0), ("0.1%", 0.001), ("0.001", 0.001), ("100%", 1.0), ("1", 1.0), (" 5 % ", 0.05)]
+    {
+        assert_eq!(parse_share(text), Ok(share), "{text}");
+    }
+    for (text, why) in [
+        ("", "a number is missing"),
+        ("101%", "more than all"),
+        ("2", "more than all"),
+        ("-1%", "must not be negative"),
+        ("5ms", "no unit 'ms'"),
+    ] {
+        refused(&parse_share(text), text, why);
+    }
+    for (text, number) in [("0", 0.0), ("0.5", 0.5), ("-3", -3.0), ("1.5k", 1500.0), ("1,000", 1e3)]
+    {
+        assert_eq!(parse_number(text), Ok(number), "{text}");
+    }
+    for (text, why) in
+        [("", "a number is missing"), ("-", "a number is missing"), ("5x", "no suffix 'x'")]
+    {
+        refused(&parse_number(text), text, why);
+    }
+}
+
+#[test]
+fn fine_shares_and_numbers_are_printed() {
+    for (share, text) in [
+        (0.0, "0%"),
+        (0.000_037, "0.0037%"),
+        (0.000_000_123, "0.000012%"),
+        (0.001, "0.10%"),
+        (0.125, "12.5%"),
+        (1.0, "100.0%"),
+    ] {
+        assert_eq!(fine_percent(share), text, "{share}");
+    }
+    for (value, text) in
+        [(0.0, "0"), (10.0, "10"), (1234.5, "1,234.5"), (-0.25, "-0.25"), (1.0 / 3.0, "0.333333")]
+    {
+        assert_eq!(number(value), text, "{value}");
+    }
+}
+
+#[test]
 fn an_error_says_what_is_wrong_and_what_is_accepted() {
     let error = parse_duration_ns("10x").expect_err("no unit").to_string();
     assert_eq!(

@@ -1,0 +1,276 @@
+//! The numbers of a document that have a name of their own, and the names. A dotted name that is
+//! none of these is a path into the document.
+
+use super::unit::Unit;
+use crate::quantile::PERCENTILES;
+
+/// A number of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Metric {
+    /// A figure of a time.
+    Time(Time, Figure),
+    /// Something per second of the window.
+    Rate(Rate),
+    /// Requests of a class, as a share of the planned ones.
+    Share(Class),
+    /// Requests of a class.
+    Count(Class),
+    /// A field of the document.
+    Path(Vec<String>),
+}
+
+/// A time of the document's section `latency`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Time {
+    Response,
+    Service,
+    SendLag,
+    SchedLag,
+    ConnectionWait,
+    FirstByte,
+    Connect,
+    TlsHandshake,
+}
+
+/// A figure of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Figure {
+    /// In percent; one of those that documents list.
+    Percentile(f64),
+    Max,
+    Mean,
+    Min,
+}
+
+/// A rate of the document's section `throughput`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rate {
+    Completed,
+    Good,
+    Sent,
+    Bytes,
+}
+
+/// A class of planned requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// All that did not end as `ok`.
+    Errors,
+    BadResponse,
+    TransportError,
+    TimedOut,
+    InFlightAtEnd,
+    NeverSent,
+    /// Answers with a status from the first to the last.
+    Status(u16, u16),
+}
+
+const TIMES: [(&str, Time); 10] = [
+    ("response", Time::Response),
+    ("response_time", Time::Response),
+    ("service", Time::Service),
+    ("service_time", Time::Service),
+    ("send_lag", Time::SendLag),
+    ("sched_lag", Time::SchedLag),
+    ("connection_wait", Time::ConnectionWait),
+    ("first_byte", Time::FirstByte),
+    ("connect", Time::Connect),
+    ("tls_handshake", Time::TlsHandshake),
+];
+
+const FIGURES: [(&str, Figure); 3] =
+    [("max", Figure::Max), ("mean", Figure::Mean), ("min", Figure::Min)];
+
+const RATES: [(&str, Rate); 5] = [
+    ("rate", Rate::Completed),
+    ("completed", Rate::Completed),
+    ("good", Rate::Good),
+    ("sent", Rate::Sent),
+    ("bytes", Rate::Bytes),
+];
+
+const CLASSES: [(&str, Class); 6] = [
+    ("errors", Class::Errors),
+    ("bad_response", Class::BadResponse),
+    ("transport_error", Class::TransportError),
+    ("timeouts", Class::TimedOut),
+    ("in_flight_at_end", Class::InFlightAtEnd),
+    ("never_sent", Class::NeverSent),
+];
+
+/// The sections of a document that paths begin with.
+const SECTIONS: [&str; 21] = [
+    "accounting",
+    "assertions",
+    "connections",
+    "departures",
+    "environment",
+    "health",
+    "latency",
+    "occupancy",
+    "phases",
+    "plan",
+    "prove_client",
+    "raw",
+    "run",
+    "script",
+    "selfcheck",
+    "series",
+    "slices",
+    "stamps",
+    "stationarity",
+    "throughput",
+    "witness",
+];
+
+/// Where the names are listed.
+const LIST: &str = "docs/ASSERTIONS.md lists all";
+
+impl Metric {
+    /// The metric of this name, or what is wrong with it.
+    pub(super) fn parse(name: &str) -> Result<Metric, String> {
+        if name.is_empty() {
+            return Err("it names no metric; write it like 'p99 < 5ms'".to_owned());
+        }
+        let (class, is_count) = match name.strip_suffix(".count") {
+            Some(class) => (class, true),
+            None => (name, false),
+        };
+        if let Some(class) = find(&CLASSES, class).or_else(|| status(class)) {
+            return Ok(if is_count { Metric::Count(class) } else { Metric::Share(class) });
+        }
+        if let Some(rate) = find(&RATES, name) {
+            return Ok(Metric::Rate(rate));
+        }
+        if let Some(figure) = figure(name)? {
+            return Ok(Metric::Time(Time::Response, figure));
+        }
+        let (first, rest) = name.split_once('.').unwrap_or((name, ""));
+        match find(&TIMES, first) {
+            Some(time) => match figure(rest)? {
+                Some(figure) => Ok(Metric::Time(time, figure)),
+                None => Err(format!("'{name}' is not known: write '{first}.p99', max or mean")),
+            },
+            None if SECTIONS.contains(&first) && !rest.is_empty() => {
+                Ok(Metric::Path(name.split('.').map(str::to_owned).collect()))
+            }
+            None => Err(unknown(name, first)),
+        }
+    }
+
+    /// What it is measured in.
+    pub(super) fn unit(&self) -> Unit {
+        match self {
+            Metric::Time(..) => Unit::Nanoseconds,
+            Metric::Rate(Rate::Bytes) => Unit::BytesPerSecond,
+            Metric::Rate(_) => Unit::PerSecond,
+            Metric::Share(_) => Unit::Share,
+            Metric::Count(_) => Unit::Count,
+            Metric::Path(path) => Unit::of_field(path.last().map_or("", String::as_str)),
+        }
+    }
+
+    /// Whether it is read from a clock, and so never the same twice.
+    pub(super) fn is_measured(&self) -> bool {
+        matches!(self, Metric::Time(..) | Metric::Rate(_))
+    }
+}
+
+fn find<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
+    names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}
+
+/// `status.404`, `status.5xx`.
+fn status(name: &str) -> Option<Class> {
+    let code = name.strip_prefix("status.")?;
+    if let Some(class @ ("1" | "2" | "3" | "4" | "5")) = code.strip_suffix("xx") {
+        let first = class.parse::<u16>().ok()? * 100;
+        return Some(Class::Status(first, first + 99));
+    }
+    let code = code.parse().ok().filter(|code| (100..1000).contains(code))?;
+    Some(Class::Status(code, code))
+}
+
+/// `p99.9`, `max`; an error when it is a percentile that documents do not list.
+fn figure(name: &str) -> Result<Option<Figure>, String> {
+    if let Some(figure) = find(&FIGURES, name) {
+        return Ok(Some(figure));
+    }
+    let Some(digits) =
+        name.strip_prefix('p').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    else {
+        return Ok(None);
+    };
+    let listed = digits.parse::<f64>().ok().filter(|p| PERCENTILES.contains(p));
+    match listed {
+        Some(100.0) => Ok(Some(Figure::Max)),
+        Some(p) => Ok(Some(Figure::Percentile(p))),
+        None => {
+            let names: Vec<String> = PERCENTILES.iter().map(|p| format!("p{p}")).collect();
+            Err(format!("'{name}' is not among the percentiles of a document: {}", names.join(" ")))
+        }
+    }
+}
+
+fn unknown(name: &str, first: &str) -> String {
+    if name.starts_with("status.") {
+        return format!("'{name}' is no status: write status.404 or status.5xx");
+    }
+    let names = CLASSES.iter().map(|(name, _)| *name);
+    let names = names.chain(RATES.iter().map(|(name, _)| *name));
+    let names = names.chain(TIMES.iter().map(|(name, _)| *name)).chain(SECTIONS);
+    let nearest = names.map(|known| (distance(first, known), known)).min();
+    match nearest {
+        // Two slips, and not half of the word.
+        Some((slips, known)) if slips <= 2 && slips * 2 < first.len() => {
+            let suggestion = name.replacen(first, known, 1);
+            format!("'{name}' is not known: did you mean '{suggestion}'? {LIST}")
+        }
+        _ => format!("'{name}' is not known: write p99, rate, errors or the like; {LIST}"),
+    }
+}
+
+/// How many letters must be put in, left out or changed to make one word of the other.
+fn distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.bytes().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (from, to, expected) in
+            [("", "", 0), ("a", "", 1), ("eror", "errors", 2), ("rate", "rate", 0), ("ab", "ba", 2)]
+        {
+            assert_eq!(distance(from, to), expected, "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn names() {
+        for (name, expected) in [
+            ("p99", Metric::Time(Time::Response, Figure::Percentile(99.0))),
+            ("p99.90", Metric::Time(Time::Response, Figure::Percentile(99.9))),
+            ("p100", Metric::Time(Time::Response, Figure::Max)),
+            ("service_time.mean", Metric::Time(Time::Service, Figure::Mean)),
+            ("sent", Metric::Rate(Rate::Sent)),
+            ("errors", Metric::Share(Class::Errors)),
+            ("status.5xx.count", Metric::Count(Class::Status(500, 599))),
+            ("plan.connections", Metric::Path(vec!["plan".to_owned(), "connections".to_owned()])),
+        ] {
+            assert_eq!(Metric::parse(name), Ok(expected), "{name}");
+        }
+    }
+}

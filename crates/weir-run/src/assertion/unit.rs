@@ -1,0 +1,87 @@
+//! What limits are written in, and what measured numbers are printed in. The digits are the work of
+//! `units`; here is only which of its functions.
+
+use crate::units;
+
+/// The unit of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Nanoseconds,
+    Seconds,
+    PerSecond,
+    BytesPerSecond,
+    Bytes,
+    /// Of 1, which is all.
+    Share,
+    Count,
+    /// Whatever the document says.
+    Number,
+}
+
+impl Unit {
+    /// The unit of a field of the document, by the end of its name.
+    pub(super) fn of_field(name: &str) -> Unit {
+        match name {
+            name if name.ends_with("_ns") => Unit::Nanoseconds,
+            name if name.ends_with("_s") => Unit::Seconds,
+            name if name.ends_with("_rps") => Unit::PerSecond,
+            "bytes_per_second" => Unit::BytesPerSecond,
+            name if name.ends_with("_bytes") || name.starts_with("bytes_") => Unit::Bytes,
+            _ => Unit::Number,
+        }
+    }
+
+    /// The number that a limit stands for, or why it is none.
+    pub(super) fn parse(self, text: &str) -> Result<f64, String> {
+        let is_zero = text == "0";
+        let number = match self {
+            // A bare number is seconds elsewhere; beside latencies that is hardly ever meant.
+            Unit::Nanoseconds if is_bare(text) && !is_zero => {
+                return Err(format!("'{text}' has no unit: write {text}ms or {text}s"));
+            }
+            Unit::Nanoseconds => units::parse_duration_ns(text).map(|ns| ns as f64),
+            Unit::Seconds => units::parse_duration_ns(text).map(|ns| ns as f64 / 1e9),
+            // A rate of none is no plan, but it is a limit.
+            Unit::PerSecond if is_zero => Ok(0.0),
+            Unit::PerSecond => units::parse_rate(text).map(|rate| rate.rps()),
+            Unit::BytesPerSecond => units::parse_bytes(text.strip_suffix("/s").unwrap_or(text))
+                .map(|bytes| bytes as f64),
+            Unit::Bytes => units::parse_bytes(text).map(|bytes| bytes as f64),
+            Unit::Share => units::parse_share(text),
+            Unit::Count => units::parse_count(text).map(|count| count as f64),
+            Unit::Number => units::parse_number(text),
+        };
+        number.map_err(|error| error.to_string())
+    }
+
+    /// A number in words, to the nearest digit.
+    pub(super) fn print(self, value: f64) -> String {
+        match self {
+            Unit::Nanoseconds => units::duration(whole(value)),
+            Unit::Seconds => units::duration_of_seconds(value),
+            Unit::PerSecond => units::rate(value),
+            Unit::BytesPerSecond => units::byte_rate(value),
+            Unit::Bytes => units::bytes(whole(value)),
+            Unit::Share => units::fine_percent(value),
+            Unit::Count => units::count(whole(value)),
+            Unit::Number => units::number(value),
+        }
+    }
+
+    /// A lower bound, which is rounded down where it is a time.
+    pub(super) fn print_at_least(self, value: f64) -> String {
+        match self {
+            Unit::Nanoseconds => units::duration_at_least(whole(value)),
+            unit => unit.print(value),
+        }
+    }
+}
+
+/// The nearest whole number; what is less than none is none.
+fn whole(value: f64) -> u64 {
+    value.round() as u64
+}
+
+fn is_bare(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
