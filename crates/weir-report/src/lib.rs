@@ -7,6 +7,7 @@
 
 pub mod dialect;
 pub mod json;
+pub mod junit;
 pub mod raw;
 pub mod text;
 

@@ -1,6 +1,7 @@
 //! The report for people, to be read in ten seconds: what was asked, whether it all adds up, how
 //! fast and how slow it was, and what went wrong. Never wider than 80 columns.
 
+mod assertions;
 mod details;
 mod head;
 mod page;
@@ -45,5 +46,6 @@ pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -
         spectrum::write(document, &mut page).map_err(io::Error::other)?;
     }
     details::write(document, options.verbose, &mut page);
+    assertions::write(document, &mut page);
     page.print(options.colour, out)
 }

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use fixture::{Fixture, MS, S};
 use weir_report::{TextOptions, text};
 use weir_run::{
-    Arrivals, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase, Load,
-    Measurements, Rate, ScriptUsage,
+    Arrivals, Assertion, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase,
+    Load, Measurements, Rate, ScriptUsage,
 };
 
 const PLAIN: TextOptions =
@@ -40,6 +40,17 @@ fn golden(name: &str, document: &Document, options: &TextOptions) {
     assert!(printed == expected, "{name} changed:\n{printed}\ninstead of:\n{expected}");
     let loaded = Document::from_json(&json(document)).expect("what is written can be read");
     assert_eq!(print(&loaded, options), printed, "{name} reads otherwise once loaded");
+}
+
+#[track_caller]
+fn golden_bytes(name: &str, printed: &[u8]) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, printed).expect("the golden file is writable");
+        return;
+    }
+    let expected = std::fs::read(&path).expect("UPDATE_GOLDEN=1 makes it");
+    assert!(printed == expected, "{name} changed:\n{}", String::from_utf8_lossy(printed));
 }
 
 fn json(document: &Document) -> Vec<u8> {
@@ -304,4 +315,24 @@ fn nothing_at_all() {
         })
         .document();
     assert!(print(&document, &PLAIN).contains("no answer at all: no request was sent"));
+}
+
+#[test]
+fn assertions() {
+    let mut document = fine(Fixture::open_loop(20_000)).document();
+    let claims = [
+        "p99 < 10ms",
+        "errors == 0",
+        "rate >= 19k",
+        "p50 < 100us",
+        "p99.999 < 10ms",
+        "errors < 0.001%",
+        "latency.service_time.ok.percentiles.0.ns <= 2ms",
+    ];
+    let judge = |claim: &&str| claim.parse::<Assertion>().expect("a claim").judge(&document);
+    document.assertions = claims.iter().map(judge).collect();
+    golden("assertions", &document, &PLAIN);
+    let mut out = Vec::new();
+    weir_report::junit::write(&document, &mut out).expect("writing to memory");
+    golden_bytes("assertions.xml", &out);
 }

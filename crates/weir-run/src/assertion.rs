@@ -309,6 +309,7 @@ mod tests {
             ("run.client.max_resident_bytes < 64Mi", 67_108_864.0),
             ("accounting.never_sent == 0", 0.0),
             ("health.steal < 0.01", 0.01),
+            ("health.steal < 1%", 0.01),
             ("slices.0.completed > 5", 5.0),
         ] {
             let assertion: Assertion = text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use weir_run::Rate;
 use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
+use weir_run::{Assertion, Rate};
 
 /// HTTP benchmarking that sets the flow and measures it.
 #[derive(Debug, Parser)]
@@ -94,6 +94,12 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
           hide_possible_values = true)]
     pub(crate) format: Format,
+    /// End with 3 unless this holds: 'p99 < 5ms', 'errors == 0'; repeatable
+    #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion)]
+    pub(crate) assertions: Vec<Assertion>,
+    /// Write what came of --assert to this file, as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
 }
 
 /// The load.
@@ -200,6 +206,13 @@ pub(crate) struct RunArgs {
     /// Write every request with its times to this file, as Parquet
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) raw: Option<PathBuf>,
+    /// End with 3 unless this holds: 'p99 < 5ms', 'errors == 0', 'rate > 20k'; repeatable
+    #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion,
+          help_heading = "Output")]
+    pub(crate) assertions: Vec<Assertion>,
+    /// Write what came of --assert to this file, as JUnit XML
+    #[arg(long, value_name = "FILE", requires = "assertions", help_heading = "Output")]
+    pub(crate) junit: Option<PathBuf>,
     /// Print the plan as JSON and send nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) print_plan: bool,
@@ -295,6 +308,10 @@ fn positive_duration(text: &str) -> Result<u64, String> {
         0 => Err("must be longer than 0".to_owned()),
         ns => Ok(ns),
     }
+}
+
+fn assertion(text: &str) -> Result<Assertion, String> {
+    text.parse().map_err(|error: weir_run::AssertionError| error.to_string())
 }
 
 fn rate(text: &str) -> Result<Rate, String> {

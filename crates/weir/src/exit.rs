@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use weir_engine::RunError;
 use weir_io::Signal;
-use weir_run::Document;
 use weir_run::document::BrokenInvariant;
+use weir_run::{AssertionOutcome, Document};
 
 use crate::commands::run::NotWritten;
 
@@ -15,6 +15,8 @@ const USAGE: u8 = 2;
 const COMPAT_FAILED: u8 = 1;
 /// Not one measured request was answered.
 const NO_ANSWER: u8 = 1;
+/// What was asserted of the numbers does not hold, or cannot be told.
+const ASSERTION: u8 = 3;
 /// The numbers do not add up, or weir failed otherwise: nothing it could print would be true.
 const BROKEN: u8 = 70;
 /// The machine failed under weir: no thread, no ring.
@@ -53,7 +55,17 @@ pub(crate) fn of_run(document: &Document, signal: Option<Signal>) -> ExitCode {
     match signal {
         Some(signal) => ExitCode::from(of_signal(signal)),
         None if document.answered() == 0 => ExitCode::from(NO_ANSWER),
-        None => ExitCode::SUCCESS,
+        None => of_assertions(document),
+    }
+}
+
+/// The code of what was asserted of a document. Undecided is not a pass: else a gate would turn
+/// green by measuring too little.
+pub(crate) fn of_assertions(document: &Document) -> ExitCode {
+    let mut results = document.assertions.iter();
+    match results.all(|result| result.outcome == AssertionOutcome::Pass) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(ASSERTION),
     }
 }
 

@@ -21,8 +21,14 @@ const BUFFER_BYTES: usize = 32 << 20;
 /// How far the writer stands back where workers want the same CPU (nice(2)).
 const NICENESS: i32 = 10;
 
-/// A file that is being written.
+/// Where the rows will be.
 pub(crate) struct RawFile {
+    name: String,
+    file: ResultFile,
+}
+
+/// A file that is being written.
+pub(crate) struct RawRun {
     name: String,
     file: ResultFile,
     log: RawLog,
@@ -30,12 +36,21 @@ pub(crate) struct RawFile {
 }
 
 impl RawFile {
+    /// Makes sure that the file can be written.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub(crate) fn at(path: &Path) -> Result<RawFile> {
+        let file = ResultFile::at("--raw", path)?;
+        Ok(RawFile { name: path.display().to_string(), file })
+    }
+
     /// Begins the file and starts its thread, which takes the rows of so many workers.
     ///
     /// # Errors
     /// When the file cannot be written, or no thread be started.
-    pub(crate) fn start(path: &Path, file: ResultFile, workers: u32) -> Result<RawFile> {
-        let name = path.display().to_string();
+    pub(crate) fn start(self, workers: u32) -> Result<RawRun> {
+        let RawFile { name, file } = self;
         let mut writer = file
             .begin()
             .and_then(RawWriter::new)
@@ -48,9 +63,11 @@ impl RawFile {
         };
         let builder = thread::Builder::new().name("weir-raw".to_owned());
         let writer = builder.spawn(write).context("the thread that writes --raw")?;
-        Ok(RawFile { name, file, log, writer })
+        Ok(RawRun { name, file, log, writer })
     }
+}
 
+impl RawRun {
     /// Where workers put their rows.
     pub(crate) fn log(&self) -> RawLog {
         self.log.clone()

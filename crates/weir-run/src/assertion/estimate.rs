@@ -203,7 +203,7 @@ fn design_effect(slices: &[SliceEntry]) -> f64 {
         })
         .collect();
     // The effect is that of the failures seen; which percentile is asked for does not matter.
-    percentile_interval(0.5, &tails).map_or(1.0, |interval| interval.deff)
+    percentile_interval(0.5, &tails, None).map_or(1.0, |interval| interval.deff)
 }
 
 fn hits(class: Class, accounting: &Accounting) -> u64 {

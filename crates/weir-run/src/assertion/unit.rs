@@ -49,6 +49,7 @@ impl Unit {
             Unit::Bytes => units::parse_bytes(text).map(|bytes| bytes as f64),
             Unit::Share => units::parse_share(text),
             Unit::Count => units::parse_count(text).map(|count| count as f64),
+            Unit::Number if text.ends_with('%') => units::parse_share(text),
             Unit::Number => units::parse_number(text),
         };
         number.map_err(|error| error.to_string())

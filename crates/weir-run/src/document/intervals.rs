@@ -5,7 +5,7 @@
 //! time of the same requests takes only their support from it.
 
 pub(super) use weir_stats::Standing;
-use weir_stats::{SliceTail, percentile_interval};
+use weir_stats::{SliceTail, guard_of, percentile_interval};
 
 use crate::measurements::{ByOutcome, Slice};
 use crate::quantile::{AllOutcomes, Bound, PERCENTILES, count_needed, is_supported};
@@ -135,9 +135,12 @@ impl<'h> Whole<'h> {
 
     /// The interval of percentile `p`, in percent; `None` where fewer than two parts have requests.
     fn interval(&self, p: f64, parts: &[Part]) -> Option<Interval> {
-        let bucket = self.all.bucket_of_percentile(p)?;
-        let tails = tails(bucket, 1.0 - p / 100.0, parts);
-        let interval = percentile_interval(p / 100.0, &tails)?;
+        let tails_at = |p: f64| {
+            let bucket = self.all.bucket_of_percentile(p)?;
+            Some(tails(bucket, 1.0 - p / 100.0, parts))
+        };
+        let guard = guard_of(p / 100.0).and_then(|guard| tails_at(100.0 * guard));
+        let interval = percentile_interval(p / 100.0, &tails_at(p)?, guard.as_deref())?;
         let count = self.all.count();
         // Ranks are rounded outwards.
         let low = (interval.low_p * count as f64).floor() as u64;

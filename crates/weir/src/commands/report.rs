@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use weir_run::Document;
 
 use crate::args::ReportArgs;
-use crate::commands::run::print;
+use crate::commands::run::{print, write_junit};
+use crate::exit;
+use crate::output::ResultFile;
 
 /// Prints the report.
 ///
@@ -20,10 +22,20 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
             Document::load(path).with_context(|| format!("{} cannot be reported", path.display()))
         })
         .collect::<Result<Vec<_>>>()?;
-    let document = match documents.len() {
+    let mut document = match documents.len() {
         1 => documents.swap_remove(0),
         _ => Document::merge(&documents).context("the documents cannot be merged")?,
     };
+    if !args.assertions.is_empty() {
+        document.assertions = args.assertions.iter().map(|claim| claim.judge(&document)).collect();
+    }
+    if let Some(path) = &args.junit {
+        if document.assertions.is_empty() {
+            bail!("--junit has nothing to tell: add --assert");
+        }
+        write_junit(&document, ResultFile::at("--junit", path)?)?;
+    }
     print(&document, args.format, args.latency)?;
-    Ok(ExitCode::SUCCESS)
+    // What was asserted when it was measured is printed, and decides nothing now.
+    Ok(if args.assertions.is_empty() { ExitCode::SUCCESS } else { exit::of_assertions(&document) })
 }

@@ -1,6 +1,7 @@
 //! `weir URL`: plan, look, load, report.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::load::{Epoch, Outcome, carry_out, document};
 use crate::output::ResultFile;
 use crate::plan::{Planned, plan};
 use crate::preflight::{self, Found};
-use crate::raw::{self, RawFile};
+use crate::raw::{self, RawFile, RawRun};
 use crate::script::{self, Scripts};
 use crate::{exit, live};
 
@@ -34,49 +35,34 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         printed(writeln!(io::stdout(), "{text}"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let file = args.output.as_deref().map(|path| ResultFile::at("--output", path)).transpose()?;
-    let raw = args.raw.as_deref().map(|path| ResultFile::at("--raw", path)).transpose()?;
+    let files = Files::at(args)?;
+    let raw = args.raw.as_deref().map(RawFile::at).transpose()?;
     let _as_it_was = system::raise_descriptor_limit();
     let found = look(args, &mut job, scripts.as_ref(), &mut notes)?;
     let interrupts = Interrupts::await_signals()?;
     let epoch = Epoch::start();
-    let raw = match (&args.raw, raw) {
-        (Some(path), Some(file)) => Some(RawFile::start(path, file, job.plan.threads)?),
-        _ => None,
-    };
-    job.raw = raw.as_ref().map(RawFile::log);
+    let raw = raw.map(|file| file.start(job.plan.threads)).transpose()?;
+    job.raw = raw.as_ref().map(RawRun::log);
     let job = Arc::new(job);
     let plan = &job.plan;
     let watch = live::is_wanted(args.quiet)
         .then_some(|intervals: &live::Intervals| live::follow(plan, intervals));
     let outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
-    notes.extend(gave_up(&job, &outcome));
-    let has_failed = !outcome.failures.is_empty();
-    notes.extend(script::notes(plan, &outcome.measurements, has_failed));
-    notes.extend(mostly_errors(&outcome, found.answer.is_some()));
-    for failure in &outcome.failures {
-        notes.push(Note::new("script_failed", script::describe(failure)));
-    }
+    notes.extend(remarks(&job, &outcome, found.answer.is_some()));
     let raw = raw.map(|raw| raw.finish(plan, &epoch, &outcome.measurements)).transpose();
-    let (raw, raw_written) = match raw {
-        Ok(raw) => (raw, Ok(())),
-        Err(error) => (None, Err(NotWritten { place: "--raw", error })),
-    };
-    notes.extend(raw.as_ref().and_then(raw::note));
+    notes.extend(raw.as_ref().ok().and_then(|raw| raw::note(raw.as_ref()?)));
     let script_file = scripts.as_ref().map(Scripts::file);
     let measurements = outcome.measurements.clone();
     let mut document = document(&job, epoch, measurements, found, script_file, notes)?;
-    document.raw.extend(raw);
-    // The file first: it is whole, and standard output may be gone.
-    let written = file.map_or(Ok(()), |file| {
-        let written = file.write(|mut out| weir_report::json::write(&document, &mut out));
-        written.map_err(|error| NotWritten { place: "--output", error })
-    });
+    let raw_written = raw.map(|raw| document.raw.extend(raw));
+    document.assertions = args.assertions.iter().map(|claim| claim.judge(&document)).collect();
+    // The files first: they are whole, and standard output may be gone.
+    let written = files.write(&document);
     let shown = match args.quiet {
         true => Ok(()),
         false => print(&document, args.format, args.latency),
     };
-    raw_written.and(written).and(shown)?;
+    raw_written.map_err(|error| NotWritten { place: "--raw", error }).and(written).and(shown)?;
     for failure in &outcome.failures {
         script::tell(failure);
     }
@@ -89,6 +75,40 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         true => exit::of_run(&document, outcome.signal),
         false => exit::of_script(),
     })
+}
+
+/// The files that are written when all is known.
+struct Files {
+    output: Option<ResultFile>,
+    junit: Option<ResultFile>,
+}
+
+impl Files {
+    /// Those that the flags ask for.
+    fn at(args: &RunArgs) -> Result<Files> {
+        let at = |flag, path: &Option<PathBuf>| {
+            path.as_deref().map(|path| ResultFile::at(flag, path)).transpose()
+        };
+        Ok(Files { output: at("--output", &args.output)?, junit: at("--junit", &args.junit)? })
+    }
+
+    /// Writes all of them, whether or not one fails.
+    fn write(self, document: &Document) -> Result<(), NotWritten> {
+        let output = self.output.map_or(Ok(()), |file| {
+            let written = file.write(|mut out| weir_report::json::write(document, &mut out));
+            written.map_err(|error| NotWritten { place: "--output", error })
+        });
+        output.and(self.junit.map_or(Ok(()), |file| write_junit(document, file)))
+    }
+}
+
+/// Writes what came of the document's assertions.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(crate) fn write_junit(document: &Document, file: ResultFile) -> Result<(), NotWritten> {
+    let written = file.write(|mut out| weir_report::junit::write(document, &mut out));
+    written.map_err(|error| NotWritten { place: "--junit", error })
 }
 
 /// The document was made, and could not be written to a place of the user's.
@@ -162,6 +182,18 @@ fn look(
     let body_bytes = found.answer.as_ref().and_then(|answer| answer.body_bytes);
     job.discard = body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES);
     Ok(found)
+}
+
+/// What is to be said of what came of the run.
+fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Note> {
+    let has_failed = !outcome.failures.is_empty();
+    let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
+    notes.extend(script::notes(&job.plan, &outcome.measurements, has_failed));
+    notes.extend(mostly_errors(outcome, has_looked));
+    for failure in &outcome.failures {
+        notes.push(Note::new("script_failed", script::describe(failure)));
+    }
+    notes
 }
 
 /// What is to be said where most answers are errors, and no look before the load has said so.

@@ -1,0 +1,82 @@
+//! Assertions as JUnit XML, which CI servers show as tests: one that fails is a failure, one that is
+//! undecided an error. There is no standard; this is what all readers of it share.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use weir_run::{AssertionOutcome, AssertionResult, Document};
+
+/// Writes the document's assertions.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+    let results = &document.assertions;
+    let with = |outcome| results.iter().filter(|result| result.outcome == outcome).count();
+    writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
+    writeln!(out, "<testsuites>")?;
+    writeln!(
+        out,
+        r#"  <testsuite name="weir {}" tests="{}" failures="{}" errors="{}" time="{:.3}" timestamp="{}">"#,
+        escaped(&document.plan.url),
+        results.len(),
+        with(AssertionOutcome::Fail),
+        with(AssertionOutcome::Undecided),
+        document.throughput.window_s,
+        escaped(&document.run.epoch),
+    )?;
+    results.iter().try_for_each(|result| test_case(result, out))?;
+    writeln!(out, "  </testsuite>")?;
+    writeln!(out, "</testsuites>")
+}
+
+fn test_case(result: &AssertionResult, out: &mut impl Write) -> io::Result<()> {
+    let name = escaped(&result.assertion);
+    let element = match result.outcome {
+        AssertionOutcome::Pass => {
+            return writeln!(out, r#"    <testcase classname="weir" name="{name}"/>"#);
+        }
+        AssertionOutcome::Fail => "failure",
+        AssertionOutcome::Undecided => "error",
+    };
+    writeln!(out, r#"    <testcase classname="weir" name="{name}">"#)?;
+    let message = match &result.advice {
+        Some(advice) => format!("{}: {advice}", result.measured),
+        None => result.measured.clone(),
+    };
+    let (message, kind) = (escaped(&message), result.outcome);
+    writeln!(out, r#"      <{element} message="{message}" type="{kind}"/>"#)?;
+    writeln!(out, "    </testcase>")
+}
+
+/// Text that may stand in an attribute (XML 1.0 §2.3); what XML cannot say at all shows as `?`.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' | '<' | '>' | '"' => {
+                write!(escaped, "&#{};", u32::from(c)).expect("a string takes all that is written");
+            }
+            c if c.is_control() || c == '\u{fffe}' || c == '\u{ffff}' => escaped.push('?'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_xml_would_misread_is_escaped() {
+        for (text, expected) in [
+            ("p99 < 5ms", "p99 &#60; 5ms"),
+            ("a&b\"c'", "a&#38;b&#34;c'"),
+            ("\u{1b}[1m\n", "?[1m?"),
+            ("µs", "µs"),
+        ] {
+            assert_eq!(escaped(text), expected);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What the numbers were asked to be, and whether they are: last, where a log is read first.
+
+use weir_run::{AssertionOutcome, AssertionResult, Document};
+
+use super::page::{Page, Span, Style};
+
+/// Columns of the outcome, with a gap behind it.
+const OUTCOME_COLUMNS: usize = 11;
+
+/// Where the measured begins at the latest, so that it keeps half of the page.
+const INDENT_MAX: usize = 40;
+
+pub(super) fn write(document: &Document, page: &mut Page) {
+    page.gap();
+    let longest = document.assertions.iter().map(|result| result.assertion.chars().count()).max();
+    let indent = (2 + OUTCOME_COLUMNS + longest.unwrap_or(0) + 3).min(INDENT_MAX);
+    for result in &document.assertions {
+        let style = match result.outcome {
+            AssertionOutcome::Pass => Style::Plain,
+            AssertionOutcome::Fail | AssertionOutcome::Undecided => Style::Red,
+        };
+        let outcome = result.outcome.to_string();
+        let label = format!("  {outcome:<OUTCOME_COLUMNS$}{}", result.assertion);
+        // A label that is too long for its column has a line of its own.
+        if label.chars().count() + 2 > indent {
+            page.line([Span::new(label, style)]);
+            page.paragraph(Span::plain(""), indent, &Span::new(in_words(result), style));
+        } else {
+            page.paragraph(Span::new(label, style), indent, &Span::new(in_words(result), style));
+        }
+    }
+}
+
+/// What was measured, and what would decide it where that is open.
+fn in_words(result: &AssertionResult) -> String {
+    match &result.advice {
+        Some(advice) => format!("{}: {advice}", result.measured),
+        None => result.measured.clone(),
+    }
+}
