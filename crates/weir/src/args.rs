@@ -137,10 +137,10 @@ pub(crate) struct RunArgs {
     /// Seed of random arrivals [default: drawn, and printed]
     #[arg(long, value_name = "N", requires = "rate", help_heading = "Load")]
     pub(crate) seed: Option<u64>,
-    /// Load before the window, on the same connections [default: 10% of -d within 2s..10s; 0 with
-    /// -n alone]
-    #[arg(long, value_name = "T", value_parser = duration, help_heading = "Load")]
-    pub(crate) warmup: Option<u64>,
+    /// Load before the window, on the same connections; auto: until it is steady, for at most 1m or
+    /// the time after a colon [default: 10% of -d within 2s..10s; 0 with -n alone]
+    #[arg(long, value_name = "T|auto[:T]", value_parser = warmup, help_heading = "Load")]
+    pub(crate) warmup: Option<Warmup>,
     /// Requests in flight on each connection, 1 to 128
     #[arg(long, value_name = "N", value_parser = pipeline, default_value = "1",
           help_heading = "Load")]
@@ -192,6 +192,15 @@ pub(crate) struct RunArgs {
         help_heading = "Engine"
     )]
     pub(crate) pacing: Option<PacingChoice>,
+    /// Connections that ask the kernel when bytes came and went: what of a latency was weir's own
+    #[arg(long, value_enum, default_value_t = TimestampsChoice::Sample,
+          value_name = "none|sample|all", hide_possible_values = true, help_heading = "Engine")]
+    pub(crate) timestamps: TimestampsChoice,
+    /// Have a thread of its own ask now and then what the load asks, to compare: auto where a CPU
+    /// is free for it
+    #[arg(long, value_enum, default_value_t = WitnessChoice::Auto, value_name = "auto|on|off",
+          hide_possible_values = true, help_heading = "Engine")]
+    pub(crate) witness: WitnessChoice,
 
     /// Print the whole latency spectrum
     #[arg(short = 'L', long, help_heading = "Output")]
@@ -272,6 +281,37 @@ pub(crate) enum PacingChoice {
     Spin,
 }
 
+/// `--warmup`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Warmup {
+    /// In nanoseconds; the longest where the load decides.
+    pub(crate) span_ns: u64,
+    /// The load decides.
+    pub(crate) is_auto: bool,
+}
+
+/// `--timestamps`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimestampsChoice {
+    /// No connection
+    None,
+    /// One connection in sixteen
+    Sample,
+    /// All connections
+    All,
+}
+
+/// `--witness`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WitnessChoice {
+    /// Where a CPU is free for it
+    Auto,
+    /// In any case
+    On,
+    /// Never
+    Off,
+}
+
 /// `--format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -301,6 +341,23 @@ fn pipeline(text: &str) -> Result<u16, String> {
 
 fn duration(text: &str) -> Result<u64, String> {
     parse_duration_ns(text).map_err(|error| error.to_string())
+}
+
+/// The longest `--warmup auto`.
+const AUTO_WARMUP: &str = "1m";
+
+fn warmup(text: &str) -> Result<Warmup, String> {
+    let auto = match text.strip_prefix("auto") {
+        Some("") => Some(AUTO_WARMUP),
+        Some(rest) => rest.strip_prefix(':'),
+        None => None,
+    };
+    match auto {
+        Some(longest) => {
+            positive_duration(longest).map(|span_ns| Warmup { span_ns, is_auto: true })
+        }
+        None => duration(text).map(|span_ns| Warmup { span_ns, is_auto: false }),
+    }
 }
 
 fn positive_duration(text: &str) -> Result<u64, String> {

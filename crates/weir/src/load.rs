@@ -110,11 +110,8 @@ pub(crate) fn carry_out(
 /// Has the machine watched over the window.
 fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watcher> {
     let plan = &job.plan;
-    let (warmup_ns, duration_ns) = (plan.warmup_ns, plan.duration_ns.unwrap_or(u64::MAX));
-    let window = move || {
-        let t0 = control.start_at()?.after(warmup_ns);
-        Some((t0, t0.after(duration_ns)))
-    };
+    let its_plan = plan.clone();
+    let window = move || control.window(&its_plan);
     Watcher::start(clock, &job.endpoint, plan.connections, window)
 }
 

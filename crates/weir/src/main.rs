@@ -17,6 +17,7 @@ mod preflight;
 mod raw;
 mod script;
 mod target;
+mod witness;
 
 use std::env;
 use std::ffi::OsString;

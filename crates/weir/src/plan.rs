@@ -9,7 +9,7 @@ use weir_io::Endpoint;
 use weir_run::{Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice};
 use weir_tls::{TlsConfig, TlsOptions};
 
-use crate::args::{ArrivalsChoice, IoChoice, PacingChoice, RunArgs};
+use crate::args::{ArrivalsChoice, IoChoice, PacingChoice, RunArgs, TimestampsChoice};
 use crate::script::Scripts;
 use crate::target::Url;
 
@@ -81,15 +81,19 @@ pub(crate) fn plan_at(
         connections: args.connections,
         threads,
         pipeline: args.pipeline,
-        warmup_ns: args.warmup.unwrap_or_else(|| default_warmup(args)),
+        warmup_ns: args.warmup.map_or_else(|| default_warmup(args), |warmup| warmup.span_ns),
         duration_ns,
         requests: args.requests,
         timeout_ns: args.timeout,
         connect_timeout_ns: args.connect_timeout.unwrap_or(args.timeout),
         pacing: pacing(args.pacing, is_crowded),
         io,
-        warmup_is_auto: false,
-        stamps: StampChoice::Sample,
+        warmup_is_auto: args.warmup.is_some_and(|warmup| warmup.is_auto),
+        stamps: match args.timestamps {
+            TimestampsChoice::None => StampChoice::None,
+            TimestampsChoice::Sample => StampChoice::Sample,
+            TimestampsChoice::All => StampChoice::All,
+        },
     };
     if is_sparse(&plan) && weir_engine::planned_slots(&plan) == Some(0) {
         bail!("--rate and --duration plan no request: lengthen -d or raise -R");

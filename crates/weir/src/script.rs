@@ -247,7 +247,7 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
     }
     if usage.stopped > 0 && !has_failed {
         let (stopped, threads) = (usage.stopped, plan.threads);
-        let t0_ns = measurements.workers.first().map_or(0, |w| w.start_ns + plan.warmup_ns);
+        let t0_ns = measurements.workers.iter().map(|worker| worker.t0_ns).max().unwrap_or(0);
         let ends = measurements.workers.iter().map(|worker| worker.t1_ns.saturating_sub(t0_ns));
         let first_end = units::duration(ends.min().unwrap_or(0));
         let mut text = format!(

@@ -15,7 +15,7 @@ use weir_run::{FailurePhase, Histogram, Load, Note, Rate};
 
 use super::args::CompatArgs;
 use super::{Dialect, reach};
-use crate::args::RunArgs;
+use crate::args::{RunArgs, Warmup};
 use crate::exit;
 use crate::figures::figures;
 use crate::interrupts::Interrupts;
@@ -105,7 +105,7 @@ fn wish(args: &CompatArgs) -> Result<RunArgs> {
         connections: narrow(args.connections, "--connections")?,
         duration: Some(args.duration_s * SECOND_NS),
         rate,
-        warmup: Some(0),
+        warmup: Some(Warmup { span_ns: 0, is_auto: false }),
         headers: headers.map(|(name, value)| format!("{name}: {value}")).collect(),
         timeout: args.timeout_ms * 1_000_000,
         no_preflight: true,
