@@ -30,7 +30,7 @@ const BEATS_PER_LOOK: u64 = 20;
 /// The thread that watches, and what it is asked about at the end.
 #[derive(Debug)]
 pub(crate) struct Watcher {
-    thread: JoinHandle<ClientHealth>,
+    thread: JoinHandle<Option<ClientHealth>>,
     is_over: Arc<AtomicBool>,
     endpoint: Endpoint,
     connections: u32,
@@ -54,16 +54,18 @@ impl Watcher {
         Some(Watcher { thread, is_over, endpoint: endpoint.clone(), connections })
     }
 
-    /// Ends the watch when the run is over, and tells what it saw.
-    pub(crate) fn finish(self) -> ClientHealth {
+    /// Ends the watch when the run is over, and tells what it saw; `None` of a run that never
+    /// reached its window.
+    pub(crate) fn finish(self) -> Option<ClientHealth> {
         self.is_over.store(true, Ordering::Release);
         self.thread.thread().unpark();
-        ClientHealth {
+        let seen = self.thread.join().ok().flatten()?;
+        Some(ClientHealth {
             // Connections that were closed a moment ago hold their ports for a while yet.
             ephemeral_ports: network::ephemeral_ports(&self.endpoint, self.connections),
             is_server_local: network::is_local(&self.endpoint),
-            ..self.thread.join().unwrap_or_default()
-        }
+            ..seen
+        })
     }
 }
 
@@ -72,7 +74,7 @@ fn watch(
     clock: Clock,
     window: &impl Fn() -> Option<(Nanos, Nanos)>,
     is_over: &AtomicBool,
-) -> ClientHealth {
+) -> Option<ClientHealth> {
     // A coarse timer is only less exact, and by 50 µs.
     let _coarse = system::set_timer_slack(1);
     let sources = Sources::find();
@@ -80,7 +82,7 @@ fn watch(
     // Reading the counters takes CPU time, which must not be the window's.
     while window().is_none_or(|(t0, _)| clock.now().after(2 * BEAT_NS) < t0) {
         if is_over() {
-            return ClientHealth::default();
+            return None;
         }
         sleep_until(clock, clock.now().after(BEAT_NS), &is_over);
     }
@@ -105,12 +107,12 @@ fn watch(
     }
     let after = Counters::read(&sources);
     let watched_ns = clock.now().since(began_at);
-    ClientHealth {
+    Some(ClientHealth {
         clock_step_ns: wall.step_max_ns(),
         heartbeat_gap_ns: Some(pulse.gap_max_ns()),
         heartbeat_gap_at_ns: Some(pulse.gap_at_ns()),
         ..after.since(&before, watched_ns)
-    }
+    })
 }
 
 /// Sleeps until `due_at`, or until the run is over.
@@ -136,9 +138,7 @@ mod tests {
     #[test]
     fn a_run_that_never_reached_its_window_was_not_watched() {
         for window in [None, Some((Nanos::MAX, Nanos::MAX))] {
-            let health = watcher(window).finish();
-            assert_eq!((health.watched_ns, health.heartbeat_gap_ns), (0, None));
-            assert_eq!(health.is_server_local, Some(true));
+            assert_eq!(watcher(window).finish(), None);
         }
     }
 
@@ -148,9 +148,10 @@ mod tests {
         while !watcher.thread.is_finished() {
             thread::yield_now();
         }
-        let health = watcher.finish();
+        let health = watcher.finish().expect("a window");
         assert!(health.watched_ns >= 19_000_000, "{health:?}");
         assert!(health.heartbeat_gap_ns.is_some_and(|gap| gap <= 20_000_000), "{health:?}");
         assert!(health.clock_step_ns.is_some(), "{health:?}");
+        assert_eq!(health.is_server_local, Some(true));
     }
 }

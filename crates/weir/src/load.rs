@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use weir_engine::{Control, Job, ScriptFailure};
-use weir_io::{Clock, Signal, Waker, system};
+use weir_io::system::{self, CpuTime};
+use weir_io::{Clock, Signal, Waker};
 use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts, Trials};
 use weir_run::{ClientHealth, Document, Measurements, Note};
 
@@ -53,9 +54,14 @@ impl Epoch {
 pub(crate) struct Outcome {
     /// What was measured.
     pub(crate) measurements: Measurements,
-    /// What the machine did meanwhile.
-    #[expect(dead_code, reason = "the document has no place for it yet")]
-    pub(crate) health: ClientHealth,
+    /// What the machine did meanwhile, where it was watched.
+    pub(crate) health: Option<ClientHealth>,
+    /// What it took of the machine.
+    pub(crate) client: ClientUsage,
+    /// What was run beside it to judge the client.
+    pub(crate) trials: Trials,
+    /// What a witness saw, where there was one.
+    pub(crate) witness: Option<Measurements>,
     /// What ended it early.
     pub(crate) signal: Option<Signal>,
     /// The states of its scripts.
@@ -81,6 +87,7 @@ pub(crate) fn carry_out(
     let control = Arc::new(Control::new(job.plan.threads, Some(waker)));
     interrupts.watch_over(&control, clock);
     let states = scripts.map(Scripts::take).unwrap_or_default();
+    let cpu_before = system::process_cpu_time().unwrap_or_default();
     let watcher = watch_machine(job, clock, Arc::clone(&control));
     let finished = thread::scope(|scope| {
         let Some(watch) = watch else {
@@ -94,13 +101,16 @@ pub(crate) fn carry_out(
         let _panicked = watcher.join();
         finished
     });
-    let health = watcher.map(Watcher::finish).unwrap_or_default();
+    let health = watcher.and_then(Watcher::finish);
     let finished = finished?;
     let mut failures = finished.lost;
     failures.splice(..0, control.script_failure());
     Ok(Outcome {
         measurements: finished.measurements,
         health,
+        client: usage_since(cpu_before),
+        trials: Trials::default(),
+        witness: None,
         signal: interrupts.received(),
         states: finished.scripts.into_iter().map(|(_, state)| state).collect(),
         failures,
@@ -115,6 +125,19 @@ fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watch
     Watcher::start(clock, &job.endpoint, plan.connections, window)
 }
 
+/// What the process has taken since it had taken so much CPU time.
+fn usage_since(before: CpuTime) -> ClientUsage {
+    let now = system::process_cpu_time().unwrap_or_default();
+    let ns = |now: Duration, before| {
+        u64::try_from(now.saturating_sub(before).as_nanos()).unwrap_or(u64::MAX)
+    };
+    ClientUsage {
+        cpu_user_ns: ns(now.user, before.user),
+        cpu_system_ns: ns(now.system, before.system),
+        max_resident_bytes: system::memory().map_or(0, |memory| memory.peak_bytes),
+    }
+}
+
 /// The document of a finished run.
 ///
 /// # Errors
@@ -122,18 +145,16 @@ fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watch
 pub(crate) fn document(
     job: &Job,
     epoch: Epoch,
-    measurements: Measurements,
+    outcome: &Outcome,
     found: Found,
     script_file: Option<String>,
     notes: Vec<Note>,
 ) -> Result<Document, BrokenInvariant> {
-    let cpu = system::process_cpu_time().unwrap_or_default();
-    let ns = |span: std::time::Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
     Document::assemble(DocumentParts {
         environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock),
         plan: job.plan.clone(),
         script_file,
-        measurements,
+        measurements: outcome.measurements.clone(),
         run: RunParts {
             id: epoch.run_id(),
             epoch: epoch.text(),
@@ -144,14 +165,10 @@ pub(crate) fn document(
         },
         preflight: found.answer,
         preflight_sent: found.sent,
-        client: ClientUsage {
-            cpu_user_ns: ns(cpu.user),
-            cpu_system_ns: ns(cpu.system),
-            max_resident_bytes: system::memory().map_or(0, |memory| memory.peak_bytes),
-        },
-        health: None,
-        trials: Trials::default(),
-        witness: None,
+        client: outcome.client,
+        health: outcome.health,
+        witness: outcome.witness.clone(),
+        trials: outcome.trials,
         notes,
     })
 }

@@ -56,8 +56,9 @@ pub(crate) fn is_useful(plan: &Plan) -> bool {
 fn probe(job: &Job, cpu: Option<u32>) -> Job {
     let rate = match job.plan.load {
         Load::ClosedLoop => PROBES_PER_SECOND,
-        Load::OpenLoop { rate, .. } => (rate.rps() as u64 / REQUESTS_PER_PROBE)
-            .clamp(PROBES_PER_SECOND_MIN, PROBES_PER_SECOND),
+        Load::OpenLoop { rate, .. } => {
+            (rate.rps() as u64 / REQUESTS_PER_PROBE).clamp(PROBES_PER_SECOND_MIN, PROBES_PER_SECOND)
+        }
     };
     let load = Load::OpenLoop {
         rate: Rate { numerator: rate, denominator: 1 },

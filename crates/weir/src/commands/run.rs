@@ -8,9 +8,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use weir_engine::Job;
 use weir_io::system;
-use weir_run::{Document, Note, units};
+use weir_run::{Document, Note, Plan, units};
 
-use crate::args::{Format, RunArgs};
+use crate::args::{Format, RunArgs, WitnessChoice};
 use crate::figures::figures;
 use crate::interrupts::Interrupts;
 use crate::load::{Epoch, Outcome, carry_out, document};
@@ -19,6 +19,7 @@ use crate::plan::{Planned, plan};
 use crate::preflight::{self, Found};
 use crate::raw::{self, RawFile, RawRun};
 use crate::script::{self, Scripts};
+use crate::witness::{self, Witness};
 use crate::{exit, live};
 
 /// Bodies from here on are thrown away by the machine, unread.
@@ -47,13 +48,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let plan = &job.plan;
     let watch = live::is_wanted(args.quiet)
         .then_some(|intervals: &live::Intervals| live::follow(plan, intervals));
-    let outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
+    let witness = has_witness(args, plan, scripts.as_ref())
+        .then(|| Witness::start(&job, epoch.clock))
+        .flatten();
+    let mut outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
+    outcome.witness = witness.and_then(Witness::finish);
     notes.extend(remarks(&job, &outcome, found.answer.is_some()));
     let raw = raw.map(|raw| raw.finish(plan, &epoch, &outcome.measurements)).transpose();
     notes.extend(raw.as_ref().ok().and_then(|raw| raw::note(raw.as_ref()?)));
     let script_file = scripts.as_ref().map(Scripts::file);
-    let measurements = outcome.measurements.clone();
-    let mut document = document(&job, epoch, measurements, found, script_file, notes)?;
+    let mut document = document(&job, epoch, &outcome, found, script_file, notes)?;
     let raw_written = raw.map(|raw| document.raw.extend(raw));
     document.assertions = args.assertions.iter().map(|claim| claim.judge(&document)).collect();
     // The files first: they are whole, and standard output may be gone.
@@ -75,6 +79,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         true => exit::of_run(&document, outcome.signal),
         false => exit::of_script(),
     })
+}
+
+/// Whether a witness goes out. It asks what the plan says, which a script may not.
+fn has_witness(args: &RunArgs, plan: &Plan, scripts: Option<&Scripts>) -> bool {
+    let is_wanted = match args.witness {
+        WitnessChoice::Auto => witness::is_useful(plan),
+        WitnessChoice::On => true,
+        WitnessChoice::Off => false,
+    };
+    is_wanted && scripts.is_none()
 }
 
 /// The files that are written when all is known.

@@ -61,8 +61,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs) -> Result<ExitCode> {
     let calibrates = dialect == Dialect::Wrk2 && args.duration_s > CALIBRATION_S;
     let watch = calibrates.then_some(calibrate);
     let outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
-    let measurements = outcome.measurements.clone();
-    let document = document(&job, epoch, measurements, Found::default(), None, Vec::new())?;
+    let document = document(&job, epoch, &outcome, Found::default(), None, Vec::new())?;
     let figures = figures(&document, &outcome.measurements, args.batch);
     let lines = Lines { latency: args.latency, uncorrected: args.uncorrected };
     print(|out| dialect::write_results(printed(dialect), &figures, &lines, out))?;
