@@ -12,10 +12,13 @@ mod distribution;
 mod lab;
 mod log;
 mod options;
+mod peers;
 mod section;
 mod theory;
 
 mod closed;
+mod concordance;
+mod departures;
 mod faults;
 mod overload;
 mod queues;
@@ -53,7 +56,9 @@ const CASES: &[Case] = &[
     Case { id: "V10", run: faults::black_hole },
     Case { id: "V11", run: stall::at_the_end },
     Case { id: "V12", run: faults::resets },
+    Case { id: "V14", run: departures::departures },
     Case { id: "V15", run: slots::slots },
+    Case { id: "V26", run: concordance::concordance },
 ];
 
 /// Builds weir, runs the cases, writes the page.

@@ -61,7 +61,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 5] = [
+const NEEDS: [Need; 6] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -82,6 +82,12 @@ const NEEDS: [Need; 5] = [
     },
     Need {
         program: "h2load",
+        reason: "one of the peers whose reports are compared",
+        required_by: &[],
+        wanted_by: &[Purpose::Accuracy],
+    },
+    Need {
+        program: "hey",
         reason: "one of the peers whose reports are compared",
         required_by: &[],
         wanted_by: &[Purpose::Accuracy],

@@ -58,7 +58,8 @@ impl Batches {
     }
 }
 
-fn variance(values: &[f64]) -> f64 {
+/// Unbiased.
+pub(super) fn variance(values: &[f64]) -> f64 {
     let mean = super::distribution::mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     squares / (values.len() as f64 - 1.0)

@@ -1,0 +1,232 @@
+//! V26: the same trouble for several load generators, and what each prints of it.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+
+use super::lab::Lab;
+use super::log::Record;
+use super::peers::{Load, PEERS, Peer, Printed, Time};
+use super::section::Section;
+use super::theory::Stall;
+use crate::rig::servers::pinned;
+use crate::rig::table::{self, Table, seconds, thousands};
+use crate::shell::find_program;
+
+/// A trouble, and the load that meets it.
+struct Trouble {
+    above: String,
+    /// Of `weir serve`.
+    flags: String,
+    /// Appended to the URL.
+    query: &'static str,
+    load: Load,
+    /// What users would have seen who come by the plan: p50, p99 and the longest.
+    truth: [Truth; 3],
+    /// Why programs differ, each in a sentence.
+    reasons: &'static [(Peer, &'static str)],
+    is_rate_only: bool,
+}
+
+/// What is true of a time.
+#[derive(Clone, Copy, Debug)]
+enum Truth {
+    /// As good as nothing: what a request takes.
+    Base,
+    About(f64),
+    /// Whatever it is, it is not known.
+    Never,
+    Unknown,
+}
+
+/// V26.
+pub(super) fn concordance(lab: &Lab) -> Result<Section> {
+    let mut section = Section::new(
+        "what others print",
+        "The same server and the same trouble for each load generator that is installed, told the \
+         same in its own words. Closed loops (wrk, ab) have no rate; the others are given one.",
+        "What users would have seen who come at the planned rate, in the first line of each table. \
+         Only weir is judged, and only by the cases above; the answers that each program had are \
+         counted by the server's log.",
+    );
+    for trouble in troubles(lab) {
+        measure(lab, &mut section, &trouble)?;
+    }
+    for peer in PEERS.into_iter().filter(|peer| program(lab, *peer).is_none()) {
+        section.note(format!("{} is not on PATH.", peer.name()));
+    }
+    Ok(section)
+}
+
+fn troubles(lab: &Lab) -> Vec<Trouble> {
+    let load = Load { connections: 50, duration_s: 20, rate_rps: 2_000, timeout_s: 10 };
+    let stall = Stall { stall_s: 1.0, window_s: 20.0, base_s: 0.0, load: 0.0 };
+    let at_end = Stall { stall_s: 2.0, ..stall };
+    let mut troubles = vec![Trouble {
+        above: "A stall of 1 s in a test of 20 s, 14 s after the first request".to_owned(),
+        flags: "--stall 14s+1s".to_owned(),
+        query: "",
+        load,
+        truth: [Truth::Base, Truth::About(stall.quantile_s(0.99)), Truth::About(1.0)],
+        reasons: IN_THE_MIDDLE,
+        is_rate_only: false,
+    }];
+    if lab.options.is_quick {
+        return troubles;
+    }
+    troubles.extend([
+        Trouble {
+            above: "A stall of 2 s that begins 1 s before the end".to_owned(),
+            flags: "--stall 19s+2s".to_owned(),
+            query: "",
+            load,
+            truth: [Truth::Base, Truth::About(at_end.end_quantile_s(0.99)), Truth::About(2.0)],
+            reasons: AT_THE_END,
+            is_rate_only: false,
+        },
+        Trouble {
+            above: "A server that never answers, timeouts of 1 s".to_owned(),
+            flags: String::new(),
+            query: "?fault=blackhole",
+            load: Load { connections: 10, duration_s: 12, rate_rps: 100, timeout_s: 1 },
+            truth: [Truth::Never; 3],
+            reasons: BLACK_HOLE,
+            is_rate_only: false,
+        },
+        Trouble {
+            above: "Nothing wrong, 100 requests/s".to_owned(),
+            flags: String::new(),
+            query: "",
+            load: Load { connections: 10, rate_rps: 100, ..load },
+            truth: [Truth::Base, Truth::Base, Truth::Unknown],
+            reasons: LOW_RATE,
+            is_rate_only: true,
+        },
+        Trouble {
+            above: "Nothing wrong, 5,000 requests/s over 10,000 connections".to_owned(),
+            flags: String::new(),
+            query: "",
+            load: Load { connections: 10_000, rate_rps: 5_000, ..load },
+            truth: [Truth::Base, Truth::Base, Truth::Unknown],
+            reasons: MANY_CONNECTIONS,
+            is_rate_only: false,
+        },
+    ]);
+    troubles
+}
+
+const IN_THE_MIDDLE: &[(Peer, &str)] = &[
+    (
+        Peer::Wrk2,
+        "keeps only what comes after its calibration of 10 s, so its p99 is that of half the test, \
+         and it catches up at twice the rate at most, so the stall delays more requests than it \
+         would",
+    ),
+    (
+        Peer::Wrk,
+        "waits for answers: of all its requests only one for each connection meets the stall",
+    ),
+    (Peer::Ab, "waits for answers, as wrk does, and rounds to whole milliseconds"),
+    (Peer::H2load, "spaces the requests of each connection, but counts from when they are sent"),
+    (Peer::Hey, "spaces the requests of each connection, but counts from when they are sent"),
+];
+
+const AT_THE_END: &[(Peer, &str)] = &[
+    (Peer::Wrk2, "drops what is in flight at the end"),
+    (Peer::Wrk, "drops what is in flight at the end, which is every request that met the stall"),
+    (Peer::Ab, "drops what is in flight at the end"),
+    (Peer::H2load, "drops what is in flight at the end"),
+    (Peer::Hey, "counts from when requests are sent, and plans none while it waits"),
+];
+
+const BLACK_HOLE: &[(Peer, &str)] = &[
+    (Peer::Wrk2, "has no answer to count, and prints zeros for percentiles of nothing"),
+    (Peer::Wrk, "counts a timeout when the late answer comes, and none comes"),
+    (Peer::Ab, "gives up at the first timeout, and prints no report"),
+    (Peer::H2load, "does not outlive connections that time out by its -N"),
+    (Peer::Hey, "counts what has failed as its rate of requests"),
+];
+
+const LOW_RATE: &[(Peer, &str)] = &[
+    (Peer::Wrk2, "sleeps in whole milliseconds, and counts what it overslept as the server's"),
+    (Peer::H2load, "counts from when requests are sent, so its own lateness is not in it"),
+    (Peer::Hey, "counts from when requests are sent, so its own lateness is not in it"),
+];
+
+const MANY_CONNECTIONS: &[(Peer, &str)] = &[
+    (Peer::Wrk, "has 10,000 requests in flight all the time: their queue is what it measures"),
+    (Peer::Ab, "has 10,000 requests in flight all the time, and connects while it measures"),
+];
+
+fn program(lab: &Lab, peer: Peer) -> Option<std::path::PathBuf> {
+    if peer == Peer::Weir { Some(lab.weir.clone()) } else { find_program(peer.name()) }
+}
+
+fn measure(lab: &Lab, section: &mut Section, trouble: &Trouble) -> Result<()> {
+    let mut table = Table::new(&[
+        "",
+        "p50",
+        "p99",
+        "max",
+        "requests",
+        "answers it had by the log",
+        "errors",
+        "requests/s",
+        "remark",
+    ]);
+    let rate = if trouble.query.is_empty() { trouble.load.rate_rps } else { 0 };
+    let [p50, p99, max] = trouble.truth.map(Truth::text);
+    let requests = thousands(u64::from(rate * trouble.load.duration_s));
+    let truth =
+        ["**true, by plan**", &p50, &p99, &max, &requests, "", "", &table::rate(rate.into())];
+    table.row(&[&truth[..], &[""]].concat());
+    for peer in PEERS.into_iter().filter(|peer| peer.has_rate() || !trouble.is_rate_only) {
+        let Some(program) = program(lab, peer) else { continue };
+        let server = lab.serve(&trouble.flags)?;
+        let url = format!("{}/{}", server.url.trim_end_matches('/'), trouble.query);
+        let before = pinned(lab.placement.client, &program);
+        let before = &before[..before.len() - 1];
+        let printed = peer.run(before, &program, trouble.load, &url)?;
+        let reason = trouble.reasons.iter().find(|(other, _)| *other == peer);
+        let reason = reason.map_or("", |(_, reason)| reason);
+        table.row(&row(peer, &printed, &server.finish()?, reason));
+    }
+    section.table(&format!("{}:", trouble.above), &table.finish());
+    Ok(())
+}
+
+fn row(peer: Peer, printed: &Printed, log: &[Record], reason: &str) -> [String; 9] {
+    let time = |time: Option<Time>| {
+        let text = |time: Time| {
+            format!("{}{}", if time.is_bound { "> " } else { "" }, seconds(time.ns / 1e9))
+        };
+        time.map_or("–".to_owned(), text)
+    };
+    let count = |count: Option<u64>| count.map_or("–".to_owned(), thousands);
+    let mut remark = reason.to_owned();
+    if let Some(failure) = &printed.failure {
+        write!(remark, " ({failure})").expect("strings take everything");
+    }
+    [
+        peer.name().to_owned(),
+        time(printed.p50),
+        time(printed.p99),
+        time(printed.max),
+        count(printed.requests),
+        thousands(log.iter().filter(|record| record.sent_ns.is_some()).count() as u64),
+        count(printed.errors),
+        printed.rate_rps.map_or("–".to_owned(), table::rate),
+        remark,
+    ]
+}
+
+impl Truth {
+    fn text(self) -> String {
+        match self {
+            Truth::Base => "what one request takes".to_owned(),
+            Truth::About(s) => seconds(s),
+            Truth::Never => "never".to_owned(),
+            Truth::Unknown => String::new(),
+        }
+    }
+}

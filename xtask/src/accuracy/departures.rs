@@ -1,0 +1,161 @@
+//! V14: when requests arrive at the server, against when they were to be sent.
+
+use anyhow::{Result, ensure};
+
+use super::lab::Lab;
+use super::log::Record;
+use super::peers::{Load, Peer};
+use super::section::Section;
+use crate::rig::servers::pinned;
+use crate::rig::table::{Table, thousands};
+use crate::shell::find_program;
+
+const RATE_RPS: u32 = 2_000;
+const CONNECTIONS: u32 = 50;
+
+/// wrk2 calibrates itself for 10 s, after 5 ms for each connection.
+const CALIBRATION_S: u32 = 11;
+
+/// Bins, in milliseconds.
+const BINS_MS: [u64; 3] = [1, 10, 100];
+
+/// How much an even plan may vary more than by its bins' edges.
+const IDC_SLACK: f64 = 0.05;
+
+/// Share of a normal distribution's spread that 99% stay within.
+const NORMAL_99: f64 = 2.58;
+
+/// V14.
+pub(super) fn departures(lab: &Lab) -> Result<Section> {
+    let window_s = lab.span(10.0, 4.0) as u32;
+    let mut section = Section::new(
+        "when requests arrive",
+        "A constant rate can be even, or it can be bursts with pauses between them, and the server \
+         knows the difference: bursts make queues. The server's log tells when each request \
+         arrived.",
+        format!(
+            "Index of dispersion (variance over mean of the number of requests) in bins of 1, 10 and \
+             100 ms: at most 1/(4·mean) + {IDC_SLACK} for an even plan, 1 ± \
+             {NORMAL_99}·√(2/(bins − 1)) for a Poisson plan; {RATE_RPS} requests/s, \
+             {CONNECTIONS} connections, {window_s} s."
+        ),
+    );
+    let mut table = Table::new(&[
+        "sender",
+        "in 1 ms",
+        "in 10 ms",
+        "in 100 ms",
+        "most in 1 ms",
+        "by plan on average",
+    ]);
+    let load = format!("-t1 -c{CONNECTIONS} -R{RATE_RPS} -d{window_s}s --warmup 1s");
+    for arrivals in ["uniform", "poisson --seed 1"] {
+        let server = lab.serve("")?;
+        lab.weir(&format!("{load} --arrivals {arrivals}"), &server.url)?;
+        let bins = Bins::of(&server.finish()?, 1, window_s)?;
+        let process = arrivals.split(' ').next().unwrap_or(arrivals);
+        table.row(&bins.row(&format!("weir, {process}")));
+        for (bin_ms, idc) in BINS_MS.into_iter().zip(bins.dispersion) {
+            let (low, high) = bounds(process == "uniform", bin_ms, window_s);
+            section.must_if_quiet((low..=high).contains(&idc), || {
+                format!("{process} in {bin_ms} ms: {idc:.3} is not within {low:.3} to {high:.3}")
+            });
+        }
+    }
+    match find_program("wrk2") {
+        Some(program) if !lab.options.is_quick => {
+            let server = lab.serve("")?;
+            let before = pinned(lab.placement.client, &program);
+            let load = Load {
+                connections: CONNECTIONS,
+                duration_s: CALIBRATION_S + window_s,
+                rate_rps: RATE_RPS,
+                timeout_s: 10,
+            };
+            Peer::Wrk2.run(&before[..before.len() - 1], &program, load, &server.url)?;
+            let bins = Bins::of(&server.finish()?, CALIBRATION_S, window_s - 1)?;
+            table.row(&bins.row("wrk2, behind its calibration"));
+        }
+        Some(_) => section.note("wrk2 takes longer than a quick run."),
+        None => section.note("wrk2 is not on PATH."),
+    }
+    section.table("", &table.finish());
+    section.note(
+        "wrk2 starts its connections 5 ms apart and gives each its own period, so its requests \
+         come in groups.",
+    );
+    Ok(section)
+}
+
+/// The index of dispersion that the plan alone has.
+fn bounds(is_uniform: bool, bin_ms: u64, window_s: u32) -> (f64, f64) {
+    let bins = f64::from(window_s) * 1e3 / bin_ms as f64;
+    let mean = f64::from(RATE_RPS) * bin_ms as f64 / 1e3;
+    if is_uniform {
+        (0.0, 1.0 / (4.0 * mean) + IDC_SLACK)
+    } else {
+        let spread = NORMAL_99 * (2.0 / (bins - 1.0)).sqrt();
+        (1.0 - spread, 1.0 + spread)
+    }
+}
+
+/// Arrivals in bins.
+struct Bins {
+    dispersion: [f64; 3],
+    /// In a bin of 1 ms.
+    most: u32,
+}
+
+impl Bins {
+    /// Those from `skip_s` after the first arrival on, for `window_s`.
+    fn of(log: &[Record], skip_s: u32, window_s: u32) -> Result<Bins> {
+        ensure!(!log.is_empty(), "the server has logged nothing");
+        let begin_ns = log[0].received_ns + u64::from(skip_s) * 1_000_000_000;
+        let counts = |bin_ms: u64| {
+            let mut counts = vec![0_u32; (u64::from(window_s) * 1_000 / bin_ms) as usize];
+            for record in log {
+                let since_ns = record.received_ns.checked_sub(begin_ns);
+                let bin = since_ns.map(|ns| (ns / (bin_ms * 1_000_000)) as usize);
+                if let Some(count) = bin.and_then(|bin| counts.get_mut(bin)) {
+                    *count += 1;
+                }
+            }
+            counts
+        };
+        let most = counts(1).into_iter().max().unwrap_or(0);
+        Ok(Bins { dispersion: BINS_MS.map(|bin_ms| dispersion(&counts(bin_ms))), most })
+    }
+
+    fn row(&self, name: &str) -> Vec<String> {
+        let mut cells = vec![name.to_owned()];
+        cells.extend(self.dispersion.map(|idc| format!("{idc:.3}")));
+        cells.push(thousands(self.most.into()));
+        cells.push((RATE_RPS / 1_000).to_string());
+        cells
+    }
+}
+
+/// Variance over mean.
+fn dispersion(counts: &[u32]) -> f64 {
+    let counts: Vec<f64> = counts.iter().copied().map(f64::from).collect();
+    super::batches::variance(&counts) / super::distribution::mean(&counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_show() {
+        assert_eq!(dispersion(&[2, 2, 2, 2]), 0.0);
+        assert_eq!(dispersion(&[0, 4, 0, 4]), 16.0 / 3.0 / 2.0);
+        let at =
+            |us: u64| Record { connection: 0, received_ns: us * 1_000, sent_ns: None, slot: None };
+        let even: Vec<Record> = (0..4_000).map(|k| at(k * 500)).collect();
+        let bins = Bins::of(&even, 0, 1).expect("there are some");
+        assert_eq!((bins.most, bins.dispersion), (2, [0.0; 3]));
+        let bursts: Vec<Record> = (0..4_000).map(|k| at(k / 20 * 10_000)).collect();
+        let bins = Bins::of(&bursts, 0, 1).expect("there are some");
+        assert!(bins.most == 20 && bins.dispersion[0] > 17.0 && bins.dispersion[1] == 0.0);
+    }
+}
