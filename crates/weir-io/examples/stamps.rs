@@ -1,8 +1,9 @@
 //! What kernel stamps cost the client: CPU per request of a closed loop over loopback with all
-//! connections stamped, with one in sixteen, and with none, on both backends.
+//! connections stamped, with one in sixteen, with none but an idle one beside, and with none, on
+//! both backends.
 //!
-//! A single stamped socket has the kernel stamp every packet of the machine, so each kind opens its
-//! connections for its turn and closes them after it; turns are short and alternate, so whatever
+//! A single stamped socket has the kernel stamp every packet of the machine, which is what the idle
+//! one shows; so each kind opens its connections for its turn and closes them after it. Turns are short and alternate, so whatever
 //! else the machine does meets all kinds. Printed are medians of the ratios to the turn without
 //! stamps of the same round, and their sign intervals (95 %). Run it with
 //! `cargo run --release --example stamps -- [CONNECTIONS…]`.
@@ -72,13 +73,20 @@ fn serve(cpu: u32) -> io::Result<()> {
     }
 }
 
-/// Which connections are stamped: one in so many, or none.
-type Every = Option<u32>;
+/// Which connections are stamped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stamped {
+    No,
+    /// One beside them, on which nothing happens.
+    Beside,
+    /// One in so many.
+    OneIn(u32),
+}
 
 /// One backend, and what it has cost in each turn.
 struct Client<B> {
     backend: B,
-    every: Every,
+    kind: Stamped,
     request: TemplateId,
     cpu_ns: Vec<f64>,
     answers: u64,
@@ -86,14 +94,18 @@ struct Client<B> {
 }
 
 impl<B: Backend> Client<B> {
-    fn new(mut backend: B, every: Every) -> Client<B> {
+    fn new(mut backend: B, kind: Stamped) -> Client<B> {
         let request = backend.template(Arc::from(vec![b'r'; REQUEST_BYTES as usize]));
-        Client { backend, every, request, cpu_ns: Vec::new(), answers: 0, stamped: 0 }
+        Client { backend, kind, request, cpu_ns: Vec::new(), answers: 0, stamped: 0 }
     }
 
     fn turn(&mut self, connections: u32, endpoint: &Endpoint) -> io::Result<()> {
-        for conn in 0..connections {
-            let stamped = self.every.is_some_and(|every| conn % every == 0);
+        for conn in 0..=connections {
+            let stamped = match self.kind {
+                Stamped::OneIn(every) => conn < connections && conn % every == 0,
+                Stamped::Beside => conn == connections,
+                Stamped::No => false,
+            };
             let options = SocketOptions { stamped, discard: false };
             self.backend.connect(ConnId(conn), endpoint, options);
             self.backend.wait(Nanos::MAX, WaitPolicy::Sleep)?;
@@ -109,7 +121,7 @@ impl<B: Backend> Client<B> {
         self.load(connections, TURN_NS)?;
         let cpu_ns = self.backend.usage().cpu_ns - before;
         self.cpu_ns.push(cpu_ns as f64 / self.answers as f64);
-        (0..connections).for_each(|conn| self.backend.close(ConnId(conn), Close::Reset));
+        (0..=connections).for_each(|conn| self.backend.close(ConnId(conn), Close::Reset));
         let soon = self.backend.now().after(1_000_000);
         self.backend.wait(soon, WaitPolicy::Sleep)
     }
@@ -149,9 +161,10 @@ impl<B: Backend> Client<B> {
         let rank = sign_rank(ratios.len());
         let (low, high) = (ratios[rank], ratios[ratios.len() - 1 - rank]);
         let stamped = 100.0 * self.stamped as f64 / self.answers as f64;
-        let kind = match self.every {
-            None => "none".to_owned(),
-            Some(every) => format!("1 in {every}"),
+        let kind = match self.kind {
+            Stamped::No => "none".to_owned(),
+            Stamped::Beside => "beside".to_owned(),
+            Stamped::OneIn(every) => format!("1 in {every}"),
         };
         println!(
             "  {name} {kind:8} {us:7.3} µs CPU per request, ratio {:.3} [{low:.3}, {high:.3}], \
@@ -167,11 +180,11 @@ fn compare<B: Backend>(
     endpoint: &Endpoint,
     make: impl Fn() -> io::Result<B>,
 ) -> io::Result<()> {
-    let kinds = [None, Some(16), Some(1)];
+    let kinds = [Stamped::No, Stamped::Beside, Stamped::OneIn(16), Stamped::OneIn(1)];
     let mut clients = Vec::new();
     // One connection is the first of sixteen.
-    for every in kinds.into_iter().filter(|every| *every != Some(16) || connections >= 16) {
-        clients.push(Client::new(make()?, every));
+    for kind in kinds.into_iter().filter(|kind| *kind != Stamped::OneIn(16) || connections >= 16) {
+        clients.push(Client::new(make()?, kind));
     }
     let kinds = clients.len();
     for round in 0..ROUNDS {

@@ -129,7 +129,8 @@ impl Machine {
             self.agenda.plan(at, step);
         }
         if socket.options.stamped {
-            self.arrive(id, Pending::Transmitted(now));
+            // It is told ahead of what arrives next, and wakes nobody.
+            socket.pending.push_back(Pending::Transmitted(now));
         }
     }
 

@@ -184,7 +184,7 @@ impl Sim {
     /// Where a socket goes that has more to say than was lent.
     fn requeue(&mut self, id: usize) {
         let socket = &mut self.machine.sockets[id];
-        if socket.pending.is_empty() {
+        if !socket.is_ready() {
             socket.is_queued = false;
         } else if self.lending.split == Split::Random && self.chance.chance(0.25) {
             self.kept.push_back(id);

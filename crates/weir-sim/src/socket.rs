@@ -43,9 +43,14 @@ pub(crate) enum State {
 #[derive(Debug)]
 pub(crate) enum Pending {
     Connected,
-    Bytes { at: Nanos, bytes: Vec<u8>, used: usize },
+    Bytes {
+        at: Nanos,
+        bytes: Vec<u8>,
+        used: usize,
+    },
     End,
     Failed(i32),
+    /// Only told ahead of bytes, and nothing to wake for.
     Transmitted(Nanos),
 }
 
@@ -92,6 +97,11 @@ impl Socket {
         self.outgoing = Vec::new();
     }
 
+    /// Whether there is something for the client.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.pending.iter().any(|pending| !matches!(pending, Pending::Transmitted(_)))
+    }
+
     /// Takes the next happening; bytes go to `lent`.
     pub(crate) fn take(
         &mut self,
@@ -99,8 +109,15 @@ impl Socket {
         random: &mut Random,
         lent: &mut Vec<u8>,
     ) -> Option<Taken> {
-        if let Some(Pending::Bytes { .. }) = self.pending.front() {
-            return Some(self.take_bytes(lending, random, lent));
+        let is_transmitted = |pending: &&Pending| matches!(pending, Pending::Transmitted(_));
+        let transmitted = self.pending.iter().take_while(is_transmitted).count();
+        match self.pending.get(transmitted)? {
+            Pending::Bytes { .. } if transmitted == 0 => {
+                return Some(self.take_bytes(lending, random, lent));
+            }
+            Pending::Bytes { .. } => {}
+            // No answer will come that it could be told ahead of.
+            _ => drop(self.pending.drain(..transmitted)),
         }
         Some(match self.pending.pop_front()? {
             Pending::Connected => {

@@ -12,7 +12,7 @@ use weir_io::{
     Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, Submitted, TemplateId,
     WaitPolicy,
 };
-use weir_sim::{Breakage, Client, Limits, Pause, Random, Seed, Signal, Sim, Truth, World};
+use weir_sim::{Breakage, Client, Law, Limits, Pause, Random, Seed, Signal, Sim, Truth, World};
 
 const MS: u64 = 1_000_000;
 
@@ -239,7 +239,6 @@ fn answers_that_arrived_together_are_lent_together() {
     sim.submit();
     sim.wait(Nanos(5), WaitPolicy::Sleep).unwrap();
     assert!(matches!(sim.next().unwrap().kind, EventKind::Transmitted { tx_at: Nanos(0) }));
-    sim.wait(Nanos(6), WaitPolicy::Sleep).unwrap();
     let event = sim.next().unwrap();
     assert_eq!(event.at, Nanos(1 + 10 * MS), "the client was stopped");
     let EventKind::Received { bytes, rx_at } = event.kind else { panic!("{event:?}") };
@@ -249,6 +248,33 @@ fn answers_that_arrived_together_are_lent_together() {
     let delivered: Vec<u64> =
         truth.requests.iter().map(|request| request.delivered_at.unwrap().0 / MS).collect();
     assert_eq!(delivered, [1, 2, 3], "requests of one connection are served one at a time");
+}
+
+#[test]
+fn stamps_divide_the_time_of_a_request_exactly() {
+    // The client takes 3 µs to submit, and stands still from 1.5 ms to 11.5 ms: the answer arrives
+    // within that, and a network takes 0.4 ms each way.
+    let mut world = World::default();
+    world.client.submit_ns = 3_000;
+    world.client.stops = vec![Pause::new(Nanos(1_500_000), 10 * MS)];
+    world.network.up = Law::Fixed(400_000);
+    world.network.down = Law::Fixed(400_000);
+    let (mut sim, template) = open(world, SocketOptions { stamped: true, discard: false });
+    send(&mut sim, template);
+    let sent_at = sim.submit().before;
+    let tx_at = sent_at.after(3_000);
+    // Nobody is woken because something was sent.
+    sim.wait(tx_at.after(10), WaitPolicy::Sleep).unwrap();
+    assert!(sim.now() == tx_at.after(10) && sim.next().is_none());
+    sim.wait(Nanos::MAX, WaitPolicy::Sleep).unwrap();
+    let event = sim.next().unwrap();
+    assert!(matches!(event.kind, EventKind::Transmitted { tx_at: at } if at == tx_at));
+    let event = sim.next().unwrap();
+    let EventKind::Received { rx_at: Some(rx_at), .. } = event.kind else { panic!("{event:?}") };
+    assert_eq!(event.at, Nanos(11_500_000), "the client went on");
+    assert_eq!(rx_at.since(tx_at), 400_000 + MS + 400_000, "network, server, network");
+    assert_eq!(sim.truth().requests[0].delivered_at, Some(rx_at), "the true arrival");
+    assert!(sim.next().is_none());
 }
 
 #[test]
