@@ -22,9 +22,11 @@ mod recorded;
 mod script;
 mod selfcheck;
 mod stamps;
+mod stationarity;
 mod summary;
 mod throughput;
 mod timeline;
+mod verdict;
 mod witness;
 
 pub(crate) use accounting::error_name;
@@ -43,9 +45,13 @@ pub use raw::RawSection;
 pub use script::ScriptSection;
 pub use selfcheck::{Floor, SelfcheckSection};
 pub use stamps::StampsSection;
+pub use stationarity::{
+    Change, SeriesStationarity, ShiftFigures, SliceSeries, ThirdsFigures, TrendFigures,
+};
 pub use summary::{PercentileValue, Summary, UnsupportedPercentile};
 pub use throughput::{RateInterval, Throughput};
 pub use timeline::{SeriesEntry, SeriesPhase, SliceEntry};
+pub use verdict::{Attribution, Grade, Limit, LimitedBy, Rule, RuleOutcome, Subject, Verdict};
 pub use witness::{Estimate, RatioEstimate, WitnessSection};
 
 use serde::{Deserialize, Serialize};
@@ -68,6 +74,10 @@ pub struct Document {
     pub tool: Tool,
     /// Which run it was.
     pub run: Run,
+    /// May it be believed, and who was the limit: drawn from what is below. Absent in documents of
+    /// older programs, and judged when they are read.
+    #[serde(default)]
+    pub verdict: Verdict,
     /// What was asked.
     pub plan: Plan,
     /// The phases as each worker observed them.
@@ -107,6 +117,9 @@ pub struct Document {
     /// What the script took; absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptSection>,
+    /// Whether the window was the same all along, by series; empty with fewer than ten slices.
+    #[serde(default)]
+    pub stationarity: Vec<SeriesStationarity>,
     /// The window in equal parts by planned time: what intervals of confidence are made from.
     pub slices: Vec<SliceEntry>,
     /// The run over time, warm-up and tail included, by when things happened.

@@ -2,11 +2,12 @@
 //! add up, merged without loss, read without trust.
 
 mod fixture;
+mod verdict;
 
 use fixture::{End, Request, S, json, measurements, parts, plan};
 use proptest::prelude::*;
 use serde_json::{Value, json as value};
-use weir_run::document::{MergeError, PercentileValue};
+use weir_run::document::{MergeError, PercentileValue, Verdict};
 use weir_run::quantile::Bound;
 use weir_run::{Document, LoadError, Measurements};
 
@@ -365,6 +366,7 @@ proptest! {
         let merged = Document::merge(&halves).expect("halves of one run");
         // Which part a worker belonged to is all that the whole cannot know.
         whole.phases[1].part = 2;
+        whole.verdict = Verdict::of(&whole);
         prop_assert!(merged == whole, "{merged:?} is not {whole:?}");
     }
 

@@ -10,8 +10,10 @@ use super::occupancy::OccupancySection;
 use super::recorded::Recorded;
 use super::script::ScriptSection;
 use super::stamps::StampsSection;
+use super::stationarity::SeriesStationarity;
 use super::throughput::Throughput;
 use super::timeline::{SeriesEntry, SliceEntry};
+use super::verdict::Verdict;
 use super::witness::WitnessSection;
 use super::{
     ClientUsage, Document, Environment, Note, Preflight, ProveClientSection, Run, SCHEMA_VERSION,
@@ -142,16 +144,19 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
     let throughput = Throughput::of(&frame.plan, recorded);
     let series = measurements.intervals.iter();
     let witness = recorded.witness.as_ref();
-    Ok(Document {
+    let window_ns = (throughput.window_s * 1e9).round() as u64;
+    let mut document = Document {
         schema_version: SCHEMA_VERSION,
         tool: frame.tool,
         run: frame.run,
+        verdict: Verdict::default(),
         phases: recorded.phases.clone(),
         environment: frame.environment,
         connections: ConnectionsSection::of(recorded),
         accounting: Accounting::of(recorded),
         latency: Latency::of(&frame.plan, measurements, throughput.window_s),
         series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),
+        stationarity: SeriesStationarity::of_all(&measurements.slices, window_ns),
         slices: measurements.slices.iter().map(SliceEntry::of).collect(),
         throughput,
         stamps: StampsSection::of(&measurements.stamped),
@@ -166,5 +171,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         raw: Vec::new(),
         assertions: Vec::new(),
         notes: frame.notes,
-    })
+    };
+    document.verdict = Verdict::of(&document);
+    Ok(document)
 }

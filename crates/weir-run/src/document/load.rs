@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::check::{BrokenInvariant, check};
 use super::recorded::Recorded;
-use super::{Document, SCHEMA_VERSION};
+use super::{Document, SCHEMA_VERSION, Verdict};
 
 /// The greatest file that is read: an hour's series of a thousand buckets an interval is 10 MB.
 const BYTES_MAX: u64 = 1 << 30;
@@ -112,9 +112,12 @@ impl Document {
         }
         drop(value);
         // Once more from the text, so that an error tells line and column.
-        let document: Document = serde_json::from_slice(bytes).map_err(LoadError::Shape)?;
+        let mut document: Document = serde_json::from_slice(bytes).map_err(LoadError::Shape)?;
         let recorded = Recorded::of_document(&document).map_err(LoadError::Content)?;
         check(&document.plan, &recorded).map_err(LoadError::Broken)?;
+        if document.verdict.rules.is_empty() {
+            document.verdict = Verdict::of(&document);
+        }
         Ok(document)
     }
 }

@@ -1,0 +1,127 @@
+//! What so many requests can show: `NOT_STATIONARY`, `CORRELATED` and `WARMUP_TOO_SHORT`
+//! (METHOD 1.10, 1.12).
+
+use super::super::stationarity::{Change, SeriesStationarity, SliceSeries};
+use super::super::{Document, SliceEntry};
+use super::thresholds::{TRANSIENT_CAVEAT, TRANSIENT_CONFIDENCE, TRANSIENT_LARGE};
+use super::{Measure, Rule, RuleOutcome, Subject, Unit};
+use crate::units;
+
+pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
+    rules.push(stationary(document));
+    rules.extend(correlated(document));
+    rules.push(warmup(document));
+}
+
+fn measure(id: &'static str, name: &'static str) -> Measure {
+    Measure::new(id, name, Subject::Statistics, Unit::Share)
+}
+
+/// S1 to S3: the first series in which something fired, throughput and mean before the tails.
+fn stationary(document: &Document) -> Rule {
+    let measure = measure("NOT_STATIONARY", "change");
+    let series = &document.stationarity;
+    if series.is_empty() {
+        return measure.unknown("it takes ten slices, and requests in each");
+    }
+    let changes = |of: &SeriesStationarity| of.fired.iter().any(|by| *by != Change::Correlated);
+    let mut changed = series.iter().filter(|of| changes(of));
+    let Some(first) = changed.next() else {
+        let text = "the run was the same from begin to end".to_owned();
+        return measure.rule(RuleOutcome::Pass, None, text);
+    };
+    let others = match changed.count() {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let (size, when) = change_of(first);
+    let sign = if size < 0.0 { "fell" } else { "rose" };
+    let text = format!(
+        "{} {sign} by {} {when}{others}: see the series, or run longer",
+        in_words(first.series),
+        units::percent(size.abs()),
+    );
+    measure.rule(RuleOutcome::Caveat, Some(size), text)
+}
+
+/// By how much a series changed, as a share, and when.
+fn change_of(of: &SeriesStationarity) -> (f64, String) {
+    if let Some(shift) = of.shift.filter(|_| of.fired.contains(&Change::Shift)) {
+        return (shift.magnitude, format!("at {}", units::duration_of_seconds(shift.at_s)));
+    }
+    if let Some(thirds) = of.thirds.filter(|_| of.fired.contains(&Change::Drift)) {
+        return (thirds.difference, "from the first third to the last".to_owned());
+    }
+    let trend = of.trend.map_or(0.0, |trend| trend.magnitude.copysign(trend.slope));
+    (trend, "over the window".to_owned())
+}
+
+fn in_words(series: SliceSeries) -> &'static str {
+    match series {
+        SliceSeries::Throughput => "throughput",
+        SliceSeries::Mean => "the mean response time",
+        SliceSeries::BeyondP50 => "the share of requests beyond p50",
+        SliceSeries::BeyondP90 => "the share of requests beyond p90",
+        SliceSeries::BeyondP99 => "the share of requests beyond p99",
+    }
+}
+
+/// S4. A note: one series in twenty is correlated by chance, and five are looked at; the design
+/// effect has most of what correlation does to intervals. Slices that alternate have intervals that
+/// are too wide, which harms nobody.
+fn correlated(document: &Document) -> Option<Rule> {
+    let measure = measure("CORRELATED", "lag1");
+    let series = document.stationarity.iter();
+    let correlated = series.filter(|of| of.fired.contains(&Change::Correlated) && of.lag1 > 0.0);
+    let worst = correlated.max_by(|a, b| a.lag1.total_cmp(&b.lag1))?;
+    let text = format!(
+        "slices resemble their neighbours in {} ({:.2}): a longer run has better intervals",
+        in_words(worst.series),
+        worst.lag1,
+    );
+    Some(measure.note(Some(worst.lag1), text))
+}
+
+/// What MSER would leave out, where it also differs from the rest beyond chance.
+fn warmup(document: &Document) -> Rule {
+    let measure = measure("WARMUP_TOO_SHORT", "transient").caveat_at(TRANSIENT_CAVEAT);
+    let window_s = document.throughput.window_s;
+    let whole: Vec<&SliceEntry> =
+        document.slices.iter().filter(|slice| slice.end_s <= window_s).collect();
+    if whole.len() < 10 {
+        return measure.unknown("it takes ten slices, and requests in each");
+    }
+    let of = |value: fn(&SliceEntry) -> Option<f64>| -> Option<Vec<f64>> {
+        whole.iter().map(|slice| value(slice)).collect()
+    };
+    let series = [of(mean_ns), of(|slice| Some(slice.completed as f64))];
+    if series[0].is_none() {
+        return measure.unknown("it takes ten slices, and requests in each");
+    }
+    let transients = series.iter().flatten().filter_map(|values| transient(values));
+    let slices = transients.max().unwrap_or(0);
+    let share = slices as f64 / whole.len() as f64;
+    let transient_s = whole[..slices].last().map_or(0.0, |slice| slice.end_s);
+    let fact = format!("the first {} differ from the rest", units::percent(share));
+    let needed_s = (document.plan.warmup_ns as f64 / 1e9 + transient_s).ceil();
+    measure.judge(share, &fact, &format!("--warmup {needed_s:.0}s"))
+}
+
+fn mean_ns(slice: &SliceEntry) -> Option<f64> {
+    let exact = slice.ok.as_ref()?.exact;
+    Some(exact.sum_ns as f64 / exact.count as f64)
+}
+
+/// How many values MSER deletes, where they differ from the others beyond chance and much.
+fn transient(values: &[f64]) -> Option<usize> {
+    let count = weir_stats::mser(values).filter(|count| *count > 0)?;
+    let (first, rest) = values.split_at(count);
+    let rest = weir_stats::mean_interval(rest, TRANSIENT_CONFIDENCE)?;
+    let mean = first.iter().sum::<f64>() / count as f64;
+    // The interval of the rest's mean, widened to that of a mean of so few values.
+    let widening = (1.0 + rest.slices as f64 / count as f64).sqrt();
+    let difference = (mean - rest.mean).abs();
+    let is_beyond_chance = difference > rest.half_width * widening;
+    let is_large = difference > TRANSIENT_LARGE * rest.mean.abs();
+    (is_beyond_chance && is_large).then_some(count)
+}
