@@ -1,5 +1,6 @@
-//! The report for people, to be read in ten seconds: what was asked, whether it all adds up, how
-//! fast and how slow it was, and what went wrong. Never wider than 80 columns.
+//! The report for people, to be read in ten seconds: what was asked, whether the numbers may be
+//! believed, how fast and how slow it was, who was the limit, and what went wrong. Never wider than
+//! 80 columns.
 
 mod assertions;
 mod details;
@@ -7,8 +8,10 @@ mod head;
 mod page;
 mod percentiles;
 mod rates;
+mod rules;
 mod spectrum;
 mod table;
+mod verdict;
 
 use std::io::{self, Write};
 
@@ -27,11 +30,22 @@ pub struct TextOptions {
     pub spectrum: bool,
     /// With what is of interest only sometimes: the machine, the workers, connect times.
     pub verbose: bool,
+    /// With the verdict.
+    pub verdict: bool,
+    /// With every rule of the verdict and its figure.
+    pub rules: bool,
 }
 
 impl Default for TextOptions {
     fn default() -> TextOptions {
-        TextOptions { colour: false, width: 80, spectrum: false, verbose: false }
+        TextOptions {
+            colour: false,
+            width: 80,
+            spectrum: false,
+            verbose: false,
+            verdict: true,
+            rules: false,
+        }
     }
 }
 
@@ -40,12 +54,18 @@ impl Default for TextOptions {
 pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     let mut page = Page::new(usize::from(options.width));
     head::write(document, &mut page);
+    if options.verdict {
+        verdict::write(&document.verdict, &mut page);
+    }
     rates::write(document, &mut page);
     percentiles::write(document, options.verbose, &mut page);
     if options.spectrum {
         spectrum::write(document, &mut page).map_err(io::Error::other)?;
     }
-    details::write(document, options.verbose, &mut page);
+    details::write(document, options, &mut page);
+    if options.rules {
+        rules::write(&document.verdict, &mut page);
+    }
     assertions::write(document, &mut page);
     page.print(options.colour, out)
 }

@@ -139,7 +139,7 @@ proptest! {
         verbose in any::<bool>(),
     ) {
         let document = run.document();
-        let options = TextOptions { colour: false, width, spectrum, verbose };
+        let options = TextOptions { width, spectrum, verbose, rules: verbose, ..TextOptions::default() };
         let mut out = Vec::new();
         text::write(&document, &options, &mut out).expect("writing to memory");
         let printed = String::from_utf8(out).expect("a report is UTF-8");
@@ -163,7 +163,7 @@ proptest! {
         written[*at.get(&digits)] = digit;
         if let Ok(document) = Document::from_json(&written) {
             let options =
-                TextOptions { colour: true, width: 80, spectrum: true, verbose: true };
+                TextOptions { colour: true, width: 80, spectrum: true, verbose: true, ..TextOptions::default() };
             text::write(&document, &options, &mut Vec::new()).expect("writing to memory");
         }
     }

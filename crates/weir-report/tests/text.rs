@@ -13,8 +13,14 @@ use weir_run::{
     Load, Measurements, Rate, ScriptUsage,
 };
 
-const PLAIN: TextOptions =
-    TextOptions { colour: false, width: 80, spectrum: false, verbose: false };
+const PLAIN: TextOptions = TextOptions {
+    colour: false,
+    width: 80,
+    spectrum: false,
+    verbose: false,
+    verdict: true,
+    rules: false,
+};
 
 fn print(document: &Document, options: &TextOptions) -> String {
     let mut out = Vec::new();

@@ -1,19 +1,23 @@
 //! What came back, what went wrong and why, and what a reader should know.
 
-use weir_run::document::{ConnectionFailure, ConnectionsSection, Phases, ScriptSection, Summary};
-use weir_run::{Document, FailurePhase, Load, Pacing, errno, units};
+use weir_run::document::{
+    ConnectionFailure, ConnectionsSection, Phases, ScriptSection, Summary, Verdict,
+};
+use weir_run::{Document, FailurePhase, Load, errno, units};
 
+use super::TextOptions;
 use super::head::counted;
 use super::page::{Page, Span, Style};
 
 /// Where the details begin, after their labels.
 const INDENT: usize = 15;
 
-/// Share of the time from which on a busy client may be what was measured.
-const BUSY_SHARE: f64 = 0.95;
-
-pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) {
+pub(super) fn write(document: &Document, options: &TextOptions, page: &mut Page) {
+    let verbose = options.verbose;
     page.gap();
+    if options.verdict {
+        limit(&document.verdict, page);
+    }
     let accounting = &document.accounting;
     let status: Vec<Span> = accounting
         .status
@@ -41,12 +45,12 @@ pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) {
     if let Some(script) = &document.script {
         script_usage(script, load_time_ns(&document.phases), page);
     }
-    client(document, verbose, page);
     if verbose {
+        client(document, page);
         machine(document, page);
         document.phases.iter().for_each(|phases| worker(phases, page));
     }
-    notes(document, page);
+    notes(document, options.verdict, page);
 }
 
 fn label(text: &str) -> Span {
@@ -162,24 +166,33 @@ fn load_time_ns(phases: &[Phases]) -> u64 {
     spans.fold(0, u64::saturating_add)
 }
 
-/// What the run took of its own machine, when it took so much that it may be what was measured.
-fn client(document: &Document, verbose: bool, page: &mut Page) {
-    let busiest = document.phases.iter().map(busy_share).fold(0.0, f64::max);
-    // A spinning worker is always busy; that says nothing.
-    let is_telling = match document.plan.load {
-        Load::ClosedLoop => true,
-        Load::OpenLoop { .. } => document.plan.pacing == Pacing::Sleep,
-    };
-    if is_telling && busiest >= BUSY_SHARE {
-        let text = format!(
-            "a worker was busy {} of the time: the client may be the limit",
-            units::percent(busiest.min(1.0))
-        );
-        page.paragraph(label("client"), INDENT, &Span::new(text, Style::Red));
+/// Who was the limit, and how much of the times is weir's own.
+fn limit(verdict: &Verdict, page: &mut Page) {
+    if !verdict.limit.text.is_empty() {
+        page.paragraph(label("limit"), INDENT, &Span::plain(&verdict.limit.text));
     }
+    let mut items: Vec<Span> = verdict
+        .attribution
+        .iter()
+        .map(|of| {
+            let (client, all) = (units::duration(of.client_ns), units::duration(of.ns));
+            Span::plain(format!("{client} of p{} {all}", of.p))
+        })
+        .collect();
+    if items.is_empty() {
+        return;
+    }
+    if verdict.attribution.iter().all(|of| of.is_partial) {
+        items.push(Span::new("(before the send)", Style::Dim));
+    }
+    page.items(label("weir's part"), INDENT, items);
+}
+
+/// What the run took of its own machine.
+fn client(document: &Document, page: &mut Page) {
     let usage = &document.run.client;
     let cpu_ns = usage.cpu_user_ns.saturating_add(usage.cpu_system_ns);
-    if verbose && cpu_ns > 0 {
+    if cpu_ns > 0 {
         let items = vec![
             Span::plain(format!("CPU time {}", units::duration(cpu_ns))),
             Span::plain(format!("user {}", units::duration(usage.cpu_user_ns))),
@@ -227,14 +240,14 @@ fn worker(phases: &Phases, page: &mut Page) {
     page.items(label(&format!("worker {}", phases.worker)), INDENT, items);
 }
 
-fn notes(document: &Document, page: &mut Page) {
+fn notes(document: &Document, verdict: bool, page: &mut Page) {
     let mut notes: Vec<String> = document.notes.iter().map(|note| note.text.clone()).collect();
+    // Whoever measures a server beside it must know, whatever else is told.
+    let mut rules = document.verdict.rules.iter();
+    notes.extend(rules.find(|rule| verdict && rule.id == "C9").map(|rule| rule.text.clone()));
     if document.plan.load == Load::ClosedLoop && document.answered() > 0 {
-        let connections = counted(document.plan.connections.into(), "connection");
-        notes.push(format!(
-            "closed loop, {connections}: latency excludes requests that were never sent while \
-             the server was slow"
-        ));
+        let text = "closed loop: requests that a slow server held back are in no latency";
+        notes.push(text.to_owned());
     }
     for note in notes {
         page.paragraph(Span::new("  note: ", Style::Dim), 8, &Span::new(note, Style::Dim));

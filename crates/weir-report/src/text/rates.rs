@@ -1,7 +1,7 @@
 //! Whether it all adds up, and how fast it was.
 
 use weir_run::Document;
-use weir_run::document::Accounting;
+use weir_run::document::{Accounting, RateInterval};
 use weir_run::units;
 
 use super::page::{Page, Span, Style};
@@ -19,24 +19,24 @@ pub(super) fn write(document: &Document, page: &mut Page) {
     }
 }
 
-/// `planned 10 = ok 9 + bad 0 + …`, continued under its equals sign where the page ends.
+/// `planned 10 = ok 9 + timed out 1`: every class that was hit, continued under its equals sign
+/// where the page ends.
 fn conservation(accounting: &Accounting, page: &mut Page) {
     let planned = format!("  planned {} ", units::count(accounting.planned));
     let indent = planned.len();
-    let terms = [
-        ("ok", accounting.ok),
+    let failures = [
         ("bad", accounting.bad_response),
         ("errors", accounting.transport_error),
         ("timed out", accounting.timed_out),
         ("in flight", accounting.in_flight_at_end),
         ("never sent", accounting.never_sent),
     ];
+    let hit = failures.into_iter().filter(|(_, count)| *count > 0);
     let mut line = vec![Span::new(planned, Style::Bold)];
     let mut used = indent;
-    for (index, (name, count)) in terms.into_iter().enumerate() {
+    for (index, (name, count)) in std::iter::once(("ok", accounting.ok)).chain(hit).enumerate() {
         let sign = if index == 0 { "= " } else { "+ " };
-        let is_failure = index > 0 && count > 0;
-        let style = if is_failure { Style::Red } else { Style::Plain };
+        let style = if index > 0 { Style::Red } else { Style::Plain };
         let term = Span::new(format!("{name} {}", units::count(count)), style);
         let blank = usize::from(index > 0);
         if used + blank + 2 + term.width() > page.width() {
@@ -90,10 +90,12 @@ fn rates(document: &Document) -> Vec<Span> {
     if throughput.completed == 0 && document.answered() == 0 {
         return rates;
     }
-    rates.push(Span::new(
-        format!("completed {}", units::rate(throughput.completed_rps)),
-        Style::Bold,
-    ));
+    let mut completed = format!("completed {}", units::rate(throughput.completed_rps));
+    if let Some(RateInterval { low_rps, high_rps }) = throughput.completed_interval {
+        let half_width = (high_rps - low_rps) / 2.0;
+        completed = format!("{completed} ± {}", units::rate(half_width));
+    }
+    rates.push(Span::new(completed, Style::Bold));
     rates.push(Span::plain(format!("good {}", units::rate(throughput.good_rps))));
     rates.push(Span::plain(units::byte_rate(throughput.bytes_per_second)));
     rates

@@ -1,13 +1,13 @@
 //! The whole distribution: a ladder on which every step halves what lies beyond it, down to the
 //! last request.
 
-use weir_run::quantile::{AllOutcomes, Quantile};
+use weir_run::quantile::AllOutcomes;
 use weir_run::units;
 use weir_run::{Document, Load};
 
 use super::page::Page;
 use super::percentiles::unit_of;
-use super::table::{Column, Row, Table};
+use super::table::{Cell, Column, Row, Table};
 
 /// Halvings that six decimals of a percentage tell apart.
 const STEPS_MAX: u32 = 26;
@@ -40,7 +40,7 @@ pub(super) fn write(document: &Document, page: &mut Page) -> Result<(), String> 
             Row { label: percent_at(step), values, remark }
         })
         .collect();
-    let values = all.iter().map(AllOutcomes::max).collect();
+    let values = all.iter().map(|metric| metric.max().map(Cell::Time)).collect();
     let remark = format!("{} in all", units::count(count));
     rows.push(Row { label: "100".to_owned(), values, remark });
     let columns = metrics
@@ -53,9 +53,9 @@ pub(super) fn write(document: &Document, page: &mut Page) -> Result<(), String> 
 }
 
 /// The value beyond which `1 / 2^step` of the requests lie, in whole requests.
-fn at_step(metric: &AllOutcomes<'_>, step: u32) -> Option<Quantile> {
+fn at_step(metric: &AllOutcomes<'_>, step: u32) -> Option<Cell> {
     let count = metric.count();
-    metric.value_at_rank(count - (count >> step))
+    metric.value_at_rank(count - (count >> step)).map(Cell::Time)
 }
 
 /// `50`, `87.5`, `99.951172`: what lies beyond is cut to millionths, but never to none.

@@ -25,8 +25,19 @@ pub(super) struct Column {
 /// One line: a value for each column, and what is to be said of the line.
 pub(super) struct Row {
     pub(super) label: String,
-    pub(super) values: Vec<Option<Quantile>>,
+    pub(super) values: Vec<Option<Cell>>,
     pub(super) remark: String,
+}
+
+/// What stands in a column of a line.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cell {
+    /// A time, or a bound of it.
+    Time(Quantile),
+    /// A time that rests on few requests.
+    Weak(u64),
+    /// The ends of an interval, in the unit of its column.
+    Interval { low_ns: u64, high_ns: Option<u64> },
 }
 
 impl Table {
@@ -60,11 +71,17 @@ impl Table {
     fn cells(&self, row: &Row) -> Vec<Span> {
         let pairs = self.columns.iter().zip(&row.values);
         pairs
-            .map(|(column, value)| match value {
+            .map(|(Column { unit, .. }, cell)| match *cell {
                 None => Span::plain(""),
-                Some(Quantile { ns, bound: Bound::Exact }) => Span::plain(column.unit.value(*ns)),
-                Some(Quantile { ns, bound: Bound::Lower }) => {
-                    Span::new(column.unit.at_least(*ns), Style::Red)
+                Some(Cell::Time(Quantile { ns, bound: Bound::Exact })) => {
+                    Span::plain(unit.value(ns))
+                }
+                Some(Cell::Time(Quantile { ns, bound: Bound::Lower })) => {
+                    Span::new(unit.at_least(ns), Style::Red)
+                }
+                Some(Cell::Weak(ns)) => Span::plain(format!("~ {}", unit.value(ns))),
+                Some(Cell::Interval { low_ns, high_ns }) => {
+                    Span::new(unit.interval(low_ns, high_ns), Style::Dim)
                 }
             })
             .collect()

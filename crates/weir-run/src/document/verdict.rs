@@ -248,10 +248,22 @@ impl Unit {
 }
 
 impl Rule {
+    /// Its limits as people read them: `caveat 0.50%, invalid 5.00%`; empty where it has none.
+    pub fn limits(&self) -> String {
+        let limits = [("caveat", self.caveat_at), ("invalid", self.invalid_at)];
+        let known = limits
+            .into_iter()
+            .filter_map(|(name, limit)| Some(format!("{name} {}", self.unit()?.print(limit?))));
+        known.collect::<Vec<_>>().join(", ")
+    }
+
     /// Its figure as people read it; empty where there is none.
     pub fn figure(&self) -> String {
+        self.value.zip(self.unit()).map_or_else(String::new, |(value, unit)| unit.print(value))
+    }
+
+    fn unit(&self) -> Option<Unit> {
         let units = [Unit::Share, Unit::Ratio, Unit::Ns, Unit::Count, Unit::Rps];
-        let unit = units.into_iter().find(|unit| unit.name() == self.unit);
-        self.value.zip(unit).map_or_else(String::new, |(value, unit)| unit.print(value))
+        units.into_iter().find(|unit| unit.name() == self.unit)
     }
 }

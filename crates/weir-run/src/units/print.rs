@@ -157,6 +157,22 @@ impl DurationColumn {
         format!("> {}", self.print(ns, Rounding::Down))
     }
 
+    /// An interval, its ends rounded to the nearest digit, beside a value that has the unit:
+    /// `0.97–0.99`; without an upper end `0.97 or more`.
+    pub fn interval(&self, low_ns: u64, high_ns: Option<u64>) -> String {
+        let bare = |ns: u64| {
+            let text = self.value(ns);
+            match text.strip_suffix(self.unit.name()) {
+                Some(number) if ns / 1000 < self.unit.ns() => number.trim_end().to_owned(),
+                _ => text,
+            }
+        };
+        match high_ns {
+            Some(high_ns) => format!("{}–{}", bare(low_ns), bare(high_ns)),
+            None => format!("{} or more", bare(low_ns)),
+        }
+    }
+
     fn print(&self, ns: u64, rounding: Rounding) -> String {
         if ns / 1000 >= self.unit.ns() {
             return DurationUnit::of(ns).print(ns, rounding);
@@ -199,13 +215,21 @@ impl DurationUnit {
         }
     }
 
+    fn name(self) -> &'static str {
+        match self {
+            DurationUnit::Nanoseconds => "ns",
+            DurationUnit::Microseconds => "µs",
+            DurationUnit::Milliseconds => "ms",
+            DurationUnit::Seconds => "s",
+        }
+    }
+
     /// Hundredths of milliseconds and seconds; microseconds and nanoseconds whole.
     fn print(self, ns: u64, rounding: Rounding) -> String {
-        let (name, decimals) = match self {
-            DurationUnit::Nanoseconds => ("ns", 0),
-            DurationUnit::Microseconds => ("µs", 0),
-            DurationUnit::Milliseconds => ("ms", 2),
-            DurationUnit::Seconds => ("s", 2),
+        let name = self.name();
+        let decimals = match self {
+            DurationUnit::Nanoseconds | DurationUnit::Microseconds => 0,
+            DurationUnit::Milliseconds | DurationUnit::Seconds => 2,
         };
         let step = self.ns() / 10_u64.pow(decimals);
         let steps = match rounding {

@@ -297,3 +297,18 @@ fn refused<T: std::fmt::Debug>(read: &Result<T, ParseError>, text: &str, why: &s
     let error = read.as_ref().expect_err(text).to_string();
     assert!(error.contains(why), "{text}: {error}");
 }
+
+#[test]
+fn intervals_stand_beside_a_value_with_its_unit() {
+    const MS: u64 = 1_000_000;
+    for (typical, low, high, expected) in [
+        (MS, 970_000, Some(990_000), "0.97–0.99"),
+        (MS, 970_000, Some(1_300 * MS), "0.97–1.30 s"),
+        (MS, 1_200 * MS, Some(1_300 * MS), "1.20 s–1.30 s"),
+        (MS, 970_000, None, "0.97 or more"),
+        (50_000, 49_499, Some(51_500), "49–52"),
+        (100, 85, Some(99), "85–99"),
+    ] {
+        assert_eq!(DurationColumn::of(typical).interval(low, high), expected);
+    }
+}

@@ -3,11 +3,11 @@
 //! Nothing here may rest on what a slow or stopped server does: waiting for a busy connection is
 //! not lateness, and an idle thread is not a gap.
 
-use super::super::{Document, Phases};
+use super::super::{Document, Phases, ProveClientSection, RatioEstimate};
 use super::attribution::Attribution;
 use super::thresholds::{
     BUSY_CAVEAT, BUSY_INVALID, CLIENT_PART_CAVEAT_NS, CLIENT_PART_INVALID_NS, CLIENT_RATIO_CAVEAT,
-    CLIENT_RATIO_INVALID, CPU_WAIT_CAVEAT, CPU_WAIT_INVALID, GAP_CAVEAT, GAP_INVALID,
+    CLIENT_RATIO_INVALID, CPU_WAIT_CAVEAT, CPU_WAIT_INVALID, FLOOR_CAVEAT, GAP_CAVEAT, GAP_INVALID,
     LATE_CAVEAT_NS, LATE_CAVEAT_SHARE, LATE_INVALID_NS, LATE_INVALID_SHARE, LITTLE_CAVEAT,
     LITTLE_INVALID, WITNESS_CAVEAT, WITNESS_INVALID,
 };
@@ -27,6 +27,8 @@ pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     if document.witness.is_some() {
         rules.push(witness(document));
     }
+    rules.extend(document.prove_client.as_ref().map(one_thread_more));
+    rules.extend(noise_floor(document));
     rules.push(little(document));
 }
 
@@ -55,7 +57,10 @@ fn client_share(document: &Document) -> Rule {
     let caveat = is_heavy(CLIENT_RATIO_CAVEAT, CLIENT_PART_CAVEAT_NS);
     let invalid = worst(&mut listed.iter().filter(can_invalidate).filter(invalid));
     let caveat = worst(&mut listed.iter().filter(caveat));
-    let remedy = "lower the rate, or give weir more CPUs";
+    let remedy = match document.plan.load {
+        Load::OpenLoop { .. } => "lower the rate, or give weir more CPUs",
+        Load::ClosedLoop => "use fewer connections (-c), or give weir more CPUs",
+    };
     match (invalid, caveat) {
         (Some(of), _) => {
             measure.invalid_at(CLIENT_RATIO_INVALID).judge(of.ratio(), &in_words(&of), remedy)
@@ -214,6 +219,52 @@ fn witness(document: &Document) -> Rule {
         return Rule { outcome: RuleOutcome::Caveat, ..rule };
     }
     rule
+}
+
+/// C12: what the same load did with a thread more.
+fn one_thread_more(proof: &ProveClientSection) -> Rule {
+    let measure = measure("C12", "one_thread_more", Unit::Ratio);
+    let figure = |name: &str, of: Option<RatioEstimate>| {
+        of.map(|of| format!("{name} {:.2} times ({:.2} to {:.2})", of.ratio, of.low, of.high))
+    };
+    let figures: Vec<String> = [("throughput", proof.throughput), ("p99", proof.p99)]
+        .into_iter()
+        .filter_map(|(name, of)| figure(name, of))
+        .collect();
+    if figures.is_empty() {
+        return measure.unknown("the trials with a thread more had too few answers");
+    }
+    let value = proof.throughput.or(proof.p99).map(|of| of.ratio);
+    let fact = format!("with {} threads {}", proof.more_threads, figures.join(", "));
+    match proof.is_client_limited {
+        true => {
+            let text = format!("{fact}: weir was the limit; use more threads (-t)");
+            measure.rule(RuleOutcome::Invalid, value, text)
+        }
+        false => measure.rule(RuleOutcome::Pass, value, fact),
+    }
+}
+
+/// Whether the server is so fast that weir measures itself (METHOD 1.17).
+fn noise_floor(document: &Document) -> Option<Rule> {
+    let floor_ns = document.selfcheck.as_ref()?.service_time.p50_ns;
+    let p50_ns = document.latency.service_time.ok.percentile(50.0)?.ns;
+    let measure = measure("SELFCHECK", "noise_floor", Unit::Ratio);
+    let multiple = p50_ns as f64 / floor_ns.max(1) as f64;
+    let fact = format!(
+        "p50 {} is {multiple:.1} times the {} that weir takes for itself",
+        units::duration(p50_ns),
+        units::duration(floor_ns),
+    );
+    // Too little is what counts here, so that the limit stands in the text alone.
+    let is_near = multiple < FLOOR_CAVEAT;
+    Some(match is_near {
+        true => {
+            let text = format!("{fact} (limit {FLOOR_CAVEAT:.0}): differences may be weir's");
+            measure.rule(RuleOutcome::Caveat, Some(multiple), text)
+        }
+        false => measure.rule(RuleOutcome::Pass, Some(multiple), fact),
+    })
 }
 
 /// Little's law: two counts of the same requests (METHOD 1.7).

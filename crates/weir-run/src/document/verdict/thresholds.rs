@@ -77,6 +77,9 @@ pub(super) const STOP_INVALID_NS: f64 = 100_000_000.0;
 /// C13: in a long window a longer stop is lost among what is measured.
 pub(super) const STOP_INVALID_SHARE: f64 = 0.01;
 
+/// The median service time as a multiple of weir's own floor, below which weir measures itself.
+pub(super) const FLOOR_CAVEAT: f64 = 10.0;
+
 /// A1: what the index of dispersion may have beyond its plan.
 pub(super) const DISPERSION_SLACK: f64 = 0.05;
 /// A1: two-sided 99% of a normal distribution: what chance gives the index of a Poisson process.
