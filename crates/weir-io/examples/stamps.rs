@@ -3,10 +3,10 @@
 //! both backends.
 //!
 //! A single stamped socket has the kernel stamp every packet of the machine, which is what the idle
-//! one shows; so each kind opens its connections for its turn and closes them after it. Turns are short and alternate, so whatever
-//! else the machine does meets all kinds. Printed are medians of the ratios to the turn without
-//! stamps of the same round, and their sign intervals (95 %). Run it with
-//! `cargo run --release --example stamps -- [CONNECTIONS…]`.
+//! one shows; so each kind opens its connections for its turn and closes them after it. Turns are
+//! short and alternate, so whatever else the machine does meets all kinds. Printed are medians of
+//! the ratios to the turn without stamps of the same round, and their sign intervals (95 %). Run it
+//! with `cargo run --release --example stamps -- [CONNECTIONS…]`.
 
 use std::io::{self, BufRead, BufReader};
 use std::process::{Command, Stdio};
