@@ -74,21 +74,14 @@ pub(crate) fn recv(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<(usize, Option
 /// the stream itself has to say.
 ///
 /// # Errors
-/// What recvmsg(2) says of the descriptor.
+/// What recvmsg(2) says of the descriptor; an empty queue is none.
 pub(crate) fn take_transmission(fd: &OwnedFd) -> io::Result<Option<Transmission>> {
-    loop {
-        let mut control = Control([0; CONTROL_SPACE]);
-        let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
-        match recv_message(fd, &mut [], &mut control, flags) {
-            Ok((_, control)) => {
-                if let Some(transmission) = transmitted(control) {
-                    return Ok(Some(transmission));
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+    let mut control = Control([0; CONTROL_SPACE]);
+    let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+    match recv_message(fd, &mut [], &mut control, flags) {
+        Ok((_, control)) => Ok(transmitted(control)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -108,3 +108,77 @@ impl Stamps {
         tell(What::Received(bytes, rx_at.map(|rx_at| rx_at.min(at))));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stamping::Transmission;
+
+    const AHEAD_NS: i64 = 1_000_000;
+
+    /// What is told at `at` of a connection that sent and was told of these, by last byte and time.
+    fn told(sent: &[usize], transmissions: &[(u32, u64)], at: u64, rx: Option<u64>) -> Vec<u64> {
+        let wall = Wall::ahead_by(AHEAD_NS);
+        let wall_time = |at: u64| WallTime(at + AHEAD_NS.unsigned_abs());
+        let mut stamps = Stamps::default();
+        sent.iter().for_each(|bytes| stamps.sent(*bytes));
+        for (last_byte, at) in transmissions {
+            stamps.note(Transmission { last_byte: *last_byte, stamp: wall_time(*at) });
+        }
+        let mut told = Vec::new();
+        stamps.tell(&wall, Nanos(at), ((), rx.map(wall_time)), |what: What<()>| match what {
+            What::Transmitted(tx_at) => told.push(tx_at.0),
+            What::Received((), Some(rx_at)) => told.push(1_000_000 + rx_at.0),
+            What::Received((), None) => told.push(0),
+            _ => panic!("only these are told"),
+        });
+        told
+    }
+
+    #[test]
+    fn transmissions_are_told_ahead_once_and_in_order() {
+        let check = |sent: &[usize], transmissions: &[(u32, u64)], expected: &[u64]| {
+            assert_eq!(told(sent, transmissions, 500, Some(400)), expected, "{transmissions:?}");
+        };
+        check(&[60], &[(59, 100)], &[100, 1_000_400]);
+        check(&[60, 60], &[(59, 100), (119, 200)], &[100, 200, 1_000_400]);
+        // Sent again.
+        check(&[60, 60], &[(59, 100), (59, 150), (119, 200), (119, 300)], &[100, 200, 1_000_400]);
+        // After the bytes had been seen, so not what they answer.
+        check(&[60, 60], &[(59, 100), (119, 501)], &[100, 1_000_400]);
+        check(&[60], &[], &[1_000_400]);
+    }
+
+    #[test]
+    fn a_receive_stamp_is_not_later_than_its_event() {
+        assert_eq!(told(&[], &[], 500, Some(500)), [1_000_500]);
+        assert_eq!(told(&[], &[], 500, Some(501)), [0]);
+        assert_eq!(told(&[], &[], 500, None), [0]);
+    }
+
+    #[test]
+    fn the_count_of_bytes_wraps_as_the_kernels_does() {
+        let mut stamps = Stamps::default();
+        let mut position = 0u64;
+        for round in 0..1_000u64 {
+            stamps.sent(7_000_001);
+            assert!(stamps.is_owed());
+            position += 7_000_001;
+            let last_byte = ((position - 1) & 0xffff_ffff) as u32;
+            stamps.note(Transmission { last_byte, stamp: WallTime(round) });
+            assert!(!stamps.is_owed());
+            assert_eq!(stamps.transmitted.back(), Some(&WallTime(round)));
+        }
+        assert_eq!(stamps.transmitted.len(), KEPT);
+    }
+
+    #[test]
+    fn a_driver_that_does_not_stamp_is_not_asked_for_ever() {
+        let (silent, _peer) = std::os::unix::net::UnixStream::pair().expect("a pair");
+        let silent = silent.into();
+        let mut stamps = Stamps::default();
+        stamps.sent(1);
+        let looks = (0..100).take_while(|_| stamps.is_owed() && !stamps.collect(&silent)).count();
+        assert_eq!(looks, LOOKS as usize);
+    }
+}

@@ -467,6 +467,7 @@ impl Backend for Uring {
         if self.found.is_some() {
             return self.flush();
         }
+        self.collect();
         loop {
             let is_due = self.pause(until, policy)?;
             self.found = self.step();

@@ -82,6 +82,13 @@ impl Wall {
         u64::try_from(wall.checked_sub(offset.middle())?).ok().map(Nanos)
     }
 
+    /// A wall clock that reads exactly so much more than the run's, for tests.
+    #[cfg(test)]
+    pub(crate) fn ahead_by(offset_ns: i64) -> Wall {
+        let offset = Some(Offset { low: offset_ns, high: offset_ns });
+        Wall { offset, vouched: true, ..Wall::new(Clock::start()) }
+    }
+
     /// By how much a converted stamp can be wrong, in nanoseconds.
     pub(crate) fn error_ns(&self) -> u64 {
         self.offset.map_or(0, Offset::error_ns)
