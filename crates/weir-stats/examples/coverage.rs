@@ -4,12 +4,12 @@
 #[path = "../tests/queue/mod.rs"]
 mod queue;
 
-use queue::{Coverage, Law, study};
+use queue::{Coverage, Law, alarms, study};
 
 const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 fn main() {
-    let runs = std::env::args().nth(1).map_or(1_000, |runs| runs.parse().expect("a number"));
+    let runs: u32 = std::env::args().nth(1).map_or(1_000, |runs| runs.parse().expect("a number"));
     let laws = [
         Law::Independent,
         Law::MM1(0.5),
@@ -25,6 +25,15 @@ fn main() {
         for planned in [10_000, 100_000, 300_000] {
             let (studies, throughput) = study(law, planned, runs, PERCENTILES);
             println!("{law:?}, {planned} requests; throughput {}", line(throughput, runs));
+            let alarms = alarms(law, planned, runs);
+            let share = |count: u32| 100.0 * f64::from(count) / f64::from(runs);
+            println!(
+                "  false alarms: S1-S3 {:.1}%, S4 {:.1}%, warm-up {:.1}% (MSER alone {:.1}%)",
+                share(alarms.changed),
+                share(alarms.correlated),
+                share(alarms.left_over),
+                share(alarms.deleted)
+            );
             for (p, study) in PERCENTILES.into_iter().zip(studies) {
                 let deff = study.deff_sum / f64::from(runs);
                 let (plain, weak) = (line(study.supported, runs), line(study.weak, runs));

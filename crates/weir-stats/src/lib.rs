@@ -32,4 +32,4 @@ pub use student::{normal_cdf, normal_quantile, t_cdf, t_quantile};
 pub use support::{SUPPORT, count_needed, is_supported, rank_of};
 pub use trend::{Slope, regression};
 pub use usl::{Estimate, SweepPoint, Usl, UslFit, fit_usl};
-pub use warmup::{batch, mser};
+pub use warmup::{Transient, batch, mser};

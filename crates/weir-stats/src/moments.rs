@@ -29,12 +29,12 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The correlation of neighbours about the common mean, −1 to 1; 0 if all values are equal.
+/// The correlation of neighbours about the common mean, −1 to 1. The values must not be all equal.
 pub(crate) fn lag1(values: &[f64]) -> f64 {
     let mean = mean(values);
     let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    if squares > 0.0 { products / squares } else { 0.0 }
+    products / squares
 }
 
 #[cfg(test)]

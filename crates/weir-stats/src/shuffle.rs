@@ -3,19 +3,36 @@
 /// The one seed of all permutation tests.
 const SEED: u64 = 0x5765_6972_2073_6565;
 
+/// Shuffles of a test; the least p is 1 in one more.
+const SHUFFLES: u32 = 999;
+
+/// How often chance gives as much as the order that was found: the share of orders, the found one
+/// among them, whose statistic is at least as large.
+pub(crate) fn permutation_p(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> f64 {
+    let found = statistic(values);
+    let mut shuffled = values.to_vec();
+    let mut shuffle = Shuffle::new();
+    let mut as_large = 1;
+    for _ in 0..SHUFFLES {
+        shuffle.shuffle(&mut shuffled);
+        as_large += u32::from(statistic(&shuffled) >= found);
+    }
+    f64::from(as_large) / f64::from(SHUFFLES + 1)
+}
+
 /// A counter whose successive values are mixed until every bit depends on every other (SplitMix64;
 /// Steele, Lea and Flood, OOPSLA 2014). Good enough for shuffles, small enough to be read.
-pub(crate) struct Shuffle {
+struct Shuffle {
     counter: u64,
 }
 
 impl Shuffle {
-    pub(crate) fn new() -> Shuffle {
+    fn new() -> Shuffle {
         Shuffle { counter: SEED }
     }
 
     /// Puts the values into an order drawn at random (Fisher and Yates).
-    pub(crate) fn shuffle(&mut self, values: &mut [f64]) {
+    fn shuffle(&mut self, values: &mut [f64]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.below(last + 1));
         }
@@ -51,6 +68,14 @@ mod tests {
         }
         // 10,000 each, standard deviation 87.
         assert!(seen.iter().flatten().all(|&times| times.abs_diff(10_000) < 400), "{seen:?}");
+    }
+
+    #[test]
+    fn only_the_found_order_is_sorted() {
+        let sorted: Vec<f64> = (0..20).map(f64::from).collect();
+        let ascents = |values: &[f64]| values.windows(2).filter(|w| w[0] < w[1]).count() as f64;
+        assert_eq!(permutation_p(&sorted, ascents), 0.001);
+        assert_eq!(permutation_p(&sorted, |_| 0.0), 1.0);
     }
 
     #[test]

@@ -1,28 +1,87 @@
 //! How much of the beginning of a series is not like the rest (METHOD 1.12).
 
+use crate::moments::mean;
+use crate::shuffle::permutation_p;
+use crate::stationarity::{CHANCE, LARGE, LEAST, are_sound, relative};
+
+/// A warm-up is too short when it leaves more than this share of the window unlike the rest.
+const LEFT_OVER: f64 = 0.05;
+
 /// Means of consecutive runs of `size` values; what is left over at the end is left out.
 ///
 /// # Panics
 ///
 /// When `size` is 0.
 pub fn batch(values: &[f64], size: usize) -> Vec<f64> {
-    values.chunks_exact(size).map(crate::moments::mean).collect()
+    values.chunks_exact(size).map(mean).collect()
 }
-
-/// Fewer values than this say nothing about their own beginning.
-const LEAST: usize = 4;
 
 /// How many values to delete from the beginning so that the mean of the rest is known best (MSER;
 /// White, Simulation 1997): the d ≤ m/2 with the least Σ(Z_j − Z̄)²/(m − d)² over the rest. The
 /// least such d, when several are equal.
 ///
-/// The values are batched already, by 5 for MSER-5. A result of m/2 means that the series has not
-/// settled. `None` of fewer than 4 values.
+/// The values are batched already, by 5 for MSER-5. A result of m/2, rounded down, means that the
+/// series has not settled. `None` of fewer than 10 values, or when one is not finite or beyond
+/// 10¹⁰⁰.
+///
+/// What it deletes is no evidence by itself: of thirty values that are all alike it deletes two or
+/// more every fourth time. [`Transient`] is the evidence.
 pub fn mser(values: &[f64]) -> Option<usize> {
-    let total = values.len();
-    if total < LEAST {
-        return None;
+    is_enough(values).then(|| best_deletion(values))
+}
+
+/// What MSER deletes from a window that should have settled before it began, and whether that is
+/// more than chance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transient {
+    /// How many values of the beginning.
+    pub deleted: usize,
+    /// Of all values, 0 to 0.5.
+    pub share: f64,
+    /// How often what is deleted from shuffled values is as unlike the rest.
+    pub p: f64,
+    /// (deleted − rest)/rest, of means; 1 or −1 if the rest is 0.
+    pub difference: f64,
+}
+
+impl Transient {
+    /// Judges the window's series. `None` where [`mser`] has none.
+    pub fn of(values: &[f64]) -> Option<Transient> {
+        let deleted = mser(values)?;
+        if deleted == 0 {
+            return Some(Transient { deleted, share: 0.0, p: 1.0, difference: 0.0 });
+        }
+        let (first, rest) = values.split_at(deleted);
+        Some(Transient {
+            deleted,
+            share: deleted as f64 / values.len() as f64,
+            p: permutation_p(values, contrast),
+            difference: relative(mean(rest), mean(first)),
+        })
     }
+
+    /// The warm-up was too short: what is to be deleted is long, large and not chance.
+    pub fn is_left_over(&self) -> bool {
+        self.share > LEFT_OVER && self.p < CHANCE && self.difference.abs() > LARGE
+    }
+}
+
+fn is_enough(values: &[f64]) -> bool {
+    values.len() >= LEAST && are_sound(values)
+}
+
+/// The part of the squared deviations that lies between what MSER deletes and the rest. Shuffling
+/// leaves the whole of them as it is, so the parts can be compared.
+fn contrast(values: &[f64]) -> f64 {
+    let deleted = best_deletion(values);
+    let (first, rest) = values.split_at(deleted);
+    let weight = (first.len() * rest.len()) as f64 / values.len() as f64;
+    (mean(first) - mean(rest)).powi(2) * weight
+}
+
+/// The deletion that MSER chooses.
+fn best_deletion(values: &[f64]) -> usize {
+    let total = values.len();
     // From the end, so that each step adds one value to the mean and the squares (Welford).
     let (mut mean, mut squares) = (0.0, 0.0);
     let mut best = (f64::INFINITY, 0);
@@ -36,5 +95,81 @@ pub fn mser(values: &[f64]) -> Option<usize> {
             best = (error, deleted);
         }
     }
-    Some(best.1)
+    best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values about 100 that differ by up to 3, in no order, the first `high` of them higher.
+    fn series(count: u16, high: u16, by: f64) -> Vec<f64> {
+        (0..count)
+            .map(|i| {
+                let noise = f64::from(i * 79 % 13) / 2.0 - 3.0;
+                100.0 + noise + if i < high { by } else { 0.0 }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn batches() {
+        assert_eq!(batch(&[1.0, 2.0, 3.0, 4.0, 9.0], 2), [1.5, 3.5]);
+        assert_eq!(batch(&[1.0], 2), [0.0; 0]);
+        assert_eq!(batch(&[], 5), [0.0; 0]);
+    }
+
+    #[test]
+    fn a_transient_is_found() {
+        for high in 2..=15 {
+            let values = series(30, high, 40.0);
+            let transient = Transient::of(&values).expect("thirty values");
+            // Never less; more, where the noise behind it happens to go up.
+            assert!(
+                (high..=high + 2).contains(&(transient.deleted as u16)),
+                "{high}: {transient:?}"
+            );
+            assert!(transient.is_left_over() && transient.difference > 0.3, "{transient:?}");
+        }
+    }
+
+    /// It decays by a fifth with every value, and is no larger than the noise from the fifteenth.
+    #[test]
+    fn a_decay_is_cut_where_noise_takes_over() {
+        let values: Vec<f64> = (0_u16..)
+            .zip(series(60, 0, 0.0))
+            .map(|(i, value)| value + 100.0 * 0.8_f64.powi(i.into()))
+            .collect();
+        let deleted = mser(&values).expect("sixty values");
+        assert!((8..=16).contains(&deleted), "{deleted}");
+    }
+
+    #[test]
+    fn what_has_not_settled_is_deleted_to_the_half() {
+        let ramp: Vec<f64> = (0..40).map(f64::from).collect();
+        assert_eq!(mser(&ramp), Some(20));
+        assert_eq!(mser(&series(30, 20, 40.0)), Some(0));
+    }
+
+    #[test]
+    fn what_is_short_or_small_or_chance_is_not_left_over() {
+        for values in [series(30, 0, 0.0), series(30, 1, 40.0), series(30, 6, 3.5)] {
+            let transient = Transient::of(&values).expect("thirty values");
+            assert!(!transient.is_left_over(), "{transient:?}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_what_there_is() {
+        for values in [&[][..], &[1.0; 9], &[f64::NAN; 20], &[f64::INFINITY; 20], &[1e200; 20]] {
+            assert_eq!((mser(values), Transient::of(values)), (None, None));
+        }
+        assert_eq!(mser(&[0.1; 30]), Some(0));
+        // The rest is one value over and over: no error is left.
+        let mut values = vec![5.0; 30];
+        values[..4].fill(9.0);
+        let transient = Transient::of(&values).expect("thirty values");
+        assert_eq!(transient.deleted, 4);
+        assert!(transient.is_left_over(), "{transient:?}");
+    }
 }

@@ -1,7 +1,9 @@
 //! Runs of queues whose truth is known (METHOD 2.3), as a document would see them: histograms and
 //! thirty slices. Deterministic, from a seed; the mean service time is 1.
 
-use weir_stats::{SliceTail, Standing, guard_of, mean_interval, percentile_interval};
+use weir_stats::{
+    SliceTail, Standing, Stationarity, Transient, guard_of, mean_interval, percentile_interval,
+};
 
 /// Slices of a window (METHOD 1.7).
 pub(crate) const SLICES: usize = 30;
@@ -29,8 +31,8 @@ impl Law {
         }
     }
 
-    /// The true percentile `p` (0 to 1) of the response time. It is exponential, but for the stalls:
-    /// there an arrival has more than x to wait if one began in the S − x before it.
+    /// The true percentile `p` (0 to 1) of the response time. It is exponential, but for stalls:
+    /// an arrival has more than x to wait if one began in the S − x before it.
     pub(crate) fn quantile(self, p: f64) -> f64 {
         let decay = match self {
             Law::Independent => 1.0,
@@ -124,7 +126,7 @@ impl Run {
         let mut chance = Chance::new(seed);
         let window = f64::from(planned) / law.rate();
         let mut run = Run {
-            slices: vec![Vec::with_capacity(planned as usize / SLICES * 5 / 4 + 8); SLICES],
+            slices: vec![Vec::new(); SLICES],
             buckets: vec![0; (OCTAVES << 10) as usize],
             completions: vec![0.0; SLICES],
             count: 0,
@@ -223,12 +225,6 @@ impl Coverage {
         self.truth_above += u32::from(is_above);
     }
 
-    pub(crate) fn add_all(&mut self, other: Coverage) {
-        self.given += other.given;
-        self.truth_below += other.truth_below;
-        self.truth_above += other.truth_above;
-    }
-
     /// The share of intervals that held the truth.
     pub(crate) fn share(self) -> f64 {
         f64::from(self.given - self.truth_below - self.truth_above) / f64::from(self.given)
@@ -276,4 +272,33 @@ pub(crate) fn study<const N: usize>(
         throughput.add(error < -interval.half_width, error > interval.half_width);
     }
     (studies, throughput)
+}
+
+/// Runs, of those that are stationary, in which a rule of METHOD 1.10 or 1.12 fires for one or more
+/// of the five series.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Alarms {
+    /// S1, S2 or S3.
+    pub(crate) changed: u32,
+    /// S4.
+    pub(crate) correlated: u32,
+    /// A warm-up that was too short.
+    pub(crate) left_over: u32,
+    /// MSER would delete more than a twentieth; no rule by itself.
+    pub(crate) deleted: u32,
+}
+
+pub(crate) fn alarms(law: Law, planned: u32, runs: u32) -> Alarms {
+    let mut alarms = Alarms::default();
+    for seed in 0..runs {
+        let all = Run::simulate(law, planned, u64::from(seed)).series();
+        let judged = all.each_ref().map(|one| Stationarity::of(one).expect("thirty slices"));
+        let transients = all.each_ref().map(|one| Transient::of(one).expect("thirty slices"));
+        let changed = |of: &Stationarity| of.has_trend() || of.has_drift() || of.has_shift();
+        alarms.changed += u32::from(judged.iter().any(changed));
+        alarms.correlated += u32::from(judged.iter().any(Stationarity::is_correlated));
+        alarms.left_over += u32::from(transients.iter().any(Transient::is_left_over));
+        alarms.deleted += u32::from(transients.iter().any(|of| of.share > 0.05));
+    }
+    alarms
 }
