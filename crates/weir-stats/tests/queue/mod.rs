@@ -3,6 +3,7 @@
 
 use weir_stats::{
     SliceTail, Standing, Stationarity, Transient, guard_of, mean_interval, percentile_interval,
+    t_quantile,
 };
 
 /// Slices of a window (METHOD 1.7).
@@ -105,10 +106,11 @@ impl Server {
     }
 }
 
-/// Buckets of a histogram are 2⁻¹⁰ of an octave's width, 0.1%, as in the document.
+/// Buckets of a histogram are 2⁻¹⁰ of an octave wide, 0.1%, as in the document.
 const PRECISION: u32 = 52 - 10;
-const OCTAVES: u64 = 128;
-const FIRST: u64 = (1023 - OCTAVES / 2) << 10;
+/// The first bucket begins at 2⁻²⁰ and takes what is less, the last ends at 2¹².
+const FIRST: u64 = (1023 - 20) << 10;
+const BUCKETS: usize = 32 << 10;
 
 /// One run, seen through its slices.
 pub(crate) struct Run {
@@ -127,7 +129,7 @@ impl Run {
         let window = f64::from(planned) / law.rate();
         let mut run = Run {
             slices: vec![Vec::new(); SLICES],
-            buckets: vec![0; (OCTAVES << 10) as usize],
+            buckets: vec![0; BUCKETS],
             completions: vec![0.0; SLICES],
             count: 0,
         };
@@ -219,7 +221,7 @@ pub(crate) struct Coverage {
 }
 
 impl Coverage {
-    fn add(&mut self, is_below: bool, is_above: bool) {
+    fn add(&mut self, (is_below, is_above): (bool, bool)) {
         self.given += 1;
         self.truth_below += u32::from(is_below);
         self.truth_above += u32::from(is_above);
@@ -236,6 +238,8 @@ impl Coverage {
 pub(crate) struct Study {
     /// Its intervals that are printed without a mark.
     pub(crate) supported: Coverage,
+    /// Those that would be without guard and skewness: p ± t·√(DEFF·p(1 − p)/n).
+    pub(crate) plain: Coverage,
     /// Its intervals that are printed with a mark.
     pub(crate) weak: Coverage,
     /// Sum of the design effects.
@@ -251,25 +255,31 @@ pub(crate) fn study<const N: usize>(
 ) -> ([Study; N], Coverage) {
     let mut studies = [Study::default(); N];
     let mut throughput = Coverage::default();
+    let t = t_quantile(0.975, (SLICES - 1) as f64);
     for seed in 0..runs {
         let run = Run::simulate(law, planned, u64::from(seed));
         for (study, p) in studies.iter_mut().zip(percentiles) {
             let guard = guard_of(p).map(|p| run.tails(p));
-            let interval = percentile_interval(p, &run.tails(p), guard.as_deref());
-            let interval = interval.expect("thirty slices");
+            let (tails, truth) = (run.tails(p), law.quantile(p));
+            let interval = percentile_interval(p, &tails, guard.as_deref()).expect("thirty slices");
             study.deff_sum += interval.deff;
-            let truth = law.quantile(p);
-            let is_below = truth < run.bucket_of(interval.low_p).0;
-            let is_above = interval.high_p.is_some_and(|high_p| truth > run.bucket_of(high_p).1);
+            let is_below = |low_p| truth < run.bucket_of(low_p).0;
+            let is_above = |high_p: Option<f64>| high_p.is_some_and(|p| truth > run.bucket_of(p).1);
+            let misses = (is_below(interval.low_p), is_above(interval.high_p));
             match interval.standing {
-                Standing::Supported => study.supported.add(is_below, is_above),
-                Standing::Weak => study.weak.add(is_below, is_above),
+                Standing::Supported => study.supported.add(misses),
+                Standing::Weak => study.weak.add(misses),
                 Standing::Unsupported => {}
+            }
+            let plain = percentile_interval(p, &tails, None).expect("thirty slices");
+            if plain.standing == Standing::Supported {
+                let half = t * (p * (1.0 - p) / plain.effective).sqrt();
+                study.plain.add((is_below(p - half), is_above(Some(p + half))));
             }
         }
         let interval = mean_interval(&run.completions, 0.95).expect("thirty slices");
         let error = f64::from(planned) / SLICES as f64 - interval.mean;
-        throughput.add(error < -interval.half_width, error > interval.half_width);
+        throughput.add((error < -interval.half_width, error > interval.half_width));
     }
     (studies, throughput)
 }
