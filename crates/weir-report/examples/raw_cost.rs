@@ -6,11 +6,13 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
-use weir_report::raw::RawWriter;
-use weir_run::{RawOutcome, RawRow};
+use weir_report::raw::{RawAbout, RawWriter};
+use weir_run::{IoEngine, Load, Pacing, Plan, RawLog, RawOutcome, RawRow, RequestPlan, Target};
 
 const ROWS: u64 = 4_000_000;
 const CHUNK_ROWS: usize = 4096;
+/// Rows that fit the buffer of a sink.
+const SINK_ROWS: usize = 300_000;
 
 #[expect(clippy::disallowed_methods, reason = "the library has no clock; what measures it does")]
 fn main() -> io::Result<()> {
@@ -29,9 +31,21 @@ fn main() -> io::Result<()> {
             written += chunk.len() as u64;
         }
     }
-    drop(writer);
+    let plan = plan();
+    let about = RawAbout {
+        weir_version: env!("CARGO_PKG_VERSION"),
+        run_id: "cost",
+        epoch_unix_ns: 0,
+        epoch_monotonic_ns: 0,
+        t0_ns: None,
+        t1_ns: None,
+        lost: 0,
+        plan: &plan,
+    };
+    writer.finish(&about)?;
     let took_s = started_at.elapsed().as_secs_f64();
     let rows = written as f64;
+    println!("{:.1} ns a row in the worker", push_ns(&rows[..SINK_ROWS]));
     println!(
         "{:.2} M rows/s, {:.0} ns and {:.1} bytes a row",
         rows / took_s / 1e6,
@@ -39,6 +53,52 @@ fn main() -> io::Result<()> {
         counted.bytes as f64 / rows
     );
     Ok(())
+}
+
+/// What a worker pays for a row: the least of several times.
+#[expect(clippy::disallowed_methods, reason = "the library has no clock; what measures it does")]
+fn push_ns(rows: &[RawRow]) -> f64 {
+    let times = (0..20).map(|_| {
+        let (log, _source) = RawLog::new(32 << 20, 1);
+        let mut sink = log.sink();
+        let started_at = Instant::now();
+        rows.iter().for_each(|row| sink.push(*row));
+        let took = started_at.elapsed();
+        assert_eq!(sink.finish(), 0, "the buffer holds them");
+        took.as_secs_f64() * 1e9 / rows.len() as f64
+    });
+    times.fold(f64::INFINITY, f64::min)
+}
+
+/// A plan that says nothing.
+fn plan() -> Plan {
+    Plan {
+        url: String::new(),
+        target: Target {
+            scheme: String::new(),
+            host: String::new(),
+            port: 0,
+            path: String::new(),
+            address: String::new(),
+        },
+        request: RequestPlan {
+            method: String::new(),
+            headers: Vec::new(),
+            body_bytes: 0,
+            wire_bytes: 0,
+        },
+        load: Load::ClosedLoop,
+        connections: 1,
+        threads: 1,
+        pipeline: 1,
+        warmup_ns: 0,
+        duration_ns: None,
+        requests: None,
+        timeout_ns: 0,
+        connect_timeout_ns: 0,
+        pacing: Pacing::Sleep,
+        io: IoEngine::Epoll,
+    }
 }
 
 /// Rows as two workers with 50 connections each make them at 200,000 requests per second, with
