@@ -13,9 +13,6 @@ const BIN_NS: u64 = 100_000_000;
 /// Bins of a batch: MSER-5.
 const BATCH: usize = 5;
 
-/// Fewer batches than this tell nothing of a beginning: three seconds.
-const BATCHES_MIN: usize = 6;
-
 /// Most bins: ten minutes. A longer warm-up is looked at in its first ten.
 const BINS_MAX: u64 = 6_000;
 
@@ -63,7 +60,7 @@ impl Board {
             // A batch without an answer is as far from steady as can be.
             times.push(if answers > 0.0 { sum(|bin| &bin.time_ns) / answers } else { f64::MAX });
         }
-        if rates.len() < BATCHES_MIN || times.contains(&f64::MAX) {
+        if times.contains(&f64::MAX) {
             return false;
         }
         let is_interior = |series: &[f64]| {

@@ -157,7 +157,7 @@ pub enum StampChoice {
     /// None.
     #[default]
     None,
-    /// One in sixteen.
+    /// One in sixty-four of each worker, and at least one.
     Sample,
     /// All.
     All,

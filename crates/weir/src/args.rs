@@ -295,7 +295,7 @@ pub(crate) struct Warmup {
 pub(crate) enum TimestampsChoice {
     /// No connection
     None,
-    /// One connection in sixteen
+    /// One connection in sixty-four
     Sample,
     /// All connections
     All,
