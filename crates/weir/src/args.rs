@@ -107,7 +107,7 @@ pub(crate) struct ReportArgs {
 pub(crate) struct RunArgs {
     /// What to load, and words for the script.
     #[arg(help = "What to load: http[s]://HOST[:PORT]/PATH; words after it are for the script",
-          value_name = "URL", required = true, num_args = 1..)]
+          value_name = "URL", required_unless_present = "selfcheck", num_args = 1..)]
     pub(crate) words: Vec<String>,
     /// More words for the script.
     #[arg(last = true, hide = true)]
@@ -201,6 +201,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = WitnessChoice::Auto, value_name = "auto|on|off",
           hide_possible_values = true, help_heading = "Engine")]
     pub(crate) witness: WitnessChoice,
+
+    /// Measure the noise floor first, for a second, against a server within weir; without a URL,
+    /// measure that alone
+    #[arg(long, help_heading = "Trust")]
+    pub(crate) selfcheck: bool,
+    /// Was the client the limit? Afterwards, for 40% of -d, alternate with one thread more
+    #[arg(long, help_heading = "Trust")]
+    pub(crate) prove_client: bool,
 
     /// Print the whole latency spectrum
     #[arg(short = 'L', long, help_heading = "Output")]

@@ -53,7 +53,7 @@ pub(crate) fn of_compat_run(has_failed: bool) -> ExitCode {
 /// The code of a run that was reported.
 pub(crate) fn of_run(document: &Document, signal: Option<Signal>) -> ExitCode {
     match signal {
-        Some(signal) => ExitCode::from(of_signal(signal)),
+        Some(signal) => of_signalled(signal),
         None if document.answered() == 0 => ExitCode::from(NO_ANSWER),
         None => of_assertions(document),
     }
@@ -72,6 +72,11 @@ pub(crate) fn of_assertions(document: &Document) -> ExitCode {
 /// The code of a run whose script failed: it was reported as far as it went.
 pub(crate) fn of_script() -> ExitCode {
     ExitCode::from(USAGE)
+}
+
+/// The code of what a signal ended.
+pub(crate) fn of_signalled(signal: Signal) -> ExitCode {
+    ExitCode::from(of_signal(signal))
 }
 
 /// 128 and the signal's number, as shells count.

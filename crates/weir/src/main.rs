@@ -17,6 +17,7 @@ mod preflight;
 mod raw;
 mod script;
 mod target;
+mod trials;
 mod witness;
 
 use std::env;

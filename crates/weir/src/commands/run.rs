@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use weir_engine::Job;
 use weir_io::system;
+use weir_run::document::{ProveClientSection, Trials};
 use weir_run::{Document, Note, Plan, units};
 
 use crate::args::{Format, RunArgs, WitnessChoice};
@@ -19,6 +20,7 @@ use crate::plan::{Planned, plan};
 use crate::preflight::{self, Found};
 use crate::raw::{self, RawFile, RawRun};
 use crate::script::{self, Scripts};
+use crate::trials::{prove_client, selfcheck};
 use crate::witness::{self, Witness};
 use crate::{exit, live};
 
@@ -30,7 +32,13 @@ const DISCARD_FROM_BYTES: u64 = 32 * 1024;
 /// # Errors
 /// What is wrong with the command line, or with the machine before anything was measured.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
+    if args.words.is_empty() {
+        return selfcheck::run_alone(args);
+    }
     let Planned { mut job, mut scripts, mut notes } = plan(args)?;
+    if args.prove_client {
+        prove_client::is_provable(args, &job.plan)?;
+    }
     if args.print_plan {
         let text = serde_json::to_string_pretty(&job.plan)?;
         printed(writeln!(io::stdout(), "{text}"))?;
@@ -41,6 +49,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let _as_it_was = system::raise_descriptor_limit();
     let found = look(args, &mut job, scripts.as_ref(), &mut notes)?;
     let interrupts = Interrupts::await_signals()?;
+    let floor = args.selfcheck.then(|| selfcheck::measure(&job, &interrupts)).transpose()?;
+    if let Some(signal) = interrupts.received() {
+        return Ok(exit::of_signalled(signal));
+    }
     let epoch = Epoch::start();
     let raw = raw.map(|file| file.start(job.plan.threads)).transpose()?;
     job.raw = raw.as_ref().map(RawRun::log);
@@ -53,6 +65,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         .flatten();
     let mut outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
     outcome.witness = witness.and_then(Witness::finish);
+    let proof = args.prove_client.then(|| proven(&job, &interrupts, &mut notes));
+    outcome.trials = Trials { selfcheck: floor.flatten(), prove_client: proof.flatten() };
     notes.extend(remarks(&job, &outcome, found.answer.is_some()));
     let raw = raw.map(|raw| raw.finish(plan, &epoch, &outcome.measurements)).transpose();
     notes.extend(raw.as_ref().ok().and_then(|raw| raw::note(raw.as_ref()?)));
@@ -76,7 +90,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         printed(system::flush_c_stdout())?;
     }
     Ok(match outcome.failures.is_empty() {
-        true => exit::of_run(&document, outcome.signal),
+        true => exit::of_run(&document, interrupts.received()),
         false => exit::of_script(),
     })
 }
@@ -164,7 +178,7 @@ pub(crate) fn print(document: &Document, format: Format, spectrum: bool) -> Resu
 }
 
 /// What came of writing to standard output.
-fn printed(written: io::Result<()>) -> Result<(), NotWritten> {
+pub(crate) fn printed(written: io::Result<()>) -> Result<(), NotWritten> {
     match written {
         // `weir … | head` has what it wanted.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -198,16 +212,36 @@ fn look(
     Ok(found)
 }
 
+/// What the short runs after the load say. They cannot take its result away.
+fn proven(job: &Job, interrupts: &Interrupts, notes: &mut Vec<Note>) -> Option<ProveClientSection> {
+    if interrupts.received().is_some() {
+        return None;
+    }
+    prove_client::prove(job, interrupts).unwrap_or_else(|error| {
+        notes.push(Note::new("prove_client_failed", format!("--prove-client failed: {error:#}")));
+        None
+    })
+}
+
 /// What is to be said of what came of the run.
 fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Note> {
     let has_failed = !outcome.failures.is_empty();
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
     notes.extend(script::notes(&job.plan, &outcome.measurements, has_failed));
     notes.extend(mostly_errors(outcome, has_looked));
+    notes.extend(of_trials(outcome.trials));
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));
     }
     notes
+}
+
+/// What is to be said of the runs beside the load.
+fn of_trials(trials: Trials) -> impl Iterator<Item = Note> {
+    let floor = trials.selfcheck.map(|floor| selfcheck::describe(&floor));
+    let proof = trials.prove_client.map(|proof| prove_client::describe(&proof));
+    let floor = floor.map(|text| Note::new("noise_floor", text));
+    floor.into_iter().chain(proof.map(|text| Note::new("prove_client", text)))
 }
 
 /// What is to be said where most answers are errors, and no look before the load has said so.

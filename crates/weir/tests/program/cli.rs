@@ -75,6 +75,7 @@ fn urls_that_cannot_be_loaded_are_told_with_the_remedy() {
     check_wrong(&["--cacert", "ca.pem", NOWHERE], &["--cacert", "https://"]);
     check_wrong(&["-s", "a.lua", "-X", "PUT", NOWHERE], &["--method", "wrk.method"]);
     check_wrong(&["a.lua", NOWHERE], &["too much", "-s"]);
+    check_wrong(&["--selfcheck", "-o", "run.json"], &["--selfcheck", "add a URL"]);
     check_wrong(&["http://"], &["http://HOST[:PORT]/PATH"]);
     check_wrong(&["http://localhost:99999/"], &["99999", "1 to 65535"]);
     check_wrong(&["http://::1/"], &["brackets"]);

@@ -19,3 +19,4 @@ mod scripts;
 mod signals;
 mod slowness;
 mod stall;
+mod trials;

@@ -58,6 +58,12 @@ fn await_standstill(id: u32) {
     });
 }
 
+/// How much of a span lay in the window.
+fn in_window_ns(document: &Document, span: Span) -> u64 {
+    let t0 = document.run.epoch_unix_ns + document.phases[0].start_ns + document.plan.warmup_ns;
+    span.until.min(t0 + WINDOW_NS).saturating_sub(span.from.max(t0))
+}
+
 /// Bounds for the response times of the requests due in the stall, the greatest first: each waited
 /// at least until its end, and the next was due `1 / RATE` later.
 fn curve(document: &Document, stall: Span) -> Vec<u64> {
@@ -109,7 +115,7 @@ fn a_stopped_client_charges_itself() {
         let flags = format!("-c10 -t2 -R {RATE} -d3s --warmup 0 --no-preflight");
         let running = weir::start(engine, &flags, &[&server.url()]);
         server.await_requests(300);
-        let (inner, _) = stall(&running.process);
+        let (inner, outer) = stall(&running.process);
         let ran = running.finish();
         ran.assert_all_ok();
         let curve = curve(&ran.document, inner);
@@ -120,6 +126,11 @@ fn a_stopped_client_charges_itself() {
         assert!(lag >= curve[0], "{lag}\n{ran}");
         let sched_lag = ran.document.latency.sched_lag.ok.max_ns.expect("3,000 sends");
         assert!(sched_lag >= curve[0], "{sched_lag}\n{ran}");
+        // So does the thread that only sleeps; up to 5 ms of the stop it would have slept anyway.
+        let gap = ran.document.health.and_then(|health| health.heartbeat_gap_ns);
+        let gap = gap.expect("the window was watched");
+        assert!(gap + 6_000_000 >= in_window_ns(&ran.document, inner), "{gap}\n{ran}");
+        assert!(gap <= outer.until - outer.from + 2_000_000_000, "{gap} {outer:?}\n{ran}");
         server.stop();
     });
 }

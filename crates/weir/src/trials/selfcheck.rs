@@ -1,0 +1,157 @@
+//! `--selfcheck`: the noise floor. The same threads on the same engine load a server within weir
+//! that answers at once, slowly enough that no request waits for another (METHOD 1.17).
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow, bail};
+use weir_engine::{Extras, Job};
+use weir_http::Prepared;
+use weir_io::Endpoint;
+use weir_run::document::SelfcheckSection;
+use weir_run::{Arrivals, IoEngine, Load, Plan, Rate, RequestPlan, units};
+use weir_serve::ServeOptions;
+
+use crate::args::{Format, RunArgs};
+use crate::commands::run::printed;
+use crate::exit;
+use crate::interrupts::Interrupts;
+use crate::plan::{Planned, plan_at};
+use crate::target::Url;
+
+/// Low, so that what is measured is the way of one request; enough for a p99 in a second.
+const RATE: Rate = Rate { numerator: 1_000, denominator: 1 };
+
+/// More connections would only be opened for nothing.
+const CONNECTIONS_MAX: u32 = 100;
+
+const WARMUP_NS: u64 = 200_000_000;
+const WINDOW_NS: u64 = 1_000_000_000;
+
+/// From how many floors on a time tells more of the server than of the client.
+const MARGIN: u64 = 10;
+
+/// Measures the floor below the load of `job`; `None` when a signal came.
+///
+/// # Errors
+/// When the machine has no room for a server, or fails.
+pub(crate) fn measure(job: &Job, interrupts: &Interrupts) -> Result<Option<SelfcheckSection>> {
+    let options = ServeOptions {
+        connections: CONNECTIONS_MAX as usize,
+        engine: match job.plan.io {
+            IoEngine::IoUring => weir_serve::IoEngine::Uring,
+            IoEngine::Epoll | IoEngine::Simulated => weir_serve::IoEngine::Epoll,
+        },
+        ..ServeOptions::default()
+    };
+    let server = weir_serve::spawn(options).context("--selfcheck needs a server of its own")?;
+    let job = job_against(server.endpoint(), job)?;
+    let plan = job.plan.clone();
+    let Some(outcome) = super::carry_out(job, interrupts)? else { return Ok(None) };
+    let floor = SelfcheckSection::of(&plan, RATE, &outcome.measurements);
+    Ok(Some(floor.context("--selfcheck: weir's own server did not answer")?))
+}
+
+/// The same client with nothing to wait for.
+fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
+    let url = Url::parse(&format!("http://{endpoint}/"))?;
+    let request = Prepared::http1("GET", &url.path, &url.authority(), &[], None)
+        .map_err(|error| anyhow!("{error}"))?;
+    let connections = job.plan.connections.min(CONNECTIONS_MAX);
+    let plan = Plan {
+        url: format!("http://{endpoint}/"),
+        target: url.target(endpoint),
+        request: RequestPlan {
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body_bytes: 0,
+            wire_bytes: request.bytes().len() as u64,
+        },
+        load: Load::OpenLoop { rate: RATE, arrivals: Arrivals::Uniform },
+        connections,
+        threads: job.plan.threads.min(connections),
+        pipeline: 1,
+        warmup_ns: WARMUP_NS,
+        warmup_is_auto: false,
+        duration_ns: Some(WINDOW_NS),
+        requests: None,
+        ..job.plan.clone()
+    };
+    Ok(Job {
+        plan,
+        endpoint: endpoint.clone(),
+        request,
+        discard: false,
+        tls: None,
+        late_answers: false,
+        extras: Extras::default(),
+        raw: None,
+        ..job.clone()
+    })
+}
+
+/// `weir --selfcheck` without a URL: the floor and nothing else.
+///
+/// # Errors
+/// As [`measure`], or when the flags want a report that there will not be.
+pub(crate) fn run_alone(args: &RunArgs) -> Result<ExitCode> {
+    if args.output.is_some()
+        || args.raw.is_some()
+        || args.script.is_some()
+        || args.print_plan
+        || args.prove_client
+    {
+        bail!("--selfcheck alone prints the noise floor and runs no load: add a URL");
+    }
+    // Nothing is ever sent there.
+    let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 9).into());
+    let Planned { job, .. } = plan_at(args, &Url::parse("http://localhost/")?, |_| Ok(nowhere))?;
+    let interrupts = Interrupts::await_signals()?;
+    let Some(floor) = measure(&job, &interrupts)? else {
+        return Ok(interrupts.received().map_or(ExitCode::SUCCESS, exit::of_signalled));
+    };
+    if !args.quiet {
+        let text = match args.format {
+            Format::Text => table(&floor, job.plan.io),
+            Format::Json => serde_json::to_string_pretty(&floor)?,
+        };
+        printed(writeln!(io::stdout(), "{text}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The floor for people.
+fn table(floor: &SelfcheckSection, io: IoEngine) -> String {
+    let SelfcheckSection { rate, connections, threads, service_time, send_lag, .. } = floor;
+    let rate = units::exact_rate(*rate);
+    let row = |name, p50_ns, p99_ns| {
+        format!("  {name:10}{:>12}{:>12}\n", units::duration(p50_ns), units::duration(p99_ns))
+    };
+    format!(
+        "noise floor: {rate} to a server within weir\n\
+         {threads} threads, {connections} connections, {io}\n\n  {:10}{:>12}{:>12}\n{}{}\n{}",
+        "",
+        "p50",
+        "p99",
+        row("service", service_time.p50_ns, service_time.p99_ns),
+        row("send lag", send_lag.p50_ns, send_lag.p99_ns),
+        trust(floor),
+    )
+}
+
+/// The floor in one sentence, for a report.
+pub(crate) fn describe(floor: &SelfcheckSection) -> String {
+    format!(
+        "noise floor, of a server within weir: service p50 {}, p99 {}; send lag p50 {}, p99 {}; {}",
+        units::duration(floor.service_time.p50_ns),
+        units::duration(floor.service_time.p99_ns),
+        units::duration(floor.send_lag.p50_ns),
+        units::duration(floor.send_lag.p99_ns),
+        trust(floor),
+    )
+}
+
+fn trust(floor: &SelfcheckSection) -> String {
+    let least_ns = floor.service_time.p50_ns.saturating_mul(MARGIN);
+    format!("times from about {} on tell of the server", units::duration(least_ns))
+}
