@@ -7,7 +7,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use weir_report::raw::{RawAbout, RawWriter};
 use weir_run::{
-    ErrorKind, IoEngine, Load, Pacing, Plan, RawOutcome, RawPhase, RawRow, RequestPlan, Target,
+    ErrorKind, IoEngine, Load, Pacing, Plan, RawOutcome, RawPhase, RawRow, RequestPlan,
+    StampChoice, Target,
 };
 
 /// The file of these rows.
@@ -53,12 +54,14 @@ fn plan() -> Plan {
         threads: 2,
         pipeline: 1,
         warmup_ns: 2_000_000_000,
+        warmup_is_auto: false,
         duration_ns: Some(10_000_000_000),
         requests: None,
         timeout_ns: 2_000_000_000,
         connect_timeout_ns: 2_000_000_000,
         pacing: Pacing::Hybrid,
         io: IoEngine::IoUring,
+        stamps: StampChoice::default(),
     }
 }
 

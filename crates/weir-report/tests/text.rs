@@ -86,6 +86,59 @@ fn closed_loop() {
     golden("closed_loop", &document, &PLAIN);
 }
 
+/// What most runs look like fits the screen of a terminal.
+#[track_caller]
+fn assert_one_screen(document: &Document) {
+    let lines = print(document, &PLAIN).lines().count();
+    assert!(lines <= 24, "{lines} lines");
+}
+
+#[test]
+fn verdicts() {
+    let well = fine(Fixture::open_loop(20_000)).evidence().document();
+    golden("valid", &well, &PLAIN);
+    assert_one_screen(&well);
+    golden("rules", &well, &TextOptions { rules: true, ..PLAIN });
+    golden("no_verdict", &well, &TextOptions { verdict: false, ..PLAIN });
+
+    let caveats = fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
+        let m = &mut parts.measurements;
+        m.workers[1].usage.run_delay_ns = Some(320 * MS);
+        m.departures.sent[77] = 300;
+    });
+    let caveats = caveats.document();
+    golden("caveats", &caveats, &PLAIN);
+    assert_one_screen(&caveats);
+
+    let closed = Fixture::closed_loop().spread(300_000, 3 * MS, 4 * MS).evidence().document();
+    golden("valid_closed_loop", &closed, &PLAIN);
+    assert_one_screen(&closed);
+}
+
+#[test]
+fn invalid() {
+    let stopped = fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
+        let health = parts.health.as_mut().expect("watched");
+        health.heartbeat_gap_ns = Some(612 * MS);
+        parts.measurements.workers[0].usage.gap_max_ns = 612 * MS;
+    });
+    golden("invalid", &stopped.document(), &PLAIN);
+    let busy = Fixture::closed_loop().spread(300_000, MS, 4 * MS).evidence().with(|parts| {
+        parts.measurements.workers[0].usage.cpu_ns = 10_800 * MS;
+    });
+    golden("client_limited", &busy.document(), &TextOptions { colour: true, ..PLAIN });
+}
+
+#[test]
+fn few_requests_have_few_percentiles() {
+    // A tenth of a second of stall is all that lies beyond p99.
+    let fixture = Fixture::open_loop(1_000).spread(9_700, MS, 2 * MS);
+    let mut fixture =
+        (0..300).fold(fixture, |fixture, k| fixture.answers(1, 200, k * MS, 900_000 * k.min(1)));
+    fixture = fixture.evidence();
+    golden("few_requests", &fixture.document(), &PLAIN);
+}
+
 #[test]
 fn timeouts_are_bounds() {
     let fixture = Fixture::open_loop(2_000)

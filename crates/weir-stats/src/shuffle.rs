@@ -22,12 +22,12 @@ pub(crate) fn permutation_p(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -
 
 /// A counter whose successive values are mixed until every bit depends on every other (SplitMix64;
 /// Steele, Lea and Flood, OOPSLA 2014). Good enough for shuffles, small enough to be read.
-struct Shuffle {
+pub(crate) struct Shuffle {
     counter: u64,
 }
 
 impl Shuffle {
-    fn new() -> Shuffle {
+    pub(crate) fn new() -> Shuffle {
         Shuffle { counter: SEED }
     }
 

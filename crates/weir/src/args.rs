@@ -28,7 +28,7 @@ use weir_run::{Assertion, Rate};
                   loop). With it requests leave at planned times whatever the server does, and \
                   latency counts from the planned time.\n\n\
                   Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.\n\
-                  Exit status: 0 fine, 1 no answer at all, 2 usage or script, 3 failed check, \
+                  Exit status: 0 fine, 1 no answer at all, 2 usage or script, 3 invalid run or failed check, \
                   70 broken invariant, 71 machine failed, 74 result not written, 130/143 \
                   interrupted.\n\
                   Examples:\n  weir http://localhost:8080/\n  \
@@ -90,6 +90,9 @@ pub(crate) struct ReportArgs {
     /// Print the whole latency spectrum
     #[arg(short = 'L', long)]
     pub(crate) latency: bool,
+    /// Print every rule of the verdict with its figure
+    #[arg(long)]
+    pub(crate) rules: bool,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
           hide_possible_values = true)]
@@ -213,6 +216,12 @@ pub(crate) struct RunArgs {
     /// Print the whole latency spectrum
     #[arg(short = 'L', long, help_heading = "Output")]
     pub(crate) latency: bool,
+    /// Print every rule of the verdict with its figure
+    #[arg(long, help_heading = "Output")]
+    pub(crate) rules: bool,
+    /// Report without a verdict, and do not end with 3 where the numbers are weir's own
+    #[arg(long, conflicts_with = "rules", help_heading = "Output")]
+    pub(crate) no_verdict: bool,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
           hide_possible_values = true, help_heading = "Output")]
@@ -318,6 +327,38 @@ pub(crate) enum WitnessChoice {
     On,
     /// Never
     Off,
+}
+
+/// How a document is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Form {
+    /// `--format`.
+    pub(crate) format: Format,
+    /// `--latency`.
+    pub(crate) spectrum: bool,
+    /// Without `--no-verdict`.
+    pub(crate) verdict: bool,
+    /// `--rules`.
+    pub(crate) rules: bool,
+}
+
+impl RunArgs {
+    /// How the document is printed.
+    pub(crate) fn form(&self) -> Form {
+        Form {
+            format: self.format,
+            spectrum: self.latency,
+            verdict: !self.no_verdict,
+            rules: self.rules,
+        }
+    }
+}
+
+impl ReportArgs {
+    /// How the document is printed.
+    pub(crate) fn form(&self) -> Form {
+        Form { format: self.format, spectrum: self.latency, verdict: true, rules: self.rules }
+    }
 }
 
 /// `--format`.

@@ -49,12 +49,23 @@ impl fmt::Display for Dialect {
     }
 }
 
+/// A command line in a dialect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CommandLine {
+    dialect: Dialect,
+    /// Without the words that are weir's own.
+    argv: Vec<OsString>,
+    /// Without `--no-verdict`: what the run is worth is said on standard error.
+    is_judged: bool,
+}
+
 /// Whose command line `argv` is, and `argv` without what said so; none if it is weir's own. The
 /// last `--compat` before a `--` decides, else the name that the program was called by.
 ///
 /// # Errors
 /// When `--compat` names no dialect.
-pub(crate) fn dialect_of(argv: &[OsString]) -> Result<Option<(Dialect, Vec<OsString>)>> {
+pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> {
+    let mut is_judged = true;
     let mut words = argv.iter();
     let mut kept: Vec<OsString> = words.next().cloned().into_iter().collect();
     let mut dialect =
@@ -64,6 +75,9 @@ pub(crate) fn dialect_of(argv: &[OsString]) -> Result<Option<(Dialect, Vec<OsStr
             words.next().map(OsString::as_os_str).unwrap_or_default()
         } else if let Some(name) = word.as_bytes().strip_prefix(b"--compat=") {
             OsStr::from_bytes(name)
+        } else if word == "--no-verdict" {
+            is_judged = false;
+            continue;
         } else {
             kept.push(word.clone());
             if word == "--" {
@@ -76,13 +90,14 @@ pub(crate) fn dialect_of(argv: &[OsString]) -> Result<Option<(Dialect, Vec<OsStr
             bail!("--compat {:?} is no dialect: say wrk or wrk2", name.to_string_lossy());
         }
     }
-    Ok(dialect.map(|dialect| (dialect, kept)))
+    Ok(dialect.map(|dialect| CommandLine { dialect, argv: kept, is_judged }))
 }
 
-/// Does what a command line of `dialect` asks for; `argv` is what [`dialect_of`] left of it.
-pub(crate) fn run(dialect: Dialect, argv: &[OsString]) -> ExitCode {
+/// Does what a command line asks for.
+pub(crate) fn run(line: &CommandLine) -> ExitCode {
+    let CommandLine { dialect, argv, is_judged } = line;
     // A reader who has gone, as of `wrk --help | head`, is no error.
-    match parse(dialect, argv) {
+    match parse(*dialect, argv) {
         Parsed::Stop { stdout, stderr, code } => {
             let _gone = io::stderr().write_all(stderr.as_bytes());
             let _gone = io::stdout().write_all(stdout.as_bytes());
@@ -90,7 +105,7 @@ pub(crate) fn run(dialect: Dialect, argv: &[OsString]) -> ExitCode {
         }
         Parsed::Run { args, stdout } => {
             let _gone = io::stdout().write_all(stdout.as_bytes());
-            run::run(dialect, &args).unwrap_or_else(|error| {
+            run::run(*dialect, &args, *is_judged).unwrap_or_else(|error| {
                 eprintln!("{error:#}");
                 exit::of_compat_error(&error)
             })
@@ -107,8 +122,23 @@ mod tests {
     }
 
     fn check(line: &str, expected: Option<(Dialect, &str)>) {
-        let expected = expected.map(|(dialect, line)| (dialect, words(line)));
-        assert_eq!(dialect_of(&words(line)).expect(line), expected, "{line}");
+        let found = command_line_of(&words(line)).expect(line);
+        let found = found.map(|found| (found.dialect, found.argv));
+        assert_eq!(found, expected.map(|(dialect, line)| (dialect, words(line))), "{line}");
+    }
+
+    #[test]
+    fn a_dialect_may_go_without_a_verdict() {
+        for (line, argv, is_judged) in [
+            ("weir --compat wrk --no-verdict -c 1 u", "weir -c 1 u", false),
+            ("wrk -c 1 u --no-verdict", "wrk -c 1 u", false),
+            ("wrk u -- --no-verdict", "wrk u -- --no-verdict", true),
+        ] {
+            let found = command_line_of(&words(line)).expect(line);
+            let expected = CommandLine { dialect: Dialect::Wrk, argv: words(argv), is_judged };
+            assert_eq!(found, Some(expected), "{line}");
+        }
+        assert_eq!(command_line_of(&words("weir --no-verdict u")).expect("no dialect"), None);
     }
 
     #[test]
@@ -151,7 +181,7 @@ mod tests {
             "wrk --compat weir u",
             "weir --compat ab --compat wrk u",
         ] {
-            let error = dialect_of(&words(line)).expect_err(line).to_string();
+            let error = command_line_of(&words(line)).expect_err(line).to_string();
             assert!(error.contains("say wrk or wrk2"), "{line}: {error}");
         }
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use weir_engine::RunError;
 use weir_io::Signal;
-use weir_run::document::BrokenInvariant;
+use weir_run::document::{BrokenInvariant, Grade};
 use weir_run::{AssertionOutcome, Document};
 
 use crate::commands::run::NotWritten;
@@ -15,8 +15,8 @@ const USAGE: u8 = 2;
 const COMPAT_FAILED: u8 = 1;
 /// Not one measured request was answered.
 const NO_ANSWER: u8 = 1;
-/// What was asserted of the numbers does not hold, or cannot be told.
-const ASSERTION: u8 = 3;
+/// The numbers are not the server's, or what was asserted of them does not hold or cannot be told.
+const FAILED_CHECK: u8 = 3;
 /// The numbers do not add up, or weir failed otherwise: nothing it could print would be true.
 const BROKEN: u8 = 70;
 /// The machine failed under weir: no thread, no ring.
@@ -50,11 +50,14 @@ pub(crate) fn of_compat_run(has_failed: bool) -> ExitCode {
     ExitCode::from(if has_failed { COMPAT_FAILED } else { 0 })
 }
 
-/// The code of a run that was reported.
-pub(crate) fn of_run(document: &Document, signal: Option<Signal>) -> ExitCode {
+/// The code of a run that was reported, with or without a verdict.
+pub(crate) fn of_run(document: &Document, signal: Option<Signal>, is_judged: bool) -> ExitCode {
     match signal {
         Some(signal) => of_signalled(signal),
         None if document.answered() == 0 => ExitCode::from(NO_ANSWER),
+        None if is_judged && document.verdict.grade == Grade::Invalid => {
+            ExitCode::from(FAILED_CHECK)
+        }
         None => of_assertions(document),
     }
 }
@@ -65,7 +68,7 @@ pub(crate) fn of_assertions(document: &Document) -> ExitCode {
     let mut results = document.assertions.iter();
     match results.all(|result| result.outcome == AssertionOutcome::Pass) {
         true => ExitCode::SUCCESS,
-        false => ExitCode::from(ASSERTION),
+        false => ExitCode::from(FAILED_CHECK),
     }
 }
 

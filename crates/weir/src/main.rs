@@ -30,8 +30,8 @@ use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
     let argv: Vec<OsString> = env::args_os().collect();
-    let result = match compat::dialect_of(&argv) {
-        Ok(Some((dialect, argv))) => Ok(compat::run(dialect, &argv)),
+    let result = match compat::command_line_of(&argv) {
+        Ok(Some(line)) => Ok(compat::run(&line)),
         Ok(None) => run(&Cli::of_command_line()),
         Err(error) => Err(error),
     };

@@ -35,7 +35,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         }
         write_junit(&document, ResultFile::at("--junit", path)?)?;
     }
-    print(&document, args.format, args.latency)?;
+    print(&document, &args.form())?;
     // What was asserted when it was measured is printed, and decides nothing now.
     Ok(if args.assertions.is_empty() { ExitCode::SUCCESS } else { exit::of_assertions(&document) })
 }

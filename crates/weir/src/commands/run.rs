@@ -11,7 +11,7 @@ use weir_io::system;
 use weir_run::document::{ProveClientSection, Trials};
 use weir_run::{Document, Note, Plan, units};
 
-use crate::args::{Format, RunArgs, WitnessChoice};
+use crate::args::{Form, Format, RunArgs, WitnessChoice};
 use crate::figures::figures;
 use crate::interrupts::Interrupts;
 use crate::load::{Epoch, Outcome, carry_out, document};
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let written = files.write(&document);
     let shown = match args.quiet {
         true => Ok(()),
-        false => print(&document, args.format, args.latency),
+        false => print(&document, &args.form()),
     };
     raw_written.map_err(|error| NotWritten { place: "--raw", error }).and(written).and(shown)?;
     for failure in &outcome.failures {
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         printed(system::flush_c_stdout())?;
     }
     Ok(match outcome.failures.is_empty() {
-        true => exit::of_run(&document, interrupts.received()),
+        true => exit::of_run(&document, interrupts.received(), !args.no_verdict),
         false => exit::of_script(),
     })
 }
@@ -158,17 +158,19 @@ impl std::error::Error for NotWritten {}
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub(crate) fn print(document: &Document, format: Format, spectrum: bool) -> Result<(), NotWritten> {
+pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> {
     printed(system::flush_c_stdout())?;
     let mut stdout = io::stdout().lock();
-    let written = match format {
+    let written = match form.format {
         Format::Json => weir_report::json::write(document, &mut stdout),
         Format::Text => {
             let options = weir_report::text::TextOptions {
                 colour: stdout.is_terminal()
                     && std::env::var_os("NO_COLOR").is_none()
                     && !live::is_dumb(),
-                spectrum,
+                spectrum: form.spectrum,
+                verdict: form.verdict,
+                rules: form.rules,
                 ..Default::default()
             };
             weir_report::text::write(document, &options, &mut stdout)

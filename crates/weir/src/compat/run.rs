@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use weir_engine::Extras;
 use weir_io::{Endpoint, system};
 use weir_report::dialect::{self, Head, Lines};
-use weir_run::document::ConnectionFailure;
+use weir_run::document::{ConnectionFailure, RuleOutcome, Verdict};
 use weir_run::{FailurePhase, Histogram, Load, Note, Rate};
 
 use super::args::CompatArgs;
@@ -38,7 +38,7 @@ const SAMPLING_MS: u64 = 100;
 ///
 /// # Errors
 /// What keeps it from being run, or its results from being printed.
-pub(super) fn run(dialect: Dialect, args: &CompatArgs) -> Result<ExitCode> {
+pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Result<ExitCode> {
     let url = url(&args.url)?;
     let wish = wish(args)?;
     let Planned { mut job, mut scripts, notes } = plan_at(&wish, &url, reach::reach)?;
@@ -68,6 +68,9 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs) -> Result<ExitCode> {
     let has_failed = !outcome.failures.is_empty();
     for note in doubts(&job.plan, &outcome.measurements, has_failed) {
         warn(&note.text);
+    }
+    if is_judged {
+        judge(&document.verdict);
     }
     for failure in &outcome.failures {
         script::tell(failure);
@@ -193,6 +196,16 @@ fn doubts(
         }
     }
     notes
+}
+
+/// What is against the figures, a line each. The exit code stays wrk's.
+fn judge(verdict: &Verdict) {
+    for rule in verdict.with(RuleOutcome::Invalid) {
+        eprintln!("invalid: {} [{}]", rule.text, rule.id);
+    }
+    for rule in verdict.with(RuleOutcome::Caveat) {
+        warn(&format!("{} [{}]", rule.text, rule.id));
+    }
 }
 
 fn warn(text: &str) {

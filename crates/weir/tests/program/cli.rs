@@ -119,7 +119,7 @@ fn results_do_not_replace_links_and_pipes() {
     let (file, link) = (directory.file("run.json"), directory.file("latest.json"));
     fs::write(&file, "").expect("the directory is the test's own");
     std::os::unix::fs::symlink("run.json", &link).expect("the directory is the test's own");
-    assert_eq!(weir("-q -n 1 -o", &[&link, &server.url()]).code(), 0);
+    assert_eq!(weir("--no-verdict -q -n 1 -o", &[&link, &server.url()]).code(), 0);
     assert!(fs::symlink_metadata(&link).expect("it is there").is_symlink());
     Document::load(&file).expect("what the link points to is the document");
     assert_eq!(directory.names(), ["latest.json", "run.json"]);
@@ -132,7 +132,7 @@ fn results_do_not_replace_links_and_pipes() {
     assert!(made.success());
     let url = server.url();
     let mut command = Command::new(WEIR);
-    let writer = Process::start(command.args(["-q", "-n", "1", "-o", &pipe, &url]));
+    let writer = Process::start(command.args(["--no-verdict", "-q", "-n", "1", "-o", &pipe, &url]));
     let reader = Process::start(Command::new("cat").arg(&pipe)).wait();
     Document::from_json(reader.stdout.as_bytes()).expect("the pipe carried the document");
     assert_eq!(writer.wait().code(), 0);
@@ -173,7 +173,7 @@ fn reports_of_what_is_no_document_are_refused() {
 fn quiet_is_silent() {
     let (server, directory) = (Served::plainly(), Directory::new());
     let file = directory.file("run.json");
-    let output = weir(&format!("-q -n 5 -o {file}"), &[&server.url()]);
+    let output = weir(&format!("--no-verdict -q -n 5 -o {file}"), &[&server.url()]);
     assert_eq!((output.code(), output.stdout, output.stderr), (0, String::new(), String::new()));
     assert_eq!(Document::load(&file).expect("it was written").accounting.ok, 5);
     assert_eq!(directory.names(), ["run.json"], "no temporary file is left");
@@ -182,7 +182,7 @@ fn quiet_is_silent() {
 #[test]
 fn a_pipe_gets_neither_progress_nor_colours() {
     let server = Served::plainly();
-    let output = weir("-d 1200ms --warmup 0 -R 100", &[&server.url()]);
+    let output = weir("--no-verdict -d 1200ms --warmup 0 -R 100", &[&server.url()]);
     assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{output:?}");
     assert!(!output.stdout.contains(['\x1b', '\r']), "{output:?}");
 }
@@ -312,7 +312,7 @@ fn sent_with(words: &[&str]) -> String {
         Ok(())
     });
     let url = format!("{}a b?c=d#e", server.url());
-    let output = weir("-n 1 --no-preflight", &[words, &[&url]].concat());
+    let output = weir("--no-verdict -n 1 --no-preflight", &[words, &[&url]].concat());
     assert_eq!(output.code(), 0, "{output:?}");
     receiver.recv().expect("a request came").replace(server.authority(), "SERVER")
 }
@@ -341,7 +341,7 @@ fn bodies_come_from_the_line_or_from_a_file() {
 
     // What is not safe is sent as often as asked, and not once more to look at it.
     let server = Served::plainly();
-    let output = weir("-n 7 -b hello", &[&server.url()]);
+    let output = weir("--no-verdict -n 7 -b hello", &[&server.url()]);
     assert_eq!(output.code(), 0, "{output:?}");
     assert_eq!(server.stop().requests, 7);
 }

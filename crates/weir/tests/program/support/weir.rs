@@ -44,7 +44,7 @@ pub(crate) fn start(engine: &str, words: &str, more: &[&str]) -> Running {
 pub(crate) fn start_by(mut by: Command, engine: &str, words: &str, more: &[&str]) -> Running {
     let directory = Directory::new();
     let words = words.split_whitespace().chain(more.iter().copied());
-    by.args(["--io", engine, "--output", &directory.file("run.json")]).args(words);
+    by.args(["--no-verdict", "--io", engine, "--output", &directory.file("run.json")]).args(words);
     Running { process: Process::start(&mut by), directory }
 }
 

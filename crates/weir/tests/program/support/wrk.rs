@@ -25,7 +25,7 @@ pub(crate) fn start_wrk(words: &str, more: &[&str]) -> Process {
 pub(crate) fn start_as(dialect: &str, words: &str, more: &[&str]) -> Process {
     let mut command = Command::new(WEIR);
     let words = words.split_whitespace().chain(more.iter().copied());
-    Process::start(command.args(["--compat", dialect]).args(words))
+    Process::start(command.args(["--no-verdict", "--compat", dialect]).args(words))
 }
 
 /// The distribution's wrk, which these tests do not go without.
