@@ -176,6 +176,10 @@ pub struct Run {
     pub parts: u32,
     /// A signal ended it before its plan did.
     pub interrupted: bool,
+    /// The warm-up was to end when the load is steady, and ended because it took too long; absent
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsettled: bool,
     /// The command line, word by word.
     pub command: Option<Vec<String>>,
     /// What the URL answered before the load, where it was asked.

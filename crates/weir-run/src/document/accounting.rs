@@ -55,7 +55,10 @@ pub struct SentCounts {
     pub measured: u64,
     /// After t1 by plan, to keep the load up while the planned ones are resolved.
     pub tail: u64,
-    /// The sum of the four.
+    /// By the witness, whose requests are in nothing else here; absent without one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub witness: u64,
+    /// The sum of all.
     pub total: u64,
 }
 
@@ -64,6 +67,10 @@ impl Accounting {
         let measurements = &recorded.measurements;
         let outcomes = &measurements.outcomes;
         let sent = &measurements.sent;
+        let witness = recorded
+            .witness
+            .as_ref()
+            .map_or(0, |witness| witness.sent.warmup + witness.sent.measured + witness.sent.tail);
         Accounting {
             planned: measurements.planned,
             ok: outcomes.ok,
@@ -80,7 +87,8 @@ impl Accounting {
                 warmup: sent.warmup,
                 measured: sent.measured,
                 tail: sent.tail,
-                total: recorded.preflight_sent + sent.warmup + sent.measured + sent.tail,
+                witness,
+                total: recorded.preflight_sent + sent.warmup + sent.measured + sent.tail + witness,
             },
             interim_responses: measurements.interim_responses,
         }

@@ -89,6 +89,7 @@ impl Document {
             part: parts.run.part,
             parts: parts.run.parts,
             interrupted: parts.measurements.interrupted,
+            unsettled: parts.measurements.is_unsettled,
             command: parts.run.command,
             preflight: parts.preflight,
             client: parts.client,

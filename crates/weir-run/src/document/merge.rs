@@ -143,6 +143,7 @@ fn merged_run(first: &Document, documents: &[Document]) -> Run {
         part: 1,
         parts: 1,
         interrupted: runs().any(|run| run.interrupted),
+        unsettled: runs().any(|run| run.unsettled),
         command: first.run.command.clone(),
         preflight: runs().find_map(|run| run.preflight.clone()),
         client,

@@ -119,6 +119,7 @@ impl Recorded {
             intervals: each("series", &document.series, SeriesEntry::to_interval)?,
             interim_responses: accounting.interim_responses,
             interrupted: document.run.interrupted,
+            is_unsettled: document.run.unsettled,
             ..Measurements::default()
         };
         Ok(Recorded {

@@ -16,6 +16,9 @@ use crate::measurements::{ByOutcome, Measurements};
 pub struct WitnessSection {
     /// Its connections.
     pub connections: u64,
+    /// Requests that it put on the wire, warm-up included.
+    #[serde(default)]
+    pub sent: u64,
     /// Its requests that ended as `ok`.
     pub requests: u64,
     /// Its median service time; null with too few requests.
@@ -70,6 +73,7 @@ impl WitnessSection {
             .and_then(|(main, witness)| weir_stats::ratio_interval(plain(main), plain(witness)));
         WitnessSection {
             connections: witness.connections.asked,
+            sent: witness.sent.warmup + witness.sent.measured + witness.sent.tail,
             requests: witness.service_time.ok.count(),
             p50,
             main_p50,
@@ -82,6 +86,7 @@ impl WitnessSection {
     pub(super) fn to_measurements(&self) -> Result<Measurements, String> {
         let mut witness = Measurements::default();
         witness.connections.asked = self.connections;
+        witness.sent.measured = self.sent;
         witness.service_time.ok = self.service.alone("witness.service")?;
         for (index, slice) in self.slices.iter().enumerate() {
             let slice =

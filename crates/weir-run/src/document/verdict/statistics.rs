@@ -1,5 +1,5 @@
-//! What so many requests can show: `NOT_STATIONARY`, `CORRELATED` and `WARMUP_TOO_SHORT`
-//! (METHOD 1.10, 1.12).
+//! What so many requests can show: `NOT_STATIONARY`, `CORRELATED`, `WARMUP_TOO_SHORT` and
+//! `NO_STEADY_STATE` (METHOD 1.10, 1.12).
 
 use super::super::stationarity::{Change, SeriesStationarity, SliceSeries};
 use super::super::{Document, SliceEntry};
@@ -11,6 +11,7 @@ pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     rules.push(stationary(document));
     rules.extend(correlated(document));
     rules.push(warmup(document));
+    rules.extend(steady(document));
 }
 
 fn measure(id: &'static str, name: &'static str) -> Measure {
@@ -82,6 +83,26 @@ fn correlated(document: &Document) -> Option<Rule> {
     Some(measure.note(Some(worst.lag1), text))
 }
 
+/// A warm-up that was to end when the load is steady, and whether it did (METHOD 1.12).
+fn steady(document: &Document) -> Option<Rule> {
+    if !document.plan.warmup_is_auto {
+        return None;
+    }
+    let measure = measure("NO_STEADY_STATE", "unsettled");
+    let warmup = units::exact_duration(document.plan.warmup_ns);
+    let (outcome, text) = match document.run.unsettled {
+        true => {
+            let text = format!(
+                "the load was not steady within {warmup} of warm-up: see the series; some servers \
+                 never settle"
+            );
+            (RuleOutcome::Caveat, text)
+        }
+        false => (RuleOutcome::Pass, "the window began when the load was steady".to_owned()),
+    };
+    Some(measure.rule(outcome, None, text))
+}
+
 /// What MSER would leave out, where it also differs from the rest beyond chance.
 fn warmup(document: &Document) -> Rule {
     let measure = measure("WARMUP_TOO_SHORT", "transient").caveat_at(TRANSIENT_CAVEAT);
@@ -103,8 +124,14 @@ fn warmup(document: &Document) -> Rule {
     let share = slices as f64 / whole.len() as f64;
     let transient_s = whole[..slices].last().map_or(0.0, |slice| slice.end_s);
     let fact = format!("the first {} differ from the rest", units::percent(share));
-    let needed_s = (document.plan.warmup_ns as f64 / 1e9 + transient_s).ceil();
+    let needed_s = (warmup_s(document) + transient_s).ceil();
     measure.judge(share, &fact, &format!("--warmup {needed_s:.0}s"))
+}
+
+/// How long the warm-up was, as the first worker saw it.
+fn warmup_s(document: &Document) -> f64 {
+    let phases = document.phases.first();
+    phases.map_or(0.0, |worker| worker.t0_ns.saturating_sub(worker.start_ns) as f64 / 1e9)
 }
 
 fn mean_ns(slice: &SliceEntry) -> Option<f64> {
