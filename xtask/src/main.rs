@@ -26,7 +26,8 @@ cargo xtask <task>
 
   ci                          everything a change must pass: fmt, tidy, clippy, docs, tests
   tidy                        the rules of STYLE.md that a machine can check
-  sim [--seeds N] [--from S]  the engine's simulations with N seeds, starting at seed S
+  sim [--seeds N] [--hours N] [--from S]
+                              the engine's simulations: N seeds from S, N hours of virtual time
   demo                        builds weir, starts its server, shows both kinds of load
   bench [--quick] [--rounds N] [--seconds S] [case…]
                               weir beside its peers; a full run writes docs/PERFORMANCE.md

@@ -1,7 +1,8 @@
 //! `cargo xtask sim`: the engine's simulated runs with many more seeds than the tests take.
 //!
-//! The tests read how many from `WEIR_SIM_SEEDS` and the first from `WEIR_SIM_FROM`, and name the
-//! seed in the message with which they fail.
+//! The tests read how many from `WEIR_SIM_SEEDS`, for how many hours of virtual time from
+//! `WEIR_SIM_HOURS` and the first seed from `WEIR_SIM_FROM`, and name the seed in the message with
+//! which they fail.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -12,24 +13,32 @@ use crate::shell::{cargo, show};
 
 const SEEDS_DEFAULT: u64 = 2_000;
 
+/// Hours of virtual time in worlds that last.
+const HOURS_DEFAULT: u64 = 240;
+
 /// Which seeds to try.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     seeds: u64,
+    hours: u64,
     from: u64,
 }
 
 impl Options {
     pub(crate) fn parse(words: &[&str]) -> Result<Options> {
-        let mut options = Options { seeds: SEEDS_DEFAULT, from: 0 };
+        let mut options = Options { seeds: SEEDS_DEFAULT, hours: HOURS_DEFAULT, from: 0 };
         for pair in words.chunks(2) {
             let number = |text: &str| {
                 parse_seed(text).with_context(|| format!("failed to read `{text}` as a number"))
             };
             match pair {
                 ["--seeds", text] => options.seeds = number(text)?,
+                ["--hours", text] => options.hours = number(text)?,
                 ["--from", text] => options.from = number(text)?,
-                _ => bail!("failed to read `{}`; use [--seeds N] [--from SEED]", pair.join(" ")),
+                _ => bail!(
+                    "failed to read `{}`; use [--seeds N] [--hours N] [--from SEED]",
+                    pair.join(" ")
+                ),
             }
         }
         Ok(options)
@@ -40,10 +49,12 @@ impl Options {
 pub(crate) fn sim(options: &Options) -> Result<()> {
     let mut command = cargo(&["test", "--package", "weir-engine", "--no-fail-fast", "--tests"])?;
     command.env("WEIR_SIM_SEEDS", options.seeds.to_string());
+    command.env("WEIR_SIM_HOURS", options.hours.to_string());
     command.env("WEIR_SIM_FROM", options.from.to_string());
     eprintln!(
-        "$ WEIR_SIM_SEEDS={} WEIR_SIM_FROM={} {}",
+        "$ WEIR_SIM_SEEDS={} WEIR_SIM_HOURS={} WEIR_SIM_FROM={} {}",
         options.seeds,
+        options.hours,
         options.from,
         show(&command)
     );
@@ -85,13 +96,13 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let check = |words: &[&str], seeds, from| {
+        let check = |words: &[&str], seeds, hours, from| {
             let options = Options::parse(words).expect("these are right");
-            assert_eq!(options, Options { seeds, from });
+            assert_eq!(options, Options { seeds, hours, from });
         };
-        check(&[], SEEDS_DEFAULT, 0);
-        check(&["--seeds", "5"], 5, 0);
-        check(&["--from", "0x10", "--seeds", "1"], 1, 16);
+        check(&[], SEEDS_DEFAULT, HOURS_DEFAULT, 0);
+        check(&["--seeds", "5"], 5, HOURS_DEFAULT, 0);
+        check(&["--from", "0x10", "--seeds", "1", "--hours", "24"], 1, 24, 16);
         for wrong in [&["--seeds"] as &[&str], &["--seeds", "x"], &["--often", "1"]] {
             assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }

@@ -251,3 +251,53 @@ fn a_seed_repeats_a_run() {
         assert_eq!(digest(run_seed(seed)), digest(run_seed(seed)), "seed {seed}");
     }
 }
+
+/// How long a long world lasts: ten minutes.
+const LONG_NS: u64 = 600 * SECOND;
+
+/// A world that lasts, in which the server stands still, the client is stopped and connections
+/// are reset at any time; a load that goes on all the while.
+fn run_long_seed(seed: u64) -> Run {
+    let mut random = Random::new(Seed(seed), 203);
+    let mut world = World::wild(Seed(seed), SECOND);
+    let mut at = |longest_ns: u64| {
+        let at = Nanos(random.between(0, LONG_NS));
+        weir_sim::Pause::new(at, random.between(MS, longest_ns))
+    };
+    world.server.stalls = (0..20).map(|_| at(5 * SECOND)).collect();
+    world.client.stops = (0..20).map(|_| at(2 * SECOND)).collect();
+    world.faults.reset_all_at = (0..10).map(|_| at(MS).from).collect();
+    world.server.black_hole_from = random.chance(0.2).then_some(Nanos(LONG_NS / 10 * 9));
+    let connections = u32::try_from(random.between(1, 8)).expect("small");
+    let rate = random.between(1, 30);
+    let plan = match random.chance(0.5) {
+        true => open(rate, 1, connections),
+        false => poisson(rate, 1, connections, random.bits()),
+    };
+    let plan = Plan {
+        warmup_ns: random.between(0, 60 * SECOND),
+        warmup_is_auto: random.chance(0.3),
+        duration_ns: Some(LONG_NS),
+        timeout_ns: random.between(SECOND, 10 * SECOND),
+        ..plan
+    };
+    let run = run_part(world, &plan, 0, Nanos::MAX);
+    let planned = run.measured.planned;
+    let expected = rate * (LONG_NS / SECOND);
+    assert!(planned.abs_diff(expected) < expected / 4 + 100, "seed {seed}: {planned} planned");
+    run
+}
+
+/// `WEIR_SIM_HOURS` says for how many hours of virtual time.
+#[test]
+fn long_wild_worlds_lose_nothing() {
+    let from = setting("WEIR_SIM_FROM", 0);
+    let worlds = setting("WEIR_SIM_HOURS", 24) * (3_600 * SECOND / LONG_NS);
+    let mut answered = 0;
+    for seed in from..from + worlds {
+        let run = catch_unwind(AssertUnwindSafe(|| run_long_seed(seed)));
+        let Ok(run) = run else { panic!("seed {seed} failed, for the reason above") };
+        answered += run.measured.outcomes.ok;
+    }
+    assert!(answered >= worlds * 100, "{answered} answers in {worlds} worlds say little");
+}
