@@ -31,8 +31,8 @@ pub(super) fn stall(lab: &Lab) -> Result<Section> {
         format!(
             "With {CONNECTIONS} connections exactly {CONNECTIONS} requests take as long as the \
              stall (S = {stall_s} s in {window_s} s), and no other takes half as long; the maximum \
-             is S, give or take what an answer takes; every percentile below 1 − {CONNECTIONS}/N shows \
-             nothing of it."
+             is S, give or take what an answer takes; every percentile below 1 − {CONNECTIONS}/N \
+             shows nothing of it."
         ),
     );
     let mut table =

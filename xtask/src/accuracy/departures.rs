@@ -34,8 +34,8 @@ pub(super) fn departures(lab: &Lab) -> Result<Section> {
          knows the difference: bursts make queues. The server's log tells when each request \
          arrived.",
         format!(
-            "Index of dispersion (variance over mean of the number of requests) in bins of 1, 10 and \
-             100 ms: at most 1/(4·mean) + {IDC_SLACK} for an even plan, 1 ± \
+            "Index of dispersion (variance over mean of the number of requests) in bins of 1, 10 \
+             and 100 ms: at most 1/(4·mean) + {IDC_SLACK} for an even plan, 1 ± \
              {NORMAL_99}·√(2/(bins − 1)) for a Poisson plan; {RATE_RPS} requests/s, \
              {CONNECTIONS} connections, {window_s} s."
         ),

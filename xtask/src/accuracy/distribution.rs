@@ -49,6 +49,11 @@ impl Distribution {
         self.histogram.max() as f64
     }
 
+    /// Whether the histogram cannot tell these two apart.
+    pub(super) fn is_one_bucket(&self, ns: u64, other_ns: u64) -> bool {
+        self.histogram.equivalent(ns, other_ns)
+    }
+
     /// How many are greater than `ns`.
     pub(super) fn above(&self, ns: u64) -> u64 {
         self.count() - self.histogram.count_between(0, ns)

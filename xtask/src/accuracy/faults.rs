@@ -8,7 +8,8 @@ use super::section::Section;
 use crate::rig::clients::Document;
 use crate::rig::table::{Table, seconds, thousands};
 
-const CLASSES: [&str; 6] =
+/// The six classes (METHOD 1.6).
+pub(super) const CLASSES: [&str; 6] =
     ["ok", "bad_response", "transport_error", "timed_out", "in_flight_at_end", "never_sent"];
 
 /// V10.
@@ -70,8 +71,8 @@ pub(super) fn resets(lab: &Lab) -> Result<Section> {
          at the request it belongs to, and the connection is renewed without losing or repeating \
          any other.",
         "As many errors as the server has made, in warm-up, window and tail together; inside the \
-         window exactly the requests that the server's log has no answer for; as many requests sent \
-         as the server has read.",
+         window exactly the requests that the server's log has no answer for; as many requests \
+         sent as the server has read.",
     );
     let mut table = Table::new(&[
         "load",

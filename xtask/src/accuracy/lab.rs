@@ -1,10 +1,12 @@
 //! What the cases work with: a fresh weir, servers with a known truth, and clients that end with
 //! the case whatever becomes of it.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -25,7 +27,12 @@ pub(super) struct Lab {
     pub(super) placement: Placement,
     /// For logs and scripts; in the build directory.
     pub(super) directory: PathBuf,
+    waited: Waited,
 }
+
+/// The greatest share of its time in which a thread of a server or client of the case could run and
+/// had no CPU (METHOD 1.9, C2).
+type Waited = Rc<Cell<f64>>;
 
 impl Lab {
     pub(super) fn new(options: Options) -> Result<Lab> {
@@ -40,6 +47,7 @@ impl Lab {
             nginx,
             placement: Placement::of_this_machine(),
             directory,
+            waited: Waited::default(),
         })
     }
 
@@ -59,7 +67,8 @@ impl Lab {
         words.extend(flags.split_whitespace().map(OsString::from));
         let mut guarded = Guarded::start(&words)?;
         let url = guarded.listening_url()?;
-        Ok(Serving { guarded, url, log })
+        let waited = self.waited.clone();
+        Ok(Serving { guarded, url, log, since: Instant::now(), waited })
     }
 
     /// An nginx of one worker.
@@ -79,7 +88,12 @@ impl Lab {
         let mut words = pinned(self.placement.client, &self.weir);
         words.extend(flags.split_whitespace().map(OsString::from));
         words.extend(["--no-preflight", "--format", "json", url].map(OsString::from));
-        Client::start(&words)
+        Client::start(&words, self.waited.clone())
+    }
+
+    /// The longest wait for a CPU since this was asked last, as a share of the time.
+    pub(super) fn take_waited(&self) -> f64 {
+        self.waited.take()
     }
 }
 
@@ -89,6 +103,8 @@ pub(super) struct Serving {
     /// Without a path.
     pub(super) url: String,
     log: PathBuf,
+    since: Instant,
+    waited: Waited,
 }
 
 impl Serving {
@@ -98,7 +114,9 @@ impl Serving {
 
     /// Ends the server and reads what it logged, in order of arrival.
     pub(super) fn finish(self) -> Result<Vec<Record>> {
-        let Serving { guarded, log, .. } = self;
+        let Serving { guarded, log, since, waited, .. } = self;
+        let share = run_delay_s(guarded.pid) / since.elapsed().as_secs_f64();
+        waited.set(waited.get().max(share));
         drop(guarded);
         let text = fs::read_to_string(&log).context("the server wrote no log")?;
         log::read(&text).context("failed to read the server's log")
@@ -108,10 +126,11 @@ impl Serving {
 /// A running client, ended with this value.
 pub(super) struct Client {
     child: Child,
+    waited: Waited,
 }
 
 impl Client {
-    fn start(words: &[OsString]) -> Result<Client> {
+    fn start(words: &[OsString], waited: Waited) -> Result<Client> {
         let (program, arguments) = words.split_first().context("no program is named")?;
         let child = Command::new(program)
             .args(arguments)
@@ -119,7 +138,7 @@ impl Client {
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("failed to start {}", Path::new(program).display()))?;
-        Ok(Client { child })
+        Ok(Client { child, waited })
     }
 
     /// Waits for its end and reads its document. Exit code 1, no answer at all, is a result.
@@ -133,7 +152,9 @@ impl Client {
             _ => bail!("weir ended with {status}"),
         }
         let value = serde_json::from_str(&text).context("failed to read weir's document")?;
-        Ok(Document::of(value))
+        let document = Document::of(value);
+        self.waited.set(self.waited.get().max(run_delay(&document)?));
+        Ok(document)
     }
 }
 
@@ -143,6 +164,28 @@ impl Drop for Client {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// Share of the window in which a worker of that run could run and had no CPU, where it was longest.
+pub(super) fn run_delay(document: &Document) -> Result<f64> {
+    let mut longest = 0.0_f64;
+    for at in 0..document.list("phases")?.len() {
+        let usage = |name: &str| document.number(&format!("phases/{at}/usage/{name}"));
+        let Ok(waited_ns) = usage("run_delay_ns") else { continue };
+        longest = longest.max(waited_ns / usage("wall_ns")?);
+    }
+    Ok(longest)
+}
+
+/// How long the threads of a process could run and had no CPU, in seconds; 0 where the kernel does
+/// not tell.
+fn run_delay_s(pid: u32) -> f64 {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0.0 };
+    let waited_ns = threads.filter_map(|thread| {
+        let schedstat = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        schedstat.split_whitespace().nth(1)?.parse::<u64>().ok()
+    });
+    waited_ns.sum::<u64>() as f64 / 1e9
 }
 
 /// Stops a process for a while by SIGSTOP and SIGCONT. Returns the shortest and the longest time

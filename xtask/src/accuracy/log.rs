@@ -5,6 +5,7 @@ use anyhow::{Context, Result, ensure};
 /// One request as the server saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
+    /// The number of its connection in the order of accepting.
     pub(super) connection: u32,
     /// `CLOCK_MONOTONIC`.
     pub(super) received_ns: u64,

@@ -28,7 +28,8 @@ pub(super) fn overload(lab: &Lab) -> Result<Section> {
          test, with a third of the users still in the queue, prints less than they waited.",
         format!(
             "Q(p) = p·D·(R/µ − 1), the longest {longest_s} s; D = {window_s} s; 1,000 answers a \
-             second inside the window. Within {}% of the longest of theory and of the server's log.",
+             second inside the window. Within {}% of the longest of theory and of the server's \
+             log.",
             TOLERANCE * 100.0
         ),
     );

@@ -298,7 +298,8 @@ mod tests {
     fn wrk_and_wrk2_are_read() {
         let text = "    Latency     1.00ms    2.00ms  16.50ms   91.38%\n     50%   0.50ms\n     \
                     99%    1.50s \n  900 requests in 1.00s, 7.05MB read\n  Socket errors: connect \
-                    1, read 2, write 0, timeout 3\n  Non-2xx or 3xx responses: 4\nRequests/sec: 9.5";
+                    1, read 2, write 0, timeout 3\n  Non-2xx or 3xx responses: 4\nRequests/sec: \
+                    9.5";
         check(Peer::Wrk, text, [Some(0.5), Some(1500.0), Some(16.5)], [900, 10], 9.5);
         let text = " 50.000%    2.00ms\n 99.000%    4.00ms\n100.000%    8.00ms\n  7 requests in \
                     2.00s, 1B read\nRequests/sec:   3.5\n";
@@ -324,8 +325,8 @@ mod tests {
     #[test]
     fn hey_is_read() {
         let text = "  Slowest:\t0.5 secs\n  Requests/sec:\t8.5\n  50% in 0.002 secs\n  99% in 0.25 \
-                    secs\nStatus code distribution:\n  [200]\t17 responses\n\nError distribution:\n  \
-                    [6]\tGet: late\n  [1]\tGet: gone\n";
+                    secs\nStatus code distribution:\n  [200]\t17 responses\n\nError \
+                    distribution:\n  [6]\tGet: late\n  [1]\tGet: gone\n";
         check(Peer::Hey, text, [Some(2.0), Some(250.0), Some(500.0)], [17, 7], 8.5);
     }
 

@@ -121,8 +121,9 @@ pub(super) fn laws(lab: &Lab) -> Result<Section> {
         "The server answers each request after a time drawn from a law, all at once and \
          independently. What weir prints must be that law, moved up by the delivery.",
         format!(
-            "The distribution function lies nowhere above the law by more than 1.36/√n, and nowhere \
-             below the law moved up by {} by more than that (Kolmogorov and Smirnov's bound at 95%).",
+            "The distribution function lies nowhere above the law by more than 1.36/√n, and \
+             nowhere below the law moved up by {} by more than that (Kolmogorov and Smirnov's \
+             bound at 95%).",
             seconds(DELIVERY_MAX_S)
         ),
     );

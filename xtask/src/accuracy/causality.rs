@@ -1,0 +1,137 @@
+//! V4, V16: whether the stamps of every request are in the order in which things must have
+//! happened, and whether the report is what its requests say.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::Result;
+
+use super::distribution::Distribution;
+use super::lab::Lab;
+use super::rows::{self, Row};
+use super::section::Section;
+use crate::rig::clients::Document;
+use crate::rig::table::{Table, thousands};
+
+/// V4.
+pub(super) fn causality(lab: &Lab) -> Result<Section> {
+    let window_s = lab.span(5.0, 2.0);
+    let mut section = Section::new(
+        "cause before effect",
+        "A request is sent before the server reads it, read before it is answered, and answered \
+         before the client knows. One clock stamps all four, so one stamp in the wrong place \
+         shows.",
+        "Ts ≤ read ≤ answered ≤ Te for every request, in warm-up, window and tail.",
+    );
+    let mut table = Table::new(&["load", "server", "requests", "out of order"]);
+    let path = lab.directory.join("rows.parquet");
+    for load in ["-c50 -R5000", "-c50 -R5000 --arrivals poisson", "-c50", "-c10 --pipeline 8"] {
+        for io in ["epoll", "uring"] {
+            for server_flags in ["", "--delay exp:1ms"] {
+                let server = lab.serve(server_flags)?;
+                let flags = format!("-t2 {load} -d{window_s}s --warmup 500ms --io {io}");
+                lab.weir(&format!("{flags} --raw {}", path.display()), &server.url)?;
+                let log = server.finish()?;
+                let rows = rows::read(&path)?;
+                let pairs = rows::join(&rows.list, &log)?;
+                let wrong = pairs.iter().filter(|pair| !pair.is_causal()).count();
+                let server = if server_flags.is_empty() { "at once" } else { server_flags };
+                table.row(&[
+                    format!("`{load} --io {io}`"),
+                    server.to_owned(),
+                    thousands(pairs.len() as u64),
+                    thousands(wrong as u64),
+                ]);
+                section.must(wrong == 0, || format!("`{load} --io {io}`: {wrong} out of order"));
+            }
+        }
+    }
+    fs::remove_file(&path).ok();
+    section.table("", &table.finish());
+    Ok(section)
+}
+
+/// V16.
+pub(super) fn report(lab: &Lab) -> Result<Section> {
+    let window_s = lab.span(5.0, 2.0);
+    let mut section = Section::new(
+        "the report is its requests",
+        "Histograms round, and are added up over threads. Every request also goes into a file, \
+         which is sorted and counted here by other code.",
+        "Every percentile of the document is in the bucket of the exact one (0.1%), and no less; \
+         every class has the same count; least, greatest and sum agree to the nanosecond.",
+    );
+    let mut table = Table::new(&["load", "requests", "percentiles compared", "off", "classes off"]);
+    let path = lab.directory.join("rows.parquet");
+    for (load, server_flags) in [
+        ("-c50 -R5000", "--delay exp:1ms"),
+        ("-c20", "--delay pareto:100us,1.2"),
+        ("-c20 -R2000", "--fault reset:1/100 --fault close:1/77"),
+        ("-c5 -R2000 -T200ms", "--stall 2s+1s"),
+    ] {
+        let server = lab.serve(server_flags)?;
+        let flags = format!("-t2 {load} -d{window_s}s --warmup 500ms --raw {}", path.display());
+        let document = lab.weir(&flags, &server.url)?;
+        drop(server);
+        let rows = rows::read(&path)?;
+        let measured: Vec<&Row> = rows.list.iter().filter(|row| row.is_measured).collect();
+        let (compared, off) = percentiles_off(&document, &measured)?;
+        let classes = classes_off(&document, &measured)?;
+        let load = format!("`{load}`, {server_flags}");
+        table.row(&[
+            load.clone(),
+            thousands(measured.len() as u64),
+            thousands(compared),
+            thousands(off),
+            thousands(classes),
+        ]);
+        section.must(off == 0 && classes == 0, || format!("{load}: the report differs"));
+        section.must(compared > 0, || format!("{load}: nothing to compare"));
+    }
+    fs::remove_file(&path).ok();
+    section.table("", &table.finish());
+    Ok(section)
+}
+
+/// How many percentiles of answered requests there are, and how many of them are wrong.
+fn percentiles_off(document: &Document, measured: &[&Row]) -> Result<(u64, u64)> {
+    let ok = || measured.iter().filter(|row| row.outcome == "ok");
+    let response: Vec<u64> = ok().map(|row| row.ended_at - row.intended_at).collect();
+    let service: Vec<u64> = ok().filter_map(|row| row.ended_at.checked_sub(row.sent_at?)).collect();
+    let (mut compared, mut off) = (0, 0);
+    for (name, mut exact) in [("response_time", response), ("service_time", service)] {
+        exact.sort_unstable();
+        let whole = format!("latency/{name}/exact/ok");
+        let sum: u128 = exact.iter().copied().map(u128::from).sum();
+        let is_same = document.text(&format!("{whole}/sum_ns"))? == sum.to_string()
+            && Some(document.count(&format!("{whole}/max_ns"))?) == exact.last().copied()
+            && Some(document.count(&format!("{whole}/min_ns"))?) == exact.first().copied();
+        compared += 1;
+        off += u64::from(!is_same);
+        let histogram = Distribution::of(document, &format!("latency/{name}/histograms/ok"))?;
+        for percentile in document.list(&format!("latency/{name}/ok/percentiles"))? {
+            let (p, ns) = (&percentile["p"], &percentile["ns"]);
+            let (Some(p), Some(ns)) = (p.as_f64(), ns.as_u64()) else { continue };
+            let rank = (p / 100.0 * exact.len() as f64 - 1e-6).ceil() as usize;
+            let truth = exact[rank.clamp(1, exact.len()) - 1];
+            compared += 1;
+            off += u64::from(ns < truth || !histogram.is_one_bucket(truth, ns));
+        }
+    }
+    Ok((compared, off))
+}
+
+/// How many classes have another count.
+fn classes_off(document: &Document, measured: &[&Row]) -> Result<u64> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in measured {
+        *counts.entry(&row.outcome).or_default() += 1;
+    }
+    let mut off = 0;
+    for class in super::faults::CLASSES {
+        let count = counts.remove(class).unwrap_or(0);
+        off += u64::from(document.count(&format!("accounting/{class}"))? != count);
+    }
+    // What is left is no class.
+    Ok(off + counts.len() as u64)
+}

@@ -1,0 +1,267 @@
+//! V2: what weir reports, minus what is true by the server's own stamps, request by request.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::distribution::{self, Distribution};
+use super::lab::{Lab, run_delay};
+use super::log::Record;
+use super::peers::{Load, Peer};
+use super::rows::{self, Pair};
+use super::section::Section;
+use crate::rig::machine::Pressure;
+use crate::rig::servers::pinned;
+use crate::rig::table::{Table, seconds, thousands};
+use crate::shell::find_program;
+
+/// What is aimed at, over the rounds in which nobody else had the threads' CPUs.
+const P50_AIM_NS: f64 = 15_000.0;
+const P99_AIM_NS: f64 = 60_000.0;
+
+/// wrk2's report leaves out its calibration.
+const CALIBRATION_S: u32 = 11;
+
+/// How the client is run.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    rate_rps: u32,
+    connections: u32,
+    pacing: &'static str,
+    io: &'static str,
+}
+
+/// What one round found, in nanoseconds.
+struct Round {
+    /// Te − T0 less the true (server's send stamp − T0): what it took until weir knew.
+    late_ns: Vec<f64>,
+    /// Te − T0 less the server's own time, from read to send: both deliveries and the send lag.
+    around_ns: Vec<f64>,
+    /// METHOD 1.9, C2 and C3, for the client's thread.
+    is_clean: bool,
+}
+
+/// V2.
+pub(super) fn delivery(lab: &Lab) -> Result<Section> {
+    let rounds = lab.span(4.0, 1.0) as u32;
+    let mut section = Section::new(
+        "reported minus true",
+        "The server stamps every answer immediately before it hands it to the kernel, with the \
+         same clock. The true response time of a request ends there. What weir reports is more by \
+         what it takes until weir has read the answer and its clock: the kernel's way over \
+         loopback, waking up, and reading what came before. This is the error of every time that \
+         weir prints.",
+        format!(
+            "Never negative. In the rounds in which the client's thread waited for its CPU for \
+             less than 0.5% of the time and the hypervisor took less than 1% (METHOD 1.9, C2 and \
+             C3), for hybrid pacing over one connection: half of the requests within {}, 99% \
+             within {}. Other rounds are shown too.",
+            seconds(P50_AIM_NS / 1e9),
+            seconds(P99_AIM_NS / 1e9)
+        ),
+    );
+    let mut late = Table::new(&HEADS);
+    let mut around = Table::new(&HEADS);
+    for setting in settings(lab) {
+        let found = (0..rounds).map(|_| round(lab, setting)).collect::<Result<Vec<Round>>>()?;
+        judge(&mut section, setting, &found);
+        add(&mut late, setting, &found, |round| &round.late_ns);
+        add(&mut around, setting, &found, |round| &round.around_ns);
+    }
+    section.table(
+        "Reported response time minus the true one, all of it after the server's send stamp (µs). \
+         Clean rounds first, and behind the bar all rounds:",
+        &late.finish(),
+    );
+    section.table(
+        "Reported response time minus the server's own time from read to send (µs): the way there \
+         and lateness in sending are in it too:",
+        &around.finish(),
+    );
+    compare(lab, &mut section)?;
+    section.note(format!("{rounds} rounds of {} s each.", lab.span(4.0, 2.0)));
+    Ok(section)
+}
+
+const HEADS: [&str; 13] = [
+    "rate",
+    "conn.",
+    "pacing",
+    "engine",
+    "clean",
+    "min",
+    "p50",
+    "p90",
+    "p99",
+    "max",
+    "| all: p50",
+    "p99",
+    "max",
+];
+
+fn settings(lab: &Lab) -> Vec<Setting> {
+    let (rates, pacings): (&[u32], &[&'static str]) = if lab.options.is_quick {
+        (&[1_000], &["hybrid"])
+    } else {
+        (&[1_000, 10_000], &["sleep", "hybrid", "spin"])
+    };
+    let mut settings = Vec::new();
+    for &rate_rps in rates {
+        for connections in [1, 10] {
+            for &pacing in pacings {
+                for io in ["epoll", "uring"] {
+                    settings.push(Setting { rate_rps, connections, pacing, io });
+                }
+            }
+        }
+    }
+    settings
+}
+
+fn round(lab: &Lab, setting: Setting) -> Result<Round> {
+    let Setting { rate_rps, connections, pacing, io } = setting;
+    let path: PathBuf = lab.directory.join("rows.parquet");
+    let server = lab.serve("")?;
+    let pressure = Pressure::now();
+    let document = lab.weir(
+        &format!(
+            "-t1 -c{connections} -R{rate_rps} -d{}s --warmup 1s --pacing {pacing} --io {io} --raw \
+             {}",
+            lab.span(4.0, 2.0),
+            path.display()
+        ),
+        &server.url,
+    )?;
+    let has_no_steal = pressure.taken().has_no_steal();
+    let waited = run_delay(&document)?;
+    let log = server.finish()?;
+    let rows = rows::read(&path)?;
+    fs::remove_file(&path).ok();
+    let mut pairs = rows::join(&rows.list, &log)?;
+    pairs.retain(|pair| pair.row.is_measured);
+    let of = |time: fn(&Pair) -> f64| {
+        let mut times: Vec<f64> = pairs.iter().map(time).collect();
+        times.sort_by(f64::total_cmp);
+        times
+    };
+    Ok(Round {
+        late_ns: of(|pair| difference(pair.row.ended_at, sent_ns(pair.record))),
+        around_ns: of(|pair| {
+            difference(pair.row.ended_at, pair.row.intended_at)
+                - difference(sent_ns(pair.record), pair.record.received_ns)
+        }),
+        is_clean: has_no_steal && waited <= 0.005,
+    })
+}
+
+fn sent_ns(record: &Record) -> u64 {
+    record.sent_ns.unwrap_or(u64::MAX)
+}
+
+fn difference(later_ns: u64, earlier_ns: u64) -> f64 {
+    later_ns as f64 - earlier_ns as f64
+}
+
+fn judge(section: &mut Section, setting: Setting, rounds: &[Round]) {
+    let least = |times: &[f64]| times.first().copied().unwrap_or(0.0);
+    for round in rounds {
+        for times in [&round.late_ns, &round.around_ns] {
+            section.must(least(times) >= 0.0, || {
+                format!("{setting:?}: a time is {} less than the true one", -least(times))
+            });
+        }
+    }
+    let clean = merged(rounds, true, |round| &round.late_ns);
+    if setting.pacing == "hybrid" && setting.connections == 1 && !clean.is_empty() {
+        for (p, aim_ns) in [(0.5, P50_AIM_NS), (0.99, P99_AIM_NS)] {
+            let ns = distribution::quantile(&clean, p);
+            section.must(ns <= aim_ns, || {
+                format!("{setting:?}: p{} is {}", p * 100.0, seconds(ns / 1e9))
+            });
+        }
+    }
+}
+
+/// The times of all rounds or of the clean ones, sorted.
+fn merged(rounds: &[Round], clean_only: bool, times: fn(&Round) -> &Vec<f64>) -> Vec<f64> {
+    let rounds = rounds.iter().filter(|round| round.is_clean || !clean_only);
+    let mut merged: Vec<f64> = rounds.flat_map(|round| times(round).iter().copied()).collect();
+    merged.sort_by(f64::total_cmp);
+    merged
+}
+
+fn add(table: &mut Table, setting: Setting, rounds: &[Round], times: fn(&Round) -> &Vec<f64>) {
+    let Setting { rate_rps, connections, pacing, io } = setting;
+    let clean = rounds.iter().filter(|round| round.is_clean).count();
+    let mut cells = vec![
+        format!("{}/s", thousands(rate_rps.into())),
+        connections.to_string(),
+        pacing.to_owned(),
+        io.to_owned(),
+        format!("{clean} of {}", rounds.len()),
+    ];
+    let quantiles = |times: &[f64], ps: &[f64]| -> Vec<String> {
+        let text = |p: &f64| match times {
+            [] => "–".to_owned(),
+            times => format!("{:.1}", distribution::quantile(times, *p) / 1e3),
+        };
+        ps.iter().map(text).collect()
+    };
+    cells.extend(quantiles(&merged(rounds, true, times), &[0.0, 0.5, 0.9, 0.99, 1.0]));
+    cells.extend(quantiles(&merged(rounds, false, times), &[0.5, 0.99, 1.0]));
+    table.row(&cells);
+}
+
+/// weir beside wrk2, which tells no times of single requests: percentiles minus percentiles.
+fn compare(lab: &Lab, section: &mut Section) -> Result<()> {
+    let Some(wrk2) = find_program("wrk2").filter(|_| !lab.options.is_quick) else {
+        section.note("wrk2 is not on PATH, or the run is a quick one: it is not compared.");
+        return Ok(());
+    };
+    let duration_s = CALIBRATION_S + 10;
+    let mut table = Table::new(&["", "rate", "conn.", "p50", "p99"]);
+    for (rate_rps, connections) in [(1_000, 1), (1_000, 10), (10_000, 10)] {
+        let load = Load { connections, duration_s, rate_rps, timeout_s: 10 };
+        let mut add = |name: &str, reported_ns: [Option<f64>; 2], log: &[Record], skip_s: u32| {
+            let own = own_times_ns(log, skip_s);
+            let mut cells = vec![
+                name.to_owned(),
+                format!("{}/s", thousands(rate_rps.into())),
+                connections.to_string(),
+            ];
+            for (p, reported_ns) in [0.5, 0.99].into_iter().zip(reported_ns) {
+                let more_ns = reported_ns.map(|ns| ns - distribution::quantile(&own, p));
+                cells.push(more_ns.map_or("–".to_owned(), |ns| format!("{:.1}", ns / 1e3)));
+            }
+            table.row(&cells);
+        };
+        let server = lab.serve("")?;
+        let flags = format!("-t1 -c{connections} -R{rate_rps} -d10s --warmup {CALIBRATION_S}s");
+        let times = Distribution::responses(&lab.weir(&flags, &server.url)?)?;
+        let reported = [0.5, 0.99].map(|p| Some(times.quantile_ns(p)));
+        add("weir", reported, &server.finish()?, CALIBRATION_S);
+        let server = lab.serve("")?;
+        let before = pinned(lab.placement.client, &wrk2);
+        let printed = Peer::Wrk2.run(&before[..before.len() - 1], &wrk2, load, &server.url)?;
+        let reported = [printed.p50, printed.p99].map(|time| time.map(|time| time.ns));
+        add("wrk2", reported, &server.finish()?, CALIBRATION_S);
+    }
+    section.table(
+        "Percentile as reported minus the same percentile of the server's own times from read to \
+         send (µs); weir as it comes (hybrid pacing):",
+        &table.finish(),
+    );
+    Ok(())
+}
+
+/// From read to send, sorted, of what arrived `skip_s` after the first request and later.
+fn own_times_ns(log: &[Record], skip_s: u32) -> Vec<f64> {
+    let from_ns =
+        log.first().map_or(0, |first| first.received_ns) + u64::from(skip_s) * 1_000_000_000;
+    let late = log.iter().filter(|record| record.received_ns >= from_ns);
+    let mut times: Vec<f64> =
+        late.filter_map(|record| Some(difference(record.sent_ns?, record.received_ns))).collect();
+    times.sort_by(f64::total_cmp);
+    times
+}

@@ -1,0 +1,71 @@
+//! V17: Little's law, counted three times: requests on the wire over time, and the time that each
+//! spent there.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use super::lab::Lab;
+use super::rows;
+use super::section::Section;
+use crate::rig::table::Table;
+
+/// How far the counts may differ.
+const TOLERANCE: f64 = 0.001;
+
+/// V17.
+pub(super) fn occupancy(lab: &Lab) -> Result<Section> {
+    let window_s = lab.span(5.0, 2.0);
+    let mut section = Section::new(
+        "Little's law",
+        "The number of requests on the wire, integrated over the window, is the sum of the times \
+         that requests spent there. weir counts the one as requests come and go and the other when \
+         they end; a request that is lost, counted twice or put into the wrong window makes them \
+         differ. The file of all requests gives a third count.",
+        format!("All three within {}% of each other.", TOLERANCE * 100.0),
+    );
+    let mut table = Table::new(&[
+        "load",
+        "mean on the wire, over time",
+        "by requests",
+        "by their file",
+        "greatest difference",
+    ]);
+    let path = lab.directory.join("rows.parquet");
+    for (load, server_flags) in [
+        ("-c100 -R5000", "--delay exp:5ms"),
+        ("-c20", "--delay uniform:1ms..3ms"),
+        ("-c20 -R2000", "--delay 2ms --fault reset:1/100"),
+        ("-c5 -R2000", "--mode fifo --delay 1ms"),
+        ("-c10 -R500 -T200ms", "--fault blackhole:1/50"),
+    ] {
+        let server = lab.serve(server_flags)?;
+        let flags = format!("-t2 {load} -d{window_s}s --warmup 1s --raw {}", path.display());
+        let document = lab.weir(&flags, &server.url)?;
+        drop(server);
+        let rows = rows::read(&path)?;
+        let integral_ns = |name: &str| -> Result<f64> {
+            let text = document.text(&format!("occupancy/{name}"))?;
+            text.parse().context("failed to read the occupancy")
+        };
+        let in_file = rows.list.iter().filter_map(|row| {
+            let (begin, end) = (row.sent_at?.max(rows.t0_at), row.ended_at.min(rows.t1_at));
+            end.checked_sub(begin)
+        });
+        let counts_ns =
+            [integral_ns("integral_ns")?, integral_ns("sum_ns")?, in_file.sum::<u64>() as f64];
+        let greatest = counts_ns.into_iter().fold(0.0, f64::max);
+        let least = counts_ns.into_iter().fold(f64::INFINITY, f64::min);
+        let difference = (greatest - least) / greatest;
+        let mut cells = vec![format!("`{load}`, {server_flags}")];
+        cells.extend(counts_ns.map(|ns| format!("{:.4}", ns / 1e9 / window_s)));
+        cells.push(format!("{:.4} %", difference * 100.0));
+        table.row(&cells);
+        section.must(difference <= TOLERANCE, || {
+            format!("`{load}`, {server_flags}: they differ by {:.3} %", difference * 100.0)
+        });
+    }
+    fs::remove_file(&path).ok();
+    section.table("", &table.finish());
+    Ok(section)
+}
