@@ -7,7 +7,9 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use weir_report::raw::{RawAbout, RawWriter};
-use weir_run::{IoEngine, Load, Pacing, Plan, RawLog, RawOutcome, RawRow, RequestPlan, Target};
+use weir_run::{
+    IoEngine, Load, Pacing, Plan, RawLog, RawOutcome, RawRow, RequestPlan, StampChoice, Target,
+};
 
 const ROWS: u64 = 4_000_000;
 const CHUNK_ROWS: usize = 4096;
@@ -44,8 +46,8 @@ fn main() -> io::Result<()> {
     };
     writer.finish(&about)?;
     let took_s = started_at.elapsed().as_secs_f64();
-    let rows = written as f64;
     println!("{:.1} ns a row in the worker", push_ns(&rows[..SINK_ROWS]));
+    let rows = written as f64;
     println!(
         "{:.2} M rows/s, {:.0} ns and {:.1} bytes a row",
         rows / took_s / 1e6,
@@ -98,6 +100,8 @@ fn plan() -> Plan {
         connect_timeout_ns: 0,
         pacing: Pacing::Sleep,
         io: IoEngine::Epoll,
+        warmup_is_auto: false,
+        stamps: StampChoice::None,
     }
 }
 
