@@ -56,8 +56,8 @@ pub struct PercentileInterval {
 /// frequent, and near enough for them to be the same (decision 0009 tried 2, 4 and 10).
 const GUARD: f64 = 4.0;
 
-/// The percentile that guards percentile `p` (0 to 1): the one with four times as much beyond it, or
-/// the median where that is nearer. `None` for the median itself.
+/// The percentile that guards percentile `p` (0 to 1): the one with four times as much beyond it,
+/// or the median where that is nearer. `None` for the median itself.
 pub fn guard_of(p: f64) -> Option<f64> {
     match p.total_cmp(&0.5) {
         std::cmp::Ordering::Less => Some((GUARD * p).min(0.5)),
