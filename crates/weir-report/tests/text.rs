@@ -104,7 +104,7 @@ fn verdicts() {
     let caveats = fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
         let m = &mut parts.measurements;
         m.workers[1].usage.run_delay_ns = Some(320 * MS);
-        m.departures.sent[77] = 300;
+        m.departures.displaced = 20_000;
     });
     let caveats = caveats.document();
     golden("caveats", &caveats, &PLAIN);
@@ -135,7 +135,12 @@ fn few_requests_have_few_percentiles() {
     let fixture = Fixture::open_loop(1_000).spread(9_700, MS, 2 * MS);
     let mut fixture =
         (0..300).fold(fixture, |fixture, k| fixture.answers(1, 200, k * MS, 900_000 * k.min(1)));
-    fixture = fixture.evidence();
+    fixture = fixture.evidence().with(|parts| {
+        // They waited for connections, not for weir.
+        let m = &mut parts.measurements;
+        std::mem::swap(&mut m.sched_lag, &mut m.connection_wait);
+        m.unlagged = m.response_time.ok.clone();
+    });
     golden("few_requests", &fixture.document(), &PLAIN);
 }
 

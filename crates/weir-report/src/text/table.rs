@@ -46,7 +46,8 @@ impl Table {
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|index| {
                 let widest = cells.iter().map(|row| row[index].width() + 2).max();
-                widest.unwrap_or(0).max(COLUMN_WIDTH)
+                let title = self.columns[index].title.chars().count() + 2;
+                widest.unwrap_or(0).max(title).max(COLUMN_WIDTH)
             })
             .collect();
         let label_width = self.rows.iter().map(|row| row.label.chars().count() + 2).max();

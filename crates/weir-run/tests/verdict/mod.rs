@@ -509,7 +509,7 @@ fn a_server_that_cannot_keep_up() {
     let document = check("backlog_growth", Caveat, growing);
     assert_eq!(rule(&document, "backlog_growth").subject, Subject::Server);
     assert_eq!(document.verdict.limit.who, LimitedBy::Server);
-    assert_eq!(document.verdict.limit.text, "the server: 2,880.0/s of 3,000.0/s offered");
+    assert_eq!(document.verdict.limit.text, "the server: 2,880.0/s of 3,000/s offered");
     // Unless it was the client that could not.
     let document = well(|parts| {
         growing(parts);

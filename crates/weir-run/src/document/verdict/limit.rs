@@ -93,11 +93,11 @@ fn closed_loop(document: &Document, busy: Option<&Rule>, gap: Option<&Rule>) -> 
 /// In an open loop the plan is, until something keeps it from being met.
 fn open_loop(document: &Document, growth: Option<&Rule>, waits: Option<&Rule>) -> Limit {
     let throughput = &document.throughput;
-    let offered = throughput.offered_rps.unwrap_or(0.0);
+    let offered = offered(document);
     let fired = |rule: Option<&Rule>| rule.is_some_and(|rule| rule.outcome == RuleOutcome::Caveat);
     let completed = units::rate(throughput.completed_rps);
     if fired(growth) {
-        let text = format!("the server: {completed} of {} offered", units::rate(offered));
+        let text = format!("the server: {completed} of {offered} offered");
         return limit(LimitedBy::Server, text);
     }
     if fired(waits) {
@@ -110,9 +110,15 @@ fn open_loop(document: &Document, growth: Option<&Rule>, waits: Option<&Rule>) -
     let edge = document.accounting.planned as f64 * 0.001 + 1.0;
     let is_met = throughput.completed as f64 + edge >= document.accounting.planned as f64;
     match is_met {
-        true => {
-            limit(LimitedBy::Plan, format!("the plan: all of {} was met", units::rate(offered)))
-        }
+        true => limit(LimitedBy::Plan, format!("the plan: all of {offered} was met")),
         false => Limit::default(),
+    }
+}
+
+/// The planned rate, as it was asked for.
+pub(super) fn offered(document: &Document) -> String {
+    match document.plan.load {
+        Load::OpenLoop { rate, .. } => units::exact_rate(rate),
+        Load::ClosedLoop => String::new(),
     }
 }

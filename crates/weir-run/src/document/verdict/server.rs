@@ -2,6 +2,7 @@
 //! (METHOD 1.3, 1.7). Neither makes numbers wrong; both say what they are numbers of.
 
 use super::super::Document;
+use super::limit;
 use super::thresholds::{GROWTH_CAVEAT, GROWTH_CONFIDENCE, WAITED_CAVEAT};
 use super::{Measure, Rule, RuleOutcome, Subject, Unit};
 use crate::plan::Load;
@@ -40,7 +41,7 @@ fn unstable(document: &Document, rules: &[Rule]) -> Rule {
     let fact = format!("the backlog grew by {}", units::rate(growth.slope));
     let completed = units::rate(document.throughput.completed_rps);
     let who = if is_clients { "the server or weir" } else { "the server" };
-    let rate = units::rate(offered);
+    let rate = limit::offered(document);
     let remedy = format!(
         "{who} cannot sustain {rate}, only {completed}; times grow with the length of the run"
     );

@@ -7,9 +7,14 @@ use super::thresholds::{TRANSIENT_CAVEAT, TRANSIENT_CONFIDENCE, TRANSIENT_LARGE}
 use super::{Measure, Rule, RuleOutcome, Subject, Unit};
 use crate::units;
 
+/// Why a run is not judged.
+const TOO_FEW: &str = "it takes ten slices, and requests in each";
+
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
-    rules.push(stationary(document));
-    rules.extend(correlated(document));
+    let stationary = stationary(document);
+    let has_changed = stationary.outcome == RuleOutcome::Caveat;
+    rules.push(stationary);
+    rules.push(correlated(document, has_changed));
     rules.push(warmup(document));
     rules.extend(steady(document));
 }
@@ -23,7 +28,7 @@ fn stationary(document: &Document) -> Rule {
     let measure = measure("NOT_STATIONARY", "change");
     let series = &document.stationarity;
     if series.is_empty() {
-        return measure.unknown("it takes ten slices, and requests in each");
+        return measure.unknown(TOO_FEW);
     }
     let changes = |of: &SeriesStationarity| of.fired.iter().any(|by| *by != Change::Correlated);
     let mut changed = series.iter().filter(|of| changes(of));
@@ -67,20 +72,26 @@ fn in_words(series: SliceSeries) -> &'static str {
     }
 }
 
-/// S4. A note: one series in twenty is correlated by chance, and five are looked at; the design
-/// effect has most of what correlation does to intervals. Slices that alternate have intervals that
-/// are too wide, which harms nobody.
-fn correlated(document: &Document) -> Option<Rule> {
+/// S4. What changed within the run resembles itself from slice to slice, and is told already.
+fn correlated(document: &Document, has_changed: bool) -> Rule {
     let measure = measure("CORRELATED", "lag1");
-    let series = document.stationarity.iter();
-    let correlated = series.filter(|of| of.fired.contains(&Change::Correlated) && of.lag1 > 0.0);
-    let worst = correlated.max_by(|a, b| a.lag1.total_cmp(&b.lag1))?;
-    let text = format!(
-        "slices resemble their neighbours in {} ({:.2}): a longer run has better intervals",
+    let series = &document.stationarity;
+    let Some(limit) = series.iter().map(|of| of.lag1_limit).reduce(f64::max) else {
+        return measure.unknown(TOO_FEW);
+    };
+    let measure = measure.caveat_at(limit);
+    let Some(worst) = series.iter().max_by(|a, b| a.lag1.total_cmp(&b.lag1)) else {
+        return measure.unknown(TOO_FEW);
+    };
+    let fact = format!(
+        "slices resemble their neighbours in {} by {:.2}",
         in_words(worst.series),
-        worst.lag1,
+        worst.lag1
     );
-    Some(measure.note(Some(worst.lag1), text))
+    match has_changed {
+        true => measure.note(Some(worst.lag1), fact),
+        false => measure.judge(worst.lag1, &fact, "intervals are too narrow; run longer"),
+    }
 }
 
 /// A warm-up that was to end when the load is steady, and whether it did (METHOD 1.12).
@@ -110,14 +121,14 @@ fn warmup(document: &Document) -> Rule {
     let whole: Vec<&SliceEntry> =
         document.slices.iter().filter(|slice| slice.end_s <= window_s).collect();
     if whole.len() < 10 {
-        return measure.unknown("it takes ten slices, and requests in each");
+        return measure.unknown(TOO_FEW);
     }
     let of = |value: fn(&SliceEntry) -> Option<f64>| -> Option<Vec<f64>> {
         whole.iter().map(|slice| value(slice)).collect()
     };
     let series = [of(mean_ns), of(|slice| Some(slice.completed as f64))];
     if series[0].is_none() {
-        return measure.unknown("it takes ten slices, and requests in each");
+        return measure.unknown(TOO_FEW);
     }
     let transients = series.iter().flatten().filter_map(|values| transient(values));
     let slices = transients.max().unwrap_or(0);
@@ -151,4 +162,36 @@ fn transient(values: &[f64]) -> Option<usize> {
     let is_beyond_chance = difference > rest.half_width * widening;
     let is_large = difference > TRANSIENT_LARGE * rest.mean.abs();
     (is_beyond_chance && is_large).then_some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Uniform noise around a level, a tenth of it to both sides; a generator of Lehmer's.
+    fn noise(seed: u64) -> Vec<f64> {
+        let mut state = 2 * seed + 1;
+        let mut next = || {
+            state = state * 48_271 % 0x7fff_ffff;
+            state as f64 / f64::from(0x7fff_ffff)
+        };
+        (0..10).for_each(|_| _ = next());
+        (0..30).map(|_| 100.0 + 20.0 * (next() - 0.5)).collect()
+    }
+
+    #[test]
+    fn noise_has_no_transient() {
+        let found = (0..1_000).filter(|seed| transient(&noise(*seed)).is_some()).count();
+        assert!(found <= 20, "{found} of 1,000");
+    }
+
+    #[test]
+    fn a_transient_is_found_whole() {
+        let found = (0..1_000).filter(|seed| {
+            let mut values = noise(*seed);
+            values[..4].iter_mut().for_each(|value| *value += 50.0);
+            transient(&values) == Some(4)
+        });
+        assert!(found.count() >= 900);
+    }
 }
