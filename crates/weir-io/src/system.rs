@@ -99,7 +99,7 @@ pub fn set_timer_slack(ns: u32) -> io::Result<()> {
     check(result).map(drop)
 }
 
-/// Lets the other threads go first where they want the calling thread's CPU: its nice value, 1 to 19
+/// Lets other threads go first where they want the calling thread's CPU: its nice value, 1 to 19
 /// (setpriority(2), which on Linux means a thread).
 ///
 /// # Errors

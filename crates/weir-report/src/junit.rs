@@ -1,5 +1,5 @@
-//! Assertions as JUnit XML, which CI servers show as tests: one that fails is a failure, one that is
-//! undecided an error. There is no standard; this is what all readers of it share.
+//! Assertions as JUnit XML, which CI servers show as tests: one that fails is a failure, one that
+//! is undecided an error. There is no standard; this is what all readers of it share.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -15,16 +15,12 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let with = |outcome| results.iter().filter(|result| result.outcome == outcome).count();
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(out, "<testsuites>")?;
-    writeln!(
-        out,
-        r#"  <testsuite name="weir {}" tests="{}" failures="{}" errors="{}" time="{:.3}" timestamp="{}">"#,
-        escaped(&document.plan.url),
-        results.len(),
-        with(AssertionOutcome::Fail),
-        with(AssertionOutcome::Undecided),
-        document.throughput.window_s,
-        escaped(&document.run.epoch),
-    )?;
+    write!(out, r#"  <testsuite name="weir {}""#, escaped(&document.plan.url))?;
+    write!(out, r#" tests="{}""#, results.len())?;
+    write!(out, r#" failures="{}""#, with(AssertionOutcome::Fail))?;
+    write!(out, r#" errors="{}""#, with(AssertionOutcome::Undecided))?;
+    write!(out, r#" time="{:.3}""#, document.throughput.window_s)?;
+    writeln!(out, r#" timestamp="{}">"#, escaped(&document.run.epoch))?;
     results.iter().try_for_each(|result| test_case(result, out))?;
     writeln!(out, "  </testsuite>")?;
     writeln!(out, "</testsuites>")

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// A file that will appear whole, or not at all. A run that is killed leaves no half of it under its
-/// name.
+/// A file that will appear whole, or not at all: a run that is killed leaves no half of it under
+/// its name.
 #[derive(Debug)]
 pub(crate) struct ResultFile {
     path: PathBuf,

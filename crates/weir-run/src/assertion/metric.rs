@@ -99,7 +99,7 @@ const CLASSES: [(&str, Class); 6] = [
 ];
 
 /// The sections of a document that paths begin with.
-const SECTIONS: [&str; 21] = [
+const SECTIONS: [&str; 22] = [
     "accounting",
     "assertions",
     "connections",
@@ -120,6 +120,7 @@ const SECTIONS: [&str; 21] = [
     "stamps",
     "stationarity",
     "throughput",
+    "verdict",
     "witness",
 ];
 
