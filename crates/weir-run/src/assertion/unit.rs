@@ -22,7 +22,7 @@ impl Unit {
     /// The unit of a field of the document, by the end of its name.
     pub(super) fn of_field(name: &str) -> Unit {
         match name {
-            name if name.ends_with("_ns") => Unit::Nanoseconds,
+            name if name == "ns" || name.ends_with("_ns") => Unit::Nanoseconds,
             name if name.ends_with("_s") => Unit::Seconds,
             name if name.ends_with("_rps") => Unit::PerSecond,
             "bytes_per_second" => Unit::BytesPerSecond,
