@@ -38,6 +38,8 @@ struct Round {
     late_ns: Vec<f64>,
     /// Te − T0 less the server's own time, from read to send: both deliveries and the send lag.
     around_ns: Vec<f64>,
+    /// Te − Ke, of the requests whose answer the kernel stamped: the client's part of `late_ns`.
+    own_ns: Vec<f64>,
     /// METHOD 1.9, C2 and C3, for the client's thread.
     is_clean: bool,
 }
@@ -53,7 +55,7 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
          loopback, waking up, and reading what came before. This is the error of every time that \
          weir prints.",
         format!(
-            "Never negative. In the rounds in which the client's thread waited for its CPU for \
+            "Never negative. Aimed at, in the rounds in which the client's thread waited for its CPU for \
              less than 0.5% of the time and the hypervisor took less than 1% (METHOD 1.9, C2 and \
              C3), for hybrid pacing over one connection: half of the requests within {}, 99% \
              within {}. Other rounds are shown too.",
@@ -63,16 +65,23 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
     );
     let mut late = Table::new(&HEADS);
     let mut around = Table::new(&HEADS);
+    let mut own = Table::new(&HEADS);
     for setting in settings(lab) {
         let found = (0..rounds).map(|_| round(lab, setting)).collect::<Result<Vec<Round>>>()?;
         judge(&mut section, setting, &found);
         add(&mut late, setting, &found, |round| &round.late_ns);
         add(&mut around, setting, &found, |round| &round.around_ns);
+        add(&mut own, setting, &found, |round| &round.own_ns);
     }
     section.table(
         "Reported response time minus the true one, all of it after the server's send stamp (µs). \
          Clean rounds first, and behind the bar all rounds:",
         &late.finish(),
+    );
+    section.table(
+        "Of that the client's part: from when the kernel had the answer until weir had read it and \
+         its clock (µs), of the requests that the kernel stamped:",
+        &own.finish(),
     );
     section.table(
         "Reported response time minus the server's own time from read to send (µs): the way there \
@@ -140,17 +149,18 @@ fn round(lab: &Lab, setting: Setting) -> Result<Round> {
     fs::remove_file(&path).ok();
     let mut pairs = rows::join(&rows.list, &log)?;
     pairs.retain(|pair| pair.row.is_measured);
-    let of = |time: fn(&Pair) -> f64| {
-        let mut times: Vec<f64> = pairs.iter().map(time).collect();
+    let of = |time: fn(&Pair) -> Option<f64>| {
+        let mut times: Vec<f64> = pairs.iter().filter_map(time).collect();
         times.sort_by(f64::total_cmp);
         times
     };
     Ok(Round {
-        late_ns: of(|pair| difference(pair.row.ended_at, sent_ns(pair.record))),
+        late_ns: of(|pair| Some(difference(pair.row.ended_at, sent_ns(pair.record)))),
         around_ns: of(|pair| {
-            difference(pair.row.ended_at, pair.row.intended_at)
-                - difference(sent_ns(pair.record), pair.record.received_ns)
+            let reported_ns = difference(pair.row.ended_at, pair.row.intended_at);
+            Some(reported_ns - difference(sent_ns(pair.record), pair.record.received_ns))
         }),
+        own_ns: of(|pair| Some(difference(pair.row.ended_at, pair.row.rx_at?))),
         is_clean: has_no_steal && waited <= 0.005,
     })
 }
@@ -174,12 +184,15 @@ fn judge(section: &mut Section, setting: Setting, rounds: &[Round]) {
     }
     let clean = merged(rounds, true, |round| &round.late_ns);
     if setting.pacing == "hybrid" && setting.connections == 1 && !clean.is_empty() {
-        for (p, aim_ns) in [(0.5, P50_AIM_NS), (0.99, P99_AIM_NS)] {
-            let ns = distribution::quantile(&clean, p);
-            section.must(ns <= aim_ns, || {
-                format!("{setting:?}: p{} is {}", p * 100.0, seconds(ns / 1e9))
-            });
-        }
+        let [p50, p99] = [0.5, 0.99].map(|p| distribution::quantile(&clean, p));
+        let outcome = if p50 <= P50_AIM_NS && p99 <= P99_AIM_NS { "reached" } else { "missed" };
+        section.note(format!(
+            "The aim is {outcome} at {}/s on {}: p50 {}, p99 {}.",
+            thousands(setting.rate_rps.into()),
+            setting.io,
+            seconds(p50 / 1e9),
+            seconds(p99 / 1e9)
+        ));
     }
 }
 

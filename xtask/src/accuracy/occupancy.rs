@@ -6,8 +6,9 @@ use std::fs;
 use anyhow::{Context, Result};
 
 use super::lab::Lab;
-use super::rows;
+use super::rows::{self, Rows};
 use super::section::Section;
+use crate::rig::clients::Document;
 use crate::rig::table::Table;
 
 /// How far the counts may differ.
@@ -48,12 +49,8 @@ pub(super) fn occupancy(lab: &Lab) -> Result<Section> {
             let text = document.text(&format!("occupancy/{name}"))?;
             text.parse().context("failed to read the occupancy")
         };
-        let in_file = rows.list.iter().filter_map(|row| {
-            let (begin, end) = (row.sent_at?.max(rows.t0_at), row.ended_at.min(rows.t1_at));
-            end.checked_sub(begin)
-        });
-        let counts_ns =
-            [integral_ns("integral_ns")?, integral_ns("sum_ns")?, in_file.sum::<u64>() as f64];
+        let in_file = file_ns(&document, &rows)?;
+        let counts_ns = [integral_ns("integral_ns")?, integral_ns("sum_ns")?, in_file];
         let greatest = counts_ns.into_iter().fold(0.0, f64::max);
         let least = counts_ns.into_iter().fold(f64::INFINITY, f64::min);
         let difference = (greatest - least) / greatest;
@@ -68,4 +65,21 @@ pub(super) fn occupancy(lab: &Lab) -> Result<Section> {
     fs::remove_file(&path).ok();
     section.table("", &table.finish());
     Ok(section)
+}
+
+/// The time that the requests in the file spent on the wire, each inside the window as its worker
+/// observed it.
+fn file_ns(document: &Document, rows: &Rows) -> Result<f64> {
+    let mut sum_ns = 0;
+    for at in 0..document.list("phases")?.len() {
+        let instant = |name: &str| -> Result<u64> {
+            Ok(rows.epoch_ns + document.count(&format!("phases/{at}/{name}"))?)
+        };
+        let (t0_at, t1_at) = (instant("t0_ns")?, instant("t1_ns")?);
+        let own = rows.list.iter().filter(|row| row.worker as usize == at);
+        let inside =
+            own.filter_map(|row| row.ended_at.min(t1_at).checked_sub(row.sent_at?.max(t0_at)));
+        sum_ns += inside.sum::<u64>();
+    }
+    Ok(sum_ns as f64)
 }

@@ -22,16 +22,16 @@ pub(super) struct Row {
     pub(super) outcome: String,
     pub(super) intended_at: u64,
     pub(super) sent_at: Option<u64>,
+    /// When the kernel had the answer's last byte, where it was asked and told.
+    pub(super) rx_at: Option<u64>,
     pub(super) ended_at: u64,
 }
 
 /// The file.
 pub(super) struct Rows {
     pub(super) list: Vec<Row>,
-    /// The window's begin.
-    pub(super) t0_at: u64,
-    /// Its end.
-    pub(super) t1_at: u64,
+    /// The run's epoch on `CLOCK_MONOTONIC`.
+    pub(super) epoch_ns: u64,
 }
 
 /// Reads a file of rows, which must be complete.
@@ -49,11 +49,7 @@ pub(super) fn read(path: &Path) -> Result<Rows> {
     let lost = number("weir.lost")?;
     ensure!(lost == 0, "weir lost {lost} rows");
     let rows = reader.get_row_iter(None).context("failed to read weir's rows")?;
-    Ok(Rows {
-        list: rows.map(|fields| row(&fields?, epoch_ns)).collect::<Result<_>>()?,
-        t0_at: epoch_ns + number("weir.t0_ns")?,
-        t1_at: epoch_ns + number("weir.t1_ns")?,
-    })
+    Ok(Rows { list: rows.map(|fields| row(&fields?, epoch_ns)).collect::<Result<_>>()?, epoch_ns })
 }
 
 fn row(fields: &Fields, epoch_ns: u64) -> Result<Row> {
@@ -64,6 +60,7 @@ fn row(fields: &Fields, epoch_ns: u64) -> Result<Row> {
         outcome: String::new(),
         intended_at: 0,
         sent_at: None,
+        rx_at: None,
         ended_at: 0,
     };
     for (name, field) in fields.get_column_iter() {
@@ -78,6 +75,7 @@ fn row(fields: &Fields, epoch_ns: u64) -> Result<Row> {
             ("outcome", Field::Str(outcome)) => row.outcome = outcome.clone(),
             ("intended_at", _) => row.intended_at = instant().context("a slot has no plan")?,
             ("sent_at", _) => row.sent_at = instant(),
+            ("rx_at", _) => row.rx_at = instant(),
             ("ended_at", _) => row.ended_at = instant().context("a slot has no end")?,
             _ => {}
         }
@@ -149,6 +147,7 @@ mod tests {
             outcome: "ok".to_owned(),
             intended_at: sent_at,
             sent_at: Some(sent_at),
+            rx_at: None,
             ended_at,
         }
     }
