@@ -33,25 +33,23 @@ pub(crate) struct Watcher {
     thread: JoinHandle<Option<ClientHealth>>,
     is_over: Arc<AtomicBool>,
     endpoint: Endpoint,
-    connections: u32,
 }
 
 impl Watcher {
-    /// Starts to watch a load of `connections` connections to `endpoint`. `window` tells t0 and t1
-    /// as soon as they are known; t1 is [`Nanos::MAX`] while only the number of requests ends it.
+    /// Starts to watch a load to `endpoint`. `window` tells t0 and t1 as soon as they are known; t1
+    /// is [`Nanos::MAX`] while only the number of requests ends it.
     ///
     /// `None` where the machine has no thread for it: the load is worth more than its health.
     pub(crate) fn start(
         clock: Clock,
         endpoint: &Endpoint,
-        connections: u32,
         window: impl Fn() -> Option<(Nanos, Nanos)> + Send + 'static,
     ) -> Option<Watcher> {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
         let builder = thread::Builder::new().name("weir-health".to_owned());
         let thread = builder.spawn(move || watch(clock, &window, &over)).ok()?;
-        Some(Watcher { thread, is_over, endpoint: endpoint.clone(), connections })
+        Some(Watcher { thread, is_over, endpoint: endpoint.clone() })
     }
 
     /// Ends the watch when the run is over, and tells what it saw; `None` of a run that never
@@ -62,7 +60,7 @@ impl Watcher {
         let seen = self.thread.join().ok().flatten()?;
         Some(ClientHealth {
             // Connections that were closed a moment ago hold their ports for a while yet.
-            ephemeral_ports: network::ephemeral_ports(&self.endpoint, self.connections),
+            ephemeral_ports: network::ephemeral_ports(&self.endpoint),
             is_server_local: network::is_local(&self.endpoint),
             ..seen
         })
@@ -132,7 +130,7 @@ mod tests {
 
     fn watcher(window: Option<(Nanos, Nanos)>) -> Watcher {
         let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
-        Watcher::start(Clock::start(), &endpoint, 1, move || window).expect("a thread")
+        Watcher::start(Clock::start(), &endpoint, move || window).expect("a thread")
     }
 
     #[test]

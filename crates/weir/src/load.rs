@@ -122,7 +122,7 @@ fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watch
     let plan = &job.plan;
     let its_plan = plan.clone();
     let window = move || control.window(&its_plan);
-    Watcher::start(clock, &job.endpoint, plan.connections, window)
+    Watcher::start(clock, &job.endpoint, window)
 }
 
 /// What the process has taken since it had taken so much CPU time.

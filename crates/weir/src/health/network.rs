@@ -9,7 +9,7 @@ use weir_io::Endpoint;
 use super::parse;
 
 /// More sockets than this are not looked at one by one: the kernel takes about 1 µs for each.
-const LISTED_MAX: u64 = 20_000;
+const LISTED_MAX: u64 = 300_000;
 
 /// Whether the server's address is one of this machine; `None` where that cannot be known.
 pub(super) fn is_local(endpoint: &Endpoint) -> Option<bool> {
@@ -34,7 +34,7 @@ pub(super) fn is_local(endpoint: &Endpoint) -> Option<bool> {
 
 /// The share of the ephemeral ports that sockets to the server's address and port hold, those in
 /// TIME_WAIT included. There is one source address, so that each port serves once.
-pub(super) fn ephemeral_ports(endpoint: &Endpoint, connections: u32) -> Option<f64> {
+pub(super) fn ephemeral_ports(endpoint: &Endpoint) -> Option<f64> {
     let Endpoint::Tcp(address) = endpoint else { return None };
     let read = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
     let range = parse::port_range(&read("ip_local_port_range").ok()?)?;
@@ -44,11 +44,10 @@ pub(super) fn ephemeral_ports(endpoint: &Endpoint, connections: u32) -> Option<f
     let sockets = fs::read_to_string("/proc/net/sockstat").ok()?;
     let waiting = parse::sockstat(&sockets, "TCP", "tw")?;
     let in_use = parse::sockstat(&sockets, "TCP", "inuse")?;
-    let taken = match waiting + in_use <= LISTED_MAX {
-        true => sockets_to(*address).ok()?,
-        // Where so many wait, most of them are the load's.
-        false => waiting.max(connections.into()),
-    };
+    if waiting + in_use > LISTED_MAX {
+        return None;
+    }
+    let taken = sockets_to(*address).ok()?;
     Some((taken as f64 / ports.max(1) as f64).min(1.0))
 }
 
@@ -118,8 +117,8 @@ mod tests {
         let streams: Vec<_> = (0..3).map(|_| TcpStream::connect(address)).collect();
         assert!(streams.iter().all(Result::is_ok));
         assert_eq!(sockets_to(address).expect("proc is mounted"), 3);
-        let share = ephemeral_ports(&endpoint, 3).expect("proc is mounted");
+        let share = ephemeral_ports(&endpoint).expect("proc is mounted");
         assert!(share > 0.0 && share <= 1.0, "{share}");
-        assert_eq!(ephemeral_ports(&Endpoint::Unix("@a".into()), 3), None);
+        assert_eq!(ephemeral_ports(&Endpoint::Unix("@a".into())), None);
     }
 }
