@@ -13,10 +13,12 @@ mod lab;
 mod log;
 mod options;
 mod peers;
+mod quota;
 mod rows;
 mod section;
 mod theory;
 
+mod blame;
 mod causality;
 mod closed;
 mod concordance;
@@ -65,6 +67,7 @@ const CASES: &[Case] = &[
     Case { id: "V10", run: faults::black_hole },
     Case { id: "V11", run: stall::at_the_end },
     Case { id: "V12", run: faults::resets },
+    Case { id: "V13", run: blame::blame },
     Case { id: "V14", run: departures::departures },
     Case { id: "V15", run: slots::slots },
     Case { id: "V16", run: causality::report },

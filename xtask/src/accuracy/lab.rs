@@ -84,8 +84,18 @@ impl Lab {
     /// Starts weir with these flags, without a preflight request, so that the server's first
     /// request is the plan's first.
     pub(super) fn start_weir(&self, flags: &str, url: &str) -> Result<Client> {
+        self.start_weir_by(Vec::new(), flags, url)
+    }
+
+    /// The same by a command that becomes the program that is named behind its own words.
+    pub(super) fn start_weir_by(
+        &self,
+        mut words: Vec<OsString>,
+        flags: &str,
+        url: &str,
+    ) -> Result<Client> {
         eprintln!("accuracy: weir {flags}");
-        let mut words = pinned(self.placement.client, &self.weir);
+        words.extend(pinned(self.placement.client, &self.weir));
         words.extend(flags.split_whitespace().map(OsString::from));
         words.extend(["--no-preflight", "--format", "json", url].map(OsString::from));
         Client::start(&words, self.waited.clone())
@@ -130,6 +140,10 @@ pub(super) struct Client {
 }
 
 impl Client {
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     fn start(words: &[OsString], waited: Waited) -> Result<Client> {
         let (program, arguments) = words.split_first().context("no program is named")?;
         let child = Command::new(program)

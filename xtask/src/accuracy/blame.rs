@@ -1,0 +1,205 @@
+//! V13: who is blamed. A client that was stopped, throttled or robbed of its CPU must say so; a
+//! client whose server was stopped must not accuse itself.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::distribution::{Distribution, quantile};
+use super::lab::{Lab, freeze};
+use super::quota::HalfCpu;
+use super::section::Section;
+use crate::guard::Guarded;
+use crate::rig::clients::Document;
+use crate::rig::table::{Table, seconds};
+
+const WARMUP_S: f64 = 0.5;
+const WINDOW_S: f64 = 2.0;
+
+/// A client that spins, so that whatever takes its CPU takes it from its sends.
+const LOAD: &str = "-t1 -c10 -R2000 -d2s --warmup 500ms --pacing spin --timestamps all";
+
+const STOP: Duration = Duration::from_millis(500);
+
+/// Takes all of a CPU.
+const HOG: &str = "while :; do :; done";
+
+/// What is done to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Harm {
+    ClientStopped,
+    ClientThrottled,
+    ClientRobbed,
+    ServerStopped,
+}
+
+impl Harm {
+    const ALL: [Harm; 4] =
+        [Harm::ClientStopped, Harm::ClientThrottled, Harm::ClientRobbed, Harm::ServerStopped];
+
+    fn name(self) -> &'static str {
+        match self {
+            Harm::ClientStopped => "client stopped for 500 ms",
+            Harm::ClientThrottled => "client held to half a CPU",
+            Harm::ClientRobbed => "a hog on the client's CPU",
+            Harm::ServerStopped => "server stopped for 500 ms",
+        }
+    }
+
+    fn is_to_client(self) -> bool {
+        self != Harm::ServerStopped
+    }
+}
+
+/// What one run told.
+struct Told {
+    /// A rule about the client or its machine makes the run invalid.
+    accuses_client: bool,
+    /// Which.
+    rules: Vec<String>,
+    response_p99_s: f64,
+    sched_lag_p99_s: f64,
+    /// Server and network without the client's user space, where the kernel told.
+    wire_p99_s: Option<f64>,
+}
+
+/// V13.
+pub(super) fn blame(lab: &Lab) -> Result<Section> {
+    let runs = lab.span(20.0, 3.0) as usize;
+    let mut section = Section::new(
+        "who is blamed",
+        "A client that is stopped, throttled or without its CPU measures itself. It must say so, \
+         and must not pass that off as the server's. Nor may it accuse itself when it was the \
+         server that stood still.",
+        format!(
+            "All of {runs} runs whose client was harmed are graded invalid by a rule about the \
+             client or its machine, and the time on the wire, which the kernel tells, is short; \
+             none of {runs} runs whose server was stopped is, and there the wire is what takes \
+             long. {LOAD}"
+        ),
+    );
+    let heads =
+        ["", "runs", "client accused", "response p99", "sched lag p99", "wire p99", "rules"];
+    let mut table = Table::new(&heads);
+    for harm in Harm::ALL {
+        // What was taken on purpose is not the machine's being busy.
+        lab.take_waited();
+        let half = match harm {
+            Harm::ClientThrottled => HalfCpu::new(),
+            _ => None,
+        };
+        if harm == Harm::ClientThrottled && half.is_none() {
+            section.note("No control group with a quota can be made here: nobody was throttled.");
+            continue;
+        }
+        let told = (0..runs).map(|_| run(lab, harm, half.as_ref()));
+        let told = told.collect::<Result<Vec<_>>>()?;
+        judge(&mut section, &mut table, harm, &told);
+    }
+    section.table("Medians over the runs:", &table.finish());
+    Ok(section)
+}
+
+/// One run with its harm.
+fn run(lab: &Lab, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
+    let server = lab.serve("--log-max 1")?;
+    let hog = match harm {
+        Harm::ClientRobbed => Some(hog(lab)?),
+        _ => None,
+    };
+    let by = half.map(HalfCpu::words).unwrap_or_default();
+    let client = lab.start_weir_by(by, LOAD, &server.url)?;
+    let to_stop = match harm {
+        Harm::ClientStopped => Some(client.pid()),
+        Harm::ServerStopped => Some(server.pid()),
+        Harm::ClientThrottled | Harm::ClientRobbed => None,
+    };
+    if let Some(pid) = to_stop {
+        thread::sleep(Duration::from_secs_f64(WARMUP_S + WINDOW_S * 0.4));
+        freeze(pid, STOP)?;
+    }
+    let document = client.finish()?;
+    drop(hog);
+    Told::of(&document)
+}
+
+/// Where client and server are kept apart, on the client's CPU.
+fn hog(lab: &Lab) -> Result<Guarded> {
+    let mut words = Vec::new();
+    if let Some(cpu) = lab.placement.client {
+        words.extend(["taskset".to_owned(), "-c".to_owned(), cpu.to_string()]);
+    }
+    words.extend(["sh", "-c", HOG].map(str::to_owned));
+    Guarded::start(&words)
+}
+
+impl Told {
+    fn of(document: &Document) -> Result<Told> {
+        let p99_s = |path: &str| -> Result<f64> {
+            let times = Distribution::of(document, &format!("{path}/histograms/ok"))?;
+            Ok(times.quantile_ns(0.99) / 1e9)
+        };
+        let mut rules = Vec::new();
+        for rule in document.list("verdict/rules")? {
+            let text = |name: &str| rule.get(name).and_then(Value::as_str);
+            let subject = text("subject").context("a rule has no subject")?;
+            let is_client_s = ["client", "machine"].contains(&subject);
+            if is_client_s && text("outcome") == Some("invalid") {
+                rules.push(text("id").unwrap_or_default().to_owned());
+            }
+        }
+        rules.dedup();
+        let accuses_client = !rules.is_empty();
+        let has_wire =
+            document.list("stamps/wire_time/ok/percentiles").is_ok_and(|l| !l.is_empty());
+        Ok(Told {
+            accuses_client,
+            rules,
+            response_p99_s: p99_s("latency/response_time")?,
+            sched_lag_p99_s: p99_s("latency/sched_lag")?,
+            wire_p99_s: has_wire.then(|| p99_s("stamps/wire_time")).transpose()?,
+        })
+    }
+}
+
+fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[Told]) {
+    let name = harm.name();
+    let accused = told.iter().filter(|told| told.accuses_client).count();
+    let median = |of: &dyn Fn(&Told) -> f64| {
+        let mut values: Vec<f64> = told.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        quantile(&values, 0.5)
+    };
+    let wires: Vec<f64> = told.iter().filter_map(|told| told.wire_p99_s).collect();
+    let wire_s =
+        (wires.len() == told.len()).then(|| median(&|told| told.wire_p99_s.unwrap_or(0.0)));
+    let mut rules: Vec<&str> =
+        told.iter().flat_map(|told| told.rules.iter().map(String::as_str)).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    let response_s = median(&|told| told.response_p99_s);
+    table.row(&[
+        name.to_owned(),
+        told.len().to_string(),
+        accused.to_string(),
+        seconds(response_s),
+        seconds(median(&|told| told.sched_lag_p99_s)),
+        wire_s.map_or_else(|| "not told".to_owned(), seconds),
+        rules.join(" "),
+    ]);
+    if harm.is_to_client() {
+        section.must(accused == told.len(), || format!("{name}: {accused} runs accuse the client"));
+    } else {
+        // Others may have robbed the client meanwhile.
+        let what = || format!("{name}: {accused} runs accuse the client");
+        section.must_if_quiet(accused == 0, what);
+    }
+    if let Some(wire_s) = wire_s {
+        let is_long = wire_s > response_s / 2.0;
+        section.must(is_long != harm.is_to_client(), || {
+            format!("{name}: the wire takes {} of {}", seconds(wire_s), seconds(response_s))
+        });
+    }
+}
