@@ -67,19 +67,12 @@ pub(super) fn occupancy(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// The time that the requests in the file spent on the wire, each inside the window as its worker
-/// observed it.
+/// The time inside the window that the requests in the file spent on the wire.
 fn file_ns(document: &Document, rows: &Rows) -> Result<f64> {
-    let mut sum_ns = 0;
-    for at in 0..document.list("phases")?.len() {
-        let instant = |name: &str| -> Result<u64> {
-            Ok(rows.epoch_ns + document.count(&format!("phases/{at}/{name}"))?)
-        };
-        let (t0_at, t1_at) = (instant("t0_ns")?, instant("t1_ns")?);
-        let own = rows.list.iter().filter(|row| row.worker as usize == at);
-        let inside =
-            own.filter_map(|row| row.ended_at.min(t1_at).checked_sub(row.sent_at?.max(t0_at)));
-        sum_ns += inside.sum::<u64>();
-    }
-    Ok(sum_ns as f64)
+    let t1_at = rows.t0_at + document.count("plan/duration_ns")?;
+    let inside = rows
+        .list
+        .iter()
+        .filter_map(|row| row.ended_at.min(t1_at).checked_sub(row.sent_at?.max(rows.t0_at)));
+    Ok(inside.sum::<u64>() as f64)
 }

@@ -30,8 +30,8 @@ pub(super) struct Row {
 /// The file.
 pub(super) struct Rows {
     pub(super) list: Vec<Row>,
-    /// The run's epoch on `CLOCK_MONOTONIC`.
-    pub(super) epoch_ns: u64,
+    /// The window's begin, as planned.
+    pub(super) t0_at: u64,
 }
 
 /// Reads a file of rows, which must be complete.
@@ -49,7 +49,10 @@ pub(super) fn read(path: &Path) -> Result<Rows> {
     let lost = number("weir.lost")?;
     ensure!(lost == 0, "weir lost {lost} rows");
     let rows = reader.get_row_iter(None).context("failed to read weir's rows")?;
-    Ok(Rows { list: rows.map(|fields| row(&fields?, epoch_ns)).collect::<Result<_>>()?, epoch_ns })
+    Ok(Rows {
+        list: rows.map(|fields| row(&fields?, epoch_ns)).collect::<Result<_>>()?,
+        t0_at: epoch_ns + number("weir.t0_ns")?,
+    })
 }
 
 fn row(fields: &Fields, epoch_ns: u64) -> Result<Row> {
