@@ -19,6 +19,7 @@ mod section;
 mod theory;
 
 mod blame;
+mod capture;
 mod causality;
 mod closed;
 mod concordance;
@@ -72,6 +73,7 @@ const CASES: &[Case] = &[
     Case { id: "V15", run: slots::slots },
     Case { id: "V16", run: causality::report },
     Case { id: "V17", run: occupancy::occupancy },
+    Case { id: "V18", run: capture::capture },
     Case { id: "V26", run: concordance::concordance },
 ];
 

@@ -22,6 +22,8 @@ pub(super) struct Row {
     pub(super) outcome: String,
     pub(super) intended_at: u64,
     pub(super) sent_at: Option<u64>,
+    /// When the kernel sent the request, where it was asked and told.
+    pub(super) tx_at: Option<u64>,
     /// When the kernel had the answer's last byte, where it was asked and told.
     pub(super) rx_at: Option<u64>,
     pub(super) ended_at: u64,
@@ -63,6 +65,7 @@ fn row(fields: &Fields, epoch_ns: u64) -> Result<Row> {
         outcome: String::new(),
         intended_at: 0,
         sent_at: None,
+        tx_at: None,
         rx_at: None,
         ended_at: 0,
     };
@@ -78,6 +81,7 @@ fn row(fields: &Fields, epoch_ns: u64) -> Result<Row> {
             ("outcome", Field::Str(outcome)) => row.outcome = outcome.clone(),
             ("intended_at", _) => row.intended_at = instant().context("a slot has no plan")?,
             ("sent_at", _) => row.sent_at = instant(),
+            ("tx_at", _) => row.tx_at = instant(),
             ("rx_at", _) => row.rx_at = instant(),
             ("ended_at", _) => row.ended_at = instant().context("a slot has no end")?,
             _ => {}
@@ -150,6 +154,7 @@ mod tests {
             outcome: "ok".to_owned(),
             intended_at: sent_at,
             sent_at: Some(sent_at),
+            tx_at: None,
             rx_at: None,
             ended_at,
         }

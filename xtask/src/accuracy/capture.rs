@@ -1,0 +1,172 @@
+//! V18: the kernel's stamps, as weir reports them, against a packet capture of the same run.
+
+use std::ffi::OsString;
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::distribution::quantile;
+use super::lab::Lab;
+use super::rows;
+use super::section::Section;
+use crate::guard::Guarded;
+use crate::rig::table::{Table, thousands};
+use crate::shell::find_program;
+
+/// How far the two may be apart at the median (METHOD 2.1).
+const APART_MAX_NS: f64 = 5_000.0;
+
+/// Bytes kept of each packet: the heads of Ethernet, IPv4 and TCP with all options.
+const SNAP_BYTES: &str = "134";
+
+/// V18.
+pub(super) fn capture(lab: &Lab) -> Result<Section> {
+    let mut section = Section::new(
+        "kernel stamps and packets",
+        "With `--timestamps all` weir reports when the kernel sent each request and received each \
+         answer. Somebody else, tcpdump, notes when their packets passed the loopback interface.",
+        "No answer is read before the kernel has it; the median of wire time less the time between \
+         the two packets is within 5 µs of 0.",
+    );
+    let Some(tcpdump) = find_program("tcpdump") else {
+        section.must(false, || "there is no tcpdump: cargo xtask setup accuracy".to_owned());
+        return Ok(section);
+    };
+    let header = ["engine", "requests", "read early", "apart p1", "p50", "p99", "wire time p50"];
+    let mut table = Table::new(&header);
+    let (raw, packets) = (lab.directory.join("rows.parquet"), lab.directory.join("lo.pcap"));
+    for io in ["epoll", "uring"] {
+        let server = lab.serve("")?;
+        let port = server.url.rsplit(':').next().context("a server has a port")?.to_owned();
+        let mut words = vec![OsString::from(&tcpdump)];
+        words
+            .extend(["-i", "lo", "-n", "-Z", "root", "-U", "--immediate-mode"].map(OsString::from));
+        words.extend(["-s", SNAP_BYTES, "--time-stamp-precision=nano", "-w"].map(OsString::from));
+        words.push(packets.clone().into());
+        words.extend(["tcp", "port", &port].map(OsString::from));
+        let capturing = Guarded::start(&words).context("failed to capture packets; as root?")?;
+        thread::sleep(Duration::from_secs(1));
+        let window_s = lab.span(5.0, 2.0);
+        let flags = format!("-t1 -c1 -R500 -d{window_s}s --warmup 0 --io {io} --timestamps all");
+        lab.weir(&format!("{flags} --raw {}", raw.display()), &server.url)?;
+        thread::sleep(Duration::from_millis(500));
+        drop((capturing, server));
+        let bytes = fs::read(&packets).context("tcpdump wrote no packets")?;
+        let exchanges = exchanges(&bytes, port.parse()?)?;
+        let mut list = rows::read(&raw)?.list;
+        list.retain(|row| row.sent_at.is_some());
+        list.sort_by_key(|row| row.sent_at);
+        ensure!(list.len() == exchanges.len(), "{} rows, {} captured", list.len(), exchanges.len());
+        let (mut apart, mut wire, mut early) = (Vec::new(), Vec::new(), 0);
+        for (row, between_ns) in list.iter().zip(&exchanges) {
+            let (Some(tx_at), Some(rx_at)) = (row.tx_at, row.rx_at) else { continue };
+            early += u64::from(rx_at > row.ended_at);
+            let wire_ns = rx_at as f64 - tx_at as f64;
+            wire.push(wire_ns);
+            apart.push(wire_ns - between_ns);
+        }
+        let stamped = apart.len();
+        ensure!(stamped > 0, "no request has stamps of the kernel");
+        for times in [&mut apart, &mut wire] {
+            times.sort_by(f64::total_cmp);
+        }
+        let (low, median, high) =
+            (quantile(&apart, 0.01), quantile(&apart, 0.5), quantile(&apart, 0.99));
+        let us = |ns: f64| format!("{:.1} µs", ns / 1e3);
+        table.row(&[
+            io.to_owned(),
+            thousands(stamped as u64),
+            thousands(early),
+            us(low),
+            us(median),
+            us(high),
+            us(quantile(&wire, 0.5)),
+        ]);
+        section.must(early == 0, || format!("{io}: {early} answers were read before they came"));
+        section.must(stamped * 10 >= list.len() * 9, || {
+            format!("{io}: {stamped} of {} requests have both stamps", list.len())
+        });
+        section.must(median.abs() <= APART_MAX_NS, || {
+            format!("{io}: the median is {} apart", us(median))
+        });
+    }
+    fs::remove_file(&packets).ok();
+    fs::remove_file(&raw).ok();
+    section.table("", &table.finish());
+    section.note("Packets are noted by the interface, stamps of requests just before it.");
+    Ok(section)
+}
+
+/// From each request's packet to that of its answer, in nanoseconds, in order: one connection, one
+/// request at a time, one packet each. The file is pcap with nanoseconds, of this machine's byte
+/// order (pcap-savefile(5)).
+fn exchanges(file: &[u8], port: u16) -> Result<Vec<f64>> {
+    const MAGIC_NS: u32 = 0xa1b2_3c4d;
+    let word = |at: usize| -> Option<u32> {
+        Some(u32::from_ne_bytes(file.get(at..at + 4)?.try_into().ok()?))
+    };
+    ensure!(word(0) == Some(MAGIC_NS), "that is no capture with nanoseconds");
+    let (mut at, mut sent_ns, mut found) = (24, None, Vec::new());
+    while let (Some(seconds), Some(ns), Some(kept)) = (word(at), word(at + 4), word(at + 8)) {
+        let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(ns);
+        let Some(packet) = file.get(at + 16..at + 16 + kept as usize) else { break };
+        at += 16 + kept as usize;
+        match ports_of_payload(packet) {
+            Some((_, to)) if to == port => sent_ns = Some(time_ns),
+            Some((from, _)) if from == port => {
+                found.extend(sent_ns.take().map(|sent_ns: i64| (time_ns - sent_ns) as f64));
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// The TCP ports of an Ethernet frame that carries data; IPv4 only.
+fn ports_of_payload(frame: &[u8]) -> Option<(u16, u16)> {
+    const ETHERNET_BYTES: usize = 14;
+    let short = |at: usize| Some(u16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?));
+    let ip = ETHERNET_BYTES;
+    let ip_bytes = usize::from(frame.get(ip)? & 0x0f) * 4;
+    let tcp = ip + ip_bytes;
+    let tcp_bytes = usize::from(frame.get(tcp + 12)? >> 4) * 4;
+    let has_data = usize::from(short(ip + 2)?) > ip_bytes + tcp_bytes;
+    has_data.then_some((short(tcp)?, short(tcp + 2)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(from: u16, to: u16, data: u16) -> Vec<u8> {
+        let mut frame = vec![0; 14 + 20 + 20];
+        frame[14] = 0x45;
+        frame[16..18].copy_from_slice(&(40 + data).to_be_bytes());
+        frame[34..36].copy_from_slice(&from.to_be_bytes());
+        frame[36..38].copy_from_slice(&to.to_be_bytes());
+        frame[46] = 0x50;
+        frame
+    }
+
+    #[test]
+    fn packets_are_paired() {
+        let mut file = vec![0; 24];
+        file[..4].copy_from_slice(&0xa1b2_3c4d_u32.to_ne_bytes());
+        let mut packet = |ns: u32, frame: &[u8]| {
+            for word in [7, ns, frame.len() as u32, 99] {
+                file.extend_from_slice(&u32::to_ne_bytes(word));
+            }
+            file.extend_from_slice(frame);
+        };
+        packet(100, &frame(5000, 80, 60));
+        packet(140, &frame(80, 5000, 0));
+        packet(190, &frame(80, 5000, 162));
+        packet(200, &frame(5000, 80, 0));
+        packet(300, &frame(5000, 80, 60));
+        packet(350, &frame(80, 5000, 162));
+        assert_eq!(exchanges(&file, 80).expect("a capture"), [90.0, 50.0]);
+        assert!(exchanges(&file[1..], 80).is_err());
+    }
+}
