@@ -13,6 +13,9 @@ use super::section::Section;
 use crate::rig::clients::Document;
 use crate::rig::table::{Table, thousands};
 
+const LOADS: [&str; 4] =
+    ["-c50 -R5000", "-c50 -R5000 --arrivals poisson", "-c50", "-c10 --pipeline 8"];
+
 /// V4.
 pub(super) fn causality(lab: &Lab) -> Result<Section> {
     let window_s = lab.span(5.0, 2.0);
@@ -25,7 +28,8 @@ pub(super) fn causality(lab: &Lab) -> Result<Section> {
     );
     let mut table = Table::new(&["load", "server", "requests", "out of order"]);
     let path = lab.directory.join("rows.parquet");
-    for load in ["-c50 -R5000", "-c50 -R5000 --arrivals poisson", "-c50", "-c10 --pipeline 8"] {
+    let loads: &[&str] = if lab.options.is_quick { &LOADS[..1] } else { &LOADS };
+    for load in loads {
         for io in ["epoll", "uring"] {
             for server_flags in ["", "--delay exp:1ms"] {
                 let server = lab.serve(server_flags)?;

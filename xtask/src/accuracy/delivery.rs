@@ -55,10 +55,10 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
          loopback, waking up, and reading what came before. This is the error of every time that \
          weir prints.",
         format!(
-            "Never negative. Aimed at, in the rounds in which the client's thread waited for its CPU for \
-             less than 0.5% of the time and the hypervisor took less than 1% (METHOD 1.9, C2 and \
-             C3), for hybrid pacing over one connection: half of the requests within {}, 99% \
-             within {}. Other rounds are shown too.",
+            "Never negative. Aimed at, in the rounds in which the client's thread waited for its \
+             CPU for less than 0.5% of the time and the hypervisor took less than 1% (METHOD 1.9, \
+             C2 and C3), for hybrid pacing over one connection: half of the requests within {}, \
+             99% within {}. Other rounds are shown too.",
             seconds(P50_AIM_NS / 1e9),
             seconds(P99_AIM_NS / 1e9)
         ),

@@ -180,7 +180,7 @@ impl Drop for Client {
     }
 }
 
-/// Share of the window in which a worker of that run could run and had no CPU, where it was longest.
+/// Share of the window in which a worker of that run could run and had no CPU; the longest.
 pub(super) fn run_delay(document: &Document) -> Result<f64> {
     let mut longest = 0.0_f64;
     for at in 0..document.list("phases")?.len() {

@@ -44,9 +44,10 @@ pub(super) fn queues(lab: &Lab) -> Result<Section> {
         "weir",
     ]);
     let kinds = [("M/M/1", QueueKind::Mm1), ("D/M/1", QueueKind::Dm1), ("M/D/1", QueueKind::Md1)];
+    let rates: &[f64] = if lab.options.is_quick { &[500.0] } else { &[500.0, 800.0] };
     for (name, kind) in kinds {
-        for rate_rps in [500.0, 800.0] {
-            let queue = Queue { kind, rate_rps, service_rps: SERVICE_RPS };
+        for rate_rps in rates {
+            let queue = Queue { kind, rate_rps: *rate_rps, service_rps: SERVICE_RPS };
             measure_queue(lab, &mut section, &mut table, name, queue, window_s)?;
         }
     }
