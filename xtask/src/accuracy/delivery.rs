@@ -75,7 +75,7 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
     }
     section.table(
         "Reported response time minus the true one, all of it after the server's send stamp (µs). \
-         Clean rounds first, and behind the bar all rounds:",
+         Clean rounds first; the last three columns are of all rounds:",
         &late.finish(),
     );
     section.table(
@@ -94,19 +94,8 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
 }
 
 const HEADS: [&str; 13] = [
-    "rate",
-    "conn.",
-    "pacing",
-    "engine",
-    "clean",
-    "min",
-    "p50",
-    "p90",
-    "p99",
-    "max",
-    "| all: p50",
-    "p99",
-    "max",
+    "rate", "conn.", "pacing", "engine", "clean", "min", "p50", "p90", "p99", "max", "all: p50",
+    "p99", "max",
 ];
 
 fn settings(lab: &Lab) -> Vec<Setting> {
