@@ -121,7 +121,7 @@ pub enum End {
     /// Both bounds are there. What lies between them cannot be told from the objective by trials of
     /// this length.
     Indistinct,
-    /// The client gave out at this rate. The lower bound, if any, stands; nothing is known above it.
+    /// The client gave out at this rate. A lower bound stands; nothing is known above it.
     ClientLimited(f64),
     /// The greatest rate that may be tried meets the objective.
     AboveRange,

@@ -10,8 +10,8 @@ pub const SHIFT_LEVELS: [f64; 12] =
 /// A run's percentiles at some levels; `None` where it does not carry that one.
 pub type Levels<const LEVELS: usize> = [Option<f64>; LEVELS];
 
-/// ln(B/A) at each level, from pairs of runs, A's and B's percentiles at the same levels. A level is
-/// `None` where too few pairs have it.
+/// ln(B/A) at each level, from pairs of runs: percentiles of A and of B at the same levels. A level
+/// is `None` where too few pairs have it.
 ///
 /// Pairs of runs are the evidence here too, never requests: those of one run share its fortune.
 pub fn shift_function<const LEVELS: usize>(
