@@ -1,6 +1,7 @@
 //! The flags. Each is one field with its help beside it; the values are parsed here by
 //! `weir_run::units`, so that whatever is wrong is said before anything runs.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
@@ -56,19 +57,29 @@ pub(crate) struct Cli {
 impl Cli {
     /// The command line, or the end of the program with a message.
     pub(crate) fn of_command_line() -> Cli {
-        let cli = Cli::parse();
+        Cli::of_words(std::env::args_os()).unwrap_or_else(|error| error.exit())
+    }
+
+    /// A command line, the name of the program being its first word.
+    ///
+    /// # Errors
+    /// What is wrong with it, or the text of `--help` and `--version`.
+    pub(crate) fn of_words(
+        argv: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    ) -> Result<Cli, clap::Error> {
+        let cli = Cli::try_parse_from(argv)?;
         let run = &cli.run;
         if run.script.is_some() && (run.method.is_some() || run.body.is_some()) {
             let text =
                 "--method and --body do not go with --script: set wrk.method and wrk.body in it";
-            Cli::command().error(ErrorKind::ArgumentConflict, text).exit()
+            return Err(Cli::command().error(ErrorKind::ArgumentConflict, text));
         }
         if let (None, Some(word)) = (&run.script, run.script_args().next()) {
             let advice = "give one URL, put values with blanks into quotes, and a script behind -s";
             let text = format!("'{word}' is too much: {advice}");
-            Cli::command().error(ErrorKind::TooManyValues, text).exit()
+            return Err(Cli::command().error(ErrorKind::TooManyValues, text));
         }
-        cli
+        Ok(cli)
     }
 }
 

@@ -19,7 +19,9 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use self::args::{Parsed, parse};
+use crate::args::RunArgs;
 use crate::exit;
+use crate::target::Url;
 
 /// Whose command line it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +93,18 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
         }
     }
     Ok(dialect.map(|dialect| CommandLine { dialect, argv: kept, is_judged }))
+}
+
+/// The load that a command line asks for, in weir's own words; none where it asks for the usage, or
+/// is wrong in a way that wrk answers with it.
+///
+/// # Errors
+/// What else is wrong with it.
+pub(crate) fn wish_of(line: &CommandLine) -> Result<Option<(RunArgs, Url)>> {
+    match parse(line.dialect, &line.argv) {
+        Parsed::Stop { .. } => Ok(None),
+        Parsed::Run { args, .. } => Ok(Some((run::wish(&args)?, run::url(&args.url)?))),
+    }
 }
 
 /// Does what a command line asks for.

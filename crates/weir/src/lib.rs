@@ -1,9 +1,11 @@
-//! The `weir` program: flags, subcommands, terminal, exit codes.
+//! The `weir` program: flags, subcommands, terminal, exit codes. A library, so that the fuzz
+//! targets and their replay reach its parsers; nothing else is meant to use it.
 #![forbid(unsafe_code)]
 
 mod args;
 mod commands;
 mod compat;
+mod dry_run;
 mod environment;
 mod exit;
 mod figures;
@@ -28,7 +30,10 @@ use anyhow::Result;
 
 use crate::args::{Cli, Command};
 
-fn main() -> ExitCode {
+pub use dry_run::dry_run;
+
+/// Does what the command line asks for.
+pub fn main() -> ExitCode {
     let argv: Vec<OsString> = env::args_os().collect();
     let result = match compat::command_line_of(&argv) {
         Ok(Some(line)) => Ok(compat::run(&line)),

@@ -83,7 +83,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
 }
 
 /// The URL, without the user's name, which wrk does not send either.
-fn url(text: &str) -> Result<Url> {
+pub(super) fn url(text: &str) -> Result<Url> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
@@ -92,7 +92,7 @@ fn url(text: &str) -> Result<Url> {
 }
 
 /// The same load in weir's own words.
-fn wish(args: &CompatArgs) -> Result<RunArgs> {
+pub(super) fn wish(args: &CompatArgs) -> Result<RunArgs> {
     let narrow = |number: u64, flag| {
         u32::try_from(number).map_err(|_| anyhow!("invalid {flag}: {number} is too many"))
     };

@@ -1,0 +1,31 @@
+//! What holds for any bytes where weir takes input: shared by the fuzz targets and by the replay of
+//! their corpora. Uses public interfaces alone.
+
+mod document;
+mod script;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+pub(crate) use document::{BASE, document};
+pub(crate) use script::script_values;
+
+/// A command line, one word a line, the name of the program first: it comes to a plan that can be
+/// carried out, or something is said to be wrong.
+pub(crate) fn command_line(input: &[u8]) {
+    let line = input.split(|&byte| byte == b'\n').map(|word| OsStr::from_bytes(word).to_owned());
+    let words: Vec<OsString> = line.filter(|word| !word.as_bytes().contains(&0)).collect();
+    match weir::dry_run(&words) {
+        Err(error) => assert!(!format!("{error:#}").is_empty()),
+        Ok(None) => {}
+        Ok(Some(plan)) => {
+            assert!((1..=plan.connections).contains(&plan.threads), "{plan:?}");
+            assert!((1..=128).contains(&plan.pipeline), "{plan:?}");
+            assert!(plan.duration_ns.is_some() || plan.requests.is_some(), "{plan:?}");
+            assert!(plan.timeout_ns > 0 && plan.request.wire_bytes > 0, "{plan:?}");
+            let json = serde_json::to_vec(&plan).expect("a plan is JSON");
+            let read: weir_run::Plan = serde_json::from_slice(&json).expect("what was written");
+            assert_eq!(read, plan);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Every fuzz target on stable, over its committed corpus: what once made a target fail, or led it
+//! somewhere new, holds. docs/FUZZING.md says how the corpora come to be.
+
+mod checks;
+#[path = "../../weir-http/tests/check/mod.rs"]
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod http;
+
+use std::fs;
+use std::panic::catch_unwind;
+use std::path::PathBuf;
+
+/// Replays the corpus of one target, which has at least `least` files.
+fn replay(target: &str, least: usize, check: fn(&[u8])) {
+    let directory =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let entries = fs::read_dir(&directory).expect("the corpus is in the tree");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
+    paths.sort();
+    assert!(paths.len() >= least, "{} files in {}", paths.len(), directory.display());
+    for path in paths {
+        let input = fs::read(&path).expect("a readable file");
+        let result = catch_unwind(|| check(&input));
+        assert!(result.is_ok(), "{} fails on {}", target, path.display());
+    }
+}
+
+#[test]
+fn http1_response() {
+    replay("http1_response", 50, http::response);
+}
+
+#[test]
+fn read_head() {
+    replay("read_head", 20, http::head);
+}
+
+#[test]
+fn raw_requests() {
+    replay("raw_requests", 20, http::requests);
+}
+
+#[test]
+fn document() {
+    replay("document", 20, checks::document);
+}
+
+#[test]
+fn command_line() {
+    replay("command_line", 20, checks::command_line);
+}
+
+#[test]
+fn script_values() {
+    replay("script_values", 20, checks::script_values);
+}
+
+/// When the document changes so that this one is none, edits of it would show nothing: write it
+/// anew.
+#[test]
+fn edits_begin_with_a_document() {
+    weir_run::Document::from_json(checks::BASE).expect("the base of edits is a document");
+}
+
+/// A replay that could not fail would be no test.
+#[test]
+#[should_panic(expected = "document fails on")]
+fn a_failing_file_fails_the_replay() {
+    replay("document", 1, |_| panic!("as a check would"));
+}
+
+/// Every target is replayed, and every directory is a target's.
+#[test]
+fn nothing_is_left_out() {
+    let fuzz = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let names = |directory: &str| {
+        let entries = fs::read_dir(fuzz.join(directory)).expect("a directory of the tree");
+        let stem = |path: PathBuf| path.file_stem().map(|stem| stem.to_owned());
+        let mut names: Vec<_> =
+            entries.filter_map(|entry| stem(entry.expect("an entry").path())).collect();
+        names.sort();
+        names
+    };
+    let replayed = [
+        "command_line",
+        "document",
+        "http1_response",
+        "raw_requests",
+        "read_head",
+        "script_values",
+    ];
+    assert_eq!(names("fuzz_targets"), replayed);
+    assert_eq!(names("corpus"), replayed);
+}

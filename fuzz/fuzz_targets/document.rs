@@ -1,0 +1,8 @@
+//! Documents of any bytes, or a whole one with any edits, and reports of them.
+#![no_main]
+
+#[path = "../../crates/weir/tests/checks/mod.rs"]
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::document(input));

@@ -1,0 +1,8 @@
+//! Values of any kind from a script, wherever it can hand one over.
+#![no_main]
+
+#[path = "../../crates/weir/tests/checks/mod.rs"]
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::script_values(input));
