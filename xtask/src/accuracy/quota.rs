@@ -32,13 +32,16 @@ impl HalfCpu {
         })
     }
 
+    /// Nothing but the quota is to hold it back: among others the group weighs the most it can.
     fn limit(&self, is_v2: bool) -> Result<()> {
         let set = |file: &str, value: String| {
             fs::write(self.group.join(file), value).with_context(|| format!("failed to set {file}"))
         };
         if is_v2 {
+            set("cpu.weight", "10000".to_owned())?;
             return set("cpu.max", format!("{QUOTA_US} {PERIOD_US}"));
         }
+        set("cpu.shares", "262144".to_owned())?;
         set("cpu.cfs_period_us", PERIOD_US.to_string())?;
         set("cpu.cfs_quota_us", QUOTA_US.to_string())
     }
