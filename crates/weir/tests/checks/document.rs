@@ -21,7 +21,14 @@ fn read(bytes: &[u8]) {
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
     for (width, is_long) in [(80, false), (60, true), (0, true)] {
-        let options = TextOptions { colour: is_long, width, spectrum: is_long, verbose: is_long };
+        let options = TextOptions {
+            colour: is_long,
+            width,
+            spectrum: is_long,
+            verbose: is_long,
+            rules: is_long,
+            verdict: !is_long,
+        };
         text::write(&document, &options, &mut Vec::new()).expect("memory can be written");
     }
     let mut written = Vec::new();
