@@ -42,7 +42,8 @@ impl Exchange {
         is_resolved: false,
     };
 
-    /// `connection_wait = max(0, freed_at − T0)`: the capacity it uses became free after it was due.
+    /// `connection_wait = max(0, freed_at − T0)`: the capacity it uses was free only after it was
+    /// due.
     #[inline]
     pub(crate) fn connection_wait(&self) -> u64 {
         self.freed_at.since(self.intended_at)

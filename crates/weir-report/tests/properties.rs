@@ -139,7 +139,8 @@ proptest! {
         verbose in any::<bool>(),
     ) {
         let document = run.document();
-        let options = TextOptions { width, spectrum, verbose, rules: verbose, ..TextOptions::default() };
+        let options =
+            TextOptions { width, spectrum, verbose, rules: verbose, ..Default::default() };
         let mut out = Vec::new();
         text::write(&document, &options, &mut out).expect("writing to memory");
         let printed = String::from_utf8(out).expect("a report is UTF-8");
@@ -163,7 +164,7 @@ proptest! {
         written[*at.get(&digits)] = digit;
         if let Ok(document) = Document::from_json(&written) {
             let options =
-                TextOptions { colour: true, width: 80, spectrum: true, verbose: true, ..TextOptions::default() };
+                TextOptions { colour: true, spectrum: true, verbose: true, ..Default::default() };
             text::write(&document, &options, &mut Vec::new()).expect("writing to memory");
         }
     }

@@ -18,6 +18,7 @@ pub mod quantile;
 mod raw;
 #[cfg(feature = "schema")]
 mod schema;
+mod script_usage;
 pub mod units;
 
 pub use assertion::{Assertion, AssertionError, AssertionOutcome, AssertionResult};
@@ -26,8 +27,8 @@ pub use document::{Document, DocumentParts, Environment, LoadError, Note};
 pub use evidence::{ClientHealth, DepartureSpan, Departures, Occupancy, Stamped, WorkerUsage};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::{
-    ByOutcome, Callback, CallbackUsage, Connections, ErrorKind, FailureCause, FailureKind,
-    FailurePhase, Interval, Measurements, Outcomes, ScriptUsage, Sent, Slice, Window, WorkerPhases,
+    ByOutcome, Connections, ErrorKind, FailureCause, FailureKind, FailurePhase, Interval,
+    Measurements, Outcomes, Sent, Slice, Window, WorkerPhases,
 };
 pub use plan::{
     Arrivals, Header, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, StampChoice, Target,
@@ -35,3 +36,4 @@ pub use plan::{
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]
 pub use schema::schema_json;
+pub use script_usage::{Callback, CallbackUsage, ScriptUsage};

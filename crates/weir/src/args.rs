@@ -29,9 +29,9 @@ use weir_run::{Assertion, Rate};
                   loop). With it requests leave at planned times whatever the server does, and \
                   latency counts from the planned time.\n\n\
                   Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.\n\
-                  Exit status: 0 fine, 1 no answer at all, 2 usage or script, 3 invalid run or failed check, \
-                  70 broken invariant, 71 machine failed, 74 result not written, 130/143 \
-                  interrupted.\n\
+                  Exit status: 0 fine, 1 no answer at all, 2 usage or script, 3 invalid run or \
+                  failed check, 70 broken invariant, 71 machine failed, 74 result not written, \
+                  130/143 interrupted.\n\
                   Examples:\n  weir http://localhost:8080/\n  \
                   weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html\n  \
                   weir -s scripts/counter.lua https://localhost:8443/"

@@ -64,10 +64,6 @@ pub(crate) fn plan_at(
     };
     let is_crowded = threads as usize > cpus.len();
     let io = engine(args.io, &mut notes)?;
-    let duration_ns = match (args.duration, args.requests) {
-        (None, None) => Some(10 * SECOND_NS),
-        (duration, _) => duration,
-    };
     let plan = Plan {
         url: args.url().to_owned(),
         target: url.target(&endpoint),
@@ -82,18 +78,14 @@ pub(crate) fn plan_at(
         threads,
         pipeline: args.pipeline,
         warmup_ns: args.warmup.map_or_else(|| default_warmup(args), |warmup| warmup.span_ns),
-        duration_ns,
+        duration_ns: args.duration.or_else(|| args.requests.is_none().then_some(10 * SECOND_NS)),
         requests: args.requests,
         timeout_ns: args.timeout,
         connect_timeout_ns: args.connect_timeout.unwrap_or(args.timeout),
         pacing: pacing(args.pacing, is_crowded),
         io,
         warmup_is_auto: args.warmup.is_some_and(|warmup| warmup.is_auto),
-        stamps: match args.timestamps {
-            TimestampsChoice::None => StampChoice::None,
-            TimestampsChoice::Sample => StampChoice::Sample,
-            TimestampsChoice::All => StampChoice::All,
-        },
+        stamps: stamps(args.timestamps),
     };
     if is_sparse(&plan) && weir_engine::planned_slots(&plan) == Some(0) {
         bail!("--rate and --duration plan no request: lengthen -d or raise -R");
@@ -117,6 +109,14 @@ pub(crate) fn plan_at(
         raw: None,
     };
     Ok(Planned { job, scripts, notes })
+}
+
+fn stamps(choice: TimestampsChoice) -> StampChoice {
+    match choice {
+        TimestampsChoice::None => StampChoice::None,
+        TimestampsChoice::Sample => StampChoice::Sample,
+        TimestampsChoice::All => StampChoice::All,
+    }
 }
 
 /// How TLS is spoken, where it is.

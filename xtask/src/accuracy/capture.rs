@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::distribution::quantile;
 use super::lab::Lab;
-use super::rows;
+use super::rows::{self, Row};
 use super::section::Section;
 use crate::guard::Guarded;
 use crate::rig::table::{Table, thousands};
@@ -36,31 +37,10 @@ pub(super) fn capture(lab: &Lab) -> Result<Section> {
     };
     let header = ["engine", "requests", "read early", "apart p1", "p50", "p99", "wire time p50"];
     let mut table = Table::new(&header);
-    let (raw, packets) = (lab.directory.join("rows.parquet"), lab.directory.join("lo.pcap"));
     for io in ["epoll", "uring"] {
-        let server = lab.serve("")?;
-        let port = server.url.rsplit(':').next().context("a server has a port")?.to_owned();
-        let mut words = vec![OsString::from(&tcpdump)];
-        words
-            .extend(["-i", "lo", "-n", "-Z", "root", "-U", "--immediate-mode"].map(OsString::from));
-        words.extend(["-s", SNAP_BYTES, "--time-stamp-precision=nano", "-w"].map(OsString::from));
-        words.push(packets.clone().into());
-        words.extend(["tcp", "port", &port].map(OsString::from));
-        let capturing = Guarded::start(&words).context("failed to capture packets; as root?")?;
-        thread::sleep(Duration::from_secs(1));
-        let window_s = lab.span(5.0, 2.0);
-        let flags = format!("-t1 -c1 -R500 -d{window_s}s --warmup 0 --io {io} --timestamps all");
-        lab.weir(&format!("{flags} --raw {}", raw.display()), &server.url)?;
-        thread::sleep(Duration::from_millis(500));
-        drop((capturing, server));
-        let bytes = fs::read(&packets).context("tcpdump wrote no packets")?;
-        let exchanges = exchanges(&bytes, port.parse()?)?;
-        let mut list = rows::read(&raw)?.list;
-        list.retain(|row| row.sent_at.is_some());
-        list.sort_by_key(|row| row.sent_at);
-        ensure!(list.len() == exchanges.len(), "{} rows, {} captured", list.len(), exchanges.len());
+        let run = captured_run(lab, &tcpdump, io)?;
         let (mut apart, mut wire, mut early) = (Vec::new(), Vec::new(), 0);
-        for (row, between_ns) in list.iter().zip(&exchanges) {
+        for (row, between_ns) in &run {
             let (Some(tx_at), Some(rx_at)) = (row.tx_at, row.rx_at) else { continue };
             early += u64::from(rx_at > row.ended_at);
             let wire_ns = rx_at as f64 - tx_at as f64;
@@ -72,31 +52,57 @@ pub(super) fn capture(lab: &Lab) -> Result<Section> {
         for times in [&mut apart, &mut wire] {
             times.sort_by(f64::total_cmp);
         }
-        let (low, median, high) =
-            (quantile(&apart, 0.01), quantile(&apart, 0.5), quantile(&apart, 0.99));
         let us = |ns: f64| format!("{:.1} µs", ns / 1e3);
+        let median = quantile(&apart, 0.5);
         table.row(&[
             io.to_owned(),
             thousands(stamped as u64),
             thousands(early),
-            us(low),
+            us(quantile(&apart, 0.01)),
             us(median),
-            us(high),
+            us(quantile(&apart, 0.99)),
             us(quantile(&wire, 0.5)),
         ]);
         section.must(early == 0, || format!("{io}: {early} answers were read before they came"));
-        section.must(stamped * 10 >= list.len() * 9, || {
-            format!("{io}: {stamped} of {} requests have both stamps", list.len())
+        section.must(stamped * 10 >= run.len() * 9, || {
+            format!("{io}: {stamped} of {} requests have both stamps", run.len())
         });
         section.must_if_quiet(median.abs() <= APART_MAX_NS, || {
             format!("{io}: the median is {} apart", us(median))
         });
     }
-    fs::remove_file(&packets).ok();
-    fs::remove_file(&raw).ok();
     section.table("", &table.finish());
     section.note("Packets are noted by the interface, stamps of requests just before it.");
     Ok(section)
+}
+
+/// The requests of a run on one connection, each with the time between its two packets.
+fn captured_run(lab: &Lab, tcpdump: &Path, io: &str) -> Result<Vec<(Row, f64)>> {
+    let (raw, packets) = (lab.directory.join("rows.parquet"), lab.directory.join("lo.pcap"));
+    let server = lab.serve("")?;
+    let port = server.url.rsplit(':').next().context("a server has a port")?.to_owned();
+    let mut words = vec![OsString::from(tcpdump)];
+    words.extend(["-i", "lo", "-n", "-Z", "root", "-U", "--immediate-mode"].map(OsString::from));
+    words.extend(["-s", SNAP_BYTES, "--time-stamp-precision=nano", "-w"].map(OsString::from));
+    words.push(packets.clone().into());
+    words.extend(["tcp", "port", &port].map(OsString::from));
+    let capturing = Guarded::start(&words).context("failed to capture packets; as root?")?;
+    // tcpdump says nowhere but on its errors that it has begun.
+    thread::sleep(Duration::from_secs(1));
+    let window_s = lab.span(5.0, 2.0);
+    let flags = format!("-t1 -c1 -R500 -d{window_s}s --warmup 0 --io {io} --timestamps all");
+    lab.weir(&format!("{flags} --raw {}", raw.display()), &server.url)?;
+    thread::sleep(Duration::from_millis(500));
+    drop((capturing, server));
+    let bytes = fs::read(&packets).context("tcpdump wrote no packets")?;
+    let exchanges = exchanges(&bytes, port.parse()?)?;
+    let mut list = rows::read(&raw)?.list;
+    list.retain(|row| row.sent_at.is_some());
+    list.sort_by_key(|row| row.sent_at);
+    ensure!(list.len() == exchanges.len(), "{} rows, {} captured", list.len(), exchanges.len());
+    fs::remove_file(&packets).ok();
+    fs::remove_file(&raw).ok();
+    Ok(list.into_iter().zip(exchanges).collect())
 }
 
 /// From each request's packet to that of its answer, in nanoseconds, in order: one connection, one

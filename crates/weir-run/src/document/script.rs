@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::recorded::Recorded;
-use crate::measurements::{Callback, CallbackUsage, ScriptUsage};
+use crate::script_usage::{Callback, CallbackUsage, ScriptUsage};
 
 /// What the script of a run took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -26,7 +26,7 @@ pub struct StampsSection {
     pub response: Metric,
     /// Their response time without the client's scheduling lag.
     pub unlagged: Metric,
-    /// Their response time without scheduling lag and without rx delay: what the client did not add.
+    /// Their response time without scheduling lag and rx delay: what the client did not add.
     pub outside: Metric,
 }
 

@@ -2,7 +2,7 @@
 
 use weir_run::document::RuleOutcome::{Caveat, Invalid, Note, Pass, Unknown};
 use weir_run::document::{
-    Change, Grade, LimitedBy, Rule, RuleOutcome, SliceSeries, Subject, Verdict,
+    Change, Grade, LimitedBy, Rule, RuleOutcome, SliceSeries, Subject, Trials, Verdict,
 };
 use weir_run::{
     ClientHealth, DepartureSpan, Departures, Document, DocumentParts, Histogram, Load,
@@ -31,6 +31,7 @@ fn well(change: impl FnOnce(&mut DocumentParts)) -> Document {
     parts.environment.cpu_governor = Some("performance".to_owned());
     parts.environment.cpus_usable = Some(4);
     parts.witness = Some(witness(1_000 * US));
+    parts.trials = Trials::default();
     parts.health = Some(ClientHealth {
         watched_ns: 10 * S,
         steal: Some(0.0),
@@ -398,6 +399,29 @@ fn c9_to_c11_and_clocks() {
 }
 
 #[test]
+fn c12_and_the_noise_floor() {
+    let proof = |is_client_limited: bool| {
+        move |parts: &mut DocumentParts| {
+            parts.trials = fixture::trials();
+            let proof = parts.trials.prove_client.as_mut().expect("both are there");
+            proof.is_client_limited = is_client_limited;
+            let floor = parts.trials.selfcheck.as_mut().expect("both are there");
+            floor.service_time.p50_ns = 20 * US;
+        }
+    };
+    check("one_thread_more", Invalid, proof(true));
+    let floor = |p50_ns: u64| {
+        move |parts: &mut DocumentParts| {
+            proof(false)(parts);
+            parts.trials.selfcheck.as_mut().expect("there").service_time.p50_ns = p50_ns;
+        }
+    };
+    check("one_thread_more", Pass, floor(20 * US));
+    check("noise_floor", Pass, floor(100 * US));
+    check("noise_floor", Caveat, floor(110 * US));
+}
+
+#[test]
 fn c13_stops() {
     let stopped = |ns: u64| {
         move |parts: &mut DocumentParts| {
@@ -592,7 +616,7 @@ fn runs_without_evidence_are_not_judged() {
     for measurements in [Measurements::default(), Measurements { interrupted: true, ..measured() }]
     {
         let mut parts = parts(1, 1, measurements);
-        (parts.health, parts.witness) = (None, None);
+        (parts.health, parts.witness, parts.trials) = (None, None, Trials::default());
         let document = Document::assemble(parts).expect("it adds up");
         assert_ne!(document.verdict.grade, Grade::Invalid, "{:#?}", document.verdict);
         assert!(document.verdict.not_judged().contains(&"C3"));

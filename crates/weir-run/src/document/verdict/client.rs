@@ -12,8 +12,8 @@ use super::thresholds::{
     LITTLE_INVALID, WITNESS_CAVEAT, WITNESS_INVALID,
 };
 use super::{Measure, Rule, RuleOutcome, Subject, Unit};
-use crate::measurements::Callback;
 use crate::plan::Load;
+use crate::script_usage::Callback;
 use crate::units;
 
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {

@@ -105,7 +105,7 @@ fn pressure(health: Option<&ClientHealth>) -> Rule {
     }
 }
 
-/// C8: what was lost on the way. Only what this machine itself threw away can be the client's fault.
+/// C8: what was lost on the way. Only what this machine threw away can be the client's fault.
 fn losses(document: &Document, health: &ClientHealth, rules: &mut Vec<Rule>) {
     let requests = document.accounting.sent.total.max(1) as f64;
     let plain = |name| measure("C8", name, Unit::Share).caveat_at(LOSS_CAVEAT);

@@ -1,9 +1,11 @@
 //! What so many requests can show: `NOT_STATIONARY`, `CORRELATED`, `WARMUP_TOO_SHORT` and
 //! `NO_STEADY_STATE` (METHOD 1.10, 1.12).
 
+use weir_stats::Transient;
+
 use super::super::stationarity::{Change, SeriesStationarity, SliceSeries};
 use super::super::{Document, SliceEntry};
-use super::thresholds::{TRANSIENT_CAVEAT, TRANSIENT_CONFIDENCE, TRANSIENT_LARGE};
+use super::thresholds::TRANSIENT_CAVEAT;
 use super::{Measure, Rule, RuleOutcome, Subject, Unit};
 use crate::units;
 
@@ -130,8 +132,9 @@ fn warmup(document: &Document) -> Rule {
     if series[0].is_none() {
         return measure.unknown(TOO_FEW);
     }
-    let transients = series.iter().flatten().filter_map(|values| transient(values));
-    let slices = transients.max().unwrap_or(0);
+    let transients = series.iter().flatten().filter_map(|values| Transient::of(values));
+    let left_over = transients.filter(Transient::is_left_over);
+    let slices = left_over.map(|transient| transient.deleted).max().unwrap_or(0);
     let share = slices as f64 / whole.len() as f64;
     let transient_s = whole[..slices].last().map_or(0.0, |slice| slice.end_s);
     let fact = format!("the first {} differ from the rest", units::percent(share));
@@ -148,50 +151,4 @@ fn warmup_s(document: &Document) -> f64 {
 fn mean_ns(slice: &SliceEntry) -> Option<f64> {
     let exact = slice.ok.as_ref()?.exact;
     Some(exact.sum_ns as f64 / exact.count as f64)
-}
-
-/// How many values MSER deletes, where they differ from the others beyond chance and much.
-fn transient(values: &[f64]) -> Option<usize> {
-    let count = weir_stats::mser(values).filter(|count| *count > 0)?;
-    let (first, rest) = values.split_at(count);
-    let rest = weir_stats::mean_interval(rest, TRANSIENT_CONFIDENCE)?;
-    let mean = first.iter().sum::<f64>() / count as f64;
-    // The interval of the rest's mean, widened to that of a mean of so few values.
-    let widening = (1.0 + rest.slices as f64 / count as f64).sqrt();
-    let difference = (mean - rest.mean).abs();
-    let is_beyond_chance = difference > rest.half_width * widening;
-    let is_large = difference > TRANSIENT_LARGE * rest.mean.abs();
-    (is_beyond_chance && is_large).then_some(count)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Uniform noise around a level, a tenth of it to both sides; a generator of Lehmer's.
-    fn noise(seed: u64) -> Vec<f64> {
-        let mut state = 2 * seed + 1;
-        let mut next = || {
-            state = state * 48_271 % 0x7fff_ffff;
-            state as f64 / f64::from(0x7fff_ffff)
-        };
-        (0..10).for_each(|_| _ = next());
-        (0..30).map(|_| 100.0 + 20.0 * (next() - 0.5)).collect()
-    }
-
-    #[test]
-    fn noise_has_no_transient() {
-        let found = (0..1_000).filter(|seed| transient(&noise(*seed)).is_some()).count();
-        assert!(found <= 20, "{found} of 1,000");
-    }
-
-    #[test]
-    fn a_transient_is_found_whole() {
-        let found = (0..1_000).filter(|seed| {
-            let mut values = noise(*seed);
-            values[..4].iter_mut().for_each(|value| *value += 50.0);
-            transient(&values) == Some(4)
-        });
-        assert!(found.count() >= 900);
-    }
 }

@@ -113,7 +113,3 @@ pub(super) const LITTLE_INVALID: f64 = 0.01;
 
 /// Share of the window that may be better left out (METHOD 1.12).
 pub(super) const TRANSIENT_CAVEAT: f64 = 0.05;
-/// By how much that part must differ from the rest, as a share of the rest.
-pub(super) const TRANSIENT_LARGE: f64 = 0.05;
-/// Confidence with which it must differ, two-sided. High, since the part was chosen for differing.
-pub(super) const TRANSIENT_CONFIDENCE: f64 = 0.999;

@@ -1,0 +1,76 @@
+//! What scripts took while the load ran.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What the scripts of the workers took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScriptUsage {
+    /// Lua states of workers.
+    pub states: u32,
+    /// Memory of the largest of them at the end of the run, in bytes.
+    pub memory_max_bytes: u64,
+    /// Calls while the load ran, by callback.
+    pub callbacks: BTreeMap<Callback, CallbackUsage>,
+    /// Requests that were not ready when their slot was due: `request()` was slower than the plan.
+    pub ran_dry: u64,
+    /// Workers that ended early because `wrk.thread:stop()` was called, or a script failed.
+    pub stopped: u32,
+}
+
+/// A function of a script that is called while the load runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Callback {
+    /// `request()`.
+    Request,
+    /// `delay()`.
+    Delay,
+    /// `response()`.
+    Response,
+}
+
+impl Callback {
+    /// Its name in scripts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Callback::Request => "request",
+            Callback::Delay => "delay",
+            Callback::Response => "response",
+        }
+    }
+}
+
+/// What one callback took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CallbackUsage {
+    /// How often it was called.
+    pub calls: u64,
+    /// Wall time in it, in nanoseconds.
+    pub time_ns: u64,
+    /// Longest call in nanoseconds.
+    pub longest_ns: u64,
+    /// Of `time_ns`: in calls of 1 ms and more, while all other connections of the worker waited.
+    pub long_ns: u64,
+}
+
+impl ScriptUsage {
+    pub(crate) fn add(&mut self, other: &ScriptUsage) {
+        // 32 bits: a document may say that there are as many as fit.
+        self.states = self.states.saturating_add(other.states);
+        self.memory_max_bytes = self.memory_max_bytes.max(other.memory_max_bytes);
+        for (callback, usage) in &other.callbacks {
+            let mine = self.callbacks.entry(*callback).or_default();
+            mine.calls += usage.calls;
+            mine.time_ns += usage.time_ns;
+            mine.longest_ns = mine.longest_ns.max(usage.longest_ns);
+            mine.long_ns += usage.long_ns;
+        }
+        self.ran_dry += other.ran_dry;
+        self.stopped += other.stopped;
+    }
+}
