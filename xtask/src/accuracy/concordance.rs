@@ -52,6 +52,10 @@ pub(super) fn concordance(lab: &Lab) -> Result<Section> {
     for trouble in troubles(lab) {
         measure(lab, &mut section, &trouble)?;
     }
+    section.note(
+        "In parentheses: in weir's histogram, and not printed. One stall is one event, however \
+         many requests meet it, and says little about the p99 of another hour (METHOD 1.11).",
+    );
     for peer in PEERS.into_iter().filter(|peer| program(lab, *peer).is_none()) {
         section.note(format!("{} is not on PATH.", peer.name()));
     }
@@ -210,7 +214,12 @@ fn measure(lab: &Lab, section: &mut Section, trouble: &Trouble) -> Result<()> {
 fn row(peer: Peer, printed: &Printed, log: &[Record], reason: &str) -> [String; 9] {
     let time = |time: Option<Time>| {
         let text = |time: Time| {
-            format!("{}{}", if time.is_bound { "> " } else { "" }, seconds(time.ns / 1e9))
+            let text = seconds(time.ns / 1e9);
+            match (time.is_bound, time.is_held_back) {
+                (true, _) => format!("> {text}"),
+                (_, true) => format!("({text})"),
+                _ => text,
+            }
         };
         time.map_or("–".to_owned(), text)
     };

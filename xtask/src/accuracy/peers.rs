@@ -8,6 +8,9 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::distribution::Distribution;
+use crate::rig::clients::Document;
+
 /// The same load, in every program's own words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
@@ -52,6 +55,14 @@ pub(super) struct Time {
     pub(super) ns: f64,
     /// It said that the time is at least this.
     pub(super) is_bound: bool,
+    /// It is in its histogram, but was not printed, as too little stands behind it.
+    pub(super) is_held_back: bool,
+}
+
+impl Time {
+    fn exact(ns: f64) -> Time {
+        Time { ns, is_bound: false, is_held_back: false }
+    }
 }
 
 impl Peer {
@@ -87,7 +98,7 @@ impl Peer {
                 "-t1 -c{connections} -d{duration_s}s -R{rate_rps} --timeout {timeout_s}s --latency"
             ),
             Peer::Ab => {
-                format!("-q -k -c {connections} -t {duration_s} -n 1000000000 -s {timeout_s}")
+                format!("-q -k -c {connections} -t {duration_s} -n 5000000 -s {timeout_s}")
             }
             Peer::H2load => {
                 format!("--h1 -t1 -c {connections} -D {duration_s} --rps {share} -N {timeout_s}")
@@ -148,7 +159,13 @@ fn weir(text: &str) -> Printed {
     let percentile = |p: f64| {
         let entries = table["percentiles"].as_array()?;
         let entry = entries.iter().find(|entry| entry["p"].as_f64() == Some(p))?;
-        Some(Time { ns: entry["ns"].as_f64()?, is_bound: entry["bound"] == "lower" })
+        Some(Time { is_bound: entry["bound"] == "lower", ..Time::exact(entry["ns"].as_f64()?) })
+    };
+    let held_back = || {
+        let times = Distribution::responses(&Document::of(document.clone())).ok()?;
+        let has_failures = !latency["all"].is_null();
+        let p99 = Time { is_held_back: true, ..Time::exact(times.quantile_ns(0.99)) };
+        (!has_failures && times.count() > 0).then_some(p99)
     };
     let accounting = &document["accounting"];
     let count = |class: &str| accounting[class].as_u64();
@@ -156,7 +173,7 @@ fn weir(text: &str) -> Printed {
         ["bad_response", "transport_error", "timed_out", "in_flight_at_end", "never_sent"];
     Printed {
         p50: percentile(50.0),
-        p99: percentile(99.0),
+        p99: percentile(99.0).or_else(held_back),
         max: percentile(100.0),
         requests: count("ok"),
         errors: failures.into_iter().map(count).sum(),
@@ -190,7 +207,7 @@ fn wrk(text: &str) -> Printed {
 fn ab(text: &str) -> Printed {
     let percentile = |name: &str| {
         let ms: f64 = after(text, name)?;
-        Some(Time { ns: ms * 1e6, is_bound: false })
+        Some(Time::exact(ms * 1e6))
     };
     Printed {
         p50: percentile("\n  50% "),
@@ -223,7 +240,7 @@ fn h2load(text: &str) -> Printed {
 fn hey(text: &str) -> Printed {
     let seconds = |name: &str| {
         let seconds: f64 = after(text, name)?;
-        Some(Time { ns: seconds * 1e9, is_bound: false })
+        Some(Time::exact(seconds * 1e9))
     };
     let bracketed = |heading: &str| {
         let (_, after) = text.split_once(heading)?;
@@ -261,7 +278,7 @@ fn time(text: &str) -> Option<Time> {
         "m" => 6e10,
         _ => return None,
     };
-    Some(Time { ns: number.parse::<f64>().ok()? * unit_ns, is_bound: false })
+    Some(Time::exact(number.parse::<f64>().ok()? * unit_ns))
 }
 
 /// The number behind `name`.
@@ -286,7 +303,7 @@ mod tests {
     use super::*;
 
     fn check(peer: Peer, text: &str, times_ms: [Option<f64>; 3], counts: [u64; 2], rate_rps: f64) {
-        let exact = |ms: Option<f64>| ms.map(|ms| Time { ns: ms * 1e6, is_bound: false });
+        let exact = |ms: Option<f64>| ms.map(|ms| Time::exact(ms * 1e6));
         let [p50, p99, max] = times_ms.map(exact);
         let [requests, errors] = counts.map(Some);
         let rate_rps = Some(rate_rps);
@@ -337,8 +354,8 @@ mod tests {
             "accounting": {"ok": 3, "bad_response": 0, "transport_error": 1, "timed_out": 2,
             "in_flight_at_end": 0, "never_sent": 4}, "throughput": {"completed_rps": 1.5}}"#;
         let printed = Peer::Weir.read(text);
-        assert_eq!(printed.p50, Some(Time { ns: 5.0, is_bound: false }));
-        assert_eq!(printed.p99, Some(Time { ns: 9.0, is_bound: true }));
+        assert_eq!(printed.p50, Some(Time::exact(5.0)));
+        assert_eq!(printed.p99, Some(Time { is_bound: true, ..Time::exact(9.0) }));
         assert_eq!((printed.requests, printed.errors), (Some(3), Some(7)));
     }
 }
