@@ -42,17 +42,17 @@ fn raw_requests() {
 
 #[test]
 fn document() {
-    replay("document", 20, checks::document);
+    replay("document", 3, checks::document);
 }
 
 #[test]
 fn command_line() {
-    replay("command_line", 20, checks::command_line);
+    replay("command_line", 15, checks::command_line);
 }
 
 #[test]
 fn script_values() {
-    replay("script_values", 20, checks::script_values);
+    replay("script_values", 10, checks::script_values);
 }
 
 /// When the document changes so that this one is none, edits of it would show nothing: write it
