@@ -305,6 +305,7 @@ mod tests {
             ("status.404.count != 2k", 2000.0),
             ("throughput.completed_rps > 5k", 5e3),
             ("latency.service_time.ok.max_ns < 5ms", 5e6),
+            ("latency.service_time.ok.percentiles.0.ns < 5ms", 5e6),
             ("throughput.window_s >= 10s", 10.0),
             ("run.client.max_resident_bytes < 64Mi", 67_108_864.0),
             ("accounting.never_sent == 0", 0.0),

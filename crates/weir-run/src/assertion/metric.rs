@@ -222,8 +222,8 @@ fn unknown(name: &str, first: &str) -> String {
     let names = names.chain(TIMES.iter().map(|(name, _)| *name)).chain(SECTIONS);
     let nearest = names.map(|known| (distance(first, known), known)).min();
     match nearest {
-        // Two slips, and not half of the word.
-        Some((slips, known)) if slips <= 2 && slips * 2 < first.len() => {
+        // Two slips, and no more than half of the word.
+        Some((slips, known)) if slips <= 2 && slips * 2 <= first.len() => {
             let suggestion = name.replacen(first, known, 1);
             format!("'{name}' is not known: did you mean '{suggestion}'? {LIST}")
         }
