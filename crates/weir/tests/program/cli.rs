@@ -54,6 +54,11 @@ fn wrong_values_are_told_with_their_flag_and_the_remedy() {
         ("-H", "A: a\rb", "--header", "control character"),
         ("-X", "GE T", "--method", "character"),
         ("-X", "CONNECT", "--method", "tunnel"),
+        ("--assert", "p99", "--assert", "p99 < 5ms"),
+        ("--assert", "p99 < 5", "--assert", "5ms"),
+        ("--assert", "eror < 1%", "--assert", "did you mean 'errors'"),
+        ("--raw", "/nowhere/at/all", "--raw", "another place"),
+        ("--raw", "/", "--raw", "file name"),
         ("-b", "@/nowhere/at/all", "--body", "cannot be read"),
     ] {
         check_wrong(&[flag, value, NOWHERE], &[name, remedy]);
@@ -61,6 +66,7 @@ fn wrong_values_are_told_with_their_flag_and_the_remedy() {
     check_wrong(&["-R", "5", "--arrivals", "often", NOWHERE], &["--arrivals", "poisson"]);
     check_wrong(&["-R", "5", "--seed", "x", NOWHERE], &["--seed"]);
     check_wrong(&["--arrivals", "poisson", NOWHERE], &["--rate"]);
+    check_wrong(&["--junit", "run.xml", NOWHERE], &["--assert"]);
     check_wrong(&["-H", "Host: a", "-H", "host: b", NOWHERE], &["--header", "twice"]);
     check_wrong(&["--no-such-flag", NOWHERE], &["--no-such-flag", "--help"]);
     check_wrong(&["-c"], &["--connections"]);

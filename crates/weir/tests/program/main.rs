@@ -7,12 +7,14 @@
 mod support;
 
 mod answers;
+mod assertions;
 mod cli;
 mod compat;
 mod connections;
 mod https;
 mod nginx;
 mod requests;
+mod rows;
 mod scale;
 mod script_calls;
 mod scripts;

@@ -1,0 +1,71 @@
+//! `--assert`: what holds ends with 0, all else with 3, now and from the document; what cannot be
+//! read ends with 2 before anything is sent.
+
+use std::fs;
+
+use weir_run::{AssertionOutcome, Document};
+
+use crate::support::directory::Directory;
+use crate::support::raw::{OK, Raw};
+use crate::support::weir::weir;
+
+use AssertionOutcome::{Fail, Pass, Undecided};
+
+/// Runs a hundred requests with these claims, and judges the document by them once more.
+fn check(claims: &[(&str, AssertionOutcome)], code: i32) {
+    let directory = Directory::new();
+    let (document, junit) = (directory.file("run.json"), directory.file("run.xml"));
+    let server = Raw::answering(OK);
+    let url = server.url();
+    let claimed: Vec<&str> = claims.iter().flat_map(|(claim, _)| ["--assert", claim]).collect();
+    let words = [&claimed[..], &["-o", &document, "--junit", &junit, &url]].concat();
+    let output = weir("--no-verdict -c2 -t2 -n 100", &words);
+    assert_eq!(output.code(), code, "{output:?}");
+    let loaded = Document::load(&document).expect("a document");
+    let outcomes: Vec<(&str, AssertionOutcome)> = loaded
+        .assertions
+        .iter()
+        .map(|result| (result.assertion.as_str(), result.outcome))
+        .collect();
+    assert_eq!(outcomes, claims);
+    for (claim, outcome) in claims {
+        let line = output.stdout.lines().find(|line| line.contains(claim));
+        assert!(line.is_some_and(|line| line.contains(&outcome.to_string())), "{output:?}");
+    }
+    let xml = fs::read_to_string(&junit).expect("it was written");
+    assert_eq!(xml.matches("<testcase ").count(), claims.len(), "{xml}");
+    let again = weir("report", &[&claimed[..], &[&document]].concat());
+    assert_eq!(again.code(), code, "{again:?}");
+    assert_eq!(weir("report", &[&document]).code(), 0);
+}
+
+#[test]
+fn only_what_holds_ends_well() {
+    check(&[("errors == 0", Pass), ("max < 1h", Pass), ("status.2xx.count == 100", Pass)], 0);
+    check(&[("errors == 0", Pass), ("status.200 < 50%", Fail)], 3);
+    check(&[("p99.999 < 1h", Undecided)], 3);
+}
+
+#[test]
+fn what_is_asserted_of_a_document_replaces_what_was() {
+    let directory = Directory::new();
+    let (document, junit) = (directory.file("run.json"), directory.file("run.xml"));
+    let server = Raw::answering(OK);
+    let words = ["--assert", "errors > 50%", "-q", "-o", &document, &server.url()];
+    assert_eq!(weir("--no-verdict -n 100", &words).code(), 3);
+    let output = weir("report", &["--assert", "errors==0", "--junit", &junit, &document]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert!(!output.stdout.contains("errors > 50%"), "{output:?}");
+    assert!(fs::read_to_string(&junit).expect("it was written").contains("errors==0"));
+}
+
+#[test]
+fn a_report_without_assertions_has_no_junit() {
+    let directory = Directory::new();
+    let document = directory.file("run.json");
+    let server = Raw::answering(OK);
+    assert_eq!(weir("--no-verdict -n 10", &["-q", "-o", &document, &server.url()]).code(), 0);
+    let output = weir("report", &["--junit", &directory.file("run.xml"), &document]);
+    assert_eq!(output.code(), 2, "{output:?}");
+    assert!(output.stderr.contains("--assert"), "{output:?}");
+}

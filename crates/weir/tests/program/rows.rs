@@ -1,0 +1,229 @@
+//! `--raw`: the file has a row for every request, and the document is what its rows add up to
+//! (METHOD 2, V16).
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::time::Duration;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+use weir_run::document::{ExactFigures, Summary};
+use weir_run::quantile::{Bound, rank_of};
+
+use crate::support::directory::Directory;
+use crate::support::for_each_engine;
+use crate::support::raw::{OK, Peer, Raw};
+use crate::support::served::Served;
+use crate::support::wait::let_pass;
+use crate::support::weir::{self, Ran, Running};
+
+/// One row, as far as it matters here.
+#[derive(Clone, Debug)]
+struct Slot {
+    phase: String,
+    outcome: String,
+    status: Option<u16>,
+    error: Option<String>,
+    intended_at: u64,
+    sent_at: Option<u64>,
+    ended_at: u64,
+}
+
+impl Slot {
+    fn of(row: &Row) -> Slot {
+        let fields: BTreeMap<&str, &Field> =
+            row.get_column_iter().map(|(name, field)| (name.as_str(), field)).collect();
+        let text = |name| match fields[name] {
+            Field::Str(text) => Some(text.clone()),
+            _ => None,
+        };
+        let ns = |name| match fields[name] {
+            Field::Long(ns) => u64::try_from(*ns).ok(),
+            _ => None,
+        };
+        Slot {
+            phase: text("phase").expect("it is never null"),
+            outcome: text("outcome").expect("it is never null"),
+            status: match fields["status"] {
+                Field::UShort(status) => Some(*status),
+                _ => None,
+            },
+            error: text("error"),
+            intended_at: ns("intended_at").expect("it is never null"),
+            sent_at: ns("sent_at"),
+            ended_at: ns("ended_at").expect("it is never null"),
+        }
+    }
+
+    fn response_ns(&self) -> u64 {
+        self.ended_at - self.intended_at
+    }
+}
+
+/// Runs a load with `--raw`, and reads the file.
+fn load(engine: &str, flags: &str, url: &str) -> (Ran, Vec<Slot>) {
+    finished(start(engine, flags, url))
+}
+
+fn start(engine: &str, flags: &str, url: &str) -> (Running, Directory) {
+    let directory = Directory::new();
+    let path = directory.file("rows.parquet");
+    (weir::start(engine, flags, &["--raw", &path, url]), directory)
+}
+
+fn finished((running, directory): (Running, Directory)) -> (Ran, Vec<Slot>) {
+    let ran = running.finish();
+    assert_eq!(directory.names(), ["rows.parquet"], "{ran}");
+    let file = File::open(directory.file("rows.parquet")).expect("it is there");
+    let reader = SerializedFileReader::new(file).expect("a Parquet file");
+    let rows = reader.get_row_iter(None).expect("columns that can be read");
+    let slots = rows.map(|row| Slot::of(&row.expect("a row"))).collect();
+    (ran, slots)
+}
+
+fn count(slots: &[Slot], belongs: impl Fn(&Slot) -> bool) -> u64 {
+    slots.iter().filter(|slot| belongs(slot)).count() as u64
+}
+
+/// The document and the rows tell the same.
+fn check(ran: &Ran, slots: &[Slot]) {
+    let accounting = &ran.document.accounting;
+    let [raw] = ran.document.raw.as_slice() else { panic!("{:?}: {ran}", ran.document.raw) };
+    assert_eq!((raw.rows, raw.lost), (slots.len() as u64, 0), "{ran}");
+    let of_phase = |phase: &str| count(slots, |slot| slot.phase == phase);
+    assert_eq!(of_phase("warmup"), accounting.sent.warmup, "{ran}");
+    assert_eq!(of_phase("measured"), accounting.planned, "{ran}");
+    assert_eq!(of_phase("tail"), accounting.sent.tail, "{ran}");
+    let measured: Vec<Slot> =
+        slots.iter().filter(|slot| slot.phase == "measured").cloned().collect();
+    for (outcome, expected) in [
+        ("ok", accounting.ok),
+        ("bad_response", accounting.bad_response),
+        ("transport_error", accounting.transport_error),
+        ("timed_out", accounting.timed_out),
+        ("in_flight_at_end", accounting.in_flight_at_end),
+        ("never_sent", accounting.never_sent),
+    ] {
+        assert_eq!(count(&measured, |slot| slot.outcome == outcome), expected, "{outcome}: {ran}");
+    }
+    for (status, expected) in &accounting.status {
+        assert_eq!(count(&measured, |slot| slot.status == Some(*status)), *expected, "{ran}");
+    }
+    for (kind, expected) in &accounting.errors {
+        let of_kind = count(&measured, |slot| slot.error.as_ref() == Some(kind));
+        assert_eq!(of_kind, *expected, "{kind}: {ran}");
+    }
+    assert!(slots.iter().all(|slot| (slot.outcome == "never_sent") == slot.sent_at.is_none()));
+    let response = &ran.document.latency.response_time;
+    let times = |belongs: fn(&Slot) -> bool| {
+        let mut times: Vec<u64> =
+            measured.iter().filter(|slot| belongs(slot)).map(Slot::response_ns).collect();
+        times.sort_unstable();
+        times
+    };
+    let is_ok = |slot: &Slot| slot.outcome == "ok";
+    check_percentiles(&response.ok, &times(is_ok), &[]);
+    check_exact(response.exact.ok, &times(is_ok));
+    if let Some(all) = &response.all {
+        check_percentiles(all, &times(is_ok), &times(|slot| slot.outcome != "ok"));
+    }
+}
+
+/// Every percentile is that of the rows, to a bucket; a bound is never more. `failed` sort above
+/// all of `ok`, at an age that they reached at least.
+fn check_percentiles(summary: &Summary, ok: &[u64], failed: &[u64]) {
+    let count = (ok.len() + failed.len()) as u64;
+    assert_eq!(summary.count, count);
+    let mut aged = [ok, failed].concat();
+    aged.sort_unstable();
+    for value in &summary.percentiles {
+        let rank = usize::try_from(rank_of(value.p, count)).expect("rows fit memory") - 1;
+        let exact_ns = match value.bound {
+            Bound::Exact => *ok.get(rank).expect("an exact percentile falls on an answer"),
+            Bound::Lower => {
+                assert!(value.ns <= aged[rank], "p{}: {value:?} above {}", value.p, aged[rank]);
+                continue;
+            }
+        };
+        let (least, most) = (exact_ns, exact_ns + exact_ns.div_ceil(1_000));
+        assert!((least..=most).contains(&value.ns), "p{}: {value:?}, not {exact_ns}", value.p);
+    }
+}
+
+fn check_exact(figures: Option<ExactFigures>, times: &[u64]) {
+    let exact = figures.map(|exact| (exact.count, exact.min_ns, exact.max_ns, exact.sum_ns));
+    let expected = times.first().zip(times.last()).map(|(least, greatest)| {
+        let sum = times.iter().map(|ns| u128::from(*ns)).sum();
+        (times.len() as u64, *least, *greatest, sum)
+    });
+    assert_eq!(exact, expected);
+}
+
+/// Answers well, badly, not at all, and sometimes closes.
+fn moody() -> Raw {
+    const BAD: &str = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
+    Raw::start(|peer| {
+        let mut requests = peer.number;
+        while peer.read_request()?.is_some() {
+            requests += 1;
+            match requests % 30 {
+                5 => peer.write(BAD)?,
+                11 => return Ok(()),
+                17 => return peer.await_close(),
+                _ => peer.write(OK)?,
+            }
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn rows_add_up_to_the_document() {
+    for_each_engine(|engine| {
+        let fine = Served::plainly();
+        for flags in ["-c5 -t2 -n 3000", "-c5 -t2 -R 2000 -d500ms --warmup 200ms --pipeline 4"] {
+            let (ran, slots) = load(engine, flags, &fine.url());
+            assert!(ran.document.accounting.ok > 500, "{ran}");
+            check(&ran, &slots);
+        }
+        for load_flags in ["", "-R 500 --arrivals poisson"] {
+            let server = moody();
+            let flags = format!("-c6 -t2 -d700ms --warmup 200ms -T 150ms {load_flags}");
+            let (ran, slots) = load(engine, &flags, &server.url());
+            assert!(ran.document.accounting.bad_response > 0, "{ran}");
+            check(&ran, &slots);
+        }
+    });
+}
+
+#[test]
+fn requests_that_were_never_sent_have_rows() {
+    for_each_engine(|engine| {
+        for arrivals in ["uniform", "poisson"] {
+            let server = Raw::start(Peer::await_close);
+            let flags = format!("-c2 -t2 -R 300 -d400ms --warmup 0 -T 10s --arrivals {arrivals}");
+            let flags = format!("{flags} --no-preflight");
+            let (running, directory) = start(engine, &flags, &server.url());
+            // Nothing is ever answered; the rest of the plan is never sent.
+            let_pass(Duration::from_millis(800));
+            running.process.signal(&["INT"]);
+            let (ran, slots) = finished((running, directory));
+            assert!(ran.document.accounting.never_sent > 0, "{ran}");
+            check(&ran, &slots);
+        }
+    });
+}
+
+#[test]
+fn an_interrupted_run_has_a_whole_file() {
+    for_each_engine(|engine| {
+        let server = Served::plainly();
+        let (running, directory) = start(engine, "-c5 -t2 -d60s --warmup 0", &server.url());
+        let_pass(Duration::from_millis(500));
+        running.process.signal(&["INT"]);
+        let (ran, slots) = finished((running, directory));
+        assert_eq!(ran.code, 130, "{ran}");
+        assert!(!slots.is_empty(), "{ran}");
+        check(&ran, &slots);
+    });
+}
