@@ -15,8 +15,8 @@ const PROBES_PER_SECOND: u64 = 100;
 /// An open loop's probes are one in so many of its requests.
 const REQUESTS_PER_PROBE: u64 = 100;
 
-/// Not so thin that a window has none.
-const PROBES_PER_SECOND_MIN: u64 = 1;
+/// Fewer probes than this in a window tell nothing.
+const PROBES_MIN: f64 = 100.0;
 
 /// A witness at work.
 pub(crate) struct Witness {
@@ -49,21 +49,25 @@ impl Witness {
 /// Whether a witness goes out unasked: where a CPU is free for it, and where the load lasts.
 pub(crate) fn is_useful(plan: &Plan) -> bool {
     let usable = system::usable_cpus().map_or(0, |cpus| cpus.len());
-    (plan.threads as usize) < usable && plan.duration_ns.is_some()
+    let window_s = plan.duration_ns.map_or(0.0, |ns| ns as f64 / 1e9);
+    (plan.threads as usize) < usable && rate(plan.load).rps() * window_s >= PROBES_MIN
+}
+
+/// How often the witness asks.
+fn rate(load: Load) -> Rate {
+    let most = Rate { numerator: PROBES_PER_SECOND, denominator: 1 };
+    let Load::OpenLoop { rate, .. } = load else { return most };
+    let share = Rate {
+        numerator: rate.numerator,
+        denominator: rate.denominator.saturating_mul(REQUESTS_PER_PROBE),
+    };
+    if share.rps() < most.rps() { share } else { most }
 }
 
 /// The job of the witness.
 fn probe(job: &Job, cpu: Option<u32>) -> Job {
-    let rate = match job.plan.load {
-        Load::ClosedLoop => PROBES_PER_SECOND,
-        Load::OpenLoop { rate, .. } => {
-            (rate.rps() as u64 / REQUESTS_PER_PROBE).clamp(PROBES_PER_SECOND_MIN, PROBES_PER_SECOND)
-        }
-    };
-    let load = Load::OpenLoop {
-        rate: Rate { numerator: rate, denominator: 1 },
-        arrivals: Arrivals::Poisson { seed: 1 },
-    };
+    let load =
+        Load::OpenLoop { rate: rate(job.plan.load), arrivals: Arrivals::Poisson { seed: 1 } };
     let plan = Plan {
         load,
         connections: 1,

@@ -48,7 +48,7 @@ impl Tool {
             Weir => {
                 let file = directory.file("run.json");
                 let words = line.replacen("weir -s", &format!("{WEIR} -s"), 1);
-                format!("{words} {more} --output {file}")
+                format!("{words} {more} --no-verdict --output {file}")
             }
             Wrk => {
                 let words = line.replacen("weir -s", "wrk -s", 1).replace(" --warmup 0", "");

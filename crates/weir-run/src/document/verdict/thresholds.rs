@@ -13,6 +13,9 @@ pub(super) const CLIENT_PART_CAVEAT_NS: f64 = 20_000.0;
 /// a hundred answers.
 pub(super) const CLIENT_PART_INVALID_NS: f64 = 100_000.0;
 
+/// C2, C3, C4: a shorter window has too few scheduler ticks to be invalid for what CPUs did.
+pub(super) const SHARES_WINDOW_LEAST_S: f64 = 1.0;
+
 /// C2: share of the window that a thread was ready and had no CPU.
 pub(super) const CPU_WAIT_CAVEAT: f64 = 0.005;
 /// C2: a thread that lacks its CPU so often sends late whatever it does.

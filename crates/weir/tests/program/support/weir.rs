@@ -44,7 +44,9 @@ pub(crate) fn start(engine: &str, words: &str, more: &[&str]) -> Running {
 pub(crate) fn start_by(mut by: Command, engine: &str, words: &str, more: &[&str]) -> Running {
     let directory = Directory::new();
     let words = words.split_whitespace().chain(more.iter().copied());
-    by.args(["--no-verdict", "--io", engine, "--output", &directory.file("run.json")]).args(words);
+    let output = directory.file("run.json");
+    // Two busy CPUs are no client to be judged, and a witness would be counted by servers.
+    by.args(["--no-verdict", "--witness", "off", "--io", engine, "--output", &output]).args(words);
     Running { process: Process::start(&mut by), directory }
 }
 
