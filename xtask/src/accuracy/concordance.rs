@@ -136,7 +136,8 @@ const IN_THE_MIDDLE: &[(Peer, &str)] = &[
     ),
     (
         Peer::Wrk,
-        "waits for answers: of all its requests only one for each connection meets the stall",
+        "waits for answers, so one request for each connection meets the stall; the rest of its \
+         p99 are samples that it adds for requests it did not send, from their mean interval",
     ),
     (Peer::Ab, "waits for answers, as wrk does, and rounds to whole milliseconds"),
     (Peer::H2load, "spaces the requests of each connection, but counts from when they are sent"),
