@@ -141,8 +141,8 @@ impl Verdict {
     }
 }
 
-/// What a window shorter than a second shows of CPUs is the luck of a few scheduler ticks: a caveat,
-/// and no more. What they did to the times shows in C1 and C6 however short it is.
+/// What a window shorter than a second shows of CPUs is the luck of a few scheduler ticks: a
+/// caveat, and no more. What they did to the times shows in C1 and C6 however short it is.
 fn soften_in_short_windows(document: &Document, rules: &mut [Rule]) {
     if document.throughput.window_s >= SHARES_WINDOW_LEAST_S {
         return;

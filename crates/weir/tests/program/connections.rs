@@ -17,7 +17,8 @@ use crate::support::wait::let_pass;
 use crate::support::weir::{self, Ran, WEIR};
 
 /// A port that refuses: the kernel has given it to the client's side of a connection, so nobody
-/// else gets it, and nobody listens on it.
+/// else gets it, and nobody listens on it. On an address of its own: from 127.0.0.1 to itself a
+/// connect might meet its own port, and succeed.
 struct Refusing {
     _listener: TcpListener,
     taken: TcpStream,
@@ -32,7 +33,8 @@ impl Refusing {
     }
 
     fn url(&self) -> String {
-        format!("http://{}/", self.taken.local_addr().expect("it is connected"))
+        let address = self.taken.local_addr().expect("it is connected");
+        format!("http://127.0.0.9:{}/", address.port())
     }
 }
 

@@ -407,7 +407,8 @@ fn a_callback_that_holds_its_thread_is_named() {
         let text = &note.unwrap_or_else(|| panic!("{callback}: {ran}")).text;
         assert!(text.starts_with(&format!("{callback}() of the script took ")), "{text}");
         let usage = &ran.document.script.as_ref().expect("there is a script").callbacks;
-        assert!(usage.values().any(|usage| usage.longest_ns >= 60_000_000), "{usage:?}");
+        // os.clock() is the CPU time of all threads, so that less may pass on the wall.
+        assert!(usage.values().any(|usage| usage.longest_ns >= 30_000_000), "{usage:?}");
     }
     let calm = Bench::new("function response() end\n");
     let ran = calm.load("-R200 -d200ms --warmup 0 -c2 -t1", &[]);
