@@ -2,9 +2,9 @@
 //! says so (METHOD 2).
 //!
 //! Each case is a function that measures against a server whose behaviour is known, from theory or
-//! from its own log, and returns a [`Section`]. A full run writes `docs/ACCURACY.md`; one that is
-//! quick or of some cases only prints. It ends in failure when a case is not as expected, after
-//! having told all.
+//! from its own log, and returns a [`Section`]. What was measured replaces its part of
+//! `docs/ACCURACY.md`, with `--print` nothing. A run ends in failure when a case is not as expected,
+//! after having told all.
 
 mod batches;
 mod curve;
@@ -12,6 +12,7 @@ mod distribution;
 mod lab;
 mod log;
 mod options;
+mod page;
 mod peers;
 mod quota;
 mod rows;
@@ -41,6 +42,7 @@ use crate::rig::machine::{self, Pressure};
 use crate::shell::root;
 use lab::Lab;
 pub(crate) use options::Options;
+use page::Page;
 use section::Section;
 
 /// The page that a full run writes.
@@ -80,7 +82,9 @@ const CASES: &[Case] = &[
 /// Builds weir, runs the cases, writes the page.
 pub(crate) fn accuracy(options: Options) -> Result<()> {
     let lab = Lab::new(options)?;
-    let mut page = introduction(&lab)?;
+    let place = root()?.join(PAGE);
+    let mut page = Page::of(&fs::read_to_string(&place).unwrap_or_default());
+    let about = format!("{}, commit {}", machine::date()?, machine::commit()?);
     let mut failed = Vec::new();
     for case in CASES.iter().filter(|case| lab.options.wants(case.id)) {
         let (since, pressure) = (Instant::now(), Pressure::now());
@@ -89,21 +93,24 @@ pub(crate) fn accuracy(options: Options) -> Result<()> {
         let taken = pressure.taken();
         let waited = lab.take_waited();
         section.settle(waited <= WAITED_MAX && taken.has_no_steal());
+        let short = if lab.options.is_quick { "short windows (`--quick`), " } else { "" };
         section.note(format!(
-            "{:.0} s; a thread of server or client waited for its CPU for {:.2} % of the time; \
-             {taken}.",
+            "{about}; {short}{:.0} s; a thread of server or client waited for its CPU for {:.2} % \
+             of the time; {taken}.",
             since.elapsed().as_secs_f64(),
             waited * 100.0
         ));
-        page.push_str(&section.text(case.id));
+        let text = section.text(case.id);
+        print!("{text}");
+        page.put(case.id, text);
         for failure in section.failures() {
             eprintln!("accuracy: {} is not as expected: {failure}", case.id);
             failed.push(case.id);
         }
     }
-    print!("{page}");
-    if lab.options.writes_page() {
-        fs::write(root()?.join(PAGE), page).with_context(|| format!("failed to write {PAGE}"))?;
+    if lab.options.writes_page {
+        let text = page.text(&introduction(&lab)?, CASES.iter().map(|case| case.id));
+        fs::write(place, text).with_context(|| format!("failed to write {PAGE}"))?;
         eprintln!("accuracy: wrote {PAGE}");
     }
     failed.dedup();
@@ -113,8 +120,7 @@ pub(crate) fn accuracy(options: Options) -> Result<()> {
 
 /// What stands before the cases.
 fn introduction(lab: &Lab) -> Result<String> {
-    let mut lines = vec![("date", machine::date()?), ("commit", machine::commit()?)];
-    lines.extend(machine::describe());
+    let mut lines = machine::describe();
     lines.extend([
         ("places", lab.placement.describe()),
         ("weir", machine::version(&lab.weir, "--version")?),
@@ -130,7 +136,8 @@ fn introduction(lab: &Lab) -> Result<String> {
 const INTRODUCTION: &str = "\
 # Accuracy
 
-Written by `make accuracy`; every figure here is from one run of it. Each case sets up a truth that
+Written by `make accuracy`, which may also measure some of the cases anew; each says when it was
+measured. Each case sets up a truth that
 is known without weir, from theory or from the server's own log, and holds weir's figures against
 it. The cases are those of [METHOD 2.1](../METHOD.md). Client and server share one machine, over
 loopback. Each case ends with what else the machine did meanwhile: lateness that comes of it is in

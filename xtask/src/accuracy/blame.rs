@@ -16,10 +16,9 @@ use crate::rig::clients::Document;
 use crate::rig::table::{Table, seconds};
 
 const WARMUP_S: f64 = 0.5;
-const WINDOW_S: f64 = 2.0;
 
 /// A client that spins, so that whatever takes its CPU takes it from its sends.
-const LOAD: &str = "-t1 -c10 -R2000 -d2s --warmup 500ms --pacing spin --timestamps all";
+const LOAD: &str = "-t1 -c10 -R2000 --warmup 500ms --pacing spin --timestamps all";
 
 const STOP: Duration = Duration::from_millis(500);
 
@@ -65,6 +64,11 @@ struct Told {
     wire_max_s: Option<f64>,
 }
 
+/// Length of a run's window.
+fn window_s(lab: &Lab) -> f64 {
+    lab.span(10.0, 2.0)
+}
+
 /// V13.
 pub(super) fn blame(lab: &Lab) -> Result<Section> {
     let runs = lab.span(20.0, 3.0) as usize;
@@ -77,7 +81,8 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
             "All of {runs} runs whose client was harmed are graded invalid by a rule about the \
              client or its machine, and no request was on the wire, where the kernel's stamps \
              tell, for half of the longest response time; none of {runs} runs whose server was \
-             stopped is graded so, and there it is the wire that takes long. {LOAD}"
+             stopped is graded so, and there it is the wire that takes long. {LOAD} -d{}s",
+            window_s(lab)
         ),
     );
     let heads =
@@ -110,14 +115,15 @@ fn run(lab: &Lab, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
         _ => None,
     };
     let by = half.map(HalfCpu::words).unwrap_or_default();
-    let client = lab.start_weir_by(by, LOAD, &server.url)?;
+    let window_s = window_s(lab);
+    let client = lab.start_weir_by(by, &format!("{LOAD} -d{window_s}s"), &server.url)?;
     let to_stop = match harm {
         Harm::ClientStopped => Some(client.pid()),
         Harm::ServerStopped => Some(server.pid()),
         Harm::ClientThrottled | Harm::ClientRobbed => None,
     };
     if let Some(pid) = to_stop {
-        thread::sleep(Duration::from_secs_f64(WARMUP_S + WINDOW_S * 0.4));
+        thread::sleep(Duration::from_secs_f64(WARMUP_S + window_s * 0.4));
         freeze(pid, STOP)?;
     }
     let document = client.finish()?;

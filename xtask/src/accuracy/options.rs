@@ -5,23 +5,26 @@ use anyhow::{Context, Result, bail, ensure};
 use super::CASES;
 
 /// Which cases to run, and how long.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     /// Everything short: to see that it works, or a first guess.
     pub(super) is_quick: bool,
+    /// What is measured replaces its part of the page.
+    pub(super) writes_page: bool,
     /// The cases asked for by their numbers in METHOD 2.1; empty for all.
     only: Vec<String>,
 }
 
-const USAGE: &str = "use [--quick] [--only V5,V9]";
+const USAGE: &str = "use [--quick] [--print] [--only V5,V9]";
 
 impl Options {
     pub(crate) fn parse(words: &[&str]) -> Result<Options> {
-        let mut options = Options::default();
+        let mut options = Options { is_quick: false, writes_page: true, only: Vec::new() };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
                 "--quick" => options.is_quick = true,
+                "--print" => options.writes_page = false,
                 "--only" => {
                     let list = words.next().with_context(|| format!("no cases named; {USAGE}"))?;
                     options.only.extend(list.split(',').map(str::to_owned));
@@ -39,11 +42,6 @@ impl Options {
     pub(super) fn wants(&self, id: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|wanted| wanted == id)
     }
-
-    /// Only what measured everything at full length is worth keeping.
-    pub(super) fn writes_page(&self) -> bool {
-        !self.is_quick && self.only.is_empty()
-    }
 }
 
 #[cfg(test)]
@@ -53,9 +51,10 @@ mod tests {
     #[test]
     fn options_are_read() {
         let all = Options::parse(&[]).expect("none are needed");
-        assert!(all.writes_page() && all.wants("V5"));
-        let some = Options::parse(&["--quick", "--only", "V5,V6"]).expect("these are right");
-        assert!(!some.writes_page() && some.wants("V6") && !some.wants("V7"));
+        assert!(all.writes_page && all.wants("V5"));
+        let some =
+            Options::parse(&["--quick", "--print", "--only", "V5,V6"]).expect("these are right");
+        assert!(!some.writes_page && some.wants("V6") && !some.wants("V7"));
         for wrong in [&["--only"] as &[&str], &["V5"], &["--only", "V99"]] {
             assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }

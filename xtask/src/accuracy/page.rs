@@ -1,0 +1,57 @@
+//! The page: its sections by case, of which a run replaces those that it has measured.
+
+use std::collections::BTreeMap;
+
+/// How a section begins.
+const HEADING: &str = "\n## ";
+
+/// The sections of a page, by the case's number.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    sections: BTreeMap<String, String>,
+}
+
+impl Page {
+    /// The page as it was written.
+    pub(super) fn of(text: &str) -> Page {
+        let parts = text.split(HEADING).skip(1);
+        let named = parts.filter_map(|part| Some((part.split_once(':')?.0.to_owned(), part)));
+        let sections = named.map(|(id, part)| (id, format!("{HEADING}{}\n", part.trim_end())));
+        Page { sections: sections.collect() }
+    }
+
+    /// Puts a section in the place of its older self.
+    pub(super) fn put(&mut self, id: &str, section: String) {
+        self.sections.insert(id.to_owned(), section);
+    }
+
+    /// The text, in the order of `cases`.
+    pub(super) fn text<'c>(&self, head: &str, cases: impl Iterator<Item = &'c str>) -> String {
+        let mut text = head.to_owned();
+        for id in cases {
+            match self.sections.get(id) {
+                Some(section) => text.push_str(section),
+                None => text.push_str(&format!("{HEADING}{id}: not measured yet\n")),
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_replaces_what_it_measured() {
+        let written = "# A\n\nhead\n\n## V2: two (as expected)\n\nold\n\n## V3: three\n\nkept\n";
+        let mut page = Page::of(written);
+        page.put("V2", "\n## V2: two (as expected)\n\nnew\n".to_owned());
+        let text = page.text("# B\n", ["V2", "V3", "V4"].into_iter());
+        let expected = "# B\n\n## V2: two (as expected)\n\nnew\n\n## V3: three\n\nkept\n\n## V4: \
+                        not measured yet\n";
+        assert_eq!(text, expected);
+        let again = Page::of(&text).text("# B\n", ["V2", "V3", "V4"].into_iter());
+        assert_eq!(again, expected);
+    }
+}
