@@ -3,8 +3,8 @@
 //!
 //! Each case is a function that measures against a server whose behaviour is known, from theory or
 //! from its own log, and returns a [`Section`]. What was measured replaces its part of
-//! `docs/ACCURACY.md`, with `--print` nothing. A run ends in failure when a case is not as expected,
-//! after having told all.
+//! `docs/ACCURACY.md`, with `--print` nothing. A run ends in failure when a case is not as
+//! expected, after having told all.
 
 mod batches;
 mod curve;
