@@ -216,7 +216,6 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
                 }
                 None => 0,
             },
-            ..Programme::default()
         },
         ..ServeOptions::default()
     };

@@ -88,7 +88,7 @@ fn options(values: &[u8]) -> Options {
         path: values.iter().map(|byte| format!("{byte:02x}")).collect(),
         headers: vec![("accept".to_owned(), "*/*".to_owned())],
         args: vec!["a".to_owned()],
-        mode: if values.len() % 2 == 0 { Mode::ClosedLoop } else { Mode::ConstantRate },
+        mode: if values.len().is_multiple_of(2) { Mode::ClosedLoop } else { Mode::ConstantRate },
         memory_limit_bytes: MEMORY_MAX_BYTES,
     }
 }

@@ -22,3 +22,4 @@ mod signals;
 mod slowness;
 mod stall;
 mod trials;
+mod verdict;

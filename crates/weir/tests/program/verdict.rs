@@ -1,0 +1,55 @@
+//! A client that was stopped says so, and is not believed (METHOD 1.9, C13). What the other rules
+//! say is for documents to show, and not for the machine that tests.
+
+use std::process::Command;
+
+use weir_run::Document;
+use weir_run::document::{Grade, RuleOutcome, Subject};
+
+use crate::support::directory::Directory;
+use crate::support::for_each_engine;
+use crate::support::process::{Output, Process};
+use crate::support::raw::{OK, Raw};
+use crate::support::wait::let_pass;
+use crate::support::weir::WEIR;
+
+/// Far beyond what makes a run invalid, within a window of five times that.
+const STOPPED: std::time::Duration = std::time::Duration::from_millis(600);
+
+/// Runs weir with these flags, and has it stand still for a while inside its window.
+fn stopped(engine: &str, flags: &str) -> (Output, Document) {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    let file = directory.file("run.json");
+    let mut command = Command::new(WEIR);
+    command.args(["-d3s", "--warmup", "0", "-R200", "-c2", "--io", engine, "-o", &file]);
+    let weir = Process::start(command.args(flags.split_whitespace()).arg(server.url()));
+    server.await_requests(20);
+    weir.signal(&["STOP"]);
+    let_pass(STOPPED);
+    weir.signal(&["CONT"]);
+    let output = weir.wait();
+    let document = Document::load(&file).expect("it was written");
+    (output, document)
+}
+
+#[test]
+fn a_client_that_was_stopped_is_not_believed() {
+    for_each_engine(|engine| {
+        let (output, document) = stopped(engine, "");
+        assert_eq!(output.code(), 3, "{output:?}");
+        assert!(output.stdout.contains("INVALID"), "{output:?}");
+        assert_eq!(document.verdict.grade, Grade::Invalid, "{output:?}");
+        let stops = document.verdict.rules.iter().find(|rule| rule.name == "stops");
+        let stops = stops.expect("it is always judged");
+        assert_eq!((stops.outcome, stops.subject), (RuleOutcome::Invalid, Subject::Client));
+    });
+}
+
+#[test]
+fn without_a_verdict_the_numbers_stand_for_themselves() {
+    let (output, document) = stopped("epoll", "--no-verdict");
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert!(!output.stdout.contains("VALID"), "{output:?}");
+    assert_eq!(document.verdict.grade, Grade::Invalid, "{output:?}");
+}
