@@ -46,7 +46,7 @@ struct Round {
 
 /// V2.
 pub(super) fn delivery(lab: &Lab) -> Result<Section> {
-    let rounds = lab.span(4.0, 1.0) as u32;
+    let rounds = lab.span(3.0, 1.0) as u32;
     let mut section = Section::new(
         "reported minus true",
         "The server stamps every answer immediately before it hands it to the kernel, with the \
@@ -89,7 +89,7 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
         &around.finish(),
     );
     compare(lab, &mut section)?;
-    section.note(format!("{rounds} rounds of {} s each.", lab.span(4.0, 2.0)));
+    section.note(format!("{rounds} rounds of {} s each.", lab.span(3.0, 2.0)));
     Ok(section)
 }
 
@@ -126,7 +126,7 @@ fn round(lab: &Lab, setting: Setting) -> Result<Round> {
         &format!(
             "-t1 -c{connections} -R{rate_rps} -d{}s --warmup 1s --pacing {pacing} --io {io} --raw \
              {}",
-            lab.span(4.0, 2.0),
+            lab.span(3.0, 2.0),
             path.display()
         ),
         &server.url,
