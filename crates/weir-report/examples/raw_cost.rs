@@ -16,7 +16,6 @@ const CHUNK_ROWS: usize = 4096;
 /// Rows that fit the buffer of a sink.
 const SINK_ROWS: usize = 300_000;
 
-#[expect(clippy::disallowed_methods, reason = "the library has no clock; what measures it does")]
 fn main() -> io::Result<()> {
     let out: Box<dyn Write + Send> = match std::env::args_os().nth(1) {
         Some(path) => Box::new(std::fs::File::create(path)?),
@@ -58,7 +57,6 @@ fn main() -> io::Result<()> {
 }
 
 /// What a worker pays for a row: the least of several times.
-#[expect(clippy::disallowed_methods, reason = "the library has no clock; what measures it does")]
 fn push_ns(rows: &[RawRow]) -> f64 {
     let times = (0..20).map(|_| {
         let (log, _source) = RawLog::new(32 << 20, 1);
