@@ -80,8 +80,9 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
         format!(
             "All of {runs} runs (of a hog, {}) whose client was harmed are graded invalid by a \
              rule about the client or its machine, and no request was on the wire, where the \
-             kernel's stamps tell, for half of the longest response time; none of {runs} runs whose server \
-             was stopped is graded so, and there it is the wire that takes long. {LOAD} -d{}s",
+             kernel's stamps tell, for half of the longest response time; none of {runs} runs \
+             whose server was stopped is graded so, and there it is the wire that takes long. \
+             {LOAD} -d{}s",
             runs.div_ceil(5),
             window_s(lab)
         ),
