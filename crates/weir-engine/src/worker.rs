@@ -338,7 +338,11 @@ impl<'a, B: Backend> Worker<'a, B> {
         while self.traffic.connecting < CONNECTING_MAX {
             let Some(conn) = self.traffic.take_to_open(now) else { return };
             let discard = self.traffic.limits.discard;
-            let options = SocketOptions { stamped: self.traffic.stamping.covers(conn), discard };
+            let options = SocketOptions {
+                stamped: self.traffic.stamping.covers(conn),
+                discard,
+                source: None,
+            };
             match self.script.as_ref().and_then(Script::address) {
                 Some(address) => self.backend.connect(conn, &Endpoint::Tcp(address), options),
                 None => self.backend.connect(conn, &self.job.endpoint, options),

@@ -106,7 +106,7 @@ impl<B: Backend> Client<B> {
                 Stamped::Beside => conn == connections,
                 Stamped::No => false,
             };
-            let options = SocketOptions { stamped, discard: false };
+            let options = SocketOptions { stamped, ..SocketOptions::default() };
             self.backend.connect(ConnId(conn), endpoint, options);
             self.backend.wait(Nanos::MAX, WaitPolicy::Sleep)?;
             while let Some(event) = self.backend.next() {

@@ -1,6 +1,7 @@
 //! The one seam between the engine and the machine: [`Backend`], and the words it is spoken in.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::{Clock, Endpoint, Listener, Nanos, Waker};
@@ -45,6 +46,10 @@ pub enum Segment {
 /// How one connection's socket is to behave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
+    /// Connect from this address of the machine, and a port that the kernel finds once it knows the
+    /// far end (`IP_BIND_ADDRESS_NO_PORT`, ip(7)); `None` leaves both to the kernel. Without effect
+    /// on Unix sockets.
+    pub source: Option<IpAddr>,
     /// Ask the kernel to stamp what this connection receives (`rx_at`) and sends (`Transmitted`). A
     /// backend, a kernel or a kind of socket that cannot leaves the one `None` and the other out.
     pub stamped: bool,

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::io::{self, IoSlice};
 use std::mem;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -170,6 +170,13 @@ pub(crate) fn connect(fd: &OwnedFd, to: &SockAddr) -> io::Result<Begun> {
 pub(crate) fn bind(fd: &OwnedFd, to: &SockAddr) -> io::Result<()> {
     // SAFETY: `to` is an address of the length it says.
     check(unsafe { libc::bind(fd.as_raw_fd(), to.as_ptr(), to.len()) }).map(drop)
+}
+
+/// Has a TCP socket connect from `source`. The port is chosen by connect(2), which knows the far
+/// end: chosen here, it would have to differ from those of all sockets on this address.
+pub(crate) fn bind_source(fd: &OwnedFd, source: IpAddr) -> io::Result<()> {
+    set_int(fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
+    bind(fd, &SockAddr::new(&Endpoint::Tcp(SocketAddr::new(source, 0)))?)
 }
 
 /// listen(2).

@@ -83,7 +83,8 @@ impl Wanderer<'_> {
         let conn = ConnId(u32::try_from(number).unwrap());
         let known = &mut self.known[number];
         if !known.is_open && !known.is_connecting {
-            let options = SocketOptions { stamped: self.random.chance(0.5), discard: true };
+            let options =
+                SocketOptions { stamped: self.random.chance(0.5), discard: true, source: None };
             self.sim.connect(conn, &endpoint(), options);
             *known = Known { connects: known.connects + 1, ..Known::default() };
             known.is_connecting = true;
@@ -232,7 +233,8 @@ fn a_wait_ends_at_its_instant_or_at_an_event() {
 fn answers_that_arrived_together_are_lent_together() {
     let mut world = World::default();
     world.client.stops = vec![Pause::new(Nanos(1), 10 * MS)];
-    let (mut sim, template) = open(world, SocketOptions { stamped: true, discard: false });
+    let (mut sim, template) =
+        open(world, SocketOptions { stamped: true, ..SocketOptions::default() });
     for _ in 0..3 {
         send(&mut sim, template);
     }
@@ -259,7 +261,8 @@ fn stamps_divide_the_time_of_a_request_exactly() {
     world.client.stops = vec![Pause::new(Nanos(1_500_000), 10 * MS)];
     world.network.up = Law::Fixed(400_000);
     world.network.down = Law::Fixed(400_000);
-    let (mut sim, template) = open(world, SocketOptions { stamped: true, discard: false });
+    let (mut sim, template) =
+        open(world, SocketOptions { stamped: true, ..SocketOptions::default() });
     send(&mut sim, template);
     let sent_at = sim.submit().before;
     let tx_at = sent_at.after(3_000);

@@ -39,6 +39,7 @@ impl Epoll {
             let fd = socket::open(address.family(), true)?;
             if matches!(to, Endpoint::Tcp(_)) {
                 socket::set_nodelay(&fd)?;
+                options.source.map_or(Ok(()), |source| socket::bind_source(&fd, source))?;
             }
             Ok((fd, address))
         });

@@ -1,6 +1,7 @@
 //! How connections of the ring come to be: connects, and accepts at its doors.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use io_uring::{cqueue, opcode, types};
@@ -31,7 +32,7 @@ impl Uring {
         conn.discards = options.discard && conn.is_tcp && conn.stamps.is_none();
         conn.state = State::Connecting;
         let generation = conn.generation;
-        match self.make(to) {
+        match self.make(to, options.source) {
             Ok((fd, address)) => {
                 self.conns[index as usize].fd = Some(fd);
                 match to {
@@ -43,7 +44,7 @@ impl Uring {
         }
     }
 
-    fn make(&mut self, to: &Endpoint) -> io::Result<(OwnedFd, SockAddr)> {
+    fn make(&mut self, to: &Endpoint, source: Option<IpAddr>) -> io::Result<(OwnedFd, SockAddr)> {
         let address = SockAddr::new(to)?;
         let is_tcp = matches!(to, Endpoint::Tcp(_));
         // A request on a non-blocking socket would fail where it should wait in the kernel.
@@ -58,6 +59,7 @@ impl Uring {
         let fd = fd?;
         if is_tcp {
             socket::set_nodelay(&fd)?;
+            source.map_or(Ok(()), |source| socket::bind_source(&fd, source))?;
         }
         Ok((fd, address))
     }

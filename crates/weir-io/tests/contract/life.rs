@@ -81,7 +81,11 @@ impl<B: Machine> Client<B> {
     }
 
     fn connect(&mut self, conn: u32, dice: &mut Dice) {
-        let options = SocketOptions { stamped: dice.below(2) == 0, discard: dice.below(3) == 0 };
+        let options = SocketOptions {
+            stamped: dice.below(2) == 0,
+            discard: dice.below(3) == 0,
+            source: None,
+        };
         self.driver.backend.connect(ConnId(conn), &self.endpoint, options);
         let life = &mut self.lives[conn as usize];
         let generation = life.generation.map_or(0, |generation| generation.wrapping_add(1));

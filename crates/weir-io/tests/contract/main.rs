@@ -30,6 +30,7 @@ macro_rules! whole_contract {
         contract! { $name, $backend;
             opening::{
                 connects_to_every_kind_of_endpoint,
+                connects_from_the_source_it_was_given,
                 reports_why_a_connect_failed,
                 counts_generations,
                 lends_nothing_of_an_older_socket,

@@ -1,7 +1,7 @@
 //! How connections begin, and which socket of a number an event belongs to.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{IpAddr, TcpListener};
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -49,6 +49,25 @@ pub(crate) fn connects_to_every_kind_of_endpoint<B: Machine>() {
     let endpoint = Endpoint::Unix(format!("@{name}").into());
     driver.connected(0, &endpoint, SocketOptions::default());
     exchange(&mut driver, listener.accept().expect("accept").0);
+}
+
+pub(crate) fn connects_from_the_source_it_was_given<B: Machine>() {
+    let (listener, endpoint) = tcp();
+    let mut driver = Driver::<B>::new();
+    for source in ["127.0.0.2", "127.77.1.254"] {
+        let source: IpAddr = source.parse().expect("an address");
+        let options = SocketOptions { source: Some(source), ..SocketOptions::default() };
+        driver.connected(0, &endpoint, options);
+        let (peer, from) = listener.accept().expect("accept");
+        assert_eq!(from.ip(), source);
+        exchange(&mut driver, peer);
+        driver.close(0);
+    }
+    // An address that documentation is free to use is nobody's.
+    let source = Some("192.0.2.1".parse().expect("an address"));
+    let options = SocketOptions { source, ..SocketOptions::default() };
+    driver.backend.connect(ConnId(1), &endpoint, options);
+    assert_eq!(driver.one().what, What::Failed(libc::EADDRNOTAVAIL));
 }
 
 pub(crate) fn reports_why_a_connect_failed<B: Machine>() {

@@ -12,7 +12,7 @@ use weir_io::{Clock, Close, ConnId, Endpoint, Nanos, Segment, SocketOptions};
 use crate::driver::{Driver, Machine, Seen, What, assert_same, bytes_at, tcp, unique};
 use crate::ending::reset;
 
-const STAMPED: SocketOptions = SocketOptions { stamped: true, discard: false };
+const STAMPED: SocketOptions = SocketOptions { stamped: true, discard: false, source: None };
 
 /// By how much processors and a conversion may disagree; far less than what lies between the
 /// instants that are compared.
