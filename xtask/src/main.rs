@@ -5,11 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "accuracy")]
 mod accuracy;
 mod bench;
 mod ci;
 mod demo;
 mod guard;
+#[cfg_attr(not(feature = "accuracy"), expect(dead_code, reason = "it has tools for accuracy too"))]
 mod rig;
 mod setup;
 mod shell;
@@ -57,7 +59,13 @@ fn run(words: &[&str]) -> Result<()> {
         ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
         ["demo"] => demo::demo(),
         ["bench", options @ ..] => bench::bench(bench::Options::parse(options)?),
+        #[cfg(feature = "accuracy")]
         ["accuracy", options @ ..] => accuracy::accuracy(accuracy::Options::parse(options)?),
+        #[cfg(not(feature = "accuracy"))]
+        ["accuracy", options @ ..] => {
+            let again = ["run", "-q", "-p", "xtask", "--features", "accuracy", "--", "accuracy"];
+            shell::run(shell::cargo(&again)?.args(options))
+        }
         ["setup", purpose] => setup::setup(purpose.parse()?),
         [] | ["help" | "-h" | "--help"] => {
             print!("{HELP}");
