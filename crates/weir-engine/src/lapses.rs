@@ -4,14 +4,25 @@
 use weir_io::{Nanos, ThreadUsage};
 use weir_run::WorkerUsage;
 
-use crate::timeline::Timeline;
+use crate::waiting::Seen;
+
+/// The window, as one worker saw it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    /// When it saw that it had begun.
+    pub(crate) t0: Nanos,
+    /// When it saw that it had ended.
+    pub(crate) t1: Nanos,
+    /// When it was to begin.
+    pub(crate) from: Nanos,
+}
 
 /// One worker's lapses.
 #[derive(Debug, Default)]
 pub(crate) struct Lapses {
     gap_max_ns: u64,
     gap_at: Nanos,
-    at_t0: ThreadUsage,
+    at_t0: (ThreadUsage, Seen),
     usage: WorkerUsage,
 }
 
@@ -33,22 +44,25 @@ impl Lapses {
         (self.gap_max_ns, self.gap_at) = (gap_ns, at);
     }
 
-    /// The window begins: `usage` is what the thread has taken so far. A turn that began before
-    /// does not count.
-    pub(crate) fn begin(&mut self, usage: ThreadUsage) {
-        *self = Lapses { at_t0: usage, ..Lapses::default() };
+    /// The window begins: `usage` is what the thread has taken so far, `seen` for how much. A turn
+    /// that began before does not count.
+    pub(crate) fn begin(&mut self, usage: ThreadUsage, seen: Seen) {
+        *self = Lapses { at_t0: (usage, seen), ..Lapses::default() };
     }
 
     /// The window has ended. What the thread lost in it stays as it is now.
-    pub(crate) fn end(&mut self, timeline: &Timeline, t0: Nanos, t1: Nanos, usage: ThreadUsage) {
-        let run_delay = usage.run_delay_ns.zip(self.at_t0.run_delay_ns);
+    pub(crate) fn end(&mut self, window: Window, usage: ThreadUsage, seen: Seen) {
+        let (before, seen_before) = self.at_t0;
+        let run_delay = usage.run_delay_ns.zip(before.run_delay_ns);
         self.usage = WorkerUsage {
-            wall_ns: t1.since(t0),
-            cpu_ns: usage.cpu_ns.saturating_sub(self.at_t0.cpu_ns),
-            spun_ns: usage.spun_ns.saturating_sub(self.at_t0.spun_ns),
+            wall_ns: window.t1.since(window.t0),
+            cpu_ns: usage.cpu_ns.saturating_sub(before.cpu_ns),
+            spun_ns: usage.spun_ns.saturating_sub(before.spun_ns),
+            wakes: seen.wakes - seen_before.wakes,
+            events: seen.events - seen_before.events,
             run_delay_ns: run_delay.map(|(now, before)| now.saturating_sub(before)),
             gap_max_ns: self.gap_max_ns,
-            gap_at_ns: self.gap_at.since(timeline.t0),
+            gap_at_ns: self.gap_at.since(window.from),
         };
     }
 
@@ -78,17 +92,17 @@ mod tests {
 
     #[test]
     fn the_longest_is_kept_and_where_it_began() {
-        let timeline =
-            Timeline { start: Nanos(0), t0: Nanos(100), t1: Nanos(900), tail_end: Nanos(900) };
         let mut lapses = Lapses::default();
         lapses.turn(Nanos(0), Nanos(10), Nanos(90), Nanos(95));
         let usage = |cpu_ns, run_delay_ns| ThreadUsage { cpu_ns, spun_ns: 0, run_delay_ns };
-        lapses.begin(usage(5, Some(3)));
+        lapses.begin(usage(5, Some(3)), Seen { wakes: 1, events: 2 });
         lapses.turn(Nanos(200), Nanos(300), Nanos(350), Nanos(360));
         lapses.turn(Nanos(400), Nanos(500), Nanos(500), Nanos(501));
-        lapses.end(&timeline, Nanos(110), Nanos(910), usage(55, Some(10)));
+        let window = Window { t0: Nanos(110), t1: Nanos(910), from: Nanos(100) };
+        lapses.end(window, usage(55, Some(10)), Seen { wakes: 4, events: 9 });
         let usage = lapses.usage();
         assert_eq!((usage.gap_max_ns, usage.gap_at_ns), (60, 200));
         assert_eq!((usage.wall_ns, usage.cpu_ns, usage.run_delay_ns), (800, 50, Some(7)));
+        assert_eq!((usage.wakes, usage.events), (3, 7));
     }
 }

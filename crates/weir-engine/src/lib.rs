@@ -30,6 +30,7 @@ mod slices;
 mod stamps;
 mod timeline;
 mod traffic;
+mod waiting;
 mod worker;
 
 pub use control::{Control, ScriptFailure};

@@ -165,6 +165,12 @@ impl Traffic {
         &mut self.connections[conn.index()]
     }
 
+    /// Connections with requests in flight, at most.
+    #[inline]
+    pub(crate) fn busy(&self) -> u32 {
+        self.in_flight.min(self.open) as u32
+    }
+
     /// Takes in one event.
     pub(crate) fn handle(&mut self, event: Event<'_>) -> Action {
         let Event { conn, at, kind, .. } = event;

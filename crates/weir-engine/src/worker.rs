@@ -11,7 +11,7 @@ mod scripted;
 use std::io;
 
 use weir_io::{Backend, Close, ConnId, Endpoint, Nanos, Segment, SocketOptions, WaitPolicy};
-use weir_run::{Load, Measurements, Pacing, WorkerPhases};
+use weir_run::{Load, Measurements, WorkerPhases};
 
 use crate::connection::State;
 use crate::control::Control;
@@ -25,6 +25,7 @@ use crate::script::Script;
 use crate::stamps::Stamping;
 use crate::timeline::Timeline;
 use crate::traffic::{Action, Limits, Traffic};
+use crate::waiting::Waiting;
 use dispatch::SEND_BATCH;
 
 /// Events handled before due slots are looked at again, so that a burst of answers does not hold up
@@ -89,7 +90,7 @@ pub(crate) struct Worker<'a, B> {
     is_unsettled: bool,
     /// More requests can go out than the script has made in its share of the last turn.
     is_behind: bool,
-    policy: WaitPolicy,
+    waiting: Waiting,
     /// The time at the end of the last turn.
     now: Nanos,
 }
@@ -144,11 +145,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             is_cut: false,
             is_unsettled: false,
             is_behind: false,
-            policy: match plan.pacing {
-                Pacing::Spin => WaitPolicy::Spin,
-                Pacing::Hybrid if is_open_loop => WaitPolicy::Hybrid,
-                _ => WaitPolicy::Sleep,
-            },
+            waiting: Waiting::new(plan),
             now: Nanos::ZERO,
             job,
             control,
@@ -235,8 +232,10 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.now = self.backend.now();
         self.make_ahead();
         loop {
-            let (until, policy) = self.next_wake();
+            let until = self.next_wake();
+            let policy = self.waiting.policy(self.now, self.traffic.busy());
             let now = self.turn(until, policy)?;
+            self.waiting.turned(now, policy, self.traffic.in_flight);
             self.observe(now);
             let Timeline { t1, tail_end, .. } = self.traffic.recorder.timeline;
             if now >= tail_end || (now >= t1 && self.is_resolved()) {
@@ -284,8 +283,9 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// Takes in what has happened. Returns when callbacks were first called for it, if they were.
     fn harvest(&mut self) -> Nanos {
-        let (mut handled, mut called_at) = (0, Nanos::MAX);
+        let (mut events, mut handled, mut called_at) = (0, 0, Nanos::MAX);
         while let Some(event) = self.backend.next() {
+            events += 1;
             let (conn, mut at) = (event.conn, event.at);
             self.woken_at = self.woken_at.min(at);
             let action = self.traffic.handle(event);
@@ -309,6 +309,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 }
             }
         }
+        self.waiting.harvested(events);
         called_at
     }
 
@@ -350,8 +351,8 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    /// Until when to sleep, and how.
-    fn next_wake(&self) -> (Nanos, WaitPolicy) {
+    /// Until when to sleep.
+    fn next_wake(&self) -> Nanos {
         let Timeline { start, t0, t1, tail_end, .. } = self.traffic.recorder.timeline;
         let mut until = self.traffic.deadlines.next().min(self.traffic.rests.next()).min(tail_end);
         until = until.min(self.traffic.recorder.interval_end());
@@ -370,7 +371,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             until = until.min(t1);
         }
         let slot = match self.schedule.peek() {
-            Some(offset_ns) => self.lead(start.after(offset_ns)),
+            Some(offset_ns) => self.lead(self.ticked(start, offset_ns)),
             // A closed loop sends as soon as it may, so all there is to wait for is the start, and
             // a script that was cut short.
             None if self.now < start => start,
@@ -386,7 +387,14 @@ impl<'a, B: Backend> Worker<'a, B> {
         if self.has_time_ahead() {
             until = until.min(self.now);
         }
-        (until, self.policy)
+        until
+    }
+
+    /// When the slot at `offset_ns` is to be sent: the first tick that is not before it is due,
+    /// where there are ticks.
+    fn ticked(&self, start: Nanos, offset_ns: u64) -> Nanos {
+        let tick_ns = self.job.plan.tick_ns.unwrap_or(1);
+        start.after(offset_ns.div_ceil(tick_ns).saturating_mul(tick_ns))
     }
 
     /// Sends nothing more, and awaits what is outstanding for at most the timeout.

@@ -76,6 +76,20 @@ pub enum WaitPolicy {
     Hybrid,
     /// Never sleep: most precise, takes a whole core.
     Spin,
+    /// `Hybrid`, but look for events without sleeping first: for what is expected sooner than a
+    /// thread that sleeps would be awake.
+    Attentive {
+        /// Until when to look before the first sleep.
+        awake_until: Nanos,
+    },
+    /// `Sleep`, but let events gather first: many that are handled at one waking cost less than
+    /// each at its own. None is kept back for longer than `within_ns`.
+    Gather {
+        /// Events that are enough to wake for; at least 1.
+        events: u32,
+        /// For how long they may gather, from the beginning of the wait, in nanoseconds.
+        within_ns: u32,
+    },
 }
 
 /// The two clock readings around a batch of sends.

@@ -19,6 +19,7 @@ use crate::outgoing::{Outgoing, Queue};
 use crate::slab::Slab;
 use crate::socket::SockAddr;
 use crate::stamps::Stamps;
+use crate::system;
 use crate::token::Token;
 use crate::usage::Spinning;
 use crate::wall::Wall;
@@ -47,6 +48,9 @@ const READS_AGAIN: u32 = 64;
 
 /// How many connections one harvest accepts.
 const ACCEPTS: u32 = 64;
+
+/// The shortest nap in which events gather, and the least by which one grows.
+const NAP_MIN_NS: u64 = 2_000;
 
 /// The kinds of [`Token`].
 mod kind {
@@ -92,6 +96,8 @@ pub struct Epoll {
     transmitting: Vec<u32>,
     wall: Wall,
     spinning: Spinning,
+    /// How long the next nap is, in which events gather.
+    nap_ns: u64,
     woken: bool,
 }
 
@@ -193,6 +199,7 @@ impl Epoll {
             transmitting: Vec::new(),
             wall: Wall::new(options.clock),
             spinning: Spinning::default(),
+            nap_ns: NAP_MIN_NS,
             woken: false,
         })
     }
@@ -317,7 +324,8 @@ impl Epoll {
         }
         let pause = Pause::plan(now, until.min(self.retry_at), policy, self.margin);
         match pause {
-            Pause::Look | Pause::Spin => self.poller.wait(Timeout::Now)?,
+            Pause::Look | Pause::Spin | Pause::Attend(_) => self.poller.wait(Timeout::Now)?,
+            Pause::Gather(until, events) => self.gather(until.since(now), events)?,
             Pause::Sleep(Nanos::MAX) => self.poller.wait(Timeout::Never)?,
             Pause::Sleep(wake_at) => self.poller.wait(Timeout::After(wake_at.since(now)))?,
         }
@@ -326,16 +334,29 @@ impl Epoll {
         }
         let from = now;
         let now = self.clock.now();
-        if pause == Pause::Spin {
+        if let Pause::Spin | Pause::Attend(_) = pause {
             self.spinning.looked_in_vain(from, now);
         }
-        if let Pause::Sleep(wake_at) = pause
-            && policy == WaitPolicy::Hybrid
+        if let Some(wake_at) = pause.teaches(policy)
             && now >= wake_at
         {
             self.margin.woke(now.since(wake_at));
         }
         Ok(until <= now)
+    }
+
+    /// Naps before it looks, as epoll wakes for the first event. How long it takes for `events` of
+    /// them to come is learnt from what came in the last naps.
+    fn gather(&mut self, within_ns: u64, events: u32) -> io::Result<()> {
+        let nap_ns = self.nap_ns.min(within_ns);
+        system::nap(nap_ns);
+        self.poller.wait(Timeout::Now)?;
+        self.nap_ns = if self.poller.len() > events as usize {
+            nap_ns - nap_ns / 8
+        } else {
+            (nap_ns + nap_ns / 8 + NAP_MIN_NS).min(within_ns)
+        };
+        Ok(())
     }
 
     fn happened(&self, conn: u32, what: What<usize>) -> Happened {
@@ -413,7 +434,7 @@ impl Backend for Epoll {
         Submitted { before, after }
     }
 
-    fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
+    fn wait(&mut self, until: Nanos, mut policy: WaitPolicy) -> io::Result<()> {
         loop {
             self.flush();
             self.found = self.found.take().or_else(|| self.parked.pop_front());
@@ -429,6 +450,7 @@ impl Backend for Epoll {
             if self.found.is_some() || woken || is_due {
                 return Ok(());
             }
+            policy = policy.go_on();
         }
     }
 

@@ -45,8 +45,12 @@ pub(crate) enum Pause {
     Look,
     /// Look again and again.
     Spin,
+    /// Look again and again until then, which is before the instant.
+    Attend(Nanos),
     /// Sleep in the kernel until then.
     Sleep(Nanos),
+    /// Sleep until then, or until there are so many events.
+    Gather(Nanos, u32),
 }
 
 impl Pause {
@@ -59,9 +63,37 @@ impl Pause {
         match policy {
             WaitPolicy::Spin => Pause::Spin,
             WaitPolicy::Sleep => Pause::Sleep(until),
-            WaitPolicy::Hybrid if until == Nanos::MAX => Pause::Sleep(until),
-            WaitPolicy::Hybrid if until.since(now) <= margin.ns() => Pause::Spin,
-            WaitPolicy::Hybrid => Pause::Sleep(until.before(margin.ns())),
+            WaitPolicy::Attentive { awake_until } if now < awake_until => {
+                Pause::Attend(awake_until.min(until))
+            }
+            WaitPolicy::Hybrid | WaitPolicy::Attentive { .. } => match until {
+                Nanos::MAX => Pause::Sleep(until),
+                _ if until.since(now) <= margin.ns() => Pause::Spin,
+                _ => Pause::Sleep(until.before(margin.ns())),
+            },
+            WaitPolicy::Gather { events, within_ns } => {
+                Pause::Gather(until.min(now.after(within_ns.into())), events)
+            }
+        }
+    }
+
+    /// Whether the sleep was to end a margin before the instant, so that the margin learns from it.
+    pub(crate) fn teaches(self, policy: WaitPolicy) -> Option<Nanos> {
+        match (self, policy) {
+            (Pause::Sleep(wake_at), WaitPolicy::Hybrid | WaitPolicy::Attentive { .. }) => {
+                Some(wake_at)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl WaitPolicy {
+    /// The policy of a wait whose first pause has brought nothing: what is rare is not gathered.
+    pub(crate) fn go_on(self) -> WaitPolicy {
+        match self {
+            WaitPolicy::Gather { .. } => WaitPolicy::Sleep,
+            other => other,
         }
     }
 }
@@ -118,5 +150,13 @@ mod tests {
         check(0, 20_001, WaitPolicy::Hybrid, Pause::Sleep(Nanos(1)));
         check(0, u64::MAX, WaitPolicy::Hybrid, Pause::Sleep(Nanos::MAX));
         check(0, u64::MAX, WaitPolicy::Spin, Pause::Spin);
+        let attentive = WaitPolicy::Attentive { awake_until: Nanos(500) };
+        check(0, 100, attentive, Pause::Attend(Nanos(100)));
+        check(0, 90_000, attentive, Pause::Attend(Nanos(500)));
+        check(500, 90_500, attentive, Pause::Sleep(Nanos(70_500)));
+        let gather = WaitPolicy::Gather { events: 8, within_ns: 1_000 };
+        check(0, 100, gather, Pause::Gather(Nanos(100), 8));
+        check(0, u64::MAX, gather, Pause::Gather(Nanos(1_000), 8));
+        check(101, 100, gather, Pause::Look);
     }
 }

@@ -99,6 +99,16 @@ pub fn set_timer_slack(ns: u32) -> io::Result<()> {
     check(result).map(drop)
 }
 
+/// Sleeps for so many nanoseconds, or less when interrupted (clock_nanosleep(2)).
+pub(crate) fn nap(ns: u64) {
+    let span = libc::timespec {
+        tv_sec: libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
+        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: the span lives until the call returns; how much of it was left is not asked.
+    unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &span, std::ptr::null_mut()) };
+}
+
 /// Lets other threads go first where they want the calling thread's CPU: its nice value, 1 to 19
 /// (setpriority(2), which on Linux means a thread).
 ///

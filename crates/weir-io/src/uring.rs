@@ -293,15 +293,16 @@ impl Uring {
         match pause {
             Pause::Look => self.ring.submit(true)?,
             Pause::Spin => self.spin(now, until.min(self.retry_at))?,
-            Pause::Sleep(wake_at) => self.sleep(now, wake_at)?,
+            Pause::Attend(awake_until) => self.spin(now, awake_until.min(self.retry_at))?,
+            Pause::Sleep(wake_at) => self.sleep(now, wake_at, 1)?,
+            Pause::Gather(wake_at, events) => self.sleep(now, wake_at, events)?,
         }
         self.absorb()?;
         self.ready.clear();
         self.cursor = 0;
         std::mem::swap(&mut self.ready, &mut self.later);
         self.harvested_at = self.clock.now();
-        if let Pause::Sleep(wake_at) = pause
-            && policy == WaitPolicy::Hybrid
+        if let Some(wake_at) = pause.teaches(policy)
             && self.ready.is_empty()
             && self.harvested_at >= wake_at
         {
@@ -341,7 +342,8 @@ impl Uring {
         }
     }
 
-    fn sleep(&mut self, now: Nanos, wake_at: Nanos) -> io::Result<()> {
+    /// Sleeps until there are so many completions, at least 1, or the time comes.
+    fn sleep(&mut self, now: Nanos, wake_at: Nanos, events: u32) -> io::Result<()> {
         let time = if wake_at == Nanos::MAX {
             None
         } else if self.ring.sleeps_until_instants() {
@@ -349,7 +351,7 @@ impl Uring {
         } else {
             Some(wake_at.since(now))
         };
-        self.ring.sleep(time)
+        self.ring.sleep(time, events)
     }
 
     /// Whether there is something to find without asking the kernel for news.
@@ -458,7 +460,7 @@ impl Backend for Uring {
         Submitted { before, after }
     }
 
-    fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
+    fn wait(&mut self, until: Nanos, mut policy: WaitPolicy) -> io::Result<()> {
         self.take_back();
         if let Some(error) = self.broken.take() {
             return Err(error);
@@ -475,6 +477,7 @@ impl Backend for Uring {
             if self.found.is_some() || woken || is_due {
                 return Ok(());
             }
+            policy = policy.go_on();
         }
     }
 

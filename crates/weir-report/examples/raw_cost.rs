@@ -97,6 +97,8 @@ fn plan() -> Plan {
         timeout_ns: 0,
         connect_timeout_ns: 0,
         pacing: Pacing::Sleep,
+        wait: weir_run::Wait::Auto,
+        tick_ns: None,
         io: IoEngine::Epoll,
         warmup_is_auto: false,
         stamps: StampChoice::None,

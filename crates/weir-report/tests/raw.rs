@@ -60,6 +60,8 @@ fn plan() -> Plan {
         timeout_ns: 2_000_000_000,
         connect_timeout_ns: 2_000_000_000,
         pacing: Pacing::Hybrid,
+        wait: weir_run::Wait::Auto,
+        tick_ns: None,
         io: IoEngine::IoUring,
         stamps: StampChoice::default(),
     }

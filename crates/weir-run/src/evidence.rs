@@ -120,6 +120,12 @@ pub struct WorkerUsage {
     /// Ready to run while something else had its CPU (`/proc/PID/task/TID/schedstat`, second
     /// field), in nanoseconds; null where the kernel does not tell.
     pub run_delay_ns: Option<u64>,
+    /// Times that it looked for events, asleep or not, and found some.
+    #[serde(default)]
+    pub wakes: u64,
+    /// Events that it found: answers, or parts of them, for the most part.
+    #[serde(default)]
+    pub events: u64,
     /// Longest stretch in which it could not act, in nanoseconds: from when it should have woken at
     /// the latest, or was woken, to the end of that turn.
     pub gap_max_ns: u64,

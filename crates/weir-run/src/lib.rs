@@ -31,7 +31,7 @@ pub use measurements::{
     Measurements, Outcomes, Sent, Slice, Window, WorkerPhases,
 };
 pub use plan::{
-    Arrivals, Header, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, StampChoice, Target,
+    Arrivals, Header, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, StampChoice, Target, Wait,
 };
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]

@@ -38,6 +38,13 @@ pub struct Plan {
     pub connect_timeout_ns: u64,
     /// How send times are kept.
     pub pacing: Pacing,
+    /// How answers are awaited.
+    #[serde(default)]
+    pub wait: Wait,
+    /// Requests of an open loop leave at multiples of this after the start of the schedule, in
+    /// nanoseconds, each at the first one that is not before it is due; null: as each is due.
+    #[serde(default)]
+    pub tick_ns: Option<u64>,
     /// The I/O engine that runs.
     pub io: IoEngine,
     /// Which connections ask the kernel when bytes came and went.
@@ -146,6 +153,23 @@ pub enum Pacing {
     /// Sleep until shortly before, then spin.
     Hybrid,
     /// Spin all the time.
+    Spin,
+}
+
+/// How answers are awaited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// Wake for the first one; for many where many are there already; without sleeping where that
+    /// takes next to no CPU time.
+    #[default]
+    Auto,
+    /// Wake for the first one, and do not sleep at all while it may come within 100 µs.
+    Latency,
+    /// Wake for many at once, keeping none back for longer than 100 µs.
+    Throughput,
+    /// Never sleep.
     Spin,
 }
 

@@ -130,6 +130,15 @@ impl Sim {
         }
     }
 
+    /// Lets the world go on until so many events are there for the client, or `until`.
+    fn gather(&mut self, until: Nanos, events: usize) {
+        while self.machine.ready.len() < events && self.now < until && !self.machine.is_woken {
+            let next = self.machine.agenda.peek().map_or(until, |at| at.min(until));
+            self.advance(next.max(self.now));
+            self.run_until(self.now);
+        }
+    }
+
     /// Lets the world go on until something is there for the client, or `until`; says when.
     fn sleep(&mut self, until: Nanos) -> Nanos {
         while self.machine.ready.is_empty() && !self.machine.is_woken {
@@ -271,10 +280,11 @@ impl Backend for Sim {
         Submitted { before, after: self.now }
     }
 
-    fn wait(&mut self, until: Nanos, _policy: WaitPolicy) -> io::Result<()> {
+    fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
         self.submit();
         self.machine.truth.read().counts.waits += 1;
         self.machine.ready.append(&mut self.kept);
+        let from = self.now;
         // Sockets that were closed while they had something pending.
         let sockets = &self.machine.sockets;
         self.machine.ready.retain(|&id| sockets[id].state != State::Closed);
@@ -287,6 +297,9 @@ impl Backend for Sim {
             }
             self.advance(woken_at.after(late_ns));
             self.run_until(self.now);
+            if let WaitPolicy::Gather { events, within_ns } = policy {
+                self.gather(from.after(within_ns.into()).min(until), events as usize);
+            }
         }
         self.machine.is_woken = false;
         Ok(())

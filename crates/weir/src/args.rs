@@ -206,6 +206,18 @@ pub(crate) struct RunArgs {
         help_heading = "Engine"
     )]
     pub(crate) pacing: Option<PacingChoice>,
+    /// How answers are awaited: each at once, without sleeping where that costs nearly nothing
+    /// (auto), without sleeping for 100 µs (latency), many at one waking, for at most 100 µs
+    /// (throughput), or never asleep (spin)
+    #[arg(long, value_enum, default_value_t = WaitChoice::Auto,
+          value_name = "auto|latency|throughput|spin", hide_possible_values = true,
+          help_heading = "Engine")]
+    pub(crate) wait: WaitChoice,
+    /// Under --rate wake only every T to send, and send at once what is due by then: cheaper at
+    /// high rates, and late by up to T [default: wake for each]
+    #[arg(long, value_name = "T", value_parser = positive_duration, requires = "rate",
+          help_heading = "Engine")]
+    pub(crate) tick: Option<u64>,
     /// Connections that ask the kernel when bytes came and went: what of a latency was weir's own
     #[arg(long, value_enum, default_value_t = TimestampsChoice::Sample,
           value_name = "none|sample|all", hide_possible_values = true, help_heading = "Engine")]
@@ -306,6 +318,19 @@ pub(crate) enum PacingChoice {
     /// Sleep until shortly before, then spin
     Hybrid,
     /// Spin all the time: takes whole cores
+    Spin,
+}
+
+/// `--wait`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WaitChoice {
+    /// What is best for the times and costs next to nothing
+    Auto,
+    /// For the times
+    Latency,
+    /// For the client's CPU
+    Throughput,
+    /// Whole cores
     Spin,
 }
 

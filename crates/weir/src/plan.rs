@@ -6,10 +6,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Extras, Job};
 use weir_http::{Prepared, RequestError};
 use weir_io::Endpoint;
-use weir_run::{Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice};
+use weir_run::{
+    Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice, Wait,
+};
 use weir_tls::{TlsConfig, TlsOptions};
 
-use crate::args::{ArrivalsChoice, IoChoice, PacingChoice, RunArgs, TimestampsChoice};
+use crate::args::{ArrivalsChoice, IoChoice, PacingChoice, RunArgs, TimestampsChoice, WaitChoice};
 use crate::script::Scripts;
 use crate::target::Url;
 
@@ -83,6 +85,8 @@ pub(crate) fn plan_at(
         timeout_ns: args.timeout,
         connect_timeout_ns: args.connect_timeout.unwrap_or(args.timeout),
         pacing: pacing(args.pacing, is_crowded),
+        wait: wait(args.wait),
+        tick_ns: args.tick,
         io,
         warmup_is_auto: args.warmup.is_some_and(|warmup| warmup.is_auto),
         stamps: stamps(args.timestamps),
@@ -259,6 +263,15 @@ fn pacing(choice: Option<PacingChoice>, is_crowded: bool) -> Pacing {
         // Threads that spin on a shared CPU take it from each other.
         None if is_crowded => Pacing::Sleep,
         None => Pacing::Hybrid,
+    }
+}
+
+fn wait(choice: WaitChoice) -> Wait {
+    match choice {
+        WaitChoice::Auto => Wait::Auto,
+        WaitChoice::Latency => Wait::Latency,
+        WaitChoice::Throughput => Wait::Throughput,
+        WaitChoice::Spin => Wait::Spin,
     }
 }
 

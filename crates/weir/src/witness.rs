@@ -77,6 +77,8 @@ fn probe(job: &Job, cpu: Option<u32>) -> Job {
         requests: None,
         // It must not take the CPU from whom it watches.
         pacing: Pacing::Sleep,
+        wait: weir_run::Wait::Auto,
+        tick_ns: None,
         stamps: StampChoice::All,
         ..job.plan.clone()
     };

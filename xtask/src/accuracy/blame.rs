@@ -79,10 +79,10 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
          server that stood still.",
         format!(
             "All of {runs} runs (of a hog, {}) whose client was harmed are graded invalid by a \
-             rule about the client or its machine, and no request was on the wire, where the \
-             kernel's stamps tell, for half of the longest response time; none of {runs} runs \
-             whose server was stopped is graded so, and there it is the wire that takes long. \
-             {LOAD} -d{}s",
+             rule about the client or its machine; where it was stopped or throttled no request \
+             was on the wire, as the kernel's stamps tell, for half of the longest response time; \
+             none of {runs} runs whose server was stopped is graded so, and there it is the wire \
+             that takes long. {LOAD} -d{}s",
             runs.div_ceil(5),
             window_s(lab)
         ),
@@ -206,7 +206,8 @@ fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[Told]) {
         let what = || format!("{name}: {accused} runs accuse the client");
         section.must_if_quiet(accused == 0, what);
     }
-    if let Some(wire_s) = wire_s {
+    // On loopback the client's CPU is the wire too, which a hog takes as it takes the client's.
+    if let Some(wire_s) = wire_s.filter(|_| harm != Harm::ClientRobbed) {
         let is_long = wire_s > response_s / 2.0;
         let what = || format!("{name}: {} on the wire of {}", seconds(wire_s), seconds(response_s));
         if harm.is_to_client() {

@@ -4,6 +4,7 @@
 use weir_io::{Backend, Nanos};
 
 use super::Worker;
+use crate::lapses::Window;
 use crate::timeline::Timeline;
 
 /// From the decision that the warm-up is over to the window's begin, at least: every worker must
@@ -52,7 +53,7 @@ impl<B: Backend> Worker<'_, B> {
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
             self.traffic.recorder.open_at_t0(self.traffic.open);
-            self.lapses.begin(self.backend.usage());
+            self.lapses.begin(self.backend.usage(), self.waiting.seen());
         }
         if self.traffic.recorder.settling.is_some() {
             self.settle_in(now);
@@ -64,7 +65,8 @@ impl<B: Backend> Worker<'_, B> {
             self.phases.t1_ns = now.0;
             let timeline = &self.traffic.recorder.timeline;
             let t0 = Nanos(self.phases.t0_ns);
-            self.lapses.end(timeline, t0, now, self.backend.usage());
+            let window = Window { t0, t1: now, from: timeline.t0 };
+            self.lapses.end(window, self.backend.usage(), self.waiting.seen());
         }
         if self.traffic.recorder.sample_at() <= now {
             self.traffic.recorder.sample(now);

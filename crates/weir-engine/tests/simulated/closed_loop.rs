@@ -1,7 +1,7 @@
 //! Closed loops: every number is what truly happened, whatever the answers look like.
 
 use weir_io::Nanos;
-use weir_run::Plan;
+use weir_run::{Plan, Wait};
 use weir_sim::{Answers, Drip, Fate, Framing, Law, Request, Seed, Version, Workers, World};
 
 use crate::setup::{
@@ -51,6 +51,30 @@ fn a_fixed_service_is_exact() {
     check_all("first byte", &measured.first_byte, 21_000, MS);
     assert!(measured.send_lag.ok.is_empty() && measured.sched_lag.is_empty());
     check_against_truth(&run, &plan, "fixed");
+}
+
+#[test]
+fn gathered_answers_are_late_by_little_and_that_counts() {
+    let service = Law::Uniform { low_ns: 50 * US, high_ns: 250 * US };
+    let run_by = |wait| {
+        let mut world = serving(0);
+        world.server.service = service;
+        let plan = Plan { wait, ..closed(20) };
+        let run = run(world, &plan);
+        let requests = run.sent_between(run.start(), run.start().after(SECOND));
+        let true_sum: u64 = true_service(&requests).into_iter().sum();
+        let exact = run.measured.service_time.ok.exact();
+        assert_eq!(exact.count, requests.len() as u64, "{wait:?}");
+        assert!(exact.max_ns <= 350 * US, "{wait:?}: {} ns", exact.max_ns);
+        let late_ns = (exact.sum_ns - u128::from(true_sum)) / u128::from(exact.count);
+        let usage = run.measured.workers[0].usage;
+        (late_ns, usage.events as f64 / usage.wakes as f64)
+    };
+    assert_eq!(run_by(Wait::Latency).0, 0);
+    assert_eq!(run_by(Wait::Auto).0, 0);
+    let (late_ns, events) = run_by(Wait::Throughput);
+    assert!((20_000..60_000).contains(&late_ns), "{late_ns}");
+    assert!((8.0..30.0).contains(&events), "{events}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use weir_engine::{Extras, Job};
 use weir_io::Nanos;
-use weir_run::{Load, Plan};
+use weir_run::{Load, Plan, Wait};
 use weir_sim::{Client, Fate, Random, Seed, Split, World};
 
 use crate::setup::{
@@ -45,6 +45,8 @@ fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
         requests: by_number.then_some(random.between(1, 200)),
         timeout_ns: random.between(2 * MS, 50 * MS),
         connect_timeout_ns: random.between(2 * MS, 50 * MS),
+        wait: [Wait::Auto, Wait::Latency, Wait::Throughput][random.between(0, 2) as usize],
+        tick_ns: random.chance(0.3).then(|| random.between(1, MS)),
         ..plan
     };
     let number = u32::try_from(random.between(0, u64::from(threads) - 1)).expect("small");

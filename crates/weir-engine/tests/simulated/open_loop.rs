@@ -47,6 +47,22 @@ fn a_fixed_service_is_exact() {
 }
 
 #[test]
+fn ticks_send_what_is_due_together() {
+    // Answers come before the next slot is due, so that only ticks send.
+    let plan = Plan { tick_ns: Some(MS), ..open(10_000, 1, 50) };
+    let run = run(serving(20_000), &plan);
+    let measured = &run.measured;
+    assert_eq!((measured.planned, measured.outcomes.ok), (10_000, 10_000));
+    let requests = run.sent_between(run.start(), Nanos::MAX);
+    let off_ticks = requests.iter().filter(|request| request.sent_at.since(run.start()) % MS != 0);
+    assert_eq!(off_ticks.count(), 0);
+    let lag = measured.send_lag.ok.exact();
+    // Of ten slots the first is due 950 µs before its tick, and the last 50 µs.
+    assert_eq!((lag.min_ns, lag.max_ns), (50_000, 950_000));
+    check_exact("response", &measured.response_time.ok, true_response(&run, &plan));
+}
+
+#[test]
 fn rates_may_be_fractions_and_below_one_per_second() {
     for (requests, seconds, window_s) in [(1, 4, 13), (10, 3, 6), (333, 7, 5), (1, 60, 125)] {
         let plan = Plan {

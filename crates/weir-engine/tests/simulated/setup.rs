@@ -74,6 +74,8 @@ pub(crate) fn closed(connections: u32) -> Plan {
         timeout_ns: 10 * SECOND,
         connect_timeout_ns: 10 * SECOND,
         pacing: Pacing::Hybrid,
+        wait: weir_run::Wait::Auto,
+        tick_ns: None,
         io: IoEngine::Simulated,
         warmup_is_auto: false,
         stamps: StampChoice::All,

@@ -93,6 +93,11 @@ impl Poller {
         check(result).map(drop)
     }
 
+    /// How many events the last wait brought.
+    pub(crate) fn len(&self) -> usize {
+        self.ready
+    }
+
     /// Whether every event of the last wait has been taken.
     #[inline]
     pub(crate) fn is_drained(&self) -> bool {

@@ -63,7 +63,7 @@ pub fn probe_uring() -> io::Result<()> {
 fn nop(ring: &mut Ring) -> io::Result<()> {
     // SAFETY: the entry points to nothing.
     unsafe { ring.push(&opcode::Nop::new().build().user_data(1))? };
-    ring.sleep(None)?;
+    ring.sleep(None, 1)?;
     match ring.completions().next() {
         Some(done) if done.word == 1 && done.result == 0 => Ok(()),
         done => Err(io::Error::other(format!("completed with {done:?}"))),

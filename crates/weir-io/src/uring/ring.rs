@@ -120,14 +120,14 @@ impl Ring {
         self.enter(flags, 0, &SubmitArgs::new())
     }
 
-    /// Lets all entries out and sleeps until there is a completion or the time comes. The time is
-    /// an instant or a span, see [`sleeps_until_instants`](Ring::sleeps_until_instants).
-    pub(super) fn sleep(&mut self, time_ns: Option<u64>) -> io::Result<()> {
+    /// Lets all entries out and sleeps until there are `want` completions or the time comes. The
+    /// time is an instant or a span, see [`sleeps_until_instants`](Ring::sleeps_until_instants).
+    pub(super) fn sleep(&mut self, time_ns: Option<u64>, want: u32) -> io::Result<()> {
         let Some(ns) = time_ns else {
-            return self.enter(self.asleep, 1, &SubmitArgs::new());
+            return self.enter(self.asleep, want, &SubmitArgs::new());
         };
         let time = Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
-        self.enter(self.asleep, 1, &SubmitArgs::new().timespec(&time))
+        self.enter(self.asleep, want, &SubmitArgs::new().timespec(&time))
     }
 
     /// Takes the completions out of the queue.
@@ -281,7 +281,7 @@ mod tests {
                 let until = clock.now().after(span);
                 let instant = clock.epoch_monotonic_ns() + until.0;
                 let time = if absolute { instant } else { span };
-                ring.sleep(Some(time)).expect("sleep");
+                ring.sleep(Some(time), 1).expect("sleep");
                 assert!(clock.now() >= until);
             }
         }

@@ -7,7 +7,13 @@ use weir_io::{ConnId, Nanos, Segment, SocketOptions, WaitPolicy, Waker};
 
 use crate::driver::{Driver, Machine, What, tcp};
 
-const POLICIES: [WaitPolicy; 3] = [WaitPolicy::Sleep, WaitPolicy::Hybrid, WaitPolicy::Spin];
+const POLICIES: [WaitPolicy; 5] = [
+    WaitPolicy::Sleep,
+    WaitPolicy::Hybrid,
+    WaitPolicy::Spin,
+    WaitPolicy::Attentive { awake_until: Nanos::MAX },
+    WaitPolicy::Gather { events: 8, within_ns: 100_000 },
+];
 
 pub(crate) fn never_returns_early<B: Machine>() {
     let (_listener, endpoint) = tcp();
@@ -96,6 +102,47 @@ pub(crate) fn looks_once_when_the_instant_has_passed<B: Machine>() {
     }
 }
 
+/// Fewer events than were asked for are not kept back for longer than was allowed, and those that
+/// gathered come in one harvest.
+pub(crate) fn gathers_within_bounds<B: Machine>() {
+    const CONNS: u32 = 6;
+    let (listener, endpoint) = tcp();
+    let mut driver = Driver::<B>::new();
+    let mut peers = Vec::new();
+    for conn in 0..CONNS {
+        driver.connected(conn, &endpoint, SocketOptions::default());
+        peers.push(listener.accept().expect("accept").0);
+    }
+    let policy = WaitPolicy::Gather { events: 100, within_ns: 1_000_000 };
+    for writers in [1, 3, CONNS as usize] {
+        peers[..writers].iter_mut().for_each(|peer| peer.write_all(b"x").expect("write"));
+        let mut seen = 0;
+        while seen < writers {
+            // Nothing else could end this wait.
+            driver.backend.wait(Nanos::MAX, policy).expect("wait");
+            while driver.backend.next().is_some() {
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, writers);
+    }
+    let waiting = thread::spawn(move || {
+        // While the thread below sleeps, one after the other.
+        peers.iter_mut().for_each(|peer| peer.write_all(b"y").expect("write"));
+        peers
+    });
+    let mut seen = 0;
+    while seen < CONNS {
+        let events = CONNS - seen;
+        let policy = WaitPolicy::Gather { events, within_ns: u32::MAX };
+        driver.backend.wait(Nanos::MAX, policy).expect("wait");
+        while driver.backend.next().is_some() {
+            seen += 1;
+        }
+    }
+    drop(waiting.join());
+}
+
 pub(crate) fn stamps_never_flatter<B: Machine>() {
     const ROUNDS: u32 = 500;
     const CONNS: u32 = 4;
@@ -161,7 +208,9 @@ pub(crate) fn tells_what_the_thread_has_taken<B: Machine>() {
             let has_spun = after.spun_ns > before.spun_ns;
             before = after;
             match policy {
-                WaitPolicy::Sleep => assert!(!has_spun, "spun while asleep"),
+                WaitPolicy::Sleep | WaitPolicy::Gather { .. } => {
+                    assert!(!has_spun, "spun while asleep");
+                }
                 _ if !has_spun => continue,
                 _ => {}
             }

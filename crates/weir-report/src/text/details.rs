@@ -3,7 +3,7 @@
 use weir_run::document::{
     ConnectionFailure, ConnectionsSection, Phases, ScriptSection, Summary, Verdict,
 };
-use weir_run::{Document, FailurePhase, Load, errno, units};
+use weir_run::{Document, FailurePhase, Load, Wait, WorkerUsage, errno, units};
 
 use super::TextOptions;
 use super::head::counted;
@@ -192,13 +192,30 @@ fn limit(verdict: &Verdict, page: &mut Page) {
 fn client(document: &Document, page: &mut Page) {
     let usage = &document.run.client;
     let cpu_ns = usage.cpu_user_ns.saturating_add(usage.cpu_system_ns);
+    let mut items = Vec::new();
     if cpu_ns > 0 {
-        let items = vec![
-            Span::plain(format!("CPU time {}", units::duration(cpu_ns))),
-            Span::plain(format!("user {}", units::duration(usage.cpu_user_ns))),
-            Span::plain(format!("resident {}", units::bytes(usage.max_resident_bytes))),
-        ];
+        items.push(Span::plain(format!("CPU time {}", units::duration(cpu_ns))));
+        items.push(Span::plain(format!("user {}", units::duration(usage.cpu_user_ns))));
+        items.push(Span::plain(format!("resident {}", units::bytes(usage.max_resident_bytes))));
+    }
+    let sum = |of: fn(&WorkerUsage) -> u64| document.phases.iter().map(|p| of(&p.usage)).sum();
+    let (wakes, events): (u64, u64) = (sum(|usage| usage.wakes), sum(|usage| usage.events));
+    if wakes > 0 {
+        let each = events as f64 / wakes as f64;
+        items.push(Span::plain(format!("{each:.1} events each time it woke{}", wait(document))));
+    }
+    if !items.is_empty() {
         page.items(label("client"), INDENT, items);
+    }
+}
+
+/// How answers were awaited, where the user has chosen.
+fn wait(document: &Document) -> &'static str {
+    match document.plan.wait {
+        Wait::Auto => "",
+        Wait::Latency => " (--wait latency)",
+        Wait::Throughput => " (--wait throughput)",
+        Wait::Spin => " (--wait spin)",
     }
 }
 

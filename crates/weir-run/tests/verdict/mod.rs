@@ -91,6 +91,8 @@ fn worker(worker: u32) -> WorkerPhases {
             cpu_ns: 9 * S,
             spun_ns: 4 * S,
             run_delay_ns: Some(10 * MS),
+            wakes: 50_000,
+            events: 60_000,
             gap_max_ns: MS,
             gap_at_ns: 2 * S,
         },

@@ -1,0 +1,293 @@
+//! How a worker waits for what comes next: what pacing and `--wait` mean for each turn.
+//!
+//! A slot is never waited for longer than until it is due. What is chosen here is how answers are
+//! awaited: each one at once, many together, or without sleeping at all.
+
+use weir_io::{Nanos, WaitPolicy};
+use weir_run::{Load, Pacing, Plan, Wait};
+
+/// Connections at work below which nothing is gathered: there, an answer that is kept back is load
+/// that is missing.
+const GATHER_MIN: u32 = 8;
+
+/// The most events gathered: what a ring has buffers for, with some to spare.
+const GATHER_MAX: u32 = 48;
+
+/// For how long events may gather where throughput is all that counts.
+const GATHER_NS: u32 = 100_000;
+
+/// The same where nobody asked for it, and as many events are likely to be there already.
+const GATHER_AUTO_NS: u32 = 20_000;
+
+/// Gatherings in a row that were full, after which one more event is waited for.
+const FULL_BEFORE_MORE: u32 = 16;
+
+/// For how long after a turn an answer is awaited without sleeping.
+const ATTENTION_NS: u64 = 100_000;
+
+/// In `auto`, one nanosecond in so many may be spent on that.
+const ATTENTION_SHARE: u64 = 20;
+
+/// The most that can be saved up for it.
+const SAVINGS_NS: u64 = 1_000_000;
+
+/// How one worker waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    choice: Wait,
+    /// How slots are awaited.
+    pacing: WaitPolicy,
+    is_open_loop: bool,
+    /// Events of the last wait.
+    harvested: u32,
+    /// The last wait gathered, and so many were asked for.
+    asked: Option<u32>,
+    /// How many are worth waiting for, as learnt from what came.
+    worth: u32,
+    /// Full gatherings since that was changed.
+    full: u32,
+    /// What `auto` may spend on attention.
+    savings_ns: u64,
+    /// When the last turn ended.
+    turned_at: Nanos,
+    /// When the requests on the wire began to be awaited: there was none before.
+    since: Option<Nanos>,
+    /// How long that usually takes.
+    usual_ns: u64,
+    /// Waits that brought events, and how many.
+    seen: Seen,
+}
+
+/// How often a worker woke for something, and for how much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) wakes: u64,
+    pub(crate) events: u64,
+}
+
+impl Waiting {
+    pub(crate) fn new(plan: &Plan) -> Waiting {
+        let is_open_loop = plan.load != Load::ClosedLoop;
+        Waiting {
+            choice: plan.wait,
+            pacing: match plan.pacing {
+                _ if plan.wait == Wait::Spin => WaitPolicy::Spin,
+                Pacing::Spin => WaitPolicy::Spin,
+                Pacing::Hybrid if is_open_loop => WaitPolicy::Hybrid,
+                _ => WaitPolicy::Sleep,
+            },
+            is_open_loop,
+            harvested: 0,
+            asked: None,
+            worth: GATHER_MAX,
+            full: 0,
+            savings_ns: 0,
+            turned_at: Nanos::ZERO,
+            since: None,
+            usual_ns: u64::MAX,
+            seen: Seen::default(),
+        }
+    }
+
+    /// What has been seen so far.
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen
+    }
+
+    /// How to wait, at `now`, for answers on `busy` connections.
+    #[inline]
+    pub(crate) fn policy(&mut self, now: Nanos, busy: u32) -> WaitPolicy {
+        self.asked = None;
+        match self.choice {
+            _ if self.pacing == WaitPolicy::Spin || busy == 0 => self.pacing,
+            Wait::Throughput => self.gather(busy, GATHER_NS),
+            Wait::Latency => WaitPolicy::Attentive { awake_until: now.after(ATTENTION_NS) },
+            Wait::Auto if self.is_open_loop => self.attend(now),
+            // A worker that finds so many whenever it looks is late already, and no later for
+            // waiting until they are there again.
+            Wait::Auto if self.harvested >= (busy / 8).max(GATHER_MIN) => {
+                self.gather(busy.min(self.harvested), GATHER_AUTO_NS)
+            }
+            Wait::Auto | Wait::Spin => self.pacing,
+        }
+    }
+
+    /// Three of four, so that the server has something to do while this side has.
+    fn gather(&mut self, busy: u32, within_ns: u32) -> WaitPolicy {
+        let events = (busy - busy / 4).min(self.worth).min(GATHER_MAX);
+        if busy < GATHER_MIN || events < 2 {
+            return self.pacing;
+        }
+        self.asked = Some(events);
+        WaitPolicy::Gather { events, within_ns }
+    }
+
+    /// A sleeping thread wakes later than an answer comes from nearby. Where answers are that fast
+    /// and so few that looking out for them costs next to nothing, their times are worth it.
+    fn attend(&mut self, now: Nanos) -> WaitPolicy {
+        if self.pacing != WaitPolicy::Hybrid
+            || self.usual_ns > ATTENTION_NS
+            || self.savings_ns < 2 * self.usual_ns
+        {
+            return self.pacing;
+        }
+        let awake_until = now.after((2 * self.usual_ns).min(ATTENTION_NS));
+        WaitPolicy::Attentive { awake_until }
+    }
+
+    /// A wait brought so many events.
+    #[inline]
+    pub(crate) fn harvested(&mut self, events: u32) {
+        self.seen.wakes += u64::from(events > 0);
+        self.seen.events += u64::from(events);
+        self.harvested = events;
+        let Some(asked) = self.asked else { return };
+        if events < asked {
+            // Some of those that are awaited take longer: the others shall not wait for them.
+            (self.worth, self.full) = (events.max(1), 0);
+        } else {
+            self.full += 1;
+            if self.full >= FULL_BEFORE_MORE {
+                (self.worth, self.full) = ((self.worth + 1).min(GATHER_MAX), 0);
+            }
+        }
+    }
+
+    /// A turn of an open loop has ended with so many requests on the wire, after a wait that was or
+    /// was not attentive.
+    #[inline]
+    pub(crate) fn turned(&mut self, now: Nanos, policy: WaitPolicy, in_flight: u64) {
+        if !self.is_open_loop || self.choice != Wait::Auto {
+            return;
+        }
+        let span_ns = now.since(self.turned_at);
+        self.turned_at = now;
+        self.savings_ns = match policy {
+            WaitPolicy::Attentive { .. } => self.savings_ns.saturating_sub(span_ns),
+            _ => (self.savings_ns + span_ns / ATTENTION_SHARE).min(SAVINGS_NS),
+        };
+        match (self.since, in_flight) {
+            (None, 1..) => self.since = Some(now),
+            (Some(since), 0) => {
+                let took_ns = now.since(since);
+                self.since = None;
+                self.usual_ns = match self.usual_ns {
+                    u64::MAX => took_ns,
+                    usual_ns => usual_ns - usual_ns / 8 + took_ns / 8,
+                };
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(choice: Wait, pacing: WaitPolicy, is_open_loop: bool) -> Waiting {
+        Waiting {
+            choice,
+            pacing,
+            is_open_loop,
+            harvested: 0,
+            asked: None,
+            worth: GATHER_MAX,
+            full: 0,
+            savings_ns: 0,
+            turned_at: Nanos::ZERO,
+            since: None,
+            usual_ns: u64::MAX,
+            seen: Seen::default(),
+        }
+    }
+
+    fn events(policy: WaitPolicy) -> Option<u32> {
+        match policy {
+            WaitPolicy::Gather { events, .. } => Some(events),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn throughput_gathers_three_of_four() {
+        let mut waiting = waiting(Wait::Throughput, WaitPolicy::Sleep, false);
+        let mut check = |busy, expected| {
+            assert_eq!(events(waiting.policy(Nanos::ZERO, busy)), expected, "{busy}");
+        };
+        check(0, None);
+        check(7, None);
+        check(8, Some(6));
+        check(20, Some(15));
+        check(1_000, Some(48));
+    }
+
+    #[test]
+    fn the_fast_do_not_wait_for_the_slow() {
+        // Twenty connections, of which five are answered soon and fifteen after a long time.
+        let mut waiting = waiting(Wait::Throughput, WaitPolicy::Sleep, false);
+        let mut in_vain = 0;
+        for _ in 0..1_000 {
+            let asked = events(waiting.policy(Nanos::ZERO, 20)).unwrap_or(1);
+            in_vain += u32::from(asked > 5);
+            waiting.harvested(asked.min(5));
+        }
+        assert!((20..=70).contains(&in_vain), "{in_vain}");
+        // Once all are fast again, that is noticed.
+        for _ in 0..1_000 {
+            let asked = events(waiting.policy(Nanos::ZERO, 20)).unwrap_or(1);
+            waiting.harvested(asked);
+        }
+        assert_eq!(events(waiting.policy(Nanos::ZERO, 20)), Some(15));
+    }
+
+    #[test]
+    fn auto_gathers_only_what_comes_together_anyway() {
+        let mut waiting = waiting(Wait::Auto, WaitPolicy::Sleep, false);
+        assert_eq!(waiting.policy(Nanos::ZERO, 100), WaitPolicy::Sleep);
+        waiting.harvested(11);
+        assert_eq!(waiting.policy(Nanos::ZERO, 100), WaitPolicy::Sleep);
+        waiting.harvested(40);
+        let policy = waiting.policy(Nanos::ZERO, 100);
+        assert_eq!(policy, WaitPolicy::Gather { events: 30, within_ns: GATHER_AUTO_NS });
+        waiting.harvested(3);
+        assert_eq!(waiting.policy(Nanos::ZERO, 100), WaitPolicy::Sleep);
+    }
+
+    /// The share of time spent on looking out for answers, with `rate` of them a second and each
+    /// after `took_ns`.
+    fn attention(rate: u64, took_ns: u64) -> f64 {
+        let mut waiting = waiting(Wait::Auto, WaitPolicy::Hybrid, true);
+        let (mut now, mut awake_ns) = (Nanos::ZERO, 0);
+        for _ in 0..rate {
+            now = now.after(1_000_000_000 / rate - took_ns);
+            waiting.turned(now, WaitPolicy::Hybrid, 1);
+            let policy = waiting.policy(now, 1);
+            now = now.after(took_ns);
+            if let WaitPolicy::Attentive { awake_until } = policy {
+                assert!(awake_until >= now, "it was not long enough");
+                awake_ns += took_ns;
+            }
+            waiting.turned(now, policy, 0);
+        }
+        awake_ns as f64 / now.0 as f64
+    }
+
+    #[test]
+    fn attention_is_cheap() {
+        let check = |rate, took_ns, low, high| {
+            let share = attention(rate, took_ns);
+            assert!((low..=high).contains(&share), "{rate}/s, {took_ns} ns: {share}");
+        };
+        check(100, 40_000, 0.0035, 0.0041);
+        check(1_000, 40_000, 0.035, 0.041);
+        check(10_000, 40_000, 0.03, 0.05);
+        check(1_000, 400_000, 0.0, 0.0);
+    }
+
+    #[test]
+    fn who_spins_spins() {
+        let mut waiting = waiting(Wait::Throughput, WaitPolicy::Spin, false);
+        assert_eq!(waiting.policy(Nanos::ZERO, 100), WaitPolicy::Spin);
+    }
+}
