@@ -24,6 +24,8 @@ pub(crate) enum State {
     Handshaking { since: Nanos, connect_ns: u64 },
     /// It carries requests.
     Open,
+    /// It has carried what it may: it takes no more, and is renewed once all is answered.
+    Retiring,
     /// Its last answer has come; the peer is to close it, and this side does at this instant.
     Closing { until: Nanos },
 }
@@ -43,6 +45,8 @@ pub(crate) struct Connection {
     pub(crate) unsent: u16,
     /// Sockets it has had.
     pub(crate) opened: u32,
+    /// Requests that its socket has taken, where that is limited.
+    pub(crate) taken: u32,
     /// Until when it rests, by the script's wish; [`Nanos::MAX`] when it does not.
     pub(crate) rests_until: Nanos,
     /// The first attempt to open it has succeeded or failed.
@@ -70,6 +74,7 @@ impl Connection {
             state: State::Queued,
             depth,
             opened: 0,
+            taken: 0,
             rests_until: Nanos::MAX,
             load: 0,
             unsent: 0,
@@ -89,6 +94,7 @@ impl Connection {
         self.state = State::Open;
         self.has_answered = false;
         self.opened = self.opened.wrapping_add(1);
+        self.taken = 0;
         self.opened_at = at;
         self.freed_at = at;
     }
@@ -98,6 +104,19 @@ impl Connection {
     pub(crate) fn answered(&mut self) {
         self.has_answered = true;
         self.fruitless = 0;
+    }
+
+    /// When its socket is too old to take a request, if it may live for so long.
+    pub(crate) fn retires_at(&self, lifetime_ns: u64) -> Nanos {
+        match self.state {
+            State::Open => self.opened_at.after(lifetime_ns),
+            _ => Nanos::MAX,
+        }
+    }
+
+    /// Its socket ends as planned, which is no failure even where it brought no answer.
+    pub(crate) fn end_as_planned(&mut self) {
+        self.has_answered = true;
     }
 
     /// The socket is gone. One that worked may be renewed at once; one that never brought an answer
@@ -110,7 +129,7 @@ impl Connection {
             now
         } else {
             let from = match self.state {
-                State::Open | State::Closing { .. } => self.opened_at,
+                State::Open | State::Retiring | State::Closing { .. } => self.opened_at,
                 _ => now,
             };
             let wait_ns = BACK_OFF_MIN_NS << self.fruitless.min(7);

@@ -64,6 +64,8 @@ pub struct ScriptFailure {
 pub struct Control {
     workers: u32,
     arrived: AtomicU32,
+    /// When the first worker began to connect; [`Nanos::MAX`] until then.
+    connect_from: AtomicU64,
     start_at: AtomicU64,
     stop_at: AtomicU64,
     waker: Option<Waker>,
@@ -80,6 +82,7 @@ impl Control {
         Control {
             workers,
             arrived: AtomicU32::new(0),
+            connect_from: AtomicU64::new(u64::MAX),
             start_at: AtomicU64::new(u64::MAX),
             stop_at: AtomicU64::new(u64::MAX),
             waker,
@@ -112,6 +115,12 @@ impl Control {
     /// What the workers' backends are to be made with.
     pub(crate) fn waker(&self) -> Option<Waker> {
         self.waker.clone()
+    }
+
+    /// Tells that a worker begins to connect; returns when the first of them did, as far as is
+    /// known.
+    pub(crate) fn begin_connecting(&self, now: Nanos) -> Nanos {
+        Nanos(self.connect_from.fetch_min(now.0, Ordering::AcqRel).min(now.0))
     }
 
     /// Tells that a worker's connections are up or have failed; the last one sets the start.

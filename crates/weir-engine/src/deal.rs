@@ -27,6 +27,12 @@ impl Deal {
         self.connections / self.parts + u32::from(self.part < self.connections % self.parts)
     }
 
+    /// The number in the run of this part's connection `own`, from 0.
+    #[inline]
+    pub(crate) fn nth_connection(&self, own: u32) -> u32 {
+        self.part + own * self.parts
+    }
+
     /// This part's share of all slots.
     pub(crate) fn fraction(&self) -> f64 {
         f64::from(self.own_connections()) / f64::from(self.connections)
@@ -79,6 +85,9 @@ mod tests {
     fn remainders_are_dealt() {
         let owned: Vec<u32> = (0..4).map(|part| Deal::new(part, 4, 10).own_connections()).collect();
         assert_eq!(owned, [3, 3, 2, 2]);
+        let deal = Deal::new(1, 4, 10);
+        let numbers: Vec<u32> = (0..3).map(|own| deal.nth_connection(own)).collect();
+        assert_eq!(numbers, [1, 5, 9]);
     }
 
     #[test]

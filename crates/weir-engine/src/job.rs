@@ -13,8 +13,11 @@ use crate::schedule::Schedule;
 pub struct Job {
     /// The plan.
     pub plan: Plan,
-    /// Where connections go.
+    /// Where connections go; of several destinations the first.
     pub endpoint: Endpoint,
+    /// Where connections go that are dealt over several destinations, as the plan names them;
+    /// empty: all go to `endpoint`.
+    pub destinations: Vec<Endpoint>,
     /// The request to send.
     pub request: Prepared,
     /// Answers have bodies worth throwing away unread.
@@ -45,6 +48,13 @@ impl Job {
     /// What worker `number` owns.
     pub(crate) fn deal(&self, number: u32) -> Deal {
         Deal::new(number, self.plan.threads, self.plan.connections)
+    }
+
+    /// Where connection `number` of the run goes.
+    pub(crate) fn destination(&self, number: u32) -> &Endpoint {
+        let several = self.destinations.len();
+        let index = (number as usize).checked_rem(several);
+        index.map_or(&self.endpoint, |index| &self.destinations[index])
     }
 
     /// The CPU that worker `number` is pinned to.

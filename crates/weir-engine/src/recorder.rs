@@ -55,7 +55,7 @@ pub(crate) struct Recorder {
     /// What tells when the warm-up is over, until it is.
     pub(crate) settling: Option<Settling>,
     first_byte: Tally,
-    connect: Tally,
+    connect: Connects,
     tls_handshake: Tally,
     overdue: u64,
     /// `Te − T0` of the last answer of each batch, where wanted.
@@ -66,6 +66,16 @@ pub(crate) struct Recorder {
     series: Series,
     connections: Connections,
     interim_responses: u64,
+}
+
+/// How long connects took, by when their connections came up.
+#[derive(Debug, Default)]
+struct Connects {
+    /// Before S.
+    setup: Tally,
+    window: Tally,
+    /// In the warm-up and after t1.
+    other: Tally,
 }
 
 /// One time of the slots that did not end `ok`.
@@ -150,7 +160,7 @@ impl Recorder {
             gap_ns,
             settling: job.plan.warmup_is_auto.then(Settling::default),
             first_byte: Tally::new(),
-            connect: Tally::new(),
+            connect: Connects::default(),
             tls_handshake: Tally::new(),
             overdue: 0,
             batch_time: extras.batch_times.then(Tally::new),
@@ -359,11 +369,16 @@ impl Recorder {
         }
     }
 
-    /// A connection came up; `open` are open now.
-    pub(crate) fn connected(&mut self, took_ns: u64, open: u64) {
+    /// A connection came up at `at`; `open` are open now.
+    pub(crate) fn connected(&mut self, took_ns: u64, open: u64, at: Nanos) {
         self.connections.connects += 1;
         self.connections.open_max = self.connections.open_max.max(open);
-        self.connect.record(took_ns);
+        let connects = match &mut self.connect {
+            Connects { setup, .. } if at < self.timeline.start => setup,
+            Connects { window, .. } if self.timeline.is_in_window(at) => window,
+            Connects { other, .. } => other,
+        };
+        connects.record(took_ns);
     }
 
     /// A TLS handshake succeeded.
@@ -374,6 +389,11 @@ impl Recorder {
     /// The peer closed a connection cleanly.
     pub(crate) fn closed_by_peer(&mut self) {
         self.connections.closed_by_peer += 1;
+    }
+
+    /// A connection was closed by plan.
+    pub(crate) fn renewed(&mut self) {
+        self.connections.renewed += 1;
     }
 
     /// A connection failed.

@@ -5,6 +5,7 @@
 
 mod batches;
 mod ending;
+mod renewing;
 mod secure;
 
 use std::collections::VecDeque;
@@ -16,8 +17,10 @@ use weir_tls::TlsConfig;
 
 use crate::connection::{Connection, State};
 use crate::deadlines::Deadlines;
+use crate::destinations::Destinations;
 use crate::exchange::{Exchange, Phase};
 use crate::lanes::Lanes;
+use crate::pace::ConnectPace;
 use crate::recorder::{Ended, Recorder};
 use crate::rows::Rows;
 use crate::stamps::{KernelTimes, Stamping};
@@ -63,6 +66,12 @@ pub(crate) struct Limits {
     pub(crate) shows: Option<Interest>,
     /// An answer after the timeout is still taken.
     pub(crate) late_answers: bool,
+    /// Requests that a socket takes before it is renewed; [`u32::MAX`] where that is not limited.
+    pub(crate) requests_max: u32,
+    /// How old a socket may be to take a request; [`u64::MAX`] where that is not limited.
+    pub(crate) lifetime_ns: u64,
+    /// How a socket is closed that is renewed.
+    pub(crate) renew_by: Close,
 }
 
 /// What happened that a script wants to know, in order.
@@ -111,6 +120,10 @@ pub(crate) struct Traffic {
     plain: Vec<u8>,
     /// Connections to be opened, first come first served.
     to_open: VecDeque<ConnId>,
+    /// When they may be opened, where that is limited.
+    pub(crate) pace: Option<ConnectPace>,
+    /// What became of each destination's share, where there are several.
+    pub(crate) destinations: Option<Destinations>,
     /// Connections that are open.
     pub(crate) open: u64,
     /// Connections whose sockets connect.
@@ -152,6 +165,8 @@ impl Traffic {
             to_peer: Vec::new(),
             plain: Vec::new(),
             to_open: (0..limits.connections).map(ConnId).collect(),
+            pace: None,
+            destinations: None,
             open: 0,
             connecting: 0,
             unresolved: limits.connections,
@@ -232,6 +247,9 @@ impl Traffic {
         self.recorder.sent(&exchange);
         let first = conn.index() * usize::from(self.limits.depth);
         self.exchanges[first + usize::from(id.0)] = exchange;
+        if self.limits.requests_max < u32::MAX {
+            self.spend(conn);
+        }
     }
 
     fn connected(&mut self, conn: ConnId, at: Nanos) -> Action {
@@ -252,9 +270,15 @@ impl Traffic {
         self.connecting -= 1;
         self.open += 1;
         self.resolve(conn);
-        self.recorder.connected(connect_ns, self.open);
+        self.recorder.connected(connect_ns, self.open, at);
+        if let Some(destinations) = &mut self.destinations {
+            destinations.connected(conn);
+        }
         if self.limits.batches {
             self.note(Told::Opened(conn));
+        }
+        if self.limits.lifetime_ns < u64::MAX {
+            self.deadlines.arm(conn, at.after(self.limits.lifetime_ns));
         }
         self.free(conn, 0);
     }
@@ -306,6 +330,8 @@ impl Traffic {
             connection.state = State::Closing { until };
             self.lanes.remove(conn);
             self.deadlines.arm(conn, until);
+        } else if connection.state == State::Retiring && connection.load == 0 {
+            return self.renew(conn, at);
         } else if self.limits.discard {
             let bytes = connection.protocol.discardable();
             if bytes >= DISCARD_MIN_BYTES {
@@ -324,7 +350,7 @@ impl Traffic {
         if self.limits.shows.is_some() {
             self.note_answers(conn);
         }
-        if self.rows.is_some() || self.stamping.covers(conn) {
+        if self.rows.is_some() || self.destinations.is_some() || self.stamping.covers(conn) {
             self.look_closely(conn, at);
         }
         let connection = &mut self.connections[conn.index()];
@@ -373,9 +399,12 @@ impl Traffic {
             if is_stamped && is_last {
                 self.recorder.stamped(exchange, reply.status, at, kernel);
             }
+            let ended = Ended::Answered { status: reply.status, first_byte_at };
             if let Some(rows) = &mut self.rows {
-                let ended = Ended::Answered { status: reply.status, first_byte_at };
                 rows.ended(conn, exchange, ended, at, kernel);
+            }
+            if let Some(destinations) = &mut self.destinations {
+                destinations.ended(conn, exchange, ended);
             }
         }
     }
@@ -411,6 +440,9 @@ impl Traffic {
             _ => FailurePhase::InUse,
         };
         self.recorder.connection_failed(FailureKind { phase, cause });
+        if let Some(destinations) = &mut self.destinations {
+            destinations.failed(conn, phase);
+        }
         self.end_all(conn, at, Ended::Failed(kind));
         self.shut(conn, at);
     }
@@ -439,6 +471,9 @@ impl Traffic {
             if let Some(rows) = &mut self.rows {
                 rows.ended(conn, exchange, ended, at, KernelTimes::UNKNOWN);
             }
+            if let Some(destinations) = &mut self.destinations {
+                destinations.ended(conn, exchange, ended);
+            }
             *exchange = Exchange::NONE;
             is_oldest = false;
         }
@@ -453,26 +488,45 @@ impl Traffic {
         debug_assert_eq!(self.connections[conn.index()].load, 0);
         match self.connections[conn.index()].state {
             State::Connecting { .. } | State::Handshaking { .. } => self.connecting -= 1,
-            State::Open | State::Closing { .. } => self.open -= 1,
+            State::Open | State::Retiring | State::Closing { .. } => self.open -= 1,
             State::Closed { .. } | State::Queued => return,
         }
         self.lanes.remove(conn);
         self.resolve(conn);
         match self.connections[conn.index()].closed(at) {
-            retry_at if retry_at <= at => self.queue(conn),
+            retry_at if retry_at <= at => self.queue(conn, at),
             retry_at => self.deadlines.arm(conn, retry_at),
         }
     }
 
     /// Puts `conn` in the queue of connections to be opened.
-    fn queue(&mut self, conn: ConnId) {
+    fn queue(&mut self, conn: ConnId, at: Nanos) {
+        if let Some(pace) = &mut self.pace
+            && self.to_open.is_empty()
+        {
+            pace.skip_to(at);
+        }
         self.connections[conn.index()].state = State::Queued;
         self.to_open.push_back(conn);
     }
 
+    /// When the next connection may be opened, where that is a matter of time.
+    pub(crate) fn opens_at(&self) -> Nanos {
+        match &self.pace {
+            Some(pace) if !self.to_open.is_empty() => pace.next(),
+            _ => Nanos::MAX,
+        }
+    }
+
     /// The next connection to open, now connecting.
     pub(crate) fn take_to_open(&mut self, now: Nanos) -> Option<ConnId> {
+        if self.pace.as_ref().is_some_and(|pace| pace.next() > now) {
+            return None;
+        }
         let conn = self.to_open.pop_front()?;
+        if let Some(pace) = &mut self.pace {
+            pace.take();
+        }
         self.connections[conn.index()].state = State::Connecting { since: now };
         self.connecting += 1;
         self.deadlines.arm(conn, now.after(self.limits.connect_timeout_ns));

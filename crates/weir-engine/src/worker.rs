@@ -6,15 +6,17 @@
 
 mod dispatch;
 mod observing;
+mod opening;
 mod scripted;
 
 use std::io;
 
-use weir_io::{Backend, Close, ConnId, Endpoint, Nanos, Segment, SocketOptions, WaitPolicy};
-use weir_run::{Load, Measurements, WorkerPhases};
+use weir_io::{Backend, Close, ConnId, Nanos, Segment, WaitPolicy};
+use weir_run::{Closer, Load, Measurements, WorkerPhases};
 
 use crate::connection::State;
 use crate::control::Control;
+use crate::destinations::Destinations;
 use crate::job::Job;
 use crate::lapses::Lapses;
 use crate::recorder::{Live, LiveSender, Planned, Recorder};
@@ -34,10 +36,6 @@ const EVENT_BATCH: usize = 64;
 
 /// Events that the callbacks of one count for beside it: they take as long.
 const CALLBACK_EVENTS: usize = 7;
-
-/// Sockets of one worker that may be connecting at once: enough to hide a round trip, few enough
-/// not to be a flood.
-const CONNECTING_MAX: u32 = 512;
 
 /// How long an interrupted run waits for the answers under way.
 const INTERRUPTED_TAIL_NS: u64 = 1_000_000_000;
@@ -178,12 +176,14 @@ impl<'a, B: Backend> Worker<'a, B> {
             rows.finish();
         }
         let stamped_connections = self.traffic.stamping.connections();
+        let destinations = self.traffic.destinations.take();
         let planned = Planned { quota, is_cut: self.is_cut, stamped_connections };
         let mut measurements =
             self.traffic.recorder.finish(&mut self.schedule, planned, self.phases, tail_end);
         // A script that fails ends the run as a signal does, and is no signal.
         let has_failed = self.control.script_failure().is_some();
         measurements.is_unsettled = self.is_unsettled;
+        measurements.destinations = destinations.map(Destinations::finish).unwrap_or_default();
         measurements.interrupted = self.is_interrupted && !has_failed;
         measurements.script = self.script.map(|script| script.finish(self.is_cut));
         Ok(measurements)
@@ -194,6 +194,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn connect(&mut self) -> io::Result<bool> {
         let mut now = self.backend.now();
         self.phases.connect_ns = now.0;
+        self.deal_connections(now);
         self.open(now);
         let mut has_arrived = false;
         loop {
@@ -213,8 +214,8 @@ impl<'a, B: Backend> Worker<'a, B> {
                 self.begin(Timeline::new(&self.job.plan, start));
                 return Ok(true);
             }
-            let until = self.traffic.deadlines.next().min(self.control.stop_at());
-            now = self.turn(until, WaitPolicy::Sleep)?;
+            let until = self.traffic.deadlines.next().min(self.traffic.opens_at());
+            now = self.turn(until.min(self.control.stop_at()), WaitPolicy::Sleep)?;
         }
     }
 
@@ -334,27 +335,11 @@ impl<'a, B: Backend> Worker<'a, B> {
         have_come
     }
 
-    /// Opens connections that are due to be opened.
-    fn open(&mut self, now: Nanos) {
-        while self.traffic.connecting < CONNECTING_MAX {
-            let Some(conn) = self.traffic.take_to_open(now) else { return };
-            let discard = self.traffic.limits.discard;
-            let options = SocketOptions {
-                stamped: self.traffic.stamping.covers(conn),
-                discard,
-                source: None,
-            };
-            match self.script.as_ref().and_then(Script::address) {
-                Some(address) => self.backend.connect(conn, &Endpoint::Tcp(address), options),
-                None => self.backend.connect(conn, &self.job.endpoint, options),
-            }
-        }
-    }
-
     /// Until when to sleep.
     fn next_wake(&self) -> Nanos {
         let Timeline { start, t0, t1, tail_end, .. } = self.traffic.recorder.timeline;
         let mut until = self.traffic.deadlines.next().min(self.traffic.rests.next()).min(tail_end);
+        until = until.min(self.traffic.opens_at());
         until = until.min(self.traffic.recorder.interval_end());
         // Once heeded, the request to stop is past, and would keep the worker from sleeping.
         if !self.is_interrupted {
@@ -433,6 +418,7 @@ impl<'a, B: Backend> Worker<'a, B> {
 fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
     let calls = script.map(Script::calls).unwrap_or_default();
     let shows = script.and_then(Script::interest);
+    let plan = &job.plan.connection;
     Limits {
         connections,
         depth: job.plan.pipeline,
@@ -444,5 +430,11 @@ fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
         rests: calls.delay,
         shows,
         late_answers: job.late_answers,
+        requests_max: plan.requests_max().unwrap_or(u32::MAX),
+        lifetime_ns: plan.lifetime_ns.unwrap_or(u64::MAX),
+        renew_by: match plan.close {
+            Some(Closer::Client) => Close::Reset,
+            _ => Close::Graceful,
+        },
     }
 }

@@ -5,11 +5,13 @@
 use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::Endpoint;
-use crate::socket::{self, SockAddr, check};
+use crate::socket::{self, Begun, SockAddr, check};
 
 /// Binds the calling thread to one processor (sched_setaffinity(2)).
 ///
@@ -263,6 +265,24 @@ pub fn terminal_columns() -> Option<u16> {
         check(unsafe { libc::ioctl(fd, libc::TIOCGWINSZ, &mut size) }).ok()?;
         (size.ws_col > 0).then_some(size.ws_col)
     })
+}
+
+/// Connects to `to` from `source`, an address of this machine, and waits for it.
+///
+/// # Errors
+/// What bind(2) and connect(2) say, and `TimedOut` after `patience`, which must not be zero.
+pub fn connect_from(source: IpAddr, to: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
+    let address = SockAddr::new(&Endpoint::Tcp(to))?;
+    let fd = socket::open(address.family(), false)?;
+    socket::bind_source(&fd, source)?;
+    // The timeout of sends is that of connects too (SO_SNDTIMEO, socket(7)).
+    let stream = TcpStream::from(fd);
+    stream.set_write_timeout(Some(patience))?;
+    let fd = OwnedFd::from(stream);
+    match socket::connect(&fd, &address)? {
+        Begun::Connected => Ok(TcpStream::from(fd)),
+        Begun::InProgress | Begun::Busy => Err(io::ErrorKind::TimedOut.into()),
+    }
 }
 
 /// The congestion control that a new connection to `endpoint` would use; `None` where there is

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use weir_report::raw::{RawAbout, RawWriter};
 use weir_run::{
-    IoEngine, Load, Pacing, Plan, RawLog, RawOutcome, RawRow, RequestPlan, StampChoice, Target,
+    ConnectionPlan, IoEngine, Load, Pacing, Plan, RawLog, RawOutcome, RawRow, RequestPlan,
+    StampChoice, Target,
 };
 
 const ROWS: u64 = 4_000_000;
@@ -102,6 +103,7 @@ fn plan() -> Plan {
         io: IoEngine::Epoll,
         warmup_is_auto: false,
         stamps: StampChoice::None,
+        connection: ConnectionPlan::default(),
     }
 }
 

@@ -7,8 +7,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use weir_report::raw::{RawAbout, RawWriter};
 use weir_run::{
-    ErrorKind, IoEngine, Load, Pacing, Plan, RawOutcome, RawPhase, RawRow, RequestPlan,
-    StampChoice, Target,
+    ConnectionPlan, ErrorKind, IoEngine, Load, Pacing, Plan, RawOutcome, RawPhase, RawRow,
+    RequestPlan, StampChoice, Target,
 };
 
 /// The file of these rows.
@@ -64,6 +64,7 @@ fn plan() -> Plan {
         tick_ns: None,
         io: IoEngine::IoUring,
         stamps: StampChoice::default(),
+        connection: ConnectionPlan::default(),
     }
 }
 

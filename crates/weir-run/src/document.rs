@@ -33,7 +33,7 @@ pub(crate) use accounting::error_name;
 pub use accounting::{Accounting, SentCounts};
 pub use assemble::{DocumentParts, RunParts, Trials};
 pub use check::BrokenInvariant;
-pub use connections::{ConnectionFailure, ConnectionsSection};
+pub use connections::{ConnectionFailure, ConnectionsSection, DestinationSection};
 pub use departures::{CountedSpan, DeparturesSection, Dispersion};
 pub use environment::Environment;
 pub use latency::{ExactByOutcome, ExactFigures, HistogramTexts, Latency, Metric, PackedHistogram};

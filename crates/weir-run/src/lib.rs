@@ -27,11 +27,12 @@ pub use document::{Document, DocumentParts, Environment, LoadError, Note};
 pub use evidence::{ClientHealth, DepartureSpan, Departures, Occupancy, Stamped, WorkerUsage};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::{
-    ByOutcome, Connections, ErrorKind, FailureCause, FailureKind, FailurePhase, Interval,
-    Measurements, Outcomes, Sent, Slice, Window, WorkerPhases,
+    ByOutcome, Connections, DestinationCounts, ErrorKind, FailureCause, FailureKind, FailurePhase,
+    Interval, Measurements, Outcomes, Sent, Slice, Window, WorkerPhases,
 };
 pub use plan::{
-    Arrivals, Header, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, StampChoice, Target, Wait,
+    AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, Header, IoEngine, Load,
+    Pacing, Plan, Rate, RequestPlan, StampChoice, Target, Wait,
 };
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]

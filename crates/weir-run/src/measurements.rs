@@ -49,6 +49,10 @@ pub struct Measurements {
     pub first_byte: Histogram,
     /// Duration of every successful connect, renewals and warm-up included.
     pub connect: Histogram,
+    /// Of `connect`: before the schedule's start.
+    pub connect_setup: Histogram,
+    /// Of `connect`: up inside the window.
+    pub connect_window: Histogram,
     /// The window in equal parts by `T0`.
     pub slices: Vec<Slice>,
     /// What completed inside `[t0, t1)`, whichever slots it belongs to.
@@ -68,6 +72,8 @@ pub struct Measurements {
     pub script: Option<ScriptUsage>,
     /// What happened to the connections.
     pub connections: Connections,
+    /// What became of each destination's share, where there are several.
+    pub destinations: Vec<DestinationCounts>,
     /// Phases as each worker observed them.
     pub workers: Vec<WorkerPhases>,
     /// The time series.
@@ -150,8 +156,39 @@ pub struct Connections {
     pub connects: u64,
     /// Connections that the peer closed, cleanly and outside an answer.
     pub closed_by_peer: u64,
+    /// Connections that this side closed by plan.
+    pub renewed: u64,
     /// Connections that failed.
     pub failures: BTreeMap<FailureKind, u64>,
+}
+
+/// What became of one destination's share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DestinationCounts {
+    /// Successful connects over the whole run.
+    pub connects: u64,
+    /// Connects that failed.
+    pub connects_failed: u64,
+    /// Connections that failed once they were up.
+    pub connections_failed: u64,
+    /// Members of M that ended as `ok`.
+    pub ok: u64,
+    /// As `bad_response`.
+    pub bad_response: u64,
+    /// As `transport_error`.
+    pub transport_error: u64,
+    /// As `timed_out`.
+    pub timed_out: u64,
+    /// As `in_flight_at_end`.
+    pub in_flight_at_end: u64,
+}
+
+impl DestinationCounts {
+    /// Its requests, which do not wrap however many a document claims.
+    pub fn requests(&self) -> u64 {
+        let classes = [self.ok, self.bad_response, self.transport_error, self.timed_out];
+        classes.into_iter().fold(self.in_flight_at_end, u64::saturating_add)
+    }
 }
 
 /// Where and why a connection failed.
@@ -313,6 +350,8 @@ impl Measurements {
         self.occupancy.add(&other.occupancy);
         self.first_byte.add(&other.first_byte);
         self.connect.add(&other.connect);
+        self.connect_setup.add(&other.connect_setup);
+        self.connect_window.add(&other.connect_window);
         merge_slices(&mut self.slices, &other.slices);
         self.window.add(&other.window);
         self.overdue += other.overdue;
@@ -323,6 +362,7 @@ impl Measurements {
             self.script.get_or_insert_default().add(theirs);
         }
         self.connections.add(&other.connections);
+        add_destinations(&mut self.destinations, &other.destinations);
         self.workers.extend_from_slice(&other.workers);
         merge_intervals(&mut self.intervals, &other.intervals);
         self.interim_responses += other.interim_responses;
@@ -376,7 +416,23 @@ impl Connections {
         self.open_max += other.open_max;
         self.connects += other.connects;
         self.closed_by_peer += other.closed_by_peer;
+        self.renewed += other.renewed;
         add_counts(&mut self.failures, &other.failures);
+    }
+}
+
+/// Workers have the same destinations; one that never began has none.
+fn add_destinations(mine: &mut Vec<DestinationCounts>, theirs: &[DestinationCounts]) {
+    mine.resize(mine.len().max(theirs.len()), DestinationCounts::default());
+    for (known, other) in mine.iter_mut().zip(theirs) {
+        known.connects += other.connects;
+        known.connects_failed += other.connects_failed;
+        known.connections_failed += other.connections_failed;
+        known.ok += other.ok;
+        known.bad_response += other.bad_response;
+        known.transport_error += other.transport_error;
+        known.timed_out += other.timed_out;
+        known.in_flight_at_end += other.in_flight_at_end;
     }
 }
 

@@ -1,5 +1,11 @@
 //! What was asked: the plan of a run, complete enough to repeat it. Parsing flags is not done here.
 
+mod addresses;
+mod connection;
+
+pub use addresses::{AddressRange, AddressRangeError};
+pub use connection::{Closer, ConnectionPlan};
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -50,6 +56,9 @@ pub struct Plan {
     /// Which connections ask the kernel when bytes came and went.
     #[serde(default)]
     pub stamps: StampChoice,
+    /// How connections are opened, and when they are renewed.
+    #[serde(default, skip_serializing_if = "ConnectionPlan::is_plain")]
+    pub connection: ConnectionPlan,
 }
 
 /// Where the load goes.
@@ -125,7 +134,7 @@ pub enum Arrivals {
     },
 }
 
-/// An exact rate: `numerator / denominator` requests per second, both at least 1.
+/// An exact rate: `numerator / denominator` requests, or connects, per second, both at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

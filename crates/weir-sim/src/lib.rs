@@ -33,5 +33,5 @@ pub use pause::Pause;
 pub use random::{Random, Seed};
 pub use server::{Answers, Drip, Framing, Server, Version, Workers};
 pub use sim::Sim;
-pub use truth::{Counts, Fate, Request, Truth, TruthHandle};
+pub use truth::{Connect, Counts, Fate, Request, Truth, TruthHandle};
 pub use world::{Client, Discards, Limits, Signal, World};

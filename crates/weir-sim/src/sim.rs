@@ -17,7 +17,7 @@ use crate::network::Split;
 use crate::pause::Pauses;
 use crate::random::{Random, Seed};
 use crate::socket::{Lending, State, Taken};
-use crate::truth::{Truth, TruthHandle};
+use crate::truth::{Connect, Truth, TruthHandle};
 use crate::world::{Client, Limits, World};
 
 /// A simulated machine for one worker. The same world gives the same run.
@@ -224,7 +224,9 @@ impl Backend for Sim {
         PooledId(id)
     }
 
-    fn connect(&mut self, conn: ConnId, _to: &Endpoint, options: SocketOptions) {
+    fn connect(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
+        let (at, to, source) = (self.now, to.clone(), options.source);
+        self.machine.truth.read().connects.push(Connect { at, conn, to, source });
         if self.conns.len() <= conn.index() {
             self.conns.resize(conn.index() + 1, Slot::default());
         }

@@ -1,19 +1,35 @@
 //! What truly happened, kept apart from everything the client could see or count.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use weir_io::{ConnId, Nanos};
+use weir_io::{ConnId, Endpoint, Nanos};
 
 use crate::faults::AnswerFault;
 
 /// What truly happened in a world.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
+    /// Every call of `connect`, in order.
+    pub connects: Vec<Connect>,
     /// Every request that reached the server whole, in order of arrival.
     pub requests: Vec<Request>,
     /// Everything countable.
     pub counts: Counts,
+}
+
+/// One call of `connect`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connect {
+    /// When.
+    pub at: Nanos,
+    /// The client's connection.
+    pub conn: ConnId,
+    /// Where to.
+    pub to: Endpoint,
+    /// Where from, where that was said.
+    pub source: Option<IpAddr>,
 }
 
 /// One request, as the server and the network saw it.

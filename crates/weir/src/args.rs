@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
-use weir_run::{Assertion, Rate};
+use weir_run::{AddressRange, Assertion, Rate};
 
 /// HTTP benchmarking that sets the flow and measures it.
 #[derive(Debug, Parser)]
@@ -192,6 +192,37 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Request")]
     pub(crate) no_preflight: bool,
 
+    /// One connection per request: the server closes it, asked to by "Connection: close", or weir
+    /// does, after the answer, by a reset, so that it does not run out of ports
+    #[arg(long, value_enum, value_name = "server|client", hide_possible_values = true,
+          conflicts_with_all = ["pipeline", "requests_per_connection", "connection_lifetime"],
+          help_heading = "Connections")]
+    pub(crate) close: Option<CloseChoice>,
+    /// Renew a connection after this many requests
+    #[arg(long, value_name = "N", value_parser = positive, help_heading = "Connections")]
+    pub(crate) requests_per_connection: Option<u32>,
+    /// Renew a connection at this age, as soon as nothing is in flight on it
+    #[arg(long, value_name = "T", value_parser = positive_duration,
+          help_heading = "Connections")]
+    pub(crate) connection_lifetime: Option<u64>,
+
+    /// Connects per second over all threads, renewals included [default: as fast as they go]
+    #[arg(long, value_name = "N", value_parser = rate, help_heading = "Connections")]
+    pub(crate) connect_rate: Option<Rate>,
+    /// Connect from these addresses of this machine in turn: 10.0.0.5, 10.0.0.5-10.0.0.20,
+    /// 127.1.0.0/24; repeatable, or with commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Connections")]
+    pub(crate) source_ip: Vec<AddressRange>,
+    /// Connect to this instead of the URL's host; of several, in turn; repeatable, or with commas
+    #[arg(
+        long,
+        value_name = "HOST[:PORT]",
+        value_delimiter = ',',
+        conflicts_with = "unix",
+        help_heading = "Connections"
+    )]
+    pub(crate) connect_to: Vec<String>,
+
     /// I/O engine; auto takes io_uring where it works
     #[arg(long, value_enum, default_value_t = IoChoice::Auto, value_name = "auto|uring|epoll",
           hide_possible_values = true, help_heading = "Engine")]
@@ -297,6 +328,15 @@ pub(crate) enum ArrivalsChoice {
     Uniform,
     /// Independent exponential gaps, as users arrive
     Poisson,
+}
+
+/// `--close`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CloseChoice {
+    /// The server, asked to by `Connection: close`
+    Server,
+    /// weir, after the answer
+    Client,
 }
 
 /// `--io`.

@@ -5,6 +5,7 @@
 mod args;
 mod commands;
 mod compat;
+mod connections;
 mod dry_run;
 mod environment;
 mod exit;

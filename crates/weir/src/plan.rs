@@ -11,7 +11,10 @@ use weir_run::{
 };
 use weir_tls::{TlsConfig, TlsOptions};
 
-use crate::args::{ArrivalsChoice, IoChoice, PacingChoice, RunArgs, TimestampsChoice, WaitChoice};
+use crate::args::{
+    ArrivalsChoice, CloseChoice, IoChoice, PacingChoice, RunArgs, TimestampsChoice, WaitChoice,
+};
+use crate::connections;
 use crate::script::Scripts;
 use crate::target::Url;
 
@@ -37,7 +40,14 @@ pub(crate) struct Planned {
 /// When they ask for what cannot be done; the message names the flag and the remedy.
 pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
     let url = Url::parse(args.url())?;
-    plan_at(args, &url, |url| Ok(url.resolve(args.unix.as_deref())?.swap_remove(0)))
+    let mut note = None;
+    let mut planned = plan_at(args, &url, |url| {
+        let mut addresses = url.resolve(args.unix.as_deref())?;
+        note = connections::other_addresses(url, &addresses);
+        Ok(addresses.swap_remove(0))
+    })?;
+    planned.notes.extend(note);
+    Ok(planned)
 }
 
 /// The same where `resolve` finds the server's address.
@@ -50,14 +60,16 @@ pub(crate) fn plan_at(
     resolve: impl FnOnce(&Url) -> Result<Endpoint>,
 ) -> Result<Planned> {
     let mut notes = Vec::new();
-    let headers = args.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>>>()?;
+    let headers = headers(args)?;
     let body = args.body.as_deref().map(body).transpose()?;
     let tls = tls(args, url)?;
     let cpus = usable_cpus();
     let threads = threads(args, cpus.len(), &mut notes);
     let mut scripts = Scripts::load(args, url, &headers, threads)?;
-    let endpoint = match &mut scripts {
-        Some(scripts) if args.unix.is_none() => scripts.resolve()?,
+    let destinations = connections::destinations(args, url)?;
+    let endpoint = match (destinations.first(), &mut scripts) {
+        (Some(first), _) => first.clone(),
+        (None, Some(scripts)) if args.unix.is_none() => scripts.resolve()?,
         _ => resolve(url)?,
     };
     let (method, request) = match &mut scripts {
@@ -90,6 +102,7 @@ pub(crate) fn plan_at(
         io,
         warmup_is_auto: args.warmup.is_some_and(|warmup| warmup.is_auto),
         stamps: stamps(args.timestamps),
+        connection: connections::plan(args, &destinations),
     };
     if is_sparse(&plan) && weir_engine::planned_slots(&plan) == Some(0) {
         bail!("--rate and --duration plan no request: lengthen -d or raise -R");
@@ -104,6 +117,7 @@ pub(crate) fn plan_at(
     let job = Job {
         plan,
         endpoint,
+        destinations,
         request,
         discard: false,
         cpus: if is_crowded { Vec::new() } else { cpus },
@@ -139,6 +153,16 @@ fn tls(args: &RunArgs, url: &Url) -> Result<Option<TlsConfig>> {
     };
     let config = TlsConfig::new(&options).map_err(|error| anyhow!("--cacert: {error}"))?;
     Ok(Some(config))
+}
+
+/// The headers that the user gives, and what else is to be said of the connection.
+fn headers(args: &RunArgs) -> Result<Vec<(String, String)>> {
+    let mut headers = args.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>>>()?;
+    let is_said = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("connection"));
+    if args.close == Some(CloseChoice::Server) && !is_said {
+        headers.push(("Connection".to_owned(), "close".to_owned()));
+    }
+    Ok(headers)
 }
 
 fn header(line: &str) -> Result<(String, String)> {
@@ -197,7 +221,7 @@ fn is_sparse(plan: &Plan) -> bool {
 }
 
 /// The CPUs to run on: those of the affinity mask, as many as the cgroup's quota grants.
-fn usable_cpus() -> Vec<u32> {
+pub(crate) fn usable_cpus() -> Vec<u32> {
     let mut cpus = weir_io::system::usable_cpus().unwrap_or_default();
     if let Some(quota) = weir_io::system::cpu_quota() {
         cpus.truncate((quota.ceil() as usize).max(1));

@@ -4,13 +4,13 @@
 mod secured;
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use weir_engine::Job;
 use weir_http::{Prepared, Protocol};
-use weir_io::Endpoint;
+use weir_io::{Endpoint, system};
 use weir_run::Note;
 use weir_run::document::Preflight;
 use weir_run::units;
@@ -55,7 +55,8 @@ pub(crate) fn look(job: &Job, may_send: bool) -> Result<Found, TlsError> {
         answer: None,
     };
     let started = Instant::now();
-    let mut stream = match connect(&job.endpoint, patience) {
+    let source = job.plan.connection.source(0);
+    let mut stream = match connect(&job.endpoint, source, patience) {
         Ok(stream) => stream,
         Err(error) => {
             let text = format!("cannot connect to {}: {}", job.endpoint, reason(&error, patience));
@@ -182,10 +183,15 @@ enum Stream {
     Tls(Box<Secured>),
 }
 
-fn connect(endpoint: &Endpoint, patience: Duration) -> io::Result<Stream> {
-    let stream = match endpoint {
-        Endpoint::Tcp(address) => Stream::Tcp(TcpStream::connect_timeout(address, patience)?),
-        Endpoint::Unix(path) => Stream::Unix(connect_unix(path)?),
+fn connect(endpoint: &Endpoint, source: Option<IpAddr>, patience: Duration) -> io::Result<Stream> {
+    let stream = match (endpoint, source) {
+        (Endpoint::Tcp(address), Some(source)) => {
+            Stream::Tcp(system::connect_from(source, *address, patience)?)
+        }
+        (Endpoint::Tcp(address), None) => {
+            Stream::Tcp(TcpStream::connect_timeout(address, patience)?)
+        }
+        (Endpoint::Unix(path), _) => Stream::Unix(connect_unix(path)?),
     };
     stream.set_write_timeout(patience)?;
     Ok(stream)

@@ -102,7 +102,8 @@ impl Url {
     }
 }
 
-fn split_port(authority: &str) -> Result<(&str, Option<u16>)> {
+/// The host, without brackets, and the port that `HOST[:PORT]` names.
+pub(crate) fn split_port(authority: &str) -> Result<(&str, Option<u16>)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, port) = rest.split_once(']').context("an IPv6 host lacks its ]")?;

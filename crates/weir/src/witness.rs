@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use weir_engine::{Control, Extras, Job};
 use weir_io::{Clock, system};
-use weir_run::{Arrivals, Load, Measurements, Pacing, Plan, Rate, StampChoice};
+use weir_run::{Arrivals, ConnectionPlan, Load, Measurements, Pacing, Plan, Rate, StampChoice};
 
 /// Probes per second of a closed loop, and most of an open one.
 const PROBES_PER_SECOND: u64 = 100;
@@ -80,6 +80,8 @@ fn probe(job: &Job, cpu: Option<u32>) -> Job {
         wait: weir_run::Wait::Auto,
         tick_ns: None,
         stamps: StampChoice::All,
+        // Its one connection is none of those that are dealt.
+        connection: ConnectionPlan { rate: None, ..job.plan.connection.clone() },
         ..job.plan.clone()
     };
     Job {

@@ -46,6 +46,8 @@ impl Recorder {
         }
         let mut connection_wait = histogram(&waited.connection_wait);
         connection_wait.record_range(0, 0, unwaited.lag.exact().count, 0);
+        let mut connect = sum(&self.connect.setup, &self.connect.window);
+        connect.add_tally(&self.connect.other);
         Measurements {
             planned,
             outcomes: Outcomes { never_sent: never.ages.count(), ..self.outcomes },
@@ -66,7 +68,9 @@ impl Recorder {
             thread_rates: self.sampler.map_or_else(Histogram::new, |sampler| sampler.rates),
             batch_time: self.batch_time.as_ref().map_or_else(Histogram::new, histogram),
             tls_handshake: histogram(&self.tls_handshake),
-            connect: histogram(&self.connect),
+            connect,
+            connect_setup: histogram(&self.connect.setup),
+            connect_window: histogram(&self.connect.window),
             slices,
             window: self.window,
             connections: self.connections,

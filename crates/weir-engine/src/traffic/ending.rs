@@ -17,10 +17,12 @@ impl Traffic {
             State::Connecting { since } => since.after(self.limits.connect_timeout_ns),
             State::Handshaking { since, .. } => since.after(self.limits.connect_timeout_ns),
             State::Closing { until } => until,
-            State::Open => match self.oldest(conn) {
-                Some(sent_at) => sent_at.after(self.limits.timeout_ns),
-                None => return Action::None,
-            },
+            State::Open | State::Retiring => {
+                let oldest = self.oldest(conn);
+                let overdue_at =
+                    oldest.map_or(Nanos::MAX, |sent_at| sent_at.after(self.limits.timeout_ns));
+                overdue_at.min(connection.retires_at(self.limits.lifetime_ns))
+            }
             State::Closed { retry_at } => retry_at,
             State::Queued => return Action::None,
         };
@@ -28,17 +30,21 @@ impl Traffic {
             self.deadlines.arm(conn, due);
             return Action::None;
         }
-        match self.connections[conn.index()].state {
+        let connection = &self.connections[conn.index()];
+        match connection.state {
             State::Connecting { .. } | State::Handshaking { .. } => {
                 self.fail(conn, now, ErrorKind::Errno(0), FailureCause::Timeout);
             }
-            State::Open if self.limits.late_answers => {
+            State::Open if connection.retires_at(self.limits.lifetime_ns) <= now => {
+                return self.outlive(conn, now);
+            }
+            State::Open | State::Retiring if self.limits.late_answers => {
                 self.mark_overdue(conn, now);
                 return Action::None;
             }
-            State::Open => self.time_out(conn, now),
+            State::Open | State::Retiring => self.time_out(conn, now),
             State::Closed { .. } => {
-                self.queue(conn);
+                self.queue(conn, now);
                 return Action::None;
             }
             State::Closing { .. } | State::Queued => {
@@ -60,6 +66,9 @@ impl Traffic {
     fn time_out(&mut self, conn: ConnId, now: Nanos) {
         let cause = FailureCause::Timeout;
         self.recorder.connection_failed(FailureKind { phase: FailurePhase::InUse, cause });
+        if let Some(destinations) = &mut self.destinations {
+            destinations.failed(conn, FailurePhase::InUse);
+        }
         self.end_all(conn, now, Ended::TimedOut);
         self.shut(conn, now);
     }
@@ -74,6 +83,9 @@ impl Traffic {
                 let conn = ConnId((place / depth) as u32);
                 if let Some(rows) = &mut self.rows {
                     rows.ended(conn, exchange, Ended::InFlight, now, KernelTimes::UNKNOWN);
+                }
+                if let Some(destinations) = &mut self.destinations {
+                    destinations.ended(conn, exchange, Ended::InFlight);
                 }
                 (exchange.phase, exchange.is_resolved) = (Phase::Tail, true);
             }

@@ -11,8 +11,8 @@ use weir_http::Prepared;
 use weir_io::{Endpoint, Nanos};
 use weir_run::histogram::{bucket_of, highest_in};
 use weir_run::{
-    Arrivals, Histogram, IoEngine, Load, Measurements, Pacing, Plan, Rate, RequestPlan,
-    StampChoice, Target,
+    Arrivals, ConnectionPlan, Histogram, IoEngine, Load, Measurements, Pacing, Plan, Rate,
+    RequestPlan, StampChoice, Target,
 };
 use weir_script::{Main, Mode, Options, Worker};
 use weir_sim::{Fate, Law, Request, Server, Sim, Truth, World};
@@ -79,6 +79,7 @@ pub(crate) fn closed(connections: u32) -> Plan {
         io: IoEngine::Simulated,
         warmup_is_auto: false,
         stamps: StampChoice::All,
+        connection: ConnectionPlan::default(),
     }
 }
 
@@ -107,6 +108,7 @@ pub(crate) fn job(plan: &Plan) -> Job {
     Job {
         plan: plan.clone(),
         endpoint: Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))),
+        destinations: Vec::new(),
         request: Prepared::http1(&plan.request.method, "/", "sim", &[], None)
             .expect("a plain request"),
         discard: true,

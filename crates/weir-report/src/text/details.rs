@@ -1,7 +1,7 @@
 //! What came back, what went wrong and why, and what a reader should know.
 
 use weir_run::document::{
-    ConnectionFailure, ConnectionsSection, Phases, ScriptSection, Summary, Verdict,
+    ConnectionFailure, DestinationSection, Phases, ScriptSection, Summary, Verdict,
 };
 use weir_run::{Document, FailurePhase, Load, Wait, WorkerUsage, errno, units};
 
@@ -38,7 +38,8 @@ pub(super) fn write(document: &Document, options: &TextOptions, page: &mut Page)
     if !errors.is_empty() {
         page.items(label("errors"), INDENT, errors);
     }
-    connections(&document.connections, verbose, page);
+    connections(document, verbose, page);
+    destinations(&document.connections.destinations, page);
     if verbose && let Some(handshakes) = &document.latency.tls_handshake {
         tls(&handshakes.ok, page);
     }
@@ -69,7 +70,8 @@ fn kind_in_words(kind: &str) -> String {
     }
 }
 
-fn connections(connections: &ConnectionsSection, verbose: bool, page: &mut Page) {
+fn connections(document: &Document, verbose: bool, page: &mut Page) {
+    let connections = &document.connections;
     let (asked, open) = (connections.asked, connections.open_at_t0);
     let of_phase = |phase| {
         let failed: Vec<String> = connections
@@ -84,7 +86,10 @@ fn connections(connections: &ConnectionsSection, verbose: bool, page: &mut Page)
     let mut failed = |text| sentences.push(Span::new(text, Style::Red));
     let connecting = of_phase(FailurePhase::Connect);
     let (asked_text, open_text) = (units::count(asked), units::count(open));
+    // At any time some of those that are renewed are not up.
+    let are_renewed = connections.renewed > 0 || connections.closed_by_peer > 0;
     match (open < asked, connecting.is_empty()) {
+        (true, true) if are_renewed => {}
         (true, true) => failed(format!("asked {asked_text}, open {open_text}")),
         (true, false) => failed(format!("asked {asked_text}, open {open_text}: {connecting}")),
         (false, false) => failed(format!("failed to connect: {connecting}")),
@@ -99,6 +104,15 @@ fn connections(connections: &ConnectionsSection, verbose: bool, page: &mut Page)
     if sentences.is_empty() && verbose {
         sentences.push(Span::plain(format!("{open_text} open")));
     }
+    if let Some(rate) = document.plan.connection.rate {
+        let (span, rate) = (units::duration(connections.setup_ns), units::exact_rate(rate));
+        sentences.push(Span::plain(format!("opened at {rate}, all in {span}")));
+    }
+    if connections.renewed > 0 {
+        let renewed = units::count(connections.renewed);
+        let connects = units::count(connections.connects);
+        sentences.push(Span::plain(format!("renewed by plan: {renewed} of {connects} connects")));
+    }
     if connections.closed_by_peer > 0 {
         let closed = units::count(connections.closed_by_peer);
         let connects = units::count(connections.connects);
@@ -109,6 +123,27 @@ fn connections(connections: &ConnectionsSection, verbose: bool, page: &mut Page)
     for sentence in sentences {
         let start = label_once.take().unwrap_or(Span::plain(""));
         page.paragraph(start, INDENT, &sentence);
+    }
+}
+
+/// What became of each destination's share.
+fn destinations(destinations: &[DestinationSection], page: &mut Page) {
+    let mut label_once = Some(label("to"));
+    for share in destinations {
+        let mut items = vec![
+            Span::plain(&share.address),
+            Span::plain(counted(share.connects, "connect")),
+            Span::plain(format!("ok {}", units::count(share.ok))),
+        ];
+        let failures = [
+            ("bad", share.bad_response),
+            ("errors", share.transport_error),
+            ("timed out", share.timed_out),
+            ("in flight", share.in_flight_at_end),
+            ("failed to connect", share.connects_failed),
+        ];
+        items.extend(failures.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| error(name, n)));
+        page.items(label_once.take().unwrap_or(Span::plain("")), INDENT, items);
     }
 }
 

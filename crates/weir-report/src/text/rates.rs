@@ -1,7 +1,7 @@
 //! Whether it all adds up, and how fast it was.
 
 use weir_run::Document;
-use weir_run::document::{Accounting, RateInterval};
+use weir_run::document::{Accounting, RateInterval, Summary};
 use weir_run::units;
 
 use super::page::{Page, Span, Style};
@@ -17,6 +17,32 @@ pub(super) fn write(document: &Document, page: &mut Page) {
     if document.throughput.window_s > 0.0 && !rates.is_empty() {
         page.items(Span::plain(""), 2, rates);
     }
+    let connects = connects(document);
+    if !connects.is_empty() {
+        page.items(Span::plain(""), 2, connects);
+    }
+}
+
+/// Connections per second, where some were opened in the window, and how long that took.
+fn connects(document: &Document) -> Vec<Span> {
+    let latency = &document.latency;
+    let Some(in_window) = &latency.connect_window else { return Vec::new() };
+    let per_second = units::rate(document.connections.connects_per_second);
+    let mut items = vec![Span::new(format!("connections {per_second}"), Style::Bold)];
+    items.push(Span::plain(format!("connect {}", times(&in_window.ok))));
+    if let Some(setup) = &latency.connect_setup {
+        items.push(Span::new(format!("at set-up {}", times(&setup.ok)), Style::Dim));
+    }
+    items
+}
+
+/// `p50 85 µs p99 310 µs max 1.2 ms`, as far as the values go.
+fn times(summary: &Summary) -> String {
+    let percentiles = [50.0, 99.0].into_iter().filter_map(|p| summary.percentile(p));
+    let mut words: Vec<String> =
+        percentiles.map(|value| format!("p{} {}", value.p, units::duration(value.ns))).collect();
+    words.extend(summary.max_ns.map(|ns| format!("max {}", units::duration(ns))));
+    words.join(" ")
 }
 
 /// `planned 10 = ok 9 + timed out 1`: every class that was hit, continued under its equals sign

@@ -107,7 +107,7 @@ impl Accounting {
     }
 }
 
-fn is_zero(count: &u64) -> bool {
+pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

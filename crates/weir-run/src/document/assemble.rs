@@ -153,7 +153,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         verdict: Verdict::default(),
         phases: recorded.phases.clone(),
         environment: frame.environment,
-        connections: ConnectionsSection::of(recorded),
+        connections: ConnectionsSection::of(&frame.plan, recorded, window_ns),
         accounting: Accounting::of(recorded),
         latency: Latency::of(&frame.plan, measurements, throughput.window_s),
         series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),

@@ -5,7 +5,7 @@
 
 use super::recorded::Recorded;
 use crate::histogram::Histogram;
-use crate::measurements::{ByOutcome, Measurements, Slice};
+use crate::measurements::{ByOutcome, DestinationCounts, Measurements, Slice};
 use crate::plan::{Load, Plan};
 
 /// Numbers that do not add up: a fault of this program, exit code 70, and no result.
@@ -40,6 +40,8 @@ pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvari
     check_sum("connection_wait", &measurements.connection_wait)?;
     check_sum("first_byte", &measurements.first_byte)?;
     check_sum("connect", &measurements.connect)?;
+    check_sum("connect_setup", &measurements.connect_setup)?;
+    check_sum("connect_window", &measurements.connect_window)?;
     check_sum("tls_handshake", &measurements.tls_handshake)
 }
 
@@ -57,6 +59,13 @@ fn check_counts(recorded: &Recorded) -> Result<(), BrokenInvariant> {
     at_most("overdue requests and planned ones", measurements.overdue, measurements.planned)?;
     let window = &measurements.window;
     at_most("good answers and completed ones", window.good, window.completed)?;
+    let shares = &measurements.destinations;
+    if !shares.is_empty() {
+        let of_all = shares.iter().map(DestinationCounts::requests);
+        let requests = of_all.fold(0, u64::saturating_add);
+        let sent = measurements.planned - outcomes.never_sent;
+        equal("requests over destinations and those not 'never sent'", requests, sent)?;
+    }
     // A request that failed may have failed before it was written.
     at_most("answered requests and sent ones", answered, measurements.sent.measured)?;
     let due = measurements.planned - outcomes.never_sent;

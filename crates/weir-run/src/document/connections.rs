@@ -1,13 +1,19 @@
 //! What became of the connections: how many were asked for, how many there were, and why not all.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
+use super::Phases;
+use super::accounting::is_zero;
 use super::recorded::Recorded;
+use super::throughput::per_second;
 use crate::errno;
-use crate::measurements::{FailureCause, FailureKind, FailurePhase};
+use crate::measurements::{DestinationCounts, FailureCause, FailureKind, FailurePhase};
+use crate::plan::Plan;
 
 /// What became of the connections.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionsSection {
@@ -21,8 +27,104 @@ pub struct ConnectionsSection {
     pub connects: u64,
     /// Connections that the peer closed, cleanly and outside an answer.
     pub closed_by_peer: u64,
+    /// Connections that weir closed by plan, to renew them; absent when there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub renewed: u64,
     /// Connections that failed, attempts included, by phase and cause.
     pub failures: Vec<ConnectionFailure>,
+    /// From the first worker's begin until every connection was up or had failed once, in
+    /// nanoseconds; of several parts the longest.
+    #[serde(default)]
+    pub setup_ns: u64,
+    /// Of `connects`: up inside the window; absent when there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub connects_in_window: u64,
+    /// `connects_in_window` per second of the window.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub connects_per_second: f64,
+    /// What became of each destination's share, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub destinations: Vec<DestinationSection>,
+}
+
+/// What became of one destination's share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DestinationSection {
+    /// Where: `1.2.3.4:80`, `[::1]:80`.
+    pub address: String,
+    /// Successful connects over the whole run, renewals included.
+    pub connects: u64,
+    /// Connects that failed.
+    pub connects_failed: u64,
+    /// Connections that failed once they were up.
+    pub connections_failed: u64,
+    /// Measured requests: complete answer with a status below 400.
+    pub ok: u64,
+    /// Complete answer with status 400 or above.
+    pub bad_response: u64,
+    /// Ended without a complete answer.
+    pub transport_error: u64,
+    /// No complete answer within the timeout.
+    pub timed_out: u64,
+    /// Sent, and still unanswered when the run ended.
+    pub in_flight_at_end: u64,
+}
+
+impl DestinationSection {
+    fn of(address: &str, counts: &DestinationCounts) -> DestinationSection {
+        let DestinationCounts {
+            connects,
+            connects_failed,
+            connections_failed,
+            ok,
+            bad_response,
+            transport_error,
+            timed_out,
+            in_flight_at_end,
+        } = *counts;
+        DestinationSection {
+            address: address.to_owned(),
+            connects,
+            connects_failed,
+            connections_failed,
+            ok,
+            bad_response,
+            transport_error,
+            timed_out,
+            in_flight_at_end,
+        }
+    }
+
+    pub(super) fn to_counts(&self) -> DestinationCounts {
+        DestinationCounts {
+            connects: self.connects,
+            connects_failed: self.connects_failed,
+            connections_failed: self.connections_failed,
+            ok: self.ok,
+            bad_response: self.bad_response,
+            transport_error: self.transport_error,
+            timed_out: self.timed_out,
+            in_flight_at_end: self.in_flight_at_end,
+        }
+    }
+}
+
+fn is_nothing(rate: &f64) -> bool {
+    *rate == 0.0
+}
+
+/// How long the connections of the slowest part took to be up; each part has its own epoch.
+fn setup_ns(phases: &[Phases]) -> u64 {
+    let setup_of = |part: u32| {
+        let of_part = || phases.iter().filter(move |phases| phases.part == part);
+        let from = of_part().map(|phases| phases.connect_ns).min().unwrap_or(0);
+        let until = of_part().map(|phases| phases.connected_ns).max().unwrap_or(0);
+        until.saturating_sub(from)
+    };
+    let parts: BTreeSet<u32> = phases.iter().map(|phases| phases.part).collect();
+    parts.into_iter().map(setup_of).max().unwrap_or(0)
 }
 
 /// Connections that failed in one way.
@@ -79,15 +181,27 @@ pub(super) fn add_failures(mine: &mut Vec<ConnectionFailure>, theirs: &[Connecti
 }
 
 impl ConnectionsSection {
-    pub(super) fn of(recorded: &Recorded) -> ConnectionsSection {
-        let connections = &recorded.measurements.connections;
+    /// `window_ns` is the window's length.
+    pub(super) fn of(plan: &Plan, recorded: &Recorded, window_ns: u64) -> ConnectionsSection {
+        let measurements = &recorded.measurements;
+        let connections = &measurements.connections;
+        let connects_in_window = measurements.connect_window.count();
+        let addresses = plan.connection.destinations.iter();
+        let destinations = addresses.zip(&measurements.destinations);
         ConnectionsSection {
             asked: connections.asked,
             open_at_t0: connections.open_at_t0,
             open_max: connections.open_max,
             connects: connections.connects,
             closed_by_peer: connections.closed_by_peer,
+            renewed: connections.renewed,
             failures: recorded.failures.clone(),
+            setup_ns: setup_ns(&recorded.phases),
+            connects_in_window,
+            connects_per_second: per_second(connects_in_window, window_ns),
+            destinations: destinations
+                .map(|(address, counts)| DestinationSection::of(address, counts))
+                .collect(),
         }
     }
 }

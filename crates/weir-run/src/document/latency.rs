@@ -34,6 +34,12 @@ pub struct Latency {
     pub first_byte: Metric,
     /// Duration of every successful connect, renewals and warm-up included.
     pub connect: Metric,
+    /// Of `connect`: before the schedule's start; absent when all were, and so `connect` itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_setup: Option<Metric>,
+    /// Of `connect`: up inside the window; absent when none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_window: Option<Metric>,
     /// Duration of every successful TLS handshake, renewals and warm-up included; absent when
     /// there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,6 +155,9 @@ impl Latency {
             unlagged: Metric::of_any(&measurements.unlagged),
             first_byte: Metric::of_one(&measurements.first_byte),
             connect: Metric::of_one(&measurements.connect),
+            connect_setup: Metric::of_any(&measurements.connect_setup)
+                .filter(|_| measurements.connect_setup.count() < measurements.connect.count()),
+            connect_window: Metric::of_any(&measurements.connect_window),
             tls_handshake: Metric::of_any(&measurements.tls_handshake),
         }
     }

@@ -95,6 +95,14 @@ impl Recorded {
             occupancy: document.occupancy.map(OccupancySection::to_occupancy).unwrap_or_default(),
             first_byte: alone("first_byte", &latency.first_byte)?,
             connect: alone("connect", &latency.connect)?,
+            connect_setup: match &latency.connect_setup {
+                Some(metric) => alone("connect_setup", metric)?,
+                None => alone("connect", &latency.connect)?,
+            },
+            connect_window: match &latency.connect_window {
+                Some(metric) => alone("connect_window", metric)?,
+                None => Histogram::new(),
+            },
             tls_handshake: match &latency.tls_handshake {
                 Some(metric) => alone("tls_handshake", metric)?,
                 None => Histogram::new(),
@@ -114,8 +122,10 @@ impl Recorded {
                 open_max: connections.open_max,
                 connects: connections.connects,
                 closed_by_peer: connections.closed_by_peer,
+                renewed: connections.renewed,
                 failures: BTreeMap::new(),
             },
+            destinations: connections.destinations.iter().map(|one| one.to_counts()).collect(),
             intervals: each("series", &document.series, SeriesEntry::to_interval)?,
             interim_responses: accounting.interim_responses,
             interrupted: document.run.interrupted,

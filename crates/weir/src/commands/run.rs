@@ -12,11 +12,12 @@ use weir_run::document::{ProveClientSection, Trials};
 use weir_run::{Document, Note, Plan, units};
 
 use crate::args::{Form, Format, RunArgs, WitnessChoice};
+use crate::connections;
 use crate::figures::figures;
 use crate::interrupts::Interrupts;
 use crate::load::{Epoch, Outcome, carry_out, document};
 use crate::output::ResultFile;
-use crate::plan::{Planned, plan};
+use crate::plan::{Planned, plan, usable_cpus};
 use crate::preflight::{self, Found};
 use crate::raw::{self, RawFile, RawRun};
 use crate::script::{self, Scripts};
@@ -44,9 +45,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         printed(writeln!(io::stdout(), "{text}"))?;
         return Ok(ExitCode::SUCCESS);
     }
+    connections::check_sources(&job)?;
+    if let Ok(limit) = system::raise_descriptor_limit() {
+        connections::check_descriptors(&job.plan, scripts.is_some(), limit)?;
+    }
     let files = Files::at(args)?;
     let raw = args.raw.as_deref().map(RawFile::at).transpose()?;
-    let _as_it_was = system::raise_descriptor_limit();
     let found = look(args, &mut job, scripts.as_ref(), &mut notes)?;
     let interrupts = Interrupts::await_signals()?;
     let floor = args.selfcheck.then(|| selfcheck::measure(&job, &interrupts)).transpose()?;
@@ -231,6 +235,8 @@ fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Note> {
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
     notes.extend(script::notes(&job.plan, &outcome.measurements, has_failed));
     notes.extend(mostly_errors(outcome, has_looked));
+    notes.extend(connections::out_of_ports(&job.plan, &outcome.measurements));
+    notes.extend(connections::crowding(&job.plan, usable_cpus().len(), &outcome.measurements));
     notes.extend(of_trials(outcome.trials));
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));

@@ -9,7 +9,7 @@ use weir_engine::{Extras, Job};
 use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_run::document::SelfcheckSection;
-use weir_run::{Arrivals, IoEngine, Load, Plan, Rate, RequestPlan, units};
+use weir_run::{Arrivals, ConnectionPlan, IoEngine, Load, Plan, Rate, RequestPlan, units};
 use weir_serve::ServeOptions;
 
 use crate::args::{Format, RunArgs};
@@ -75,11 +75,14 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         warmup_is_auto: false,
         duration_ns: Some(WINDOW_NS),
         requests: None,
+        // Its own server is on this machine, and the floor is that of connections that are kept.
+        connection: ConnectionPlan::default(),
         ..job.plan.clone()
     };
     Ok(Job {
         plan,
         endpoint: endpoint.clone(),
+        destinations: Vec::new(),
         request,
         discard: false,
         tls: None,

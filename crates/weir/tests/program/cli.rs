@@ -49,6 +49,14 @@ fn wrong_values_are_told_with_their_flag_and_the_remedy() {
         ("--io", "kqueue", "--io", "epoll"),
         ("--pacing", "nap", "--pacing", "hybrid"),
         ("--format", "xml", "--format", "json"),
+        ("--close", "both", "--close", "server"),
+        ("--requests-per-connection", "0", "--requests-per-connection", "at least 1"),
+        ("--connection-lifetime", "0", "--connection-lifetime", "longer than 0"),
+        ("--connect-rate", "0", "--connect-rate", "20k"),
+        ("--source-ip", "here", "--source-ip", "127.1.0.0/24"),
+        ("--source-ip", "192.0.2.1", "--source-ip", "ip address add 192.0.2.1"),
+        ("--source-ip", "::1", "--source-ip", "IPv6"),
+        ("--connect-to", "::1", "--connect-to", "brackets"),
         ("-H", "Accept", "--header", "\"Name: value\""),
         ("-H", ": x", "--header", "name"),
         ("-H", "A: a\rb", "--header", "control character"),
@@ -202,7 +210,14 @@ fn help_fits_its_page_and_has_every_flag_in_a_group() {
         assert_eq!(too_wide, None, "{words}");
     }
     let help = weir("--help", &[]).stdout;
-    let groups = ["\nLoad:\n", "\nRequest:\n", "\nEngine:\n", "\nOutput:\n", "\nOther:\n"];
+    let groups = [
+        "\nLoad:\n",
+        "\nRequest:\n",
+        "\nConnections:\n",
+        "\nEngine:\n",
+        "\nOutput:\n",
+        "\nOther:\n",
+    ];
     let places: Vec<_> = groups.iter().map(|group| help.find(group)).collect();
     assert!(places.is_sorted() && !places.contains(&None), "{places:?}\n{help}");
     for flag in [
@@ -222,6 +237,12 @@ fn help_fits_its_page_and_has_every_flag_in_a_group() {
         "--connect-timeout",
         "--unix",
         "--no-preflight",
+        "--close",
+        "--requests-per-connection",
+        "--connection-lifetime",
+        "--connect-rate",
+        "--source-ip",
+        "--connect-to",
         "--io",
         "--pacing",
         "-L, --latency",

@@ -39,6 +39,8 @@ pub(crate) struct Peer {
     buffer: Vec<u8>,
     /// Its number among all connections, from 0.
     pub(crate) number: u64,
+    /// Where it comes from.
+    pub(crate) address: SocketAddr,
 }
 
 impl Raw {
@@ -62,7 +64,8 @@ impl Raw {
                 let number = theirs.accepted.fetch_add(1, Ordering::Relaxed);
                 lock(&theirs.streams).push(stream.try_clone().expect("descriptors are left"));
                 let shared = Arc::clone(&theirs);
-                let mut peer = Peer { stream, shared, buffer: Vec::new(), number };
+                let address = stream.peer_addr().expect("it is connected");
+                let mut peer = Peer { stream, shared, buffer: Vec::new(), number, address };
                 let serve = Arc::clone(&serve);
                 lock(&theirs.threads).push(thread::spawn(move || {
                     // A client that goes away is no failure of a server.

@@ -1,0 +1,96 @@
+//! `--connect-rate`: when connections may be opened. Evenly spaced slots, from the index as those of
+//! requests are (METHOD 1.3), dealt to workers with their connections. A slot that finds nobody
+//! waiting is gone: a rate is no right to a burst later.
+
+use weir_io::Nanos;
+use weir_run::Rate;
+
+use crate::deal::Deal;
+
+const SECOND_NS: u128 = 1_000_000_000;
+
+/// The connects of one worker.
+#[derive(Debug)]
+pub(crate) struct ConnectPace {
+    rate: Rate,
+    deal: Deal,
+    /// When the run's first slot is.
+    from: Nanos,
+    /// Which of the worker's slots is next.
+    rank: u64,
+}
+
+impl ConnectPace {
+    /// This part's slots of the run's `rate`, which counts from `from`.
+    pub(crate) fn new(rate: Rate, deal: Deal, from: Nanos) -> ConnectPace {
+        ConnectPace { rate, deal, from, rank: 0 }
+    }
+
+    /// When the next slot is.
+    pub(crate) fn next(&self) -> Nanos {
+        let index = u128::from(self.deal.nth_owned(self.rank));
+        let billions = index.saturating_mul(u128::from(self.rate.denominator) * SECOND_NS);
+        let offset_ns = billions / u128::from(self.rate.numerator);
+        self.from.after(u64::try_from(offset_ns).unwrap_or(u64::MAX))
+    }
+
+    /// The next slot is used.
+    pub(crate) fn take(&mut self) {
+        self.rank += 1;
+    }
+
+    /// Nobody waited before `now`.
+    pub(crate) fn skip_to(&mut self, now: Nanos) {
+        let span = u128::from(now.since(self.from)) * u128::from(self.rate.numerator);
+        let index = span.div_ceil(u128::from(self.rate.denominator) * SECOND_NS);
+        let index = u64::try_from(index).unwrap_or(u64::MAX);
+        self.rank = self.rank.max(self.deal.owned_below(index));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FROM: Nanos = Nanos(5_000);
+
+    fn pace(part: u32, parts: u32, connections: u32, rate: Rate) -> ConnectPace {
+        ConnectPace::new(rate, Deal::new(part, parts, connections), FROM)
+    }
+
+    #[test]
+    fn the_slots_of_all_parts_are_evenly_spaced() {
+        for (parts, connections) in [(1, 1), (2, 3), (3, 10), (4, 4)] {
+            // 1,000 in 3 seconds.
+            let rate = Rate { numerator: 1_000, denominator: 3 };
+            let mut slots = Vec::new();
+            for part in 0..parts {
+                let mut pace = pace(part, parts, connections, rate);
+                while pace.next() < FROM.after(3_000_000_000) {
+                    slots.push(pace.next().since(FROM));
+                    pace.take();
+                }
+            }
+            slots.sort_unstable();
+            let expected: Vec<u64> = (0..1_000).map(|index| index * 3_000_000).collect();
+            assert_eq!(slots, expected, "{connections} connections on {parts} parts");
+        }
+    }
+
+    #[test]
+    fn slots_of_the_past_are_gone_and_none_is_lost_or_used_twice() {
+        let mut pace = pace(1, 2, 2, Rate { numerator: 1_000, denominator: 1 });
+        let mut check = |now_ns: u64, next_ns: u64| {
+            pace.skip_to(FROM.after(now_ns));
+            assert_eq!(pace.next(), FROM.after(next_ns), "at {now_ns}");
+        };
+        check(0, 1_000_000);
+        check(1_000_000, 1_000_000);
+        check(1_000_001, 3_000_000);
+        check(50_000_000, 51_000_000);
+        // Time never goes back, but an event may be older than what was done before it.
+        check(10_000_000, 51_000_000);
+        pace.take();
+        assert_eq!(pace.next(), FROM.after(53_000_000));
+    }
+}

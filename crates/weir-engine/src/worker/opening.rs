@@ -1,0 +1,42 @@
+//! How connections are opened: when, from where and where to.
+
+use weir_io::{Backend, Endpoint, Nanos, SocketOptions};
+
+use super::Worker;
+use crate::destinations::Destinations;
+use crate::pace::ConnectPace;
+use crate::script::Script;
+
+/// Sockets of one worker that may be connecting at once: enough to hide a round trip, few enough
+/// not to be a flood. Who sets a rate sets it instead.
+const CONNECTING_MAX: u32 = 512;
+
+impl<B: Backend> Worker<'_, B> {
+    /// What of the run's connects and destinations is this worker's. The slots of all workers count
+    /// from when the first of them began.
+    pub(super) fn deal_connections(&mut self, now: Nanos) {
+        let deal = self.job.deal(self.live.worker);
+        let from = self.control.begin_connecting(now);
+        let rate = self.job.plan.connection.rate;
+        self.traffic.pace = rate.map(|rate| ConnectPace::new(rate, deal, from));
+        self.traffic.destinations = Destinations::new(deal, self.job.destinations.len());
+    }
+
+    /// Opens connections that are due to be opened.
+    pub(super) fn open(&mut self, now: Nanos) {
+        let most = if self.traffic.pace.is_some() { u32::MAX } else { CONNECTING_MAX };
+        while self.traffic.connecting < most {
+            let Some(conn) = self.traffic.take_to_open(now) else { return };
+            let number = self.job.deal(self.live.worker).nth_connection(conn.0);
+            let options = SocketOptions {
+                stamped: self.traffic.stamping.covers(conn),
+                discard: self.traffic.limits.discard,
+                source: self.job.plan.connection.source(number),
+            };
+            match self.script.as_ref().and_then(Script::address) {
+                Some(address) => self.backend.connect(conn, &Endpoint::Tcp(address), options),
+                None => self.backend.connect(conn, self.job.destination(number), options),
+            }
+        }
+    }
+}

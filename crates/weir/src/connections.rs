@@ -1,0 +1,267 @@
+//! How connections are opened and renewed, by the flags; and what of it this machine cannot do.
+
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
+
+use anyhow::{Context, Result, bail};
+use weir_engine::Job;
+use weir_io::Endpoint;
+use weir_io::system::DescriptorLimit;
+use weir_run::{
+    Closer, ConnectionPlan, FailureCause, FailurePhase, Measurements, Note, Plan, units,
+};
+
+use crate::args::{CloseChoice, RunArgs};
+use crate::target::{Url, split_port};
+
+/// Source addresses that are looked at before the load: a wrong one is rarely alone.
+const LOOKED_AT_MAX: u32 = 4096;
+
+/// Descriptors of a worker that are no connections: the standard streams, the engine's, the waker.
+const RESERVED: u64 = 8;
+
+/// The plan of connections by the flags, which go to `destinations`.
+pub(crate) fn plan(args: &RunArgs, destinations: &[Endpoint]) -> ConnectionPlan {
+    ConnectionPlan {
+        requests: args.requests_per_connection,
+        lifetime_ns: args.connection_lifetime,
+        close: args.close.map(|closer| match closer {
+            CloseChoice::Server => Closer::Server,
+            CloseChoice::Client => Closer::Client,
+        }),
+        rate: args.connect_rate,
+        sources: args.source_ip.clone(),
+        destinations: destinations.iter().map(Endpoint::to_string).collect(),
+    }
+}
+
+/// Where `--connect-to` has connections go; a port that is not given is the URL's.
+///
+/// # Errors
+/// When one of them is no host, or has no address.
+pub(crate) fn destinations(args: &RunArgs, url: &Url) -> Result<Vec<Endpoint>> {
+    let resolve = |text: &String| {
+        let (host, port) = split_port(text).with_context(|| {
+            format!("--connect-to {text:?} is no HOST[:PORT] to connect to instead of the URL's")
+        })?;
+        let port = port.unwrap_or_else(|| url.port());
+        let mut addresses = (host, port)
+            .to_socket_addrs()
+            .with_context(|| format!("the host {host:?} of --connect-to cannot be resolved"))?;
+        let first = addresses.next();
+        first.map(Endpoint::Tcp).with_context(|| format!("{host:?} has no address"))
+    };
+    args.connect_to.iter().map(resolve).collect()
+}
+
+/// What is to be said of a host that has several addresses: only one is taken.
+pub(crate) fn other_addresses(url: &Url, all: &[Endpoint]) -> Option<Note> {
+    let is_v4 = |endpoint: &Endpoint| match endpoint {
+        Endpoint::Tcp(address) => Some(address.is_ipv4()),
+        Endpoint::Unix(_) => None,
+    };
+    let taken = all.first()?;
+    // A host with an address of either family is one machine, as a rule.
+    let alike = all.iter().filter(|other| is_v4(other).is_some() && is_v4(other) == is_v4(taken));
+    let count = alike.count();
+    let text = format!(
+        "{} has {count} addresses, and all of the load goes to {taken}; --connect-to names others",
+        url.host
+    );
+    (count > 1).then(|| Note::new("several_addresses", text))
+}
+
+/// Whether the sources are addresses of this machine, and of the family of the destinations.
+///
+/// # Errors
+/// When one is not; the message says what to do.
+pub(crate) fn check_sources(job: &Job) -> Result<()> {
+    let plan = &job.plan.connection;
+    for range in &plan.sources {
+        let source = range.first();
+        for endpoint in job.destinations.iter().chain([&job.endpoint]) {
+            match endpoint {
+                Endpoint::Tcp(address) if address.is_ipv4() == source.is_ipv4() => {}
+                Endpoint::Tcp(address) => bail!(
+                    "--source-ip {range} cannot reach {address}: one is IPv4 and the other IPv6"
+                ),
+                Endpoint::Unix(_) => bail!("--source-ip does not go with --unix, which has none"),
+            }
+        }
+    }
+    let used = job.plan.connections.min(LOOKED_AT_MAX);
+    let mut last = None;
+    for source in (0..used).filter_map(|number| plan.source(number)) {
+        if last.replace(source) != Some(source) {
+            check_source(source)?;
+        }
+    }
+    Ok(())
+}
+
+/// A datagram socket is bound at once, and takes no port from the load.
+fn check_source(source: IpAddr) -> Result<()> {
+    match UdpSocket::bind((source, 0)) {
+        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => bail!(
+            "--source-ip: {source} is no address of this machine; `ip address add {source} dev \
+             NAME` makes it one"
+        ),
+        // Whatever else is wrong is wrong with datagrams.
+        _ => Ok(()),
+    }
+}
+
+/// Whether all connections can have a descriptor. Each worker has a table of its own, but where
+/// scripts run, which may share open files.
+///
+/// # Errors
+/// When they cannot; the message names the remedies.
+pub(crate) fn check_descriptors(
+    plan: &Plan,
+    has_scripts: bool,
+    limit: DescriptorLimit,
+) -> Result<()> {
+    let tables = if has_scripts { 1 } else { plan.threads };
+    let of_workers = RESERVED * u64::from(plan.threads / tables);
+    let needed = u64::from(plan.connections.div_ceil(tables)) + of_workers;
+    if needed <= limit.soft {
+        return Ok(());
+    }
+    let connections = units::count(plan.connections.into());
+    let each = if tables > 1 { " in each thread" } else { "" };
+    let more_threads = if has_scripts { "" } else { ", use more threads (-t)" };
+    bail!(
+        "{connections} connections need {needed} descriptors{each}, and the limit is {}: raise it \
+         (ulimit -n {needed}, as root where it is a hard one){more_threads} or fewer connections \
+         (-c)",
+        limit.soft
+    )
+}
+
+/// What is to be said where connections could not be opened for want of ports.
+pub(crate) fn out_of_ports(plan: &Plan, measurements: &Measurements) -> Option<Note> {
+    let is_out = |cause| match cause {
+        FailureCause::Errno(number) => {
+            io::Error::from_raw_os_error(number).kind() == io::ErrorKind::AddrNotAvailable
+        }
+        _ => false,
+    };
+    let failures = measurements.connections.failures.iter();
+    let of_ports =
+        failures.filter(|(kind, _)| kind.phase == FailurePhase::Connect && is_out(kind.cause));
+    let count: u64 = of_ports.map(|(_, count)| count).sum();
+    if count == 0 {
+        return None;
+    }
+    let remedy = match plan.connection.sources.is_empty() {
+        true => "--source-ip with several addresses of this machine gives more",
+        false => "more addresses for --source-ip give more",
+    };
+    let text = format!(
+        "{} connects failed because no port was left on this machine, of which each pair of \
+         addresses has some 28,000, also for connections closed a minute ago: {remedy}",
+        units::count(count)
+    );
+    Some(Note::new("out_of_ports", text))
+}
+
+/// What is to be said of more threads than CPUs, once it is known what that cost.
+pub(crate) fn crowding(plan: &Plan, cpus: usize, measurements: &Measurements) -> Option<Note> {
+    if plan.threads as usize <= cpus {
+        return None;
+    }
+    let usages = || measurements.workers.iter().map(|phases| phases.usage);
+    let wall_ns: u64 = usages().map(|usage| usage.wall_ns).sum();
+    let waited_ns: u64 = usages().filter_map(|usage| usage.run_delay_ns).sum();
+    let share = (wall_ns > 0).then(|| units::percent(waited_ns as f64 / wall_ns as f64))?;
+    let text = format!(
+        "the {} threads on {cpus} CPUs waited {share} of the window for one, and their latencies \
+         hold that wait",
+        plan.threads
+    );
+    Some(Note::new("threads_waited", text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(words: &str) -> Result<Job> {
+        let words = std::iter::once("weir").chain(words.split_whitespace());
+        let cli = crate::args::Cli::of_words(words).expect("valid flags");
+        Ok(crate::plan::plan(&cli.run)?.job)
+    }
+
+    #[test]
+    fn destinations_are_resolved_and_named() {
+        let job = job("--connect-to 127.0.0.1:81,[::1] --connect-to 127.0.0.2 http://h.test:8080/");
+        let job = job.expect("addresses need no resolving");
+        let expected = ["127.0.0.1:81", "[::1]:8080", "127.0.0.2:8080"];
+        assert_eq!(job.plan.connection.destinations, expected);
+        assert_eq!(job.plan.target.address, "127.0.0.1:81");
+        assert_eq!(job.plan.target.host, "h.test");
+        let host = "Host: h.test:8080\r\n";
+        let request = String::from_utf8_lossy(job.request.bytes()).into_owned();
+        assert!(request.contains(host), "{request}");
+    }
+
+    #[test]
+    fn what_is_no_destination_is_said() {
+        for (text, part) in [
+            ("::1", "belongs in brackets"),
+            ("h:1:g:2", "belongs in brackets"),
+            ("127.0.0.1:0", "not a number from 1"),
+            ("127.0.0.1:x", "not a number from 1"),
+            ("host.invalid:80", "cannot be resolved"),
+        ] {
+            let error = job(&format!("--connect-to {text} http://127.0.0.1/")).expect_err(text);
+            let error = format!("{error:#}");
+            assert!(error.contains(part) && error.contains("--connect-to"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn sources_that_cannot_be_are_said() {
+        for (flags, part) in [
+            ("--source-ip 192.0.2.1", "192.0.2.1 is no address of this machine"),
+            ("-c9 --source-ip 127.0.0.1,192.0.2.0/24", "192.0.2.0 is no address"),
+            ("--source-ip ::1", "one is IPv4 and the other IPv6"),
+            ("--unix /x --source-ip 127.0.0.1", "does not go with --unix"),
+        ] {
+            let job = job(&format!("{flags} http://127.0.0.1/")).expect(flags);
+            let error = check_sources(&job).expect_err(flags).to_string();
+            assert!(error.contains(part), "{flags}: {error}");
+        }
+        let well = job("-c100 --source-ip 127.0.0.1-127.0.0.9,127.1.0.0/24 http://127.0.0.1/");
+        check_sources(&well.expect("valid")).expect("all of 127.0.0.0/8 is this machine");
+        let one = job("-c1 --source-ip 127.0.0.1,192.0.2.1 http://127.0.0.1/").expect("valid");
+        check_sources(&one).expect("an address that no connection has is none of the load's");
+    }
+
+    #[test]
+    fn descriptors_are_counted_by_thread() {
+        let check = |connections, threads, has_scripts, soft| {
+            let plan =
+                Plan { connections, threads, ..job("http://127.0.0.1/").expect("valid").plan };
+            check_descriptors(&plan, has_scripts, DescriptorLimit { soft, hard: soft })
+        };
+        check(1_000, 2, false, 508).expect("500 and 8 of each worker's own");
+        check(1_001, 2, false, 508).expect_err("one worker has 501");
+        check(1_000, 2, true, 1_016).expect("one table for all");
+        let error = check(1_000, 2, true, 1_015).expect_err("one too few").to_string();
+        assert!(error.contains("ulimit -n 1016") && error.contains("is 1015"), "{error}");
+    }
+
+    #[test]
+    fn the_close_is_asked_for_unless_the_user_speaks_of_it() {
+        let check = |flags: &str, expected: usize| {
+            let job = job(&format!("{flags} http://127.0.0.1/")).expect(flags);
+            let request = String::from_utf8_lossy(job.request.bytes()).to_lowercase();
+            assert_eq!(request.matches("connection: close\r\n").count(), expected, "{flags}");
+        };
+        check("--close server", 1);
+        check("--close server -H connection:close", 1);
+        check("--close server -H Connection:keep-alive", 0);
+        check("--close client", 0);
+    }
+}
