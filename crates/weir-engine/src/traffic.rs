@@ -5,6 +5,7 @@
 
 mod batches;
 mod ending;
+mod opening;
 mod renewing;
 mod secure;
 
@@ -12,7 +13,7 @@ use std::collections::VecDeque;
 
 use weir_http::{Interest, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
-use weir_run::{ErrorKind, FailureCause, FailureKind, FailurePhase};
+use weir_run::{ErrorKind, FailureCause, FailurePhase};
 use weir_tls::TlsConfig;
 
 use crate::connection::{Connection, State};
@@ -439,10 +440,7 @@ impl Traffic {
             _ if connection.load == 0 => FailurePhase::Idle,
             _ => FailurePhase::InUse,
         };
-        self.recorder.connection_failed(FailureKind { phase, cause });
-        if let Some(destinations) = &mut self.destinations {
-            destinations.failed(conn, phase);
-        }
+        self.count_failure(conn, phase, cause);
         self.end_all(conn, at, Ended::Failed(kind));
         self.shut(conn, at);
     }
@@ -497,40 +495,6 @@ impl Traffic {
             retry_at if retry_at <= at => self.queue(conn, at),
             retry_at => self.deadlines.arm(conn, retry_at),
         }
-    }
-
-    /// Puts `conn` in the queue of connections to be opened.
-    fn queue(&mut self, conn: ConnId, at: Nanos) {
-        if let Some(pace) = &mut self.pace
-            && self.to_open.is_empty()
-        {
-            pace.skip_to(at);
-        }
-        self.connections[conn.index()].state = State::Queued;
-        self.to_open.push_back(conn);
-    }
-
-    /// When the next connection may be opened, where that is a matter of time.
-    pub(crate) fn opens_at(&self) -> Nanos {
-        match &self.pace {
-            Some(pace) if !self.to_open.is_empty() => pace.next(),
-            _ => Nanos::MAX,
-        }
-    }
-
-    /// The next connection to open, now connecting.
-    pub(crate) fn take_to_open(&mut self, now: Nanos) -> Option<ConnId> {
-        if self.pace.as_ref().is_some_and(|pace| pace.next() > now) {
-            return None;
-        }
-        let conn = self.to_open.pop_front()?;
-        if let Some(pace) = &mut self.pace {
-            pace.take();
-        }
-        self.connections[conn.index()].state = State::Connecting { since: now };
-        self.connecting += 1;
-        self.deadlines.arm(conn, now.after(self.limits.connect_timeout_ns));
-        Some(conn)
     }
 
     /// 1xx answers over all connections.

@@ -7,9 +7,9 @@ mod verdict;
 use fixture::{End, Request, S, json, measurements, parts, plan};
 use proptest::prelude::*;
 use serde_json::{Value, json as value};
-use weir_run::document::{MergeError, PercentileValue, Verdict};
+use weir_run::document::{MergeError, Metric, PercentileValue, Verdict};
 use weir_run::quantile::Bound;
-use weir_run::{Document, LoadError, Measurements};
+use weir_run::{DestinationCounts, Document, Histogram, LoadError, Measurements};
 
 fn request(end: End, lag_ns: u64, service_ns: u64) -> Request {
     Request { slice: 0, lag_ns, service_ns, end }
@@ -257,6 +257,61 @@ fn what_does_not_add_up_is_no_document() {
     measurements.connect.record_range(2 * S, 2 * S, 1, 3 * u128::from(S));
     let error = Document::assemble(parts(1, 1, measurements)).expect_err("a wrong sum");
     assert!(error.to_string().contains("connect: the sum over its buckets"), "{error}");
+}
+
+/// A run of two destinations that opened connections before its schedule, in the window and later.
+fn renewing() -> Document {
+    let mut measurements = hundred();
+    measurements.connect = Histogram::new();
+    for ns in [1_000, 2_000, 3_000, 4_000, 5_000] {
+        measurements.connect.record(ns);
+    }
+    (measurements.connect_setup, measurements.connect_window) = Default::default();
+    measurements.connect_setup.record(1_000);
+    (2..=4).for_each(|us| measurements.connect_window.record(us * 1_000));
+    measurements.connections.renewed = 4;
+    let share = DestinationCounts { connects: 2, ok: 60, ..DestinationCounts::default() };
+    let other = DestinationCounts { ok: 38, bad_response: 1, timed_out: 1, ..share };
+    measurements.destinations = vec![share, other];
+    let mut parts = parts(1, 1, measurements);
+    parts.plan.connection.destinations = vec!["a:1".to_owned(), "b:2".to_owned()];
+    Document::assemble(parts).expect("it adds up")
+}
+
+#[test]
+fn connections_of_the_window_are_told_apart_and_added_up() {
+    let document = renewing();
+    let connections = &document.connections;
+    assert_eq!((connections.connects_in_window, connections.connects_per_second), (3, 1.0));
+    assert_eq!(connections.renewed, 4);
+    let count = |metric: &Option<Metric>| metric.as_ref().map(|metric| metric.ok.count);
+    let latency = &document.latency;
+    assert_eq!((count(&latency.connect_setup), count(&latency.connect_window)), (Some(1), Some(3)));
+
+    let parts = [1, 2].map(|part| {
+        let mut document = renewing();
+        (document.run.part, document.run.parts) = (part, 2);
+        document
+    });
+    let merged = Document::merge(&parts).expect("parts of one run");
+    let connections = &merged.connections;
+    assert_eq!((connections.connects_in_window, connections.connects_per_second), (6, 2.0));
+    assert_eq!(count(&merged.latency.connect_setup), Some(2));
+    assert_eq!(merged.latency.connect.ok.count, 10);
+    let shares: Vec<(&str, u64, u64)> = connections
+        .destinations
+        .iter()
+        .map(|share| (share.address.as_str(), share.connects, share.ok))
+        .collect();
+    assert_eq!(shares, [("a:1", 4, 120), ("b:2", 4, 76)]);
+}
+
+#[test]
+fn shares_of_destinations_that_do_not_add_up_are_refused() {
+    let mut measurements = hundred();
+    measurements.destinations = vec![DestinationCounts { ok: 98, ..Default::default() }; 1];
+    let error = Document::assemble(parts(1, 1, measurements)).expect_err("98 of 100");
+    assert!(error.to_string().contains("requests over destinations"), "{error}");
 }
 
 #[test]

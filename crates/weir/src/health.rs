@@ -33,23 +33,24 @@ pub(crate) struct Watcher {
     thread: JoinHandle<Option<ClientHealth>>,
     is_over: Arc<AtomicBool>,
     endpoint: Endpoint,
+    sources: u64,
 }
 
 impl Watcher {
-    /// Starts to watch a load to `endpoint`. `window` tells t0 and t1 as soon as they are known; t1
+    /// Starts to watch a load to `endpoint`, from so many addresses of this machine. `window` tells t0 and t1 as soon as they are known; t1
     /// is [`Nanos::MAX`] while only the number of requests ends it.
     ///
     /// `None` where the machine has no thread for it: the load is worth more than its health.
     pub(crate) fn start(
         clock: Clock,
-        endpoint: &Endpoint,
+        (endpoint, sources): (&Endpoint, u64),
         window: impl Fn() -> Option<(Nanos, Nanos)> + Send + 'static,
     ) -> Option<Watcher> {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
         let builder = thread::Builder::new().name("weir-health".to_owned());
         let thread = builder.spawn(move || watch(clock, &window, &over)).ok()?;
-        Some(Watcher { thread, is_over, endpoint: endpoint.clone() })
+        Some(Watcher { thread, is_over, endpoint: endpoint.clone(), sources })
     }
 
     /// Ends the watch when the run is over, and tells what it saw; `None` of a run that never
@@ -60,7 +61,7 @@ impl Watcher {
         let seen = self.thread.join().ok().flatten()?;
         Some(ClientHealth {
             // Connections that were closed a moment ago hold their ports for a while yet.
-            ephemeral_ports: network::ephemeral_ports(&self.endpoint),
+            ephemeral_ports: network::ephemeral_ports(&self.endpoint, self.sources),
             is_server_local: network::is_local(&self.endpoint),
             ..seen
         })
@@ -130,7 +131,7 @@ mod tests {
 
     fn watcher(window: Option<(Nanos, Nanos)>) -> Watcher {
         let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
-        Watcher::start(Clock::start(), &endpoint, move || window).expect("a thread")
+        Watcher::start(Clock::start(), (&endpoint, 1), move || window).expect("a thread")
     }
 
     #[test]

@@ -122,7 +122,8 @@ fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watch
     let plan = &job.plan;
     let its_plan = plan.clone();
     let window = move || control.window(&its_plan);
-    Watcher::start(clock, &job.endpoint, window)
+    let sources = plan.connection.sources_used(plan.connections);
+    Watcher::start(clock, (&job.endpoint, sources), window)
 }
 
 /// What the process has taken since it had taken so much CPU time.

@@ -63,12 +63,16 @@ impl Traffic {
         waiting.map(|place| place.sent_at).min()
     }
 
-    fn time_out(&mut self, conn: ConnId, now: Nanos) {
-        let cause = FailureCause::Timeout;
-        self.recorder.connection_failed(FailureKind { phase: FailurePhase::InUse, cause });
+    /// The connection has failed.
+    pub(super) fn count_failure(&mut self, conn: ConnId, phase: FailurePhase, cause: FailureCause) {
+        self.recorder.connection_failed(FailureKind { phase, cause });
         if let Some(destinations) = &mut self.destinations {
-            destinations.failed(conn, FailurePhase::InUse);
+            destinations.failed(conn, phase);
         }
+    }
+
+    fn time_out(&mut self, conn: ConnId, now: Nanos) {
+        self.count_failure(conn, FailurePhase::InUse, FailureCause::Timeout);
         self.end_all(conn, now, Ended::TimedOut);
         self.shut(conn, now);
     }

@@ -53,11 +53,15 @@ impl AddressRange {
     }
 }
 
+/// How many addresses several ranges have.
+pub(super) fn count(ranges: &[AddressRange]) -> u128 {
+    ranges.iter().fold(0, |sum: u128, range| sum.saturating_add(range.count()))
+}
+
 /// Of several ranges, one after the other and from the first again: the address number `index`;
 /// `None` where there is no range.
 pub(super) fn nth_in_turn(ranges: &[AddressRange], index: u64) -> Option<IpAddr> {
-    let all = ranges.iter().fold(0u128, |sum, range| sum.saturating_add(range.count()));
-    let mut left = u128::from(index).checked_rem(all)?;
+    let mut left = u128::from(index).checked_rem(count(ranges))?;
     for range in ranges {
         match range.nth(left) {
             Some(address) => return Some(address),

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::Rate;
-use super::addresses::{AddressRange, nth_in_turn};
+use super::addresses::{AddressRange, count, nth_in_turn};
 
 /// How connections are opened, and when they are renewed. The default: all at once, and kept for as
 /// long as the server keeps them.
@@ -57,6 +57,14 @@ impl ConnectionPlan {
     pub fn source(&self, number: u32) -> Option<IpAddr> {
         let destinations = u64::try_from(self.destinations.len().max(1)).unwrap_or(u64::MAX);
         nth_in_turn(&self.sources, u64::from(number) / destinations)
+    }
+
+    /// How many source addresses connections have, of so many connections to each destination; the
+    /// one that the kernel chooses counts.
+    pub fn sources_used(&self, connections: u32) -> u64 {
+        let destinations = u64::try_from(self.destinations.len().max(1)).unwrap_or(u64::MAX);
+        let of_each = u64::from(connections).div_ceil(destinations);
+        u64::try_from(count(&self.sources)).unwrap_or(u64::MAX).min(of_each).max(1)
     }
 
     /// Requests after which this side renews a connection.

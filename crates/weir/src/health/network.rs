@@ -33,14 +33,15 @@ pub(super) fn is_local(endpoint: &Endpoint) -> Option<bool> {
 }
 
 /// The share of the ephemeral ports that sockets to the server's address and port hold, those in
-/// TIME_WAIT included. There is one source address, so that each port serves once.
-pub(super) fn ephemeral_ports(endpoint: &Endpoint) -> Option<f64> {
+/// TIME_WAIT included. Each port serves once for each of the `sources` addresses of this side.
+pub(super) fn ephemeral_ports(endpoint: &Endpoint, sources: u64) -> Option<f64> {
     let Endpoint::Tcp(address) = endpoint else { return None };
     let read = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
     let range = parse::port_range(&read("ip_local_port_range").ok()?)?;
     let reserved =
         parse::reserved_ports(&read("ip_local_reserved_ports").unwrap_or_default(), range);
-    let ports = (u64::from(range.1 - range.0) + 1).saturating_sub(reserved);
+    let of_source = (u64::from(range.1 - range.0) + 1).saturating_sub(reserved);
+    let ports = of_source.saturating_mul(sources);
     let sockets = fs::read_to_string("/proc/net/sockstat").ok()?;
     let waiting = parse::sockstat(&sockets, "TCP", "tw")?;
     let in_use = parse::sockstat(&sockets, "TCP", "inuse")?;
@@ -117,8 +118,8 @@ mod tests {
         let streams: Vec<_> = (0..3).map(|_| TcpStream::connect(address)).collect();
         assert!(streams.iter().all(Result::is_ok));
         assert_eq!(sockets_to(address).expect("proc is mounted"), 3);
-        let share = ephemeral_ports(&endpoint).expect("proc is mounted");
+        let share = ephemeral_ports(&endpoint, 1).expect("proc is mounted");
         assert!(share > 0.0 && share <= 1.0, "{share}");
-        assert_eq!(ephemeral_ports(&Endpoint::Unix("@a".into())), None);
+        assert_eq!(ephemeral_ports(&Endpoint::Unix("@a".into()), 1), None);
     }
 }

@@ -139,7 +139,7 @@ fn losses(document: &Document, health: &ClientHealth, rules: &mut Vec<Rule>) {
     let in_use = |what: &str, share| format!("{what} in use: {}", units::percent(share));
     if let Some(share) = health.ephemeral_ports {
         let fact = in_use("ephemeral ports", share);
-        let remedy = "keep connections alive, or add source addresses";
+        let remedy = "keep connections alive, or add source addresses (--source-ip)";
         rules.push(full("ephemeral_ports").judge(share, &fact, remedy));
     }
     if let Some(share) = health.interface_use {
