@@ -1,5 +1,5 @@
-//! `--connect-rate`: when connections may be opened. Evenly spaced slots, from the index as those of
-//! requests are (METHOD 1.3), dealt to workers with their connections. A slot that finds nobody
+//! `--connect-rate`: when connections may be opened. Evenly spaced slots, from the index as those
+//! of requests are (METHOD 1.3), dealt to workers with their connections. A slot that finds nobody
 //! waiting is gone: a rate is no right to a burst later.
 
 use weir_io::Nanos;

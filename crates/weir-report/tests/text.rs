@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use fixture::{Fixture, MS, S};
 use weir_report::{TextOptions, text};
 use weir_run::{
-    Arrivals, Assertion, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase,
-    Load, Measurements, Rate, ScriptUsage,
+    Arrivals, Assertion, Callback, CallbackUsage, ConnectionPlan, DestinationCounts, Document,
+    ErrorKind, FailureCause, FailurePhase, Load, Measurements, Rate, ScriptUsage,
 };
 
 const PLAIN: TextOptions = TextOptions {
@@ -257,6 +257,43 @@ fn bad_statuses() {
             parts.measurements.connections.closed_by_peer = 240;
         });
     golden("bad_statuses", &fixture.document(), &PLAIN);
+}
+
+/// A load that renews its connections, over two servers.
+fn renewing() -> Fixture {
+    let fixture = Fixture::closed_loop().spread(90_000, MS, 2 * MS).answers(10, 503, MS, MS);
+    fixture.errors(7, ErrorKind::Errno(104), MS).with(|parts| {
+        parts.plan.connection = ConnectionPlan {
+            requests: Some(18),
+            rate: Some(Rate { numerator: 2_000, denominator: 1 }),
+            destinations: vec!["10.0.0.1:80".to_owned(), "[2001:db8::7]:8080".to_owned()],
+            ..ConnectionPlan::default()
+        };
+        let measurements = &mut parts.measurements;
+        let connections = &mut measurements.connections;
+        (connections.connects, connections.renewed) = (5_100, 5_000);
+        connections.open_at_t0 = 97;
+        for step in 1..=5_000 {
+            measurements.connect_window.record(100_000 + step * 50);
+        }
+        measurements.connect_setup.record_range(80_000, 80_000, 100, 8_000_000);
+        measurements.connect.add(&measurements.connect_setup);
+        measurements.connect.add(&measurements.connect_window);
+        let share = DestinationCounts { connects: 2_550, ok: 45_000, ..Default::default() };
+        let worse = DestinationCounts {
+            bad_response: 10,
+            transport_error: 7,
+            connects_failed: 3,
+            connections_failed: 7,
+            ..share
+        };
+        measurements.destinations = vec![share, worse];
+    })
+}
+
+#[test]
+fn renewed_connections() {
+    golden("renewed", &renewing().document(), &PLAIN);
 }
 
 #[test]

@@ -37,8 +37,9 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts to watch a load to `endpoint`, from so many addresses of this machine. `window` tells t0 and t1 as soon as they are known; t1
-    /// is [`Nanos::MAX`] while only the number of requests ends it.
+    /// Starts to watch a load to `endpoint`, from so many addresses of this machine. `window` tells
+    /// t0 and t1 as soon as they are known; t1 is [`Nanos::MAX`] while only the number of requests
+    /// ends it.
     ///
     /// `None` where the machine has no thread for it: the load is worth more than its health.
     pub(crate) fn start(

@@ -104,15 +104,7 @@ pub(crate) fn plan_at(
         stamps: stamps(args.timestamps),
         connection: connections::plan(args, &destinations),
     };
-    if is_sparse(&plan) && weir_engine::planned_slots(&plan) == Some(0) {
-        bail!("--rate and --duration plan no request: lengthen -d or raise -R");
-    }
-    if args.pipeline > 1 && scripts.as_ref().is_some_and(Scripts::sets_the_pace) {
-        bail!(
-            "--pipeline does not go with a script that has request() or delay(): return several \
-             requests in one string instead"
-        );
-    }
+    check(&plan, scripts.as_ref())?;
     let thread_rates = scripts.as_ref().is_some_and(Scripts::has_done);
     let job = Job {
         plan,
@@ -127,6 +119,20 @@ pub(crate) fn plan_at(
         raw: None,
     };
     Ok(Planned { job, scripts, notes })
+}
+
+/// Whether the plan is one that can be carried out.
+fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
+    if is_sparse(plan) && weir_engine::planned_slots(plan) == Some(0) {
+        bail!("--rate and --duration plan no request: lengthen -d or raise -R");
+    }
+    if plan.pipeline > 1 && scripts.is_some_and(Scripts::sets_the_pace) {
+        bail!(
+            "--pipeline does not go with a script that has request() or delay(): return several \
+             requests in one string instead"
+        );
+    }
+    Ok(())
 }
 
 fn stamps(choice: TimestampsChoice) -> StampChoice {

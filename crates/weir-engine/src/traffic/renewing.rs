@@ -1,5 +1,5 @@
-//! Planned ends: a connection that has carried what it may, or is as old as it may be, takes no more
-//! requests, and is renewed once all that it carries is answered. None of this is an error.
+//! Planned ends: a connection that has carried what it may, or is as old as it may be, takes no
+//! more requests, and is renewed once all that it carries is answered. None of this is an error.
 
 use weir_io::{ConnId, Nanos};
 

@@ -69,6 +69,9 @@ impl Recorded {
         let connections = &document.connections;
         let latency = &document.latency;
         let alone = |name: &str, metric: &Metric| metric.alone(&format!("latency.{name}"));
+        let any = |name, metric: &Option<Metric>| {
+            metric.as_ref().map_or_else(|| Ok(Histogram::new()), |metric| alone(name, metric))
+        };
         let by_outcome = |name: &str, metric: &Metric| {
             metric.by_outcome().map_err(|why| format!("latency.{name}: {why}"))
         };
@@ -86,27 +89,19 @@ impl Recorded {
             send_lag: by_outcome("send_lag", &latency.send_lag)?,
             sched_lag: alone("sched_lag", &latency.sched_lag)?,
             connection_wait: alone("connection_wait", &latency.connection_wait)?,
-            unlagged: match &latency.unlagged {
-                Some(metric) => alone("unlagged", metric)?,
-                None => Histogram::new(),
-            },
+            unlagged: any("unlagged", &latency.unlagged)?,
             stamped: or_default(&document.stamps, StampsSection::to_stamped)?,
             departures: or_default(&document.departures, DeparturesSection::to_departures)?,
             occupancy: document.occupancy.map(OccupancySection::to_occupancy).unwrap_or_default(),
             first_byte: alone("first_byte", &latency.first_byte)?,
             connect: alone("connect", &latency.connect)?,
-            connect_setup: match &latency.connect_setup {
-                Some(metric) => alone("connect_setup", metric)?,
-                None => alone("connect", &latency.connect)?,
-            },
-            connect_window: match &latency.connect_window {
-                Some(metric) => alone("connect_window", metric)?,
-                None => Histogram::new(),
-            },
-            tls_handshake: match &latency.tls_handshake {
-                Some(metric) => alone("tls_handshake", metric)?,
-                None => Histogram::new(),
-            },
+            // Where it is absent, all connects were of the set-up.
+            connect_setup: alone(
+                "connect_setup",
+                latency.connect_setup.as_ref().unwrap_or(&latency.connect),
+            )?,
+            connect_window: any("connect_window", &latency.connect_window)?,
+            tls_handshake: any("tls_handshake", &latency.tls_handshake)?,
             overdue: accounting.overdue,
             script: document.script.as_ref().map(ScriptSection::to_usage),
             slices: each("slices", &document.slices, SliceEntry::to_slice)?,

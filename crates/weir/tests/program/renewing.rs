@@ -33,12 +33,12 @@ fn check_renewed(flags: &str, check: impl Fn(&Ran, u64)) {
 fn connections_are_renewed_after_so_many_requests() {
     check_renewed("--requests-per-connection 5", |ran, accepted| {
         let connections = &ran.document.connections;
-        assert!((24..=28).contains(&accepted), "{accepted} {ran}");
-        assert_eq!(connections.renewed, 24, "{ran}");
+        // Up to four requests of each connection's last five may be missing.
+        assert!((21..=24).contains(&connections.renewed), "{ran}");
+        assert!((connections.renewed..=connections.renewed + 4).contains(&accepted), "{ran}");
         assert_eq!(connections.closed_by_peer, 0, "{ran}");
-        ran.assert_says("renewed by plan: 24 of");
-        ran.assert_says("connections ");
-        ran.assert_says("at set-up p50");
+        ran.assert_says(&format!("renewed by plan: {} of", connections.renewed));
+        ran.assert_says("at set-up max");
         let window = ran.document.latency.connect_window.as_ref().expect("some were opened");
         assert_eq!(window.ok.count, connections.connects_in_window, "{ran}");
         assert!(connections.connects_per_second > 0.0, "{ran}");
@@ -88,7 +88,7 @@ fn encrypted_connections_are_renewed_too() {
         let ran = weir::load(engine, flags, &[&server.url()]);
         ran.assert_all_ok();
         ran.assert_no_failure();
-        assert_eq!(ran.document.connections.renewed, 5, "{ran}");
+        assert!((4..=5).contains(&ran.document.connections.renewed), "{ran}");
     });
 }
 
