@@ -1,6 +1,7 @@
 //! A run on the real machine: one thread per worker, started together, merged at the end.
 
 use std::collections::BTreeSet;
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -249,13 +250,24 @@ impl WorkerThread {
         if result.is_err() {
             self.control.stop(self.clock.now());
         }
+        let message = Ended { worker: self.worker, result, script: self.script.take() };
+        // Before it is told: whoever drops the waker last closes it, which must not be this thread
+        // in a table of its own.
+        drop(self);
         // Nobody waits any more where the others have failed.
-        let _gone = ended.send(Ended { worker: self.worker, result, script: self.script });
+        let _gone = ended.send(message);
     }
 
     /// The worker, on the engine that the plan names.
     fn measure(&mut self) -> Result<Measurements, RunError> {
         let (job, worker) = (&*self.job, self.worker);
+        let waker = self.control.waker();
+        // A script may have files open, and takes them along from thread to thread.
+        if self.script.is_none() {
+            let kept: Vec<_> = waker.iter().map(AsRawFd::as_raw_fd).collect();
+            // With the table of all, there may be fewer connections.
+            let _shared = weir_io::own_descriptors(&kept);
+        }
         if let Some(cpu) = job.cpu_of(worker) {
             // Failing to pin costs precision, not truth: the document shows where workers ran.
             let _unpinned = weir_io::system::pin_to_cpu(cpu);
@@ -265,7 +277,7 @@ impl WorkerThread {
         let options = BackendOptions {
             clock: self.clock,
             connections: job.deal(worker).own_connections(),
-            waker: self.control.waker(),
+            waker,
         };
         let engine = job.plan.io;
         let failed = |error| RunError::Engine { worker, engine, error };

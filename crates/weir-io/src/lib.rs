@@ -4,6 +4,7 @@
 //! HTTP, of schedules or of histograms, and it is the only one of the workspace with `unsafe`.
 
 mod backend;
+mod descriptors;
 mod endpoint;
 mod epoll;
 mod happened;
@@ -29,6 +30,7 @@ pub use backend::{
     Backend, BackendOptions, Close, ConnId, Event, EventKind, PooledId, Segment, SocketOptions,
     Submitted, TemplateId, ThreadUsage, WaitPolicy,
 };
+pub use descriptors::own_descriptors;
 pub use endpoint::Endpoint;
 pub use epoll::Epoll;
 pub use listener::{ListenOptions, Listener};

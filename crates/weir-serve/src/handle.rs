@@ -2,8 +2,10 @@
 //! crate that chooses a real machine.
 
 use std::io;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use weir_io::{
@@ -109,6 +111,15 @@ fn choose(engine: IoEngine) -> io::Result<IoEngine> {
     }
 }
 
+/// Gives the calling thread a table of descriptors of its own, so that each worker may have as many
+/// connections as the process may have descriptors, and in it its own handles on the listeners.
+fn own_listeners(lent: &[Listener], waker: RawFd) -> io::Result<Vec<Listener>> {
+    let kept: Vec<RawFd> = lent.iter().map(AsRawFd::as_raw_fd).chain([waker]).collect();
+    // With the table of all, there may be fewer connections.
+    let _shared = weir_io::own_descriptors(&kept);
+    lent.iter().map(Listener::try_clone).collect()
+}
+
 fn serve<B: Backend>(
     backend: B,
     shared: Arc<Shared>,
@@ -135,15 +146,27 @@ impl Handle {
         F: FnOnce(Arc<Shared>, Vec<Listener>, &AtomicBool) -> io::Result<()> + Send + 'static,
     {
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
+        let waker = self.waker.as_raw_fd();
+        let lent = Arc::new(listeners);
+        let theirs = Arc::clone(&lent);
+        let (taken, is_taken) = mpsc::channel();
         let thread = std::thread::Builder::new().name(format!("weir-serve-{worker}"));
         let joined = thread.spawn(move || {
+            let own = own_listeners(&theirs, waker);
+            drop(theirs);
+            // Nobody but `start` listens, and it does until it has heard.
+            let _heard = taken.send(());
+            let own = own?;
             // The default slack of 50 µs would be the error of every delay.
             system::set_timer_slack(1)?;
             if let Some(cpu) = cpu {
                 system::pin_to_cpu(cpu)?;
             }
-            body(shared, listeners, &stop)
+            body(shared, own, &stop)
         })?;
+        // Closed here, as this thread's table of descriptors is not the worker's.
+        let _taken = is_taken.recv();
+        drop(lent);
         self.workers.push(joined);
         Ok(())
     }

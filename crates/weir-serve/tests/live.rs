@@ -549,3 +549,21 @@ fn a_taken_address_is_said_with_the_remedy() {
     let text = error.to_string();
     assert!(text.contains("listen on 127.0.0.1:") && text.contains("port 0"), "{text}");
 }
+
+#[test]
+fn a_stopped_server_listens_no_more() {
+    for threads in [1, 3] {
+        let options = ServeOptions { threads, ..ServeOptions::default() };
+        let handle = spawn(options).expect("a free port");
+        let address = address(&handle);
+        let mut streams: Vec<_> =
+            (0..8).map(|_| TcpStream::connect(address).expect("connect")).collect();
+        handle.stop().expect("the workers end well");
+        for stream in &mut streams {
+            // Some had not been accepted, and are reset.
+            assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
+        }
+        let error = TcpStream::connect(address).expect_err("nobody is there");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    }
+}
