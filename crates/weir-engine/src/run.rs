@@ -277,6 +277,7 @@ impl WorkerThread {
         let options = BackendOptions {
             clock: self.clock,
             connections: job.deal(worker).own_connections(),
+            backends: job.plan.threads,
             waker,
         };
         let engine = job.plan.io;

@@ -61,7 +61,8 @@ fn response(body: usize) -> Vec<u8> {
 fn serve(cpu: u32, body: usize) -> io::Result<()> {
     system::pin_to_cpu(cpu)?;
     let clock = Clock::start();
-    let mut backend = Epoll::new(BackendOptions { clock, connections: 20_000, waker: None })?;
+    let mut backend =
+        Epoll::new(BackendOptions { clock, connections: 20_000, backends: 1, waker: None })?;
     let listener =
         Listener::bind(&Endpoint::Tcp(([127, 0, 0, 1], 0).into()), ListenOptions::default())?;
     println!("{}", listener.local_endpoint()?);
@@ -188,7 +189,8 @@ impl<B: Backend> Client<B> {
 }
 
 fn compare(connections: u32, endpoint: &Endpoint, response_bytes: usize) -> io::Result<()> {
-    let options = || BackendOptions { clock: Clock::start(), connections, waker: None };
+    let options =
+        || BackendOptions { clock: Clock::start(), connections, backends: 1, waker: None };
     let epoll = |name, discard| {
         Client::new((name, Epoll::new(options())?, discard), connections, endpoint, response_bytes)
     };

@@ -41,7 +41,8 @@ fn main() -> io::Result<()> {
     let counts: Vec<u32> = arguments.iter().filter_map(|arg| arg.parse().ok()).collect();
     let counts = if counts.is_empty() { vec![1, 16, 100] } else { counts };
     let compared = counts.into_iter().try_for_each(|connections| {
-        let options = || BackendOptions { clock: Clock::start(), connections, waker: None };
+        let options =
+            || BackendOptions { clock: Clock::start(), connections, backends: 1, waker: None };
         compare("epoll", connections, &endpoint, || Epoll::new(options()))?;
         compare("uring", connections, &endpoint, || Uring::new(options()))
     });
@@ -54,7 +55,8 @@ fn main() -> io::Result<()> {
 fn serve(cpu: u32) -> io::Result<()> {
     system::pin_to_cpu(cpu)?;
     let clock = Clock::start();
-    let mut backend = Epoll::new(BackendOptions { clock, connections: 20_000, waker: None })?;
+    let mut backend =
+        Epoll::new(BackendOptions { clock, connections: 20_000, backends: 1, waker: None })?;
     let listener =
         Listener::bind(&Endpoint::Tcp(([127, 0, 0, 1], 0).into()), ListenOptions::default())?;
     println!("{}", listener.local_endpoint()?);

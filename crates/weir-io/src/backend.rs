@@ -177,6 +177,9 @@ pub struct BackendOptions {
     pub clock: Clock,
     /// The most connections it will hold: a bound for accepted ones, and what tables are sized by.
     pub connections: u32,
+    /// How many such backends the process runs at the same time, this one included; at least 1.
+    /// What it has once is divided by it: many small ones take no more memory than a few large.
+    pub backends: u32,
     /// Who can end its sleep.
     pub waker: Option<Waker>,
 }

@@ -107,10 +107,10 @@ struct Conn {
     generation: u16,
     state: State,
     /// `errno` of a failed send, to be reported once everything received has been lent.
-    send_error: i32,
+    send_error: u16,
     unsent: Queue,
     /// How many bytes of the stream nobody wants to see.
-    discard: u64,
+    discard: u32,
     /// Of a stamped connection.
     stamps: Option<Box<Stamps>>,
     is_tcp: bool,
@@ -171,7 +171,7 @@ impl Epoll {
     /// # Errors
     /// When no descriptor is left.
     pub fn new(options: BackendOptions) -> io::Result<Epoll> {
-        let poller = Poller::new(Token::new(kind::TIMER, 0, 0).pack())?;
+        let poller = Poller::new(Token::new(kind::TIMER, 0, 0).pack(), options.connections)?;
         if let Some(waker) = &options.waker {
             let word = Token::new(kind::WAKER, 0, 0).pack();
             poller.watch(waker.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, word)?;
@@ -406,12 +406,13 @@ impl Backend for Epoll {
             // What is discarded has no stamp.
             return;
         }
-        state.discard = bytes;
+        // A permission may be used in part.
+        state.discard = u32::try_from(bytes).unwrap_or(u32::MAX);
         // What has been read but not lent yet is part of those bytes.
         if let Some(Happened { conn: found, what: What::Received(read, _), .. }) = self.found
             && found == conn.0
         {
-            state.discard = bytes.saturating_sub(read as u64);
+            state.discard = state.discard.saturating_sub(saturated(read));
         }
     }
 
@@ -461,5 +462,20 @@ impl Backend for Epoll {
     fn next(&mut self) -> Option<Event<'_>> {
         let happened = self.found.take().or_else(|| self.step())?;
         Some(happened.lend(|len| &mut self.buffer[..len]))
+    }
+}
+
+/// A number of bytes, or the greatest that a permission to discard can be.
+fn saturated(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_are_forty_megabytes() {
+        assert_eq!(size_of::<Conn>(), 40);
     }
 }

@@ -1,7 +1,8 @@
 //! [`Backend`] by completion: io_uring.
 //!
 //! Receiving is multishot into a pool of buffers that all connections share; only connections that
-//! are to discard bodies are read one request at a time. Sending leaves no completion when all went
+//! are to discard bodies are read one request at a time, and where there are very many connections
+//! they are polled, and read when they are ready. Sending leaves no completion when all went
 //! well, see `sending`. The calls of the trait only take notes; `prepare` turns them into
 //! submissions, in an order that keeps a descriptor's number from being used again before all
 //! submissions for its old socket have been let out.
@@ -31,6 +32,7 @@ use crate::{
 mod buffers;
 mod conn;
 mod ending;
+mod notes;
 mod opening;
 mod probe;
 mod receiving;
@@ -40,7 +42,8 @@ mod stamped;
 mod vectors;
 
 use buffers::{Buffers, Filled};
-use conn::{Conn, NONE, State};
+use conn::{Conn, NONE, NOTHING, State};
+use notes::Notes;
 use opening::Door;
 pub use probe::probe_uring;
 use ring::{Completion, Ring};
@@ -64,9 +67,14 @@ mod kind {
     pub(super) const QUIET: u8 = 7;
     /// A receive into a buffer of the pool, with a stamp before the bytes.
     pub(super) const STAMPED: u8 = 8;
+    /// Tells when there is something to receive.
+    pub(super) const POLL: u8 = 9;
 }
 
 type Happened = happened::Happened<Filled>;
+
+/// Connections of a process beyond which receives are polled for.
+const POLLED_FROM: u64 = 100_000;
 
 /// [`Backend`] by completion: io_uring.
 ///
@@ -91,6 +99,13 @@ pub struct Uring {
     notes: Notes,
     /// Sends of the submission under way.
     issued: Vec<Issued>,
+    /// Those of them that stalled, by connection: bytes sent, or `-errno`.
+    stalls: Vec<(u32, i32)>,
+    /// Receives are polled for, and made when there is something: a receive that waits is 600 bytes
+    /// of the kernel's more.
+    polls: bool,
+    /// Such receives that have not been told of.
+    receiving: u32,
     /// Connects that no completion announces, with how they ended; and failures found between
     /// harvests.
     arrived: VecDeque<(u32, u16, io::Result<()>)>,
@@ -120,35 +135,15 @@ pub struct Uring {
     broken: Option<io::Error>,
 }
 
-/// What the next submission has to do, in the order in which it does it.
-#[derive(Default)]
-struct Notes {
-    /// Words of requests to cancel.
-    cancels: Vec<u64>,
-    closes: Vec<OwnedFd>,
-    connects: Vec<(u32, u16, SockAddr)>,
-    /// Connections to receive on; each once, if its `unarmed` is set.
-    receives: Vec<u32>,
-    /// Such connections that found no buffer free, first come first served.
-    starved: VecDeque<u32>,
-    /// Entries of the table of slow sends.
-    slow: Vec<u32>,
-    /// Connections with something to send; each once, if its `dirty` is set.
-    sends: Vec<u32>,
-    waker: bool,
-}
-
 impl Uring {
     /// A backend without connections, for the calling thread.
     ///
     /// # Errors
     /// When the kernel has no io_uring, forbids it, or is too old; see [`probe_uring`].
     pub fn new(options: BackendOptions) -> io::Result<Uring> {
-        // One submission per connection and harvest is the usual; a full queue is let out early.
-        let entries = options.connections.next_power_of_two().clamp(32, 4096);
-        let completions = options.connections.saturating_mul(4).next_power_of_two();
-        let ring = Ring::new(entries, completions.clamp(4 * entries, 16_384))?;
-        let buffers = Buffers::new(&ring, options.connections)?;
+        let (entries, completions) = ring::sizes(options.connections, options.backends);
+        let ring = Ring::new(entries, completions)?;
+        let buffers = Buffers::new(&ring, options.connections, options.backends)?;
         Ok(Uring {
             ring,
             buffers,
@@ -165,6 +160,9 @@ impl Uring {
             waiting: VecDeque::new(),
             numbers: Numbers::below(options.connections),
             issued: Vec::new(),
+            stalls: Vec::new(),
+            polls: u64::from(options.connections) * u64::from(options.backends) > POLLED_FROM,
+            receiving: 0,
             arrived: VecDeque::new(),
             busy: Vec::new(),
             retry_at: Nanos::MAX,
@@ -205,6 +203,7 @@ impl Uring {
             kind::RECV => self.on_received(token, completion),
             kind::SKIP => self.on_skipped(token, completion),
             kind::STAMPED => self.on_received_stamped(token, completion),
+            kind::POLL => self.on_polled(token, completion),
             kind::CONNECT => self.on_connected(token, completion),
             kind::SLOW => {
                 self.on_slow_sent(token.index, completion.result);
@@ -243,7 +242,7 @@ impl Uring {
             for completion in self.ring.completions() {
                 if completion.word >> 56 == u64::from(kind::SEND) {
                     let token = Token::unpack(completion.word);
-                    self.conns[token.index as usize].stall = completion.result;
+                    self.stalls.push((token.index, completion.result));
                 } else {
                     self.later.push(completion);
                 }
@@ -359,6 +358,7 @@ impl Uring {
         !self.later.is_empty()
             || !self.arrived.is_empty()
             || !self.notes.starved.is_empty()
+            || !self.notes.receives.is_empty()
             || (!self.waiting.is_empty() && self.numbers.are_left())
     }
 
@@ -421,14 +421,15 @@ impl Backend for Uring {
 
     fn discard(&mut self, conn: ConnId, bytes: u64) {
         let Some(state) = self.conns.get_mut(conn.index()) else { return };
-        state.discard = bytes;
+        // A permission may be used in part.
+        state.discard = u32::try_from(bytes).unwrap_or(u32::MAX);
         // What has been received but not lent yet is part of those bytes.
         if let Some(Happened { conn: found, what: What::Received(filled, _), .. }) = &self.found
             && *found == conn.0
         {
-            state.discard = bytes.saturating_sub(u64::from(filled.len));
+            state.discard = state.discard.saturating_sub(filled.len);
         }
-        if state.armed == Some(kind::SKIP) {
+        if state.armed == kind::SKIP {
             // It goes by the earlier permission.
             let token = Token::new(kind::SKIP, state.generation, conn.0);
             self.notes.cancels.push(token.pack());

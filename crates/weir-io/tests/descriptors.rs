@@ -72,7 +72,8 @@ fn check(mut backend: impl Backend) {
 
 #[test]
 fn running_out_of_descriptors_is_an_event() {
-    let options = || BackendOptions { clock: Clock::start(), connections: 16, waker: None };
+    let options =
+        || BackendOptions { clock: Clock::start(), connections: 16, backends: 1, waker: None };
     limit_to(256);
     check(Epoll::new(options()).expect("epoll"));
     check(Uring::new(options()).expect("io_uring"));

@@ -59,6 +59,7 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     let machine = BackendOptions {
         clock,
         connections: u32::try_from(options.connections).expect("checked: at most a million"),
+        backends: u32::try_from(options.threads).expect("checked: at most 1024"),
         waker: Some(waker.clone()),
     };
     let engine = choose(options.engine)?;

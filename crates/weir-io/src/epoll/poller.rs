@@ -13,8 +13,9 @@ use libc::{c_int, epoll_event};
 
 use crate::socket::check;
 
-/// How many events one wait can report.
+/// How many events one wait can report, at most and at least.
 const BATCH: usize = 1024;
+const BATCH_MIN: usize = 16;
 
 type Pwait2 = unsafe extern "C" fn(
     c_int,
@@ -50,16 +51,17 @@ enum Timer {
 }
 
 impl Poller {
-    /// `timer_word` is what the timerfd reports, should there be one; it is no event of anyone.
-    pub(crate) fn new(timer_word: u64) -> io::Result<Poller> {
+    /// For so many connections. `timer_word` is what the timerfd reports, should there be one; it is no event of anyone.
+    pub(crate) fn new(timer_word: u64, connections: u32) -> io::Result<Poller> {
         // SAFETY: the name is a C string; a null result says that there is no such function.
         let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"epoll_pwait2".as_ptr()) };
         // SAFETY: the symbol has this signature (epoll_wait(2)); null becomes `None`.
         let found = unsafe { mem::transmute::<*mut libc::c_void, Option<Pwait2>>(found) };
-        Poller::with(found.filter(|pwait2| works(*pwait2)), timer_word)
+        Poller::with(found.filter(|pwait2| works(*pwait2)), timer_word, connections)
     }
 
-    fn with(pwait2: Option<Pwait2>, timer_word: u64) -> io::Result<Poller> {
+    fn with(pwait2: Option<Pwait2>, timer_word: u64, connections: u32) -> io::Result<Poller> {
+        let batch = (connections as usize).clamp(BATCH_MIN, BATCH);
         // SAFETY: epoll_create1 takes no pointers.
         let epoll = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
         // SAFETY: the kernel has just made it for us, and nothing else holds it.
@@ -68,7 +70,7 @@ impl Poller {
             Some(pwait2) => Timer::Pwait2(pwait2),
             None => Timer::Fd(timerfd()?),
         };
-        let events = vec![epoll_event { events: 0, u64: 0 }; BATCH].into_boxed_slice();
+        let events = vec![epoll_event { events: 0, u64: 0 }; batch].into_boxed_slice();
         let poller = Poller { epoll, timer, events, ready: 0, cursor: 0 };
         if let Timer::Fd(fd) = &poller.timer {
             poller.watch(fd.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, timer_word)?;
@@ -141,13 +143,13 @@ impl Poller {
     }
 
     fn epoll_wait(&mut self, timeout_ms: c_int) -> c_int {
-        let (events, count) = (self.events.as_mut_ptr(), BATCH as c_int);
+        let (events, count) = (self.events.as_mut_ptr(), self.events.len() as c_int);
         // SAFETY: the kernel writes at most `count` events to `events`, which has as many.
         unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), events, count, timeout_ms) }
     }
 
     fn pwait2(&mut self, pwait2: Pwait2, ns: u64) -> c_int {
-        let (events, count) = (self.events.as_mut_ptr(), BATCH as c_int);
+        let (events, count) = (self.events.as_mut_ptr(), self.events.len() as c_int);
         let timeout = timespec(ns);
         // SAFETY: as for epoll_wait; the timeout lives until the call returns, and a null mask
         // leaves the signals alone.
@@ -220,11 +222,11 @@ mod tests {
 
     #[test]
     fn waits_by_the_best_call_there_is() {
-        check_timer(Poller::new(TIMER).expect("epoll"));
+        check_timer(Poller::new(TIMER, 1).expect("epoll"));
     }
 
     #[test]
     fn waits_by_timerfd() {
-        check_timer(Poller::with(None, TIMER).expect("epoll"));
+        check_timer(Poller::with(None, TIMER, 1).expect("epoll"));
     }
 }

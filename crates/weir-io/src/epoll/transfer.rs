@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::{Epoll, Happened, State, WATCHED, kind};
+use super::{Epoll, Happened, State, WATCHED, kind, saturated};
 use crate::Close;
 use crate::happened::What;
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES, PIECES};
@@ -29,8 +29,9 @@ impl Epoll {
             // Nothing more comes in; a failed send has nothing left to wait for.
             return self.fail_if_unsent(index);
         }
-        let skips = conn.is_tcp && conn.discard >= DISCARD_MIN;
-        let head_only = conn.discards && conn.discard < DISCARD_MIN;
+        let discard = u64::from(conn.discard);
+        let skips = conn.is_tcp && discard >= DISCARD_MIN;
+        let head_only = conn.discards && discard < DISCARD_MIN;
         let mut stamp = None;
         let (asked, result) = if conn.stamps.is_some() {
             let received = retried(|| stamping::recv(fd, &mut self.buffer));
@@ -42,7 +43,7 @@ impl Epoll {
                 }),
             )
         } else if skips {
-            let asked = conn.discard.min(DISCARD_MAX) as usize;
+            let asked = discard.min(DISCARD_MAX) as usize;
             (asked, retried(|| socket::recv_discard(fd, asked)))
         } else {
             let asked = if head_only { HEAD_BYTES as usize } else { self.buffer.len() };
@@ -54,7 +55,7 @@ impl Epoll {
                 self.fail_if_unsent(index).or_else(|| Some(self.happened(index, What::Closed)))
             }
             Ok(read) => {
-                conn.discard = conn.discard.saturating_sub(read as u64);
+                conn.discard = conn.discard.saturating_sub(saturated(read));
                 // A short read of a stream has emptied it, and new bytes make a new edge
                 // (epoll(7)). But an end that has been announced already makes none.
                 let more = read == asked || conn.drain || conn.send_error != 0;
@@ -105,7 +106,7 @@ impl Epoll {
     /// Reports the failed send of a connection on which nothing is left to read.
     fn fail_if_unsent(&mut self, index: u32) -> Option<Happened> {
         let errno = self.conns[index as usize].send_error;
-        (errno != 0).then(|| self.fail(index, io::Error::from_raw_os_error(errno)))
+        (errno != 0).then(|| self.fail(index, io::Error::from_raw_os_error(errno.into())))
     }
 
     /// Ends a connection of itself.
@@ -142,7 +143,8 @@ impl Epoll {
             Err(error) => {
                 self.outgoing.clear(&mut conn.unsent);
                 // Answers may have arrived before the failure: they are lent first.
-                conn.send_error = error.raw_os_error().unwrap_or(libc::EIO);
+                let errno = error.raw_os_error().unwrap_or(libc::EIO);
+                conn.send_error = u16::try_from(errno).unwrap_or(u16::MAX);
                 self.read_again(index);
             }
         }

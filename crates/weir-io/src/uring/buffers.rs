@@ -14,8 +14,12 @@ use io_uring::types::BufRingEntry;
 use super::ring::Ring;
 use crate::socket::check;
 
-/// The whole pool.
+/// The whole pool, at most and at least.
 const POOL_BYTES: u32 = 1 << 20;
+const POOL_MIN_BYTES: u32 = 1 << 16;
+
+/// The pools of all rings of a process.
+const ALL_BYTES: u32 = 1 << 24;
 
 /// The only buffer group of a ring.
 pub(super) const GROUP: u16 = 0;
@@ -41,12 +45,15 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers for so many connections, registered with the kernel. They must outlive the ring.
-    pub(super) fn new(ring: &Ring, connections: u32) -> io::Result<Buffers> {
+    /// Buffers for so many connections of one of so many rings, registered with the kernel. They
+    /// must outlive the ring.
+    pub(super) fn new(ring: &Ring, connections: u32, rings: u32) -> io::Result<Buffers> {
         // More than one harvest can fill, yet few and large ones where there are few connections:
         // those save system calls when bodies are large.
         let count = connections.saturating_mul(2).next_power_of_two().clamp(4, 64);
-        let each = (POOL_BYTES / count).min(64 * 1024);
+        let share = ALL_BYTES / rings.max(1);
+        let pool = share.next_multiple_of(POOL_MIN_BYTES).clamp(POOL_MIN_BYTES, POOL_BYTES);
+        let each = (pool / count).clamp(4096, 64 * 1024);
         let mut buffers = Buffers {
             ring: Mapping::new(count as usize * size_of::<BufRingEntry>())?,
             data: Mapping::new((count * each) as usize)?,
@@ -68,6 +75,11 @@ impl Buffers {
         (0..buffers.count).for_each(|buffer| buffers.give_back(buffer));
         buffers.publish();
         Ok(buffers)
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> u16 {
+        self.count
     }
 
     /// The bytes that the kernel put in a buffer.

@@ -8,23 +8,23 @@ use crate::stamps::Stamps;
 /// No entry of the table of slow sends.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// The kernel works on nothing that would tell of received bytes.
+pub(super) const NOTHING: u8 = u8::MAX;
+
 /// One connection. The size of this is what a hundred thousand of them cost.
 pub(super) struct Conn {
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u16,
     pub(super) state: State,
     /// `errno` of a failed send, to be reported once everything received has been lent.
-    pub(super) send_error: i32,
+    pub(super) send_error: u16,
     pub(super) unsent: Queue,
     /// How many bytes of the stream nobody wants to see.
-    pub(super) discard: u64,
+    pub(super) discard: u32,
     /// Its entry in the table of slow sends, or [`NONE`].
     pub(super) slow: u32,
-    /// How the send of the submission under way stalled: bytes sent, or `-errno`. Zero: it did not.
-    pub(super) stall: i32,
     /// Of a stamped connection.
     pub(super) stamps: Option<Box<Stamps>>,
-    pub(super) is_tcp: bool,
     /// Its number was taken from `numbers`, and goes back there when it closes.
     pub(super) numbered: bool,
     /// Is to discard large bodies.
@@ -33,8 +33,11 @@ pub(super) struct Conn {
     pub(super) dirty: bool,
     /// Stands in `notes.receives`.
     pub(super) unarmed: bool,
-    /// The kind of receive that the kernel works on.
-    pub(super) armed: Option<u8>,
+    /// What the kernel works on that will tell of received bytes: a kind of [`Token`](super::Token),
+    /// or [`NOTHING`].
+    pub(super) armed: u8,
+    /// Where receives are polled for: the end has been announced, so read until it has been seen.
+    pub(super) drains: bool,
     /// `Closed` has been lent.
     pub(super) ended: bool,
 }
@@ -59,15 +62,24 @@ impl Conn {
             unsent: Queue::EMPTY,
             discard: 0,
             slow: NONE,
-            stall: 0,
             stamps: None,
-            is_tcp: false,
             numbered: false,
             discards: false,
             dirty: false,
             unarmed: false,
-            armed: None,
+            armed: NOTHING,
+            drains: false,
             ended: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_are_forty_megabytes() {
+        assert_eq!(size_of::<Conn>(), 40);
     }
 }

@@ -6,7 +6,7 @@ use std::os::fd::IntoRawFd;
 use io_uring::{opcode, squeue, types};
 
 use super::sending::Slow;
-use super::{Happened, NONE, State, Uring, kind};
+use super::{Happened, NONE, NOTHING, State, Uring, kind};
 use crate::Close;
 use crate::happened::What;
 use crate::outgoing::Queue;
@@ -71,7 +71,8 @@ impl Uring {
     fn shut(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let generation = conn.generation;
-        if let Some(armed) = conn.armed.take() {
+        let armed = std::mem::replace(&mut conn.armed, NOTHING);
+        if armed != NOTHING {
             // It holds the socket open.
             self.notes.cancels.push(Token::new(armed, generation, index).pack());
         }

@@ -26,10 +26,10 @@ pub(super) struct Door {
 impl Uring {
     pub(super) fn open(&mut self, index: u32, to: &Endpoint, options: SocketOptions) {
         let conn = self.renew(index);
-        conn.is_tcp = matches!(to, Endpoint::Tcp(_));
-        conn.stamps = (options.stamped && conn.is_tcp).then(Box::default);
+        let is_tcp = matches!(to, Endpoint::Tcp(_));
+        conn.stamps = (options.stamped && is_tcp).then(Box::default);
         // What is discarded has no stamp.
-        conn.discards = options.discard && conn.is_tcp && conn.stamps.is_none();
+        conn.discards = options.discard && is_tcp && conn.stamps.is_none();
         conn.state = State::Connecting;
         let generation = conn.generation;
         match self.make(to, options.source) {
@@ -226,7 +226,6 @@ impl Uring {
         }
         let conn = self.renew(index);
         conn.fd = Some(fd);
-        conn.is_tcp = is_tcp;
         conn.state = State::Open;
         conn.numbered = true;
         self.receive_on(index);

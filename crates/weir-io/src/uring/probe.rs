@@ -55,7 +55,7 @@ pub fn probe_uring() -> io::Result<()> {
     nop(&mut ring).map_err(|error| explained("io_uring NOP", error))?;
     stalls_are_told(&mut ring).map_err(|error| explained("io_uring SEND", error))?;
     // The ring goes first, as the buffers must outlive it.
-    let buffers = Buffers::new(&ring, 1);
+    let buffers = Buffers::new(&ring, 1, 1);
     drop(ring);
     buffers.map(drop).map_err(|error| explained("io_uring buffer ring", error))
 }
@@ -108,8 +108,12 @@ mod tests {
 
     #[test]
     fn finds_what_the_backend_finds() {
-        let options =
-            crate::BackendOptions { clock: crate::Clock::start(), connections: 1, waker: None };
+        let options = crate::BackendOptions {
+            clock: crate::Clock::start(),
+            connections: 1,
+            backends: 1,
+            waker: None,
+        };
         assert_eq!(probe_uring().is_ok(), crate::Uring::new(options).is_ok());
     }
 }

@@ -8,10 +8,16 @@ use io_uring::{cqueue, opcode, squeue, types};
 
 use super::buffers::{Filled, GROUP};
 use super::ring::Completion;
-use super::{Conn, Happened, State, Uring, kind};
+use super::{Conn, Happened, NOTHING, State, Uring, kind};
 use crate::happened::What;
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES};
 use crate::token::Token;
+
+/// What a polled connection is watched for.
+const WATCHED: u32 = (libc::POLLIN | libc::POLLRDHUP) as u32;
+
+/// What announces the end of a stream.
+const ENDING: i32 = (libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR) as i32;
 
 /// How many connections that found no buffer free are asked to receive in one submission. Were all
 /// asked, the first few would take all buffers again and the rest fail again, each time.
@@ -32,17 +38,20 @@ impl Uring {
         for index in self.notes.starved.drain(..starved) {
             self.notes.receives.push(index);
         }
+        if self.polls {
+            return self.prepare_polled();
+        }
         for at in 0..self.notes.receives.len() {
             let index = self.notes.receives[at];
             let conn = &mut self.conns[index as usize];
             if !std::mem::take(&mut conn.unarmed)
                 || conn.state != State::Open
-                || conn.armed.is_some()
+                || conn.armed != NOTHING
             {
                 continue;
             }
             let (kind, entry) = receive(conn, &self.header);
-            conn.armed = Some(kind);
+            conn.armed = kind;
             let word = Token::new(kind, conn.generation, index).pack();
             // SAFETY: received bytes go to the buffers of the ring, discarded ones nowhere; the
             // header lives as long as the ring.
@@ -52,24 +61,81 @@ impl Uring {
         Ok(())
     }
 
+    /// The same where receives are polled for: polls what is not, and receives, without waiting,
+    /// on what the kernel has told of. No more of that than there are buffers, as a receive that
+    /// finds none has been for nothing.
+    fn prepare_polled(&mut self) -> io::Result<()> {
+        let mut taken = 0;
+        while let Some(index) = self.notes.receives.get(taken).copied() {
+            let conn = &mut self.conns[index as usize];
+            if conn.state == State::Open && conn.armed == kind::POLL {
+                // One is lent.
+                if self.receiving + 1 >= u32::from(self.buffers.count()) {
+                    break;
+                }
+            }
+            taken += 1;
+            if !std::mem::take(&mut conn.unarmed) || conn.state != State::Open {
+                continue;
+            }
+            let (kind, entry) = match conn.armed {
+                NOTHING if conn.stamps.is_some() => receive(conn, &self.header),
+                NOTHING => (kind::POLL, poll(conn)),
+                kind::POLL => receive_now(conn),
+                _ => continue,
+            };
+            if conn.armed == NOTHING {
+                conn.armed = kind;
+            }
+            self.receiving += u32::from(kind == kind::RECV);
+            let word = Token::new(kind, conn.generation, index).pack();
+            // SAFETY: as for the receives that wait.
+            unsafe { self.ring.push(&entry.user_data(word))? };
+        }
+        self.notes.receives.drain(..taken);
+        Ok(())
+    }
+
+    /// There is something to receive, or the poll has ended.
+    pub(super) fn on_polled(&mut self, token: Token, done: Completion) -> Option<Happened> {
+        let conn = self.live(token)?;
+        if !cqueue::more(done.flags) {
+            // Polled anew, it tells at once what is there.
+            conn.armed = NOTHING;
+        }
+        conn.drains |= done.result > 0 && done.result & ENDING != 0;
+        if done.result < 0 && !matches!(-done.result, libc::ECANCELED | libc::EINTR) {
+            let error = io::Error::from_raw_os_error(-done.result);
+            return Some(self.fail(token.index, error));
+        }
+        if !conn.ended {
+            self.receive_on(token.index);
+        }
+        None
+    }
+
     #[inline]
     pub(super) fn on_received(&mut self, token: Token, done: Completion) -> Option<Happened> {
         let buffer = cqueue::buffer_select(done.flags);
         let is_last = !cqueue::more(done.flags);
+        self.receiving -= u32::from(self.polls);
         let len = u32::try_from(done.result).unwrap_or(0);
         let Some(conn) = self.live(token) else {
             buffer.into_iter().for_each(|buffer| self.buffers.give_back(buffer));
             return None;
         };
-        if is_last {
-            conn.armed = None;
+        if is_last && conn.armed == kind::RECV {
+            conn.armed = NOTHING;
         }
         let (Some(buffer), 1..) = (buffer, len) else {
             buffer.into_iter().for_each(|buffer| self.buffers.give_back(buffer));
             return self.on_nothing_received(token.index, done.result);
         };
-        conn.discard = conn.discard.saturating_sub(u64::from(len));
-        if is_last {
+        conn.discard = conn.discard.saturating_sub(len);
+        // A short read of a stream has emptied it, and new bytes are told of. But not an end that
+        // has been announced already.
+        let is_empty = conn.armed == kind::POLL && !conn.drains && len < HEAD_BYTES;
+        if is_last && !is_empty {
             // One request at a time, or the kernel ended a multishot one, which it may at any time.
             self.receive_on(token.index);
         }
@@ -79,14 +145,16 @@ impl Uring {
 
     pub(super) fn on_skipped(&mut self, token: Token, done: Completion) -> Option<Happened> {
         let conn = self.live(token)?;
-        conn.armed = None;
+        if conn.armed == kind::SKIP {
+            conn.armed = NOTHING;
+        }
         if done.result <= 0 {
             return self.on_nothing_received(token.index, done.result);
         }
-        let bytes = u64::from(done.result.unsigned_abs());
+        let bytes = done.result.unsigned_abs();
         conn.discard = conn.discard.saturating_sub(bytes);
         self.receive_on(token.index);
-        Some(self.happened(token.index, What::Discarded(bytes)))
+        Some(self.happened(token.index, What::Discarded(bytes.into())))
     }
 
     /// The end of the stream, or an error.
@@ -96,9 +164,13 @@ impl Uring {
                 self.conns[index as usize].ended = true;
                 self.fail_if_unsent(index).or_else(|| Some(self.happened(index, What::Closed)))
             }
-            // Only a receive after a failed send says so: everything has been read.
+            // Only a receive that does not wait says so: everything has been read.
             libc::EAGAIN => self.fail_if_unsent(index).or_else(|| {
-                self.receive_on(index);
+                let conn = &mut self.conns[index as usize];
+                conn.drains = false;
+                if conn.armed != kind::POLL {
+                    self.receive_on(index);
+                }
                 None
             }),
             libc::ENOBUFS => {
@@ -120,20 +192,16 @@ impl Uring {
     /// Reports the failed send of a connection on which nothing is left to receive.
     fn fail_if_unsent(&mut self, index: u32) -> Option<Happened> {
         let errno = self.conns[index as usize].send_error;
-        (errno != 0).then(|| self.fail(index, io::Error::from_raw_os_error(errno)))
+        (errno != 0).then(|| self.fail(index, io::Error::from_raw_os_error(errno.into())))
     }
 }
 
 /// The receive that fits the state of a connection.
 fn receive(conn: &Conn, header: &libc::msghdr) -> (u8, squeue::Entry) {
-    let fd = types::Fd(conn.fd.as_ref().map_or(-1, AsRawFd::as_raw_fd));
-    let selected = |len: u32, flags| {
-        let entry = opcode::Recv::new(fd, ptr::null_mut(), len).buf_group(GROUP).flags(flags);
-        entry.build().flags(squeue::Flags::BUFFER_SELECT)
-    };
+    let fd = target(conn);
     if conn.send_error != 0 {
         // What the kernel has already, and no waiting for more.
-        return (kind::RECV, selected(0, libc::MSG_DONTWAIT));
+        return (kind::RECV, selected(conn, 0, libc::MSG_DONTWAIT));
     }
     if conn.stamps.is_some() {
         // Always multishot: one at a time would have the kernel try and try again while something
@@ -143,11 +211,39 @@ fn receive(conn: &Conn, header: &libc::msghdr) -> (u8, squeue::Entry) {
     if !conn.discards {
         return (kind::RECV, opcode::RecvMulti::new(fd, GROUP).build());
     }
-    if conn.discard < DISCARD_MIN {
-        return (kind::RECV, selected(HEAD_BYTES, 0));
+    if u64::from(conn.discard) < DISCARD_MIN {
+        return (kind::RECV, selected(conn, HEAD_BYTES, 0));
     }
-    // With MSG_TRUNC a TCP socket takes bytes off the stream without copying them (tcp(7)).
-    let len = conn.discard.min(DISCARD_MAX) as u32;
-    let entry = opcode::Recv::new(fd, ptr::null_mut(), len).flags(libc::MSG_TRUNC);
-    (kind::SKIP, entry.build())
+    (kind::SKIP, skip(conn, 0))
+}
+
+/// The receive that fits the state of a connection on which the kernel has told of something: it
+/// takes what there is and never waits, so that the poll goes on.
+fn receive_now(conn: &Conn) -> (u8, squeue::Entry) {
+    if conn.send_error == 0 && conn.discards && u64::from(conn.discard) >= DISCARD_MIN {
+        return (kind::SKIP, skip(conn, libc::MSG_DONTWAIT));
+    }
+    let head_only = conn.send_error == 0 && conn.discards;
+    (kind::RECV, selected(conn, if head_only { HEAD_BYTES } else { 0 }, libc::MSG_DONTWAIT))
+}
+
+/// A receive into a buffer of the pool, of at most `len` bytes; zero stands for all it holds.
+fn selected(conn: &Conn, len: u32, flags: i32) -> squeue::Entry {
+    let entry = opcode::Recv::new(target(conn), ptr::null_mut(), len).buf_group(GROUP);
+    entry.flags(flags).build().flags(squeue::Flags::BUFFER_SELECT)
+}
+
+/// With MSG_TRUNC a TCP socket takes bytes off the stream without copying them (tcp(7)).
+fn skip(conn: &Conn, flags: i32) -> squeue::Entry {
+    let len = u64::from(conn.discard).min(DISCARD_MAX) as u32;
+    let entry = opcode::Recv::new(target(conn), ptr::null_mut(), len);
+    entry.flags(libc::MSG_TRUNC | flags).build()
+}
+
+fn poll(conn: &Conn) -> squeue::Entry {
+    opcode::PollAdd::new(target(conn), WATCHED).multi(true).build()
+}
+
+fn target(conn: &Conn) -> types::Fd {
+    types::Fd(conn.fd.as_ref().map_or(-1, AsRawFd::as_raw_fd))
 }

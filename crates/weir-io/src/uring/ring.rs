@@ -24,6 +24,20 @@ pub(super) struct Completion {
 /// a failure of the machine.
 const REFUSALS: u32 = 1000;
 
+/// Places for submissions of all rings of a process. A ring is resident as a whole.
+const ALL_ENTRIES: u32 = 32_768;
+
+/// The places for submissions and for completions of one of so many rings, with so many
+/// connections.
+pub(super) fn sizes(connections: u32, rings: u32) -> (u32, u32) {
+    let share = |of: u32| (of / rings.max(1)).max(1).next_power_of_two();
+    // One submission per connection and harvest is the usual; a full queue is let out early.
+    let entries = connections.clamp(32, 4096).next_power_of_two();
+    let entries = entries.min(share(ALL_ENTRIES).max(64));
+    let completions = connections.clamp(32, 4096).next_power_of_two() * 4;
+    (entries, completions.min(share(4 * ALL_ENTRIES)).max(4 * entries))
+}
+
 /// An io_uring of the thread that made it.
 pub(super) struct Ring {
     uring: IoUring,
@@ -285,5 +299,20 @@ mod tests {
                 assert!(clock.now() >= until);
             }
         }
+    }
+
+    #[test]
+    fn many_rings_are_small_ones() {
+        #[track_caller]
+        fn check(connections: u32, rings: u32, expected: (u32, u32)) {
+            assert_eq!(sizes(connections, rings), expected, "{connections} on {rings} rings");
+        }
+        check(1, 1, (32, 128));
+        check(100, 1, (128, 512));
+        check(10_000, 1, (4096, 16_384));
+        check(1_000_000, 8, (4096, 16_384));
+        check(20_000, 50, (1024, 4096));
+        check(1, 5_000, (32, 128));
+        check(200, 5_000, (64, 256));
     }
 }

@@ -18,7 +18,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use io_uring::{opcode, squeue, types};
 
-use super::{NONE, State, Uring, kind};
+use super::{NONE, NOTHING, State, Uring, kind};
 use crate::outgoing::Queue;
 use crate::token::Token;
 
@@ -122,10 +122,11 @@ impl Uring {
     /// Takes note of how the sends of the submission ended that has just been let out.
     pub(super) fn settle(&mut self) {
         let mut issued = std::mem::take(&mut self.issued);
+        self.stalls.sort_unstable_by_key(|(index, _)| *index);
         for Issued { index, bytes } in issued.drain(..) {
             let conn = &mut self.conns[index as usize];
-            match std::mem::take(&mut conn.stall) {
-                0 => {
+            match self.stalls.binary_search_by_key(&index, |(index, _)| *index) {
+                Err(_) => {
                     self.outgoing.advance(&mut conn.unsent, bytes);
                     if let Some(stamps) = &mut conn.stamps {
                         stamps.sent(bytes);
@@ -135,10 +136,11 @@ impl Uring {
                         self.send_on(index);
                     }
                 }
-                stall => self.stalled(index, stall),
+                Ok(at) => self.stalled(index, self.stalls[at].1),
             }
         }
         self.issued = issued;
+        self.stalls.clear();
     }
 
     /// Has the next submission send what a connection has queued.
@@ -199,13 +201,14 @@ impl Uring {
     fn send_failed(&mut self, index: u32, errno: i32) {
         let conn = &mut self.conns[index as usize];
         self.outgoing.clear(&mut conn.unsent);
-        conn.send_error = errno;
+        conn.send_error = u16::try_from(errno).unwrap_or(u16::MAX);
+        conn.drains = true;
         if conn.ended {
             let failure = Err(io::Error::from_raw_os_error(errno));
             self.arrived.push_back((index, conn.generation, failure));
-        } else if let Some(armed) = conn.armed {
+        } else if conn.armed != NOTHING && conn.armed != kind::POLL {
             // Its completion makes place for a receive that does not wait.
-            self.notes.cancels.push(Token::new(armed, conn.generation, index).pack());
+            self.notes.cancels.push(Token::new(conn.armed, conn.generation, index).pack());
         } else {
             self.receive_on(index);
         }

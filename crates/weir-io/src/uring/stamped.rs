@@ -4,7 +4,7 @@ use io_uring::cqueue;
 
 use super::buffers::Filled;
 use super::ring::Completion;
-use super::{Happened, Uring};
+use super::{Happened, NOTHING, Uring};
 use crate::stamping::{self, CONTROL_BYTES};
 use crate::token::Token;
 use crate::wall::WallTime;
@@ -42,7 +42,7 @@ impl Uring {
         };
         let is_last = !cqueue::more(done.flags);
         if is_last {
-            conn.armed = None;
+            conn.armed = NOTHING;
         }
         let Some(buffer) = buffer else {
             return self.on_nothing_received(token.index, done.result);

@@ -29,21 +29,26 @@ pub(super) struct Vectors {
 
 impl Vectors {
     pub(super) fn new() -> Vectors {
+        Vectors { pieces: Box::default(), headers: Box::default(), pieces_used: 0, headers_used: 0 }
+    }
+
+    /// Makes the places, which many rings never need.
+    #[cold]
+    fn allocate(&mut self) {
         let piece = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
         // SAFETY: all-zero bytes are a valid msghdr: no address, no control data, nothing to send.
         let header: libc::msghdr = unsafe { mem::zeroed() };
-        Vectors {
-            pieces: vec![piece; ALL_PIECES].into_boxed_slice(),
-            // Every message has two pieces at least.
-            headers: vec![header; ALL_PIECES / 2].into_boxed_slice(),
-            pieces_used: 0,
-            headers_used: 0,
-        }
+        self.pieces = vec![piece; ALL_PIECES].into_boxed_slice();
+        // Every message has two pieces at least.
+        self.headers = vec![header; ALL_PIECES / 2].into_boxed_slice();
     }
 
     /// Lays the first pieces of a queue out, unless there is no room until the next
     /// [`clear`](Vectors::clear).
     pub(super) fn lay(&mut self, outgoing: &Outgoing, queue: &Queue) -> Option<Message> {
+        if self.pieces.is_empty() {
+            self.allocate();
+        }
         if self.pieces_used + PIECES > self.pieces.len() {
             return None;
         }

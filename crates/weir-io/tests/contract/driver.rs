@@ -65,7 +65,7 @@ impl<B: Machine> Driver<B> {
 
     pub(crate) fn with(waker: Option<Waker>, connections: u32) -> Driver<B> {
         let clock = Clock::start();
-        let backend = B::make(BackendOptions { clock, connections, waker });
+        let backend = B::make(BackendOptions { clock, connections, backends: 1, waker });
         Driver { backend, clock }
     }
 

@@ -2,6 +2,7 @@
 //! the standard library. A backend joins by one line at the end of this file.
 
 mod accepting;
+mod crowded;
 mod driver;
 mod ending;
 mod life;
@@ -99,3 +100,4 @@ macro_rules! whole_contract {
 
 whole_contract!(epoll, weir_io::Epoll);
 whole_contract!(uring, weir_io::Uring);
+whole_contract!(uring_that_polls, crate::crowded::Polled);

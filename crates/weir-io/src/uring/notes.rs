@@ -1,0 +1,24 @@
+//! What calls of the trait leave to be done.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+use crate::socket::SockAddr;
+
+/// What the next submission has to do, in the order in which it does it.
+#[derive(Default)]
+pub(super) struct Notes {
+    /// Words of requests to cancel.
+    pub(super) cancels: Vec<u64>,
+    pub(super) closes: Vec<OwnedFd>,
+    pub(super) connects: Vec<(u32, u16, SockAddr)>,
+    /// Connections to receive on; each once, if its `unarmed` is set.
+    pub(super) receives: Vec<u32>,
+    /// Such connections that found no buffer free, first come first served.
+    pub(super) starved: VecDeque<u32>,
+    /// Entries of the table of slow sends.
+    pub(super) slow: Vec<u32>,
+    /// Connections with something to send; each once, if its `dirty` is set.
+    pub(super) sends: Vec<u32>,
+    pub(super) waker: bool,
+}

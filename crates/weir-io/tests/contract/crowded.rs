@@ -1,0 +1,71 @@
+//! The ring as it is where a process has so many connections that receives are polled for, with
+//! the smallest queues and buffers that it ever has.
+
+use std::io;
+use std::sync::Arc;
+
+use weir_io::{
+    Backend, BackendOptions, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment,
+    SocketOptions, Submitted, TemplateId, ThreadUsage, Uring, WaitPolicy,
+};
+
+use crate::driver::Machine;
+
+/// One ring of very many.
+pub(crate) struct Polled(Uring);
+
+impl Machine for Polled {
+    fn make(options: BackendOptions) -> Polled {
+        Polled(Uring::make(BackendOptions { backends: 1_000_000, ..options }))
+    }
+}
+
+impl Backend for Polled {
+    fn now(&mut self) -> Nanos {
+        self.0.now()
+    }
+
+    fn template(&mut self, bytes: Arc<[u8]>) -> TemplateId {
+        self.0.template(bytes)
+    }
+
+    fn pool(&mut self, bytes: &[u8]) -> PooledId {
+        self.0.pool(bytes)
+    }
+
+    fn connect(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
+        self.0.connect(conn, to, options);
+    }
+
+    fn listen(&mut self, listener: Listener) -> io::Result<()> {
+        self.0.listen(listener)
+    }
+
+    fn send(&mut self, conn: ConnId, segments: &[Segment]) {
+        self.0.send(conn, segments);
+    }
+
+    fn discard(&mut self, conn: ConnId, bytes: u64) {
+        self.0.discard(conn, bytes);
+    }
+
+    fn close(&mut self, conn: ConnId, how: Close) {
+        self.0.close(conn, how);
+    }
+
+    fn submit(&mut self) -> Submitted {
+        self.0.submit()
+    }
+
+    fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
+        self.0.wait(until, policy)
+    }
+
+    fn usage(&mut self) -> ThreadUsage {
+        self.0.usage()
+    }
+
+    fn next(&mut self) -> Option<Event<'_>> {
+        self.0.next()
+    }
+}
