@@ -17,6 +17,7 @@ mod lanes;
 mod lapses;
 mod occupancy;
 mod pace;
+mod places;
 mod random;
 mod recorder;
 mod requests;

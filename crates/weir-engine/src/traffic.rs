@@ -5,6 +5,7 @@
 
 mod batches;
 mod ending;
+mod lending;
 mod opening;
 mod renewing;
 mod secure;
@@ -13,7 +14,7 @@ use std::collections::VecDeque;
 
 use weir_http::{Interest, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
-use weir_run::{ErrorKind, FailureCause, FailurePhase};
+use weir_run::{ErrorKind, FailureCause};
 use weir_tls::TlsConfig;
 
 use crate::connection::{Connection, State};
@@ -22,6 +23,7 @@ use crate::destinations::Destinations;
 use crate::exchange::{Exchange, Phase};
 use crate::lanes::Lanes;
 use crate::pace::ConnectPace;
+use crate::places::{NONE, Places};
 use crate::recorder::{Ended, Recorder};
 use crate::rows::Rows;
 use crate::stamps::{KernelTimes, Stamping};
@@ -73,6 +75,8 @@ pub(crate) struct Limits {
     pub(crate) lifetime_ns: u64,
     /// How a socket is closed that is renewed.
     pub(crate) renew_by: Close,
+    /// What only connections at work need is lent to them.
+    pub(crate) lends: bool,
 }
 
 /// What happened that a script wants to know, in order.
@@ -98,8 +102,9 @@ pub(crate) enum Told {
 pub(crate) struct Traffic {
     pub(crate) limits: Limits,
     connections: Vec<Connection>,
-    /// `depth` places per connection, by request id.
-    exchanges: Vec<Exchange>,
+    places: Places,
+    /// Until when each rests, by the script's wish; [`Nanos::MAX`] when it does not.
+    rests_until: Vec<Nanos>,
     pub(crate) lanes: Lanes,
     pub(crate) deadlines: Deadlines,
     /// When rests end. Apart from the deadlines, of which a connection that works has one in a
@@ -146,16 +151,22 @@ impl Traffic {
         stamping: Stamping,
         rows: Option<Rows>,
     ) -> Traffic {
-        let places = limits.connections as usize * usize::from(limits.depth);
         let interest = limits.shows.unwrap_or(Interest::Status);
-        let connection = |_| Connection::new(limits.depth, interest);
+        let mut places = Places::new(limits.depth, interest);
+        let connection = |conn| {
+            let place = if limits.lends { NONE } else { places.lend(conn) };
+            Connection::new(limits.depth, place)
+        };
+        let connections = (0..limits.connections).map(ConnId).map(connection).collect();
+        let resting = if limits.rests { limits.connections } else { 0 };
         Traffic {
             limits,
-            connections: (0..limits.connections).map(connection).collect(),
-            exchanges: vec![Exchange::NONE; places],
+            connections,
+            places,
+            rests_until: vec![Nanos::MAX; resting as usize],
             lanes: Lanes::new(limits.connections, limits.depth),
             deadlines: Deadlines::new(limits.connections),
-            rests: Deadlines::new(limits.connections),
+            rests: Deadlines::new(resting),
             recorder,
             stamping,
             rows,
@@ -201,8 +212,8 @@ impl Traffic {
             }
             EventKind::Discarded(bytes) => {
                 self.recorder.received(bytes, at);
-                let connection = &mut self.connections[conn.index()];
-                let read = connection.protocol.skip(bytes, &mut self.replies);
+                let place = self.place_of(conn);
+                let read = self.places.at(place).protocol.skip(bytes, &mut self.replies);
                 self.after_read(conn, at, read)
             }
             EventKind::Connected => self.connected(conn, at),
@@ -231,14 +242,17 @@ impl Traffic {
         phase: Phase,
         now: Nanos,
     ) {
+        let place = self.place_of(conn);
         let connection = &mut self.connections[conn.index()];
         let freed_at = connection.freed_at;
         let exchange = Exchange { intended_at, freed_at, sent_at: now, phase, ..Exchange::NONE };
-        let id = connection.protocol.request(request);
+        let (lent, exchanges) = self.places.parts(place);
+        let id = lent.protocol.request(request);
+        exchanges[usize::from(id.0)] = exchange;
         connection.load += 1;
         connection.unsent += 1;
         self.in_flight += 1;
-        match connection.protocol.capacity() {
+        match lent.protocol.capacity() {
             0 => self.lanes.remove(conn),
             _ if self.limits.batches => self.lanes.remove(conn),
             _ if self.limits.fill => {}
@@ -246,8 +260,6 @@ impl Traffic {
         }
         self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
         self.recorder.sent(&exchange);
-        let first = conn.index() * usize::from(self.limits.depth);
-        self.exchanges[first + usize::from(id.0)] = exchange;
         if self.limits.requests_max < u32::MAX {
             self.spend(conn);
         }
@@ -268,6 +280,10 @@ impl Traffic {
     /// The connection can carry requests; its socket took so long to connect.
     fn opened(&mut self, conn: ConnId, connect_ns: u64, at: Nanos) {
         self.connections[conn.index()].opened(at);
+        let place = self.connections[conn.index()].place;
+        if place != NONE {
+            self.places.at(place).protocol.reset();
+        }
         self.connecting -= 1;
         self.open += 1;
         self.resolve(conn);
@@ -303,8 +319,8 @@ impl Traffic {
     #[inline]
     fn received(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) -> Action {
         self.recorder.received(bytes.len() as u64, at);
-        let connection = &mut self.connections[conn.index()];
-        let read = connection.protocol.receive(bytes, &mut self.replies);
+        let place = self.place_of(conn);
+        let read = self.places.at(place).protocol.receive(bytes, &mut self.replies);
         self.after_read(conn, at, read)
     }
 
@@ -323,8 +339,9 @@ impl Traffic {
             return Action::Close(Close::Reset);
         }
         let connection = &mut self.connections[conn.index()];
-        if connection.protocol.began_here() {
-            connection.first_byte_at = at;
+        let lent = self.places.at(connection.place);
+        if lent.protocol.began_here() {
+            lent.first_byte_at = at;
         }
         if closes {
             let until = at.after(CLOSING_NS);
@@ -334,10 +351,13 @@ impl Traffic {
         } else if connection.state == State::Retiring && connection.load == 0 {
             return self.renew(conn, at);
         } else if self.limits.discard {
-            let bytes = connection.protocol.discardable();
+            let bytes = lent.protocol.discardable();
             if bytes >= DISCARD_MIN_BYTES {
                 return Action::Discard(bytes);
             }
+        }
+        if self.limits.lends {
+            self.end_loan(conn);
         }
         Action::None
     }
@@ -355,15 +375,15 @@ impl Traffic {
             self.look_closely(conn, at);
         }
         let connection = &mut self.connections[conn.index()];
-        let first = conn.index() * usize::from(self.limits.depth);
+        let (lent, exchanges) = self.places.parts(connection.place);
         let mut closes = false;
         if connection.load == self.limits.depth || self.limits.batches {
             connection.freed_at = at;
         }
         for reply in self.replies.drain(..) {
-            let place = &mut self.exchanges[first + usize::from(reply.id.0)];
+            let place = &mut exchanges[usize::from(reply.id.0)];
             let exchange = std::mem::replace(place, Exchange::NONE);
-            let first_byte_at = if reply.began_here { at } else { connection.first_byte_at };
+            let first_byte_at = if reply.began_here { at } else { lent.first_byte_at };
             let ended = Ended::Answered { status: reply.status, first_byte_at };
             self.recorder.ended(&exchange, ended, at);
             connection.load -= 1;
@@ -386,13 +406,14 @@ impl Traffic {
     #[inline(never)]
     fn look_closely(&mut self, conn: ConnId, at: Nanos) {
         let connection = &self.connections[conn.index()];
-        let places = &self.exchanges[conn.index() * usize::from(self.limits.depth)..];
+        let exchanges = self.places.exchanges_of(connection.place);
+        let first_byte_at = self.places.first_byte_at(connection.place);
         let is_stamped = self.stamping.covers(conn);
         let sent_alone = is_stamped && connection.load == 1;
         let transmitted_at = sent_alone.then(|| self.stamping.transmitted_at(conn));
         for (nth, reply) in self.replies.iter().enumerate() {
-            let exchange = &places[usize::from(reply.id.0)];
-            let first_byte_at = if reply.began_here { at } else { connection.first_byte_at };
+            let exchange = &exchanges[usize::from(reply.id.0)];
+            let first_byte_at = if reply.began_here { at } else { first_byte_at };
             // What was read together has one stamp, which is the last answer's.
             let is_last = nth + 1 == self.replies.len();
             let received_at = self.received_at.filter(|_| is_last);
@@ -415,8 +436,8 @@ impl Traffic {
         if let Some(action) = self.ended_insecurely(conn, at) {
             return action;
         }
-        let connection = &mut self.connections[conn.index()];
-        let read = connection.protocol.end_of_stream(&mut self.replies);
+        let place = self.place_of(conn);
+        let read = self.places.at(place).protocol.end_of_stream(&mut self.replies);
         let kind = match read {
             Err(_) => ErrorKind::ClosedInAnswer,
             Ok(()) => ErrorKind::ClosedBeforeAnswer,
@@ -429,76 +450,5 @@ impl Traffic {
             self.fail(conn, at, kind, FailureCause::Closed);
         }
         Action::Close(Close::Graceful)
-    }
-
-    /// The connection has failed: so have the requests in flight on it, the oldest for the reason
-    /// given, those behind it because their answers can no longer come.
-    pub(crate) fn fail(&mut self, conn: ConnId, at: Nanos, kind: ErrorKind, cause: FailureCause) {
-        let connection = &self.connections[conn.index()];
-        let phase = match connection.state {
-            State::Connecting { .. } | State::Handshaking { .. } => FailurePhase::Connect,
-            _ if connection.load == 0 => FailurePhase::Idle,
-            _ => FailurePhase::InUse,
-        };
-        self.count_failure(conn, phase, cause);
-        self.end_all(conn, at, Ended::Failed(kind));
-        self.shut(conn, at);
-    }
-
-    /// Ends every exchange in flight on `conn`: the oldest as `oldest`, the others as closed before
-    /// their answer (none is ever sent again). Where the oldest has timed out, so has each that was
-    /// sent as long ago.
-    fn end_all(&mut self, conn: ConnId, at: Nanos, oldest: Ended) {
-        let depth = usize::from(self.limits.depth);
-        let places = &mut self.exchanges[conn.index() * depth..][..depth];
-        let overdue_before = match oldest {
-            Ended::TimedOut => at.before(self.limits.timeout_ns),
-            _ => Nanos::ZERO,
-        };
-        let mut is_oldest = true;
-        // Ids go round, so age is in the stamps; a connection carries few enough to look at all.
-        while let Some(exchange) =
-            places.iter_mut().filter(|place| place.is_live()).min_by_key(|place| place.sent_at)
-        {
-            let ended = if is_oldest || exchange.sent_at <= overdue_before {
-                oldest
-            } else {
-                Ended::Failed(ErrorKind::ClosedBeforeAnswer)
-            };
-            self.recorder.ended(exchange, ended, at);
-            if let Some(rows) = &mut self.rows {
-                rows.ended(conn, exchange, ended, at, KernelTimes::UNKNOWN);
-            }
-            if let Some(destinations) = &mut self.destinations {
-                destinations.ended(conn, exchange, ended);
-            }
-            *exchange = Exchange::NONE;
-            is_oldest = false;
-        }
-        let connection = &mut self.connections[conn.index()];
-        self.in_flight -= u64::from(connection.load);
-        connection.load = 0;
-        connection.unsent = 0;
-    }
-
-    /// The socket of `conn` is about to be closed, or is.
-    pub(crate) fn shut(&mut self, conn: ConnId, at: Nanos) {
-        debug_assert_eq!(self.connections[conn.index()].load, 0);
-        match self.connections[conn.index()].state {
-            State::Connecting { .. } | State::Handshaking { .. } => self.connecting -= 1,
-            State::Open | State::Retiring | State::Closing { .. } => self.open -= 1,
-            State::Closed { .. } | State::Queued => return,
-        }
-        self.lanes.remove(conn);
-        self.resolve(conn);
-        match self.connections[conn.index()].closed(at) {
-            retry_at if retry_at <= at => self.queue(conn, at),
-            retry_at => self.deadlines.arm(conn, retry_at),
-        }
-    }
-
-    /// 1xx answers over all connections.
-    pub(crate) fn interim_responses(&self) -> u64 {
-        self.connections.iter().map(|connection| connection.protocol.interim_responses()).sum()
     }
 }

@@ -37,6 +37,9 @@ const EVENT_BATCH: usize = 64;
 /// Events that the callbacks of one count for beside it: they take as long.
 const CALLBACK_EVENTS: usize = 7;
 
+/// Connections of a worker from which on those that are idle share what only the others need.
+const LENT_FROM: u32 = 512;
+
 /// How long an interrupted run waits for the answers under way.
 const INTERRUPTED_TAIL_NS: u64 = 1_000_000_000;
 
@@ -436,5 +439,7 @@ fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
             Some(Closer::Client) => Close::Reset,
             _ => Close::Graceful,
         },
+        // A script is shown answers after they have come, and asks for places by the batch.
+        lends: connections >= LENT_FROM && script.is_none(),
     }
 }

@@ -6,12 +6,12 @@ use weir_io::{ConnId, Nanos};
 
 use super::{Told, Traffic};
 use crate::connection::State;
-use crate::exchange::Exchange;
+use crate::places::NONE;
 
 impl Traffic {
     /// The nth answer of what `conn` last received.
     pub(crate) fn answer(&self, conn: ConnId, nth: usize) -> Answer<'_> {
-        self.connections[conn.index()].protocol.answer(nth)
+        self.places.protocol(self.connections[conn.index()].place).answer(nth)
     }
 
     /// Keeps what a script is to be told; apart, so that it costs others nothing.
@@ -38,32 +38,22 @@ impl Traffic {
     /// Makes places for `requests` on `conn`, which has none in flight.
     pub(crate) fn make_room(&mut self, conn: ConnId, requests: u16) {
         if requests > self.limits.depth {
-            self.deepen(requests.checked_next_power_of_two().unwrap_or(requests));
+            self.limits.depth = requests.checked_next_power_of_two().unwrap_or(requests);
+            self.places.deepen(self.limits.depth);
         }
         let connection = &mut self.connections[conn.index()];
         debug_assert_eq!(connection.load, 0);
         if connection.depth < self.limits.depth {
             connection.depth = self.limits.depth;
-            connection.protocol.set_depth(self.limits.depth);
+            let place = self.place_of(conn);
+            self.places.at(place).protocol.set_depth(self.limits.depth);
         }
-    }
-
-    /// Moves every exchange to where it stands with `depth` places per connection.
-    fn deepen(&mut self, depth: u16) {
-        let (old, new) = (usize::from(self.limits.depth), usize::from(depth));
-        let mut exchanges = vec![Exchange::NONE; self.connections.len() * new];
-        for (from, to) in self.exchanges.chunks(old).zip(exchanges.chunks_mut(new)) {
-            to[..old].copy_from_slice(from);
-        }
-        self.exchanges = exchanges;
-        self.limits.depth = depth;
     }
 
     /// `conn` takes no request before `until`.
     pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
-        let connection = &mut self.connections[conn.index()];
-        if connection.state == State::Open {
-            connection.rests_until = until;
+        if self.connections[conn.index()].state == State::Open {
+            self.rests_until[conn.index()] = until;
             self.rests.arm(conn, until);
             // Nothing can come of it before, and that is nobody's fault.
             self.alive_at = self.alive_at.max(until);
@@ -74,14 +64,13 @@ impl Traffic {
     pub(crate) fn end_rests(&mut self, now: Nanos) -> bool {
         let mut have_ended = false;
         while let Some(conn) = self.rests.take_due(now) {
-            let connection = &mut self.connections[conn.index()];
-            match connection.rests_until {
+            match self.rests_until[conn.index()] {
                 // That was the rest of a socket that is gone.
                 Nanos::MAX => {}
                 until if until > now => self.rests.arm(conn, until),
                 _ => {
-                    connection.rests_until = Nanos::MAX;
-                    connection.freed_at = now;
+                    self.rests_until[conn.index()] = Nanos::MAX;
+                    self.connections[conn.index()].freed_at = now;
                     self.lanes.place(conn, 0);
                     have_ended = true;
                 }
@@ -99,8 +88,11 @@ impl Traffic {
     /// Counts the requests on `conn` that have waited for longer than the timeout, once each.
     pub(super) fn mark_overdue(&mut self, conn: ConnId, now: Nanos) {
         let overdue_before = now.before(self.limits.timeout_ns);
-        let depth = usize::from(self.limits.depth);
-        let places = &mut self.exchanges[conn.index() * depth..][..depth];
+        let lent = self.connections[conn.index()].place;
+        if lent == NONE {
+            return;
+        }
+        let (_, places) = self.places.parts(lent);
         for place in places.iter_mut().filter(|place| place.is_live() && !place.is_overdue) {
             if place.sent_at <= overdue_before {
                 place.is_overdue = true;

@@ -1,11 +1,12 @@
-//! Ends that no answer brings: deadlines that come, and the end of the run.
+//! Ends that no answer brings: failures, deadlines that come, and the end of the run.
 
 use weir_io::{Close, ConnId, Nanos};
 use weir_run::{ErrorKind, FailureCause, FailureKind, FailurePhase};
 
 use super::{Action, Traffic};
 use crate::connection::State;
-use crate::exchange::Phase;
+use crate::exchange::{Exchange, Phase};
+use crate::places::NONE;
 use crate::recorder::Ended;
 use crate::stamps::KernelTimes;
 
@@ -15,7 +16,7 @@ impl Traffic {
         let connection = &self.connections[conn.index()];
         let due = match connection.state {
             State::Connecting { since } => since.after(self.limits.connect_timeout_ns),
-            State::Handshaking { since, .. } => since.after(self.limits.connect_timeout_ns),
+            State::Handshaking { since } => since.after(self.limits.connect_timeout_ns),
             State::Closing { until } => until,
             State::Open | State::Retiring => {
                 let oldest = self.oldest(conn);
@@ -55,10 +56,90 @@ impl Traffic {
         Action::Close(Close::Graceful)
     }
 
+    /// The connection has failed: so have the requests in flight on it, the oldest for the reason
+    /// given, those behind it because their answers can no longer come.
+    pub(crate) fn fail(&mut self, conn: ConnId, at: Nanos, kind: ErrorKind, cause: FailureCause) {
+        let connection = &self.connections[conn.index()];
+        let phase = match connection.state {
+            State::Connecting { .. } | State::Handshaking { .. } => FailurePhase::Connect,
+            _ if connection.load == 0 => FailurePhase::Idle,
+            _ => FailurePhase::InUse,
+        };
+        self.count_failure(conn, phase, cause);
+        self.end_all(conn, at, Ended::Failed(kind));
+        self.shut(conn, at);
+    }
+
+    /// Ends every exchange in flight on `conn`: the oldest as `oldest`, the others as closed before
+    /// their answer (none is ever sent again). Where the oldest has timed out, so has each that was
+    /// sent as long ago.
+    fn end_all(&mut self, conn: ConnId, at: Nanos, oldest: Ended) {
+        let place = self.connections[conn.index()].place;
+        if place == NONE {
+            return;
+        }
+        let (_, places) = self.places.parts(place);
+        let overdue_before = match oldest {
+            Ended::TimedOut => at.before(self.limits.timeout_ns),
+            _ => Nanos::ZERO,
+        };
+        let mut is_oldest = true;
+        // Ids go round, so age is in the stamps; a connection carries few enough to look at all.
+        while let Some(exchange) =
+            places.iter_mut().filter(|place| place.is_live()).min_by_key(|place| place.sent_at)
+        {
+            let ended = if is_oldest || exchange.sent_at <= overdue_before {
+                oldest
+            } else {
+                Ended::Failed(ErrorKind::ClosedBeforeAnswer)
+            };
+            self.recorder.ended(exchange, ended, at);
+            if let Some(rows) = &mut self.rows {
+                rows.ended(conn, exchange, ended, at, KernelTimes::UNKNOWN);
+            }
+            if let Some(destinations) = &mut self.destinations {
+                destinations.ended(conn, exchange, ended);
+            }
+            *exchange = Exchange::NONE;
+            is_oldest = false;
+        }
+        let connection = &mut self.connections[conn.index()];
+        self.in_flight -= u64::from(connection.load);
+        connection.load = 0;
+        connection.unsent = 0;
+    }
+
+    /// The socket of `conn` is about to be closed, or is.
+    pub(crate) fn shut(&mut self, conn: ConnId, at: Nanos) {
+        debug_assert_eq!(self.connections[conn.index()].load, 0);
+        match self.connections[conn.index()].state {
+            State::Connecting { .. } | State::Handshaking { .. } => self.connecting -= 1,
+            State::Open | State::Retiring | State::Closing { .. } => self.open -= 1,
+            State::Closed { .. } | State::Queued => return,
+        }
+        self.lanes.remove(conn);
+        self.resolve(conn);
+        if self.limits.rests {
+            self.rests_until[conn.index()] = Nanos::MAX;
+        }
+        let place = self.connections[conn.index()].place;
+        if self.limits.lends && place != NONE {
+            self.places.at(place).protocol.reset();
+            self.end_loan(conn);
+        }
+        match self.connections[conn.index()].closed(at) {
+            retry_at if retry_at <= at => self.queue(conn, at),
+            retry_at => self.deadlines.arm(conn, retry_at),
+        }
+    }
+
     /// When the oldest request in flight on `conn` was sent; none that is overdue already counts.
     pub(super) fn oldest(&self, conn: ConnId) -> Option<Nanos> {
-        let depth = usize::from(self.limits.depth);
-        let places = &self.exchanges[conn.index() * depth..][..depth];
+        let lent = self.connections[conn.index()].place;
+        if lent == NONE {
+            return None;
+        }
+        let places = self.places.exchanges_of(lent);
         let waiting = places.iter().filter(|place| place.is_live() && !place.is_overdue);
         waiting.map(|place| place.sent_at).min()
     }
@@ -80,11 +161,9 @@ impl Traffic {
     /// The run is over: members of M that are still in flight are censored here. Their answers are
     /// still awaited, so that the server has answered all it was sent, but no longer measured.
     pub(crate) fn censor(&mut self, now: Nanos) {
-        let depth = usize::from(self.limits.depth);
-        for (place, exchange) in self.exchanges.iter_mut().enumerate() {
-            if exchange.is_live() && exchange.phase == Phase::Measured {
+        for (conn, exchange) in self.places.live() {
+            if exchange.phase == Phase::Measured {
                 self.recorder.censored(exchange, now);
-                let conn = ConnId((place / depth) as u32);
                 if let Some(rows) = &mut self.rows {
                     rows.ended(conn, exchange, Ended::InFlight, now, KernelTimes::UNKNOWN);
                 }
@@ -98,14 +177,10 @@ impl Traffic {
 
     /// The sockets are about to be closed: what is still in flight is given up.
     pub(crate) fn abandon(&mut self, now: Nanos) {
-        let depth = usize::from(self.limits.depth);
-        for (place, exchange) in self.exchanges.iter().enumerate() {
-            if exchange.is_live() {
-                self.recorder.abandoned(exchange, now);
-                let conn = ConnId((place / depth) as u32);
-                if let Some(rows) = &mut self.rows {
-                    rows.ended(conn, exchange, Ended::InFlight, now, KernelTimes::UNKNOWN);
-                }
+        for (conn, exchange) in self.places.live() {
+            self.recorder.abandoned(exchange, now);
+            if let Some(rows) = &mut self.rows {
+                rows.ended(conn, exchange, Ended::InFlight, now, KernelTimes::UNKNOWN);
             }
         }
     }

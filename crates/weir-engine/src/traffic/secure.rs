@@ -7,6 +7,7 @@ use weir_tls::{Session, TlsError};
 
 use super::{Action, Traffic};
 use crate::connection::State;
+use crate::places::NONE;
 
 impl Traffic {
     /// The socket is up: the handshake begins.
@@ -16,7 +17,8 @@ impl Traffic {
         session.take_output(&mut self.to_peer);
         let connection = &mut self.connections[conn.index()];
         connection.tls = Some(session);
-        connection.state = State::Handshaking { since: at, connect_ns };
+        connection.opened_at = at.before(connect_ns);
+        connection.state = State::Handshaking { since: at };
         self.deadlines.arm(conn, at.after(self.limits.connect_timeout_ns));
     }
 
@@ -29,9 +31,8 @@ impl Traffic {
         let read = session.receive(bytes, &mut plain);
         session.take_output(&mut self.to_peer);
         let (is_handshaking, is_closed) = (session.is_handshaking(), session.is_closed());
-        if let (State::Handshaking { since, connect_ns }, false) =
-            (connection.state, is_handshaking)
-        {
+        if let (State::Handshaking { since }, false) = (connection.state, is_handshaking) {
+            let connect_ns = since.since(connection.opened_at);
             self.recorder.shook_hands(at.since(since));
             self.opened(conn, connect_ns, at);
         }
@@ -63,13 +64,15 @@ impl Traffic {
     /// the answer under way may have been cut (RFC 9112 §9.8). `None` when it means nothing more.
     pub(super) fn ended_insecurely(&mut self, conn: ConnId, at: Nanos) -> Option<Action> {
         let connection = &self.connections[conn.index()];
+        let place = connection.place;
+        let is_mid_answer = place != NONE && self.places.protocol(place).is_mid_answer();
         let session = connection.tls.as_ref()?;
         let (kind, cause) = match connection.state {
             State::Handshaking { .. } => {
                 let code = "closed_in_handshake";
                 (ErrorKind::Tls(code), FailureCause::Tls(code))
             }
-            _ if !session.is_closed() && connection.protocol.is_mid_answer() => {
+            _ if !session.is_closed() && is_mid_answer => {
                 (ErrorKind::ClosedInAnswer, FailureCause::Closed)
             }
             _ => return None,

@@ -205,6 +205,33 @@ fn wild_worlds_lose_nothing() {
     assert!(answered >= seeds, "{answered} answers in {seeds} runs say nothing");
 }
 
+/// So many that those at work borrow from the idle.
+#[test]
+fn wild_worlds_of_many_connections_lose_nothing() {
+    const MANY: u32 = 600;
+    let mut answered = 0;
+    for seed in 0..40 {
+        let mut random = Random::new(Seed(seed), 204);
+        let plan = match random.between(0, 2) {
+            0 => closed(MANY),
+            1 => open(random.between(1_000, 50_000), 1, MANY),
+            _ => poisson(random.between(1_000, 50_000), 1, MANY, random.bits()),
+        };
+        let plan = Plan {
+            pipeline: [1, 1, 3][random.between(0, 2) as usize],
+            warmup_ns: 5 * MS,
+            duration_ns: Some(SPAN_NS / 5),
+            timeout_ns: random.between(2 * MS, 50 * MS),
+            connect_timeout_ns: random.between(2 * MS, 50 * MS),
+            ..plan
+        };
+        let run = run_part(World::wild(Seed(seed), SPAN_NS), &plan, 0, Nanos::MAX);
+        check_run(&run, &plan, seed);
+        answered += run.measured.outcomes.ok;
+    }
+    assert!(answered >= 1_000, "{answered} answers say nothing");
+}
+
 #[test]
 fn scripts_in_wild_worlds_lose_nothing() {
     let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300));
