@@ -4,6 +4,8 @@
 //! [`SparseHistogram`] what travels between threads. All three keep the exact least, greatest and
 //! sum beside the buckets.
 
+use std::ops::{AddAssign, Range};
+
 /// Buckets of each histogram: 32 halves of 1,024 and the first one again.
 pub const BUCKETS: usize = 33 * 1024;
 
@@ -71,12 +73,21 @@ impl Exact {
         self.sum_ns += other.sum_ns;
         self.clipped += other.clipped;
     }
+
+    /// The buckets between which all values lie.
+    fn buckets(&self) -> Range<usize> {
+        if self.count == 0 {
+            return 0..0;
+        }
+        bucket_of(self.min_ns.min(HIGHEST_NS))..bucket_of(self.max_ns.min(HIGHEST_NS)) + 1
+    }
 }
 
-/// What a worker records into: 32-bit counts on pages that exist only once touched.
+/// What a worker records into: 32-bit counts in few bytes until there are many values, then on pages
+/// that exist only once touched.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    counts: Vec<u32>,
+    counts: Counts<u32>,
     exact: Exact,
 }
 
@@ -89,29 +100,35 @@ impl Tally {
     /// Records one value.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        if self.counts.is_empty() || ns > HIGHEST_NS {
-            return self.record_rare(ns);
+        self.record_times(ns, 1);
+    }
+
+    /// Records one value so many times, at least once.
+    #[inline]
+    pub fn record_times(&mut self, ns: u64, times: u32) {
+        if self.counts.table.is_empty() || ns > HIGHEST_NS {
+            return self.record_rare(ns, times);
         }
-        self.counts[bucket_of(ns)] += 1;
-        self.exact.count += 1;
+        self.counts.table[bucket_of(ns)] += times;
+        self.exact.count += u64::from(times);
         self.exact.min_ns = self.exact.min_ns.min(ns);
         self.exact.max_ns = self.exact.max_ns.max(ns);
-        self.exact.sum_ns += u128::from(ns);
+        self.exact.sum_ns += u128::from(ns) * u128::from(times);
     }
 
     #[cold]
-    fn record_rare(&mut self, ns: u64) {
-        if self.counts.is_empty() {
-            // Zeroed by the allocator (calloc): pages of buckets never hit cost nothing.
-            self.counts = vec![0; BUCKETS];
+    fn record_rare(&mut self, ns: u64, times: u32) {
+        if self.exact.count >= FEW_VALUES {
+            // However few buckets they are in: the table is faster.
+            self.counts.spread();
         }
-        self.counts[bucket_of(ns.min(HIGHEST_NS))] += 1;
+        self.counts.add(bucket_of(ns.min(HIGHEST_NS)), times);
         self.exact.add(&Exact {
-            count: 1,
+            count: u64::from(times),
             min_ns: ns,
             max_ns: ns,
-            sum_ns: u128::from(ns),
-            clipped: u64::from(ns > HIGHEST_NS),
+            sum_ns: u128::from(ns) * u128::from(times),
+            clipped: if ns > HIGHEST_NS { u64::from(times) } else { 0 },
         });
     }
 
@@ -122,33 +139,96 @@ impl Tally {
 
     /// Adds another tally.
     pub fn add(&mut self, other: &Tally) {
-        if other.exact.count > 0 {
-            if self.counts.is_empty() {
-                self.counts = vec![0; BUCKETS];
-            }
-            for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-                *mine += theirs;
-            }
-            self.exact.add(&other.exact);
-        }
+        other.buckets().for_each(|(bucket, count)| self.counts.add(bucket, count));
+        self.exact.add(&other.exact);
+    }
+
+    fn buckets(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        self.counts.within(self.exact.buckets())
     }
 
     /// Takes what was recorded since the last call, leaving the tally empty.
     pub fn take_sparse(&mut self) -> SparseHistogram {
-        let mut buckets = Vec::new();
-        if self.exact.count > 0 {
-            let range = bucket_of(self.exact.min_ns.min(HIGHEST_NS))
-                ..=bucket_of(self.exact.max_ns.min(HIGHEST_NS));
-            let first = *range.start();
-            for (offset, count) in self.counts[range].iter_mut().enumerate() {
-                if *count > 0 {
-                    let bucket = u16::try_from(first + offset).expect("33,792 buckets fit 16 bits");
-                    buckets.push((bucket, *count));
-                    *count = 0;
-                }
+        let hit = self.buckets().map(|(bucket, count)| {
+            (u16::try_from(bucket).expect("33,792 buckets fit 16 bits"), count)
+        });
+        let buckets: Vec<(u16, u32)> = hit.collect();
+        self.counts.forget(&buckets);
+        SparseHistogram { buckets, exact: std::mem::take(&mut self.exact) }
+    }
+}
+
+/// Counts by bucket: a list while few buckets have been hit, then a table. With thousands of
+/// threads there are hundreds of thousands of these, most of which see some values a second; tables
+/// would take more mappings than a process may have.
+#[derive(Clone, Debug, Default)]
+struct Counts<N> {
+    /// The buckets that were hit, ascending, while there is no table.
+    few: Vec<(u16, N)>,
+    /// Empty until it is wanted.
+    table: Vec<N>,
+}
+
+/// Buckets of a list at most.
+const FEW_BUCKETS: usize = 128;
+
+/// Values of a list into which they are recorded one by one, at most.
+const FEW_VALUES: u64 = 1000;
+
+impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
+    #[inline]
+    fn add(&mut self, bucket: usize, count: N) {
+        if self.table.is_empty() {
+            return self.add_to_few(bucket, count);
+        }
+        self.table[bucket] += count;
+    }
+
+    fn add_to_few(&mut self, bucket: usize, count: N) {
+        let name = u16::try_from(bucket).expect("33,792 buckets fit 16 bits");
+        match self.few.binary_search_by_key(&name, |(known, _)| *known) {
+            Ok(at) => self.few[at].1 += count,
+            Err(at) if self.few.len() < FEW_BUCKETS => self.few.insert(at, (name, count)),
+            Err(_) => {
+                self.spread();
+                self.table[bucket] += count;
             }
         }
-        SparseHistogram { buckets, exact: std::mem::take(&mut self.exact) }
+    }
+
+    /// Makes a table of the list.
+    fn spread(&mut self) {
+        if self.table.is_empty() {
+            // Zeroed by the allocator (calloc): pages of buckets never hit cost nothing.
+            self.table = vec![N::default(); BUCKETS];
+            for (bucket, count) in std::mem::take(&mut self.few) {
+                self.table[usize::from(bucket)] += count;
+            }
+        }
+    }
+
+    /// The buckets that were hit, ascending; all of them lie in `range`.
+    fn within(&self, range: Range<usize>) -> impl Iterator<Item = (usize, N)> + '_ {
+        let range = if self.table.is_empty() { 0..0 } else { range };
+        let few = self.few.iter().map(|(bucket, count)| (usize::from(*bucket), *count));
+        let table = range.clone().zip(self.table[range].iter().copied());
+        few.chain(table).filter(|(_, count)| *count != N::default())
+    }
+
+    fn get(&self, bucket: usize) -> N {
+        let name = u16::try_from(bucket).unwrap_or(u16::MAX);
+        match self.few.binary_search_by_key(&name, |(known, _)| *known) {
+            Ok(at) => self.few[at].1,
+            Err(_) => self.table.get(bucket).copied().unwrap_or_default(),
+        }
+    }
+
+    /// Empties these buckets, which are all that were hit.
+    fn forget(&mut self, hit: &[(u16, N)]) {
+        self.few.clear();
+        if !self.table.is_empty() {
+            hit.iter().for_each(|(bucket, _)| self.table[usize::from(*bucket)] = N::default());
+        }
     }
 }
 
@@ -211,11 +291,20 @@ impl SparseHistogram {
 }
 
 /// What results are read from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    counts: Vec<u64>,
+    counts: Counts<u64>,
     exact: Exact,
 }
+
+impl PartialEq for Histogram {
+    /// However their counts are kept.
+    fn eq(&self, other: &Histogram) -> bool {
+        self.exact == other.exact && self.buckets().eq(other.buckets())
+    }
+}
+
+impl Eq for Histogram {}
 
 impl Histogram {
     /// An empty histogram.
@@ -240,35 +329,20 @@ impl Histogram {
 
     /// Adds a worker's tally.
     pub fn add_tally(&mut self, tally: &Tally) {
-        if tally.exact.count > 0 {
-            let counts = self.counts_mut();
-            for (mine, theirs) in counts.iter_mut().zip(&tally.counts).filter(|(_, n)| **n > 0) {
-                *mine += u64::from(*theirs);
-            }
-            self.exact.add(&tally.exact);
-        }
+        tally.buckets().for_each(|(bucket, count)| self.counts.add(bucket, count.into()));
+        self.exact.add(&tally.exact);
     }
 
     /// Adds a sparse histogram.
     pub fn add_sparse(&mut self, sparse: &SparseHistogram) {
-        if sparse.exact.count > 0 {
-            let counts = self.counts_mut();
-            for (bucket, count) in &sparse.buckets {
-                counts[usize::from(*bucket)] += u64::from(*count);
-            }
-            self.exact.add(&sparse.exact);
-        }
+        sparse.buckets().for_each(|(bucket, count)| self.counts.add(bucket, count));
+        self.exact.add(&sparse.exact);
     }
 
     /// Adds another histogram.
     pub fn add(&mut self, other: &Histogram) {
-        if other.exact.count > 0 {
-            let counts = self.counts_mut();
-            for (mine, theirs) in counts.iter_mut().zip(&other.counts).filter(|(_, n)| **n > 0) {
-                *mine += theirs;
-            }
-            self.exact.add(&other.exact);
-        }
+        other.buckets().for_each(|(bucket, count)| self.counts.add(bucket, count));
+        self.exact.add(&other.exact);
     }
 
     /// Records `times` values that lie evenly in one bucket or are all `ns`, with their exact sum:
@@ -276,7 +350,7 @@ impl Histogram {
     pub fn record_range(&mut self, least_ns: u64, greatest_ns: u64, times: u64, sum_ns: u128) {
         debug_assert!(least_ns <= greatest_ns);
         let bucket = bucket_of(greatest_ns.min(HIGHEST_NS));
-        self.counts_mut()[bucket] += times;
+        self.counts.add(bucket, times);
         self.exact.add(&Exact {
             count: times,
             min_ns: least_ns,
@@ -293,7 +367,7 @@ impl Histogram {
 
     /// The buckets that were hit, ascending: `(bucket, count)`.
     pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0)
+        self.counts.within(self.exact.buckets())
     }
 
     /// The histogram with these buckets and exact figures, which must fit each other; what does
@@ -302,10 +376,11 @@ impl Histogram {
         buckets: impl IntoIterator<Item = (usize, u64)>,
         exact: Exact,
     ) -> Result<Histogram, &'static str> {
-        let mut counts = vec![0; BUCKETS];
+        let mut counts = Counts::default();
+        counts.spread();
         let (mut total, mut first, mut last) = (0_u64, None, 0);
         for (bucket, count) in buckets.into_iter().filter(|(_, count)| *count > 0) {
-            let slot: &mut u64 = counts.get_mut(bucket).ok_or("a value is out of range")?;
+            let slot: &mut u64 = counts.table.get_mut(bucket).ok_or("a value is out of range")?;
             *slot = slot.checked_add(count).ok_or("a count is out of range")?;
             total = total.checked_add(count).ok_or("a count is out of range")?;
             first = Some(first.unwrap_or(bucket).min(bucket));
@@ -357,7 +432,7 @@ impl Histogram {
 
     /// Whether the bucket was hit.
     pub(crate) fn has(&self, bucket: usize) -> bool {
-        self.counts.get(bucket).is_some_and(|count| *count > 0)
+        self.counts.get(bucket) > 0
     }
 
     /// The mean in nanoseconds, from the exact sum. `None` when nothing was recorded.
@@ -382,13 +457,6 @@ impl Histogram {
     /// exact sum is checked against.
     pub fn middle_sum_ns(&self) -> u128 {
         self.buckets().map(|(bucket, n)| u128::from(middle_of(bucket)) * u128::from(n)).sum()
-    }
-
-    fn counts_mut(&mut self) -> &mut Vec<u64> {
-        if self.counts.is_empty() {
-            self.counts = vec![0; BUCKETS];
-        }
-        &mut self.counts
     }
 }
 
@@ -475,5 +543,41 @@ mod tests {
             assert_eq!(highest_in(bucket_of(ns)), theirs.highest_equivalent(ns), "{ns}");
             assert_eq!(lowest_in(bucket_of(ns)), theirs.lowest_equivalent(ns), "{ns}");
         }
+    }
+
+    #[test]
+    fn lists_and_tables_agree() {
+        #[track_caller]
+        fn check(values: impl Iterator<Item = u64> + Clone, expects_table: bool) {
+            let (mut tally, mut histogram, mut table) =
+                (Tally::new(), Histogram::new(), Histogram::new());
+            table.counts.spread();
+            for ns in values.clone() {
+                tally.record(ns);
+                histogram.record(ns);
+                table.record(ns);
+            }
+            assert_eq!(!tally.counts.table.is_empty(), expects_table);
+            assert_eq!(histogram, table);
+            let mut added = Histogram::new();
+            added.add_tally(&tally);
+            assert_eq!(added, table);
+            let mut twice = tally.clone();
+            twice.add(&tally);
+            added.add(&table);
+            let sparse = twice.take_sparse();
+            assert_eq!(sparse.to_histogram(), added);
+            assert_eq!(twice.take_sparse(), SparseHistogram::default());
+            tally.take_sparse();
+            values.clone().for_each(|ns| tally.record(ns));
+            assert_eq!(tally.take_sparse().to_histogram(), table);
+            assert!(values.clone().all(|ns| table.has(bucket_of(ns.min(HIGHEST_NS)))));
+            assert!(values.clone().all(|ns| histogram.has(bucket_of(ns.min(HIGHEST_NS)))));
+        }
+        check(std::iter::empty(), false);
+        check([7, 7, 3_000_000, HIGHEST_NS + 5].into_iter(), false);
+        check((1..=128).map(|ns| ns * 3), false);
+        check((1..=129).rev().map(|ns| ns * 3), true);
+        check((0..1002).map(|ns| ns % 2), true);
     }
 }
