@@ -28,7 +28,7 @@ pub(crate) struct Connection {
     pub(crate) last_due_at: Nanos,
     pub(crate) last_traffic_at: Nanos,
     /// The request whose body is being read.
-    pub(crate) held: Option<Request>,
+    pub(crate) held: Option<Box<Request>>,
     pub(crate) body: Body,
     /// The beginning of a head whose end has not arrived.
     pub(crate) partial: Vec<u8>,

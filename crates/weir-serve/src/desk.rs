@@ -263,7 +263,7 @@ impl Desk {
         }
         let connection = &mut self.connections[conn.index()];
         connection.body = std::mem::replace(&mut request.body, Body::None);
-        connection.held = Some(request);
+        connection.held = Some(Box::new(request));
     }
 
     fn take_plain(&mut self, conn: ConnId, copies: u32, at: Nanos) {
