@@ -12,7 +12,6 @@ mod distribution;
 mod lab;
 mod log;
 mod options;
-mod page;
 mod peers;
 mod quota;
 mod rows;
@@ -39,10 +38,10 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 
 use crate::rig::machine::{self, Pressure};
+use crate::rig::page::Page;
 use crate::shell::root;
 use lab::Lab;
 pub(crate) use options::Options;
-use page::Page;
 use section::Section;
 
 /// The page that a full run writes.

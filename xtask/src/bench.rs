@@ -1,46 +1,74 @@
 //! `cargo xtask bench`: weir beside its peers, on this machine, and the page that says so.
 //!
 //! Every comparison is of paired rounds: both sides run within seconds of each other, in an order
-//! that turns round each time, and what is reported is the median of the rounds' ratios. A full
-//! run writes `docs/PERFORMANCE.md`; one that is quick or of some cases only prints.
+//! that turns round each time, and what is reported is the median of the rounds' ratios. What was
+//! measured replaces its part of `docs/PERFORMANCE.md`, with `--print` nothing.
 
+mod client;
 mod connections;
-mod cost;
+mod load;
+mod matrix;
 mod options;
+mod others;
 mod pacing;
 mod paired;
+mod peers;
 mod scripts;
 mod serving;
 mod window;
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::rig::clients;
-use crate::rig::machine::{self, Placement};
+use crate::rig::machine::{self, Placement, Pressure};
+use crate::rig::page::Page;
 use crate::rig::servers::Server;
 use crate::shell::{cargo, find_program, root, run, target_dir};
-use options::Case;
 pub(crate) use options::Options;
+use peers::Peer;
 
-/// The page that a full run writes.
+/// The page.
 const PAGE: &str = "docs/PERFORMANCE.md";
 
-/// From this load on, before anything was started, the page says that the machine was busy.
-const BUSY_LOAD: f64 = 0.5;
+/// What can be measured.
+struct Case {
+    name: &'static str,
+    run: fn(&Lab) -> Result<Section>,
+}
+
+/// In the order of the page.
+const CASES: &[Case] = &[
+    Case { name: "depth", run: matrix::depth },
+    Case { name: "pipelining", run: matrix::pipelining },
+    Case { name: "bodies", run: matrix::bodies },
+    Case { name: "close", run: matrix::close },
+    Case { name: "others", run: others::others },
+    Case { name: "pacing", run: pacing::pacing },
+    Case { name: "connections", run: connections::connections },
+    Case { name: "window", run: window::window },
+    Case { name: "serve", run: serving::serving },
+    Case { name: "scripts", run: scripts::scripts },
+];
 
 /// What the cases work with.
 struct Lab {
     options: Options,
     weir: PathBuf,
+    /// What `weir --help` prints.
+    help: String,
     /// Absent where it is not installed.
     wrk: Option<PathBuf>,
     nginx: PathBuf,
     placement: Placement,
-    /// The I/O engines that work here, by the name that weir takes.
-    engines: Vec<&'static str>,
+    /// The I/O engines that work here, each as the flags that choose it.
+    engines: Vec<&'static [&'static str]>,
+    /// For files that clients need; in the build directory.
+    directory: PathBuf,
 }
 
 /// One case's part of the page.
@@ -53,27 +81,33 @@ struct Section {
 
 /// Builds weir, runs the cases, writes the page.
 pub(crate) fn bench(options: Options) -> Result<()> {
-    let load_average = machine::load_average();
     let lab = Lab::new(options)?;
-    let mut page = lab.introduction(load_average)?;
+    let place = root()?.join(PAGE);
+    let mut page = Page::of(&fs::read_to_string(&place).unwrap_or_default());
+    let about = format!("{}, commit {}", machine::date()?, machine::commit()?);
+    let head = lab.introduction()?;
     let mut failures = Vec::new();
-    for case in &lab.options.cases {
-        let section = match case {
-            Case::Cost => cost::cost(&lab),
-            Case::Connections => connections::connections(&lab),
-            Case::Pacing => pacing::pacing(&lab),
-            Case::Window => window::window(&lab),
-            Case::Serve => serving::serving(&lab),
-            Case::Scripts => scripts::scripts(&lab),
-        };
-        let section = section.with_context(|| format!("failed to run the case {case}"))?;
-        page.push_str(&format!("\n## {}\n\n{}", section.title, section.text));
+    for case in CASES.iter().filter(|case| lab.options.wants(case.name)) {
+        let (since, pressure) = (Instant::now(), Pressure::now());
+        let section =
+            (case.run)(&lab).with_context(|| format!("failed to run the case {}", case.name))?;
+        let text = format!(
+            "\n## {}: {}\n\n{}\n{about}; {:.0} s; {}.\n",
+            case.name,
+            section.title,
+            section.text,
+            since.elapsed().as_secs_f64(),
+            pressure.taken()
+        );
+        print!("{text}");
+        page.put(case.name, text);
         failures.extend(section.failures);
-    }
-    print!("{page}");
-    if lab.options.writes_page() {
-        fs::write(root()?.join(PAGE), page).with_context(|| format!("failed to write {PAGE}"))?;
-        eprintln!("bench: wrote {PAGE}");
+        // After each case, so that one that fails takes nothing from those before it.
+        if lab.options.writes_page {
+            let text = page.text(&head, CASES.iter().map(|case| case.name));
+            fs::write(&place, text).with_context(|| format!("failed to write {PAGE}"))?;
+            eprintln!("bench: wrote {PAGE}");
+        }
     }
     ensure!(failures.is_empty(), "what must not be: {}", failures.join("; "));
     Ok(())
@@ -84,27 +118,39 @@ impl Lab {
         let nginx =
             find_program("nginx").context("failed to find nginx: cargo xtask setup bench")?;
         run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
+        let weir = target_dir()?.join("release").join("weir");
+        let help = Command::new(&weir).arg("--help").output().context("failed to start weir")?;
+        let directory = target_dir()?.join("bench");
+        fs::create_dir_all(&directory).context("failed to make a directory for clients")?;
         let mut lab = Lab {
             options,
-            weir: target_dir()?.join("release").join("weir"),
+            weir,
+            help: String::from_utf8_lossy(&help.stdout).into_owned(),
             wrk: find_program("wrk"),
             nginx,
             placement: Placement::of_this_machine(),
             engines: Vec::new(),
+            directory,
         };
         let server = lab.weir_serve()?;
-        lab.engines = ["uring", "epoll"].into_iter().filter(|io| lab.works(io, &server)).collect();
+        let engines: [&[&str]; 2] = [&["--io", "uring"], &["--io", "epoll"]];
+        lab.engines = engines.into_iter().filter(|flags| lab.works(flags, &server)).collect();
         ensure!(!lab.engines.is_empty(), "weir answers with no I/O engine");
         Ok(lab)
     }
 
-    fn works(&self, io: &str, server: &Server) -> bool {
-        let options = ["-t1", "-c1", "-d", "50ms", "--warmup", "0", "--io", io];
-        let tried = clients::weir(&self.weir, None, &options, &server.url);
+    fn works(&self, flags: &[&str], server: &Server) -> bool {
+        let options = ["-t1", "-c1", "-d", "50ms", "--warmup", "0"];
+        let tried = clients::weir(&self.weir, None, &[&options, flags].concat(), &server.url);
         if let Err(error) = &tried {
-            eprintln!("bench: without --io {io}: {error:#}");
+            eprintln!("bench: without {}: {error:#}", flags.join(" "));
         }
         tried.is_ok()
+    }
+
+    /// Whether weir has this flag.
+    fn knows(&self, flag: &str) -> bool {
+        self.help.split_whitespace().any(|word| word.trim_end_matches(',') == flag)
     }
 
     fn nginx(&self) -> Result<Server> {
@@ -115,31 +161,26 @@ impl Lab {
         Server::weir(&self.weir, self.placement.server)
     }
 
+    /// How a comparison was made, in a sentence.
+    fn method(&self, more: &str) -> String {
+        let Options { rounds, seconds, .. } = self.options;
+        format!("{rounds} rounds of {seconds} s for each program; {more}.")
+    }
+
     /// What stands before the cases.
-    fn introduction(&self, load_average: f64) -> Result<String> {
-        let wrk = match &self.wrk {
-            Some(wrk) => machine::version(wrk, "-v")?,
-            None => "absent".to_owned(),
-        };
-        let mut lines = vec![("date", machine::date()?)];
-        lines.extend(machine::describe());
+    fn introduction(&self) -> Result<String> {
+        let mut lines = machine::describe();
         lines.extend([
             ("places", self.placement.describe()),
             ("weir", machine::version(&self.weir, "--version")?),
-            ("wrk", wrk),
             ("nginx", machine::version(&self.nginx, "-v")?),
-            ("I/O engines", self.engines.join(", ")),
         ]);
+        for peer in [&[Peer::Wrk], &peers::OTHERS[..]].concat() {
+            lines.push((peer.name(), peer.version()?));
+        }
         let mut text = INTRODUCTION.to_owned();
         for (name, value) in lines {
             text.push_str(&format!("- {name}: {value}\n"));
-        }
-        if load_average > BUSY_LOAD {
-            text.push_str(&format!(
-                "\n**The machine was not idle** (load average {load_average:.1} before the first \
-                 run): ratios of paired rounds stand, absolute figures are worse than they would \
-                 be.\n"
-            ));
         }
         Ok(text)
     }
@@ -148,10 +189,14 @@ impl Lab {
 const INTRODUCTION: &str = "\
 # Performance
 
-Written by `make bench`; every figure here is from one run of it. Costs are CPU time as the kernel
-accounts it to a process, by the same method for every program. A ratio is the median over paired
-rounds (both sides within seconds of each other, in an order that turns round each time), with an
-interval that holds the true median with 95 % confidence whatever the distribution (order
-statistics). Absolute figures belong to this machine; the ratios travel better.
+Written by `make bench`, which may also measure some of the cases anew; each ends with when it was
+measured and what else the machine did meanwhile. Costs are CPU time as the kernel accounts it to a
+process, start and end included, by the same method for every program; requests are counted by the
+server. A ratio is the median over paired rounds (both sides within seconds of each other, in an
+order that turns round each time), with an interval that holds the true median with 95 % confidence
+whatever the distribution (order statistics). Absolute figures belong to this machine; the ratios
+travel better. All clients run on the same one CPU, and weir as it comes: with the kernel's stamps
+on its sample of connections, its health sampling and its verdict. Only a witness does not take
+part, as no CPU is free for it.
 
 ";

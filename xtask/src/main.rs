@@ -31,9 +31,9 @@ cargo xtask <task>
   sim [--seeds N] [--hours N] [--from S]
                               the engine's simulations: N seeds from S, N hours of virtual time
   demo                        builds weir, starts its server, shows both kinds of load
-  bench [--quick] [--rounds N] [--seconds S] [case…]
-                              weir beside its peers; a full run writes docs/PERFORMANCE.md
-                              cases: cost, connections, pacing, window, serve, scripts
+  bench [--quick] [--print] [--rounds N] [--seconds S] [--only depth,serve]
+                              weir beside its peers: what is measured replaces its part of
+                              docs/PERFORMANCE.md
   accuracy [--quick] [--only V5,V9]
                               weir's figures against known truths, METHOD 2.1; a full run writes
                               docs/ACCURACY.md

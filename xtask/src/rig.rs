@@ -3,6 +3,8 @@
 
 pub(crate) mod clients;
 pub(crate) mod machine;
+pub(crate) mod page;
 pub(crate) mod servers;
 pub(crate) mod stats;
 pub(crate) mod table;
+pub(crate) mod timed;

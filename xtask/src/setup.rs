@@ -1,7 +1,8 @@
 //! `cargo xtask setup`: what the tests need besides Rust, from the system's package manager.
 //!
 //! As root it installs what is missing. Else it says exactly what to type, and fails if that is
-//! something the tests cannot do without. It never installs from anywhere else.
+//! something the tests cannot do without. It installs from nowhere else, but for one peer of the
+//! bench that is itself a crate: cargo builds that into the build directory.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::shell::{find_program, run};
+use crate::shell::{cargo, find_program, find_tool, is_root, run, tools_dir};
 
 /// What the programs are needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,9 @@ impl FromStr for Purpose {
 
 /// Installs what is missing, or says what is.
 pub(crate) fn setup(purpose: Purpose) -> Result<()> {
+    if purpose == Purpose::Bench {
+        build_oha()?;
+    }
     let missing = missing(purpose);
     if missing.is_empty() {
         eprintln!("setup: everything is there");
@@ -76,21 +80,21 @@ const NEEDS: [Need; 6] = [
     },
     Need {
         program: "ab",
-        reason: "one of the peers whose reports are compared",
+        reason: "one of the peers that are compared",
         required_by: &[],
-        wanted_by: &[Purpose::Accuracy],
+        wanted_by: &[Purpose::Bench, Purpose::Accuracy],
     },
     Need {
         program: "h2load",
-        reason: "one of the peers whose reports are compared",
+        reason: "one of the peers that are compared",
         required_by: &[],
-        wanted_by: &[Purpose::Accuracy],
+        wanted_by: &[Purpose::Bench, Purpose::Accuracy],
     },
     Need {
         program: "hey",
-        reason: "one of the peers whose reports are compared",
+        reason: "one of the peers that are compared",
         required_by: &[],
-        wanted_by: &[Purpose::Accuracy],
+        wanted_by: &[Purpose::Bench, Purpose::Accuracy],
     },
     Need {
         program: "tcpdump",
@@ -106,6 +110,21 @@ fn missing(purpose: Purpose) -> Vec<(&'static Need, bool)> {
         .filter(|need| need.required_by.contains(&purpose) || need.wanted_by.contains(&purpose));
     let missing = missing.filter(|need| find_program(need.program).is_none());
     missing.map(|need| (need, need.required_by.contains(&purpose))).collect()
+}
+
+/// Has cargo build oha, which few systems have a package of. Without it the bench has one peer
+/// less, so a failure is only told.
+fn build_oha() -> Result<()> {
+    let tools = tools_dir()?;
+    if find_program("oha").or_else(|| find_tool("oha")).is_some() {
+        return Ok(());
+    }
+    eprintln!("setup: cargo builds oha, a peer of the bench, into {}", tools.display());
+    let mut install = cargo(&["install", "--locked", "--root"])?;
+    if let Err(error) = run(install.arg(&tools).arg("oha")) {
+        eprintln!("setup: oha is missing, but not required: {error:#}");
+    }
+    Ok(())
 }
 
 /// Says what is still missing; an error if something required is.
@@ -199,11 +218,6 @@ fn complain(need: &Need, outcome: Result<()>) {
     if let Err(error) = outcome {
         eprintln!("setup: failed to install {}: {error:#}", need.program);
     }
-}
-
-fn is_root() -> Result<bool> {
-    let id = Command::new("id").arg("-u").output().context("failed to ask id who this is")?;
-    Ok(id.stdout.trim_ascii() == b"0")
 }
 
 /// Stops the service that the installation of the package may have started all the same. There was

@@ -21,6 +21,17 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
     Ok(root()?.join(named.unwrap_or_else(|| PathBuf::from("target"))))
 }
 
+/// Where `cargo xtask setup` puts programs that no package of the system has; `bin` is below it.
+pub(crate) fn tools_dir() -> Result<PathBuf> {
+    Ok(target_dir()?.join("tools"))
+}
+
+/// Looks up a program that `cargo xtask setup` has put there.
+pub(crate) fn find_tool(name: &str) -> Option<PathBuf> {
+    let place = tools_dir().ok()?.join("bin").join(name);
+    place.is_file().then_some(place)
+}
+
 /// The cargo that started this program, at the root of the repository.
 pub(crate) fn cargo(arguments: &[&str]) -> Result<Command> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -42,6 +53,12 @@ pub(crate) fn show(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = [program].into_iter().chain(command.get_args());
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether this is the administrator.
+pub(crate) fn is_root() -> Result<bool> {
+    let id = Command::new("id").arg("-u").output().context("failed to ask id who this is")?;
+    Ok(id.stdout.trim_ascii() == b"0")
 }
 
 /// Looks a program up in `PATH` and in the directories for administrators, which the `PATH` of an

@@ -1,9 +1,8 @@
 //! The words after `cargo xtask bench`.
 
-use std::fmt;
-use std::str::FromStr;
-
 use anyhow::{Context, Result, bail, ensure};
+
+use super::CASES;
 
 /// What to measure, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,49 +13,44 @@ pub(crate) struct Options {
     pub(super) seconds: u32,
     /// Everything short: to see that it works, or a first guess.
     pub(super) is_quick: bool,
-    pub(super) cases: Vec<Case>,
+    /// What is measured replaces its part of the page.
+    pub(super) writes_page: bool,
+    /// The cases asked for by name; empty for all.
+    only: Vec<String>,
 }
 
-/// What can be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Case {
-    Cost,
-    Connections,
-    Pacing,
-    Window,
-    Serve,
-    Scripts,
-}
-
-const CASES: [Case; 6] =
-    [Case::Cost, Case::Connections, Case::Pacing, Case::Window, Case::Serve, Case::Scripts];
-
-const USAGE: &str = "use [--quick] [--rounds N] [--seconds S] and any of the cases cost, \
-                     connections, pacing, window, serve, scripts";
+const USAGE: &str = "use [--quick] [--print] [--rounds N] [--seconds S] [--only depth,serve]";
 
 impl Options {
     pub(crate) fn parse(words: &[&str]) -> Result<Options> {
         let is_quick = words.contains(&"--quick");
-        let (rounds, seconds) = if is_quick { (6, 1) } else { (12, 3) };
-        let mut options = Options { rounds, seconds, is_quick, cases: Vec::new() };
+        let rounds = if is_quick { 2 } else { 7 };
+        let mut options =
+            Options { rounds, seconds: 1, is_quick, writes_page: true, only: Vec::new() };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
                 "--quick" => {}
+                "--print" => options.writes_page = false,
                 "--rounds" => options.rounds = number(words.next())?,
                 "--seconds" => options.seconds = number(words.next())?,
-                case => options.cases.push(case.parse()?),
+                "--only" => {
+                    let list = words.next().with_context(|| format!("no cases named; {USAGE}"))?;
+                    options.only.extend(list.split(',').map(str::to_owned));
+                }
+                other => bail!("failed to read `{other}`; {USAGE}"),
             }
         }
-        if options.cases.is_empty() {
-            options.cases = CASES.to_vec();
+        for name in &options.only {
+            let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+            let known_ones = known.join(", ");
+            ensure!(known.contains(&name.as_str()), "no case {name}; there are {known_ones}");
         }
         Ok(options)
     }
 
-    /// Only what measured everything at full length is worth keeping.
-    pub(super) fn writes_page(&self) -> bool {
-        !self.is_quick && self.cases == CASES
+    pub(super) fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|wanted| wanted == name)
     }
 
     /// A length of time in seconds, or a short one in a quick run.
@@ -72,58 +66,25 @@ fn number(word: Option<&&str>) -> Result<u32> {
     Ok(number)
 }
 
-impl Case {
-    fn name(self) -> &'static str {
-        match self {
-            Case::Cost => "cost",
-            Case::Connections => "connections",
-            Case::Pacing => "pacing",
-            Case::Window => "window",
-            Case::Serve => "serve",
-            Case::Scripts => "scripts",
-        }
-    }
-}
-
-impl FromStr for Case {
-    type Err = anyhow::Error;
-    fn from_str(text: &str) -> Result<Case> {
-        match CASES.into_iter().find(|case| case.name() == text) {
-            Some(case) => Ok(case),
-            None => bail!("failed to read `{text}`; {USAGE}"),
-        }
-    }
-}
-
-impl fmt::Display for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn options_are_read() {
-        let check = |words: &[&str], rounds, seconds, cases: &[Case]| {
+        let check = |words: &[&str], rounds, seconds, writes_page| {
             let options = Options::parse(words).expect("these are right");
             assert_eq!((options.rounds, options.seconds), (rounds, seconds), "{words:?}");
-            assert_eq!(options.cases, cases);
+            assert_eq!(options.writes_page, writes_page, "{words:?}");
+            options
         };
-        check(&[], 12, 3, &CASES);
-        check(&["--quick", "cost"], 6, 1, &[Case::Cost]);
-        check(&["serve", "--rounds", "20", "window"], 20, 3, &[Case::Serve, Case::Window]);
-        for wrong in [&["--rounds"] as &[&str], &["--seconds", "0"], &["costs"]] {
+        assert!(check(&[], 7, 1, true).wants("depth"));
+        assert!(!check(&["--quick", "--only", "serve"], 2, 1, true).wants("depth"));
+        let some = ["--rounds", "20", "--print", "--only", "serve,window", "--seconds", "3"];
+        assert!(check(&some, 20, 3, false).wants("window"));
+        for wrong in [&["--rounds"] as &[&str], &["--seconds", "0"], &["serve"], &["--only"]] {
             assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }
-    }
-
-    #[test]
-    fn only_the_whole_is_kept() {
-        let writes = |words: &[&str]| Options::parse(words).expect("right").writes_page();
-        assert!(writes(&[]) && writes(&["--rounds", "30"]));
-        assert!(!writes(&["--quick"]) && !writes(&["cost"]));
+        assert!(Options::parse(&["--only", "depths"]).is_err());
     }
 }

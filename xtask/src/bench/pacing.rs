@@ -13,17 +13,17 @@ pub(super) fn pacing(lab: &Lab) -> Result<Section> {
     let server = lab.weir_serve()?;
     let seconds = lab.options.span(5, 2);
     let mut table = Table::new(&["pacing", "engine", "p50 µs", "p99 µs", "max µs", "client CPU"]);
-    for io in &lab.engines {
+    for engine in &lab.engines {
         for pacing in PACINGS {
-            eprintln!("bench: pacing, --pacing {pacing} --io {io}");
+            eprintln!("bench: pacing, --pacing {pacing} {}", engine.join(" "));
             let duration = format!("-d{seconds}s");
             let options = ["-t1", "-c20", "-R10k", &duration, "--warmup", "1s"];
-            let options = [&options[..], &["--pacing", pacing, "--io", io]].concat();
+            let options = [&options[..], &["--pacing", pacing], engine].concat();
             let cpu = lab.placement.client;
             let (run, document) = clients::weir(&lab.weir, cpu, &options, &server.url)?;
             table.row(&[
                 pacing.to_owned(),
-                (*io).to_owned(),
+                engine[1].to_owned(),
                 table::micros(lag_ns(&document, 50.0)?),
                 table::micros(lag_ns(&document, 99.0)?),
                 table::micros(document.number("latency/send_lag/ok/max_ns")?),

@@ -44,6 +44,11 @@ impl Paired {
         self.estimate(|round| round[0].cost_us() / round[at].cost_us())
     }
 
+    /// Requests per CPU-second of the first side over those of another.
+    pub(super) fn efficiency_of_first(&self, at: usize) -> Estimate {
+        self.estimate(|round| round[at].cost_us() / round[0].cost_us())
+    }
+
     /// Requests per second of a side over those of the first.
     pub(super) fn throughput(&self, at: usize) -> Estimate {
         self.estimate(|round| round[at].requests_per_second() / round[0].requests_per_second())
@@ -57,6 +62,11 @@ impl Paired {
     /// Median of a side's requests per second.
     pub(super) fn requests_per_second(&self, at: usize) -> f64 {
         median(self.rounds.iter().map(|round| round[at].requests_per_second()).collect())
+    }
+
+    /// The most memory that a side ever had; none where the kernel did not tell.
+    pub(super) fn resident_bytes(&self, at: usize) -> Option<u64> {
+        self.rounds.iter().filter_map(|round| round[at].resident_bytes).max()
     }
 
     fn estimate(&self, of: impl Fn(&[Run]) -> f64) -> Estimate {
@@ -76,12 +86,14 @@ mod tests {
             order.push(at);
             // The second side needs half the CPU time, and does a quarter more in a second.
             let (cpu_s, wall_s) = if at == 0 { (1.0, 1.25) } else { (0.5, 1.0) };
-            Ok(Run { requests: 1_000_000, cpu_s, wall_s })
+            Ok(Run { requests: 1_000_000, cpu_s, wall_s, resident_bytes: Some(at as u64) })
         });
         let paired = paired.expect("no run fails");
         assert_eq!(order, [0, 1, 1, 0, 0, 1]);
         assert_eq!((paired.cost_us(0), paired.cost_us(1)), (1.0, 0.5));
         assert_eq!(paired.efficiency(1).median, 2.0);
+        assert_eq!(paired.efficiency_of_first(1).median, 0.5);
+        assert_eq!(paired.resident_bytes(1), Some(1));
         assert_eq!(paired.throughput(1).median, 1.25);
         assert_eq!(paired.requests_per_second(0), 800_000.0);
     }

@@ -24,21 +24,21 @@ pub(super) fn window(lab: &Lab) -> Result<Section> {
         "errors",
     ]);
     let mut failures = Vec::new();
-    for io in &lab.engines {
+    for engine in &lab.engines {
         for rate in [None, Some("-R20k")] {
             let duration = format!("-d{seconds}s");
-            let mut options = vec!["-t2", "-c100", &duration, "--io", io];
+            let mut options = vec!["-t2", "-c100", &duration];
+            options.extend(*engine);
             options.extend(rate);
             eprintln!("bench: window, {}", options.join(" "));
-            let before = server.nginx_requests()?;
+            let before = server.counts()?;
             let (_, document) = clients::weir(&lab.weir, None, &options, &server.url)?;
-            // The second question is among what nginx tells then.
-            let counted = server.nginx_requests()? - before - 1;
+            let counted = server.counts_since(before)?.requests;
             let sent = document.count("accounting/sent/total")?;
             let deviation_ms = deviation_ns(&document)? / 1e6;
             table.row(&[
                 rate.map_or("closed loop", |_| "20,000/s").to_owned(),
-                (*io).to_owned(),
+                engine[1].to_owned(),
                 format!("{deviation_ms:.3} ms"),
                 table::thousands(sent),
                 table::thousands(counted),

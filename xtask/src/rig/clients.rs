@@ -1,18 +1,17 @@
-//! The load generators, each run once as a child of bash, which tells the CPU time of any of them
-//! in the same way.
+//! The load generators, each run once, and what they say of it.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::servers::pinned;
+use super::timed::{Timed, show, timed};
 
-/// Bash reports user, system and real time of what it ran, from the kernel's account of the child.
-const TIMED: &str = r#"TIMEFORMAT='%3U %3S %3R'; time "$@""#;
+/// With these weir ends well: with 3 it says that the figures are its own, as those of a client at
+/// its limit are, and a bench wants the client at its limit.
+const WEIR_ENDS: [i32; 2] = [0, 3];
 
 /// What a client did and what it cost.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +19,17 @@ pub(crate) struct Run {
     pub(crate) requests: u64,
     pub(crate) cpu_s: f64,
     pub(crate) wall_s: f64,
+    /// The most memory that was resident at a time; none where the kernel did not tell.
+    pub(crate) resident_bytes: Option<u64>,
 }
 
 impl Run {
+    /// Of a program that did as many requests.
+    pub(crate) fn of(requests: u64, timed: &Timed) -> Run {
+        let Timed { cpu_s, wall_s, resident_bytes, .. } = *timed;
+        Run { requests, cpu_s, wall_s, resident_bytes }
+    }
+
     /// CPU time of the client per request.
     pub(crate) fn cost_us(&self) -> f64 {
         self.cpu_s * 1e6 / self.requests as f64
@@ -71,7 +78,8 @@ impl Document {
     }
 }
 
-/// Runs weir with these options and reads its document.
+/// Runs weir with these options and reads its document. Nothing that it does by itself is switched
+/// off: stamps, the health of the machine and the verdict are part of what a run costs.
 pub(crate) fn weir(
     program: &Path,
     cpu: Option<u32>,
@@ -80,58 +88,23 @@ pub(crate) fn weir(
 ) -> Result<(Run, Document)> {
     let mut words = pinned(cpu, program);
     words.extend(options.iter().map(OsString::from));
-    // A bench wants the client at its limit, and nobody beside it.
-    words.extend(["--no-verdict", "--witness", "off"].map(OsString::from));
     words.extend(["--format", "json", url].map(OsString::from));
-    let timed = timed(&words)?;
+    let timed = timed(&words, &WEIR_ENDS)?;
     let value = serde_json::from_str(&timed.stdout).context("failed to read weir's document")?;
     let document = Document::of(value);
     let requests = document.count("accounting/sent/total")?;
     ensure!(requests > 0, "weir sent nothing: {}", show(&words));
-    Ok((Run { requests, cpu_s: timed.cpu_s, wall_s: timed.wall_s }, document))
+    Ok((Run::of(requests, &timed), document))
 }
 
 /// Runs wrk with these options.
 pub(crate) fn wrk(program: &Path, cpu: Option<u32>, options: &[&str], url: &str) -> Result<Run> {
     let mut words = pinned(cpu, program);
     words.extend(options.iter().chain([&url]).map(OsString::from));
-    let timed = timed(&words)?;
+    let timed = timed(&words, &[0])?;
     let requests = wrk_requests(&timed.stdout).context("failed to read what wrk printed")?;
     ensure!(!timed.stdout.contains("errors"), "wrk met errors:\n{}", timed.stdout);
-    Ok(Run { requests, cpu_s: timed.cpu_s, wall_s: timed.wall_s })
-}
-
-struct Timed {
-    stdout: String,
-    cpu_s: f64,
-    wall_s: f64,
-}
-
-fn timed(words: &[OsString]) -> Result<Timed> {
-    let output = Command::new("bash")
-        .args(["-c", TIMED, "timed"])
-        .args(words)
-        .env("LC_ALL", "C")
-        .output()
-        .context("failed to start bash, which measures the CPU time of clients")?;
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        // The last line is bash's.
-        let told = stderr.trim_end().rsplit_once('\n').map_or("", |(told, _)| told);
-        bail!("`{}` ended with {}: {}", show(words), output.status, told.trim());
-    }
-    let Some((cpu_s, wall_s)) = times_in(&stderr) else {
-        bail!("failed to read bash's times in: {stderr}");
-    };
-    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(Timed { stdout, cpu_s, wall_s })
-}
-
-/// The last line's user and system time together, and real time.
-fn times_in(stderr: &str) -> Option<(f64, f64)> {
-    let words = stderr.lines().last()?.split_whitespace().map(|word| word.parse().ok());
-    let [user, system, real] = words.collect::<Option<Vec<f64>>>()?[..] else { return None };
-    Some((user + system, real))
+    Ok(Run::of(requests, &timed))
 }
 
 /// The number in `  98765 requests in 3.00s, 1.00MB read`.
@@ -140,20 +113,9 @@ fn wrk_requests(stdout: &str) -> Option<u64> {
     before.split_whitespace().last()?.parse().ok()
 }
 
-fn show(words: &[OsString]) -> impl fmt::Display {
-    words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_read_from_the_last_line() {
-        assert_eq!(times_in("a note\n0.500 1.250 3.004\n"), Some((1.75, 3.004)));
-        assert_eq!(times_in("0.500 1.250\n"), None);
-        assert_eq!(times_in(""), None);
-    }
 
     #[test]
     fn the_requests_of_wrk_are_read() {
@@ -168,12 +130,5 @@ mod tests {
         assert_eq!(document.count("a/b").expect("it is there"), 3);
         assert_eq!(document.number("a/c/0").expect("it is there"), 1.5);
         assert!(document.count("a/d").expect_err("it is not").to_string().contains("a/d"));
-    }
-
-    #[test]
-    fn bash_times_what_it_runs() {
-        let timed = timed(&["true".into()]).expect("bash");
-        assert!(timed.cpu_s < 10.0 && timed.stdout.is_empty());
-        assert!(super::timed(&["false".into()]).is_err());
     }
 }

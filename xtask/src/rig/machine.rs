@@ -144,12 +144,6 @@ pub(crate) fn describe() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// How many tasks wanted a CPU during the last minute.
-pub(crate) fn load_average() -> f64 {
-    let line = line_of("/proc/loadavg").unwrap_or_default();
-    line.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0.0)
-}
-
 /// The commit of the repository, and whether there is more in the work tree.
 pub(crate) fn commit() -> Result<String> {
     let describe = ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"];

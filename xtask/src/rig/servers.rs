@@ -2,18 +2,22 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 
 use crate::guard::Guarded;
-use crate::shell::target_dir;
+use crate::shell::{is_root, target_dir};
 
 /// Connections that the private nginx takes: those of the largest case, and some for its status.
 const NGINX_CONNECTIONS: u32 = 12_000;
+
+/// Bodies that the private nginx has in files, in bytes; `weir serve` makes any.
+const NGINX_BODIES: [u32; 4] = [1 << 10, 10 << 10, 128 << 10, 1 << 20];
 
 /// How long a server may take to come up.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -22,10 +26,26 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// whatever the kernel's own are (USER_HZ, proc(5)).
 const TICKS_PER_SECOND: f64 = 100.0;
 
+/// What a server has counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Connections accepted.
+    pub(crate) accepted: u64,
+    pub(crate) requests: u64,
+}
+
+/// Which program it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Nginx,
+    Weir,
+}
+
 /// A server under load.
 pub(crate) struct Server {
     #[expect(dead_code, reason = "ends the server when it is dropped")]
     guarded: Guarded,
+    kind: Kind,
     pub(crate) name: &'static str,
     pub(crate) url: String,
     /// The process that does the work.
@@ -43,14 +63,16 @@ impl Server {
         let directory = Directory(target_dir()?.join("bench").join(name));
         fs::create_dir_all(&directory.0).context("failed to make a directory for nginx")?;
         let config = directory.0.join("nginx.conf");
-        fs::write(&config, nginx_config(address)).context("failed to write nginx's config")?;
+        fs::write(&config, nginx_config(address)?).context("failed to write nginx's config")?;
+        write_bodies(&directory.0).context("failed to write nginx's files")?;
         let mut words = pinned(cpu, program);
         words.extend(["-p".into(), directory.0.clone().into(), "-c".into(), config.into()]);
         words.extend(["-e", "stderr"].map(OsString::from));
         let guarded = Guarded::start(&words)?;
         let url = format!("http://{address}/");
         let worker = guarded.pid;
-        let mut server = Server { guarded, name: "nginx", url, worker, directory: Some(directory) };
+        let (kind, name, directory) = (Kind::Nginx, "nginx", Some(directory));
+        let mut server = Server { guarded, kind, name, url, worker, directory };
         server.await_nginx(address).context("failed to start nginx")?;
         Ok(server)
     }
@@ -61,7 +83,8 @@ impl Server {
         words.extend(["serve", "--threads", "1", "--listen", "127.0.0.1:0"].map(OsString::from));
         let mut guarded = Guarded::start(&words)?;
         let url = guarded.listening_url()?;
-        Ok(Server { worker: guarded.pid, guarded, name: "weir serve", url, directory: None })
+        let (kind, name, worker) = (Kind::Weir, "weir serve", guarded.pid);
+        Ok(Server { guarded, kind, name, url, worker, directory: None })
     }
 
     /// CPU seconds the worker has used.
@@ -73,17 +96,40 @@ impl Server {
             .with_context(|| format!("failed to understand /proc/{}/stat", self.worker))
     }
 
-    /// How many requests nginx has counted, this one included.
-    pub(crate) fn nginx_requests(&self) -> Result<u64> {
+    /// Where answers have a body of so many bytes; nginx has but some.
+    pub(crate) fn url_of_body(&self, bytes: u32) -> String {
+        match self.kind {
+            Kind::Nginx => format!("{}body/{bytes}", self.url),
+            Kind::Weir => format!("{}?size={bytes}", self.url),
+        }
+    }
+
+    /// What it has counted, this question included where it counts such.
+    pub(crate) fn counts(&self) -> Result<Counts> {
+        let (path, read): (&str, fn(&str) -> Option<Counts>) = match self.kind {
+            Kind::Nginx => ("/status", nginx_counts),
+            Kind::Weir => ("/weir/stats", weir_counts),
+        };
         let address = self.url.trim_start_matches("http://").trim_end_matches('/');
-        let answer = status(address).context("failed to ask nginx for its count")?;
-        requests_in(&answer).with_context(|| format!("failed to find nginx's count in {answer}"))
+        let answer = ask(address, path)
+            .with_context(|| format!("failed to ask {} for its counts", self.name))?;
+        read(&answer).with_context(|| format!("failed to find {}'s counts in {answer}", self.name))
+    }
+
+    /// What it has counted since, without this question.
+    pub(crate) fn counts_since(&self, before: Counts) -> Result<Counts> {
+        let now = self.counts()?;
+        let own = u64::from(self.kind == Kind::Nginx);
+        Ok(Counts {
+            accepted: now.accepted - before.accepted - 1,
+            requests: now.requests - before.requests - own,
+        })
     }
 
     /// Waits until it answers, and finds out which process is the worker.
     fn await_nginx(&mut self, address: SocketAddr) -> Result<()> {
         let since = Instant::now();
-        while status(&address.to_string()).is_err() {
+        while ask(&address.to_string(), "/status").is_err() {
             let is_alive = Path::new(&format!("/proc/{}", self.worker)).exists();
             ensure!(is_alive, "it ended; its messages are above");
             ensure!(since.elapsed() < PATIENCE, "it does not answer");
@@ -122,36 +168,59 @@ fn free_address() -> Result<SocketAddr> {
     listener.local_addr().context("failed to find a free port")
 }
 
-fn nginx_config(address: SocketAddr) -> String {
+fn nginx_config(address: SocketAddr) -> Result<String> {
     let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let places: String =
         places.iter().map(|place| format!("  {place}_temp_path {place};\n")).collect();
-    format!(
-        "daemon off;\nworker_processes 1;\npid nginx.pid;\n\
+    // Else root's worker becomes somebody who may not look into the build directory.
+    let user = if is_root()? { "user root;\n" } else { "" };
+    Ok(format!(
+        "{user}daemon off;\nworker_processes 1;\npid nginx.pid;\n\
          worker_rlimit_nofile {files};\n\
          events {{\n  worker_connections {NGINX_CONNECTIONS};\n}}\n\
          http {{\n{places}  access_log off;\n  keepalive_requests 1000000000;\n\
-         \x20 keepalive_timeout 1h;\n  server {{\n    listen {address} backlog=4096;\n\
+         \x20 keepalive_timeout 1h;\n  sendfile on;\n  tcp_nopush on;\n\
+         \x20 open_file_cache max=100 inactive=1h;\n\
+         \x20 server {{\n    listen {address} backlog=4096;\n    root .;\n\
          \x20   location / {{ return 200 \"Hello, World!\\n\"; }}\n\
+         \x20   location /body/ {{ }}\n\
          \x20   location = /status {{ stub_status; }}\n  }}\n}}\n",
         files = NGINX_CONNECTIONS + 100,
-    )
+    ))
 }
 
-/// What nginx says of itself.
-fn status(address: &str) -> Result<String> {
+/// The files that nginx sends, each named by its length.
+fn write_bodies(directory: &Path) -> io::Result<()> {
+    let directory = directory.join("body");
+    fs::create_dir_all(&directory)?;
+    let write =
+        |bytes: u32| fs::write(directory.join(bytes.to_string()), vec![b'x'; bytes as usize]);
+    NGINX_BODIES.into_iter().try_for_each(write)
+}
+
+/// What a server says of itself at this path.
+fn ask(address: &str, path: &str) -> Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
-    stream.write_all(b"GET /status HTTP/1.0\r\n\r\n")?;
+    stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer)
 }
 
-/// The third number after `server accepts handled requests`.
-fn requests_in(answer: &str) -> Option<u64> {
+/// The first and third numbers after `server accepts handled requests`.
+fn nginx_counts(answer: &str) -> Option<Counts> {
     let (_, after) = answer.split_once("handled requests")?;
-    after.split_whitespace().nth(2)?.parse().ok()
+    let numbers = after.split_whitespace().map_while(|word| word.parse().ok());
+    let [accepted, _, requests] = numbers.take(3).collect::<Vec<u64>>()[..] else { return None };
+    Some(Counts { accepted, requests })
+}
+
+/// From the JSON of `/weir/stats`.
+fn weir_counts(answer: &str) -> Option<Counts> {
+    let (_, json) = answer.split_once("\r\n\r\n")?;
+    let value: Value = serde_json::from_str(json).ok()?;
+    Some(Counts { accepted: value["accepted"].as_u64()?, requests: value["requests"].as_u64()? })
 }
 
 /// The processes that `parent` has started.
@@ -194,9 +263,12 @@ mod tests {
     }
 
     #[test]
-    fn the_count_of_nginx_is_read() {
-        let answer = "Active connections: 1 \nserver accepts handled requests\n 3 3 17 \nReading";
-        assert_eq!(requests_in(answer), Some(17));
-        assert_eq!(requests_in("404"), None);
+    fn the_counts_of_servers_are_read() {
+        let answer = "Active connections: 1 \nserver accepts handled requests\n 4 3 17 \nReading";
+        assert_eq!(nginx_counts(answer), Some(Counts { accepted: 4, requests: 17 }));
+        assert_eq!(nginx_counts("404"), None);
+        let answer = "HTTP/1.1 200 OK\r\n\r\n{\"accepted\":2,\"requests\":9}";
+        assert_eq!(weir_counts(answer), Some(Counts { accepted: 2, requests: 9 }));
+        assert_eq!(weir_counts("HTTP/1.1 404 Not Found\r\n\r\n"), None);
     }
 }

@@ -68,6 +68,11 @@ pub(crate) fn seconds(s: f64) -> String {
     }
 }
 
+/// Bytes as MiB.
+pub(crate) fn mebibytes(bytes: Option<u64>) -> String {
+    bytes.map_or("—".to_owned(), |bytes| format!("{:.1}", bytes as f64 / f64::from(1 << 20)))
+}
+
 /// Nanoseconds as microseconds.
 pub(crate) fn micros(ns: f64) -> String {
     let us = ns / 1e3;
@@ -89,6 +94,7 @@ mod tests {
         assert_eq!((seconds(1.5), seconds(0.25)), ("1.500 s".into(), "250.000 ms".into()));
         assert_eq!(seconds(0.000_05), "50.0 µs");
         assert_eq!(micros(1_234_567.0), "1,235");
+        assert_eq!((mebibytes(Some(3 << 19)), mebibytes(None)), ("1.5".into(), "—".into()));
     }
 
     #[test]

@@ -1,19 +1,20 @@
-//! The page: its sections by case, of which a run replaces those that it has measured.
+//! A committed page of figures: its sections by case, of which a run replaces those that it has
+//! measured. It knows nothing of what is measured.
 
 use std::collections::BTreeMap;
 
 /// How a section begins.
 const HEADING: &str = "\n## ";
 
-/// The sections of a page, by the case's number.
+/// The sections of a page, by the case's name.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(crate) struct Page {
     sections: BTreeMap<String, String>,
 }
 
 impl Page {
     /// The page as it was written.
-    pub(super) fn of(text: &str) -> Page {
+    pub(crate) fn of(text: &str) -> Page {
         let parts = text.split(HEADING).skip(1);
         let named = parts.filter_map(|part| Some((part.split_once(':')?.0.to_owned(), part)));
         let sections = named.map(|(id, part)| (id, format!("{HEADING}{}\n", part.trim_end())));
@@ -21,12 +22,12 @@ impl Page {
     }
 
     /// Puts a section in the place of its older self.
-    pub(super) fn put(&mut self, id: &str, section: String) {
+    pub(crate) fn put(&mut self, id: &str, section: String) {
         self.sections.insert(id.to_owned(), section);
     }
 
     /// The text, in the order of `cases`.
-    pub(super) fn text<'c>(&self, head: &str, cases: impl Iterator<Item = &'c str>) -> String {
+    pub(crate) fn text<'c>(&self, head: &str, cases: impl Iterator<Item = &'c str>) -> String {
         let mut text = head.to_owned();
         for id in cases {
             match self.sections.get(id) {

@@ -1,0 +1,145 @@
+//! One side of a comparison: a program that does a load once, and whether it did what it was asked.
+//!
+//! Requests are counted by the server, so that no program is believed about itself.
+
+use std::ffi::OsString;
+
+use anyhow::{Context, Result, ensure};
+
+use super::Lab;
+use super::load::{Lifetime, Load};
+use super::peers::Peer;
+use crate::rig::clients::{Document, Run};
+use crate::rig::servers::{Counts, Server, pinned};
+use crate::rig::timed::{show, timed};
+
+/// A program, and with which flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Client {
+    /// weir with these flags beside those of the load.
+    Weir(&'static [&'static str]),
+    Peer(Peer),
+}
+
+impl Client {
+    pub(super) fn name(self) -> String {
+        match self {
+            Client::Weir(flags) => [&["weir"], flags].concat().join(" "),
+            Client::Peer(peer) => peer.name().to_owned(),
+        }
+    }
+
+    /// The command line, or none where the program cannot do this load or is absent.
+    fn words(self, lab: &Lab, load: &Load, url: &str) -> Result<Option<Vec<OsString>>> {
+        let (cpu, seconds) = (lab.placement.client, lab.options.seconds);
+        let (program, words) = match self {
+            Client::Weir(flags) => (lab.weir.clone(), Some(weir_words(load, flags, seconds, url))),
+            Client::Peer(peer) => {
+                let Some(program) = peer.find() else { return Ok(None) };
+                (program, peer.words(load, seconds, url, &lab.directory)?)
+            }
+        };
+        Ok(words.map(|words| [pinned(cpu, &program), words].concat()))
+    }
+
+    /// Whether it can do this load at all.
+    pub(super) fn can(self, lab: &Lab, load: &Load) -> Result<bool> {
+        Ok(self.words(lab, load, "")?.is_some())
+    }
+
+    /// Does the load once.
+    pub(super) fn run(self, lab: &Lab, server: &Server, load: &Load) -> Result<Run> {
+        let words = self.words(lab, load, &load.url(server))?;
+        let words = words.with_context(|| format!("{} cannot do {load}", self.name()))?;
+        let good = if matches!(self, Client::Weir(_)) { &[0, 3] as &[i32] } else { &[0] };
+        let before = server.counts()?;
+        let timed = timed(&words, good)?;
+        let counts = server.counts_since(before)?;
+        self.check(&timed.stdout)
+            .and_then(|()| check_connections(load, counts))
+            .with_context(|| format!("`{}` is no fair comparison", show(&words)))?;
+        Ok(Run::of(counts.requests, &timed))
+    }
+
+    /// Whether it says that something went wrong, where that can be told.
+    fn check(self, stdout: &str) -> Result<()> {
+        match self {
+            Client::Weir(_) => {
+                let document = serde_json::from_str(stdout).context("failed to read weir")?;
+                let failures = Document::of(document).failures()?;
+                ensure!(failures == 0, "{failures} requests failed");
+            }
+            Client::Peer(Peer::Wrk) => {
+                let is_bad = stdout.contains("errors:") || stdout.contains("Non-2xx");
+                ensure!(!is_bad, "wrk met errors:\n{stdout}");
+            }
+            Client::Peer(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// Nothing that weir does by itself is switched off but what wrk does not do at all: a load before
+/// the load, and a look at the URL.
+fn weir_words(load: &Load, flags: &[&str], seconds: u32, url: &str) -> Vec<OsString> {
+    let Load { connections, depth, .. } = *load;
+    let plan = format!(
+        "-t1 -c{connections} -d{seconds}s --warmup 0 --no-preflight --pipeline {depth} --format \
+         json"
+    );
+    let mut words: Vec<OsString> = plan.split(' ').map(OsString::from).collect();
+    let names_an_end = flags.contains(&"--close");
+    if load.lifetime == Lifetime::Request && !names_an_end {
+        words.extend(["-H", "Connection: close"].map(OsString::from));
+    }
+    words.extend(flags.iter().map(OsString::from));
+    words.push(url.into());
+    words
+}
+
+/// Whether connections lived as long as they should. Some programs open a few more than they use.
+fn check_connections(load: &Load, counts: Counts) -> Result<()> {
+    let Counts { accepted, requests } = counts;
+    ensure!(requests > 0, "it sent nothing");
+    match load.lifetime {
+        Lifetime::Run => {
+            let most = u64::from(load.connections) * 2 + 10;
+            ensure!(accepted <= most, "{accepted} connections for {}", load.connections);
+        }
+        Lifetime::Request => {
+            let least = requests - requests / 50;
+            ensure!(accepted >= least, "{accepted} connections for {requests} requests");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_must_live_as_long_as_they_should() {
+        let check = |load: &Load, accepted, requests, is_fair| {
+            let outcome = check_connections(load, Counts { accepted, requests });
+            assert_eq!(outcome.is_ok(), is_fair, "{accepted} for {requests}");
+        };
+        let load = Load::of(10);
+        check(&load, 10, 1_000, true);
+        check(&load, 500, 1_000, false);
+        check(&load, 10, 0, false);
+        check(&load.closing(), 1_000, 1_000, true);
+        check(&load.closing(), 10, 1_000, false);
+    }
+
+    #[test]
+    fn weir_is_told_the_load() {
+        let words =
+            |load: Load, flags: &[&str]| show(&weir_words(&load, flags, 2, "URL")).to_string();
+        let plan = "-t1 -c20 -d2s --warmup 0 --no-preflight --pipeline 16 --format json";
+        assert_eq!(words(Load::of(20).pipelined(16), &[]), format!("{plan} URL"));
+        let closing = words(Load::of(20).closing(), &["--close", "client"]);
+        assert!(closing.ends_with("--close client URL") && !closing.contains("-H"));
+        assert!(words(Load::of(20).closing(), &[]).contains("-H Connection: close"));
+    }
+}

@@ -1,0 +1,80 @@
+//! What clients are asked to do. It knows no client and no server.
+
+use std::fmt;
+
+use crate::rig::servers::Server;
+
+/// A closed loop: every connection sends again as soon as it has its answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Load {
+    pub(super) connections: u32,
+    /// Requests in flight on each connection.
+    pub(super) depth: u32,
+    /// Length of the answers' bodies, or the server's usual one.
+    pub(super) body_bytes: Option<u32>,
+    pub(super) lifetime: Lifetime,
+}
+
+/// How long a connection lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lifetime {
+    /// As long as the run.
+    Run,
+    /// For one request; the server closes it, as `Connection: close` asks.
+    Request,
+}
+
+impl Load {
+    /// One request at a time on each of so many connections, which stay open.
+    pub(super) const fn of(connections: u32) -> Load {
+        Load { connections, depth: 1, body_bytes: None, lifetime: Lifetime::Run }
+    }
+
+    pub(super) const fn pipelined(self, depth: u32) -> Load {
+        Load { depth, ..self }
+    }
+
+    pub(super) const fn with_body(self, bytes: u32) -> Load {
+        Load { body_bytes: Some(bytes), ..self }
+    }
+
+    pub(super) const fn closing(self) -> Load {
+        Load { lifetime: Lifetime::Request, ..self }
+    }
+
+    pub(super) fn url(&self, server: &Server) -> String {
+        self.body_bytes.map_or_else(|| server.url.clone(), |bytes| server.url_of_body(bytes))
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} conn.", self.connections)?;
+        if self.depth > 1 {
+            write!(f, " × {}", self.depth)?;
+        }
+        match self.body_bytes {
+            Some(bytes) if bytes >= 1 << 20 => write!(f, ", {} MiB", bytes >> 20)?,
+            Some(bytes) => write!(f, ", {} KiB", bytes >> 10)?,
+            None => {}
+        }
+        match self.lifetime {
+            Lifetime::Run => Ok(()),
+            Lifetime::Request => f.write_str(", one request each"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_have_names() {
+        let check = |load: Load, expected: &str| assert_eq!(load.to_string(), expected);
+        check(Load::of(1), "1 conn.");
+        check(Load::of(20).pipelined(16), "20 conn. × 16");
+        check(Load::of(20).with_body(128 << 10), "20 conn., 128 KiB");
+        check(Load::of(20).with_body(1 << 20).closing(), "20 conn., 1 MiB, one request each");
+    }
+}

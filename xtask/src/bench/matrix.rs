@@ -1,0 +1,115 @@
+//! weir against wrk: what a request costs the client, by load, server and engine.
+
+use anyhow::Result;
+
+use super::client::Client;
+use super::load::Load;
+use super::paired::Paired;
+use super::peers::Peer;
+use super::{Lab, Section};
+use crate::rig::servers::Server;
+use crate::rig::table::{self, Table};
+
+const DEPTH: [Load; 4] = [Load::of(1), Load::of(20), Load::of(100), Load::of(1_000)];
+const PIPELINING: [Load; 2] = [Load::of(20).pipelined(16), Load::of(20).pipelined(64)];
+const BODIES: [Load; 4] = [
+    Load::of(20).with_body(1 << 10),
+    Load::of(20).with_body(10 << 10),
+    Load::of(20).with_body(128 << 10),
+    Load::of(20).with_body(1 << 20),
+];
+const CLOSE: [Load; 1] = [Load::of(50).closing()];
+
+/// All of them, for the peers.
+pub(super) const LOADS: [&[Load]; 4] = [&DEPTH, &PIPELINING, &BODIES, &CLOSE];
+
+const HEADS: [&str; 6] = [
+    "load",
+    "client",
+    "requests per CPU-second ÷ wrk's",
+    "µs CPU per request",
+    "requests/s",
+    "resident MiB",
+];
+
+pub(super) fn depth(lab: &Lab) -> Result<Section> {
+    let aims = "At least 1.15 is wanted on nginx with 20 and with 100 connections (1.3 with \
+                `--wait throughput`), and 1.4 on `weir serve`.";
+    section(lab, "one request at a time", aims, &DEPTH, &[&["--wait", "throughput"]])
+}
+
+pub(super) fn pipelining(lab: &Lab) -> Result<Section> {
+    let aims = "wrk sends the batch as one string of a script. At least 2 is wanted with 16 in \
+                flight on each connection, 3.5 with 64.";
+    section(lab, "pipelining", aims, &PIPELINING, &[&["--wait", "throughput"]])
+}
+
+pub(super) fn bodies(lab: &Lab) -> Result<Section> {
+    let aims = "nginx sends files. At least 1.6 is wanted at 128 KiB.";
+    section(lab, "bodies", aims, &BODIES, &[])
+}
+
+pub(super) fn close(lab: &Lab) -> Result<Section> {
+    let aims = "A request asks for `Connection: close`; with `--close client` it does not, and \
+                weir closes. At least 1.1 is wanted.";
+    section(lab, "a connection for each request", aims, &CLOSE, &[&["--close", "client"]])
+}
+
+/// Tables of these loads, one for each server. `more` are flags with which weir takes part once
+/// more, if it knows them.
+fn section(
+    lab: &Lab,
+    title: &'static str,
+    about: &str,
+    loads: &[Load],
+    more: &[&'static [&'static str]],
+) -> Result<Section> {
+    let mut clients = vec![Client::Peer(Peer::Wrk)];
+    clients.extend(lab.engines.iter().map(|flags| Client::Weir(flags)));
+    let known = more.iter().filter(|flags| lab.knows(flags[0]));
+    clients.extend(known.map(|flags| Client::Weir(flags)));
+    clients.retain(|client| *client != Client::Peer(Peer::Wrk) || Peer::Wrk.find().is_some());
+    let mut text = format!(
+        "A closed loop of one client thread. {} {about}\n",
+        lab.method("start and end of the process count, and weir has no warm-up here")
+    );
+    for flags in more.iter().filter(|flags| !lab.knows(flags[0])) {
+        text.push_str(&format!("\nNot run: this weir has no `{}`.\n", flags[0]));
+    }
+    for server in [lab.nginx()?, lab.weir_serve()?] {
+        let mut table = Table::new(&HEADS);
+        for load in loads {
+            add(lab, &server, load, &clients, &mut table)?;
+        }
+        text.push_str(&format!("\n### On {}\n\n{}", server.name, table.finish()));
+    }
+    Ok(Section { title, text, failures: Vec::new() })
+}
+
+fn add(
+    lab: &Lab,
+    server: &Server,
+    load: &Load,
+    clients: &[Client],
+    table: &mut Table,
+) -> Result<()> {
+    let names: Vec<String> = clients.iter().map(|client| client.name()).collect();
+    let run = |at: usize| clients[at].run(lab, server, load);
+    let paired = Paired::run(&format!("{}, {load}", server.name), lab.options.rounds, &names, run)?;
+    for (at, name) in names.into_iter().enumerate() {
+        let ratio = match (clients[0], at) {
+            (Client::Weir(_), _) => "wrk is absent".to_owned(),
+            (Client::Peer(_), 0) => "1".to_owned(),
+            (Client::Peer(_), _) => table::estimate(&paired.efficiency(at)),
+        };
+        table.row(&[
+            load.to_string(),
+            name,
+            ratio,
+            format!("{:.2}", paired.cost_us(at)),
+            table::rate(paired.requests_per_second(at)),
+            table::mebibytes(paired.resident_bytes(at)),
+        ]);
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! weir against the other load generators, in every load that each of them can do.
+
+use anyhow::Result;
+
+use super::client::Client;
+use super::load::Load;
+use super::matrix::LOADS;
+use super::paired::Paired;
+use super::peers::{OTHERS, Peer};
+use super::{Lab, Section};
+use crate::rig::servers::Server;
+use crate::rig::table::{self, Table};
+
+pub(super) fn others(lab: &Lab) -> Result<Section> {
+    let server = lab.nginx()?;
+    let present: Vec<Peer> = OTHERS.into_iter().filter(|peer| peer.find().is_some()).collect();
+    let mut heads = vec!["load".to_owned(), "weir µs".to_owned()];
+    heads.extend(present.iter().map(|peer| format!("÷ {}'s", peer.name())));
+    let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut notes = Vec::new();
+    for load in LOADS.into_iter().flatten() {
+        add(lab, &server, load, &present, &mut table, &mut notes)?;
+    }
+    let mut text = format!(
+        "weir's requests per CPU-second over each program's, on nginx; weir's own µs of CPU per \
+         request beside them. {} A dash: the program cannot do this load.\n",
+        lab.method("every program on the same one CPU")
+    );
+    let absent = OTHERS.into_iter().filter(|peer| !present.contains(peer)).map(Peer::name);
+    let absent: Vec<&str> = absent.collect();
+    if !absent.is_empty() {
+        text.push_str(&format!("\nAbsent here: {}.\n", absent.join(", ")));
+    }
+    text.push_str(&format!("\n{}", table.finish()));
+    for note in notes {
+        text.push_str(&format!("\n{note}\n"));
+    }
+    Ok(Section { title: "against other programs", text, failures: Vec::new() })
+}
+
+/// Adds a load. Who fails at it in a first trial takes no part, and a note says so.
+fn add(
+    lab: &Lab,
+    server: &Server,
+    load: &Load,
+    present: &[Peer],
+    table: &mut Table,
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    let mut clients = vec![Client::Weir(&[])];
+    let mut cells = Vec::new();
+    for peer in present {
+        let client = Client::Peer(*peer);
+        let is_able = client.can(lab, load)?;
+        let trial = is_able.then(|| client.run(lab, server, load)).transpose();
+        if let Err(error) = &trial {
+            notes.push(format!("{}, {load}: {error:#}", peer.name()));
+        }
+        cells.push(match trial {
+            Ok(Some(_)) => Some(clients.len()),
+            _ => None,
+        });
+        if matches!(trial, Ok(Some(_))) {
+            clients.push(client);
+        }
+    }
+    let names: Vec<String> = clients.iter().map(|client| client.name()).collect();
+    let run = |at: usize| clients[at].run(lab, server, load);
+    let paired = Paired::run(&format!("others, {load}"), lab.options.rounds, &names, run)?;
+    let mut row = vec![load.to_string(), format!("{:.2}", paired.cost_us(0))];
+    let ratio = |at: usize| table::estimate(&paired.efficiency_of_first(at));
+    row.extend(cells.into_iter().map(|at| at.map_or("—".to_owned(), ratio)));
+    table.row(&row);
+    Ok(())
+}

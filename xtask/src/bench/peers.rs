@@ -1,0 +1,178 @@
+//! Other load generators: how each is told the same load, if it can do it at all. Nothing here
+//! runs or judges them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::load::{Lifetime, Load};
+use crate::rig::machine;
+use crate::shell::{find_program, find_tool};
+
+/// A program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Peer {
+    Wrk,
+    Ab,
+    H2load,
+    Hey,
+    Oha,
+    Bombardier,
+    Vegeta,
+}
+
+/// In the order of tables. wrk is held to weir in tables of its own.
+pub(super) const OTHERS: [Peer; 6] =
+    [Peer::Ab, Peer::H2load, Peer::Hey, Peer::Oha, Peer::Bombardier, Peer::Vegeta];
+
+/// What connections are closed by where a program has no flag for it.
+const CLOSE: &str = "Connection: close";
+
+impl Peer {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Peer::Wrk => "wrk",
+            Peer::Ab => "ab",
+            Peer::H2load => "h2load",
+            Peer::Hey => "hey",
+            Peer::Oha => "oha",
+            Peer::Bombardier => "bombardier",
+            Peer::Vegeta => "vegeta",
+        }
+    }
+
+    /// Where it is, unless it is absent.
+    pub(super) fn find(self) -> Option<PathBuf> {
+        find_program(self.name()).or_else(|| find_tool(self.name()))
+    }
+
+    /// What it says of its version, or that it is absent.
+    pub(super) fn version(self) -> Result<String> {
+        let flag = match self {
+            Peer::Wrk => "-v",
+            Peer::Ab => "-V",
+            // It knows no version, and says what is wrong instead.
+            Peer::Hey => return Ok(self.find().map_or("absent", |_| "hey").to_owned()),
+            Peer::Vegeta => "-version",
+            _ => "--version",
+        };
+        self.find().map_or(Ok("absent".to_owned()), |program| machine::version(&program, flag))
+    }
+
+    /// The words behind its name that mean this load, one thread and so many seconds; none where it
+    /// cannot do that. `directory` is for a file that it may need.
+    pub(super) fn words(
+        self,
+        load: &Load,
+        seconds: u32,
+        url: &str,
+        directory: &Path,
+    ) -> Result<Option<Vec<OsString>>> {
+        let Load { connections, depth, lifetime, .. } = *load;
+        let closes = lifetime == Lifetime::Request;
+        let mut words = match self {
+            Peer::Wrk => format!("-t1 -c{connections} -d{seconds}s"),
+            // The longest run it would do is one of 50,000 requests, if it were not told more.
+            Peer::Ab => format!("-q -t {seconds} -n 5000000 -s 10 -c {connections}"),
+            Peer::H2load => format!("--h1 -t1 -c {connections} -D {seconds} -m {depth}"),
+            Peer::Hey => format!("-z {seconds}s -c {connections} -disable-compression"),
+            Peer::Oha => {
+                format!("-z {seconds}s -c {connections} --no-tui --disable-compression")
+            }
+            Peer::Bombardier => format!("-d {seconds}s -c {connections} -p r --fasthttp"),
+            Peer::Vegeta => format!(
+                "attack -rate 0 -max-workers {connections} -workers {connections} -connections \
+                 {connections} -duration {seconds}s -output /dev/null"
+            ),
+        };
+        let can = match (self, depth > 1, closes) {
+            (Peer::Wrk, ..) | (Peer::H2load, _, false) | (_, false, false) => true,
+            // It opens no connection anew.
+            (Peer::H2load, _, true) => false,
+            (_, is_pipelined, _) => !is_pipelined,
+        };
+        if !can {
+            return Ok(None);
+        }
+        words.push_str(match (self, closes) {
+            (Peer::Ab, false) => " -k",
+            (Peer::Hey, true) => " -disable-keepalive",
+            (Peer::Oha, true) => " --disable-keepalive",
+            (Peer::Bombardier, true) => " --disableKeepAlives",
+            (Peer::Vegeta, true) => " -keepalive=false",
+            _ => "",
+        });
+        let mut words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+        if self == Peer::Wrk && closes {
+            words.extend(["-H", CLOSE].map(OsString::from));
+        }
+        if self == Peer::Wrk && depth > 1 {
+            words.extend(["-s".into(), pipeline_script(depth, directory)?.into()]);
+        }
+        if self == Peer::Vegeta {
+            words.push(targets_flag(url, directory)?);
+        } else {
+            words.push(url.into());
+        }
+        Ok(Some(words))
+    }
+}
+
+/// Writes the script by which wrk sends `depth` requests at once.
+fn pipeline_script(depth: u32, directory: &Path) -> Result<PathBuf> {
+    let script = format!(
+        "-- {depth} requests at once, as one string made ahead.\n\
+         function init()\n\
+         \x20  batch = string.rep(wrk.format(), {depth})\n\
+         end\n\n\
+         function request()\n\
+         \x20  return batch\n\
+         end\n"
+    );
+    let place = directory.join(format!("pipeline-{depth}.lua"));
+    fs::write(&place, script).context("failed to write a script for wrk")?;
+    Ok(place)
+}
+
+/// Writes the file in which vegeta is told where to go.
+fn targets_flag(url: &str, directory: &Path) -> Result<OsString> {
+    let place = directory.join("targets.txt");
+    fs::write(&place, format!("GET {url}\n")).context("failed to write vegeta's targets")?;
+    let mut flag = OsString::from("-targets=");
+    flag.push(place);
+    Ok(flag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(peer: Peer, load: Load, expected: Option<&str>) {
+        let words = peer.words(&load, 2, "URL", Path::new("/nonexistent"));
+        let words = words.expect("no file is needed").map(|words| {
+            words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(words.as_deref(), expected);
+    }
+
+    #[test]
+    fn every_program_is_told_the_same() {
+        let load = Load::of(20);
+        check(Peer::Wrk, load, Some("-t1 -c20 -d2s URL"));
+        check(Peer::Wrk, load.closing(), Some("-t1 -c20 -d2s -H Connection: close URL"));
+        check(Peer::Ab, load, Some("-q -t 2 -n 5000000 -s 10 -c 20 -k URL"));
+        check(Peer::H2load, load.pipelined(16), Some("--h1 -t1 -c 20 -D 2 -m 16 URL"));
+    }
+
+    #[test]
+    fn what_a_program_cannot_do_is_left_out() {
+        let load = Load::of(20);
+        check(Peer::Hey, load.pipelined(16), None);
+        check(Peer::Ab, load.pipelined(16), None);
+        check(Peer::H2load, load.closing(), None);
+        let closing = "-z 2s -c 20 -disable-compression -disable-keepalive URL";
+        check(Peer::Hey, load.closing(), Some(closing));
+    }
+}

@@ -1,0 +1,133 @@
+//! A program run once to its end: what it printed, the CPU time it took and the memory it needed,
+//! told in the same way for every program. It knows none of them.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+/// Bash reports user, system and real time of what it ran, from the kernel's account of the child.
+const TIMED: &str = r#"ulimit -n "$(ulimit -Hn)"; TIMEFORMAT='%3U %3S %3R'; time "$@""#;
+
+/// How often the memory is looked at. The kernel keeps the maximum itself, so that only what came
+/// after the last look is missed.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What came of a program.
+pub(crate) struct Timed {
+    pub(crate) stdout: String,
+    /// User and system time, start and end of the process included.
+    pub(crate) cpu_s: f64,
+    pub(crate) wall_s: f64,
+    /// The most memory that was resident at a time; none where the kernel did not tell.
+    pub(crate) resident_bytes: Option<u64>,
+}
+
+/// Runs these words to their end, which must be one of `good` exit codes.
+pub(crate) fn timed(words: &[OsString], good: &[i32]) -> Result<Timed> {
+    let mut bash = Command::new("bash")
+        .args(["-c", TIMED, "timed"])
+        .args(words)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("failed to start bash, which measures the CPU time of clients")?;
+    let (output, resident_bytes) = watched(&mut bash)?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if !output.status.code().is_some_and(|code| good.contains(&code)) {
+        // The last line is bash's.
+        let told = stderr.trim_end().rsplit_once('\n').map_or("", |(told, _)| told);
+        bail!("`{}` ended with {}: {}", show(words), output.status, told.trim());
+    }
+    let Some((cpu_s, wall_s)) = times_in(&stderr) else {
+        bail!("failed to read bash's times in: {stderr}");
+    };
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(Timed { stdout, cpu_s, wall_s, resident_bytes })
+}
+
+/// Words as one would type them.
+pub(crate) fn show(words: &[OsString]) -> impl fmt::Display {
+    words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Reads what a shell and its child print until both have ended, with an eye on the child's memory.
+fn watched(bash: &mut Child) -> Result<(Output, Option<u64>)> {
+    let pid = bash.id();
+    let (over, ended) = mpsc::channel::<()>();
+    let watcher = thread::spawn(move || {
+        let mut resident = None;
+        while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+            resident = resident.max(peak_of_child(pid));
+        }
+        resident
+    });
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let (mut out, mut err) = (bash.stdout.take(), bash.stderr.take());
+    let errors = thread::spawn(move || {
+        err.as_mut().map(|err| std::io::Read::read_to_end(err, &mut stderr)).transpose()?;
+        Ok::<_, std::io::Error>(stderr)
+    });
+    if let Some(out) = &mut out {
+        std::io::Read::read_to_end(out, &mut stdout).context("failed to read a client")?;
+    }
+    let stderr = errors.join().expect("reading does not panic").context("failed to read bash")?;
+    let status = bash.wait().context("failed to wait for bash")?;
+    drop(over);
+    let resident = watcher.join().expect("looking does not panic");
+    Ok((Output { status, stdout, stderr }, resident))
+}
+
+/// The peak of the resident memory of a shell's only child, in bytes.
+fn peak_of_child(shell: u32) -> Option<u64> {
+    let children = fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).ok()?;
+    let child = children.split_whitespace().next()?;
+    peak_in(&fs::read_to_string(format!("/proc/{child}/status")).ok()?)
+}
+
+/// `VmHWM`, which is in KiB (proc_pid_status(5)).
+fn peak_in(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1_024)
+}
+
+/// The last line's user and system time together, and real time.
+fn times_in(stderr: &str) -> Option<(f64, f64)> {
+    let words = stderr.lines().last()?.split_whitespace().map(|word| word.parse().ok());
+    let [user, system, real] = words.collect::<Option<Vec<f64>>>()?[..] else { return None };
+    Some((user + system, real))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_from_the_last_line() {
+        assert_eq!(times_in("a note\n0.500 1.250 3.004\n"), Some((1.75, 3.004)));
+        assert_eq!(times_in("0.500 1.250\n"), None);
+        assert_eq!(times_in(""), None);
+    }
+
+    #[test]
+    fn the_peak_is_read() {
+        assert_eq!(peak_in("Name:\ta\nVmHWM:\t    12 kB\nVmRSS:\t 3 kB\n"), Some(12_288));
+        assert_eq!(peak_in("Name:\ta\n"), None);
+    }
+
+    #[test]
+    fn bash_times_what_it_runs() {
+        let timed = timed(&["true".into()], &[0]).expect("bash");
+        assert!(timed.cpu_s < 10.0 && timed.stdout.is_empty());
+        assert!(super::timed(&["false".into()], &[0]).is_err());
+        assert!(super::timed(&["false".into()], &[0, 1]).is_ok());
+    }
+}
