@@ -1,0 +1,62 @@
+//! What a request costs the client, by I/O engine, measured finely enough to tune by: it resolves
+//! differences of 1 to 3 % on a machine whose speed drifts by more than that within a second.
+//!
+//! ```text
+//! cargo bench -p weir-engine                                     everything, some minutes
+//! cargo bench -p weir-engine -- connections=100 depth=16 rounds=60
+//! cargo bench -p weir-engine -- connections=20 body=131072 sides=uring,epoll
+//! ```
+//!
+//! All sides live in one process, each in a thread of its own with its own connections to one
+//! server on another CPU, and take turns of 12 ms on one CPU; the order turns round each round.
+//! Whatever the machine does meanwhile meets them all. Cost is the thread's CPU time
+//! (`CLOCK_THREAD_CPUTIME_ID`) per request sent in a turn. A ratio is the median over rounds of
+//! the ratios within a round, with an interval that holds the true median with 95 % confidence
+//! (the sign test turned round).
+//!
+//! A side is an engine with a whole worker on it (`uring`, `epoll`: parser, histograms, stamps of
+//! the usual sample of connections), the same with stamps of none (`uring-unstamped`), or with
+//! nothing on it (`uring-null`, `epoll-null`: it counts bytes, and nothing real can be cheaper).
+//! To judge a change, run this before and after it and compare the ratios to a side that the
+//! change does not touch; or make the change a side.
+#![forbid(unsafe_code)]
+
+mod null;
+mod options;
+mod server;
+mod side;
+mod stats;
+mod turns;
+mod whole;
+
+use std::error::Error;
+
+use options::Options;
+use server::ServerProcess;
+use side::{Fleet, Load};
+use weir_io::system;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.first().is_some_and(|word| word == server::WORD) {
+        return server::serve();
+    }
+    let options = Options::parse(&words)?;
+    let cpus = system::usable_cpus()?;
+    let server = ServerProcess::start()?;
+    // Threads begin where their maker is.
+    system::pin_to_cpu(*cpus.last().ok_or("no CPU at all")?)?;
+    println!(
+        "{} rounds of turns of {} ms; µs of CPU per request, and the ratio to {}'s",
+        options.rounds, options.turn_ms, options.sides[0]
+    );
+    for connections in &options.connections {
+        for depth in &options.depths {
+            let load =
+                Load { connections: *connections, depth: *depth, body_bytes: options.body_bytes };
+            let fleet = Fleet::start(&options.sides, load, &server, options.turn_ms)?;
+            fleet.compare(options.rounds)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Taking turns: a backend that lets its thread run only when it is its turn, and tells what each
+//! turn has cost and done. Whoever drives the backend notices nothing but time.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use weir_io::{
+    Backend, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment, SocketOptions,
+    Submitted, TemplateId, WaitPolicy, system,
+};
+
+/// What a turn has cost and done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) cpu_ns: u64,
+    pub(crate) wall_ns: u64,
+    pub(crate) requests: u64,
+}
+
+/// A side's ends of the channels to whoever deals the turns.
+pub(crate) struct Seat {
+    pub(crate) granted: Receiver<()>,
+    pub(crate) done: Sender<Turn>,
+    pub(crate) turn_ns: u64,
+    /// Length of one request, by which those in a send are counted.
+    pub(crate) request_bytes: u32,
+}
+
+/// A backend with turns.
+pub(crate) struct Turning<B> {
+    backend: B,
+    seat: Seat,
+    /// None before the first turn.
+    begun: Option<Begun>,
+    requests: u64,
+}
+
+/// The start of a turn.
+struct Begun {
+    at: Nanos,
+    cpu_ns: u64,
+}
+
+impl<B: Backend> Turning<B> {
+    pub(crate) fn new(backend: B, seat: Seat) -> Turning<B> {
+        Turning { backend, seat, begun: None, requests: 0 }
+    }
+
+    /// Ends the turn if its time is over, and waits for the next. Says when that one ends.
+    fn sit_out(&mut self) -> io::Result<Nanos> {
+        let now = self.backend.now();
+        if let Some(begun) = &self.begun {
+            let end = begun.at.after(self.seat.turn_ns);
+            if now < end {
+                return Ok(end);
+            }
+            self.backend.submit();
+            let turn = Turn {
+                cpu_ns: cpu_ns()? - begun.cpu_ns,
+                wall_ns: self.backend.now().since(begun.at),
+                requests: std::mem::take(&mut self.requests),
+            };
+            self.seat.done.send(turn).map_err(io::Error::other)?;
+        }
+        self.seat.granted.recv().map_err(io::Error::other)?;
+        let at = self.backend.now();
+        self.begun = Some(Begun { at, cpu_ns: cpu_ns()? });
+        Ok(at.after(self.seat.turn_ns))
+    }
+}
+
+fn cpu_ns() -> io::Result<u64> {
+    Ok(u64::try_from(system::thread_cpu_time()?.total().as_nanos()).unwrap_or(u64::MAX))
+}
+
+impl<B: Backend> Backend for Turning<B> {
+    fn now(&mut self) -> Nanos {
+        self.backend.now()
+    }
+
+    fn template(&mut self, bytes: Arc<[u8]>) -> TemplateId {
+        self.backend.template(bytes)
+    }
+
+    fn pool(&mut self, bytes: &[u8]) -> PooledId {
+        self.backend.pool(bytes)
+    }
+
+    fn connect(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
+        self.backend.connect(conn, to, options);
+    }
+
+    fn listen(&mut self, listener: Listener) -> io::Result<()> {
+        self.backend.listen(listener)
+    }
+
+    fn send(&mut self, conn: ConnId, segments: &[Segment]) {
+        for segment in segments {
+            if let Segment::Template { bytes, .. } = segment {
+                self.requests += u64::from(bytes / self.seat.request_bytes);
+            }
+        }
+        self.backend.send(conn, segments);
+    }
+
+    fn discard(&mut self, conn: ConnId, bytes: u64) {
+        self.backend.discard(conn, bytes);
+    }
+
+    fn close(&mut self, conn: ConnId, how: Close) {
+        self.backend.close(conn, how);
+    }
+
+    fn submit(&mut self) -> Submitted {
+        self.backend.submit()
+    }
+
+    fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
+        let end = self.sit_out()?;
+        self.backend.wait(until.min(end), policy)
+    }
+
+    fn next(&mut self) -> Option<Event<'_>> {
+        self.backend.next()
+    }
+}
