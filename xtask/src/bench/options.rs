@@ -24,9 +24,10 @@ const USAGE: &str = "use [--quick] [--print] [--rounds N] [--seconds S] [--only 
 impl Options {
     pub(crate) fn parse(words: &[&str]) -> Result<Options> {
         let is_quick = words.contains(&"--quick");
-        let rounds = if is_quick { 2 } else { 7 };
+        let rounds = if is_quick { 2 } else { 6 };
+        let seconds = if is_quick { 1 } else { 2 };
         let mut options =
-            Options { rounds, seconds: 1, is_quick, writes_page: true, only: Vec::new() };
+            Options { rounds, seconds, is_quick, writes_page: true, only: Vec::new() };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
@@ -78,7 +79,7 @@ mod tests {
             assert_eq!(options.writes_page, writes_page, "{words:?}");
             options
         };
-        assert!(check(&[], 7, 1, true).wants("depth"));
+        assert!(check(&[], 6, 2, true).wants("depth"));
         assert!(!check(&["--quick", "--only", "serve"], 2, 1, true).wants("depth"));
         let some = ["--rounds", "20", "--print", "--only", "serve,window", "--seconds", "3"];
         assert!(check(&some, 20, 3, false).wants("window"));

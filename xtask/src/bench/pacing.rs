@@ -1,48 +1,115 @@
-//! How late requests leave when little else is to be done, for each way of keeping time.
+//! How late requests leave at a constant rate when little else is to be done: weir's ways of
+//! keeping time, and wrk2.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::{Lab, Section};
 use crate::rig::clients::{self, Document};
+use crate::rig::servers::{Server, pinned};
 use crate::rig::table::{self, Table};
+use crate::rig::timed::timed;
+use crate::shell::find_program;
 
 const PACINGS: [&str; 3] = ["sleep", "hybrid", "spin"];
+
+/// The load that every program is told.
+const LOAD: [&str; 3] = ["-t1", "-c20", "-R10k"];
+
+/// wrk2 forgets what it measured in its first 10 s.
+const CALIBRATION_S: u32 = 10;
+
+const HEADS: [&str; 7] =
+    ["client", "send lag p50 µs", "p99 µs", "max µs", "response p50 µs", "p99 µs", "client CPU"];
 
 pub(super) fn pacing(lab: &Lab) -> Result<Section> {
     let server = lab.weir_serve()?;
     let seconds = lab.options.span(5, 2);
-    let mut table = Table::new(&["pacing", "engine", "p50 µs", "p99 µs", "max µs", "client CPU"]);
+    let mut table = Table::new(&HEADS);
     for engine in &lab.engines {
         for pacing in PACINGS {
-            eprintln!("bench: pacing, --pacing {pacing} {}", engine.join(" "));
+            let flags = [&["--pacing", pacing], *engine].concat();
+            eprintln!("bench: pacing, {}", flags.join(" "));
             let duration = format!("-d{seconds}s");
-            let options = ["-t1", "-c20", "-R10k", &duration, "--warmup", "1s"];
-            let options = [&options[..], &["--pacing", pacing], engine].concat();
+            let options = [&LOAD[..], &[&duration, "--warmup", "1s"], &flags].concat();
             let cpu = lab.placement.client;
             let (run, document) = clients::weir(&lab.weir, cpu, &options, &server.url)?;
             table.row(&[
-                pacing.to_owned(),
-                engine[1].to_owned(),
-                table::micros(lag_ns(&document, 50.0)?),
-                table::micros(lag_ns(&document, 99.0)?),
+                format!("weir {}", flags.join(" ")),
+                table::micros(percentile_ns(&document, "send_lag", 50.0)?),
+                table::micros(percentile_ns(&document, "send_lag", 99.0)?),
                 table::micros(document.number("latency/send_lag/ok/max_ns")?),
+                table::micros(percentile_ns(&document, "response_time", 50.0)?),
+                table::micros(percentile_ns(&document, "response_time", 99.0)?),
                 format!("{:.0} %", 100.0 * run.cpu_s / run.wall_s),
             ]);
         }
     }
+    let absent = match add_wrk2(lab, &server, seconds, &mut table)? {
+        true => "",
+        false => " wrk2 is not on PATH.",
+    };
     let text = format!(
-        "Send lag (from when a request was due to when it was sent) at 10,000/s over 20 \
-         connections of one worker, against `weir serve`, {seconds} s after 1 s of warm-up. A \
-         sleeping client also waits for whoever else has its CPU.\n\n{}",
+        "10,000/s over 20 connections of one worker, against `weir serve`, {seconds} s after 1 s of \
+         warm-up (wrk2: after its 10 s of calibration). Send lag is from when a request was due to \
+         when it was sent, which wrk2 does not tell; the response time, from when it was due to its \
+         answer, contains it. A sleeping client also waits for whoever else has its CPU. Wanted of \
+         hybrid pacing: p50 at most 1 µs, p99 at most 100 µs, at most 20 % of a CPU.{absent}\n\n{}",
         table.finish()
     );
-    Ok(Section { title: "Punctuality", text, failures: Vec::new() })
+    Ok(Section { title: "punctuality at a constant rate", text, failures: Vec::new() })
 }
 
-fn lag_ns(document: &Document, p: f64) -> Result<f64> {
-    let percentiles = document.list("latency/send_lag/ok/percentiles")?;
+fn percentile_ns(document: &Document, metric: &str, p: f64) -> Result<f64> {
+    let percentiles = document.list(&format!("latency/{metric}/ok/percentiles"))?;
     let entry = percentiles.iter().find(|entry| entry["p"].as_f64() == Some(p));
     let ns = entry.and_then(|entry| entry.get("ns")).and_then(Value::as_f64);
-    ns.with_context(|| format!("weir's document has no p{p} of the send lag"))
+    ns.with_context(|| format!("weir's document has no p{p} of {metric}"))
+}
+
+/// Adds wrk2, if it is there.
+fn add_wrk2(lab: &Lab, server: &Server, seconds: u32, table: &mut Table) -> Result<bool> {
+    let Some(program) = find_program("wrk2") else { return Ok(false) };
+    let mut words = pinned(lab.placement.client, &program);
+    let duration = format!("-d{}s", CALIBRATION_S + seconds);
+    let told = LOAD.into_iter().chain([duration.as_str(), "--latency", &server.url]);
+    words.extend(told.map(Into::into));
+    eprintln!("bench: pacing, wrk2");
+    let timed = timed(&words, &[0])?;
+    ensure!(!timed.stdout.contains("errors:"), "wrk2 met errors:\n{}", timed.stdout);
+    let response_us =
+        |name| printed_us(&timed.stdout, name).with_context(|| format!("wrk2 printed no {name}"));
+    let dash = || "—".to_owned();
+    table.row(&[
+        "wrk2".to_owned(),
+        dash(),
+        dash(),
+        dash(),
+        table::micros(response_us("50.000%")? * 1e3),
+        table::micros(response_us("99.000%")? * 1e3),
+        format!("{:.0} %", 100.0 * timed.cpu_s / timed.wall_s),
+    ]);
+    Ok(true)
+}
+
+/// The time in a line such as ` 50.000%    1.06ms`.
+fn printed_us(printed: &str, name: &str) -> Option<f64> {
+    let time = printed.lines().find_map(|line| line.trim().strip_prefix(name))?.trim();
+    let (number, unit) = time.split_at(time.find(|c: char| c.is_ascii_alphabetic())?);
+    let us = [("us", 1.0), ("ms", 1e3), ("s", 1e6)].into_iter().find(|(name, _)| *name == unit)?.1;
+    Some(number.parse::<f64>().ok()? * us)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_wrk2_are_read() {
+        let printed = "  Latency Distribution (HdrHistogram - Recorded Latency)\n 50.000%    \
+                       1.06ms\n 99.000%  950.00us\n";
+        assert_eq!(printed_us(printed, "50.000%"), Some(1_060.0));
+        assert_eq!(printed_us(printed, "99.000%"), Some(950.0));
+        assert_eq!(printed_us(printed, "90.000%"), None);
+    }
 }

@@ -15,7 +15,7 @@ use crate::shell::root;
 const DIRECTORY: &str = "xtask/src/bench/scripts";
 
 pub(super) fn scripts(lab: &Lab) -> Result<Section> {
-    let mut all = Section { title: "Scripts", text: String::new(), failures: Vec::new() };
+    let mut all = Section { title: "what scripts cost", text: String::new(), failures: Vec::new() };
     for (number, part) in [cost::cost, states::states, rate::rate].into_iter().enumerate() {
         let part = part(lab)?;
         let space = if number == 0 { "" } else { "\n" };

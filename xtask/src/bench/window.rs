@@ -13,7 +13,7 @@ const DEVIATION_MAX_MS: f64 = 10.0;
 
 pub(super) fn window(lab: &Lab) -> Result<Section> {
     let server = lab.nginx()?;
-    let seconds = lab.options.span(10, 2);
+    let seconds = lab.options.span(5, 2);
     let mut table = Table::new(&[
         "load",
         "engine",
@@ -61,7 +61,7 @@ pub(super) fn window(lab: &Lab) -> Result<Section> {
          count (they must be equal).\n\n{}",
         table.finish()
     );
-    Ok(Section { title: "Truth of the window and the count", text, failures })
+    Ok(Section { title: "truth of the window and the count", text, failures })
 }
 
 /// The largest over the workers.

@@ -14,7 +14,7 @@ use crate::guard::Guarded;
 use crate::shell::{is_root, target_dir};
 
 /// Connections that the private nginx takes: those of the largest case, and some for its status.
-const NGINX_CONNECTIONS: u32 = 12_000;
+pub(crate) const NGINX_CONNECTIONS: u32 = 12_000;
 
 /// Bodies that the private nginx has in files, in bytes; `weir serve` makes any.
 const NGINX_BODIES: [u32; 4] = [1 << 10, 10 << 10, 128 << 10, 1 << 20];
