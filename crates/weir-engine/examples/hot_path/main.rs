@@ -1,0 +1,59 @@
+//! What a request costs in weir itself: the worker's own loop on a machine made of memory, where
+//! neither a kernel nor a server takes any time. `cargo xtask instructions` counts in it.
+//!
+//! `cargo run --release -p weir-engine --example hot_path` prints the wall time of each scenario,
+//! the least of several runs; with `count SCENARIO TIMES` it runs one of them for so many times its
+//! usual span and prints how many requests that were.
+
+mod memory;
+mod scenario;
+
+use std::env;
+use std::time::Instant;
+
+use weir_engine::{Control, run_on};
+
+use memory::Memory;
+use scenario::Scenario;
+
+/// Runs of a scenario whose least wall time is printed, and how much longer they are than counted
+/// ones: long enough to be timed, short enough that one of them is left alone by other programs.
+const TIMED_RUNS: u32 = 15;
+const TIMED_LENGTH: u64 = 20;
+
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => Scenario::all().iter().for_each(print_wall_time),
+        ["list"] => Scenario::all().iter().for_each(|scenario| println!("{}", scenario.name)),
+        ["count", name, times] => {
+            let scenarios = Scenario::all();
+            let scenario = scenarios.iter().find(|scenario| scenario.name == name);
+            let scenario = scenario.expect("`list` prints the names of scenarios");
+            println!("{}", run(scenario, times.parse().expect("a number of times")));
+        }
+        _ => panic!("nothing, `list` or `count SCENARIO TIMES`"),
+    }
+}
+
+/// Runs a scenario for so many times its usual span; returns how many requests were answered.
+fn run(scenario: &Scenario, times: u64) -> u64 {
+    let job = scenario.job(times);
+    let control = Control::new(1, None);
+    let backend = Memory::new(scenario, job.request.bytes().len());
+    let measured = run_on(&job, 0, &control, backend, None, None).expect("memory does not fail");
+    let outcomes = measured.outcomes;
+    assert_eq!(outcomes.ok, outcomes.total(), "{}: every request is answered", scenario.name);
+    outcomes.ok
+}
+
+fn print_wall_time(scenario: &Scenario) {
+    let mut least = f64::MAX;
+    for _ in 0..TIMED_RUNS {
+        let started_at = Instant::now();
+        let requests = run(scenario, TIMED_LENGTH);
+        least = least.min(started_at.elapsed().as_secs_f64() * 1e9 / requests as f64);
+    }
+    println!("{:<20} {least:>8.1} ns per request", scenario.name);
+}

@@ -1,0 +1,134 @@
+//! A machine made of memory: every request is answered, a fixed time after it was sent, with the
+//! same bytes. Costs next to nothing itself, so that what is counted is the engine.
+
+use std::collections::VecDeque;
+use std::io;
+use std::mem;
+use std::sync::Arc;
+
+use weir_io::{
+    Backend, Close, ConnId, Endpoint, Event, EventKind, Listener, Nanos, PooledId, Segment,
+    SocketOptions, Submitted, TemplateId, WaitPolicy,
+};
+
+use crate::scenario::Scenario;
+
+/// What a reading of the clock takes.
+const READING_NS: u64 = 30;
+
+/// From a request to its answer.
+const ANSWER_NS: u64 = 50_000;
+
+/// Requests that were sent together, and when their answers come.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    conn: ConnId,
+    bytes: usize,
+    due_at: Nanos,
+}
+
+/// The machine.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    now: Nanos,
+    request_bytes: usize,
+    /// The answers to as many requests as can be in flight on a connection.
+    answers: Vec<u8>,
+    answer_bytes: usize,
+    piece_bytes: usize,
+    connecting: VecDeque<ConnId>,
+    sent: VecDeque<Sent>,
+    /// Of the oldest of `sent`: bytes of its answers that were received.
+    received: usize,
+    is_stamped: Vec<bool>,
+}
+
+impl Memory {
+    /// For a scenario whose request has so many bytes.
+    pub(crate) fn new(scenario: &Scenario, request_bytes: usize) -> Memory {
+        Memory {
+            now: Nanos(1_000),
+            request_bytes,
+            answers: scenario.answers.concat(),
+            answer_bytes: scenario.answers[0].len(),
+            piece_bytes: scenario.piece_bytes,
+            connecting: VecDeque::new(),
+            sent: VecDeque::new(),
+            received: 0,
+            is_stamped: vec![false; scenario.connections as usize],
+        }
+    }
+}
+
+impl Backend for Memory {
+    fn now(&mut self) -> Nanos {
+        self.now = self.now.after(READING_NS);
+        self.now
+    }
+
+    fn template(&mut self, _: Arc<[u8]>) -> TemplateId {
+        TemplateId(0)
+    }
+
+    fn pool(&mut self, _: &[u8]) -> PooledId {
+        unimplemented_here()
+    }
+
+    fn connect(&mut self, conn: ConnId, _: &Endpoint, options: SocketOptions) {
+        self.is_stamped[conn.index()] = options.stamped;
+        self.connecting.push_back(conn);
+    }
+
+    fn listen(&mut self, _: Listener) -> io::Result<()> {
+        unimplemented_here()
+    }
+
+    fn send(&mut self, conn: ConnId, segments: &[Segment]) {
+        let bytes = segments.iter().map(|segment| match segment {
+            Segment::Template { bytes, .. } => *bytes as usize,
+            Segment::Pooled(_) => unimplemented_here(),
+        });
+        let requests = bytes.sum::<usize>() / self.request_bytes;
+        let due_at = self.now.after(ANSWER_NS);
+        self.sent.push_back(Sent { conn, bytes: requests * self.answer_bytes, due_at });
+    }
+
+    fn discard(&mut self, _: ConnId, _: u64) {}
+
+    fn close(&mut self, _: ConnId, _: Close) {}
+
+    fn submit(&mut self) -> Submitted {
+        Submitted { before: self.now(), after: self.now() }
+    }
+
+    fn wait(&mut self, until: Nanos, _: WaitPolicy) -> io::Result<()> {
+        if self.connecting.is_empty() {
+            let answered_at = self.sent.front().map_or(Nanos::MAX, |sent| sent.due_at);
+            self.now = self.now.max(until.min(answered_at));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Event<'_>> {
+        let at = self.now;
+        if let Some(conn) = self.connecting.pop_front() {
+            return Some(Event { conn, generation: 0, at, kind: EventKind::Connected });
+        }
+        let &Sent { conn, bytes, .. } = self.sent.front().filter(|sent| sent.due_at <= at)?;
+        let from = self.received;
+        let until = bytes.min(from + self.piece_bytes);
+        self.received = until;
+        if until == bytes {
+            self.sent.pop_front();
+            mem::take(&mut self.received);
+        }
+        let rx_at = self.is_stamped[conn.index()].then_some(at);
+        let kind = EventKind::Received { bytes: &mut self.answers[from..until], rx_at };
+        Some(Event { conn, generation: 0, at, kind })
+    }
+}
+
+fn unimplemented_here() -> ! {
+    panic!("no scenario needs it")
+}

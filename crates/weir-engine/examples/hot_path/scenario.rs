@@ -1,0 +1,139 @@
+//! The loads that are counted: what is asked for, and what the answers look like.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use weir_engine::{Extras, Job};
+use weir_http::Prepared;
+use weir_io::Endpoint;
+use weir_run::{Arrivals, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, StampChoice, Target};
+
+/// Usual length: long enough that every part of the window's bookkeeping is used.
+const SPAN_NS: u64 = 5_000_000;
+
+/// One load.
+#[derive(Debug)]
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) connections: u32,
+    /// Requests in flight on each.
+    depth: u16,
+    load: Load,
+    stamps: StampChoice,
+    /// The answers to the requests in flight on one connection; all are of one length.
+    pub(crate) answers: Vec<Vec<u8>>,
+    /// How many bytes come at a time.
+    pub(crate) piece_bytes: usize,
+}
+
+impl Scenario {
+    /// Every scenario. None but one has stamps, which are for one connection in 64.
+    pub(crate) fn all() -> Vec<Scenario> {
+        let closed = |name, depth: u16, answer: Vec<u8>| Scenario {
+            name,
+            connections: (128 / u32::from(depth)).min(64),
+            depth,
+            load: Load::ClosedLoop,
+            stamps: StampChoice::None,
+            answers: vec![answer; depth.into()],
+            piece_bytes: 1 << 20,
+        };
+        let one_length = nginx(None).len();
+        let rate = Rate { numerator: 1_000_000, denominator: 1 };
+        let open = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
+        let varying = (0..16).map(|nth| nginx(Some(nth))).collect();
+        vec![
+            closed("pipelined-16-short", 16, short()),
+            closed("pipelined-16", 16, nginx(None)),
+            closed("pipelined-64", 64, nginx(None)),
+            Scenario { answers: varying, ..closed("pipelined-16-varying", 16, Vec::new()) },
+            Scenario {
+                piece_bytes: one_length * 16 - one_length / 2,
+                ..closed("pipelined-16-split", 16, nginx(None))
+            },
+            closed("closed-1-short", 1, short()),
+            closed("closed-1", 1, nginx(None)),
+            Scenario { stamps: StampChoice::All, ..closed("closed-1-stamped", 1, nginx(None)) },
+            Scenario { piece_bytes: one_length / 2, ..closed("closed-1-split", 1, nginx(None)) },
+            closed("closed-1-chunked", 1, chunked()),
+            Scenario { piece_bytes: 16 * 1024, ..closed("closed-1-128k", 1, body_128k()) },
+            Scenario { load: open, ..closed("open-1", 1, nginx(None)) },
+        ]
+    }
+
+    /// What runs it, for so many times its usual span.
+    pub(crate) fn job(&self, times: u64) -> Job {
+        let plan = Plan {
+            url: "http://memory/".to_owned(),
+            target: Target {
+                scheme: "http".to_owned(),
+                host: "memory".to_owned(),
+                port: 80,
+                path: "/".to_owned(),
+                address: "127.0.0.1:80".to_owned(),
+            },
+            request: RequestPlan {
+                method: "GET".to_owned(),
+                headers: Vec::new(),
+                body_bytes: 0,
+                wire_bytes: 0,
+            },
+            load: self.load,
+            connections: self.connections,
+            threads: 1,
+            pipeline: self.depth,
+            warmup_ns: 0,
+            duration_ns: Some(SPAN_NS * times),
+            requests: None,
+            timeout_ns: 2_000_000_000,
+            connect_timeout_ns: 2_000_000_000,
+            pacing: Pacing::Hybrid,
+            io: IoEngine::Simulated,
+            warmup_is_auto: false,
+            stamps: self.stamps,
+        };
+        Job {
+            plan,
+            endpoint: Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))),
+            request: Prepared::http1("GET", "/", "memory", &[], None).expect("a plain request"),
+            discard: false,
+            cpus: Vec::new(),
+            tls: None,
+            late_answers: false,
+            extras: Extras::default(),
+            raw: None,
+        }
+    }
+}
+
+/// As short as answers are: two headers.
+fn short() -> Vec<u8> {
+    b"HTTP/1.1 200 OK\r\nServer: weir\r\nContent-Length: 2\r\n\r\nok".to_vec()
+}
+
+/// As nginx answers for a small file, to the letter; `nth` makes what servers change with each
+/// answer.
+fn nginx(nth: Option<u32>) -> Vec<u8> {
+    let id = nth.unwrap_or(0).wrapping_mul(0x9e37_79b9);
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nServer: nginx/1.24.0\r\nDate: Thu, 01 Jan 1970 00:00:{:02} GMT\r\n\
+         Content-Type: text/html\r\nContent-Length: 10\r\n\
+         Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT\r\nConnection: keep-alive\r\n\
+         ETag: \"{id:08x}-a\"\r\nAccept-Ranges: bytes\r\n\r\n0123456789",
+        nth.unwrap_or(0)
+    );
+    answer.into_bytes()
+}
+
+/// A small answer whose length is not told before.
+fn chunked() -> Vec<u8> {
+    b"HTTP/1.1 200 OK\r\nServer: nginx/1.24.0\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
+      Content-Type: text/html\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n\
+      a\r\n0123456789\r\n0\r\n\r\n"
+        .to_vec()
+}
+
+/// A large file.
+fn body_128k() -> Vec<u8> {
+    let head = "HTTP/1.1 200 OK\r\nServer: nginx/1.24.0\r\nContent-Length: 131072\r\n\r\n";
+    [head.as_bytes(), &vec![b'x'; 128 * 1024]].concat()
+}
