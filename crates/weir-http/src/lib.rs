@@ -19,7 +19,7 @@ mod error;
 pub use answer::{Answer, Interest};
 pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
-pub use http1::Http1;
+pub use http1::{Http1, KnownHead};
 pub use protocol::{Protocol, Reply, RequestId};
 pub use raw::{RawRequest, RawRequestError, read_requests};
 pub use request::{Prepared, RequestTraits};

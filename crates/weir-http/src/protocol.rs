@@ -1,7 +1,7 @@
 //! One connection's protocol as the engine sees it: [`Protocol`], and the [`Reply`] it yields.
 //! Must not know the wire format of any version; that is each version's own module.
 
-use crate::{Answer, Http1, Interest, ProtocolError, RequestTraits};
+use crate::{Answer, Http1, Interest, KnownHead, ProtocolError, RequestTraits};
 
 /// Names a request among those in flight on a connection: below the protocol's depth, reused after
 /// its reply.
@@ -95,6 +95,20 @@ impl Protocol {
     pub fn receive(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
         match self {
             Protocol::Http1(http1) => http1.receive(bytes, replies),
+        }
+    }
+
+    /// As [`Protocol::receive`] and with the same result, at a fraction of its cost where the heads
+    /// of answers are alike: `known` has the last one, of this connection or of another.
+    #[inline]
+    pub fn receive_knowing(
+        &mut self,
+        bytes: &[u8],
+        known: &mut KnownHead,
+        replies: &mut Vec<Reply>,
+    ) -> Result<(), ProtocolError> {
+        match self {
+            Protocol::Http1(http1) => http1.receive_knowing(bytes, known, replies),
         }
     }
 

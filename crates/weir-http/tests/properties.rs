@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use proptest::prelude::*;
-use weir_http::{Interest, Protocol, Reply, RequestTraits, read_head};
+use weir_http::{Interest, KnownHead, Protocol, Reply, RequestTraits, read_head};
 
 /// One answer and the request it is to.
 #[derive(Clone, Debug)]
@@ -162,6 +162,28 @@ proptest! {
         converse(&answers, depth, &cuts, skips, interest);
     }
 
+    /// Answers whose heads are compared with one that is known are the same answers as those whose
+    /// heads are read, whatever differs in them and wherever they are cut.
+    #[test]
+    fn known_heads_agree(
+        answer in answer(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), byte()), 1..4),
+    ) {
+        let mut bytes = Vec::new();
+        answer.write(&mut bytes);
+        let mut known = KnownHead::new();
+        let twice = bytes.repeat(2);
+        agree(&twice, twice.len(), &mut known);
+        let mut edited = bytes.clone();
+        for (at, byte) in &edits {
+            edited[at.index(bytes.len())] = *byte;
+        }
+        edited.extend(&bytes);
+        for cut in 0..=edited.len() {
+            agree(&edited, cut, &mut known);
+        }
+    }
+
     #[test]
     fn any_bytes(input in prop::collection::vec(any::<u8>(), 0..300)) {
         check::response(&input);
@@ -179,6 +201,34 @@ proptest! {
         let length = other.parse(&bytes[began_at..]).expect("a valid head").unwrap();
         let head = read_head(&bytes[began_at..]).expect("a valid head").expect("a whole head");
         prop_assert_eq!((head.bytes, Some(head.status)), (length, other.code));
+    }
+}
+
+/// Any byte, those that mean something more often.
+fn byte() -> impl Strategy<Value = u8> {
+    let special = b"\r\n\0\t\x1f :,;0127aCx~\x7f\x80".to_vec();
+    prop_oneof![any::<u8>(), prop::sample::select(special)]
+}
+
+/// Feeds two protocols the same bytes in two pieces: one of them knows a head.
+fn agree(bytes: &[u8], cut: usize, known: &mut KnownHead) {
+    let (mut reading, mut knowing) = (Protocol::http1(3), Protocol::http1(3));
+    for protocol in [&mut reading, &mut knowing] {
+        for _ in 0..3 {
+            protocol.request(RequestTraits::default());
+        }
+    }
+    let (mut read, mut compared) = (Vec::new(), Vec::new());
+    for piece in [&bytes[..cut], &bytes[cut..]] {
+        let result = reading.receive(piece, &mut read);
+        assert_eq!(knowing.receive_knowing(piece, known, &mut compared), result, "{bytes:?}");
+        assert_eq!(compared, read, "{bytes:?}");
+        let state = |protocol: &Protocol| {
+            let counts = (protocol.in_flight(), protocol.interim_responses());
+            let place = (protocol.is_mid_answer(), protocol.discardable());
+            (counts, place, protocol.capacity(), protocol.began_here())
+        };
+        assert_eq!(state(&knowing), state(&reading), "{bytes:?}");
     }
 }
 

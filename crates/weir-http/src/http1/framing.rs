@@ -188,6 +188,13 @@ impl Framing {
     }
 }
 
+/// Whether [`Framing::field`] takes a field of this name, which has no control characters.
+pub(crate) fn is_framing(name: &[u8]) -> bool {
+    is_name(name, b"content-length")
+        || is_name(name, b"connection")
+        || is_name(name, b"transfer-encoding")
+}
+
 /// Whether `name`, which has no control characters, is `lower` in any case. Of its letters and
 /// hyphens only a CR would become one that it is not.
 #[inline(always)]

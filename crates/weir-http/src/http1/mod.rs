@@ -5,6 +5,7 @@ mod capture;
 pub(crate) mod chunked;
 pub(crate) mod framing;
 pub(crate) mod in_flight;
+mod known;
 pub(crate) mod line;
 pub(crate) mod scan;
 mod section;
@@ -14,6 +15,8 @@ use capture::Capture;
 use chunked::ChunkFraming;
 use framing::Body;
 use in_flight::InFlight;
+pub use known::KnownHead;
+use known::Meaning;
 pub(crate) use section::SECTION_BYTES_MAX;
 use section::{Paused, Section};
 
@@ -132,14 +135,20 @@ impl Http1 {
             return self.receive_and_keep(bytes, replies);
         }
         self.began_here = false;
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            match self.advance(rest, replies) {
-                Ok(used) => rest = &rest[used..],
-                Err(error) => return Err(self.fail(error)),
-            }
+        self.read(bytes, None, replies)
+    }
+
+    pub(crate) fn receive_knowing(
+        &mut self,
+        bytes: &[u8],
+        known: &mut KnownHead,
+        replies: &mut Vec<Reply>,
+    ) -> Result<(), ProtocolError> {
+        if self.interest != Interest::Status {
+            return self.receive_and_keep(bytes, replies);
         }
-        Ok(())
+        self.began_here = false;
+        self.read(bytes, Some(known), replies)
     }
 
     #[inline]
@@ -216,6 +225,24 @@ impl Http1 {
         capture.expect("answers are kept if there is interest in them").answer(nth)
     }
 
+    /// Reads what [`Http1::receive`] was given; heads that are known need not be read.
+    #[inline]
+    fn read(
+        &mut self,
+        bytes: &[u8],
+        mut known: Option<&mut KnownHead>,
+        replies: &mut Vec<Reply>,
+    ) -> Result<(), ProtocolError> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.advance(rest, known.as_deref_mut(), replies) {
+                Ok(used) => rest = &rest[used..],
+                Err(error) => return Err(self.fail(error)),
+            }
+        }
+        Ok(())
+    }
+
     /// As [`Http1::receive`]. Apart from it, so that keeping costs nothing where nothing is kept:
     /// one phase's bytes at a time are read first and then kept.
     #[inline(never)]
@@ -228,7 +255,7 @@ impl Http1 {
         let mut rest = bytes;
         while !rest.is_empty() {
             let (phase, completed) = (self.phase, replies.len());
-            match self.advance(rest, replies) {
+            match self.advance(rest, None, replies) {
                 Ok(used) => {
                     self.keep(phase, &rest[..used], replies.len() > completed);
                     rest = &rest[used..];
@@ -285,9 +312,14 @@ impl Http1 {
     /// Reads from `bytes`, which are not empty, what belongs to one phase. Returns how many, at
     /// least one.
     #[inline(always)]
-    fn advance(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<usize, ProtocolError> {
+    fn advance(
+        &mut self,
+        bytes: &[u8],
+        known: Option<&mut KnownHead>,
+        replies: &mut Vec<Reply>,
+    ) -> Result<usize, ProtocolError> {
         match self.phase {
-            Phase::Start => self.start(bytes, replies),
+            Phase::Start => self.start(bytes, known, replies),
             Phase::Fixed | Phase::ChunkData => {
                 let used = self.left.min(bytes.len() as u64);
                 self.body(used, replies);
@@ -325,19 +357,33 @@ impl Http1 {
     }
 
     #[inline(always)]
-    fn start(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<usize, ProtocolError> {
+    fn start(
+        &mut self,
+        bytes: &[u8],
+        mut known: Option<&mut KnownHead>,
+        replies: &mut Vec<Reply>,
+    ) -> Result<usize, ProtocolError> {
         if self.in_flight.count() == 0 {
             return Err(ProtocolError::UnsolicitedBytes);
         }
         self.began_here = true;
+        if let Some(known) = &mut known
+            && let Some((head_bytes, meaning)) = known.find(bytes)
+        {
+            let body_bytes = (bytes.len() - head_bytes) as u64;
+            return Ok(head_bytes + self.begin(meaning, body_bytes, replies) as usize);
+        }
         let mut section = Section::head();
         let progress = section.read(bytes)?;
-        if progress.is_finished {
-            self.head(&section, replies)?;
-            return Ok(progress.bytes);
+        if !progress.is_finished {
+            self.pause(Phase::Head, section, &bytes[progress.bytes..]);
+            return Ok(bytes.len());
         }
-        self.pause(Phase::Head, section, &bytes[progress.bytes..]);
-        Ok(bytes.len())
+        let meaning = self.head(&section, replies)?;
+        if let (Some(known), Some(meaning)) = (known, meaning) {
+            known.learn(&bytes[..progress.bytes], meaning);
+        }
+        Ok(progress.bytes)
     }
 
     #[cold]
@@ -356,33 +402,57 @@ impl Http1 {
             paused.clear();
             match self.phase {
                 Phase::Trailers => self.complete(replies),
-                _ => self.head(&section, replies)?,
+                _ => {
+                    self.head(&section, replies)?;
+                }
             }
         }
         Ok(progress.bytes)
     }
 
-    /// A head is complete: what follows it (RFC 9112 §6.3).
+    /// A head is complete: what follows it (RFC 9112 §6.3). Returns what it means to every request
+    /// but HEAD, unless that was not looked at.
     #[inline]
-    fn head(&mut self, head: &Section, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
-        if head.status < 200 {
-            return self.interim(head.status);
+    fn head(
+        &mut self,
+        head: &Section,
+        replies: &mut Vec<Reply>,
+    ) -> Result<Option<Meaning>, ProtocolError> {
+        let Section { status, minor, framing, .. } = *head;
+        if status < 200 {
+            self.interim(status)?;
+            return Ok(None);
         }
+        let is_head = self.in_flight.oldest_is_head();
+        // Rule 1: these have no body, whatever their fields say.
+        let body = match matches!(status, 204 | 304) || is_head {
+            true => Body::Fixed(0),
+            false => framing.body(minor)?,
+        };
+        let meaning = Meaning { status, closes: framing.closes(minor), body };
+        self.begin(meaning, 0, replies);
+        Ok((!is_head).then_some(meaning))
+    }
+
+    /// A head has been read: begins with the body, of which `bytes` bytes are there if it is that
+    /// long; returns how many of them it took.
+    #[inline(always)]
+    fn begin(&mut self, head: Meaning, bytes: u64, replies: &mut Vec<Reply>) -> u64 {
         self.status = head.status;
         self.body_bytes = 0;
-        self.closes = head.framing.closes(head.minor) || self.in_flight.oldest_closes();
-        // Rule 1: these have no body, whatever their fields say.
-        if matches!(head.status, 204 | 304) || self.in_flight.oldest_is_head() {
-            self.complete(replies);
-            return Ok(());
-        }
-        match head.framing.body(head.minor)? {
-            Body::Fixed(0) => self.complete(replies),
+        self.closes = head.closes || self.in_flight.oldest_closes();
+        match head.body {
+            _ if self.in_flight.oldest_is_head() => self.complete(replies),
+            Body::Fixed(length) if length <= bytes => {
+                self.body_bytes = length;
+                self.complete(replies);
+                return length;
+            }
             Body::Fixed(length) => (self.phase, self.left) = (Phase::Fixed, length),
             Body::Chunked => self.chunk_line(ChunkFraming::first()),
             Body::UntilClose => (self.phase, self.closes) = (Phase::UntilClose, true),
         }
-        Ok(())
+        0
     }
 
     /// An interim answer is over, and the final one is still to come (RFC 9110 §15.2).

@@ -63,8 +63,13 @@ pub(crate) fn find_name_end(bytes: &[u8], at: usize) -> Option<usize> {
 /// The first byte from `at` below 0x20.
 #[inline(always)]
 pub(crate) fn find_control(bytes: &[u8], at: usize) -> Option<usize> {
-    let hits = |word: u64| word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-    find(bytes, at, hits, |byte| byte < 0x20)
+    find(bytes, at, control_flags, |byte| byte < 0x20)
+}
+
+/// The high bits of the bytes of a word that are below 0x20; perhaps also of a space above one.
+#[inline(always)]
+pub(crate) fn control_flags(word: u64) -> u64 {
+    word.wrapping_sub(ONES * 0x20) & !word & HIGHS
 }
 
 /// The first byte from `at` that is a space or a control character below it.

@@ -2,7 +2,7 @@
 //! Uses the public interface alone.
 
 use std::ops::Range;
-use weir_http::{Head, Interest, Protocol, ProtocolError, Reply, RequestTraits};
+use weir_http::{Head, Interest, KnownHead, Protocol, ProtocolError, Reply, RequestTraits};
 use weir_http::{read_head, read_requests};
 
 /// The requests in flight when the bytes come, and how the bytes are cut.
@@ -91,6 +91,18 @@ pub(crate) fn run(
     setup: &Setup,
     bytes: &[u8],
     skips: bool,
+    cut: impl FnMut(usize) -> usize,
+) -> Run {
+    run_knowing(protocol, setup, bytes, skips, None, cut)
+}
+
+/// The same with a head that is known, if there is one.
+pub(crate) fn run_knowing(
+    protocol: &mut Protocol,
+    setup: &Setup,
+    bytes: &[u8],
+    skips: bool,
+    mut known: Option<&mut KnownHead>,
     mut cut: impl FnMut(usize) -> usize,
 ) -> Run {
     let interim_before = protocol.interim_responses();
@@ -107,7 +119,11 @@ pub(crate) fn run(
             let used = piece.min(discardable);
             (used, protocol.skip(used as u64, &mut replies))
         } else {
-            (piece, protocol.receive(&bytes[at..at + piece], &mut replies))
+            let bytes = &bytes[at..at + piece];
+            match &mut known {
+                Some(known) => (piece, protocol.receive_knowing(bytes, known, &mut replies)),
+                None => (piece, protocol.receive(bytes, &mut replies)),
+            }
         };
         let here = at..at + used;
         for reply in &replies[first..] {
@@ -154,6 +170,13 @@ pub(crate) fn response(input: &[u8]) {
             assert_eq!(exact.len(), 1);
             assert!(rough.contains(&exact.start), "began at {exact:?}, said {rough:?}");
         }
+    }
+    let mut known = KnownHead::new();
+    for pieces in [bytes.len(), 1000, 100, 7] {
+        let mut fresh = protocol(&setup);
+        let cut = |_: usize| 1 + random.below(pieces);
+        let knowing = run_knowing(&mut fresh, &setup, bytes, false, Some(&mut known), cut);
+        assert_eq!(whole.outcome, knowing.outcome, "read against compared");
     }
     plausible(&setup, bytes, &whole.outcome);
     same_head(&setup, bytes, &whole.outcome);
