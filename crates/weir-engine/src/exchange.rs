@@ -14,7 +14,7 @@ pub(crate) enum Phase {
 }
 
 /// A request on the wire, with its stamps (METHOD 1.2).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
     /// `T0`; in a closed loop the same as `sent_at`. Requests that leave as one string share the
     /// first one's.

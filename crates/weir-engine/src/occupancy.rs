@@ -18,20 +18,20 @@ pub(crate) struct OccupancyCount {
 }
 
 impl OccupancyCount {
-    /// A request goes onto the wire.
+    /// So many requests go onto the wire.
     #[inline]
-    pub(crate) fn enter(&mut self, timeline: &Timeline, at: Nanos) {
+    pub(crate) fn enter(&mut self, timeline: &Timeline, at: Nanos, requests: u32) {
         self.step(timeline, at);
-        self.on_wire += 1;
+        self.on_wire += i64::from(requests);
     }
 
-    /// A request that was sent at `sent_at` leaves it.
+    /// So many requests, which were sent at `sent_at`, leave it.
     #[inline]
-    pub(crate) fn leave(&mut self, timeline: &Timeline, sent_at: Nanos, at: Nanos) {
+    pub(crate) fn leave(&mut self, timeline: &Timeline, sent_at: Nanos, at: Nanos, requests: u32) {
         self.step(timeline, at);
-        self.on_wire -= 1;
+        self.on_wire -= i64::from(requests);
         let spent_ns = place(timeline, at).saturating_sub(place(timeline, sent_at));
-        self.sum_ns += u128::from(spent_ns);
+        self.sum_ns += u128::from(spent_ns) * u128::from(requests);
     }
 
     /// Events of one harvest may be told in another order than they happened: a step back in time
@@ -39,6 +39,10 @@ impl OccupancyCount {
     #[inline]
     fn step(&mut self, timeline: &Timeline, at: Nanos) {
         let now_ns = place(timeline, at);
+        // What happens at one instant, as most of a harvest and of a batch does.
+        if now_ns == self.last_ns {
+            return;
+        }
         self.integral_ns +=
             i128::from(self.on_wire) * (i128::from(now_ns) - i128::from(self.last_ns));
         self.last_ns = now_ns;
@@ -69,21 +73,22 @@ mod tests {
     #[test]
     fn only_time_inside_the_window_counts() {
         let (timeline, mut count) = (timeline(), OccupancyCount::default());
-        count.enter(&timeline, Nanos(50));
-        count.enter(&timeline, Nanos(150));
-        count.leave(&timeline, Nanos(50), Nanos(160));
-        count.leave(&timeline, Nanos(150), Nanos(250));
+        count.enter(&timeline, Nanos(50), 1);
+        count.enter(&timeline, Nanos(150), 3);
+        count.leave(&timeline, Nanos(50), Nanos(160), 1);
+        count.leave(&timeline, Nanos(150), Nanos(160), 2);
+        count.leave(&timeline, Nanos(150), Nanos(250), 1);
         let occupancy = count.finish(&timeline, Nanos(300));
-        assert_eq!((occupancy.integral_ns, occupancy.sum_ns), (60 + 50, 60 + 50));
+        assert_eq!((occupancy.integral_ns, occupancy.sum_ns), (60 + 20 + 50, 60 + 20 + 50));
     }
 
     #[test]
     fn the_order_within_a_harvest_does_not_matter() {
         let (timeline, mut count) = (timeline(), OccupancyCount::default());
-        count.enter(&timeline, Nanos(110));
-        count.enter(&timeline, Nanos(130));
-        count.leave(&timeline, Nanos(110), Nanos(120));
-        count.leave(&timeline, Nanos(130), Nanos(140));
+        count.enter(&timeline, Nanos(110), 1);
+        count.enter(&timeline, Nanos(130), 1);
+        count.leave(&timeline, Nanos(110), Nanos(120), 1);
+        count.leave(&timeline, Nanos(130), Nanos(140), 1);
         let occupancy = count.finish(&timeline, Nanos(200));
         assert_eq!((occupancy.integral_ns, occupancy.sum_ns), (20, 20));
     }
@@ -91,7 +96,7 @@ mod tests {
     #[test]
     fn a_lost_request_shows() {
         let (timeline, mut count) = (timeline(), OccupancyCount::default());
-        count.enter(&timeline, Nanos(110));
+        count.enter(&timeline, Nanos(110), 1);
         let occupancy = count.finish(&timeline, Nanos(200));
         assert_eq!((occupancy.integral_ns, occupancy.sum_ns), (90, 0));
     }

@@ -208,23 +208,24 @@ impl Recorder {
         self.sent.measured
     }
 
-    /// A request goes out.
+    /// So many requests that are alike go out.
     #[inline]
-    pub(crate) fn sent(&mut self, exchange: &Exchange) {
-        self.series.current.sent += 1;
-        self.occupancy.enter(&self.timeline, exchange.sent_at);
+    pub(crate) fn sent(&mut self, exchange: &Exchange, requests: u32) {
+        let count = u64::from(requests);
+        self.series.current.sent += count;
+        self.occupancy.enter(&self.timeline, exchange.sent_at, requests);
         if self.timeline.is_in_window(exchange.sent_at) {
-            self.window.sent += 1;
-            self.slices.counts(exchange.sent_at).sent += 1;
+            self.window.sent += count;
+            self.slices.counts(exchange.sent_at).sent += count;
         }
         match exchange.phase {
-            Phase::Warmup => self.sent.warmup += 1,
-            Phase::Tail => self.sent.tail += 1,
+            Phase::Warmup => self.sent.warmup += count,
+            Phase::Tail => self.sent.tail += count,
             Phase::Measured => {
-                self.sent.measured += 1;
-                self.unresolved += 1;
+                self.sent.measured += count;
+                self.unresolved += count;
                 if self.is_open_loop {
-                    self.lag(exchange);
+                    (0..requests).for_each(|_| self.lag(exchange));
                 }
             }
         }
@@ -244,69 +245,74 @@ impl Recorder {
         self.departures.count(exchange, sched_lag);
     }
 
-    /// An exchange ended at `at`.
+    /// So many exchanges that are alike, at least one, ended alike at `at`.
     #[inline]
-    pub(crate) fn ended(&mut self, exchange: &Exchange, ended: Ended, at: Nanos) {
-        self.occupancy.leave(&self.timeline, exchange.sent_at, at);
+    pub(crate) fn ended(&mut self, exchange: &Exchange, ended: Ended, at: Nanos, exchanges: u32) {
+        let count = u64::from(exchanges);
+        self.occupancy.leave(&self.timeline, exchange.sent_at, at, exchanges);
         let response_ns = at.since(exchange.intended_at);
         let is_ok = matches!(ended, Ended::Answered { status, .. } if status < 400);
         match ended {
             Ended::Answered { .. } => {
-                self.series.completed(is_ok, response_ns);
+                self.series.completed(is_ok, response_ns, exchanges);
                 if let Some(settling) = &mut self.settling {
-                    settling.answered(at.since(self.timeline.start), response_ns);
+                    settling.answered(at.since(self.timeline.start), response_ns, exchanges);
                 }
                 if self.timeline.is_in_window(at) {
-                    self.window.completed += 1;
-                    self.window.good += u64::from(is_ok);
+                    let good = if is_ok { count } else { 0 };
+                    self.window.completed += count;
+                    self.window.good += good;
                     let counts = self.slices.counts(at);
-                    counts.completed += 1;
-                    counts.good += u64::from(is_ok);
+                    counts.completed += count;
+                    counts.good += good;
                 }
             }
-            Ended::Failed(_) => self.series.current.errors += 1,
-            Ended::TimedOut => self.series.current.timed_out += 1,
+            Ended::Failed(_) => self.series.current.errors += count,
+            Ended::TimedOut => self.series.current.timed_out += count,
             Ended::InFlight => {}
         }
         if exchange.phase == Phase::Measured {
-            self.unresolved -= 1;
-            self.resolve(exchange, ended, at, is_ok);
+            self.unresolved -= count;
+            self.resolve(exchange, ended, at, is_ok, exchanges);
         }
     }
 
-    /// Puts a member of M into its class.
+    /// Puts so many members of M into their class.
     #[inline]
-    fn resolve(&mut self, exchange: &Exchange, ended: Ended, at: Nanos, is_ok: bool) {
+    fn resolve(&mut self, exchange: &Exchange, ended: Ended, at: Nanos, is_ok: bool, times: u32) {
         let (response_ns, service_ns) =
             (at.since(exchange.intended_at), at.since(exchange.sent_at));
         if let Ended::Answered { status, first_byte_at } = ended {
-            self.status[usize::from(status) % STATUS_CODES] += 1;
+            self.status[usize::from(status) % STATUS_CODES] += u64::from(times);
             if is_ok {
-                self.outcomes.ok += 1;
-                self.slices.at(exchange.intended_at).ok.record(response_ns);
-                self.first_byte.record(first_byte_at.since(exchange.sent_at));
+                self.outcomes.ok += u64::from(times);
+                self.slices.at(exchange.intended_at).ok.record_times(response_ns, times);
+                self.first_byte.record_times(first_byte_at.since(exchange.sent_at), times);
                 if self.is_open_loop && exchange.connection_wait() == 0 {
-                    self.unwaited.service_ok.record(service_ns);
+                    self.unwaited.service_ok.record_times(service_ns, times);
                 } else if self.is_open_loop {
-                    self.waited.service_ok.record(service_ns);
-                    self.waited.unlagged_ok.record(response_ns - exchange.sched_lag());
+                    let unlagged_ns = response_ns - exchange.sched_lag();
+                    self.waited.service_ok.record_times(service_ns, times);
+                    self.waited.unlagged_ok.record_times(unlagged_ns, times);
                 }
                 return;
             }
         }
-        self.resolve_failure(exchange.intended_at, ended, response_ns, service_ns);
+        for _ in 0..times {
+            self.resolve_failure(exchange.intended_at, ended, response_ns, service_ns);
+        }
     }
 
     /// The run is over for an exchange that is still on the wire: it is a member of M no longer,
     /// and goes on being awaited.
     pub(crate) fn censored(&mut self, exchange: &Exchange, at: Nanos) {
         self.unresolved -= 1;
-        self.resolve(exchange, Ended::InFlight, at, false);
+        self.resolve(exchange, Ended::InFlight, at, false, 1);
     }
 
     /// An exchange is given up without an end of its own: the sockets close.
     pub(crate) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
-        self.occupancy.leave(&self.timeline, exchange.sent_at, at);
+        self.occupancy.leave(&self.timeline, exchange.sent_at, at, 1);
     }
 
     /// The kernel tells of an answer that came at `at` on a stamped connection.

@@ -54,12 +54,12 @@ impl Series {
         self.length_ns
     }
 
-    /// A complete answer.
+    /// So many complete answers.
     #[inline]
-    pub(crate) fn completed(&mut self, is_ok: bool, latency_ns: u64) {
-        self.current.completed += 1;
-        self.current.bad += u64::from(!is_ok);
-        self.latency.record(latency_ns);
+    pub(crate) fn completed(&mut self, is_ok: bool, latency_ns: u64, answers: u32) {
+        self.current.completed += u64::from(answers);
+        self.current.bad += if is_ok { 0 } else { u64::from(answers) };
+        self.latency.record_times(latency_ns, answers);
     }
 
     /// The end of the current interval.

@@ -88,16 +88,17 @@ struct Sum {
 }
 
 impl Settling {
-    /// An answer came `since_start_ns` after S and had taken `time_ns`.
+    /// So many answers came `since_start_ns` after S and had each taken `time_ns`.
     #[inline]
-    pub(crate) fn answered(&mut self, since_start_ns: u64, time_ns: u64) {
+    pub(crate) fn answered(&mut self, since_start_ns: u64, time_ns: u64, answers: u32) {
         let bin = since_start_ns / BIN_NS;
         if bin != self.current.bin {
             self.complete.push(self.current);
             self.current = Sum { bin, ..Sum::default() };
         }
-        self.current.answers += 1;
-        self.current.time_ns = self.current.time_ns.saturating_add(time_ns);
+        self.current.answers += u64::from(answers);
+        let times_ns = time_ns.saturating_mul(u64::from(answers));
+        self.current.time_ns = self.current.time_ns.saturating_add(times_ns);
     }
 
     /// When something is to be done here again.
@@ -127,7 +128,7 @@ mod tests {
         let mut noise = 1_u64;
         (0..60_000).map(|step| step * 1_000_000).find(|at| {
             noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            settling.answered(*at, time_ns(*at) + (noise >> 54));
+            settling.answered(*at, time_ns(*at) + (noise >> 54), 1);
             if settling.next() <= Nanos(*at) {
                 settling.add_to(&board, Nanos::ZERO, Nanos(*at));
                 return board.has_settled(*at);

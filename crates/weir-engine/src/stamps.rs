@@ -15,6 +15,8 @@ const SAMPLE: u32 = 64;
 #[derive(Debug)]
 pub(crate) struct Stamping {
     every: u32,
+    /// Stamped connections have none of these bits.
+    unstamped_bits: u32,
     transmitted_at: Vec<Nanos>,
 }
 
@@ -27,13 +29,18 @@ impl Stamping {
             StampChoice::All => 1,
         };
         let stamped = if every == 0 { 0 } else { connections.div_ceil(every) };
-        Stamping { every, transmitted_at: vec![Nanos::ZERO; stamped as usize] }
+        debug_assert!(every == 0 || every.is_power_of_two());
+        Stamping {
+            every,
+            unstamped_bits: every.wrapping_sub(1),
+            transmitted_at: vec![Nanos::ZERO; stamped as usize],
+        }
     }
 
     /// Whether `conn` asks for stamps.
     #[inline]
     pub(crate) fn covers(&self, conn: ConnId) -> bool {
-        self.every != 0 && conn.0.is_multiple_of(self.every)
+        conn.0 & self.unstamped_bits == 0 && self.every != 0
     }
 
     /// How many connections do.

@@ -12,7 +12,7 @@ mod secure;
 
 use std::collections::VecDeque;
 
-use weir_http::{Interest, Reply, RequestTraits};
+use weir_http::{Interest, KnownHead, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
 use weir_run::{ErrorKind, FailureCause};
 use weir_tls::TlsConfig;
@@ -117,6 +117,8 @@ pub(crate) struct Traffic {
     /// When the kernel received the bytes of the event at hand, where it tells.
     received_at: Option<Nanos>,
     replies: Vec<Reply>,
+    /// What the heads of answers were like last.
+    known: KnownHead,
     /// What there is to tell; valid until the next event.
     pub(crate) told: Vec<Told>,
     tls: Option<TlsConfig>,
@@ -172,6 +174,7 @@ impl Traffic {
             rows,
             received_at: None,
             replies: Vec::with_capacity(usize::from(limits.depth)),
+            known: KnownHead::new(),
             told: Vec::new(),
             tls,
             to_peer: Vec::new(),
@@ -232,12 +235,23 @@ impl Traffic {
         }
     }
 
-    /// Notes that a request goes out on `conn`.
+    /// How many requests that are alike `conn`, which can take one, can take at once.
+    #[inline]
+    pub(crate) fn room(&self, conn: ConnId, request: RequestTraits) -> u16 {
+        let is_counted = self.limits.requests_max < u32::MAX;
+        if !self.limits.fill || self.limits.batches || request.closes || is_counted {
+            return 1;
+        }
+        self.limits.depth - self.connections[conn.index()].load
+    }
+
+    /// Notes that so many requests, which are alike, go out on `conn`.
     #[inline(always)]
     pub(crate) fn dispatch(
         &mut self,
         conn: ConnId,
         request: RequestTraits,
+        requests: u16,
         intended_at: Nanos,
         phase: Phase,
         now: Nanos,
@@ -247,11 +261,13 @@ impl Traffic {
         let freed_at = connection.freed_at;
         let exchange = Exchange { intended_at, freed_at, sent_at: now, phase, ..Exchange::NONE };
         let (lent, exchanges) = self.places.parts(place);
-        let id = lent.protocol.request(request);
-        exchanges[usize::from(id.0)] = exchange;
-        connection.load += 1;
-        connection.unsent += 1;
-        self.in_flight += 1;
+        for _ in 0..requests {
+            let id = lent.protocol.request(request);
+            exchanges[usize::from(id.0)] = exchange;
+        }
+        connection.load += requests;
+        connection.unsent += requests;
+        self.in_flight += u64::from(requests);
         match lent.protocol.capacity() {
             0 => self.lanes.remove(conn),
             _ if self.limits.batches => self.lanes.remove(conn),
@@ -259,7 +275,7 @@ impl Traffic {
             _ => self.lanes.place(conn, connection.load),
         }
         self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
-        self.recorder.sent(&exchange);
+        self.recorder.sent(&exchange, requests.into());
         if self.limits.requests_max < u32::MAX {
             self.spend(conn);
         }
@@ -320,7 +336,8 @@ impl Traffic {
     fn received(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) -> Action {
         self.recorder.received(bytes.len() as u64, at);
         let place = self.place_of(conn);
-        let read = self.places.at(place).protocol.receive(bytes, &mut self.replies);
+        let protocol = &mut self.places.at(place).protocol;
+        let read = protocol.receive_knowing(bytes, &mut self.known, &mut self.replies);
         self.after_read(conn, at, read)
     }
 
@@ -375,24 +392,35 @@ impl Traffic {
             self.look_closely(conn, at);
         }
         let connection = &mut self.connections[conn.index()];
-        let (lent, exchanges) = self.places.parts(connection.place);
-        let mut closes = false;
+        let (lent, places) = self.places.parts(connection.place);
         if connection.load == self.limits.depth || self.limits.batches {
             connection.freed_at = at;
         }
-        for reply in self.replies.drain(..) {
-            let place = &mut exchanges[usize::from(reply.id.0)];
-            let exchange = std::mem::replace(place, Exchange::NONE);
+        let (mut replies, mut closes) = (&self.replies[..], false);
+        while let [reply, rest @ ..] = replies {
+            let exchange = take(places, reply);
+            // What was sent together and came together is recorded together.
+            let like = rest.iter().take_while(|next| {
+                let is_like = (next.status, next.began_here) == (reply.status, reply.began_here)
+                    && places[usize::from(next.id.0)] == exchange;
+                if is_like {
+                    take(places, next);
+                }
+                is_like
+            });
+            let alike = 1 + like.count();
             let first_byte_at = if reply.began_here { at } else { lent.first_byte_at };
             let ended = Ended::Answered { status: reply.status, first_byte_at };
-            self.recorder.ended(&exchange, ended, at);
-            connection.load -= 1;
-            self.in_flight -= 1;
-            closes |= reply.closes;
+            self.recorder.ended(&exchange, ended, at, alike as u32);
+            connection.load -= alike as u16;
             if connection.load == 0 {
                 self.recorder.batch_ended(&exchange, at);
             }
+            closes |= replies[alike - 1].closes;
+            replies = &replies[alike..];
         }
+        self.in_flight -= self.replies.len() as u64;
+        self.replies.clear();
         connection.answered();
         self.alive_at = self.alive_at.max(at);
         if connection.state == State::Open && (connection.load == 0 || !self.limits.batches) {
@@ -451,4 +479,10 @@ impl Traffic {
         }
         Action::Close(Close::Graceful)
     }
+}
+
+/// Takes the exchange that was answered out of its place.
+#[inline(always)]
+fn take(places: &mut [Exchange], reply: &Reply) -> Exchange {
+    std::mem::replace(&mut places[usize::from(reply.id.0)], Exchange::NONE)
 }

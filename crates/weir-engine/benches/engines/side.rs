@@ -178,8 +178,12 @@ impl Side {
 
 fn run(kind: SideKind, task: &Task, seat: Seat) -> io::Result<()> {
     system::set_timer_slack(1)?;
-    let options =
-        BackendOptions { clock: Clock::start(), connections: task.load.connections, waker: None };
+    let options = BackendOptions {
+        clock: Clock::start(),
+        connections: task.load.connections,
+        backends: 1,
+        waker: None,
+    };
     match kind {
         SideKind::Uring | SideKind::UringUnstamped | SideKind::UringNull => {
             drive(kind, Turning::new(Uring::new(options)?, seat), task)

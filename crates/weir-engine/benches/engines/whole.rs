@@ -5,7 +5,9 @@ use std::io;
 use weir_engine::{Control, Extras, Job, run_on};
 use weir_http::Prepared;
 use weir_io::{Backend, Endpoint};
-use weir_run::{IoEngine, Load as Model, Pacing, Plan, RequestPlan, StampChoice, Target};
+use weir_run::{
+    ConnectionPlan, IoEngine, Load as Model, Pacing, Plan, RequestPlan, StampChoice, Target, Wait,
+};
 
 use crate::side::Load;
 
@@ -25,6 +27,7 @@ pub(crate) fn run<B: Backend>(
     let job = Job {
         plan: plan(load, stamps),
         endpoint: endpoint.clone(),
+        destinations: Vec::new(),
         request: request.clone(),
         discard: load.discards(),
         cpus: Vec::new(),
@@ -63,6 +66,9 @@ fn plan(load: Load, stamps: StampChoice) -> Plan {
         timeout_ns: TIMEOUT_NS,
         connect_timeout_ns: TIMEOUT_NS,
         pacing: Pacing::Hybrid,
+        wait: Wait::Auto,
+        tick_ns: None,
+        connection: ConnectionPlan::default(),
         io: IoEngine::Simulated,
         stamps,
     }

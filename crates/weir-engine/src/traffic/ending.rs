@@ -93,7 +93,7 @@ impl Traffic {
             } else {
                 Ended::Failed(ErrorKind::ClosedBeforeAnswer)
             };
-            self.recorder.ended(exchange, ended, at);
+            self.recorder.ended(exchange, ended, at, 1);
             if let Some(rows) = &mut self.rows {
                 rows.ended(conn, exchange, ended, at, KernelTimes::UNKNOWN);
             }

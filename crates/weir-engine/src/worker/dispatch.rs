@@ -56,7 +56,7 @@ impl<B: Backend> Worker<'_, B> {
                 now = self.make_due(now);
                 while self.dirty.len() < SEND_BATCH && self.dispatch_batch(now) {}
             } else {
-                while self.dirty.len() < SEND_BATCH && self.dispatch_one(now) {}
+                while self.dirty.len() < SEND_BATCH && self.dispatch_next(now) {}
             }
             let is_full = self.dirty.len() >= SEND_BATCH;
             self.flush(now);
@@ -68,18 +68,19 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Gives the next slot to a connection, if there are both.
+    /// Gives the next slot to a connection, if there are both; in a closed loop, where all slots
+    /// are alike, as many as it has room for.
     #[inline]
-    fn dispatch_one(&mut self, now: Nanos) -> bool {
+    fn dispatch_next(&mut self, now: Nanos) -> bool {
         let RequestSource::Static(repeated) = &self.requests else { return false };
         let traits = repeated.traits;
         let Some(conn) = self.traffic.lanes.peek() else { return false };
         if !self.is_due(now) {
             return false;
         }
-        let (intended_at, phase) = self.take_slot(now);
-        self.traffic.dispatch(conn, traits, intended_at, phase, now);
-        if self.traffic.connection(conn).unsent == 1 {
+        let (intended_at, phase, slots) = self.take_slots(now, self.traffic.room(conn, traits));
+        self.traffic.dispatch(conn, traits, slots, intended_at, phase, now);
+        if self.traffic.connection(conn).unsent == slots {
             self.dirty.push(conn);
         }
         true
@@ -101,25 +102,27 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Takes the next slot: its time and its phase.
+    /// Takes the next slots, which are alike: their time, their phase and how many there are, at
+    /// least one and at most as many as asked for. Slots with a plan come one by one.
     #[inline]
-    fn take_slot(&mut self, now: Nanos) -> (Nanos, Phase) {
+    fn take_slots(&mut self, now: Nanos, most: u16) -> (Nanos, Phase, u16) {
         let timeline = &self.traffic.recorder.timeline;
         if let Some(offset_ns) = self.schedule.peek() {
             let due = timeline.start.after(offset_ns);
             let phase = timeline.phase(due);
             self.schedule.take();
-            return (due, phase);
+            return (due, phase, 1);
         }
-        let mut phase = timeline.phase(now);
-        if let (Some(left), Phase::Measured) = (&mut self.quota, phase) {
+        match (&mut self.quota, timeline.phase(now)) {
             // A batch may hold more requests than are still asked for.
-            match left.checked_sub(1) {
-                Some(fewer) => *left = fewer,
-                None => phase = Phase::Tail,
+            (Some(0), Phase::Measured) => (now, Phase::Tail, 1),
+            (Some(left), Phase::Measured) => {
+                let slots = u16::try_from(*left).unwrap_or(u16::MAX).min(most);
+                *left -= u64::from(slots);
+                (now, Phase::Measured, slots)
             }
+            (_, phase) => (now, phase, most),
         }
-        (now, phase)
     }
 
     /// Whether slots after t1 are sent, to keep the load up while M is resolved. Whoever asked for
@@ -166,9 +169,9 @@ impl<B: Backend> Worker<'_, B> {
         self.traffic.make_room(conn, requests);
         let mut first_due = None;
         for request in &batch.requests {
-            let (due, phase) = self.take_slot(now);
+            let (due, phase, _) = self.take_slots(now, 1);
             let intended_at = *first_due.get_or_insert(due);
-            self.traffic.dispatch(conn, request.traits, intended_at, phase, now);
+            self.traffic.dispatch(conn, request.traits, 1, intended_at, phase, now);
         }
         self.send_batch(conn, batch, now);
         self.dirty.push(conn);
