@@ -5,7 +5,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use weir_engine::{Extras, Job};
 use weir_http::Prepared;
 use weir_io::Endpoint;
-use weir_run::{Arrivals, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, StampChoice, Target};
+use weir_run::{
+    Arrivals, ConnectionPlan, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, StampChoice, Target,
+    Wait,
+};
 
 /// Usual length: long enough that every part of the window's bookkeeping is used.
 const SPAN_NS: u64 = 5_000_000;
@@ -87,6 +90,9 @@ impl Scenario {
             timeout_ns: 2_000_000_000,
             connect_timeout_ns: 2_000_000_000,
             pacing: Pacing::Hybrid,
+            wait: Wait::Auto,
+            tick_ns: None,
+            connection: ConnectionPlan::default(),
             io: IoEngine::Simulated,
             warmup_is_auto: false,
             stamps: self.stamps,
@@ -94,6 +100,7 @@ impl Scenario {
         Job {
             plan,
             endpoint: Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))),
+            destinations: Vec::new(),
             request: Prepared::http1("GET", "/", "memory", &[], None).expect("a plain request"),
             discard: false,
             cpus: Vec::new(),
