@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 
+use crate::instructions;
 use crate::shell::{cargo, run};
 use crate::tidy;
 
@@ -18,8 +19,14 @@ type Step = (&'static str, fn() -> Result<()>);
 
 /// Runs all steps, also after one has failed, and fails if any did.
 pub(crate) fn ci() -> Result<()> {
-    let steps: [Step; 5] =
-        [("fmt", fmt), ("tidy", tidy::tidy), ("clippy", clippy), ("docs", docs), ("test", test)];
+    let steps: [Step; 6] = [
+        ("fmt", fmt),
+        ("tidy", tidy::tidy),
+        ("clippy", clippy),
+        ("docs", docs),
+        ("instructions", instructions::check),
+        ("test", test),
+    ];
     let mut failed = Vec::new();
     for (name, step) in steps {
         eprintln!("== {name}");

@@ -11,6 +11,7 @@ mod bench;
 mod ci;
 mod demo;
 mod guard;
+mod instructions;
 #[cfg_attr(not(feature = "accuracy"), expect(dead_code, reason = "it has tools for accuracy too"))]
 mod rig;
 mod setup;
@@ -26,8 +27,11 @@ use anyhow::{Result, bail};
 const HELP: &str = "\
 cargo xtask <task>
 
-  ci                          everything a change must pass: fmt, tidy, clippy, docs, tests
+  ci                          everything a change must pass: fmt, tidy, clippy, docs, counts, tests
   tidy                        the rules of STYLE.md that a machine can check
+  instructions [--write REASON]
+                              instructions per request against the committed baseline; with a
+                              reason it becomes the baseline
   sim [--seeds N] [--hours N] [--from S]
                               the engine's simulations: N seeds from S, N hours of virtual time
   demo                        builds weir, starts its server, shows both kinds of load
@@ -56,6 +60,9 @@ fn run(words: &[&str]) -> Result<()> {
     match words {
         ["ci"] => ci::ci(),
         ["tidy"] => tidy::tidy(),
+        ["instructions", options @ ..] => {
+            instructions::instructions(&instructions::Options::parse(options)?)
+        }
         ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
         ["demo"] => demo::demo(),
         ["bench", options @ ..] => bench::bench(bench::Options::parse(options)?),

@@ -65,7 +65,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 6] = [
+const NEEDS: [Need; 7] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -77,6 +77,12 @@ const NEEDS: [Need; 6] = [
         reason: "its reports, and what it calls in scripts, are compared with weir's",
         required_by: &[Purpose::Test],
         wanted_by: &[Purpose::Bench, Purpose::Accuracy],
+    },
+    Need {
+        program: "valgrind",
+        reason: "instructions per request are counted with it",
+        required_by: &[Purpose::Test],
+        wanted_by: &[],
     },
     Need {
         program: "ab",

@@ -1,0 +1,178 @@
+//! `cargo xtask instructions`: what a request costs in weir, in instructions, against the committed
+//! baseline. Times differ from run to run by more than most changes do; instructions hardly do.
+//!
+//! Each scenario of the engine's `hot_path` example runs twice under valgrind, the second time
+//! twice as long: what the second run has more, divided by the requests that it has more, is free
+//! of what starting and ending cost. A count beyond the tolerance, either way, needs a new baseline
+//! with its reason; so the file tells why each is as it is.
+
+mod baseline;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::shell::{cargo, find_program, run, show, target_dir};
+use baseline::Baseline;
+
+/// How far a count may be from its baseline.
+const TOLERANCE: f64 = 0.02;
+
+/// What the baseline is for: other processors need other instructions.
+const ARCHITECTURE: &str = "x86_64";
+
+/// Without these the C library chooses the same routines on every processor.
+const TUNABLES: &str = "glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-AVX512F,-AVX512VL,-ERMS,-FSRM";
+
+/// What is to become of counts that differ.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// They are the new baseline, for this reason.
+    reason: Option<String>,
+}
+
+impl Options {
+    pub(crate) fn parse(words: &[&str]) -> Result<Options> {
+        match words {
+            [] => Ok(Options { reason: None }),
+            ["--write", reason] if !reason.trim().is_empty() => {
+                Ok(Options { reason: Some(reason.trim().to_owned()) })
+            }
+            _ => bail!("failed to read `{}`; use [--write REASON]", words.join(" ")),
+        }
+    }
+}
+
+/// As a step of `cargo xtask ci`.
+pub(crate) fn check() -> Result<()> {
+    instructions(&Options { reason: None })
+}
+
+/// Counts, prints and compares.
+pub(crate) fn instructions(options: &Options) -> Result<()> {
+    if std::env::consts::ARCH != ARCHITECTURE {
+        eprintln!("instructions: counted on {ARCHITECTURE} only, so not here");
+        return Ok(());
+    }
+    let valgrind = find_program("valgrind");
+    let valgrind = valgrind.context("valgrind is missing: `cargo xtask setup test` installs it")?;
+    let program = build()?;
+    let compiler = first_line(Command::new("rustc").arg("--version"))?;
+    let mut baseline = Baseline::read()?;
+    let mut changed = Vec::new();
+    println!("{:<22} {:>10} {:>10}", "per request", "baseline", "now");
+    let names = output(Command::new(&program).arg("list"))?.0;
+    for name in names.lines() {
+        let count = per_request(&valgrind, &program, name)?;
+        let before = baseline.count(name);
+        let shown = before.map_or("none".to_owned(), |before| format!("{before:.1}"));
+        let is_changed = !before.is_some_and(|before| is_within(count, before));
+        let mark = if is_changed { "  changed" } else { "" };
+        println!("{name:<22} {shown:>10} {count:>10.1}{mark}");
+        if is_changed {
+            changed.push((name.to_owned(), count));
+        }
+    }
+    let gone = baseline.names_but(&names.lines().collect::<Vec<_>>());
+    let is_other = baseline.compiler() != Some(compiler.as_str());
+    if let Some(reason) = &options.reason {
+        gone.iter().for_each(|name| baseline.remove(name));
+        changed.iter().for_each(|(name, count)| baseline.set(name, *count, reason));
+        return baseline.write(&compiler);
+    }
+    if is_other {
+        eprintln!("instructions: the baseline is another compiler's; this is {compiler}");
+    }
+    let differing = changed.into_iter().map(|(name, _)| name).chain(gone);
+    let differing: Vec<String> = differing.collect();
+    ensure!(
+        differing.is_empty(),
+        "{} beyond {} of the baseline: if that is meant, write a new one with \
+         `cargo xtask instructions --write 'REASON'` and commit it",
+        differing.join(", "),
+        percent(TOLERANCE)
+    );
+    Ok(())
+}
+
+/// Whether a count is as good as the same.
+fn is_within(count: f64, baseline: f64) -> bool {
+    (count - baseline).abs() <= TOLERANCE * baseline
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
+/// Builds the program that is counted in.
+fn build() -> Result<PathBuf> {
+    let what = ["--profile", "instructions", "--package", "weir-engine", "--example", "hot_path"];
+    run(cargo(&["build", "--locked"])?.args(what))?;
+    Ok(target_dir()?.join("instructions/examples/hot_path"))
+}
+
+/// Instructions per request of one scenario.
+fn per_request(valgrind: &Path, program: &Path, name: &str) -> Result<f64> {
+    let (once, twice) = (count(valgrind, program, name, 1)?, count(valgrind, program, name, 2)?);
+    ensure!(twice.1 > once.1, "{name}: twice the span has no more requests");
+    Ok((twice.0 - once.0) as f64 / (twice.1 - once.1) as f64)
+}
+
+/// Instructions and requests of one run.
+fn count(valgrind: &Path, program: &Path, name: &str, times: u32) -> Result<(u64, u64)> {
+    let mut command = Command::new(valgrind);
+    command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
+    command.arg(program).args(["count", name, &times.to_string()]);
+    command.env("GLIBC_TUNABLES", TUNABLES);
+    let (requests, said) = output(&mut command)?;
+    let counted = instruction_count(&said).with_context(|| format!("no count in `{said}`"))?;
+    Ok((counted, requests.trim().parse().context("failed to read a number of requests")?))
+}
+
+/// The number in valgrind's line `==1== I   refs:      14,107,282`.
+fn instruction_count(said: &str) -> Option<u64> {
+    let line = said.lines().find(|line| line.contains("refs:"))?;
+    line.rsplit(' ').next()?.replace(',', "").parse().ok()
+}
+
+/// What a command writes to its two outputs.
+fn output(command: &mut Command) -> Result<(String, String)> {
+    let shown = show(command);
+    let output = command.output().with_context(|| format!("failed to start `{shown}`"))?;
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let (written, said) = (text(output.stdout), text(output.stderr));
+    ensure!(output.status.success(), "`{shown}` ended with {}: {said}", output.status);
+    Ok((written, said))
+}
+
+fn first_line(command: &mut Command) -> Result<String> {
+    Ok(output(command)?.0.lines().next().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read() {
+        let said = "==7== Cachegrind\n==7== \n==7== I   refs:      14,107,282\n";
+        assert_eq!(instruction_count(said), Some(14_107_282));
+        assert_eq!(instruction_count("==7== D refs\n"), None);
+    }
+
+    #[test]
+    fn both_directions_count() {
+        for (count, expected) in [(97.0, false), (98.0, true), (102.0, true), (103.0, false)] {
+            assert_eq!(is_within(count, 100.0), expected, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_new_baseline_needs_a_reason() {
+        let options = Options::parse(&["--write", "less copying"]).expect("a reason");
+        assert_eq!(options.reason.as_deref(), Some("less copying"));
+        assert!(Options::parse(&["--write"]).is_err());
+        assert!(Options::parse(&["--write", " "]).is_err());
+    }
+}
