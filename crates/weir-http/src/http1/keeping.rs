@@ -1,0 +1,74 @@
+//! Reading answers that are kept: what was read in each phase goes to the connection's [`Capture`].
+//! Must not decide what the bytes are.
+
+use super::capture::Capture;
+use super::{Http1, Phase};
+use crate::{ProtocolError, Reply};
+
+impl Http1 {
+    /// As [`Http1::receive`]. Apart from it, so that keeping costs nothing where nothing is kept:
+    /// one phase's bytes at a time are read first and then kept.
+    #[inline(never)]
+    pub(super) fn receive_and_keep(
+        &mut self,
+        bytes: &[u8],
+        replies: &mut Vec<Reply>,
+    ) -> Result<(), ProtocolError> {
+        self.begin_call();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (phase, completed) = (self.phase, replies.len());
+            match self.advance(rest, None, replies) {
+                Ok(used) => {
+                    self.keep(phase, &rest[..used], replies.len() > completed);
+                    rest = &rest[used..];
+                }
+                Err(error) => return Err(self.fail(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what was read in a phase that may be over now.
+    fn keep(&mut self, phase: Phase, bytes: &[u8], is_complete: bool) {
+        let now = self.phase;
+        let Some(capture) = self.capture() else { return };
+        match phase {
+            Phase::Start | Phase::Head => {
+                capture.section(bytes);
+                match now {
+                    Phase::Head => {}
+                    Phase::Start if !is_complete => capture.forget_unfinished(),
+                    _ => capture.end_head(),
+                }
+            }
+            Phase::TrailerStart | Phase::Trailers => {
+                capture.section(bytes);
+                if is_complete {
+                    capture.end_trailers();
+                }
+            }
+            Phase::Fixed | Phase::ChunkData | Phase::UntilClose => capture.body(bytes),
+            Phase::ChunkLine | Phase::Closed | Phase::Failed(_) => {}
+        }
+        self.keep_completed(is_complete);
+    }
+
+    pub(super) fn keep_completed(&mut self, is_complete: bool) {
+        let status = self.status;
+        if is_complete && let Some(capture) = self.capture() {
+            capture.complete(status);
+        }
+    }
+
+    fn capture(&mut self) -> Option<&mut Capture> {
+        self.extra.as_mut()?.capture.as_deref_mut()
+    }
+
+    pub(super) fn begin_call(&mut self) {
+        self.began_here = false;
+        if let Some(capture) = self.capture() {
+            capture.forget_completed();
+        }
+    }
+}
