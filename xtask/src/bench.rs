@@ -162,8 +162,8 @@ impl Lab {
     }
 
     /// How a comparison was made, in a sentence.
-    fn method(&self, more: &str) -> String {
-        let Options { rounds, seconds, .. } = self.options;
+    fn method(&self, seconds: u32, more: &str) -> String {
+        let rounds = self.options.rounds;
         format!("{rounds} rounds of {seconds} s for each program; {more}.")
     }
 

@@ -30,8 +30,14 @@ impl Client {
     }
 
     /// The command line, or none where the program cannot do this load or is absent.
-    fn words(self, lab: &Lab, load: &Load, url: &str) -> Result<Option<Vec<OsString>>> {
-        let (cpu, seconds) = (lab.placement.client, lab.options.seconds);
+    fn words(
+        self,
+        lab: &Lab,
+        load: &Load,
+        seconds: u32,
+        url: &str,
+    ) -> Result<Option<Vec<OsString>>> {
+        let cpu = lab.placement.client;
         let (program, words) = match self {
             Client::Weir(flags) => (lab.weir.clone(), Some(weir_words(load, flags, seconds, url))),
             Client::Peer(peer) => {
@@ -44,12 +50,12 @@ impl Client {
 
     /// Whether it can do this load at all.
     pub(super) fn can(self, lab: &Lab, load: &Load) -> Result<bool> {
-        Ok(self.words(lab, load, "")?.is_some())
+        Ok(self.words(lab, load, 1, "")?.is_some())
     }
 
     /// Does the load once.
-    pub(super) fn run(self, lab: &Lab, server: &Server, load: &Load) -> Result<Run> {
-        let words = self.words(lab, load, &load.url(server))?;
+    pub(super) fn run(self, lab: &Lab, server: &Server, load: &Load, seconds: u32) -> Result<Run> {
+        let words = self.words(lab, load, seconds, &load.url(server))?;
         let words = words.with_context(|| format!("{} cannot do {load}", self.name()))?;
         let good = if matches!(self, Client::Weir(_)) { &[0, 3] as &[i32] } else { &[0] };
         let before = server.counts()?;

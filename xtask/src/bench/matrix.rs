@@ -71,7 +71,7 @@ fn section(
     clients.retain(|client| *client != Client::Peer(Peer::Wrk) || Peer::Wrk.find().is_some());
     let mut text = format!(
         "A closed loop of one client thread. {} {about}\n",
-        lab.method("start and end of the process count, and weir has no warm-up here")
+        lab.method(lab.options.seconds, "weir has no warm-up here")
     );
     for flags in more.iter().filter(|flags| !lab.knows(flags[0])) {
         text.push_str(&format!("\nNot run: this weir has no `{}`.\n", flags[0]));
@@ -94,7 +94,7 @@ fn add(
     table: &mut Table,
 ) -> Result<()> {
     let names: Vec<String> = clients.iter().map(|client| client.name()).collect();
-    let run = |at: usize| clients[at].run(lab, server, load);
+    let run = |at: usize| clients[at].run(lab, server, load, lab.options.seconds);
     let paired = Paired::run(&format!("{}, {load}", server.name), lab.options.rounds, &names, run)?;
     for (at, name) in names.into_iter().enumerate() {
         let ratio = match (clients[0], at) {

@@ -24,7 +24,7 @@ pub(super) fn others(lab: &Lab) -> Result<Section> {
     let mut text = format!(
         "weir's requests per CPU-second over each program's, on nginx; weir's own µs of CPU per \
          request beside them. {} A dash: the program cannot do this load.\n",
-        lab.method("every program on the same one CPU")
+        lab.method(seconds(lab), "every program on the same one CPU")
     );
     let absent = OTHERS.into_iter().filter(|peer| !present.contains(peer)).map(Peer::name);
     let absent: Vec<&str> = absent.collect();
@@ -36,6 +36,11 @@ pub(super) fn others(lab: &Lab) -> Result<Section> {
         text.push_str(&format!("\n{note}\n"));
     }
     Ok(Section { title: "against other programs", text, failures: Vec::new() })
+}
+
+/// Length of one side of a round: there are many sides.
+fn seconds(lab: &Lab) -> u32 {
+    lab.options.seconds.div_ceil(2)
 }
 
 /// Adds a load. Who fails at it in a first trial takes no part, and a note says so.
@@ -52,7 +57,7 @@ fn add(
     for peer in present {
         let client = Client::Peer(*peer);
         let is_able = client.can(lab, load)?;
-        let trial = is_able.then(|| client.run(lab, server, load)).transpose();
+        let trial = is_able.then(|| client.run(lab, server, load, seconds(lab))).transpose();
         if let Err(error) = &trial {
             notes.push(format!("{}, {load}: {error:#}", peer.name()));
         }
@@ -65,7 +70,7 @@ fn add(
         }
     }
     let names: Vec<String> = clients.iter().map(|client| client.name()).collect();
-    let run = |at: usize| clients[at].run(lab, server, load);
+    let run = |at: usize| clients[at].run(lab, server, load, seconds(lab));
     let paired = Paired::run(&format!("others, {load}"), lab.options.rounds, &names, run)?;
     let mut row = vec![load.to_string(), format!("{:.2}", paired.cost_us(0))];
     let ratio = |at: usize| table::estimate(&paired.efficiency_of_first(at));

@@ -2,9 +2,9 @@
 //! differences of 1 to 3 % on a machine whose speed drifts by more than that within a second.
 //!
 //! ```text
-//! cargo bench -p weir-engine                                     everything, some minutes
-//! cargo bench -p weir-engine -- connections=100 depth=16 rounds=60
-//! cargo bench -p weir-engine -- connections=20 body=131072 sides=uring,epoll
+//! cargo bench -p weir-engine --bench engines                      everything, half a minute
+//! cargo bench -p weir-engine --bench engines -- connections=100 depth=16 rounds=60
+//! cargo bench -p weir-engine --bench engines -- connections=20 body=131072 sides=uring,epoll
 //! ```
 //!
 //! All sides live in one process, each in a thread of its own with its own connections to one
