@@ -3,11 +3,12 @@
 //!
 //! `WEIR_SIM_SEEDS` says how many seeds are tried, `WEIR_SIM_FROM` which is the first.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use weir_engine::{Extras, Job};
 use weir_io::Nanos;
-use weir_run::{Load, Plan, Wait};
+use weir_run::{Closer, ConnectionPlan, Load, Plan, Rate, Wait};
 use weir_sim::{Client, Fate, Random, Seed, Split, World};
 
 use crate::setup::{
@@ -54,7 +55,24 @@ fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
         true => Nanos(random.between(0, SPAN_NS + 20 * MS)),
         false => Nanos::MAX,
     };
-    (plan, number, stop_at)
+    let connection = random_connection(random);
+    (Plan { connection, ..plan }, number, stop_at)
+}
+
+/// How connections are opened and renewed: plainly, or by anything there is together.
+fn random_connection(random: &mut Random) -> ConnectionPlan {
+    if random.chance(0.5) {
+        return ConnectionPlan::default();
+    }
+    let requests = u32::try_from(random.between(1, 10)).expect("small");
+    let rate = Rate { numerator: random.between(200, 20_000), denominator: 1 };
+    ConnectionPlan {
+        requests: random.chance(0.5).then_some(requests),
+        lifetime_ns: random.chance(0.3).then_some(random.between(MS, 30 * MS)),
+        close: random.chance(0.2).then_some(Closer::Client),
+        rate: random.chance(0.3).then_some(rate),
+        ..ConnectionPlan::default()
+    }
 }
 
 fn run_seed(seed: u64) -> (Run, Plan) {
@@ -69,6 +87,14 @@ fn run_seed(seed: u64) -> (Run, Plan) {
     }
     let run = run_part(world, &plan, number, stop_at);
     check_run(&run, &plan, seed);
+    if let Some(most) = plan.connection.requests_max() {
+        let mut of_sockets = BTreeMap::new();
+        for request in &run.truth.requests {
+            *of_sockets.entry((request.conn.0, request.generation)).or_insert(0) += 1;
+        }
+        let greatest = of_sockets.values().copied().max().unwrap_or(0);
+        assert!(greatest <= most, "seed {seed}: {greatest} requests on a socket for {most}");
+    }
     (run, plan)
 }
 
