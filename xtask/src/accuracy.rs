@@ -78,8 +78,13 @@ const CASES: &[Case] = &[
     Case { id: "V26", run: concordance::concordance },
 ];
 
+/// Holds weir against known truths, as the words say.
+pub(crate) fn of_words(words: &[&str]) -> Result<()> {
+    accuracy(Options::parse(words)?)
+}
+
 /// Builds weir, runs the cases, writes the page.
-pub(crate) fn accuracy(options: Options) -> Result<()> {
+fn accuracy(options: Options) -> Result<()> {
     let lab = Lab::new(options)?;
     let place = root()?.join(PAGE);
     let mut page = Page::of(&fs::read_to_string(&place).unwrap_or_default());

@@ -7,6 +7,9 @@
 
 #[cfg(feature = "accuracy")]
 mod accuracy;
+#[cfg(not(feature = "accuracy"))]
+#[path = "accuracy/rebuilt.rs"]
+mod accuracy;
 mod bench;
 mod ci;
 mod demo;
@@ -66,13 +69,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
         ["demo"] => demo::demo(),
         ["bench", options @ ..] => bench::bench(bench::Options::parse(options)?),
-        #[cfg(feature = "accuracy")]
-        ["accuracy", options @ ..] => accuracy::accuracy(accuracy::Options::parse(options)?),
-        #[cfg(not(feature = "accuracy"))]
-        ["accuracy", options @ ..] => {
-            let again = ["run", "-q", "-p", "xtask", "--features", "accuracy", "--", "accuracy"];
-            shell::run(shell::cargo(&again)?.args(options))
-        }
+        ["accuracy", options @ ..] => accuracy::of_words(options),
         ["setup", purpose] => setup::setup(purpose.parse()?),
         [] | ["help" | "-h" | "--help"] => {
             print!("{HELP}");

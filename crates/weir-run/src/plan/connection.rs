@@ -1,6 +1,6 @@
 //! How connections are opened, and when they are renewed.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
