@@ -128,13 +128,16 @@ fn collect(
     let mut waiting: BTreeSet<u32> = (0..started).collect();
     let mut finished =
         Finished { measurements: Measurements::default(), scripts: Vec::new(), lost: Vec::new() };
-    let (mut parts, mut failed) = (Vec::new(), None);
+    let (mut sum, mut apart, mut failed) = (Measurements::default(), Vec::new(), None);
     while !waiting.is_empty() {
         match receiver.recv_timeout(LOOK_EVERY) {
             Ok(ended) => {
                 waiting.remove(&ended.worker);
                 match ended.result {
-                    Ok(part) => parts.push(part),
+                    // At once, as the histograms of thousands of workers are much to keep.
+                    Ok(part) if sum.workers.is_empty() => sum = part,
+                    Ok(part) if have_same_slices(&sum, &part) => sum.merge(&part),
+                    Ok(part) => apart.push(part),
                     Err(error) => failed = failed.or(Some(error)),
                 }
                 finished.scripts.extend(ended.script.map(|script| (ended.worker, script)));
@@ -160,11 +163,12 @@ fn collect(
     if let Some(error) = failed {
         return Err(error);
     }
-    parts.sort_by_key(|part: &Measurements| part.workers.first().map(|phases| phases.worker));
-    align_slices(&mut parts);
-    for part in &parts {
+    apart.push(sum);
+    align_slices(&mut apart);
+    for part in &apart {
         finished.measurements.merge(part);
     }
+    finished.measurements.workers.sort_by_key(|phases| phases.worker);
     if !finished.lost.is_empty() {
         // They have ended early too, and so may the window of the others.
         let lost = u32::try_from(finished.lost.len()).unwrap_or(u32::MAX);
@@ -194,6 +198,12 @@ fn stuck(
         (span_ns > patience_ns).then_some(ScriptFailure { worker: *worker, error })
     });
     stuck.collect()
+}
+
+/// Whether the windows of two workers are divided in the same way.
+fn have_same_slices(one: &Measurements, other: &Measurements) -> bool {
+    let bounds = |slice: &Slice| (slice.start_ns, slice.end_ns);
+    one.slices.iter().map(bounds).eq(other.slices.iter().map(bounds))
 }
 
 /// Gives every worker the slices of the one whose window was the longest. They differ where each

@@ -169,8 +169,8 @@ struct Counts<N> {
     table: Vec<N>,
 }
 
-/// Buckets of a list at most.
-const FEW_BUCKETS: usize = 128;
+/// Buckets of a list at most. A table has ten times as much memory resident.
+const FEW_BUCKETS: usize = 1000;
 
 /// Values of a list into which they are recorded one by one, at most.
 const FEW_VALUES: u64 = 1000;
@@ -576,8 +576,8 @@ mod tests {
         }
         check(std::iter::empty(), false);
         check([7, 7, 3_000_000, HIGHEST_NS + 5].into_iter(), false);
-        check((1..=128).map(|ns| ns * 3), false);
-        check((1..=129).rev().map(|ns| ns * 3), true);
+        check((1..=1000).rev().map(|ns| ns * 2), false);
+        check((1..=1001).map(|ns| ns * 2), true);
         check((0..1002).map(|ns| ns % 2), true);
     }
 }
