@@ -37,6 +37,9 @@ pub(crate) struct ServeArgs {
     /// Threads, each with a listening socket of its own
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     threads: usize,
+    /// Connections that each thread takes at most; others wait
+    #[arg(short, long, value_name = "N", default_value_t = 16_384)]
+    connections: usize,
     /// I/O engine: auto, uring, epoll
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     io: IoEngine,
@@ -191,6 +194,7 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
     let options = ServeOptions {
         listen,
         threads: args.threads,
+        connections: args.connections,
         engine: args.io,
         pin: args.pin,
         programme: Programme {
