@@ -1,8 +1,8 @@
 //! What a connection needs only while requests are in flight on it: its protocol, and a place for
 //! each of them.
 //!
-//! A worker with many connections lends these to those at work, so that an idle one takes next to no
-//! memory; one with few gives each connection its own for good, which spares the lending.
+//! A worker with many connections lends these to those at work, so that an idle one takes next to
+//! no memory; one with few gives each connection its own for good, which spares the lending.
 
 use weir_http::{Interest, Protocol};
 use weir_io::{ConnId, Nanos};

@@ -83,8 +83,8 @@ impl Exact {
     }
 }
 
-/// What a worker records into: 32-bit counts in few bytes until there are many values, then on pages
-/// that exist only once touched.
+/// What a worker records into: 32-bit counts in few bytes until there are many values, then on
+/// pages that exist only once touched.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counts: Counts<u32>,

@@ -51,7 +51,8 @@ enum Timer {
 }
 
 impl Poller {
-    /// For so many connections. `timer_word` is what the timerfd reports, should there be one; it is no event of anyone.
+    /// For so many connections. `timer_word` is what the timerfd reports, should there be one; it
+    /// is no event of anyone.
     pub(crate) fn new(timer_word: u64, connections: u32) -> io::Result<Poller> {
         // SAFETY: the name is a C string; a null result says that there is no such function.
         let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"epoll_pwait2".as_ptr()) };

@@ -33,8 +33,8 @@ pub(super) struct Conn {
     pub(super) dirty: bool,
     /// Stands in `notes.receives`.
     pub(super) unarmed: bool,
-    /// What the kernel works on that will tell of received bytes: a kind of [`Token`](super::Token),
-    /// or [`NOTHING`].
+    /// What the kernel works on that will tell of received bytes: a kind of token, or
+    /// [`NOTHING`].
     pub(super) armed: u8,
     /// Where receives are polled for: the end has been announced, so read until it has been seen.
     pub(super) drains: bool,
