@@ -221,7 +221,6 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
                 None => 0,
             },
         },
-        ..ServeOptions::default()
     };
     options.check()?;
     Ok(options)
