@@ -175,15 +175,18 @@ pub(crate) fn crowding(plan: &Plan, cpus: usize, measurements: &Measurements) ->
     let waited_ns: u64 = usages().filter_map(|usage| usage.run_delay_ns).sum();
     let share = (wall_ns > 0).then(|| units::percent(waited_ns as f64 / wall_ns as f64))?;
     let text = format!(
-        "the {} threads on {cpus} CPUs waited {share} of the window for one, and their latencies \
+        "{} threads on {cpus} CPU{} waited {share} of the window for one, and their latencies \
          hold that wait",
-        plan.threads
+        plan.threads,
+        if cpus == 1 { "" } else { "s" },
     );
     Some(Note::new("threads_waited", text))
 }
 
 #[cfg(test)]
 mod tests {
+    use weir_run::{FailureKind, WorkerPhases, WorkerUsage};
+
     use super::*;
 
     fn job(words: &str) -> Result<Job> {
@@ -250,6 +253,42 @@ mod tests {
         check(1_000, 2, true, 1_016).expect("one table for all");
         let error = check(1_000, 2, true, 1_015).expect_err("one too few").to_string();
         assert!(error.contains("ulimit -n 1016") && error.contains("is 1015"), "{error}");
+    }
+
+    #[test]
+    fn ports_that_ran_out_are_told_with_the_remedy() {
+        // EADDRNOTAVAIL and ECONNREFUSED.
+        for (errno, phase, sources, part) in [
+            (99, FailurePhase::Connect, "", Some("--source-ip with several")),
+            (99, FailurePhase::Connect, "--source-ip 127.0.0.1", Some("more addresses for")),
+            (111, FailurePhase::Connect, "", None),
+            (99, FailurePhase::Idle, "", None),
+        ] {
+            let mut measurements = Measurements::default();
+            let kind = FailureKind { phase, cause: FailureCause::Errno(errno) };
+            measurements.connections.failures.insert(kind, 1_234);
+            let job = job(&format!("{sources} http://127.0.0.1/")).expect("valid");
+            let note = out_of_ports(&job.plan, &measurements).map(|note| note.text);
+            let fits = part.is_none_or(|part| {
+                note.as_ref().is_some_and(|text| text.contains(part) && text.contains("1,234"))
+            });
+            assert!(fits && note.is_some() == part.is_some(), "{errno}, {phase:?}: {note:?}");
+        }
+    }
+
+    #[test]
+    fn crowded_threads_are_told_what_they_waited() {
+        let usage = |run_delay_ns| WorkerUsage {
+            wall_ns: 1_000,
+            run_delay_ns: Some(run_delay_ns),
+            ..WorkerUsage::default()
+        };
+        let workers = [100, 300].map(|ns| WorkerPhases { usage: usage(ns), ..Default::default() });
+        let measurements = Measurements { workers: workers.to_vec(), ..Measurements::default() };
+        let plan = Plan { threads: 2, ..job("http://127.0.0.1/").expect("valid").plan };
+        let note = crowding(&plan, 1, &measurements).expect("more threads than CPUs");
+        assert!(note.text.contains("waited 20") && note.text.contains("1 CPU"), "{}", note.text);
+        assert_eq!(crowding(&plan, 2, &measurements), None);
     }
 
     #[test]
