@@ -85,14 +85,12 @@ impl Client {
     }
 }
 
-/// Nothing that weir does by itself is switched off but what wrk does not do at all: a load before
-/// the load, and a look at the URL.
+/// Nothing that weir does by itself is switched off but the load before the load, which wrk has
+/// not. Its look at the URL stays: from it weir knows which bodies not to copy.
 fn weir_words(load: &Load, flags: &[&str], seconds: u32, url: &str) -> Vec<OsString> {
     let Load { connections, depth, .. } = *load;
-    let plan = format!(
-        "-t1 -c{connections} -d{seconds}s --warmup 0 --no-preflight --pipeline {depth} --format \
-         json"
-    );
+    let plan =
+        format!("-t1 -c{connections} -d{seconds}s --warmup 0 --pipeline {depth} --format json");
     let mut words: Vec<OsString> = plan.split(' ').map(OsString::from).collect();
     let names_an_end = flags.contains(&"--close");
     if load.lifetime == Lifetime::Request && !names_an_end {
@@ -142,7 +140,7 @@ mod tests {
     fn weir_is_told_the_load() {
         let words =
             |load: Load, flags: &[&str]| show(&weir_words(&load, flags, 2, "URL")).to_string();
-        let plan = "-t1 -c20 -d2s --warmup 0 --no-preflight --pipeline 16 --format json";
+        let plan = "-t1 -c20 -d2s --warmup 0 --pipeline 16 --format json";
         assert_eq!(words(Load::of(20).pipelined(16), &[]), format!("{plan} URL"));
         let closing = words(Load::of(20).closing(), &["--close", "client"]);
         assert!(closing.ends_with("--close client URL") && !closing.contains("-H"));

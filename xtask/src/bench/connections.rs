@@ -57,8 +57,9 @@ pub(super) fn connections(lab: &Lab) -> Result<Section> {
     }
     let text = format!(
         "One client thread, {} s after 2 s of warm-up. The rate is {}/s, or half of what the \
-         closed loop reached. Each may be off the plan by 0.1 %, and must have every connection open, no \
-         error and, up to {} connections, at most {MEMORY_MAX_MIB} MiB.\n\n{}{notes}",
+         closed loop reached. Each may be off the plan by 0.1 %, and must have every \
+         connection open, no error and, up to {} connections, at most {MEMORY_MAX_MIB} \
+         MiB.\n\n{}{notes}",
         seconds(lab),
         table::rate(RATE_MAX),
         table::thousands(ONE_ADDRESS_MAX.into()),

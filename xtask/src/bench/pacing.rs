@@ -53,8 +53,9 @@ pub(super) fn pacing(lab: &Lab) -> Result<Section> {
         "10,000/s over 20 connections of one worker, against `weir serve`, {seconds} s after 1 s \
          of warm-up (wrk2: after its 10 s of calibration). Send lag is from when a request was due \
          to when it was sent, which wrk2 does not tell; the response time, from when it was due to \
-         its answer, contains it. A sleeping client also waits for whoever else has its CPU. Wanted of \
-         hybrid pacing: p50 at most 1 µs, p99 at most 100 µs, at most 20 % of a CPU.{absent}\n\n{}",
+         its answer, contains it. A sleeping client also waits for whoever else has its CPU. \
+         Wanted of hybrid pacing: p50 at most 1 µs, p99 at most 100 µs, at most 20 % of a \
+         CPU.{absent}\n\n{}",
         table.finish()
     );
     Ok(Section { title: "punctuality at a constant rate", text, failures: Vec::new() })
