@@ -10,6 +10,8 @@ pub(crate) struct Deal {
     part: u32,
     parts: u32,
     connections: u32,
+    /// Connections that this part owns.
+    own: u32,
 }
 
 impl Deal {
@@ -19,12 +21,13 @@ impl Deal {
     /// When there is no such part, or fewer connections than parts.
     pub(crate) fn new(part: u32, parts: u32, connections: u32) -> Deal {
         assert!(part < parts && parts <= connections, "part {part}/{parts} of {connections}");
-        Deal { part, parts, connections }
+        let own = connections / parts + u32::from(part < connections % parts);
+        Deal { part, parts, connections, own }
     }
 
     /// Connections that this part owns.
     pub(crate) fn own_connections(&self) -> u32 {
-        self.connections / self.parts + u32::from(self.part < self.connections % self.parts)
+        self.own
     }
 
     /// The number in the run of this part's connection `own`, from 0.
@@ -47,6 +50,9 @@ impl Deal {
     /// The index of this part's `rank`-th slot, from 0.
     #[inline]
     pub(crate) fn nth_owned(&self, rank: u64) -> u64 {
+        if self.parts == 1 {
+            return rank;
+        }
         let per_cycle = u64::from(self.own_connections());
         let (cycle, within) = (rank / per_cycle, rank % per_cycle);
         cycle * u64::from(self.connections) + u64::from(self.part) + within * u64::from(self.parts)

@@ -33,6 +33,10 @@ pub(crate) struct DepartureCounts {
     period_ms: u64,
     sent: Vec<u32>,
     planned: Vec<u32>,
+    /// The bin looked up last and its bounds: times come nearly in order.
+    bin: Option<usize>,
+    bin_from: Nanos,
+    bin_until: Nanos,
     tolerance_ns: u64,
     last_lag_ns: Option<u64>,
     displaced: u64,
@@ -55,6 +59,9 @@ impl DepartureCounts {
             // Zeroed by the allocator: pages never touched cost nothing.
             sent: vec![0; bins],
             planned: vec![0; bins],
+            bin: None,
+            bin_from: Nanos::MAX,
+            bin_until: Nanos::ZERO,
             tolerance_ns: DISPLACED_MIN_NS.max(gap_ns / 20),
             last_lag_ns: None,
             displaced: 0,
@@ -77,11 +84,21 @@ impl DepartureCounts {
         }
     }
 
-    fn bin(&self, at: Nanos) -> Option<usize> {
+    #[inline]
+    fn bin(&mut self, at: Nanos) -> Option<usize> {
+        if at < self.bin_from || at >= self.bin_until {
+            self.look_up(at);
+        }
+        self.bin
+    }
+
+    fn look_up(&mut self, at: Nanos) {
         let ms = at.since(self.t0) / MILLISECOND_NS;
         let (span, within) = (ms / self.period_ms, ms % self.period_ms);
         let bin = (span * SPAN_MS + within) as usize;
-        (within < SPAN_MS && bin < self.sent.len()).then_some(bin)
+        self.bin = (within < SPAN_MS && bin < self.sent.len()).then_some(bin);
+        self.bin_from = self.t0.after(ms * MILLISECOND_NS);
+        self.bin_until = self.bin_from.after(MILLISECOND_NS);
     }
 
     /// The counts of the spans that the window, which ended at `t1`, has wholly.
