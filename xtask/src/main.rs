@@ -7,14 +7,13 @@
 
 #[cfg(feature = "accuracy")]
 mod accuracy;
-#[cfg(not(feature = "accuracy"))]
-#[path = "accuracy/rebuilt.rs"]
-mod accuracy;
 mod bench;
 mod ci;
 mod demo;
 mod guard;
 mod instructions;
+#[cfg(not(feature = "accuracy"))]
+mod rebuilt;
 #[cfg_attr(not(feature = "accuracy"), expect(dead_code, reason = "it has tools for accuracy too"))]
 mod rig;
 mod setup;
@@ -26,6 +25,9 @@ use std::env;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+
+#[cfg(not(feature = "accuracy"))]
+use rebuilt as accuracy;
 
 const HELP: &str = "\
 cargo xtask <task>

@@ -6,8 +6,11 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
 use weir_run::{AddressRange, Assertion, Rate};
+
+mod values;
+
+use values::{assertion, pipeline, positive, positive_duration, positive_long, rate, warmup};
 
 /// HTTP benchmarking that sets the flow and measures it.
 #[derive(Debug, Parser)]
@@ -444,58 +447,4 @@ pub(crate) enum Format {
     Text,
     /// The document
     Json,
-}
-
-fn positive_long(text: &str) -> Result<u64, String> {
-    match parse_count(text).map_err(|error| error.to_string())? {
-        0 => Err("must be at least 1".to_owned()),
-        count => Ok(count),
-    }
-}
-
-fn positive(text: &str) -> Result<u32, String> {
-    u32::try_from(positive_long(text)?).map_err(|_| "is too large".to_owned())
-}
-
-fn pipeline(text: &str) -> Result<u16, String> {
-    match positive(text)? {
-        depth @ 1..=128 => Ok(depth as u16),
-        _ => Err("must lie between 1 and 128".to_owned()),
-    }
-}
-
-fn duration(text: &str) -> Result<u64, String> {
-    parse_duration_ns(text).map_err(|error| error.to_string())
-}
-
-/// The longest `--warmup auto`.
-const AUTO_WARMUP: &str = "1m";
-
-fn warmup(text: &str) -> Result<Warmup, String> {
-    let auto = match text.strip_prefix("auto") {
-        Some("") => Some(AUTO_WARMUP),
-        Some(rest) => rest.strip_prefix(':'),
-        None => None,
-    };
-    match auto {
-        Some(longest) => {
-            positive_duration(longest).map(|span_ns| Warmup { span_ns, is_auto: true })
-        }
-        None => duration(text).map(|span_ns| Warmup { span_ns, is_auto: false }),
-    }
-}
-
-fn positive_duration(text: &str) -> Result<u64, String> {
-    match duration(text)? {
-        0 => Err("must be longer than 0".to_owned()),
-        ns => Ok(ns),
-    }
-}
-
-fn assertion(text: &str) -> Result<Assertion, String> {
-    text.parse().map_err(|error: weir_run::AssertionError| error.to_string())
-}
-
-fn rate(text: &str) -> Result<Rate, String> {
-    parse_rate(text).map_err(|error| error.to_string())
 }

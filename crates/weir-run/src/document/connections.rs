@@ -1,6 +1,6 @@
 //! What became of the connections: how many were asked for, how many there were, and why not all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,9 @@ use super::accounting::is_zero;
 use super::recorded::Recorded;
 use super::throughput::per_second;
 use crate::errno;
-use crate::measurements::{DestinationCounts, FailureCause, FailureKind, FailurePhase};
+use crate::measurements::{
+    Connections, DestinationCounts, FailureCause, FailureKind, FailurePhase,
+};
 use crate::plan::Plan;
 
 /// What became of the connections.
@@ -181,6 +183,19 @@ pub(super) fn add_failures(mine: &mut Vec<ConnectionFailure>, theirs: &[Connecti
 }
 
 impl ConnectionsSection {
+    /// What it was made of, but for the failures.
+    pub(super) fn to_connections(&self) -> Connections {
+        Connections {
+            asked: self.asked,
+            open_at_t0: self.open_at_t0,
+            open_max: self.open_max,
+            connects: self.connects,
+            closed_by_peer: self.closed_by_peer,
+            renewed: self.renewed,
+            failures: BTreeMap::new(),
+        }
+    }
+
     /// `window_ns` is the window's length.
     pub(super) fn of(plan: &Plan, recorded: &Recorded, window_ns: u64) -> ConnectionsSection {
         let measurements = &recorded.measurements;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::evidence::ClientHealth;
 use crate::histogram::Histogram;
-use crate::measurements::{Connections, Measurements, Sent, Window};
+use crate::measurements::{Measurements, Sent, Window};
 
 /// All that was recorded in one or several parts of a run.
 #[derive(Clone, Debug, Default)]
@@ -111,15 +111,7 @@ impl Recorded {
                 good: document.throughput.good,
                 bytes_received: document.throughput.bytes_received,
             },
-            connections: Connections {
-                asked: connections.asked,
-                open_at_t0: connections.open_at_t0,
-                open_max: connections.open_max,
-                connects: connections.connects,
-                closed_by_peer: connections.closed_by_peer,
-                renewed: connections.renewed,
-                failures: BTreeMap::new(),
-            },
+            connections: connections.to_connections(),
             destinations: connections.destinations.iter().map(|one| one.to_counts()).collect(),
             intervals: each("series", &document.series, SeriesEntry::to_interval)?,
             interim_responses: accounting.interim_responses,

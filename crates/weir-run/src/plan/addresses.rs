@@ -1,7 +1,7 @@
 //! Ranges of addresses: a whole block is one value, however many addresses it holds.
 
-use std::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,60 @@
+//! Values of flags: text to numbers, with a sentence where it is none.
+
+use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
+use weir_run::{Assertion, Rate};
+
+use super::Warmup;
+
+pub(super) fn positive_long(text: &str) -> Result<u64, String> {
+    match parse_count(text).map_err(|error| error.to_string())? {
+        0 => Err("must be at least 1".to_owned()),
+        count => Ok(count),
+    }
+}
+
+pub(super) fn positive(text: &str) -> Result<u32, String> {
+    u32::try_from(positive_long(text)?).map_err(|_| "is too large".to_owned())
+}
+
+pub(super) fn pipeline(text: &str) -> Result<u16, String> {
+    match positive(text)? {
+        depth @ 1..=128 => Ok(depth as u16),
+        _ => Err("must lie between 1 and 128".to_owned()),
+    }
+}
+
+fn duration(text: &str) -> Result<u64, String> {
+    parse_duration_ns(text).map_err(|error| error.to_string())
+}
+
+/// The longest `--warmup auto`.
+const AUTO_WARMUP: &str = "1m";
+
+pub(super) fn warmup(text: &str) -> Result<Warmup, String> {
+    let auto = match text.strip_prefix("auto") {
+        Some("") => Some(AUTO_WARMUP),
+        Some(rest) => rest.strip_prefix(':'),
+        None => None,
+    };
+    match auto {
+        Some(longest) => {
+            positive_duration(longest).map(|span_ns| Warmup { span_ns, is_auto: true })
+        }
+        None => duration(text).map(|span_ns| Warmup { span_ns, is_auto: false }),
+    }
+}
+
+pub(super) fn positive_duration(text: &str) -> Result<u64, String> {
+    match duration(text)? {
+        0 => Err("must be longer than 0".to_owned()),
+        ns => Ok(ns),
+    }
+}
+
+pub(super) fn assertion(text: &str) -> Result<Assertion, String> {
+    text.parse().map_err(|error: weir_run::AssertionError| error.to_string())
+}
+
+pub(super) fn rate(text: &str) -> Result<Rate, String> {
+    parse_rate(text).map_err(|error| error.to_string())
+}
