@@ -58,8 +58,9 @@ pub(crate) struct Limits {
     pub(crate) connect_timeout_ns: u64,
     /// Bodies may be discarded by the machine.
     pub(crate) discard: bool,
-    /// A connection is filled before the next one gets a request: in a closed loop every place is
-    /// taken at once anyway, and so its requests leave in one send.
+    /// A connection is filled before the next one gets a request, and again when half of its places
+    /// are free: in a closed loop every place is taken at once anyway, and so requests leave in
+    /// sends of many.
     pub(crate) fill: bool,
     /// A connection takes the next batch of requests when it has all answers to the last one.
     pub(crate) batches: bool,
@@ -423,7 +424,12 @@ impl Traffic {
         self.replies.clear();
         connection.answered();
         self.alive_at = self.alive_at.max(at);
-        if connection.state == State::Open && (connection.load == 0 || !self.limits.batches) {
+        let takes_more = match &self.limits {
+            limits if limits.batches => connection.load == 0,
+            limits if limits.fill => connection.load <= limits.depth / 2,
+            _ => true,
+        };
+        if connection.state == State::Open && takes_more {
             let lane = if self.limits.fill { 0 } else { connection.load };
             self.free(conn, lane);
         }

@@ -159,7 +159,8 @@ pub struct ClientHealth {
     /// Times that packet processing ran out of its share of time.
     pub softnet_squeezed: Option<u64>,
     /// Greatest share of the ephemeral ports that sockets to one destination can take, 0 to 1,
-    /// which connections, and those in TIME_WAIT, held at the end.
+    /// which connections, and those in TIME_WAIT, held at the end; where all sockets of the machine
+    /// would hold less than a quarter, what those would.
     pub ephemeral_ports: Option<f64>,
     /// Greatest share of a network interface's speed that was in use, 0 to 1; loopback has none.
     pub interface_use: Option<f64>,

@@ -8,6 +8,9 @@ use weir_io::Endpoint;
 
 use super::parse;
 
+/// Fewer ports than this share cannot be short, whoever holds them: nobody is asked who does.
+const PLENTY: f64 = 0.25;
+
 /// More sockets than this are not looked at one by one: the kernel takes about 1 µs for each.
 const LISTED_MAX: u64 = 300_000;
 
@@ -33,7 +36,9 @@ pub(super) fn is_local(endpoint: &Endpoint) -> Option<bool> {
 }
 
 /// The share of the ephemeral ports that sockets to the server's address and port hold, those in
-/// TIME_WAIT included. Each port serves once for each of the `sources` addresses of this side.
+/// TIME_WAIT included. Each port serves once for each of the `sources` addresses of this side. Where
+/// all sockets of the machine would hold few of them, it is told what those would: to look at each
+/// takes more CPU time than a short run.
 pub(super) fn ephemeral_ports(endpoint: &Endpoint, sources: u64) -> Option<f64> {
     let Endpoint::Tcp(address) = endpoint else { return None };
     let read = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
@@ -45,11 +50,15 @@ pub(super) fn ephemeral_ports(endpoint: &Endpoint, sources: u64) -> Option<f64> 
     let sockets = fs::read_to_string("/proc/net/sockstat").ok()?;
     let waiting = parse::sockstat(&sockets, "TCP", "tw")?;
     let in_use = parse::sockstat(&sockets, "TCP", "inuse")?;
+    let share = |taken: u64| (taken as f64 / ports.max(1) as f64).min(1.0);
+    let at_most = share(waiting + in_use);
+    if at_most < PLENTY {
+        return Some(at_most);
+    }
     if waiting + in_use > LISTED_MAX {
         return None;
     }
-    let taken = sockets_to(*address).ok()?;
-    Some((taken as f64 / ports.max(1) as f64).min(1.0))
+    sockets_to(*address).ok().map(share)
 }
 
 /// Sockets whose peer is `server`, in whatever state.

@@ -133,7 +133,8 @@ fn client_gap(document: &Document) -> Rule {
         return limited.unknown(why);
     }
     let connections = document.connections.open_at_t0 as f64;
-    let places = connections * f64::from(document.plan.pipeline);
+    // Up to half of the places are left free on purpose, until they are filled together.
+    let places = connections * f64::from(document.plan.pipeline / 2 + 1);
     let whole_ns = places * document.throughput.window_s * 1e9;
     let completed = document.throughput.completed as f64;
     if whole_ns <= 0.0 || completed <= 0.0 {
