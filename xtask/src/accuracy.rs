@@ -141,11 +141,10 @@ const INTRODUCTION: &str = "\
 # Accuracy
 
 Written by `make accuracy`, which may also measure some of the cases anew; each says when it was
-measured. Each case sets up a truth that
-is known without weir, from theory or from the server's own log, and holds weir's figures against
-it. The cases are those of [METHOD 2.1](../METHOD.md). Client and server share one machine, over
-loopback. Each case ends with what else the machine did meanwhile: lateness that comes of it is in
-the figures. Where a figure depends on a machine that has nothing else to do and it had, the case is
-shown and not judged.
+measured. Each case sets up a truth that is known without weir, from theory or from the server's own
+log, and holds weir's figures against it. The cases are those of [METHOD 2.1](../METHOD.md). Client
+and server share one machine, over loopback. Each case ends with what else the machine did
+meanwhile: lateness that comes of it is in the figures. Where a figure depends on a machine that has
+nothing else to do and it had, the case is shown and not judged.
 
 ";

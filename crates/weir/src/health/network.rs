@@ -36,9 +36,9 @@ pub(super) fn is_local(endpoint: &Endpoint) -> Option<bool> {
 }
 
 /// The share of the ephemeral ports that sockets to the server's address and port hold, those in
-/// TIME_WAIT included. Each port serves once for each of the `sources` addresses of this side. Where
-/// all sockets of the machine would hold few of them, it is told what those would: to look at each
-/// takes more CPU time than a short run.
+/// TIME_WAIT included. Each port serves once for each of the `sources` addresses of this side.
+/// Where all sockets of the machine would hold few of them, it is told what those would: to look at
+/// each takes more CPU time than a short run.
 pub(super) fn ephemeral_ports(endpoint: &Endpoint, sources: u64) -> Option<f64> {
     let Endpoint::Tcp(address) = endpoint else { return None };
     let read = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
