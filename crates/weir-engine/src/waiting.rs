@@ -68,14 +68,19 @@ pub(crate) struct Seen {
 impl Waiting {
     pub(crate) fn new(plan: &Plan) -> Waiting {
         let is_open_loop = plan.load != Load::ClosedLoop;
+        let pacing = match plan.pacing {
+            _ if plan.wait == Wait::Spin => WaitPolicy::Spin,
+            Pacing::Spin => WaitPolicy::Spin,
+            Pacing::Hybrid if is_open_loop => WaitPolicy::Hybrid,
+            _ => WaitPolicy::Sleep,
+        };
+        Waiting::with(plan.wait, pacing, is_open_loop)
+    }
+
+    fn with(choice: Wait, pacing: WaitPolicy, is_open_loop: bool) -> Waiting {
         Waiting {
-            choice: plan.wait,
-            pacing: match plan.pacing {
-                _ if plan.wait == Wait::Spin => WaitPolicy::Spin,
-                Pacing::Spin => WaitPolicy::Spin,
-                Pacing::Hybrid if is_open_loop => WaitPolicy::Hybrid,
-                _ => WaitPolicy::Sleep,
-            },
+            choice,
+            pacing,
             is_open_loop,
             harvested: 0,
             asked: None,
@@ -185,23 +190,6 @@ impl Waiting {
 mod tests {
     use super::*;
 
-    fn waiting(choice: Wait, pacing: WaitPolicy, is_open_loop: bool) -> Waiting {
-        Waiting {
-            choice,
-            pacing,
-            is_open_loop,
-            harvested: 0,
-            asked: None,
-            worth: GATHER_MAX,
-            full: 0,
-            savings_ns: 0,
-            turned_at: Nanos::ZERO,
-            since: None,
-            usual_ns: u64::MAX,
-            seen: Seen::default(),
-        }
-    }
-
     fn events(policy: WaitPolicy) -> Option<u32> {
         match policy {
             WaitPolicy::Gather { events, .. } => Some(events),
@@ -211,7 +199,7 @@ mod tests {
 
     #[test]
     fn throughput_gathers_three_of_four() {
-        let mut waiting = waiting(Wait::Throughput, WaitPolicy::Sleep, false);
+        let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
         let mut check = |busy, expected| {
             assert_eq!(events(waiting.policy(Nanos::ZERO, busy)), expected, "{busy}");
         };
@@ -225,7 +213,7 @@ mod tests {
     #[test]
     fn the_fast_do_not_wait_for_the_slow() {
         // Twenty connections, of which five are answered soon and fifteen after a long time.
-        let mut waiting = waiting(Wait::Throughput, WaitPolicy::Sleep, false);
+        let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
         let mut in_vain = 0;
         for _ in 0..1_000 {
             let asked = events(waiting.policy(Nanos::ZERO, 20)).unwrap_or(1);
@@ -243,7 +231,7 @@ mod tests {
 
     #[test]
     fn auto_gathers_only_what_comes_together_anyway() {
-        let mut waiting = waiting(Wait::Auto, WaitPolicy::Sleep, false);
+        let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
         assert_eq!(waiting.policy(Nanos::ZERO, 100), WaitPolicy::Sleep);
         waiting.harvested(11);
         assert_eq!(waiting.policy(Nanos::ZERO, 100), WaitPolicy::Sleep);
@@ -257,7 +245,7 @@ mod tests {
     /// The share of time spent on looking out for answers, with `rate` of them a second and each
     /// after `took_ns`.
     fn attention(rate: u64, took_ns: u64) -> f64 {
-        let mut waiting = waiting(Wait::Auto, WaitPolicy::Hybrid, true);
+        let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Hybrid, true);
         let (mut now, mut awake_ns) = (Nanos::ZERO, 0);
         for _ in 0..rate {
             now = now.after(1_000_000_000 / rate - took_ns);
@@ -287,7 +275,7 @@ mod tests {
 
     #[test]
     fn who_spins_spins() {
-        let mut waiting = waiting(Wait::Throughput, WaitPolicy::Spin, false);
+        let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Spin, false);
         assert_eq!(waiting.policy(Nanos::ZERO, 100), WaitPolicy::Spin);
     }
 }
