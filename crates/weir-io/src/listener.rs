@@ -52,6 +52,14 @@ impl Listener {
         socket::local_endpoint(&self.fd)
     }
 
+    /// Listens no more, whoever still has a handle on the socket; who waits there is turned away.
+    ///
+    /// # Errors
+    /// What shutdown(2) says.
+    pub fn shut(&self) -> io::Result<()> {
+        socket::shut(&self.fd)
+    }
+
     /// A second handle on the same socket: whoever accepts first takes the connection.
     ///
     /// # Errors
@@ -108,6 +116,20 @@ mod tests {
             panic!("a TCP listener has a TCP address");
         };
         TcpStream::connect(address).expect("it still listens");
+    }
+
+    #[test]
+    fn one_that_is_shut_listens_no_more_through_any_handle() {
+        let first = Listener::bind(&any_port(), ListenOptions::default()).expect("bind");
+        let second = first.try_clone().expect("clone");
+        let Endpoint::Tcp(address) = second.local_endpoint().expect("name") else {
+            panic!("a TCP listener has a TCP address");
+        };
+        first.shut().expect("shut");
+        let error = TcpStream::connect(address).expect_err("nobody is there");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        Listener::bind(&Endpoint::Tcp(address), ListenOptions::default())
+            .expect("the port is free");
     }
 
     #[test]

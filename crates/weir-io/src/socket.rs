@@ -185,6 +185,12 @@ pub(crate) fn listen(fd: &OwnedFd, backlog: c_int) -> io::Result<()> {
     check(unsafe { libc::listen(fd.as_raw_fd(), backlog) }).map(drop)
 }
 
+/// shutdown(2) of both directions.
+pub(crate) fn shut(fd: &OwnedFd) -> io::Result<()> {
+    // SAFETY: shutdown takes no pointers.
+    check(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) }).map(drop)
+}
+
 /// accept4(2), closed on exec and non-blocking. The peer's address is not asked for.
 pub(crate) fn accept(fd: &OwnedFd) -> io::Result<OwnedFd> {
     let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use weir_io::{
@@ -44,6 +43,8 @@ pub struct Handle {
     stop: Arc<AtomicBool>,
     waker: Waker,
     workers: Vec<JoinHandle<io::Result<()>>>,
+    /// Each worker's, to be shut at the end.
+    listeners: Vec<Arc<Vec<Listener>>>,
 }
 
 /// Starts a server. When this returns, its sockets listen: a connection made at once is served.
@@ -73,6 +74,7 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
         stop: Arc::default(),
         waker,
         workers: Vec::new(),
+        listeners: Vec::new(),
     };
     for (worker, listeners) in listeners.into_iter().enumerate() {
         let cpu = (!cpus.is_empty()).then(|| cpus[worker % cpus.len()]);
@@ -149,15 +151,11 @@ impl Handle {
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
         let waker = self.waker.as_raw_fd();
         let lent = Arc::new(listeners);
-        let theirs = Arc::clone(&lent);
-        let (taken, is_taken) = mpsc::channel();
+        // Kept here too, so that the numbers mean the same until the worker has its own.
+        self.listeners.push(Arc::clone(&lent));
         let thread = std::thread::Builder::new().name(format!("weir-serve-{worker}"));
         let joined = thread.spawn(move || {
-            let own = own_listeners(&theirs, waker);
-            drop(theirs);
-            // Nobody but `start` listens, and it does until it has heard.
-            let _heard = taken.send(());
-            let own = own?;
+            let own = own_listeners(&lent, waker)?;
             // The default slack of 50 µs would be the error of every delay.
             system::set_timer_slack(1)?;
             if let Some(cpu) = cpu {
@@ -165,9 +163,6 @@ impl Handle {
             }
             body(shared, own, &stop)
         })?;
-        // Closed here, as this thread's table of descriptors is not the worker's.
-        let _taken = is_taken.recv();
-        drop(lent);
         self.workers.push(joined);
         Ok(())
     }
@@ -215,6 +210,10 @@ impl Handle {
         for worker in self.workers.drain(..) {
             let ended = worker.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
             result = result.and(ended);
+        }
+        // A worker's own handles, and its ring's, are closed some time after it has been joined.
+        for listener in self.listeners.drain(..) {
+            result = result.and(listener.iter().try_for_each(Listener::shut));
         }
         result
     }
