@@ -8,6 +8,7 @@ mod client;
 mod connections;
 mod load;
 mod matrix;
+mod million;
 mod options;
 mod others;
 mod pacing;
@@ -50,6 +51,7 @@ const CASES: &[Case] = &[
     Case { name: "others", run: others::others },
     Case { name: "pacing", run: pacing::pacing },
     Case { name: "connections", run: connections::connections },
+    Case { name: "million", run: million::million },
     Case { name: "window", run: window::window },
     Case { name: "serve", run: serving::serving },
     Case { name: "scripts", run: scripts::scripts },

@@ -22,11 +22,18 @@ const GATHER_AUTO_NS: u32 = 20_000;
 /// Gatherings in a row that were full, after which one more event is waited for.
 const FULL_BEFORE_MORE: u32 = 16;
 
-/// For how long after a turn an answer is awaited without sleeping.
+/// For how long after a turn an answer is awaited without sleeping where only latency counts.
 const ATTENTION_NS: u64 = 100_000;
 
+/// The same in `auto`, which sleeps at once where answers usually take longer than this.
+const ATTENTION_AUTO_NS: u64 = 250_000;
+
 /// In `auto`, one nanosecond in so many may be spent on that.
-const ATTENTION_SHARE: u64 = 20;
+const ATTENTION_SHARE: u64 = 8;
+
+/// A CPU that has less than so many answers' time until the next slot hardly falls asleep, and
+/// wakes soon.
+const SPARSE: u64 = 4;
 
 /// The most that can be saved up for it.
 const SAVINGS_NS: u64 = 1_000_000;
@@ -99,15 +106,15 @@ impl Waiting {
         self.seen
     }
 
-    /// How to wait, at `now`, for answers on `busy` connections.
+    /// How to wait, from `now` to `until` at the latest, for answers on `busy` connections.
     #[inline]
-    pub(crate) fn policy(&mut self, now: Nanos, busy: u32) -> WaitPolicy {
+    pub(crate) fn policy(&mut self, now: Nanos, until: Nanos, busy: u32) -> WaitPolicy {
         self.asked = None;
         match self.choice {
             _ if self.pacing == WaitPolicy::Spin || busy == 0 => self.pacing,
             Wait::Throughput => self.gather(busy, GATHER_NS),
             Wait::Latency => WaitPolicy::Attentive { awake_until: now.after(ATTENTION_NS) },
-            Wait::Auto if self.is_open_loop => self.attend(now),
+            Wait::Auto if self.is_open_loop => self.attend(now, until),
             // A worker that finds so many whenever it looks is late already, and no later for
             // waiting until they are there again.
             Wait::Auto if self.harvested >= (busy / 8).max(GATHER_MIN) => {
@@ -128,16 +135,18 @@ impl Waiting {
     }
 
     /// A sleeping thread wakes later than an answer comes from nearby. Where answers are that fast
-    /// and so few that looking out for them costs next to nothing, their times are worth it.
-    fn attend(&mut self, now: Nanos) -> WaitPolicy {
+    /// and so few that looking out for them takes little time, their times are worth it.
+    fn attend(&mut self, now: Nanos, until: Nanos) -> WaitPolicy {
+        let usual_ns = self.usual_ns;
+        let is_dense = until.since(now) < usual_ns.saturating_mul(SPARSE);
         if self.pacing != WaitPolicy::Hybrid
-            || self.usual_ns > ATTENTION_NS
-            || self.savings_ns < 2 * self.usual_ns
+            || usual_ns > ATTENTION_AUTO_NS
+            || self.savings_ns < usual_ns
+            || is_dense
         {
             return self.pacing;
         }
-        let awake_until = now.after((2 * self.usual_ns).min(ATTENTION_NS));
-        WaitPolicy::Attentive { awake_until }
+        WaitPolicy::Attentive { awake_until: now.after(2 * usual_ns) }
     }
 
     /// A wait brought so many events.
@@ -201,7 +210,7 @@ mod tests {
     fn throughput_gathers_three_of_four() {
         let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
         let mut check = |busy, expected| {
-            assert_eq!(events(waiting.policy(Nanos::ZERO, busy)), expected, "{busy}");
+            assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, busy)), expected, "{busy}");
         };
         check(0, None);
         check(7, None);
@@ -216,41 +225,42 @@ mod tests {
         let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
         let mut in_vain = 0;
         for _ in 0..1_000 {
-            let asked = events(waiting.policy(Nanos::ZERO, 20)).unwrap_or(1);
+            let asked = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
             in_vain += u32::from(asked > 5);
             waiting.harvested(asked.min(5));
         }
         assert!((20..=70).contains(&in_vain), "{in_vain}");
         // Once all are fast again, that is noticed.
         for _ in 0..1_000 {
-            let asked = events(waiting.policy(Nanos::ZERO, 20)).unwrap_or(1);
+            let asked = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
             waiting.harvested(asked);
         }
-        assert_eq!(events(waiting.policy(Nanos::ZERO, 20)), Some(15));
+        assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)), Some(15));
     }
 
     #[test]
     fn auto_gathers_only_what_comes_together_anyway() {
         let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
-        assert_eq!(waiting.policy(Nanos::ZERO, 100), WaitPolicy::Sleep);
+        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Sleep);
         waiting.harvested(11);
-        assert_eq!(waiting.policy(Nanos::ZERO, 100), WaitPolicy::Sleep);
+        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Sleep);
         waiting.harvested(40);
-        let policy = waiting.policy(Nanos::ZERO, 100);
+        let policy = waiting.policy(Nanos::ZERO, Nanos::MAX, 100);
         assert_eq!(policy, WaitPolicy::Gather { events: 30, within_ns: GATHER_AUTO_NS });
         waiting.harvested(3);
-        assert_eq!(waiting.policy(Nanos::ZERO, 100), WaitPolicy::Sleep);
+        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Sleep);
     }
 
     /// The share of time spent on looking out for answers, with `rate` of them a second and each
     /// after `took_ns`.
     fn attention(rate: u64, took_ns: u64) -> f64 {
         let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Hybrid, true);
+        let gap_ns = 1_000_000_000 / rate;
         let (mut now, mut awake_ns) = (Nanos::ZERO, 0);
         for _ in 0..rate {
-            now = now.after(1_000_000_000 / rate - took_ns);
+            now = now.after(gap_ns - took_ns);
             waiting.turned(now, WaitPolicy::Hybrid, 1);
-            let policy = waiting.policy(now, 1);
+            let policy = waiting.policy(now, now.after(gap_ns), 1);
             now = now.after(took_ns);
             if let WaitPolicy::Attentive { awake_until } = policy {
                 assert!(awake_until >= now, "it was not long enough");
@@ -267,15 +277,17 @@ mod tests {
             let share = attention(rate, took_ns);
             assert!((low..=high).contains(&share), "{rate}/s, {took_ns} ns: {share}");
         };
-        check(100, 40_000, 0.0035, 0.0041);
-        check(1_000, 40_000, 0.035, 0.041);
-        check(10_000, 40_000, 0.03, 0.05);
-        check(1_000, 400_000, 0.0, 0.0);
+        check(100, 40_000, 0.0039, 0.0041);
+        check(1_000, 40_000, 0.038, 0.041);
+        check(1_000, 120_000, 0.11, 0.125);
+        check(2_000, 100_000, 0.11, 0.125);
+        check(10_000, 40_000, 0.0, 0.0);
+        check(1_000, 260_000, 0.0, 0.0);
     }
 
     #[test]
     fn who_spins_spins() {
         let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Spin, false);
-        assert_eq!(waiting.policy(Nanos::ZERO, 100), WaitPolicy::Spin);
+        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Spin);
     }
 }

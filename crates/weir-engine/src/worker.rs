@@ -237,7 +237,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.make_ahead();
         loop {
             let until = self.next_wake();
-            let policy = self.waiting.policy(self.now, self.traffic.busy());
+            let policy = self.waiting.policy(self.now, until, self.traffic.busy());
             let now = self.turn(until, policy)?;
             self.waiting.turned(now, policy, self.traffic.in_flight);
             self.observe(now);

@@ -89,9 +89,11 @@ impl Client {
 /// not. Its look at the URL stays: from it weir knows which bodies not to copy.
 fn weir_words(load: &Load, flags: &[&str], seconds: u32, url: &str) -> Vec<OsString> {
     let Load { connections, depth, .. } = *load;
-    let plan =
-        format!("-t1 -c{connections} -d{seconds}s --warmup 0 --pipeline {depth} --format json");
+    let plan = format!("-t1 -c{connections} -d{seconds}s --warmup 0 --format json");
     let mut words: Vec<OsString> = plan.split(' ').map(OsString::from).collect();
+    if depth > 1 {
+        words.extend(["--pipeline".into(), depth.to_string().into()]);
+    }
     let names_an_end = flags.contains(&"--close");
     if load.lifetime == Lifetime::Request && !names_an_end {
         words.extend(["-H", "Connection: close"].map(OsString::from));
@@ -140,7 +142,7 @@ mod tests {
     fn weir_is_told_the_load() {
         let words =
             |load: Load, flags: &[&str]| show(&weir_words(&load, flags, 2, "URL")).to_string();
-        let plan = "-t1 -c20 -d2s --warmup 0 --pipeline 16 --format json";
+        let plan = "-t1 -c20 -d2s --warmup 0 --format json --pipeline 16";
         assert_eq!(words(Load::of(20).pipelined(16), &[]), format!("{plan} URL"));
         let closing = words(Load::of(20).closing(), &["--close", "client"]);
         assert!(closing.ends_with("--close client URL") && !closing.contains("-H"));

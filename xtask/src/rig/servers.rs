@@ -100,7 +100,7 @@ impl Server {
     pub(crate) fn url_of_body(&self, bytes: u32) -> String {
         match self.kind {
             Kind::Nginx => format!("{}body/{bytes}", self.url),
-            Kind::Weir => format!("{}?size={bytes}", self.url),
+            Kind::Weir => format!("{}/?size={bytes}", self.url.trim_end_matches('/')),
         }
     }
 

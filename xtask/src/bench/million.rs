@@ -1,0 +1,151 @@
+//! Very many connections: as many as memory allows, up to a million, from one process, each idle
+//! and then used; and forty thousand of them at a constant rate. In a network namespace of their
+//! own, with more ports and a longer backlog than a machine grants by default.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::{Lab, Section};
+use crate::guard::Guarded;
+use crate::rig::clients::{self, Document};
+use crate::rig::table::{self, Table};
+use crate::shell::is_root;
+
+const TITLE: &str = "A million connections";
+
+/// What the namespace is given before the server begins in it.
+const SETTINGS: &str = "\
+ip link set lo up && cd /proc/sys/net && echo 1024 65535 >ipv4/ip_local_port_range && \
+echo 65535 >core/somaxconn && echo 65535 >ipv4/tcp_max_syn_backlog && exec \"$@\"";
+
+/// Kernel memory of a connection, both ends together, with what the two programs take.
+const KIB_PER_CONNECTION: u64 = 9;
+
+/// What is left to the machine.
+const KIB_LEFT: u64 = 3 << 20;
+
+/// Connections of a thread: its table of descriptors holds somewhat more.
+const PER_THREAD: u64 = 15_625;
+
+/// Sources that connections come from: each has ports for some 60,000, and finds them soon while
+/// no more than a quarter are taken.
+const SOURCES: &str = "127.1.0.0/26";
+
+/// Most resident memory of a million connections, and how long they may take to open.
+const RESIDENT_MAX_MIB: f64 = 200.0;
+const OPEN_MAX_S: f64 = 30.0;
+
+/// Most resident memory of forty thousand connections beyond that of a hundred.
+const GROWTH_MAX_MIB: f64 = 64.0;
+
+pub(super) fn million(lab: &Lab) -> Result<Section> {
+    if !is_root()? || !lab.knows("--source-ip") {
+        let text = "Not measured: a network namespace takes root.\n".to_owned();
+        return Ok(Section { title: TITLE, text, failures: Vec::new() });
+    }
+    let most = connections()?;
+    let threads = most.div_ceil(PER_THREAD).to_string();
+    let mut failures = Vec::new();
+    let mut table = Table::new(&[
+        "connections",
+        "threads",
+        "rate",
+        "opened in",
+        "open at t0",
+        "sent/s",
+        "answered",
+        "not answered",
+        "resident MiB",
+    ]);
+    let seconds = lab.options.span(30, 25);
+    // Each connection is used once at least, as the one that has been idle for longest is next.
+    let rate = 5 * most / 4 / u64::from(seconds);
+    let cases = [(most, threads.as_str(), rate), (40_000, "2", 20_000), (100, "2", 20_000)];
+    let mut resident = Vec::new();
+    for (connections, threads, rate) in cases {
+        let document = load(lab, connections, threads, rate, seconds)?;
+        let mib = document.number("run/client/max_resident_bytes")? / f64::from(1 << 20);
+        let (open, opened_s) = (
+            document.count("connections/open_at_t0")?,
+            document.number("connections/setup_ns")? / 1e9,
+        );
+        let (planned, ok) =
+            (document.count("accounting/planned")?, document.count("accounting/ok")?);
+        table.row(&[
+            table::thousands(connections),
+            threads.to_owned(),
+            table::thousands(rate),
+            table::seconds(opened_s),
+            table::thousands(open),
+            table::rate(document.number("throughput/sent_rps")?),
+            table::thousands(ok),
+            table::thousands(planned - ok),
+            format!("{mib:.1}"),
+        ]);
+        if open != connections || ok != planned {
+            failures.push(format!("{connections} connections: {open} open, {ok} of {planned} ok"));
+        }
+        if opened_s > OPEN_MAX_S {
+            failures.push(format!("{connections} connections opened in {opened_s:.1} s"));
+        }
+        resident.push(mib);
+    }
+    if resident[0] > RESIDENT_MAX_MIB || resident[1] - resident[2] > GROWTH_MAX_MIB {
+        failures.push(format!("too much memory is resident: {resident:?} MiB"));
+    }
+    let text = format!(
+        "As many connections as memory allows, up to a million, and 40,000, in an open loop for \
+         {seconds} s without a warm-up, in which each of them is used; both programs share the \
+         machine's CPUs, in a network namespace with ports 1,024 to 65,535. All must open within \
+         {OPEN_MAX_S} s and all requests be answered, with at most {RESIDENT_MAX_MIB} MiB \
+         resident, and for 40,000 at most {GROWTH_MAX_MIB} MiB more than for 100.\n\n{}",
+        table.finish()
+    );
+    Ok(Section { title: TITLE, text, failures })
+}
+
+/// A million, or as many hundred thousands as there is memory for.
+fn connections() -> Result<u64> {
+    let meminfo = fs::read_to_string("/proc/meminfo").context("failed to read /proc/meminfo")?;
+    let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib =
+        available.and_then(|text| text.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    let room = kib.context("failed to find the memory available")?.saturating_sub(KIB_LEFT);
+    Ok((room / KIB_PER_CONNECTION / 100_000 * 100_000).clamp(100_000, 1_000_000))
+}
+
+/// The document of one load, in a namespace of its own.
+fn load(lab: &Lab, connections: u64, threads: &str, rate: u64, seconds: u32) -> Result<Document> {
+    let shell = ["unshare", "--net", "--", "sh", "-c", SETTINGS, "sh"].map(OsStr::new);
+    let serve =
+        ["serve", "--listen", "127.0.0.1:0", "--threads", threads, "--connections", "50000"];
+    let words = [&shell[..], &[lab.weir.as_os_str()], &serve.map(OsStr::new)].concat();
+    let mut server = Guarded::start(&words)?;
+    let url = server.listening_url().context("failed to serve in a network namespace")?;
+    let (namespace, weir) =
+        (format!("--net=/proc/{}/ns/net", server.pid), lab.weir.to_string_lossy());
+    let (connections, rate) = (connections.to_string(), rate.to_string());
+    let seconds = format!("-d{seconds}s");
+    let options = [
+        &namespace,
+        "--",
+        &*weir,
+        "-t",
+        threads,
+        "-c",
+        &connections,
+        "-R",
+        &rate,
+        &seconds,
+        "--warmup",
+        "0",
+        "--source-ip",
+        SOURCES,
+    ];
+    eprintln!("bench: million: {connections} connections, {rate}/s");
+    let (_, document) = clients::weir(Path::new("nsenter"), None, &options, &url)?;
+    Ok(document)
+}
