@@ -45,6 +45,23 @@ pub struct Extras {
 }
 
 impl Job {
+    /// A plan whose connections all go to one place, pinned nowhere, and nothing beside what is
+    /// always done.
+    pub fn new(plan: Plan, endpoint: Endpoint, request: Prepared) -> Job {
+        Job {
+            plan,
+            endpoint,
+            destinations: Vec::new(),
+            request,
+            discard: false,
+            cpus: Vec::new(),
+            tls: None,
+            late_answers: false,
+            extras: Extras::default(),
+            raw: None,
+        }
+    }
+
     /// What worker `number` owns.
     pub(crate) fn deal(&self, number: u32) -> Deal {
         Deal::new(number, self.plan.threads, self.plan.connections)

@@ -45,6 +45,8 @@ pub(crate) struct Waiting {
     /// How slots are awaited.
     pacing: WaitPolicy,
     is_open_loop: bool,
+    /// A connection may wait for several answers.
+    is_pipelined: bool,
     /// Events of the last wait.
     harvested: u32,
     /// The last wait gathered, and so many were asked for.
@@ -81,7 +83,8 @@ impl Waiting {
             Pacing::Hybrid if is_open_loop => WaitPolicy::Hybrid,
             _ => WaitPolicy::Sleep,
         };
-        Waiting::with(plan.wait, pacing, is_open_loop)
+        let is_pipelined = plan.pipeline > 1;
+        Waiting { is_pipelined, ..Waiting::with(plan.wait, pacing, is_open_loop) }
     }
 
     fn with(choice: Wait, pacing: WaitPolicy, is_open_loop: bool) -> Waiting {
@@ -89,6 +92,7 @@ impl Waiting {
             choice,
             pacing,
             is_open_loop,
+            is_pipelined: false,
             harvested: 0,
             asked: None,
             worth: GATHER_MAX,
@@ -156,6 +160,10 @@ impl Waiting {
         self.seen.events += u64::from(events);
         self.harvested = events;
         let Some(asked) = self.asked else { return };
+        if self.is_pipelined {
+            // A connection has more in flight, for which the server does not wait for this side.
+            return;
+        }
         if events < asked {
             // Some of those that are awaited take longer: the others shall not wait for them.
             (self.worth, self.full) = (events.max(1), 0);
@@ -236,6 +244,16 @@ mod tests {
             waiting.harvested(asked);
         }
         assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)), Some(15));
+    }
+
+    #[test]
+    fn a_pipeline_waits_however_few_came_in_time() {
+        let waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
+        let mut waiting = Waiting { is_pipelined: true, ..waiting };
+        for _ in 0..100 {
+            assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)), Some(15));
+            waiting.harvested(2);
+        }
     }
 
     #[test]

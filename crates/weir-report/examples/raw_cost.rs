@@ -7,10 +7,7 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use weir_report::raw::{RawAbout, RawWriter};
-use weir_run::{
-    ConnectionPlan, IoEngine, Load, Pacing, Plan, RawLog, RawOutcome, RawRow, RequestPlan,
-    StampChoice, Target,
-};
+use weir_run::{Plan, RawLog, RawOutcome, RawRow};
 
 const ROWS: u64 = 4_000_000;
 const CHUNK_ROWS: usize = 4096;
@@ -33,7 +30,7 @@ fn main() -> io::Result<()> {
             written += chunk.len() as u64;
         }
     }
-    let plan = plan();
+    let plan = Plan::default();
     let about = RawAbout {
         weir_version: env!("CARGO_PKG_VERSION"),
         run_id: "cost",
@@ -69,42 +66,6 @@ fn push_ns(rows: &[RawRow]) -> f64 {
         took.as_secs_f64() * 1e9 / rows.len() as f64
     });
     times.fold(f64::INFINITY, f64::min)
-}
-
-/// A plan that says nothing.
-fn plan() -> Plan {
-    Plan {
-        url: String::new(),
-        target: Target {
-            scheme: String::new(),
-            host: String::new(),
-            port: 0,
-            path: String::new(),
-            address: String::new(),
-        },
-        request: RequestPlan {
-            method: String::new(),
-            headers: Vec::new(),
-            body_bytes: 0,
-            wire_bytes: 0,
-        },
-        load: Load::ClosedLoop,
-        connections: 1,
-        threads: 1,
-        pipeline: 1,
-        warmup_ns: 0,
-        duration_ns: None,
-        requests: None,
-        timeout_ns: 0,
-        connect_timeout_ns: 0,
-        pacing: Pacing::Sleep,
-        wait: weir_run::Wait::Auto,
-        tick_ns: None,
-        io: IoEngine::Epoll,
-        warmup_is_auto: false,
-        stamps: StampChoice::None,
-        connection: ConnectionPlan::default(),
-    }
 }
 
 /// Rows as two workers with 50 connections each make them at 200,000 requests per second, with

@@ -6,10 +6,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use weir_report::raw::{RawAbout, RawWriter};
-use weir_run::{
-    ConnectionPlan, ErrorKind, IoEngine, Load, Pacing, Plan, RawOutcome, RawPhase, RawRow,
-    RequestPlan, StampChoice, Target,
-};
+use weir_run::{ErrorKind, Plan, RawOutcome, RawPhase, RawRow};
 
 /// The file of these rows.
 fn written(rows: &[RawRow]) -> SerializedFileReader<bytes::Bytes> {
@@ -36,35 +33,9 @@ fn written(rows: &[RawRow]) -> SerializedFileReader<bytes::Bytes> {
 fn plan() -> Plan {
     Plan {
         url: "http://127.0.0.1:8080/index.html".to_owned(),
-        target: Target {
-            scheme: "http".to_owned(),
-            host: "127.0.0.1".to_owned(),
-            port: 8080,
-            path: "/index.html".to_owned(),
-            address: "127.0.0.1:8080".to_owned(),
-        },
-        request: RequestPlan {
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body_bytes: 0,
-            wire_bytes: 60,
-        },
-        load: Load::ClosedLoop,
         connections: 100,
         threads: 2,
-        pipeline: 1,
-        warmup_ns: 2_000_000_000,
-        warmup_is_auto: false,
-        duration_ns: Some(10_000_000_000),
-        requests: None,
-        timeout_ns: 2_000_000_000,
-        connect_timeout_ns: 2_000_000_000,
-        pacing: Pacing::Hybrid,
-        wait: weir_run::Wait::Auto,
-        tick_ns: None,
-        io: IoEngine::IoUring,
-        stamps: StampChoice::default(),
-        connection: ConnectionPlan::default(),
+        ..Plan::default()
     }
 }
 

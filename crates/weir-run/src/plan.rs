@@ -61,6 +61,35 @@ pub struct Plan {
     pub connection: ConnectionPlan,
 }
 
+/// `weir http://127.0.0.1/` as it would be without a look at the machine: a closed loop of 10
+/// connections on one thread for 10 s. Where to begin from for whoever makes plans that differ in
+/// something.
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            url: "http://127.0.0.1/".to_owned(),
+            target: Target::default(),
+            request: RequestPlan::default(),
+            load: Load::ClosedLoop,
+            connections: 10,
+            threads: 1,
+            pipeline: 1,
+            warmup_ns: 0,
+            warmup_is_auto: false,
+            duration_ns: Some(10_000_000_000),
+            requests: None,
+            timeout_ns: 10_000_000_000,
+            connect_timeout_ns: 10_000_000_000,
+            pacing: Pacing::Hybrid,
+            wait: Wait::Auto,
+            tick_ns: None,
+            io: IoEngine::IoUring,
+            stamps: StampChoice::None,
+            connection: ConnectionPlan::default(),
+        }
+    }
+}
+
 /// Where the load goes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -78,6 +107,19 @@ pub struct Target {
     pub address: String,
 }
 
+/// `http://127.0.0.1/`.
+impl Default for Target {
+    fn default() -> Target {
+        Target {
+            scheme: "http".to_owned(),
+            host: "127.0.0.1".to_owned(),
+            port: 80,
+            path: "/".to_owned(),
+            address: "127.0.0.1:80".to_owned(),
+        }
+    }
+}
+
 /// What is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -91,6 +133,13 @@ pub struct RequestPlan {
     pub body_bytes: u64,
     /// Length of the whole request on the wire in bytes.
     pub wire_bytes: u64,
+}
+
+/// A `GET` without headers of the user's; how long it is on the wire is not known.
+impl Default for RequestPlan {
+    fn default() -> RequestPlan {
+        RequestPlan { method: "GET".to_owned(), headers: Vec::new(), body_bytes: 0, wire_bytes: 0 }
+    }
 }
 
 /// One header line.

@@ -107,16 +107,11 @@ pub(crate) fn plan_at(
     check(&plan, scripts.as_ref())?;
     let thread_rates = scripts.as_ref().is_some_and(Scripts::has_done);
     let job = Job {
-        plan,
-        endpoint,
         destinations,
-        request,
-        discard: false,
         cpus: if is_crowded { Vec::new() } else { cpus },
         tls,
-        late_answers: false,
         extras: Extras { thread_rates, batch_times: false },
-        raw: None,
+        ..Job::new(plan, endpoint, request)
     };
     Ok(Planned { job, scripts, notes })
 }

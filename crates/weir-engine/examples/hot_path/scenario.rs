@@ -2,13 +2,10 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use weir_engine::{Extras, Job};
+use weir_engine::Job;
 use weir_http::Prepared;
 use weir_io::Endpoint;
-use weir_run::{
-    Arrivals, ConnectionPlan, IoEngine, Load, Pacing, Plan, Rate, RequestPlan, StampChoice, Target,
-    Wait,
-};
+use weir_run::{Arrivals, IoEngine, Load, Plan, Rate, StampChoice};
 
 /// Usual length: long enough that every part of the window's bookkeeping is used.
 const SPAN_NS: u64 = 5_000_000;
@@ -66,49 +63,18 @@ impl Scenario {
     /// What runs it, for so many times its usual span.
     pub(crate) fn job(&self, times: u64) -> Job {
         let plan = Plan {
-            url: "http://memory/".to_owned(),
-            target: Target {
-                scheme: "http".to_owned(),
-                host: "memory".to_owned(),
-                port: 80,
-                path: "/".to_owned(),
-                address: "127.0.0.1:80".to_owned(),
-            },
-            request: RequestPlan {
-                method: "GET".to_owned(),
-                headers: Vec::new(),
-                body_bytes: 0,
-                wire_bytes: 0,
-            },
             load: self.load,
             connections: self.connections,
-            threads: 1,
             pipeline: self.depth,
-            warmup_ns: 0,
             duration_ns: Some(SPAN_NS * times),
-            requests: None,
             timeout_ns: 2_000_000_000,
             connect_timeout_ns: 2_000_000_000,
-            pacing: Pacing::Hybrid,
-            wait: Wait::Auto,
-            tick_ns: None,
-            connection: ConnectionPlan::default(),
             io: IoEngine::Simulated,
-            warmup_is_auto: false,
             stamps: self.stamps,
+            ..Plan::default()
         };
-        Job {
-            plan,
-            endpoint: Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))),
-            destinations: Vec::new(),
-            request: Prepared::http1("GET", "/", "memory", &[], None).expect("a plain request"),
-            discard: false,
-            cpus: Vec::new(),
-            tls: None,
-            late_answers: false,
-            extras: Extras::default(),
-            raw: None,
-        }
+        let request = Prepared::http1("GET", "/", "memory", &[], None).expect("a plain request");
+        Job::new(plan, Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), request)
     }
 }
 

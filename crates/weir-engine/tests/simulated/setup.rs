@@ -6,14 +6,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use weir_engine::{Control, Extras, Job, run_on};
+use weir_engine::{Control, Job, run_on};
 use weir_http::Prepared;
 use weir_io::{Endpoint, Nanos};
 use weir_run::histogram::{bucket_of, highest_in};
-use weir_run::{
-    Arrivals, ConnectionPlan, Histogram, IoEngine, Load, Measurements, Pacing, Plan, Rate,
-    RequestPlan, StampChoice, Target,
-};
+use weir_run::{Arrivals, Histogram, IoEngine, Load, Measurements, Plan, Rate, StampChoice};
 use weir_script::{Main, Mode, Options, Worker};
 use weir_sim::{Fate, Law, Request, Server, Sim, Truth, World};
 
@@ -50,36 +47,11 @@ impl Run {
 /// A closed loop for a second.
 pub(crate) fn closed(connections: u32) -> Plan {
     Plan {
-        url: "http://sim/".to_owned(),
-        target: Target {
-            scheme: "http".to_owned(),
-            host: "sim".to_owned(),
-            port: 80,
-            path: "/".to_owned(),
-            address: "127.0.0.1:80".to_owned(),
-        },
-        request: RequestPlan {
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body_bytes: 0,
-            wire_bytes: 0,
-        },
-        load: Load::ClosedLoop,
         connections,
-        threads: 1,
-        pipeline: 1,
-        warmup_ns: 0,
         duration_ns: Some(SECOND),
-        requests: None,
-        timeout_ns: 10 * SECOND,
-        connect_timeout_ns: 10 * SECOND,
-        pacing: Pacing::Hybrid,
-        wait: weir_run::Wait::Auto,
-        tick_ns: None,
         io: IoEngine::Simulated,
-        warmup_is_auto: false,
         stamps: StampChoice::All,
-        connection: ConnectionPlan::default(),
+        ..Plan::default()
     }
 }
 
@@ -105,19 +77,10 @@ pub(crate) fn serving(service_ns: u64) -> World {
 
 /// The job of a plan.
 pub(crate) fn job(plan: &Plan) -> Job {
-    Job {
-        plan: plan.clone(),
-        endpoint: Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))),
-        destinations: Vec::new(),
-        request: Prepared::http1(&plan.request.method, "/", "sim", &[], None)
-            .expect("a plain request"),
-        discard: true,
-        cpus: Vec::new(),
-        tls: None,
-        late_answers: false,
-        extras: Extras::default(),
-        raw: None,
-    }
+    let request = Prepared::http1(&plan.request.method, "/", "sim", &[], None);
+    let endpoint = Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)));
+    let job = Job::new(plan.clone(), endpoint, request.expect("a plain request"));
+    Job { discard: true, ..job }
 }
 
 /// Runs a plan of one worker.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
-use weir_engine::{Extras, Job};
+use weir_engine::Job;
 use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_run::document::SelfcheckSection;
@@ -61,12 +61,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
     let plan = Plan {
         url: format!("http://{endpoint}/"),
         target: url.target(endpoint),
-        request: RequestPlan {
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body_bytes: 0,
-            wire_bytes: request.bytes().len() as u64,
-        },
+        request: RequestPlan { wire_bytes: request.bytes().len() as u64, ..RequestPlan::default() },
         load: Load::OpenLoop { rate: RATE, arrivals: Arrivals::Uniform },
         connections,
         threads: job.plan.threads.min(connections),
@@ -79,18 +74,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         connection: ConnectionPlan::default(),
         ..job.plan.clone()
     };
-    Ok(Job {
-        plan,
-        endpoint: endpoint.clone(),
-        destinations: Vec::new(),
-        request,
-        discard: false,
-        tls: None,
-        late_answers: false,
-        extras: Extras::default(),
-        raw: None,
-        ..job.clone()
-    })
+    Ok(Job { cpus: job.cpus.clone(), ..Job::new(plan, endpoint.clone(), request) })
 }
 
 /// `weir --selfcheck` without a URL: the floor and nothing else.
