@@ -192,12 +192,18 @@ pub(crate) fn shut(fd: &OwnedFd) -> io::Result<()> {
 }
 
 /// The address family of a socket with these options that may be used again for another connection
-/// with the same ones; 0 for others.
+/// of that family; 0 for others. A mapped address makes another kind of socket of it, and a scope
+/// binds it to an interface, for good.
 pub(crate) fn lasting_family(to: &Endpoint, options: SocketOptions) -> u8 {
+    if options.stamped || options.source.is_some() {
+        return 0;
+    }
     match to {
-        _ if options.stamped || options.source.is_some() => 0,
         Endpoint::Tcp(SocketAddr::V4(_)) => libc::AF_INET as u8,
-        Endpoint::Tcp(SocketAddr::V6(_)) => libc::AF_INET6 as u8,
+        Endpoint::Tcp(SocketAddr::V6(to)) => {
+            let is_plain = to.scope_id() == 0 && to.ip().to_ipv4_mapped().is_none();
+            if is_plain { libc::AF_INET6 as u8 } else { 0 }
+        }
         Endpoint::Unix(_) => 0,
     }
 }
