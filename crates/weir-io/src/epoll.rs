@@ -103,6 +103,7 @@ pub struct Epoll {
 
 /// One connection. The size of this is what a hundred thousand of them cost.
 struct Conn {
+    /// Of a closed connection: its last socket, if that can connect again.
     fd: Option<OwnedFd>,
     generation: u16,
     state: State,
@@ -114,6 +115,8 @@ struct Conn {
     /// Of a stamped connection.
     stamps: Option<Box<Stamps>>,
     is_tcp: bool,
+    /// The address family of a socket that may connect again afterwards; otherwise 0.
+    family: u8,
     /// Its number was taken from `numbers`, and goes back there when it closes.
     numbered: bool,
     /// Is to discard large bodies.
@@ -151,6 +154,7 @@ impl Conn {
             discard: 0,
             stamps: None,
             is_tcp: false,
+            family: 0,
             numbered: false,
             discards: false,
             dirty: false,
@@ -159,6 +163,12 @@ impl Conn {
             drain: false,
             ended: false,
         }
+    }
+
+    /// It has a socket that is its owner's to use.
+    #[inline]
+    fn is_live(&self) -> bool {
+        matches!(self.state, State::Connecting | State::Open)
     }
 }
 
@@ -251,7 +261,7 @@ impl Epoll {
     fn on_ready(&mut self, index: u32, generation: u16, events: c_int) -> Option<Happened> {
         const ENDING: c_int = libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
         let conn = &mut self.conns[index as usize];
-        if conn.generation != generation || conn.fd.is_none() {
+        if conn.generation != generation || !conn.is_live() {
             return None;
         }
         if conn.state == State::Connecting {
@@ -389,7 +399,7 @@ impl Backend for Epoll {
     fn send(&mut self, conn: ConnId, segments: &[Segment]) {
         let index = conn.0;
         let conn = self.conns.get_mut(conn.index());
-        let conn = conn.filter(|conn| conn.fd.is_some() && conn.send_error == 0);
+        let conn = conn.filter(|conn| conn.is_live() && conn.send_error == 0);
         let Some(conn) = conn else {
             segments.iter().for_each(|segment| self.outgoing.forget(*segment));
             return;

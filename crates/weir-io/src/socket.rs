@@ -12,7 +12,7 @@ use std::ptr;
 
 use libc::{c_int, socklen_t};
 
-use crate::Endpoint;
+use crate::{Endpoint, SocketOptions};
 
 /// An address as the kernel takes it.
 #[derive(Clone, Copy)]
@@ -189,6 +189,51 @@ pub(crate) fn listen(fd: &OwnedFd, backlog: c_int) -> io::Result<()> {
 pub(crate) fn shut(fd: &OwnedFd) -> io::Result<()> {
     // SAFETY: shutdown takes no pointers.
     check(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) }).map(drop)
+}
+
+/// The address family of a socket with these options that may be used again for another connection
+/// of that family; 0 for others. A mapped address makes another kind of socket of it, and a scope
+/// binds it to an interface, for good.
+pub(crate) fn lasting_family(to: &Endpoint, options: SocketOptions) -> u8 {
+    if options.stamped || options.source.is_some() {
+        return 0;
+    }
+    match to {
+        Endpoint::Tcp(SocketAddr::V4(_)) => libc::AF_INET as u8,
+        Endpoint::Tcp(SocketAddr::V6(to)) => {
+            let is_plain = to.scope_id() == 0 && to.ip().to_ipv4_mapped().is_none();
+            if is_plain { libc::AF_INET6 as u8 } else { 0 }
+        }
+        Endpoint::Unix(_) => 0,
+    }
+}
+
+/// Ends this side of a TCP connection whose other side has ended, and makes its socket fit to
+/// connect again. It keeps its options.
+///
+/// # Errors
+/// Also when the peer has not acknowledged the end yet, which might have to be sent again. It is on
+/// its way then, and all that is left to do is to close the socket.
+pub(crate) fn end_for_another(fd: &OwnedFd) -> io::Result<()> {
+    // SAFETY: shutdown takes no pointers.
+    check(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) })?;
+    let mut unacknowledged: c_int = 0;
+    // SAFETY: the kernel writes one int (SIOCOUTQ, tcp(7)).
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCOUTQ, &mut unacknowledged) })?;
+    if unacknowledged > 0 {
+        return Err(io::Error::from_raw_os_error(libc::EBUSY));
+    }
+    disconnect(fd)
+}
+
+/// Makes a TCP socket fit to connect again (connect(2), of `AF_UNSPEC`), by a reset where it is
+/// connected.
+pub(crate) fn disconnect(fd: &OwnedFd) -> io::Result<()> {
+    let family = libc::AF_UNSPEC as libc::sa_family_t;
+    let nobody = libc::sockaddr { sa_family: family, sa_data: [0; 14] };
+    let len = size_of_val(&nobody) as socklen_t;
+    // SAFETY: `nobody` is an address of that length.
+    check(unsafe { libc::connect(fd.as_raw_fd(), &nobody, len) }).map(drop)
 }
 
 /// accept4(2), closed on exec and non-blocking. The peer's address is not asked for.

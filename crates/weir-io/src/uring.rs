@@ -366,7 +366,7 @@ impl Uring {
     #[inline]
     fn live(&mut self, token: Token) -> Option<&mut Conn> {
         let conn = &mut self.conns[token.index as usize];
-        (conn.generation == token.generation && conn.fd.is_some()).then_some(conn)
+        (conn.generation == token.generation && conn.is_live()).then_some(conn)
     }
 
     #[inline]
@@ -408,7 +408,7 @@ impl Backend for Uring {
     fn send(&mut self, conn: ConnId, segments: &[Segment]) {
         let index = conn.0;
         let conn = self.conns.get_mut(conn.index());
-        let conn = conn.filter(|conn| conn.fd.is_some() && conn.send_error == 0);
+        let conn = conn.filter(|conn| conn.is_live() && conn.send_error == 0);
         let Some(conn) = conn else {
             segments.iter().for_each(|segment| self.outgoing.forget(*segment));
             return;

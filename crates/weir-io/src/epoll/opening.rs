@@ -29,13 +29,20 @@ impl Door {
 
 impl Epoll {
     pub(super) fn open(&mut self, index: u32, to: &Endpoint, options: SocketOptions) {
+        let family = socket::lasting_family(to, options);
+        let spent = self.take_spent(index, family);
+        let is_watched = spent.is_some();
         let conn = self.renew(index);
+        conn.family = family;
         conn.is_tcp = matches!(to, Endpoint::Tcp(_));
         conn.stamps = (options.stamped && conn.is_tcp).then(Box::default);
         // What is discarded has no stamp.
         conn.discards = options.discard && conn.is_tcp && conn.stamps.is_none();
         conn.state = State::Connecting;
         let made = SockAddr::new(to).and_then(|address| {
+            if let Some(fd) = spent {
+                return Ok((fd, address));
+            }
             let fd = socket::open(address.family(), true)?;
             if matches!(to, Endpoint::Tcp(_)) {
                 socket::set_nodelay(&fd)?;
@@ -46,20 +53,30 @@ impl Epoll {
         match made {
             Ok((fd, address)) => {
                 self.conns[index as usize].fd = Some(fd);
-                self.begin(index, &address);
+                self.begin(index, &address, is_watched);
             }
             Err(error) => self.never_begun(index, error),
         }
     }
 
+    /// The last socket of a closed connection, if it can connect to that family of addresses.
+    fn take_spent(&mut self, index: u32, family: u8) -> Option<OwnedFd> {
+        let conn = self.conns.get_mut(index as usize).filter(|conn| !conn.is_live())?;
+        let fits = conn.family == family;
+        conn.fd.take().filter(|_| fits)
+    }
+
     /// Connects, or takes up again a connect that found the listener busy.
-    fn begin(&mut self, index: u32, address: &SockAddr) {
+    fn begin(&mut self, index: u32, address: &SockAddr, is_watched: bool) {
         let conn = &self.conns[index as usize];
         let Some(fd) = &conn.fd else { return };
         let word = Token::new(kind::CONN, conn.generation, index).pack();
         let begun = socket::connect(fd, address);
         let begun = match begun {
             // Watched only now: an unconnected socket reports a hang-up.
+            Ok(Begun::InProgress | Begun::Connected) if is_watched => {
+                self.poller.rename(fd.as_raw_fd(), WATCHED, word).and(begun)
+            }
             Ok(Begun::InProgress | Begun::Connected) => {
                 self.poller.watch(fd.as_raw_fd(), WATCHED, word).and(begun)
             }
@@ -152,7 +169,7 @@ impl Epoll {
         for (index, generation, address) in std::mem::take(&mut self.busy) {
             let conn = &self.conns[index as usize];
             if conn.generation == generation && conn.state == State::Connecting {
-                self.begin(index, &address);
+                self.begin(index, &address, false);
             }
         }
     }

@@ -13,11 +13,13 @@ pub(super) const NOTHING: u8 = u8::MAX;
 
 /// One connection. The size of this is what a hundred thousand of them cost.
 pub(super) struct Conn {
+    /// Of a closed connection: its last socket, if that can connect again.
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u16,
     pub(super) state: State,
-    /// `errno` of a failed send, to be reported once everything received has been lent.
-    pub(super) send_error: u16,
+    /// `errno` of a failed send, to be reported once everything received has been lent. Linux has
+    /// none that needs more.
+    pub(super) send_error: u8,
     pub(super) unsent: Queue,
     /// How many bytes of the stream nobody wants to see.
     pub(super) discard: u32,
@@ -25,6 +27,8 @@ pub(super) struct Conn {
     pub(super) slow: u32,
     /// Of a stamped connection.
     pub(super) stamps: Option<Box<Stamps>>,
+    /// The address family of a socket that may connect again afterwards; otherwise 0.
+    pub(super) family: u8,
     /// Its number was taken from `numbers`, and goes back there when it closes.
     pub(super) numbered: bool,
     /// Is to discard large bodies.
@@ -63,6 +67,7 @@ impl Conn {
             discard: 0,
             slow: NONE,
             stamps: None,
+            family: 0,
             numbered: false,
             discards: false,
             dirty: false,
@@ -71,6 +76,12 @@ impl Conn {
             drains: false,
             ended: false,
         }
+    }
+
+    /// It has a socket that is its owner's to use.
+    #[inline]
+    pub(super) fn is_live(&self) -> bool {
+        matches!(self.state, State::Connecting | State::Open)
     }
 }
 

@@ -1,7 +1,7 @@
 //! How connections of the ring end.
 
 use std::io;
-use std::os::fd::IntoRawFd;
+use std::os::fd::{IntoRawFd, OwnedFd};
 
 use io_uring::{opcode, squeue, types};
 
@@ -42,6 +42,7 @@ impl Uring {
 
     /// Closes a connection because its owner wants it.
     pub(super) fn part(&mut self, index: u32, how: Close) {
+        let spent = self.spend(index, how);
         let conn = &mut self.conns[index as usize];
         if how == Close::Reset {
             // Without it the close is a graceful one, which is no reason to give up.
@@ -50,6 +51,22 @@ impl Uring {
             self.part_later(index);
         }
         self.shut(index);
+        self.conns[index as usize].fd = spent;
+    }
+
+    /// Ends the connection on its socket, and takes that out if it can connect again: another one
+    /// costs a tenth more of what a whole connection does.
+    fn spend(&mut self, index: u32, how: Close) -> Option<OwnedFd> {
+        let conn = &mut self.conns[index as usize];
+        if conn.family == 0 || conn.state != State::Open || conn.slow != NONE {
+            return None;
+        }
+        conn.fd.take_if(|fd| match how {
+            // What still receives on it is cancelled before it connects.
+            Close::Reset => socket::disconnect(fd).is_ok(),
+            Close::Graceful if conn.armed != NOTHING || !conn.unsent.is_empty() => false,
+            Close::Graceful => conn.ended && socket::end_for_another(fd).is_ok(),
+        })
     }
 
     /// Keeps the socket until the kernel has taken the rest of what was sent on it.

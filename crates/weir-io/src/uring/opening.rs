@@ -25,14 +25,17 @@ pub(super) struct Door {
 
 impl Uring {
     pub(super) fn open(&mut self, index: u32, to: &Endpoint, options: SocketOptions) {
+        let family = socket::lasting_family(to, options);
+        let spent = self.take_spent(index, family);
         let conn = self.renew(index);
+        conn.family = family;
         let is_tcp = matches!(to, Endpoint::Tcp(_));
         conn.stamps = (options.stamped && is_tcp).then(Box::default);
         // What is discarded has no stamp.
         conn.discards = options.discard && is_tcp && conn.stamps.is_none();
         conn.state = State::Connecting;
         let generation = conn.generation;
-        match self.make(to, options.source) {
+        match self.make(to, options.source, spent) {
             Ok((fd, address)) => {
                 self.conns[index as usize].fd = Some(fd);
                 match to {
@@ -44,8 +47,23 @@ impl Uring {
         }
     }
 
-    fn make(&mut self, to: &Endpoint, source: Option<IpAddr>) -> io::Result<(OwnedFd, SockAddr)> {
+    /// The last socket of a closed connection, if it can connect to that family of addresses.
+    fn take_spent(&mut self, index: u32, family: u8) -> Option<OwnedFd> {
+        let conn = self.conns.get_mut(index as usize).filter(|conn| !conn.is_live())?;
+        let fits = conn.family == family;
+        conn.fd.take().filter(|_| fits)
+    }
+
+    fn make(
+        &mut self,
+        to: &Endpoint,
+        source: Option<IpAddr>,
+        spent: Option<OwnedFd>,
+    ) -> io::Result<(OwnedFd, SockAddr)> {
         let address = SockAddr::new(to)?;
+        if let Some(fd) = spent {
+            return Ok((fd, address));
+        }
         let is_tcp = matches!(to, Endpoint::Tcp(_));
         // A request on a non-blocking socket would fail where it should wait in the kernel.
         let mut fd = socket::open(address.family(), !is_tcp);

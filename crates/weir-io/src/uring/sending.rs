@@ -201,7 +201,7 @@ impl Uring {
     fn send_failed(&mut self, index: u32, errno: i32) {
         let conn = &mut self.conns[index as usize];
         self.outgoing.clear(&mut conn.unsent);
-        conn.send_error = u16::try_from(errno).unwrap_or(u16::MAX);
+        conn.send_error = u8::try_from(errno).unwrap_or(u8::MAX);
         conn.drains = true;
         if conn.ended {
             let failure = Err(io::Error::from_raw_os_error(errno));

@@ -1,11 +1,11 @@
 //! How connections end, from either side, well or badly.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::thread;
 
-use weir_io::{Close, ConnId, Segment, SocketOptions, WaitPolicy};
+use weir_io::{Close, ConnId, Endpoint, Segment, SocketOptions, WaitPolicy};
 
 use crate::driver::{Driver, Machine, Seen, What, assert_same, bytes_at, tcp};
 
@@ -188,6 +188,67 @@ pub(crate) fn reset_close_resets<B: Machine>() {
     driver.quiet();
     let error = peer.read_to_end(&mut Vec::new()).expect_err("a reset");
     assert_eq!(error.raw_os_error(), Some(libc::ECONNRESET));
+}
+
+/// A socket that both sides have ended may connect again, which nobody is to notice.
+pub(crate) fn renewed_after_its_end_is_as_new<B: Machine>() {
+    let (v4, to_v4) = tcp();
+    let v6 = TcpListener::bind("[::1]:0").ok();
+    let to_v6 = v6.as_ref().map(|v6| Endpoint::Tcp(v6.local_addr().expect("name")));
+    let mut driver = Driver::<B>::new();
+    let mut ports = Vec::new();
+    for round in 0..60u16 {
+        let (listener, to) = match (&v6, &to_v6) {
+            (Some(v6), Some(to_v6)) if round % 7 == 6 => (v6, to_v6),
+            _ => (&v4, &to_v4),
+        };
+        let source = (round % 10 == 9).then(|| if to == &to_v4 { "127.0.0.5" } else { "::1" });
+        let source = source.map(|source| source.parse().expect("valid"));
+        let options = SocketOptions { source, stamped: round % 8 == 7, ..Default::default() };
+        driver.connected(0, to, options);
+        let (mut peer, from) = listener.accept().expect("accept");
+        if let Some(source) = source {
+            assert_eq!(from.ip(), source);
+        }
+        ports.push(from.port());
+        driver.send_pooled(0, b"request");
+        driver.backend.submit();
+        let mut request = [0; 7];
+        peer.read_exact(&mut request).expect("read");
+        assert_eq!(&request, b"request");
+        let answer = bytes_at(round.into(), 1000);
+        peer.write_all(&answer).expect("write");
+        if round % 6 == 2 {
+            driver.receive(0, 1000);
+            driver.backend.close(ConnId(0), Close::Reset);
+            continue;
+        }
+        peer.shutdown(Shutdown::Write).expect("shutdown");
+        let received = driver.until(|seen| seen.what == What::Closed).into_iter();
+        let bytes = received.flat_map(|seen| match seen.what {
+            What::Received(bytes) => bytes,
+            _ => Vec::new(),
+        });
+        assert_same(&bytes.collect::<Vec<u8>>(), &answer);
+        if round % 5 == 3 {
+            driver.backend.close(ConnId(0), Close::Reset);
+            driver.quiet();
+            let error = peer.read(&mut request).expect_err("a reset");
+            assert_eq!(error.raw_os_error(), Some(libc::ECONNRESET));
+        } else if round % 5 == 4 {
+            // The peer's side is gone by then, and does not acknowledge that this one ends.
+            reset(peer);
+            driver.close(0);
+        } else {
+            driver.close(0);
+            driver.quiet();
+            assert_eq!(peer.read(&mut request).expect("the end"), 0);
+        }
+    }
+    // The kernel gives each connection a port, and none twice in so short a time.
+    ports.sort_unstable();
+    ports.dedup();
+    assert!(ports.len() > 50, "{ports:?}");
 }
 
 pub(crate) fn closing_twice_is_harmless<B: Machine>() {

@@ -61,6 +61,7 @@ macro_rules! whole_contract {
                 fails_once,
                 graceful_close_delivers_everything,
                 reset_close_resets,
+                renewed_after_its_end_is_as_new,
                 closing_twice_is_harmless,
                 dropping_ends_the_connections,
             }
