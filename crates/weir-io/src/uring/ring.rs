@@ -30,7 +30,7 @@ const ALL_ENTRIES: u32 = 32_768;
 /// The places for submissions and for completions of one of so many rings, with so many
 /// connections.
 pub(super) fn sizes(connections: u32, rings: u32) -> (u32, u32) {
-    let share = |of: u32| 1 << (of / rings.max(1)).max(1).ilog2();
+    let share = |of: u32| (of / rings.max(1)).max(1).next_power_of_two();
     // One submission per connection and harvest is the usual; a full queue is let out early.
     let entries = connections.clamp(32, 4096).next_power_of_two();
     let entries = entries.min(share(ALL_ENTRIES).max(64));
@@ -311,7 +311,7 @@ mod tests {
         check(100, 1, (128, 512));
         check(10_000, 1, (4096, 16_384));
         check(1_000_000, 8, (4096, 16_384));
-        check(20_000, 50, (512, 2048));
+        check(20_000, 50, (1024, 4096));
         check(1, 5_000, (32, 128));
         check(200, 5_000, (64, 256));
     }
