@@ -40,6 +40,9 @@ const CALLBACK_EVENTS: usize = 7;
 /// Connections of a worker from which on those that are idle share what only the others need.
 const LENT_FROM: u32 = 512;
 
+/// Connections closed at once when all are.
+const CLOSE_BATCH: u32 = 1024;
+
 /// How long an interrupted run waits for the answers under way.
 const INTERRUPTED_TAIL_NS: u64 = 1_000_000_000;
 
@@ -411,6 +414,10 @@ impl<'a, B: Backend> Worker<'a, B> {
             match self.traffic.connection(conn).state {
                 State::Closed | State::Queued => {}
                 _ => self.backend.close(conn, Close::Graceful),
+            }
+            // What is noted to be closed takes memory too.
+            if conn.0 % CLOSE_BATCH == CLOSE_BATCH - 1 {
+                self.backend.submit();
             }
         }
         self.backend.submit().after
