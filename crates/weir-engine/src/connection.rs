@@ -2,7 +2,6 @@
 //! belong to the connection rather than to one request.
 
 use weir_io::Nanos;
-use weir_tls::Session;
 
 /// First wait before a failed connection is tried again.
 const BACK_OFF_MIN_NS: u64 = 10_000_000;
@@ -13,20 +12,20 @@ const BACK_OFF_MAX_NS: u64 = 1_000_000_000;
 /// What a connection's socket is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// There is none; the next may be opened at this instant.
-    Closed { retry_at: Nanos },
+    /// There is none; the next may be opened at `at`.
+    Closed,
     /// In the queue of those to be opened.
     Queued,
-    /// The socket connects since.
-    Connecting { since: Nanos },
-    /// It is up since, and TLS is being agreed on.
-    Handshaking { since: Nanos },
-    /// It carries requests.
+    /// The socket connects, since `at`.
+    Connecting,
+    /// It is up since `at`, and TLS is being agreed on.
+    Handshaking,
+    /// It carries requests, since `at`.
     Open,
     /// It has carried what it may: it takes no more, and is renewed once all is answered.
     Retiring,
-    /// Its last answer has come; the peer is to close it, and this side does at this instant.
-    Closing { until: Nanos },
+    /// Its last answer has come; the peer is to close it, and this side does at `at`.
+    Closing,
 }
 
 /// One connection. The size of this is what a hundred thousand of them cost.
@@ -35,29 +34,26 @@ pub(crate) struct Connection {
     /// Which of the [`Places`](crate::places::Places) it has, or
     /// [`NONE`](crate::places::NONE).
     pub(crate) place: u32,
-    /// The TLS session of its socket, where there is one.
-    pub(crate) tls: Option<Box<Session>>,
     pub(crate) state: State,
-    /// Requests that its protocol has places for.
-    pub(crate) depth: u16,
-    /// Requests in flight.
-    pub(crate) load: u16,
-    /// Of `load`: dispatched, and not yet handed to the backend.
-    pub(crate) unsent: u16,
-    /// Sockets it has had.
-    pub(crate) opened: u32,
-    /// Requests that its socket has taken, where that is limited.
-    pub(crate) taken: u32,
     /// The first attempt to open it has succeeded or failed.
     pub(crate) is_resolved: bool,
     /// This socket has brought a complete answer.
     has_answered: bool,
     /// Sockets in a row that brought none.
     fruitless: u8,
-    /// When its socket came up; before that, when it began to connect.
-    pub(crate) opened_at: Nanos,
-    /// When it last came to have room for a request.
+    /// The instant that the state is about.
+    pub(crate) at: Nanos,
+    /// When it last came to have room for a request; before its socket is up, when that began to
+    /// connect.
     pub(crate) freed_at: Nanos,
+    /// Requests that its protocol has places for.
+    pub(crate) depth: u16,
+    /// Requests in flight.
+    pub(crate) load: u16,
+    /// Of `load`: dispatched, and not yet handed to the backend.
+    pub(crate) unsent: u16,
+    /// Sockets it has had, wrapping: tells this one from the last few.
+    pub(crate) opened: u16,
 }
 
 impl Connection {
@@ -65,19 +61,24 @@ impl Connection {
     pub(crate) fn new(depth: u16, place: u32) -> Connection {
         Connection {
             place,
-            tls: None,
             state: State::Queued,
-            depth,
-            opened: 0,
-            taken: 0,
-            load: 0,
-            unsent: 0,
             is_resolved: false,
             has_answered: false,
             fruitless: 0,
-            opened_at: Nanos::ZERO,
+            at: Nanos::ZERO,
             freed_at: Nanos::ZERO,
+            depth,
+            load: 0,
+            unsent: 0,
+            opened: 0,
         }
+    }
+
+    /// Begins to connect.
+    pub(crate) fn connect(&mut self, at: Nanos) {
+        self.state = State::Connecting;
+        self.at = at;
+        self.freed_at = at;
     }
 
     /// The socket is up.
@@ -86,8 +87,7 @@ impl Connection {
         self.state = State::Open;
         self.has_answered = false;
         self.opened = self.opened.wrapping_add(1);
-        self.taken = 0;
-        self.opened_at = at;
+        self.at = at;
         self.freed_at = at;
     }
 
@@ -101,7 +101,7 @@ impl Connection {
     /// When its socket is too old to take a request, if it may live for so long.
     pub(crate) fn retires_at(&self, lifetime_ns: u64) -> Nanos {
         match self.state {
-            State::Open => self.opened_at.after(lifetime_ns),
+            State::Open => self.at.after(lifetime_ns),
             _ => Nanos::MAX,
         }
     }
@@ -121,7 +121,7 @@ impl Connection {
             now
         } else {
             let from = match self.state {
-                State::Open | State::Retiring | State::Closing { .. } => self.opened_at,
+                State::Open | State::Retiring => self.at,
                 _ => now,
             };
             let wait_ns = BACK_OFF_MIN_NS << self.fruitless.min(7);
@@ -129,8 +129,8 @@ impl Connection {
             from.after(wait_ns.min(BACK_OFF_MAX_NS)).max(now)
         };
         self.has_answered = false;
-        self.tls = None;
-        self.state = State::Closed { retry_at };
+        self.state = State::Closed;
+        self.at = retry_at;
         retry_at
     }
 }
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_million_are_sixty_four_megabytes() {
-        assert!(size_of::<Connection>() <= 64, "{}", size_of::<Connection>());
+    fn a_million_are_thirty_two_megabytes() {
+        assert_eq!(size_of::<Connection>(), 32);
     }
 }

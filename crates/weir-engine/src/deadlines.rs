@@ -2,7 +2,8 @@
 //!
 //! Lazy on purpose. A connection stands here with the earliest time at which something *could* be
 //! overdue; when that comes, its owner looks at what is really in flight and arms it again. So a
-//! connection that works costs one entry per timeout span, and a request costs nothing.
+//! connection that works costs one entry per timeout span, and a request costs nothing; and one
+//! that is idle has no entry, only the note of four bytes that says so.
 
 use weir_io::{ConnId, Nanos};
 
@@ -13,108 +14,108 @@ const OUT: u32 = u32::MAX;
 /// connection stands in it, so that there are never more entries than connections.
 #[derive(Debug)]
 pub(crate) struct Deadlines {
-    /// Connections; each is due no later than those at twice its index and one or two more.
-    heap: Vec<u32>,
+    /// When, and which connection; each is due no later than those at twice its index and one or
+    /// two more. Of those due together, the lower number comes first.
+    heap: Vec<(Nanos, u32)>,
     /// Where each connection stands in the heap, or [`OUT`].
     places: Vec<u32>,
-    /// When each is due; [`Nanos::MAX`] outside the heap.
-    armed: Vec<Nanos>,
 }
 
 impl Deadlines {
     /// None armed.
     pub(crate) fn new(connections: u32) -> Deadlines {
         let connections = connections as usize;
-        Deadlines {
-            heap: Vec::with_capacity(connections),
-            places: vec![OUT; connections],
-            armed: vec![Nanos::MAX; connections],
-        }
+        // Room for all, of which only what is used at once takes memory.
+        Deadlines { heap: Vec::with_capacity(connections), places: vec![OUT; connections] }
     }
 
     /// Asks for a look at `conn` no later than `at`.
     #[inline]
     pub(crate) fn arm(&mut self, conn: ConnId, at: Nanos) {
-        if at < self.armed[conn.index()] {
+        let armed = self.heap.get(self.places[conn.index()] as usize);
+        if at < armed.map_or(Nanos::MAX, |(armed_at, _)| *armed_at) {
             self.hasten(conn, at);
         }
     }
 
     fn hasten(&mut self, conn: ConnId, at: Nanos) {
-        self.armed[conn.index()] = at;
         let mut place = self.places[conn.index()] as usize;
         if place == OUT as usize {
             place = self.heap.len();
-            self.heap.push(conn.0);
+            self.heap.push((at, conn.0));
         }
-        self.rise(place, conn.0);
+        self.rise(place, (at, conn.0));
+    }
+
+    /// Asks for no look at `conn` any more.
+    pub(crate) fn disarm(&mut self, conn: ConnId) {
+        let place = std::mem::replace(&mut self.places[conn.index()], OUT) as usize;
+        if place < self.heap.len() {
+            self.fill(place);
+        }
     }
 
     /// When the next look is due.
     #[inline]
     pub(crate) fn next(&self) -> Nanos {
-        self.heap.first().map_or(Nanos::MAX, |conn| self.armed[*conn as usize])
+        self.heap.first().map_or(Nanos::MAX, |(at, _)| *at)
     }
 
     /// A connection whose look is due at `now`; disarms it.
     pub(crate) fn take_due(&mut self, now: Nanos) -> Option<ConnId> {
-        let first = *self.heap.first()?;
-        if self.armed[first as usize] > now {
+        let (at, first) = *self.heap.first()?;
+        if at > now {
             return None;
         }
-        self.armed[first as usize] = Nanos::MAX;
-        self.places[first as usize] = OUT;
-        let last = self.heap.pop()?;
-        if last != first {
-            self.sink(last);
-        }
+        self.disarm(ConnId(first));
         Some(ConnId(first))
     }
 
-    /// What the heap is ordered by: of those due together, the lower number comes first.
     #[inline]
-    fn key(&self, conn: u32) -> (Nanos, u32) {
-        (self.armed[conn as usize], conn)
+    fn put(&mut self, place: usize, entry: (Nanos, u32)) {
+        self.heap[place] = entry;
+        self.places[entry.1 as usize] = place as u32;
     }
 
-    #[inline]
-    fn put(&mut self, place: usize, conn: u32) {
-        self.heap[place] = conn;
-        self.places[conn as usize] = place as u32;
+    /// Fills `place`, whose entry is to go, with the last one.
+    fn fill(&mut self, place: usize) {
+        let Some(last) = self.heap.pop() else { return };
+        if place < self.heap.len() {
+            let place = self.sink(place, last);
+            self.rise(place, last);
+        }
     }
 
-    /// Puts `conn` at `place` or as far above as it belongs.
-    fn rise(&mut self, mut place: usize, conn: u32) {
+    /// Puts an entry at `place` or as far above as it belongs.
+    fn rise(&mut self, mut place: usize, entry: (Nanos, u32)) {
         while place > 0 {
             let above = (place - 1) / 2;
-            if self.key(self.heap[above]) <= self.key(conn) {
+            if self.heap[above] <= entry {
                 break;
             }
             self.put(place, self.heap[above]);
             place = above;
         }
-        self.put(place, conn);
+        self.put(place, entry);
     }
 
-    /// Puts `conn` at the top, which is empty, or as far below as it belongs.
-    fn sink(&mut self, conn: u32) {
-        let mut place = 0;
+    /// Makes room for an entry at `place`, or as far below as it belongs, and says where.
+    fn sink(&mut self, mut place: usize, entry: (Nanos, u32)) -> usize {
         loop {
-            let (left, right) = (2 * place + 1, 2 * place + 2);
-            let Some(mut below) = self.heap.get(left).copied() else { break };
+            let left = 2 * place + 1;
+            let Some(mut below) = self.heap.get(left).copied() else { return place };
             let mut at = left;
-            if let Some(other) = self.heap.get(right).copied()
-                && self.key(other) < self.key(below)
+            if let Some(other) = self.heap.get(left + 1).copied()
+                && other < below
             {
-                (below, at) = (other, right);
+                (below, at) = (other, left + 1);
             }
-            if self.key(conn) <= self.key(below) {
-                break;
+            if entry <= below {
+                return place;
             }
             self.put(place, below);
             place = at;
         }
-        self.put(place, conn);
     }
 }
 
@@ -137,6 +138,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_disarmed_is_not_due() {
+        let mut deadlines = Deadlines::new(5);
+        for (conn, at) in [(0, 10), (1, 50), (2, 20), (3, 60), (4, 30)] {
+            deadlines.arm(ConnId(conn), Nanos(at));
+        }
+        // The last entry, which takes its place, belongs above that.
+        deadlines.disarm(ConnId(3));
+        deadlines.disarm(ConnId(0));
+        deadlines.disarm(ConnId(0));
+        let mut taken = std::iter::from_fn(|| deadlines.take_due(Nanos(100)));
+        assert!(taken.by_ref().eq([2, 4, 1].map(ConnId)));
+        deadlines.arm(ConnId(0), Nanos(70));
+        assert_eq!(deadlines.next(), Nanos(70));
+    }
+
+    #[test]
     fn the_earliest_comes_first_however_often_they_are_armed() {
         const MANY: u32 = 300;
         let mut state = 7_u64;
@@ -151,6 +168,11 @@ mod tests {
             deadlines.arm(ConnId(conn), at);
             let known = &mut expected[conn as usize];
             *known = at.min(*known);
+            if round % 3 == 0 {
+                let conn = below(u64::from(MANY)) as u32;
+                deadlines.disarm(ConnId(conn));
+                expected[conn as usize] = Nanos::MAX;
+            }
             let least = expected.iter().copied().enumerate().map(|(conn, at)| (at, conn)).min();
             let (at, conn) = least.expect("there are some");
             assert_eq!(deadlines.next(), at);

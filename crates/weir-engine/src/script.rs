@@ -42,7 +42,7 @@ pub(crate) struct Script<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
     /// The connection it was made for, and which of its sockets.
-    pub(crate) reserved: Option<(ConnId, u32)>,
+    pub(crate) reserved: Option<(ConnId, u16)>,
     /// The string.
     pub(crate) bytes: Vec<u8>,
     /// Its requests.

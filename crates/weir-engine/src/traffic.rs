@@ -11,11 +11,12 @@ mod renewing;
 mod secure;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use weir_http::{Interest, KnownHead, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
 use weir_run::{ErrorKind, FailureCause};
-use weir_tls::TlsConfig;
+use weir_tls::{Session, TlsConfig};
 
 use crate::connection::{Connection, State};
 use crate::deadlines::Deadlines;
@@ -103,6 +104,10 @@ pub(crate) enum Told {
 pub(crate) struct Traffic {
     pub(crate) limits: Limits,
     connections: Vec<Connection>,
+    /// The TLS session of each one's socket; empty where there is no TLS.
+    sessions: Vec<Option<Box<Session>>>,
+    /// Requests that each one's socket has taken; empty where that is not limited.
+    taken: Vec<u32>,
     places: Places,
     /// Until when each rests, by the script's wish; [`Nanos::MAX`] when it does not.
     rests_until: Vec<Nanos>,
@@ -127,8 +132,10 @@ pub(crate) struct Traffic {
     pub(crate) to_peer: Vec<u8>,
     /// Decrypted bytes of the last event.
     plain: Vec<u8>,
-    /// Connections to be opened, first come first served.
-    to_open: VecDeque<ConnId>,
+    /// Connections to be opened for the first time.
+    to_open: Range<u32>,
+    /// Connections to be opened again, after those, first come first served.
+    to_reopen: VecDeque<ConnId>,
     /// When they may be opened, where that is limited.
     pub(crate) pace: Option<ConnectPace>,
     /// What became of each destination's share, where there are several.
@@ -161,10 +168,13 @@ impl Traffic {
             Connection::new(limits.depth, place)
         };
         let connections = (0..limits.connections).map(ConnId).map(connection).collect();
-        let resting = if limits.rests { limits.connections } else { 0 };
+        let if_so = |wanted: bool| if wanted { limits.connections } else { 0 };
+        let resting = if_so(limits.rests);
         Traffic {
             limits,
             connections,
+            sessions: (0..if_so(tls.is_some())).map(|_| None).collect(),
+            taken: vec![0; if_so(limits.requests_max < u32::MAX) as usize],
             places,
             rests_until: vec![Nanos::MAX; resting as usize],
             lanes: Lanes::new(limits.connections, limits.depth),
@@ -180,7 +190,8 @@ impl Traffic {
             tls,
             to_peer: Vec::new(),
             plain: Vec::new(),
-            to_open: (0..limits.connections).map(ConnId).collect(),
+            to_open: 0..limits.connections,
+            to_reopen: VecDeque::new(),
             pace: None,
             destinations: None,
             open: 0,
@@ -189,6 +200,12 @@ impl Traffic {
             in_flight: 0,
             alive_at: Nanos::ZERO,
         }
+    }
+
+    /// What was measured; all else is given up.
+    pub(crate) fn into_recorder(mut self) -> Recorder {
+        self.recorder.interim_responses(self.places.interim_responses());
+        self.recorder
     }
 
     /// A connection.
@@ -282,41 +299,6 @@ impl Traffic {
         }
     }
 
-    fn connected(&mut self, conn: ConnId, at: Nanos) -> Action {
-        let State::Connecting { since } = self.connections[conn.index()].state else {
-            return Action::None;
-        };
-        let connect_ns = at.since(since);
-        match self.tls {
-            Some(_) => self.shake_hands(conn, connect_ns, at),
-            None => self.opened(conn, connect_ns, at),
-        }
-        Action::None
-    }
-
-    /// The connection can carry requests; its socket took so long to connect.
-    fn opened(&mut self, conn: ConnId, connect_ns: u64, at: Nanos) {
-        self.connections[conn.index()].opened(at);
-        let place = self.connections[conn.index()].place;
-        if place != NONE {
-            self.places.at(place).protocol.reset();
-        }
-        self.connecting -= 1;
-        self.open += 1;
-        self.resolve(conn);
-        self.recorder.connected(connect_ns, self.open, at);
-        if let Some(destinations) = &mut self.destinations {
-            destinations.connected(conn);
-        }
-        if self.limits.batches {
-            self.note(Told::Opened(conn));
-        }
-        if self.limits.lifetime_ns < u64::MAX {
-            self.deadlines.arm(conn, at.after(self.limits.lifetime_ns));
-        }
-        self.free(conn, 0);
-    }
-
     /// The connection can take a request, once it has rested.
     #[inline]
     fn free(&mut self, conn: ConnId, lane: u16) {
@@ -324,13 +306,6 @@ impl Traffic {
             true => self.note(Told::Freed(conn)),
             false => self.lanes.place(conn, lane),
         }
-    }
-
-    /// The first attempt to open `conn` is decided.
-    fn resolve(&mut self, conn: ConnId) {
-        let connection = &mut self.connections[conn.index()];
-        self.unresolved -= u32::from(!connection.is_resolved);
-        connection.is_resolved = true;
     }
 
     #[inline]
@@ -363,7 +338,8 @@ impl Traffic {
         }
         if closes {
             let until = at.after(CLOSING_NS);
-            connection.state = State::Closing { until };
+            connection.state = State::Closing;
+            connection.at = until;
             self.lanes.remove(conn);
             self.deadlines.arm(conn, until);
         } else if connection.state == State::Retiring && connection.load == 0 {

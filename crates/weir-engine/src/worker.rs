@@ -40,6 +40,9 @@ const CALLBACK_EVENTS: usize = 7;
 /// Connections of a worker from which on those that are idle share what only the others need.
 const LENT_FROM: u32 = 512;
 
+/// Connections closed at once when all are.
+const CLOSE_BATCH: u32 = 1024;
+
 /// How long an interrupted run waits for the answers under way.
 const INTERRUPTED_TAIL_NS: u64 = 1_000_000_000;
 
@@ -167,22 +170,22 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.traffic.abandon(end);
         self.phases.drained_ns = end.0;
         self.phases.usage = self.lapses.usage();
-        let interim = self.traffic.interim_responses();
-        self.traffic.recorder.interim_responses(interim);
         let missing = self.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
         let quota =
             missing.filter(|_| !self.is_cut).map(|left| left + self.traffic.recorder.measured());
         let tail_end = Nanos(self.phases.tail_end_ns);
-        if let Some(mut rows) = self.traffic.rows.take() {
-            let timeline = &self.traffic.recorder.timeline;
-            rows.never_sent(self.schedule.clone(), timeline, tail_end);
-            rows.finish();
-        }
         let stamped_connections = self.traffic.stamping.connections();
         let destinations = self.traffic.destinations.take();
+        let rows = self.traffic.rows.take();
+        // What a worker knows of its connections makes room for what it has measured.
+        drop(self.backend);
+        let recorder = self.traffic.into_recorder();
+        if let Some(mut rows) = rows {
+            rows.never_sent(self.schedule.clone(), &recorder.timeline, tail_end);
+            rows.finish();
+        }
         let planned = Planned { quota, is_cut: self.is_cut, stamped_connections };
-        let mut measurements =
-            self.traffic.recorder.finish(&mut self.schedule, planned, self.phases, tail_end);
+        let mut measurements = recorder.finish(&mut self.schedule, planned, self.phases, tail_end);
         // A script that fails ends the run as a signal does, and is no signal.
         let has_failed = self.control.script_failure().is_some();
         measurements.is_unsettled = self.is_unsettled;
@@ -409,8 +412,12 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn close_all(&mut self) -> Nanos {
         for conn in (0..self.traffic.limits.connections).map(ConnId) {
             match self.traffic.connection(conn).state {
-                State::Closed { .. } | State::Queued => {}
+                State::Closed | State::Queued => {}
                 _ => self.backend.close(conn, Close::Graceful),
+            }
+            // What is noted to be closed takes memory too.
+            if conn.0 % CLOSE_BATCH == CLOSE_BATCH - 1 {
+                self.backend.submit();
             }
         }
         self.backend.submit().after

@@ -21,6 +21,7 @@ use crate::outgoing::Outgoing;
 use crate::slab::Slab;
 use crate::socket::SockAddr;
 use crate::stamping;
+use crate::stamps::Stamps;
 use crate::token::Token;
 use crate::usage::Spinning;
 use crate::wall::Wall;
@@ -91,6 +92,7 @@ pub struct Uring {
     waker: Option<Waker>,
     margin: Margin,
     conns: Vec<Conn>,
+    stamps: Slab<Stamps>,
     slow: Slab<Slow>,
     doors: Vec<Door>,
     /// Accepted while no number was free.
@@ -143,7 +145,8 @@ impl Uring {
     pub fn new(options: BackendOptions) -> io::Result<Uring> {
         let (entries, completions) = ring::sizes(options.connections, options.backends);
         let ring = Ring::new(entries, completions)?;
-        let buffers = Buffers::new(&ring, options.connections, options.backends)?;
+        let polls = u64::from(options.connections) * u64::from(options.backends) > POLLED_FROM;
+        let buffers = Buffers::new(&ring, options.connections, options.backends, polls)?;
         Ok(Uring {
             ring,
             buffers,
@@ -155,13 +158,14 @@ impl Uring {
             waker: options.waker,
             margin: Margin::new(),
             conns: Vec::new(),
+            stamps: Slab::new(),
             slow: Slab::new(),
             doors: Vec::new(),
             waiting: VecDeque::new(),
             numbers: Numbers::below(options.connections),
             issued: Vec::new(),
             stalls: Vec::new(),
-            polls: u64::from(options.connections) * u64::from(options.backends) > POLLED_FROM,
+            polls,
             receiving: 0,
             arrived: VecDeque::new(),
             busy: Vec::new(),
@@ -253,7 +257,7 @@ impl Uring {
             // There is room now for those that the kernel kept back.
             self.ring.submit(true)?;
         }
-        self.notes.connects.clear();
+        self.notes.forget_connects();
         self.vectors.clear();
         self.settle();
         Ok(())
@@ -327,17 +331,6 @@ impl Uring {
                 return Ok(());
             }
             std::hint::spin_loop();
-        }
-    }
-
-    /// Reads the error queues of what has just been sent, where a stamp is there as soon as the
-    /// enter returns, as on loopback. What is left there has the kernel try a receive in vain.
-    fn collect(&mut self) {
-        for index in self.transmitting.drain(..) {
-            let conn = &mut self.conns[index as usize];
-            if let (Some(stamps), Some(fd)) = (&mut conn.stamps, &conn.fd) {
-                stamps.collect(fd);
-            }
         }
     }
 

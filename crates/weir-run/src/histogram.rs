@@ -152,7 +152,9 @@ impl Tally {
         let hit = self.buckets().map(|(bucket, count)| {
             (u16::try_from(bucket).expect("33,792 buckets fit 16 bits"), count)
         });
-        let buckets: Vec<(u16, u32)> = hit.collect();
+        let mut buckets: Vec<(u16, u32)> = hit.collect();
+        // It is kept to the end of the run, and so would be what it has grown into.
+        buckets.shrink_to_fit();
         self.counts.forget(&buckets);
         SparseHistogram { buckets, exact: std::mem::take(&mut self.exact) }
     }
@@ -172,6 +174,9 @@ struct Counts<N> {
 /// Buckets of a list at most. A table has ten times as much memory resident.
 const FEW_BUCKETS: usize = 1000;
 
+/// By so many buckets a list grows: doubled, it would be a third too large.
+const FEW_MORE: usize = 100;
+
 /// Values of a list into which they are recorded one by one, at most.
 const FEW_VALUES: u64 = 1000;
 
@@ -188,7 +193,12 @@ impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
         let name = u16::try_from(bucket).expect("33,792 buckets fit 16 bits");
         match self.few.binary_search_by_key(&name, |(known, _)| *known) {
             Ok(at) => self.few[at].1 += count,
-            Err(at) if self.few.len() < FEW_BUCKETS => self.few.insert(at, (name, count)),
+            Err(at) if self.few.len() < FEW_BUCKETS => {
+                if self.few.len() == self.few.capacity() {
+                    self.few.reserve_exact(FEW_MORE);
+                }
+                self.few.insert(at, (name, count));
+            }
             Err(_) => {
                 self.spread();
                 self.table[bucket] += count;

@@ -30,7 +30,7 @@ impl Traffic {
     }
 
     /// Whether `conn` is still on its `opened`th socket, with nothing in flight.
-    pub(crate) fn is_idle(&self, conn: ConnId, opened: u32) -> bool {
+    pub(crate) fn is_idle(&self, conn: ConnId, opened: u16) -> bool {
         let connection = &self.connections[conn.index()];
         connection.state == State::Open && connection.opened == opened && connection.load == 0
     }
@@ -80,7 +80,7 @@ impl Traffic {
     }
 
     /// Takes `conn` out of those that can take a request: one is being prepared for it.
-    pub(crate) fn reserve(&mut self, conn: ConnId) -> u32 {
+    pub(crate) fn reserve(&mut self, conn: ConnId) -> u16 {
         self.lanes.remove(conn);
         self.connections[conn.index()].opened
     }

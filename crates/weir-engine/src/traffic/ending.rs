@@ -15,16 +15,16 @@ impl Traffic {
     pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
         let connection = &self.connections[conn.index()];
         let due = match connection.state {
-            State::Connecting { since } => since.after(self.limits.connect_timeout_ns),
-            State::Handshaking { since } => since.after(self.limits.connect_timeout_ns),
-            State::Closing { until } => until,
+            State::Connecting | State::Handshaking => {
+                connection.at.after(self.limits.connect_timeout_ns)
+            }
+            State::Closing | State::Closed => connection.at,
             State::Open | State::Retiring => {
                 let oldest = self.oldest(conn);
                 let overdue_at =
                     oldest.map_or(Nanos::MAX, |sent_at| sent_at.after(self.limits.timeout_ns));
                 overdue_at.min(connection.retires_at(self.limits.lifetime_ns))
             }
-            State::Closed { retry_at } => retry_at,
             State::Queued => return Action::None,
         };
         if now < due {
@@ -33,7 +33,7 @@ impl Traffic {
         }
         let connection = &self.connections[conn.index()];
         match connection.state {
-            State::Connecting { .. } | State::Handshaking { .. } => {
+            State::Connecting | State::Handshaking => {
                 self.fail(conn, now, ErrorKind::Errno(0), FailureCause::Timeout);
             }
             State::Open if connection.retires_at(self.limits.lifetime_ns) <= now => {
@@ -44,11 +44,11 @@ impl Traffic {
                 return Action::None;
             }
             State::Open | State::Retiring => self.time_out(conn, now),
-            State::Closed { .. } => {
+            State::Closed => {
                 self.queue(conn, now);
                 return Action::None;
             }
-            State::Closing { .. } | State::Queued => {
+            State::Closing | State::Queued => {
                 self.end_all(conn, now, Ended::Failed(ErrorKind::ClosedBeforeAnswer));
                 self.shut(conn, now);
             }
@@ -61,7 +61,7 @@ impl Traffic {
     pub(crate) fn fail(&mut self, conn: ConnId, at: Nanos, kind: ErrorKind, cause: FailureCause) {
         let connection = &self.connections[conn.index()];
         let phase = match connection.state {
-            State::Connecting { .. } | State::Handshaking { .. } => FailurePhase::Connect,
+            State::Connecting | State::Handshaking => FailurePhase::Connect,
             _ if connection.load == 0 => FailurePhase::Idle,
             _ => FailurePhase::InUse,
         };
@@ -113,12 +113,15 @@ impl Traffic {
     pub(crate) fn shut(&mut self, conn: ConnId, at: Nanos) {
         debug_assert_eq!(self.connections[conn.index()].load, 0);
         match self.connections[conn.index()].state {
-            State::Connecting { .. } | State::Handshaking { .. } => self.connecting -= 1,
-            State::Open | State::Retiring | State::Closing { .. } => self.open -= 1,
-            State::Closed { .. } | State::Queued => return,
+            State::Connecting | State::Handshaking => self.connecting -= 1,
+            State::Open | State::Retiring | State::Closing => self.open -= 1,
+            State::Closed | State::Queued => return,
         }
         self.lanes.remove(conn);
         self.resolve(conn);
+        if let Some(session) = self.sessions.get_mut(conn.index()) {
+            *session = None;
+        }
         if self.limits.rests {
             self.rests_until[conn.index()] = Nanos::MAX;
         }

@@ -28,9 +28,4 @@ impl Traffic {
             self.places.take_back(std::mem::replace(&mut connection.place, NONE));
         }
     }
-
-    /// 1xx answers over all connections.
-    pub(crate) fn interim_responses(&self) -> u64 {
-        self.places.interim_responses()
-    }
 }

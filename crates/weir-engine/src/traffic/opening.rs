@@ -1,26 +1,33 @@
-//! The queue of connections that are to be opened, and when the next of them may be.
+//! The queue of connections that are to be opened, when the next of them may be, and what is done
+//! once its socket is up.
 
 use weir_io::{ConnId, Nanos};
 
-use super::Traffic;
+use super::{Action, Told, Traffic};
 use crate::connection::State;
+use crate::places::NONE;
 
 impl Traffic {
     /// Puts `conn` in the queue of connections to be opened.
     pub(super) fn queue(&mut self, conn: ConnId, at: Nanos) {
+        let is_first = !self.has_to_open();
         if let Some(pace) = &mut self.pace
-            && self.to_open.is_empty()
+            && is_first
         {
             pace.skip_to(at);
         }
         self.connections[conn.index()].state = State::Queued;
-        self.to_open.push_back(conn);
+        self.to_reopen.push_back(conn);
+    }
+
+    fn has_to_open(&self) -> bool {
+        !self.to_open.is_empty() || !self.to_reopen.is_empty()
     }
 
     /// When the next connection may be opened, where that is a matter of time.
     pub(crate) fn opens_at(&self) -> Nanos {
         match &self.pace {
-            Some(pace) if !self.to_open.is_empty() => pace.next(),
+            Some(pace) if self.has_to_open() => pace.next(),
             _ => Nanos::MAX,
         }
     }
@@ -30,13 +37,62 @@ impl Traffic {
         if self.pace.as_ref().is_some_and(|pace| pace.next() > now) {
             return None;
         }
-        let conn = self.to_open.pop_front()?;
+        let first = self.to_open.next().map(ConnId);
+        let conn = first.or_else(|| self.to_reopen.pop_front())?;
         if let Some(pace) = &mut self.pace {
             pace.take();
         }
-        self.connections[conn.index()].state = State::Connecting { since: now };
+        self.connections[conn.index()].connect(now);
         self.connecting += 1;
         self.deadlines.arm(conn, now.after(self.limits.connect_timeout_ns));
         Some(conn)
+    }
+
+    /// The socket of `conn` is up.
+    pub(super) fn connected(&mut self, conn: ConnId, at: Nanos) -> Action {
+        let connection = &self.connections[conn.index()];
+        if connection.state != State::Connecting {
+            return Action::None;
+        }
+        match self.tls {
+            Some(_) => self.shake_hands(conn, at),
+            None => self.opened(conn, at.since(connection.at), at),
+        }
+        Action::None
+    }
+
+    /// The connection can carry requests; its socket took so long to connect.
+    pub(super) fn opened(&mut self, conn: ConnId, connect_ns: u64, at: Nanos) {
+        self.connections[conn.index()].opened(at);
+        // So that those that are idle from the start have no entry there.
+        self.deadlines.disarm(conn);
+        if let Some(taken) = self.taken.get_mut(conn.index()) {
+            *taken = 0;
+        }
+        let place = self.connections[conn.index()].place;
+        if place != NONE {
+            self.places.at(place).protocol.reset();
+        }
+        self.connecting -= 1;
+        self.open += 1;
+        self.resolve(conn);
+        self.recorder.connected(connect_ns, self.open, at);
+        if let Some(destinations) = &mut self.destinations {
+            destinations.connected(conn);
+        }
+        if self.limits.batches {
+            self.note(Told::Opened(conn));
+        }
+        if self.limits.lifetime_ns < u64::MAX {
+            self.deadlines.arm(conn, at.after(self.limits.lifetime_ns));
+        }
+        self.free(conn, 0);
+    }
+
+    /// The first attempt to open `conn` is decided.
+    pub(super) fn resolve(&mut self, conn: ConnId) {
+        let connection = &mut self.connections[conn.index()];
+        self.unresolved -= u32::from(!connection.is_resolved);
+        connection.is_resolved = true;
     }
 }

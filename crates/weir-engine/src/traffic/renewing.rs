@@ -11,9 +11,9 @@ impl Traffic {
     /// others nothing. A script's batch is not divided: its last requests may be too many.
     #[inline(never)]
     pub(super) fn spend(&mut self, conn: ConnId) {
-        let connection = &mut self.connections[conn.index()];
-        connection.taken = connection.taken.saturating_add(1);
-        if connection.taken >= self.limits.requests_max {
+        let taken = &mut self.taken[conn.index()];
+        *taken = taken.saturating_add(1);
+        if *taken >= self.limits.requests_max {
             self.retire(conn);
         }
     }

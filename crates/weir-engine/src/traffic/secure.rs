@@ -10,30 +10,36 @@ use crate::connection::State;
 use crate::places::NONE;
 
 impl Traffic {
+    /// The TLS session of a connection's socket, where there is one.
+    #[inline]
+    pub(crate) fn session(&mut self, conn: ConnId) -> Option<&mut Session> {
+        self.sessions.get_mut(conn.index())?.as_deref_mut()
+    }
+
     /// The socket is up: the handshake begins.
-    pub(super) fn shake_hands(&mut self, conn: ConnId, connect_ns: u64, at: Nanos) {
+    pub(super) fn shake_hands(&mut self, conn: ConnId, at: Nanos) {
         let config = self.tls.as_ref().expect("only called where there is TLS");
         let mut session = Box::new(Session::new(config));
         session.take_output(&mut self.to_peer);
+        self.sessions[conn.index()] = Some(session);
         let connection = &mut self.connections[conn.index()];
-        connection.tls = Some(session);
-        connection.opened_at = at.before(connect_ns);
-        connection.state = State::Handshaking { since: at };
+        connection.state = State::Handshaking;
+        connection.at = at;
         self.deadlines.arm(conn, at.after(self.limits.connect_timeout_ns));
     }
 
     /// Takes in encrypted bytes.
     pub(super) fn decrypt(&mut self, conn: ConnId, bytes: &mut [u8], at: Nanos) -> Action {
-        let connection = &mut self.connections[conn.index()];
-        let Some(session) = &mut connection.tls else { return Action::None };
+        let Some(session) = &mut self.sessions[conn.index()] else { return Action::None };
         let mut plain = std::mem::take(&mut self.plain);
         plain.clear();
         let read = session.receive(bytes, &mut plain);
         session.take_output(&mut self.to_peer);
         let (is_handshaking, is_closed) = (session.is_handshaking(), session.is_closed());
-        if let (State::Handshaking { since }, false) = (connection.state, is_handshaking) {
-            let connect_ns = since.since(connection.opened_at);
-            self.recorder.shook_hands(at.since(since));
+        let connection = &self.connections[conn.index()];
+        if connection.state == State::Handshaking && !is_handshaking {
+            let connect_ns = connection.at.since(connection.freed_at);
+            self.recorder.shook_hands(at.since(connection.at));
             self.opened(conn, connect_ns, at);
         }
         let mut action = Action::None;
@@ -66,9 +72,9 @@ impl Traffic {
         let connection = &self.connections[conn.index()];
         let place = connection.place;
         let is_mid_answer = place != NONE && self.places.protocol(place).is_mid_answer();
-        let session = connection.tls.as_ref()?;
+        let session = self.sessions.get(conn.index())?.as_ref()?;
         let (kind, cause) = match connection.state {
-            State::Handshaking { .. } => {
+            State::Handshaking => {
                 let code = "closed_in_handshake";
                 (ErrorKind::Tls(code), FailureCause::Tls(code))
             }

@@ -135,10 +135,9 @@ impl<B: Backend> Worker<'_, B> {
     fn flush(&mut self, now: Nanos) {
         let RequestSource::Static(repeated) = &self.requests else { return self.dirty.clear() };
         for conn in self.dirty.drain(..) {
-            let connection = self.traffic.connection(conn);
-            let unsent = std::mem::take(&mut connection.unsent);
+            let unsent = std::mem::take(&mut self.traffic.connection(conn).unsent);
             self.segments.clear();
-            if let Some(session) = &mut connection.tls {
+            if let Some(session) = self.traffic.session(conn) {
                 self.sealed.clear();
                 let mut strings = repeated.strings(unsent);
                 let sent = strings.try_for_each(|plain| session.send(plain, &mut self.sealed));
@@ -195,9 +194,8 @@ impl<B: Backend> Worker<'_, B> {
     }
 
     fn send_batch(&mut self, conn: ConnId, batch: Batch, now: Nanos) {
-        let connection = self.traffic.connection(conn);
-        connection.unsent = 0;
-        let pooled = match &mut connection.tls {
+        self.traffic.connection(conn).unsent = 0;
+        let pooled = match self.traffic.session(conn) {
             Some(session) => {
                 self.sealed.clear();
                 if let Err(error) = session.send(&batch.bytes, &mut self.sealed) {

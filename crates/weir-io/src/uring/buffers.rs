@@ -18,8 +18,10 @@ use crate::socket::check;
 const POOL_BYTES: u32 = 1 << 20;
 const POOL_MIN_BYTES: u32 = 1 << 16;
 
-/// The pools of all rings of a process.
+/// The pools of all rings of a process; and where there are so many connections that receives are
+/// polled for, which are made one harvest at a time.
 const ALL_BYTES: u32 = 1 << 24;
+const ALL_POLLED_BYTES: u32 = 1 << 22;
 
 /// The only buffer group of a ring.
 pub(super) const GROUP: u16 = 0;
@@ -45,15 +47,22 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers for so many connections of one of so many rings, registered with the kernel. They
-    /// must outlive the ring.
-    pub(super) fn new(ring: &Ring, connections: u32, rings: u32) -> io::Result<Buffers> {
+    /// Buffers for so many connections of one of so many rings, which polls for receives or does
+    /// not, registered with the kernel. They must outlive the ring.
+    pub(super) fn new(
+        ring: &Ring,
+        connections: u32,
+        rings: u32,
+        polls: bool,
+    ) -> io::Result<Buffers> {
         // More than one harvest can fill, yet few and large ones where there are few connections:
         // those save system calls when bodies are large.
         let count = connections.saturating_mul(2).next_power_of_two().clamp(4, 64);
-        let share = ALL_BYTES / rings.max(1);
+        let all = if polls { ALL_POLLED_BYTES } else { ALL_BYTES };
+        let share = all / rings.max(1);
         let pool = share.next_multiple_of(POOL_MIN_BYTES).clamp(POOL_MIN_BYTES, POOL_BYTES);
         let each = (pool / count).clamp(4096, 64 * 1024);
+        let count = count.min(1 << (pool / each).ilog2());
         let mut buffers = Buffers {
             ring: Mapping::new(count as usize * size_of::<BufRingEntry>())?,
             data: Mapping::new((count * each) as usize)?,

@@ -3,9 +3,8 @@
 use std::os::fd::OwnedFd;
 
 use crate::outgoing::Queue;
-use crate::stamps::Stamps;
 
-/// No entry of the table of slow sends.
+/// No entry of the table of slow sends, or of that of stamps.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// The kernel works on nothing that would tell of received bytes.
@@ -25,8 +24,8 @@ pub(super) struct Conn {
     pub(super) discard: u32,
     /// Its entry in the table of slow sends, or [`NONE`].
     pub(super) slow: u32,
-    /// Of a stamped connection.
-    pub(super) stamps: Option<Box<Stamps>>,
+    /// Of a stamped connection: its entry in the table of stamps; otherwise [`NONE`].
+    pub(super) stamps: u32,
     /// The address family of a socket that may connect again afterwards; otherwise 0.
     pub(super) family: u8,
     /// Its number was taken from `numbers`, and goes back there when it closes.
@@ -66,7 +65,7 @@ impl Conn {
             unsent: Queue::EMPTY,
             discard: 0,
             slow: NONE,
-            stamps: None,
+            stamps: NONE,
             family: 0,
             numbered: false,
             discards: false,
@@ -90,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_million_are_forty_megabytes() {
-        assert_eq!(size_of::<Conn>(), 40);
+    fn a_million_are_thirty_six_megabytes() {
+        assert_eq!(size_of::<Conn>(), 36);
     }
 }

@@ -5,6 +5,9 @@ use std::os::fd::OwnedFd;
 
 use crate::socket::SockAddr;
 
+/// Connects at once for which room is kept.
+const FEW_CONNECTS: usize = 64;
+
 /// What the next submission has to do, in the order in which it does it.
 #[derive(Default)]
 pub(super) struct Notes {
@@ -21,4 +24,14 @@ pub(super) struct Notes {
     /// Connections with something to send; each once, if its `dirty` is set.
     pub(super) sends: Vec<u32>,
     pub(super) waker: bool,
+}
+
+impl Notes {
+    /// Drops the connects, whose addresses the kernel has copied. There are hundreds of them, of
+    /// 120 bytes each, while a worker opens its connections.
+    #[inline]
+    pub(super) fn forget_connects(&mut self) {
+        self.connects.clear();
+        self.connects.shrink_to(FEW_CONNECTS);
+    }
 }

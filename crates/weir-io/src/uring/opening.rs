@@ -7,10 +7,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use io_uring::{cqueue, opcode, types};
 
 use super::ring::{Completion, descriptor};
-use super::{Conn, Happened, State, Uring, kind};
+use super::{Conn, Happened, NONE, State, Uring, kind};
 use crate::happened::What;
 use crate::limits::RETRY_NS;
 use crate::socket::{self, Begun, SockAddr};
+use crate::stamps::Stamps;
 use crate::token::Token;
 use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};
 
@@ -27,12 +28,14 @@ impl Uring {
     pub(super) fn open(&mut self, index: u32, to: &Endpoint, options: SocketOptions) {
         let family = socket::lasting_family(to, options);
         let spent = self.take_spent(index, family);
+        let is_tcp = matches!(to, Endpoint::Tcp(_));
+        let is_stamped = options.stamped && is_tcp;
+        let stamps = if is_stamped { self.stamps.insert(Stamps::default()) } else { NONE };
         let conn = self.renew(index);
         conn.family = family;
-        let is_tcp = matches!(to, Endpoint::Tcp(_));
-        conn.stamps = (options.stamped && is_tcp).then(Box::default);
+        conn.stamps = stamps;
         // What is discarded has no stamp.
-        conn.discards = options.discard && is_tcp && conn.stamps.is_none();
+        conn.discards = options.discard && is_tcp && !is_stamped;
         conn.state = State::Connecting;
         let generation = conn.generation;
         match self.make(to, options.source, spent) {
@@ -138,7 +141,7 @@ impl Uring {
     fn connected(&mut self, index: u32) -> Happened {
         let conn = &mut self.conns[index as usize];
         conn.state = State::Open;
-        if conn.stamps.is_some() {
+        if conn.stamps != NONE {
             self.begin_stamps(index);
         }
         if !self.conns[index as usize].unsent.is_empty() {
@@ -260,6 +263,7 @@ impl Uring {
             self.part(index, Close::Graceful);
         }
         let conn = &mut self.conns[index as usize];
+        self.stamps.remove(conn.stamps);
         *conn = Conn {
             generation: conn.generation.wrapping_add(1),
             // Where it stands in the notes, it stands for the new socket too.

@@ -55,7 +55,7 @@ pub fn probe_uring() -> io::Result<()> {
     nop(&mut ring).map_err(|error| explained("io_uring NOP", error))?;
     stalls_are_told(&mut ring).map_err(|error| explained("io_uring SEND", error))?;
     // The ring goes first, as the buffers must outlive it.
-    let buffers = Buffers::new(&ring, 1, 1);
+    let buffers = Buffers::new(&ring, 1, 1, false);
     drop(ring);
     buffers.map(drop).map_err(|error| explained("io_uring buffer ring", error))
 }

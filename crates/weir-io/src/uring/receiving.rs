@@ -8,7 +8,7 @@ use io_uring::{cqueue, opcode, squeue, types};
 
 use super::buffers::{Filled, GROUP};
 use super::ring::Completion;
-use super::{Conn, Happened, NOTHING, State, Uring, kind};
+use super::{Conn, Happened, NONE, NOTHING, State, Uring, kind};
 use crate::happened::What;
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES};
 use crate::token::Token;
@@ -79,7 +79,7 @@ impl Uring {
                 continue;
             }
             let (kind, entry) = match conn.armed {
-                NOTHING if conn.stamps.is_some() => receive(conn, &self.header),
+                NOTHING if conn.stamps != NONE => receive(conn, &self.header),
                 NOTHING => (kind::POLL, poll(conn)),
                 kind::POLL => receive_now(conn),
                 _ => continue,
@@ -203,7 +203,7 @@ fn receive(conn: &Conn, header: &libc::msghdr) -> (u8, squeue::Entry) {
         // What the kernel has already, and no waiting for more.
         return (kind::RECV, selected(conn, 0, libc::MSG_DONTWAIT));
     }
-    if conn.stamps.is_some() {
+    if conn.stamps != NONE {
         // Always multishot: one at a time would have the kernel try and try again while something
         // lies in the error queue.
         return (kind::STAMPED, opcode::RecvMsgMulti::new(fd, header, GROUP).build());

@@ -128,7 +128,7 @@ impl Uring {
             match self.stalls.binary_search_by_key(&index, |(index, _)| *index) {
                 Err(_) => {
                     self.outgoing.advance(&mut conn.unsent, bytes);
-                    if let Some(stamps) = &mut conn.stamps {
+                    if let Some(stamps) = self.stamps.entry(conn.stamps) {
                         stamps.sent(bytes);
                         self.transmitting.push(index);
                     }
@@ -157,7 +157,7 @@ impl Uring {
         if result > 0 {
             let bytes = result.unsigned_abs() as usize;
             self.outgoing.advance(&mut conn.unsent, bytes);
-            conn.stamps.iter_mut().for_each(|stamps| stamps.sent(bytes));
+            self.stamps.entry(conn.stamps).into_iter().for_each(|stamps| stamps.sent(bytes));
         } else if result != -libc::EAGAIN {
             return self.send_failed(index, -result);
         }
@@ -177,7 +177,7 @@ impl Uring {
                 let conn = &mut self.conns[index as usize];
                 conn.slow = NONE;
                 self.outgoing.advance(&mut conn.unsent, sent);
-                conn.stamps.iter_mut().for_each(|stamps| stamps.sent(sent));
+                self.stamps.entry(conn.stamps).into_iter().for_each(|stamps| stamps.sent(sent));
                 self.slow.remove(slot);
                 match -result {
                     libc::EAGAIN | libc::EINTR | ..=0 => self.send_on(index),

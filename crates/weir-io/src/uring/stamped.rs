@@ -4,7 +4,7 @@ use io_uring::cqueue;
 
 use super::buffers::Filled;
 use super::ring::Completion;
-use super::{Happened, NOTHING, Uring};
+use super::{Happened, NONE, NOTHING, Uring};
 use crate::stamping::{self, CONTROL_BYTES};
 use crate::token::Token;
 use crate::wall::WallTime;
@@ -23,11 +23,22 @@ impl Uring {
         let conn = &mut self.conns[index as usize];
         let Some(fd) = &conn.fd else { return };
         if stamping::enable(fd).is_err() {
-            conn.stamps = None;
+            self.stamps.remove(std::mem::replace(&mut conn.stamps, NONE));
             return;
         }
         // The first look comes before the first stamp.
         self.wall.look();
+    }
+
+    /// Reads the error queues of what has just been sent, where a stamp is there as soon as the
+    /// enter returns, as on loopback. What is left there has the kernel try a receive in vain.
+    pub(super) fn collect(&mut self) {
+        for index in self.transmitting.drain(..) {
+            let conn = &self.conns[index as usize];
+            if let (Some(stamps), Some(fd)) = (self.stamps.entry(conn.stamps), &conn.fd) {
+                stamps.collect(fd);
+            }
+        }
     }
 
     pub(super) fn on_received_stamped(
@@ -67,8 +78,8 @@ impl Uring {
         filled: Filled,
         stamp: Option<WallTime>,
     ) -> Option<Happened> {
-        let state = &mut self.conns[conn as usize];
-        let (stamps, generation) = (state.stamps.as_mut()?, state.generation);
+        let state = &self.conns[conn as usize];
+        let (stamps, generation) = (self.stamps.entry(state.stamps)?, state.generation);
         stamps.collect(state.fd.as_ref()?);
         self.wall.look();
         let at = self.harvested_at;
