@@ -13,6 +13,7 @@ use super::quota::HalfCpu;
 use super::section::Section;
 use crate::guard::Guarded;
 use crate::rig::clients::Document;
+use crate::rig::machine::Pressure;
 use crate::rig::table::{Table, seconds};
 
 const WARMUP_S: f64 = 0.5;
@@ -103,12 +104,37 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
         }
         // What a hog does differs by no chance: fewer runs show it.
         let runs = if harm == Harm::ClientRobbed { runs.div_ceil(5) } else { runs };
-        let told = (0..runs).map(|_| run(lab, harm, half.as_ref()));
-        let told = told.collect::<Result<Vec<_>>>()?;
+        let (told, spoilt) = repeat(lab, harm, half.as_ref(), runs)?;
+        if spoilt > 0 {
+            let why = "in which the hypervisor took more than 1% of the CPU time";
+            section.note(format!("{}: {spoilt} more runs, {why}, do not count.", harm.name()));
+        }
         judge(&mut section, &mut table, harm, &told);
     }
     section.table("Medians over the runs:", &table.finish());
     Ok(section)
+}
+
+/// So many runs. Where the client is to be left alone, runs in which the hypervisor did not do that
+/// are made again, up to as often as there are runs; also how often.
+fn repeat(
+    lab: &Lab,
+    harm: Harm,
+    half: Option<&HalfCpu>,
+    runs: usize,
+) -> Result<(Vec<Told>, usize)> {
+    let (mut told, mut spoilt) = (Vec::new(), 0);
+    while told.len() < runs {
+        let pressure = Pressure::now();
+        let one = run(lab, harm, half)?;
+        let is_spoilt = !harm.is_to_client() && !pressure.taken().has_no_steal();
+        if is_spoilt && spoilt < runs {
+            spoilt += 1;
+        } else {
+            told.push(one);
+        }
+    }
+    Ok((told, spoilt))
 }
 
 /// One run with its harm.

@@ -20,6 +20,9 @@ use crate::shell::find_program;
 const P50_AIM_NS: f64 = 15_000.0;
 const P99_AIM_NS: f64 = 60_000.0;
 
+/// Most rounds of a setting for which something is aimed at, where few are clean.
+const ROUNDS_MAX: usize = 12;
+
 /// wrk2's report leaves out its calibration.
 const CALIBRATION_S: u32 = 11;
 
@@ -30,6 +33,13 @@ struct Setting {
     connections: u32,
     pacing: &'static str,
     io: &'static str,
+}
+
+impl Setting {
+    /// The aim is of this.
+    fn is_aimed_at(self) -> bool {
+        self.pacing == "hybrid" && self.connections == 1
+    }
 }
 
 /// What one round found, in nanoseconds.
@@ -46,7 +56,7 @@ struct Round {
 
 /// V2.
 pub(super) fn delivery(lab: &Lab) -> Result<Section> {
-    let rounds = lab.span(3.0, 1.0) as u32;
+    let least = lab.span(3.0, 1.0) as usize;
     let mut section = Section::new(
         "reported minus true",
         "The server stamps every answer immediately before it hands it to the kernel, with the \
@@ -58,7 +68,8 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
             "Never negative. Aimed at, in the rounds in which the client's thread waited for its \
              CPU for less than 0.5% of the time and the hypervisor took less than 1% (METHOD 1.9, \
              C2 and C3), for hybrid pacing over one connection: half of the requests within {}, \
-             99% within {}. Other rounds are shown too.",
+             99% within {}. Other rounds are shown too; for this aim there are more of them, up to \
+             {ROUNDS_MAX}, until {least} are clean.",
             seconds(P50_AIM_NS / 1e9),
             seconds(P99_AIM_NS / 1e9)
         ),
@@ -67,7 +78,7 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
     let mut around = Table::new(&HEADS);
     let mut own = Table::new(&HEADS);
     for setting in settings(lab) {
-        let found = (0..rounds).map(|_| round(lab, setting)).collect::<Result<Vec<Round>>>()?;
+        let found = rounds(lab, setting, least)?;
         judge(&mut section, setting, &found);
         add(&mut late, setting, &found, |round| &round.late_ns);
         add(&mut around, setting, &found, |round| &round.around_ns);
@@ -89,7 +100,7 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
         &around.finish(),
     );
     compare(lab, &mut section)?;
-    section.note(format!("{rounds} rounds of {} s each.", lab.span(3.0, 2.0)));
+    section.note(format!("{least} rounds or more, of {} s each.", lab.span(3.0, 2.0)));
     Ok(section)
 }
 
@@ -115,6 +126,18 @@ fn settings(lab: &Lab) -> Vec<Setting> {
         }
     }
     settings
+}
+
+/// At least so many rounds, and as many clean ones where those are judged, if they come.
+fn rounds(lab: &Lab, setting: Setting, least: usize) -> Result<Vec<Round>> {
+    let most = if setting.is_aimed_at() { ROUNDS_MAX } else { least };
+    let mut rounds: Vec<Round> = Vec::new();
+    while rounds.len() < least
+        || (rounds.len() < most && rounds.iter().filter(|round| round.is_clean).count() < least)
+    {
+        rounds.push(round(lab, setting)?);
+    }
+    Ok(rounds)
 }
 
 fn round(lab: &Lab, setting: Setting) -> Result<Round> {
@@ -172,7 +195,7 @@ fn judge(section: &mut Section, setting: Setting, rounds: &[Round]) {
         }
     }
     let clean = merged(rounds, true, |round| &round.late_ns);
-    if setting.pacing == "hybrid" && setting.connections == 1 && !clean.is_empty() {
+    if setting.is_aimed_at() && !clean.is_empty() {
         let [p50, p99] = [0.5, 0.99].map(|p| distribution::quantile(&clean, p));
         let outcome = if p50 <= P50_AIM_NS && p99 <= P99_AIM_NS { "reached" } else { "missed" };
         section.note(format!(

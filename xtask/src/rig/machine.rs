@@ -144,12 +144,17 @@ pub(crate) fn describe() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The commit of the repository, and whether there is more in the work tree.
+/// The commit that is built, and whether its sources have been changed since. Pages that measuring
+/// writes are no sources.
 pub(crate) fn commit() -> Result<String> {
-    let describe = ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"];
-    let output = Command::new("git").args(describe).current_dir(root()?).output();
-    let output = output.context("failed to ask `git` for the commit")?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let git = |words: &[&str]| -> Result<String> {
+        let output = Command::new("git").args(words).current_dir(root()?).output();
+        let output = output.context("failed to ask `git` for the commit")?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changes = git(&["status", "--porcelain", "--", ".", ":!docs"])?;
+    Ok(if changes.is_empty() { commit } else { commit + "-dirty" })
 }
 
 /// Today, in UTC.
