@@ -36,11 +36,11 @@ pub(super) fn pacing(lab: &Lab) -> Result<Section> {
             let (run, document) = clients::weir(&lab.weir, cpu, &options, &server.url)?;
             table.row(&[
                 format!("weir {}", flags.join(" ")),
-                table::micros(percentile_ns(&document, "send_lag", 50.0)?),
-                table::micros(percentile_ns(&document, "send_lag", 99.0)?),
+                percentile(&document, "send_lag", 50.0)?,
+                percentile(&document, "send_lag", 99.0)?,
                 table::micros(document.number("latency/send_lag/ok/max_ns")?),
-                table::micros(percentile_ns(&document, "response_time", 50.0)?),
-                table::micros(percentile_ns(&document, "response_time", 99.0)?),
+                percentile(&document, "response_time", 50.0)?,
+                percentile(&document, "response_time", 99.0)?,
                 format!("{:.0} %", 100.0 * run.cpu_s / run.wall_s),
             ]);
         }
@@ -51,7 +51,8 @@ pub(super) fn pacing(lab: &Lab) -> Result<Section> {
     };
     let text = format!(
         "10,000/s over 20 connections of one worker, against `weir serve`, {seconds} s after 1 s \
-         of warm-up (wrk2: after its 10 s of calibration). Send lag is from when a request was due \
+         of warm-up (wrk2: after its 10 s of calibration). A percentile that a run does not carry \
+         is a dash. Send lag is from when a request was due \
          to when it was sent, which wrk2 does not tell; the response time, from when it was due to \
          its answer, contains it. A sleeping client also waits for whoever else has its CPU. \
          Wanted of hybrid pacing: p50 at most 1 µs, p99 at most 100 µs, at most 20 % of a \
@@ -61,11 +62,12 @@ pub(super) fn pacing(lab: &Lab) -> Result<Section> {
     Ok(Section { title: "punctuality at a constant rate", text, failures: Vec::new() })
 }
 
-fn percentile_ns(document: &Document, metric: &str, p: f64) -> Result<f64> {
+/// A percentile in microseconds, or a dash where so disturbed a run does not carry it.
+fn percentile(document: &Document, metric: &str, p: f64) -> Result<String> {
     let percentiles = document.list(&format!("latency/{metric}/ok/percentiles"))?;
     let entry = percentiles.iter().find(|entry| entry["p"].as_f64() == Some(p));
     let ns = entry.and_then(|entry| entry.get("ns")).and_then(Value::as_f64);
-    ns.with_context(|| format!("weir's document has no p{p} of {metric}"))
+    Ok(ns.map_or_else(|| "—".to_owned(), table::micros))
 }
 
 /// Adds wrk2, if it is there.
