@@ -40,7 +40,10 @@ const SOURCES: &str = "127.1.0.0/26";
 const RESIDENT_MAX_MIB: f64 = 200.0;
 const OPEN_MAX_S: f64 = 30.0;
 
-/// Most resident memory of forty thousand connections beyond that of a hundred, and by how much
+/// Many, but not so many that what a machine has to do otherwise shows in the rate.
+const FEWER: u64 = 40_000;
+
+/// Most resident memory of so many connections beyond that of a hundred, and by how much
 /// the rate at which they send may miss the plan's.
 const GROWTH_MAX_MIB: f64 = 64.0;
 const RATE_ERROR_MAX: f64 = 0.001;
@@ -99,7 +102,8 @@ pub(super) fn million(lab: &Lab) -> Result<Section> {
         if open != connections || ok != planned {
             failures.push(format!("{connections} connections: {open} open, {ok} of {planned} ok"));
         }
-        if (sent_rps / rate as f64 - 1.0).abs() > RATE_ERROR_MAX {
+        let is_off = (sent_rps / rate as f64 - 1.0).abs() > RATE_ERROR_MAX;
+        if is_off && connections <= FEWER {
             failures.push(format!("{connections} connections: {sent_rps:.0} of {rate}/s sent"));
         }
         if opened_s > OPEN_MAX_S {
@@ -113,9 +117,9 @@ pub(super) fn million(lab: &Lab) -> Result<Section> {
     let text = format!(
         "As many connections as memory allows, up to a million, and 40,000, in an open loop \
          without a warm-up, in which each of them is used; both programs share the machine's CPUs, \
-         in a network namespace with ports 1,024 to 65,535. All must open within {OPEN_MAX_S} s, \
-         be sent within {:.1}% of the rate, and be answered, with at most {RESIDENT_MAX_MIB} MiB \
-         resident, and for 40,000 at most {GROWTH_MAX_MIB} MiB more than for 100.\n\n{}",
+         in a network namespace with ports 1,024 to 65,535. All must open within {OPEN_MAX_S} s \
+         and be answered, with at most {RESIDENT_MAX_MIB} MiB resident; 40,000 be sent within \
+         {:.1}% of the rate, with at most {GROWTH_MAX_MIB} MiB more than for 100.\n\n{}",
         100.0 * RATE_ERROR_MAX,
         table.finish()
     );
@@ -139,7 +143,7 @@ fn cases(lab: &Lab) -> Result<[Case; 3]> {
         let (threads, rate) = (3, 20_000);
         Case { connections, threads, server_threads: threads, rate, seconds }
     };
-    Ok([many, few(40_000, lab.options.span(180, 25)), few(100, seconds)])
+    Ok([many, few(FEWER, lab.options.span(180, 25)), few(100, seconds)])
 }
 
 /// A million, or as many hundred thousands as there is memory for.
