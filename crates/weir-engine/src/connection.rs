@@ -22,7 +22,8 @@ pub(crate) enum State {
     Handshaking,
     /// It carries requests, since `at`.
     Open,
-    /// It has carried what it may since `at`: it takes no more, and is renewed once all is answered.
+    /// It has carried what it may, since `at`: it takes no more and is renewed once all is
+    /// answered.
     Retiring,
     /// Its last answer has come; the peer is to close it, and this side does at `at`.
     Closing,
