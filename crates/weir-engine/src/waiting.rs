@@ -31,9 +31,9 @@ const ATTENTION_AUTO_NS: u64 = 250_000;
 /// In `auto`, one nanosecond in so many may be spent on that.
 const ATTENTION_SHARE: u64 = 8;
 
-/// A CPU that has less than so many answers' time until the next slot hardly falls asleep, and
-/// wakes soon.
-const SPARSE: u64 = 4;
+/// An answer is late once it took so many times the usual. A CPU that has less than that until the
+/// next slot hardly falls asleep, and wakes soon.
+const LATE: u64 = 4;
 
 /// The most that can be saved up for it.
 const SAVINGS_NS: u64 = 1_000_000;
@@ -142,15 +142,15 @@ impl Waiting {
     /// and so few that looking out for them takes little time, their times are worth it.
     fn attend(&mut self, now: Nanos, until: Nanos) -> WaitPolicy {
         let usual_ns = self.usual_ns;
-        let is_dense = until.since(now) < usual_ns.saturating_mul(SPARSE);
+        let late_ns = usual_ns.saturating_mul(LATE);
         if self.pacing != WaitPolicy::Hybrid
             || usual_ns > ATTENTION_AUTO_NS
             || self.savings_ns < usual_ns
-            || is_dense
+            || until.since(now) < late_ns
         {
             return self.pacing;
         }
-        WaitPolicy::Attentive { awake_until: now.after(2 * usual_ns) }
+        WaitPolicy::Attentive { awake_until: now.after(late_ns.min(self.savings_ns)) }
     }
 
     /// A wait brought so many events.

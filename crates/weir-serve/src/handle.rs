@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use weir_io::{
-    Backend, BackendOptions, Clock, Endpoint, Epoll, ListenOptions, Listener, Uring, Waker, system,
+    Backend, BackendOptions, Clock, Endpoint, Epoll, ListenOptions, Listener, Uring, WaitPolicy,
+    Waker, system,
 };
 
 use crate::options::{IoEngine, OptionsError, ServeOptions};
@@ -66,6 +67,7 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     let engine = choose(options.engine)?;
     let epoch_ns = clock.epoch_monotonic_ns();
     let shared = Shared::new(options.programme.clone(), epoch_ns, options.threads);
+    let policy = if options.spin { WaitPolicy::Spin } else { WaitPolicy::Hybrid };
     let cpus = if options.pin { system::usable_cpus()? } else { Vec::new() };
     let mut handle = Handle {
         endpoints,
@@ -81,8 +83,10 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
         let machine = machine.clone();
         // Should a later one fail, dropping the handle stops the earlier ones.
         handle.start(worker, listeners, cpu, move |shared, listeners, stop| match engine {
-            IoEngine::Epoll => serve(Epoll::new(machine)?, shared, worker, listeners, stop),
-            _ => serve(Uring::new(machine)?, shared, worker, listeners, stop),
+            IoEngine::Epoll => {
+                serve(Server::new(Epoll::new(machine)?, shared, worker, policy), listeners, stop)
+            }
+            _ => serve(Server::new(Uring::new(machine)?, shared, worker, policy), listeners, stop),
         })?;
     }
     Ok(handle)
@@ -124,13 +128,10 @@ fn own_listeners(lent: &[Listener], waker: RawFd) -> io::Result<Vec<Listener>> {
 }
 
 fn serve<B: Backend>(
-    backend: B,
-    shared: Arc<Shared>,
-    worker: usize,
+    mut server: Server<B>,
     listeners: Vec<Listener>,
     stop: &AtomicBool,
 ) -> io::Result<()> {
-    let mut server = Server::new(backend, shared, worker);
     for listener in listeners {
         server.listen(listener)?;
     }

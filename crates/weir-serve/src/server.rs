@@ -24,6 +24,7 @@ pub struct Server<B> {
     desk: Desk,
     renderer: Renderer,
     plain: Plain,
+    policy: WaitPolicy,
 }
 
 /// The programme's own answer, kept ready.
@@ -37,8 +38,14 @@ enum Plain {
 
 impl<B: Backend> Server<B> {
     /// Worker number `worker` (from zero, below the number told to [`Shared::new`]) of the server
-    /// that `shared` belongs to. The clock of `backend` must have the epoch told there.
-    pub fn new(mut backend: B, shared: Arc<Shared>, worker: usize) -> Server<B> {
+    /// that `shared` belongs to. The clock of `backend` must have the epoch told there. `policy` is
+    /// how it waits.
+    pub fn new(
+        mut backend: B,
+        shared: Arc<Shared>,
+        worker: usize,
+        policy: WaitPolicy,
+    ) -> Server<B> {
         let mut renderer = Renderer::new(&mut backend, shared.clone());
         let answer = Answer {
             kind: AnswerKind::Ordinary,
@@ -63,7 +70,7 @@ impl<B: Backend> Server<B> {
             }
         };
         let desk = Desk::new(shared.clone(), worker);
-        Server { backend, shared, desk, renderer, plain }
+        Server { backend, shared, desk, renderer, plain, policy }
     }
 
     /// Accepts from `listener` too.
@@ -91,7 +98,7 @@ impl<B: Backend> Server<B> {
         self.stand_still(stop);
         let until = self.desk.next_due_at().unwrap_or(Nanos::MAX);
         // This also lets out what the last turn queued.
-        self.backend.wait(until, WaitPolicy::Hybrid)?;
+        self.backend.wait(until, self.policy)?;
         self.give_due(stop);
         loop {
             self.stand_still(stop);
@@ -214,15 +221,20 @@ impl<B: Backend> Server<B> {
 
     /// Sends a part of an answer and tells its send stamp.
     fn send(&mut self, conn: ConnId, answer: &Answer, part: Part, stop: &AtomicBool) -> Nanos {
-        let now = self.moment(stop);
-        let segments = self.renderer.render(&mut self.backend, answer, part, now);
+        let mut sent_at = self.moment(stop);
+        let segments = self.renderer.render(&mut self.backend, answer, part, sent_at);
         if !segments.is_empty() {
             self.backend.send(conn, segments);
         }
-        if self.shared.programme.has_true_stamps() {
+        let programme = &self.shared.programme;
+        if programme.has_true_stamps() {
+            if !programme.stamps {
+                // No answer tells it: then it can be told without what writing the answer took.
+                sent_at = self.moment(stop);
+            }
             self.backend.submit();
         }
-        now
+        sent_at
     }
 
     fn close(&mut self, conn: ConnId, how: Close) {
@@ -284,7 +296,7 @@ mod tests {
         let mut fake = Fake::default();
         script(&mut fake);
         let shared = Shared::new(programme, 0, 1);
-        let mut server = Server::new(fake, shared, 0);
+        let mut server = Server::new(fake, shared, 0, WaitPolicy::Hybrid);
         let stop = AtomicBool::new(false);
         for _ in 0..1_000_000 {
             server.turn(&stop).expect("the fake never fails");

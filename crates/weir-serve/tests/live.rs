@@ -527,6 +527,17 @@ fn several_threads_and_addresses_serve_together() {
 }
 
 #[test]
+fn a_server_that_never_sleeps_serves_and_ends() {
+    for engine in [IoEngine::Epoll, IoEngine::Auto] {
+        let options = ServeOptions { engine, spin: true, ..ServeOptions::default() };
+        let handle = spawn(options).expect("a free port");
+        let Endpoint::Tcp(address) = handle.endpoints()[0] else { panic!("not TCP") };
+        assert_eq!(Client::connect(address).get("/").status, 200);
+        assert_eq!(handle.stop().expect("it ends well").answered, 1);
+    }
+}
+
+#[test]
 fn serves_on_a_unix_socket() {
     for engine in [IoEngine::Epoll, IoEngine::Auto] {
         let path = format!("@weir-serve-test-{}-{engine:?}", std::process::id());

@@ -60,8 +60,9 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
     let mut section = Section::new(
         "reported minus true",
         "The server stamps every answer immediately before it hands it to the kernel, with the \
-         same clock. The true response time of a request ends there. What weir reports is more by \
-         what it takes until weir has read the answer and its clock: the kernel's way over \
+         same clock, and never sleeps, so that the CPU which does the kernel's part of the \
+         delivery is awake. The true response time of a request ends there. What weir reports is \
+         more by what it takes until weir has read the answer and its clock: the kernel's way over \
          loopback, waking up, and reading what came before. This is the error of every time that \
          weir prints.",
         format!(
@@ -143,7 +144,7 @@ fn rounds(lab: &Lab, setting: Setting, least: usize) -> Result<Vec<Round>> {
 fn round(lab: &Lab, setting: Setting) -> Result<Round> {
     let Setting { rate_rps, connections, pacing, io } = setting;
     let path: PathBuf = lab.directory.join("rows.parquet");
-    let server = lab.serve("")?;
+    let server = lab.serve("--spin")?;
     let pressure = Pressure::now();
     let document = lab.weir(
         &format!(
@@ -261,12 +262,12 @@ fn compare(lab: &Lab, section: &mut Section) -> Result<()> {
             }
             table.row(&cells);
         };
-        let server = lab.serve("")?;
+        let server = lab.serve("--spin")?;
         let flags = format!("-t1 -c{connections} -R{rate_rps} -d10s --warmup {CALIBRATION_S}s");
         let times = Distribution::responses(&lab.weir(&flags, &server.url)?)?;
         let reported = [0.5, 0.99].map(|p| Some(times.quantile_ns(p)));
         add("weir", reported, &server.finish()?, CALIBRATION_S);
-        let server = lab.serve("")?;
+        let server = lab.serve("--spin")?;
         let before = pinned(lab.placement.client, &wrk2);
         let printed = Peer::Wrk2.run(&before[..before.len() - 1], &wrk2, load, &server.url)?;
         let reported = [printed.p50, printed.p99].map(|time| time.map(|time| time.ns));
