@@ -55,7 +55,7 @@ pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -
     let mut page = Page::new(usize::from(options.width));
     head::write(document, &mut page);
     if options.verdict {
-        verdict::write(&document.verdict, &mut page);
+        verdict::write(document, &mut page);
     }
     rates::write(document, &mut page);
     percentiles::write(document, options.verbose, &mut page);

@@ -1,7 +1,8 @@
 //! Whether the numbers may be believed, before any of them: the grade, and what is against them,
 //! each with its figure, its limit and what to do.
 
-use weir_run::document::{Grade, Rule, RuleOutcome, Verdict};
+use weir_run::Document;
+use weir_run::document::{Grade, Rule, RuleOutcome};
 
 use super::head::counted;
 use super::page::{Page, Span, Style};
@@ -9,8 +10,13 @@ use super::page::{Page, Span, Style};
 /// Reasons that are printed; one screen must have room for the numbers.
 const REASONS_MAX: usize = 4;
 
-pub(super) fn write(verdict: &Verdict, page: &mut Page) {
+pub(super) fn write(document: &Document, page: &mut Page) {
+    let verdict = &document.verdict;
     page.gap();
+    if document.accounting.planned == 0 && verdict.grade == Grade::Valid {
+        page.line([Span::plain("  "), Span::new("NOTHING MEASURED", Style::Red)]);
+        return;
+    }
     let invalid: Vec<&Rule> = verdict.with(RuleOutcome::Invalid).collect();
     let caveats: Vec<&Rule> = verdict.with(RuleOutcome::Caveat).collect();
     let (text, style) = match verdict.grade {
