@@ -30,6 +30,7 @@ use crate::{
     Segment, SocketOptions, Submitted, TemplateId, ThreadUsage, WaitPolicy, Waker,
 };
 
+mod alarm;
 mod buffers;
 mod conn;
 mod ending;
@@ -42,6 +43,7 @@ mod sending;
 mod stamped;
 mod vectors;
 
+use alarm::Alarm;
 use buffers::{Buffers, Filled};
 use conn::{Conn, NONE, NOTHING, State};
 use notes::Notes;
@@ -70,6 +72,7 @@ mod kind {
     pub(super) const STAMPED: u8 = 8;
     /// Tells when there is something to receive.
     pub(super) const POLL: u8 = 9;
+    pub(super) const ALARM: u8 = 10;
 }
 
 type Happened = happened::Happened<Filled>;
@@ -91,6 +94,7 @@ pub struct Uring {
     clock: Clock,
     waker: Option<Waker>,
     margin: Margin,
+    alarm: Alarm,
     conns: Vec<Conn>,
     stamps: Slab<Stamps>,
     slow: Slab<Slow>,
@@ -157,6 +161,7 @@ impl Uring {
             notes: Notes { waker: options.waker.is_some(), ..Notes::default() },
             waker: options.waker,
             margin: Margin::new(),
+            alarm: Alarm::default(),
             conns: Vec::new(),
             stamps: Slab::new(),
             slow: Slab::new(),
@@ -244,11 +249,11 @@ impl Uring {
     fn absorb(&mut self) -> io::Result<()> {
         loop {
             for completion in self.ring.completions() {
-                if completion.word >> 56 == u64::from(kind::SEND) {
-                    let token = Token::unpack(completion.word);
-                    self.stalls.push((token.index, completion.result));
-                } else {
-                    self.later.push(completion);
+                let token = Token::unpack(completion.word);
+                match token.kind {
+                    kind::SEND => self.stalls.push((token.index, completion.result)),
+                    kind::ALARM => self.alarm.rang(),
+                    _ => self.later.push(completion),
                 }
             }
             if !self.ring.has_overflown() {
@@ -334,12 +339,17 @@ impl Uring {
         }
     }
 
-    /// Sleeps until there are so many completions, at least 1, or the time comes.
+    /// Sleeps until there are so many completions, at least 1, or the time comes. A sleep for one
+    /// may end early.
     fn sleep(&mut self, now: Nanos, wake_at: Nanos, events: u32) -> io::Result<()> {
+        let instant_ns = self.clock.epoch_monotonic_ns().saturating_add(wake_at.0);
         let time = if wake_at == Nanos::MAX {
             None
+        } else if events == 1 {
+            self.alarm.set(instant_ns, &mut self.ring)?;
+            None
         } else if self.ring.sleeps_until_instants() {
-            Some(self.clock.epoch_monotonic_ns().saturating_add(wake_at.0))
+            Some(instant_ns)
         } else {
             Some(wake_at.since(now))
         };

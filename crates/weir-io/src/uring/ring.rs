@@ -7,9 +7,10 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
-use io_uring::types::{SubmitArgs, Timespec};
+use io_uring::types::SubmitArgs;
 use io_uring::{EnterFlags, IoUring, cqueue, squeue};
 
+use super::alarm;
 use crate::socket::check;
 
 /// A completion, taken out of the queue.
@@ -140,8 +141,7 @@ impl Ring {
         let Some(ns) = time_ns else {
             return self.enter(self.asleep, want, &SubmitArgs::new());
         };
-        let time = Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
-        self.enter(self.asleep, want, &SubmitArgs::new().timespec(&time))
+        self.enter(self.asleep, want, &SubmitArgs::new().timespec(&alarm::time(ns)))
     }
 
     /// Takes the completions out of the queue.

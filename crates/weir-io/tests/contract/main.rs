@@ -70,6 +70,7 @@ macro_rules! whole_contract {
                 returns_after_a_wake,
                 one_waker_wakes_many,
                 looks_once_when_the_instant_has_passed,
+                waits_for_the_instant_that_counts,
                 gathers_within_bounds,
                 stamps_never_flatter,
                 tells_what_the_thread_has_taken,

@@ -36,6 +36,30 @@ pub(crate) fn never_returns_early<B: Machine>() {
     }
 }
 
+/// Where a sleep ends by an event, and the next is for an earlier or a later instant.
+pub(crate) fn waits_for_the_instant_that_counts<B: Machine>() {
+    let (listener, endpoint) = tcp();
+    let mut driver = Driver::<B>::new();
+    driver.connected(0, &endpoint, SocketOptions::default());
+    let mut peer = listener.accept().expect("accept").0;
+    for (first_ns, then_ns) in [(HOUR_NS, 1_000_000), (1_000_000, 3_000_000), (HOUR_NS, 500)] {
+        for policy in [WaitPolicy::Sleep, WaitPolicy::Hybrid] {
+            peer.write_all(b"x").expect("write");
+            let until = driver.backend.now().after(first_ns);
+            while driver.backend.next().is_none() {
+                driver.backend.wait(until, policy).expect("wait");
+            }
+            let until = driver.backend.now().after(then_ns);
+            driver.backend.wait(until, policy).expect("wait");
+            assert!(driver.backend.now() >= until, "{first_ns} {then_ns} {policy:?}");
+            assert!(driver.backend.now() < until.after(HOUR_NS / 2), "{first_ns} {then_ns}");
+            assert!(driver.backend.next().is_none());
+        }
+    }
+}
+
+const HOUR_NS: u64 = 3_600_000_000_000;
+
 pub(crate) fn returns_after_a_wake<B: Machine>() {
     let waker = Waker::new().expect("waker");
     let mut driver = Driver::<B>::with(Some(waker.clone()), 16);
