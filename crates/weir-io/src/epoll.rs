@@ -337,7 +337,10 @@ impl Epoll {
             Pause::Look | Pause::Spin | Pause::Attend(_) => self.poller.wait(Timeout::Now)?,
             Pause::Gather(until, events) => self.gather(until.since(now), events)?,
             Pause::Sleep(Nanos::MAX) => self.poller.wait(Timeout::Never)?,
-            Pause::Sleep(wake_at) => self.poller.wait(Timeout::After(wake_at.since(now)))?,
+            Pause::Sleep(wake_at) => {
+                let epoch_ns = self.clock.epoch_monotonic_ns();
+                self.poller.wait(Timeout::At(epoch_ns.saturating_add(wake_at.0)))?;
+            }
         }
         if !self.poller.is_drained() {
             return Ok(until <= now);

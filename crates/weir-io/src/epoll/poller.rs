@@ -1,11 +1,10 @@
 //! The epoll descriptor and its clockwork: registers, and waits with nanosecond precision.
 //!
-//! Every call goes through libc, which a kernel-bypass library may have replaced; so
-//! `epoll_pwait2` is looked up by name at run time instead of being called by number, and where
-//! the C library has none a timerfd among the watched descriptors ends the wait.
+//! A timerfd among the watched descriptors ends a wait. It outlives the wait for which it was set:
+//! between two slots a worker waits more than once for the same instant, and a timer of each wait's
+//! own (`epoll_pwait2`) would be programmed and taken back every time.
 
 use std::io;
-use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
@@ -17,21 +16,14 @@ use crate::socket::check;
 const BATCH: usize = 1024;
 const BATCH_MIN: usize = 16;
 
-type Pwait2 = unsafe extern "C" fn(
-    c_int,
-    *mut epoll_event,
-    c_int,
-    *const libc::timespec,
-    *const libc::sigset_t,
-) -> c_int;
-
 /// When a wait ends if nothing happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timeout {
     /// At once.
     Now,
-    /// After this many nanoseconds.
-    After(u64),
+    /// At this instant of `CLOCK_MONOTONIC` in nanoseconds, or, once, at an earlier one that an
+    /// earlier wait was for.
+    At(u64),
     /// Not at all.
     Never,
 }
@@ -40,42 +32,30 @@ pub(crate) enum Timeout {
 pub(crate) struct Poller {
     epoll: OwnedFd,
     timer: Timer,
+    timer_word: u64,
     events: Box<[epoll_event]>,
     ready: usize,
     cursor: usize,
 }
 
-enum Timer {
-    Pwait2(Pwait2),
-    Fd(OwnedFd),
+struct Timer {
+    fd: OwnedFd,
+    /// When it rings, unless it has.
+    at_ns: Option<u64>,
 }
 
 impl Poller {
-    /// For so many connections. `timer_word` is what the timerfd reports, should there be one; it
-    /// is no event of anyone.
+    /// For so many connections. `timer_word` is what the timer reports; it is no event of anyone.
     pub(crate) fn new(timer_word: u64, connections: u32) -> io::Result<Poller> {
-        // SAFETY: the name is a C string; a null result says that there is no such function.
-        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"epoll_pwait2".as_ptr()) };
-        // SAFETY: the symbol has this signature (epoll_wait(2)); null becomes `None`.
-        let found = unsafe { mem::transmute::<*mut libc::c_void, Option<Pwait2>>(found) };
-        Poller::with(found.filter(|pwait2| works(*pwait2)), timer_word, connections)
-    }
-
-    fn with(pwait2: Option<Pwait2>, timer_word: u64, connections: u32) -> io::Result<Poller> {
         let batch = (connections as usize).clamp(BATCH_MIN, BATCH);
         // SAFETY: epoll_create1 takes no pointers.
         let epoll = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
         // SAFETY: the kernel has just made it for us, and nothing else holds it.
         let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
-        let timer = match pwait2 {
-            Some(pwait2) => Timer::Pwait2(pwait2),
-            None => Timer::Fd(timerfd()?),
-        };
+        let timer = Timer::new()?;
         let events = vec![epoll_event { events: 0, u64: 0 }; batch].into_boxed_slice();
-        let poller = Poller { epoll, timer, events, ready: 0, cursor: 0 };
-        if let Timer::Fd(fd) = &poller.timer {
-            poller.watch(fd.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, timer_word)?;
-        }
+        let poller = Poller { epoll, timer, timer_word, events, ready: 0, cursor: 0 };
+        poller.watch(poller.timer.fd.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, timer_word)?;
         Ok(poller)
     }
 
@@ -110,15 +90,19 @@ impl Poller {
     /// The next event of the last wait: what happened, and the word it was watched under.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(c_int, u64)> {
-        if self.is_drained() {
-            return None;
+        while !self.is_drained() {
+            let event = self.events[self.cursor];
+            self.cursor += 1;
+            if event.u64 != self.timer_word {
+                return Some((event.events.cast_signed(), event.u64));
+            }
+            self.timer.at_ns = None;
         }
-        let event = self.events[self.cursor];
-        self.cursor += 1;
-        Some((event.events.cast_signed(), event.u64))
+        None
     }
 
-    /// Waits for events. An interrupted wait ends with none.
+    /// Waits for events. An interrupted wait ends with none, and so does one that the timer alone
+    /// has ended.
     ///
     /// # Errors
     /// Only those of a broken descriptor.
@@ -126,60 +110,49 @@ impl Poller {
         debug_assert!(self.is_drained(), "events of the last wait would be lost");
         self.cursor = 0;
         self.ready = 0;
-        let result = match (&self.timer, timeout) {
-            (_, Timeout::Now) => self.epoll_wait(0),
-            (_, Timeout::Never) => self.epoll_wait(-1),
-            (Timer::Pwait2(pwait2), Timeout::After(ns)) => self.pwait2(*pwait2, ns),
-            (Timer::Fd(fd), Timeout::After(ns)) => {
-                arm(fd, ns)?;
-                self.epoll_wait(-1)
-            }
-        };
-        match check(result) {
+        if let Timeout::At(instant_ns) = timeout {
+            self.timer.set(instant_ns)?;
+        }
+        let timeout_ms = if timeout == Timeout::Now { 0 } else { -1 };
+        let (events, count) = (self.events.as_mut_ptr(), self.events.len() as c_int);
+        // SAFETY: the kernel writes at most `count` events to `events`, which has as many.
+        let ready = unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), events, count, timeout_ms) };
+        match check(ready) {
             Ok(ready) => self.ready = ready.unsigned_abs() as usize,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
+        if self.ready == 1 && self.events[0].u64 == self.timer_word {
+            (self.ready, self.timer.at_ns) = (0, None);
+        }
         Ok(())
     }
+}
 
-    fn epoll_wait(&mut self, timeout_ms: c_int) -> c_int {
-        let (events, count) = (self.events.as_mut_ptr(), self.events.len() as c_int);
-        // SAFETY: the kernel writes at most `count` events to `events`, which has as many.
-        unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), events, count, timeout_ms) }
+impl Timer {
+    fn new() -> io::Result<Timer> {
+        let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
+        // SAFETY: timerfd_create takes no pointers.
+        let fd = check(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) })?;
+        // SAFETY: the kernel has just made it for us, and nothing else holds it.
+        Ok(Timer { fd: unsafe { OwnedFd::from_raw_fd(fd) }, at_ns: None })
     }
 
-    fn pwait2(&mut self, pwait2: Pwait2, ns: u64) -> c_int {
-        let (events, count) = (self.events.as_mut_ptr(), self.events.len() as c_int);
-        let timeout = timespec(ns);
-        // SAFETY: as for epoll_wait; the timeout lives until the call returns, and a null mask
-        // leaves the signals alone.
-        unsafe { pwait2(self.epoll.as_raw_fd(), events, count, &timeout, ptr::null()) }
+    /// Sees to it that it rings at this instant or before. Nobody reads how often it rang: being
+    /// set again takes that back.
+    fn set(&mut self, instant_ns: u64) -> io::Result<()> {
+        if self.at_ns.is_some_and(|at_ns| at_ns <= instant_ns) {
+            return Ok(());
+        }
+        // Zero would switch it off.
+        let it_value = timespec(instant_ns.max(1));
+        let setting = libc::itimerspec { it_interval: timespec(0), it_value };
+        let (fd, flags) = (self.fd.as_raw_fd(), libc::TFD_TIMER_ABSTIME);
+        // SAFETY: the setting lives until the call returns; the old one is not wanted.
+        check(unsafe { libc::timerfd_settime(fd, flags, &setting, ptr::null_mut()) })?;
+        self.at_ns = Some(instant_ns);
+        Ok(())
     }
-}
-
-/// Whether the kernel has the call that the C library offers (Linux 5.11).
-fn works(pwait2: Pwait2) -> bool {
-    let timeout = timespec(0);
-    // SAFETY: a bad descriptor is refused before anything is written.
-    let result = unsafe { pwait2(-1, ptr::null_mut(), 1, &timeout, ptr::null()) };
-    result < 0 && io::Error::last_os_error().raw_os_error() != Some(libc::ENOSYS)
-}
-
-fn timerfd() -> io::Result<OwnedFd> {
-    let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
-    // SAFETY: timerfd_create takes no pointers.
-    let fd = check(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) })?;
-    // SAFETY: the kernel has just made it for us, and nothing else holds it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-/// Sets the timer off in `ns` nanoseconds. Being set again takes back an expiry that nobody read.
-fn arm(fd: &OwnedFd, ns: u64) -> io::Result<()> {
-    // Zero would switch it off.
-    let setting = libc::itimerspec { it_interval: timespec(0), it_value: timespec(ns.max(1)) };
-    // SAFETY: the setting lives until the call returns; the old one is not wanted.
-    check(unsafe { libc::timerfd_settime(fd.as_raw_fd(), 0, &setting, ptr::null_mut()) }).map(drop)
 }
 
 fn timespec(ns: u64) -> libc::timespec {
@@ -198,20 +171,21 @@ mod tests {
 
     const TIMER: u64 = u64::MAX;
 
-    /// The timer never ends a wait early, and does not hide an event.
-    fn check_timer(mut poller: Poller) {
+    #[test]
+    fn the_timer_ends_waits_in_time_and_hides_nothing() {
         let clock = Clock::start();
+        let now_ns = || clock.epoch_monotonic_ns() + clock.now().0;
+        let mut poller = Poller::new(TIMER, 1).expect("epoll");
         for ns in [0, 1, 1_000, 999_999, 3_000_000] {
-            let before = clock.now();
-            poller.wait(Timeout::After(ns)).expect("wait");
-            assert!(clock.now().since(before) >= ns);
-            assert!(poller.take().is_none_or(|(_, word)| word == TIMER));
-            assert!(poller.is_drained());
+            let instant_ns = now_ns() + ns;
+            poller.wait(Timeout::At(instant_ns)).expect("wait");
+            assert!(now_ns() >= instant_ns);
+            assert_eq!(poller.take(), None);
         }
         let waker = Waker::new().expect("waker");
         poller.watch(waker.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, 7).expect("watch");
         waker.wake();
-        poller.wait(Timeout::After(u64::MAX / 2)).expect("wait");
+        poller.wait(Timeout::At(u64::MAX / 2)).expect("wait");
         assert_eq!(poller.take(), Some((libc::EPOLLIN, 7)));
         // Nobody read it, but its edge has passed.
         poller.wait(Timeout::Now).expect("wait");
@@ -222,12 +196,20 @@ mod tests {
     }
 
     #[test]
-    fn waits_by_the_best_call_there_is() {
-        check_timer(Poller::new(TIMER, 1).expect("epoll"));
-    }
-
-    #[test]
-    fn waits_by_timerfd() {
-        check_timer(Poller::with(None, TIMER, 1).expect("epoll"));
+    fn the_timer_is_set_earlier_but_never_later() {
+        let clock = Clock::start();
+        let now_ns = || clock.epoch_monotonic_ns() + clock.now().0;
+        let mut poller = Poller::new(TIMER, 1).expect("epoll");
+        let waker = Waker::new().expect("waker");
+        poller.watch(waker.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, 7).expect("watch");
+        for later_ns in [u64::MAX / 2, now_ns() + 1_000_000] {
+            waker.wake();
+            poller.wait(Timeout::At(later_ns)).expect("wait");
+            assert_eq!(poller.take(), Some((libc::EPOLLIN, 7)));
+        }
+        assert!(poller.timer.at_ns.is_some());
+        // What it was set for ends this wait, and it is free for the next.
+        poller.wait(Timeout::At(u64::MAX / 2)).expect("wait");
+        assert_eq!((poller.take(), poller.timer.at_ns), (None, None));
     }
 }
