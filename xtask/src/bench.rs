@@ -160,7 +160,7 @@ impl Lab {
     }
 
     fn weir_serve(&self) -> Result<Server> {
-        Server::weir(&self.weir, self.placement.server)
+        Server::weir(&self.weir, self.placement.server, 1)
     }
 
     /// How a comparison was made, in a sentence.

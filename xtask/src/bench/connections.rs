@@ -1,10 +1,10 @@
-//! Thousands of connections from one thread, in a closed loop and at a constant rate.
+//! Thousands of connections from as few threads as can have them, in a closed loop and at a constant rate.
 
 use anyhow::Result;
 
 use super::{Lab, Section};
 use crate::rig::clients::{self, Document, Run};
-use crate::rig::servers::{NGINX_CONNECTIONS, Server};
+use crate::rig::servers::{NGINX_CONNECTIONS, PER_SERVER_THREAD, PER_THREAD, Server};
 use crate::rig::table::{self, Table};
 
 const CONNECTIONS: [u32; 3] = [1_000, 10_000, 100_000];
@@ -39,7 +39,9 @@ pub(super) fn connections(lab: &Lab) -> Result<Section> {
     let mut table = Table::new(&HEADS);
     let (mut failures, mut notes) = (Vec::new(), String::new());
     for connections in CONNECTIONS {
-        for server in [lab.weir_serve()?, lab.nginx()?] {
+        let threads = connections.div_ceil(PER_SERVER_THREAD);
+        let weir_serve = Server::weir(&lab.weir, lab.placement.server, threads)?;
+        for server in [weir_serve, lab.nginx()?] {
             let name = format!("{} on {}", table::thousands(connections.into()), server.name);
             let added = match cannot(lab, &server, connections) {
                 Some(reason) => Err(anyhow::anyhow!(reason)),
@@ -56,10 +58,11 @@ pub(super) fn connections(lab: &Lab) -> Result<Section> {
         }
     }
     let text = format!(
-        "One client thread, {} s after 2 s of warm-up. The rate is {}/s, or half of what the \
+        "One client thread for every {} connections, all on one CPU; {} s after 2 s of warm-up. The rate is {}/s, or half of what the \
          closed loop reached. Each may be off the plan by 0.1 %, and must have every \
          connection open, no error and, up to {} connections, at most {MEMORY_MAX_MIB} \
          MiB.\n\n{}{notes}",
+        table::thousands(PER_THREAD.into()),
         seconds(lab),
         table::rate(RATE_MAX),
         table::thousands(ONE_ADDRESS_MAX.into()),
@@ -100,8 +103,9 @@ fn load(
     rate: Option<u64>,
 ) -> Result<(Run, Document)> {
     let (count, seconds) = (format!("-c{connections}"), format!("-d{}s", seconds(lab)));
+    let threads = format!("-t{}", connections.div_ceil(PER_THREAD));
     let rate = rate.map(|rate| format!("-R{rate}"));
-    let mut options = vec!["-t1", &count, &seconds, "--warmup", "2s"];
+    let mut options = vec![threads.as_str(), &count, &seconds, "--warmup", "2s"];
     options.extend(rate.as_deref());
     if connections > ONE_ADDRESS_MAX {
         options.extend(SOURCES);

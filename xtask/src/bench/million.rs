@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use super::{Lab, Section};
 use crate::guard::Guarded;
 use crate::rig::clients::{self, Document};
+use crate::rig::servers::{PER_SERVER_THREAD, PER_THREAD};
 use crate::rig::table::{self, Table};
 use crate::shell::is_root;
 
@@ -26,11 +27,6 @@ const KIB_PER_CONNECTION: u64 = 9;
 
 /// What is left to the machine.
 const KIB_LEFT: u64 = 3 << 20;
-
-/// Connections of a thread: its table of descriptors holds somewhat more. The server's threads get
-/// them by chance, some more than others.
-const PER_THREAD: u64 = 19_500;
-const PER_SERVER_THREAD: u64 = 15_625;
 
 /// Sources that connections come from: each has ports for some 60,000, and finds them soon while
 /// no more than a quarter are taken.
@@ -132,8 +128,8 @@ fn cases(lab: &Lab) -> Result<[Case; 3]> {
     let seconds = lab.options.span(30, 25);
     let many = Case {
         connections: most,
-        threads: most.div_ceil(PER_THREAD),
-        server_threads: most.div_ceil(PER_SERVER_THREAD),
+        threads: most.div_ceil(PER_THREAD.into()),
+        server_threads: most.div_ceil(PER_SERVER_THREAD.into()),
         // Each connection is used once at least, as the one that has been idle for longest is next.
         rate: 5 * most / 4 / u64::from(seconds),
         seconds,

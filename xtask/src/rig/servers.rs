@@ -19,6 +19,11 @@ pub(crate) const NGINX_CONNECTIONS: u32 = 12_000;
 /// Bodies that the private nginx has in files, in bytes; `weir serve` makes any.
 const NGINX_BODIES: [u32; 4] = [1 << 10, 10 << 10, 128 << 10, 1 << 20];
 
+/// Connections of a thread of weir: its table of descriptors holds somewhat more. The threads of
+/// `weir serve` get them by chance, some more than others.
+pub(crate) const PER_THREAD: u32 = 19_500;
+pub(crate) const PER_SERVER_THREAD: u32 = 15_625;
+
 /// How long a server may take to come up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -77,10 +82,11 @@ impl Server {
         Ok(server)
     }
 
-    /// A `weir serve` with one thread and its standard answer.
-    pub(crate) fn weir(weir: &Path, cpu: Option<u32>) -> Result<Server> {
+    /// A `weir serve` with so many threads and its standard answer.
+    pub(crate) fn weir(weir: &Path, cpu: Option<u32>, threads: u32) -> Result<Server> {
         let mut words = pinned(cpu, weir);
-        words.extend(["serve", "--threads", "1", "--listen", "127.0.0.1:0"].map(OsString::from));
+        let threads = threads.to_string();
+        words.extend(["serve", "--listen", "127.0.0.1:0", "--threads", &threads].map(Into::into));
         let mut guarded = Guarded::start(&words)?;
         let url = guarded.listening_url()?;
         let (kind, name, worker) = (Kind::Weir, "weir serve", guarded.pid);
