@@ -1,4 +1,5 @@
-//! Thousands of connections from as few threads as can have them, in a closed loop and at a constant rate.
+//! Thousands of connections, from as few threads as can have them, in a closed loop and at a
+//! constant rate.
 
 use anyhow::Result;
 
@@ -58,10 +59,10 @@ pub(super) fn connections(lab: &Lab) -> Result<Section> {
         }
     }
     let text = format!(
-        "One client thread for every {} connections, all on one CPU; {} s after 2 s of warm-up. The rate is {}/s, or half of what the \
-         closed loop reached. Each may be off the plan by 0.1 %, and must have every \
-         connection open, no error and, up to {} connections, at most {MEMORY_MAX_MIB} \
-         MiB.\n\n{}{notes}",
+        "One client thread for every {} connections, all on one CPU; {} s after 2 s of warm-up. \
+         The rate is {}/s, or half of what the closed loop reached. Each may be off the plan by \
+         0.1 %, and must have every connection open, no error and, up to {} connections, at most \
+         {MEMORY_MAX_MIB} MiB.\n\n{}{notes}",
         table::thousands(PER_THREAD.into()),
         seconds(lab),
         table::rate(RATE_MAX),
