@@ -304,6 +304,20 @@ mod tests {
     }
 
     #[test]
+    fn a_late_answer_is_awaited_as_far_as_there_are_savings() {
+        let waiting = Waiting::with(Wait::Auto, WaitPolicy::Hybrid, true);
+        let check = |savings_ns, until, expected| {
+            let mut waiting = Waiting { usual_ns: 10_000, savings_ns, ..waiting.clone() };
+            assert_eq!(waiting.policy(Nanos::ZERO, Nanos(until), 1), expected, "{savings_ns}");
+        };
+        let awake_until = |ns| WaitPolicy::Attentive { awake_until: Nanos(ns) };
+        check(100_000, 40_000, awake_until(40_000));
+        check(25_000, 40_000, awake_until(25_000));
+        check(9_999, 40_000, WaitPolicy::Hybrid);
+        check(100_000, 39_999, WaitPolicy::Hybrid);
+    }
+
+    #[test]
     fn who_spins_spins() {
         let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Spin, false);
         assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Spin);
