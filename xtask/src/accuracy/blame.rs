@@ -105,9 +105,14 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
         // What a hog does differs by no chance: fewer runs show it.
         let runs = if harm == Harm::ClientRobbed { runs.div_ceil(5) } else { runs };
         let (told, spoilt) = repeat(lab, harm, half.as_ref(), runs)?;
-        if spoilt > 0 {
-            let why = "in which the hypervisor took more than 1% of the CPU time";
-            section.note(format!("{}: {spoilt} more runs, {why}, do not count.", harm.name()));
+        if !spoilt.is_empty() {
+            let accusing = spoilt.iter().filter(|told| told.accuses_client).count();
+            section.note(format!(
+                "{}: {} more runs, in which the hypervisor took more than 1% of the CPU time, do \
+                 not count; {accusing} of them accuse the client.",
+                harm.name(),
+                spoilt.len()
+            ));
         }
         judge(&mut section, &mut table, harm, &told);
     }
@@ -116,20 +121,20 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
 }
 
 /// So many runs. Where the client is to be left alone, runs in which the hypervisor did not do that
-/// are made again, up to as often as there are runs; also how often.
+/// are made again, up to as often as there are runs; also what those told.
 fn repeat(
     lab: &Lab,
     harm: Harm,
     half: Option<&HalfCpu>,
     runs: usize,
-) -> Result<(Vec<Told>, usize)> {
-    let (mut told, mut spoilt) = (Vec::new(), 0);
+) -> Result<(Vec<Told>, Vec<Told>)> {
+    let (mut told, mut spoilt) = (Vec::new(), Vec::new());
     while told.len() < runs {
         let pressure = Pressure::now();
         let one = run(lab, harm, half)?;
         let is_spoilt = !harm.is_to_client() && !pressure.taken().has_no_steal();
-        if is_spoilt && spoilt < runs {
-            spoilt += 1;
+        if is_spoilt && spoilt.len() < runs {
+            spoilt.push(one);
         } else {
             told.push(one);
         }
