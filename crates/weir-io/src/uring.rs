@@ -342,18 +342,16 @@ impl Uring {
     /// Sleeps until there are so many completions, at least 1, or the time comes. A sleep for one
     /// may end early.
     fn sleep(&mut self, now: Nanos, wake_at: Nanos, events: u32) -> io::Result<()> {
-        let instant_ns = self.clock.epoch_monotonic_ns().saturating_add(wake_at.0);
-        let time = if wake_at == Nanos::MAX {
+        let span_ns = if wake_at == Nanos::MAX {
             None
         } else if events == 1 {
+            let instant_ns = self.clock.epoch_monotonic_ns().saturating_add(wake_at.0);
             self.alarm.set(instant_ns, &mut self.ring)?;
             None
-        } else if self.ring.sleeps_until_instants() {
-            Some(instant_ns)
         } else {
             Some(wake_at.since(now))
         };
-        self.ring.sleep(time, events)
+        self.ring.sleep(span_ns, events)
     }
 
     /// Whether there is something to find without asking the kernel for news.

@@ -84,21 +84,11 @@ impl Ring {
             ring.asleep |= EnterFlags::NO_IOWAIT;
         }
         ring.register_descriptor();
-        // Linux 6.12.
-        let absolute = ring.asleep | EnterFlags::ABS_TIMER;
-        if ring.call(0, 0, absolute, &SubmitArgs::new()).is_ok() {
-            ring.asleep = absolute;
-        }
         Ok(ring)
     }
 
     pub(super) fn uring(&self) -> &IoUring {
         &self.uring
-    }
-
-    /// Whether sleeps end at an instant of `CLOCK_MONOTONIC` instead of after a span.
-    pub(super) fn sleeps_until_instants(&self) -> bool {
-        self.asleep.contains(EnterFlags::ABS_TIMER)
     }
 
     /// Queues a submission; when the queue is full, what it holds is let out first.
@@ -135,10 +125,10 @@ impl Ring {
         self.enter(flags, 0, &SubmitArgs::new())
     }
 
-    /// Lets all entries out and sleeps until there are `want` completions or the time comes. The
-    /// time is an instant or a span, see [`sleeps_until_instants`](Ring::sleeps_until_instants).
-    pub(super) fn sleep(&mut self, time_ns: Option<u64>, want: u32) -> io::Result<()> {
-        let Some(ns) = time_ns else {
+    /// Lets all entries out and sleeps until there are `want` completions, or for a span if there is
+    /// one.
+    pub(super) fn sleep(&mut self, span_ns: Option<u64>, want: u32) -> io::Result<()> {
+        let Some(ns) = span_ns else {
             return self.enter(self.asleep, want, &SubmitArgs::new());
         };
         self.enter(self.asleep, want, &SubmitArgs::new().timespec(&alarm::time(ns)))
@@ -284,20 +274,10 @@ mod tests {
     fn a_sleep_does_not_end_early() {
         let clock = Clock::start();
         let mut ring = Ring::new(8, 16).expect("a ring");
-        for absolute in [true, false] {
-            if !absolute {
-                // As before Linux 6.12.
-                ring.asleep.remove(EnterFlags::ABS_TIMER);
-            } else if !ring.sleeps_until_instants() {
-                continue;
-            }
-            for span in [1, 1_000, 3_000_000] {
-                let until = clock.now().after(span);
-                let instant = clock.epoch_monotonic_ns() + until.0;
-                let time = if absolute { instant } else { span };
-                ring.sleep(Some(time), 1).expect("sleep");
-                assert!(clock.now() >= until);
-            }
+        for span_ns in [1, 1_000, 3_000_000] {
+            let until = clock.now().after(span_ns);
+            ring.sleep(Some(span_ns), 1).expect("sleep");
+            assert!(clock.now() >= until);
         }
     }
 
