@@ -125,8 +125,8 @@ impl Ring {
         self.enter(flags, 0, &SubmitArgs::new())
     }
 
-    /// Lets all entries out and sleeps until there are `want` completions, or for a span if there is
-    /// one.
+    /// Lets all entries out and sleeps until there are `want` completions, or for a span if one is
+    /// given.
     pub(super) fn sleep(&mut self, span_ns: Option<u64>, want: u32) -> io::Result<()> {
         let Some(ns) = span_ns else {
             return self.enter(self.asleep, want, &SubmitArgs::new());
