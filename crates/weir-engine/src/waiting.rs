@@ -19,8 +19,11 @@ const GATHER_NS: u32 = 100_000;
 /// The same where nobody asked for it, and as many events are likely to be there already.
 const GATHER_AUTO_NS: u32 = 20_000;
 
-/// Gatherings in a row that were full, after which one more event is waited for.
-const FULL_BEFORE_MORE: u32 = 16;
+/// In `auto`, events in one harvest from which on a client is late enough to gather.
+const GATHER_AUTO_MIN: u32 = 3;
+
+/// One turn in so many asks for more events than came last.
+const ASK_FOR_MORE: u32 = 16;
 
 /// For how long after a turn an answer is awaited without sleeping where only latency counts.
 const ATTENTION_NS: u64 = 100_000;
@@ -49,12 +52,8 @@ pub(crate) struct Waiting {
     is_pipelined: bool,
     /// Events of the last wait.
     harvested: u32,
-    /// The last wait gathered, and so many were asked for.
-    asked: Option<u32>,
-    /// How many are worth waiting for, as learnt from what came.
-    worth: u32,
-    /// Full gatherings since that was changed.
-    full: u32,
+    /// Turns since more events were asked for than came last.
+    modest: u32,
     /// What `auto` may spend on attention.
     savings_ns: u64,
     /// When the last turn ended.
@@ -94,9 +93,7 @@ impl Waiting {
             is_open_loop,
             is_pipelined: false,
             harvested: 0,
-            asked: None,
-            worth: GATHER_MAX,
-            full: 0,
+            modest: 0,
             savings_ns: 0,
             turned_at: Nanos::ZERO,
             since: None,
@@ -113,28 +110,43 @@ impl Waiting {
     /// How to wait, from `now` to `until` at the latest, for answers on `busy` connections.
     #[inline]
     pub(crate) fn policy(&mut self, now: Nanos, until: Nanos, busy: u32) -> WaitPolicy {
-        self.asked = None;
         match self.choice {
             _ if self.pacing == WaitPolicy::Spin || busy == 0 => self.pacing,
-            Wait::Throughput => self.gather(busy, GATHER_NS),
+            Wait::Throughput => {
+                let worth = self.worth();
+                self.gather(busy, worth, GATHER_NS)
+            }
             Wait::Latency => WaitPolicy::Attentive { awake_until: now.after(ATTENTION_NS) },
             Wait::Auto if self.is_open_loop => self.attend(now, until),
-            // A worker that finds so many whenever it looks is late already, and no later for
-            // waiting until they are there again.
-            Wait::Auto if self.harvested >= (busy / 8).max(GATHER_MIN) => {
-                self.gather(busy.min(self.harvested), GATHER_AUTO_NS)
+            // A worker that finds several whenever it looks is late already, and hardly later for
+            // waiting until as many are there again.
+            Wait::Auto if self.harvested >= GATHER_AUTO_MIN => {
+                self.gather(busy, self.harvested, GATHER_AUTO_NS)
             }
             Wait::Auto | Wait::Spin => self.pacing,
         }
     }
 
-    /// Three of four, so that the server has something to do while this side has.
-    fn gather(&mut self, busy: u32, within_ns: u32) -> WaitPolicy {
-        let events = (busy - busy / 4).min(self.worth).min(GATHER_MAX);
+    /// How many events are worth waiting for: as many as came last, lest those that are answered
+    /// soon wait for the others, but now and then more, lest it stays at few.
+    fn worth(&mut self) -> u32 {
+        self.modest += 1;
+        // A pipelined connection has more in flight, for which the server does not wait for this
+        // side.
+        if self.is_pipelined || self.modest == ASK_FOR_MORE {
+            self.modest = 0;
+            return GATHER_MAX;
+        }
+        self.harvested
+    }
+
+    /// So many events, but three of four connections' at most, so that the server has something to
+    /// do while this side has.
+    fn gather(&self, busy: u32, worth: u32, within_ns: u32) -> WaitPolicy {
+        let events = worth.min(busy - busy / 4).min(GATHER_MAX);
         if busy < GATHER_MIN || events < 2 {
             return self.pacing;
         }
-        self.asked = Some(events);
         WaitPolicy::Gather { events, within_ns }
     }
 
@@ -159,20 +171,6 @@ impl Waiting {
         self.seen.wakes += u64::from(events > 0);
         self.seen.events += u64::from(events);
         self.harvested = events;
-        let Some(asked) = self.asked else { return };
-        if self.is_pipelined {
-            // A connection has more in flight, for which the server does not wait for this side.
-            return;
-        }
-        if events < asked {
-            // Some of those that are awaited take longer: the others shall not wait for them.
-            (self.worth, self.full) = (events.max(1), 0);
-        } else {
-            self.full += 1;
-            if self.full >= FULL_BEFORE_MORE {
-                (self.worth, self.full) = ((self.worth + 1).min(GATHER_MAX), 0);
-            }
-        }
     }
 
     /// A turn of an open loop has ended with so many requests on the wire, after a wait that was or
@@ -215,9 +213,10 @@ mod tests {
     }
 
     #[test]
-    fn throughput_gathers_three_of_four() {
-        let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
-        let mut check = |busy, expected| {
+    fn throughput_gathers_three_of_four_at_most() {
+        let check = |busy, expected| {
+            let waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
+            let mut waiting = Waiting { harvested: 100, ..waiting };
             assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, busy)), expected, "{busy}");
         };
         check(0, None);
@@ -239,7 +238,7 @@ mod tests {
         }
         assert!((20..=70).contains(&in_vain), "{in_vain}");
         // Once all are fast again, that is noticed.
-        for _ in 0..1_000 {
+        for _ in 0..20 {
             let asked = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
             waiting.harvested(asked);
         }
@@ -257,15 +256,19 @@ mod tests {
     }
 
     #[test]
-    fn auto_gathers_only_what_comes_together_anyway() {
+    fn auto_gathers_only_as_many_as_come_together_anyway() {
         let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
         assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Sleep);
-        waiting.harvested(11);
+        waiting.harvested(2);
         assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Sleep);
-        waiting.harvested(40);
-        let policy = waiting.policy(Nanos::ZERO, Nanos::MAX, 100);
-        assert_eq!(policy, WaitPolicy::Gather { events: 30, within_ns: GATHER_AUTO_NS });
         waiting.harvested(3);
+        let few = WaitPolicy::Gather { events: 3, within_ns: GATHER_AUTO_NS };
+        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), few);
+        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 7), WaitPolicy::Sleep);
+        waiting.harvested(40);
+        let many = WaitPolicy::Gather { events: 40, within_ns: GATHER_AUTO_NS };
+        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), many);
+        waiting.harvested(1);
         assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Sleep);
     }
 
