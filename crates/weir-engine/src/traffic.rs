@@ -11,6 +11,7 @@ mod renewing;
 mod secure;
 
 use std::collections::VecDeque;
+use std::iter::repeat;
 use std::ops::Range;
 
 use weir_http::{Interest, KnownHead, Reply, RequestTraits};
@@ -279,9 +280,13 @@ impl Traffic {
         let freed_at = connection.freed_at;
         let exchange = Exchange { intended_at, freed_at, sent_at: now, phase, ..Exchange::NONE };
         let (lent, exchanges) = self.places.parts(place);
-        for _ in 0..requests {
-            let id = lent.protocol.request(request);
-            exchanges[usize::from(id.0)] = exchange;
+        let mut left = requests;
+        while left > 0 {
+            let ids = lent.protocol.requests(request, left);
+            left -= ids.len() as u16;
+            for place in &mut exchanges[places(ids)] {
+                *place = exchange;
+            }
         }
         connection.load += requests;
         connection.unsent += requests;
@@ -369,35 +374,27 @@ impl Traffic {
             self.look_closely(conn, at);
         }
         let connection = &mut self.connections[conn.index()];
-        let (lent, places) = self.places.parts(connection.place);
+        let (lent, exchanges) = self.places.parts(connection.place);
         if connection.load == self.limits.depth || self.limits.batches {
             connection.freed_at = at;
         }
-        let (mut replies, mut closes) = (&self.replies[..], false);
-        while let [reply, rest @ ..] = replies {
-            let exchange = take(places, reply);
-            // What was sent together and came together is recorded together.
-            let like = rest.iter().take_while(|next| {
-                let is_like = (next.status, next.began_here) == (reply.status, reply.began_here)
-                    && places[usize::from(next.id.0)] == exchange;
-                if is_like {
-                    take(places, next);
-                }
-                is_like
-            });
-            let alike = 1 + like.count();
+        let mut closes = false;
+        for reply in self.replies.drain(..) {
             let first_byte_at = if reply.began_here { at } else { lent.first_byte_at };
             let ended = Ended::Answered { status: reply.status, first_byte_at };
-            self.recorder.ended(&exchange, ended, at, alike as u32);
-            connection.load -= alike as u16;
-            if connection.load == 0 {
-                self.recorder.batch_ended(&exchange, at);
+            // What was sent together and came together is recorded together.
+            for alike in exchanges[places(reply.ids())].chunk_by_mut(|one, next| one == next) {
+                let exchange = alike[0];
+                alike.fill(Exchange::NONE);
+                self.recorder.ended(&exchange, ended, at, alike.len() as u32);
+                connection.load -= alike.len() as u16;
+                if connection.load == 0 {
+                    self.recorder.batch_ended(&exchange, at);
+                }
             }
-            closes |= replies[alike - 1].closes;
-            replies = &replies[alike..];
+            self.in_flight -= u64::from(reply.answers);
+            closes |= reply.closes;
         }
-        self.in_flight -= self.replies.len() as u64;
-        self.replies.clear();
         connection.answered();
         self.alive_at = self.alive_at.max(at);
         let takes_more = match &self.limits {
@@ -421,11 +418,13 @@ impl Traffic {
         let is_stamped = self.stamping.covers(conn);
         let sent_alone = is_stamped && connection.load == 1;
         let transmitted_at = sent_alone.then(|| self.stamping.transmitted_at(conn));
-        for (nth, reply) in self.replies.iter().enumerate() {
-            let exchange = &exchanges[usize::from(reply.id.0)];
+        let last = self.replies.last().map(|reply| places(reply.ids()).end - 1);
+        let answered = self.replies.iter().flat_map(|reply| places(reply.ids()).zip(repeat(reply)));
+        for (place, reply) in answered {
+            let exchange = &exchanges[place];
             let first_byte_at = if reply.began_here { at } else { first_byte_at };
             // What was read together has one stamp, which is the last answer's.
-            let is_last = nth + 1 == self.replies.len();
+            let is_last = Some(place) == last;
             let received_at = self.received_at.filter(|_| is_last);
             let kernel = KernelTimes { received_at, transmitted_at };
             if is_stamped && is_last {
@@ -463,8 +462,8 @@ impl Traffic {
     }
 }
 
-/// Takes the exchange that was answered out of its place.
+/// Where the exchanges of requests with these ids are.
 #[inline(always)]
-fn take(places: &mut [Exchange], reply: &Reply) -> Exchange {
-    std::mem::replace(&mut places[usize::from(reply.id.0)], Exchange::NONE)
+fn places(ids: Range<u16>) -> Range<usize> {
+    ids.start.into()..ids.end.into()
 }

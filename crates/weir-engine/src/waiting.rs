@@ -19,8 +19,10 @@ const GATHER_NS: u32 = 100_000;
 /// The same where nobody asked for it, and as many events are likely to be there already.
 const GATHER_AUTO_NS: u32 = 20_000;
 
-/// In `auto`, events in one harvest from which on a client is late enough to gather.
-const GATHER_AUTO_MIN: u32 = 3;
+/// In `auto`, a client is late that finds at least so many events, so many times in a row. One that
+/// is in time finds them by chance.
+const LATE_EVENTS: u32 = 3;
+const LATE_HARVESTS: u32 = 4;
 
 /// One turn in so many asks for more events than came last.
 const ASK_FOR_MORE: u32 = 16;
@@ -52,6 +54,8 @@ pub(crate) struct Waiting {
     is_pipelined: bool,
     /// Events of the last wait.
     harvested: u32,
+    /// Waits in a row that brought those of a client that is late.
+    late: u32,
     /// Turns since more events were asked for than came last.
     modest: u32,
     /// What `auto` may spend on attention.
@@ -93,6 +97,7 @@ impl Waiting {
             is_open_loop,
             is_pipelined: false,
             harvested: 0,
+            late: 0,
             modest: 0,
             savings_ns: 0,
             turned_at: Nanos::ZERO,
@@ -120,7 +125,7 @@ impl Waiting {
             Wait::Auto if self.is_open_loop => self.attend(now, until),
             // A worker that finds several whenever it looks is late already, and hardly later for
             // waiting until as many are there again.
-            Wait::Auto if self.harvested >= GATHER_AUTO_MIN => {
+            Wait::Auto if self.late >= LATE_HARVESTS => {
                 self.gather(busy, self.harvested, GATHER_AUTO_NS)
             }
             Wait::Auto | Wait::Spin => self.pacing,
@@ -171,6 +176,7 @@ impl Waiting {
         self.seen.wakes += u64::from(events > 0);
         self.seen.events += u64::from(events);
         self.harvested = events;
+        self.late = if events >= LATE_EVENTS { self.late + 1 } else { 0 };
     }
 
     /// A turn of an open loop has ended with so many requests on the wire, after a wait that was or
@@ -258,18 +264,18 @@ mod tests {
     #[test]
     fn auto_gathers_only_as_many_as_come_together_anyway() {
         let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
-        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Sleep);
-        waiting.harvested(2);
-        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Sleep);
-        waiting.harvested(3);
-        let few = WaitPolicy::Gather { events: 3, within_ns: GATHER_AUTO_NS };
-        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), few);
-        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 7), WaitPolicy::Sleep);
-        waiting.harvested(40);
-        let many = WaitPolicy::Gather { events: 40, within_ns: GATHER_AUTO_NS };
-        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), many);
-        waiting.harvested(1);
-        assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Sleep);
+        let mut after = |harvests: &[u32], busy| {
+            harvests.iter().for_each(|events| waiting.harvested(*events));
+            events(waiting.policy(Nanos::ZERO, Nanos::MAX, busy))
+        };
+        assert_eq!(after(&[], 100), None);
+        assert_eq!(after(&[2; 100], 100), None);
+        assert_eq!(after(&[3, 3, 3], 100), None);
+        assert_eq!(after(&[3], 100), Some(3));
+        assert_eq!(after(&[], 7), None);
+        assert_eq!(after(&[40], 100), Some(40));
+        assert_eq!(after(&[1], 100), None);
+        assert_eq!(after(&[40], 100), None);
     }
 
     /// The share of time spent on looking out for answers, with `rate` of them a second and each

@@ -1,6 +1,8 @@
 //! One connection's protocol as the engine sees it: [`Protocol`], and the [`Reply`] it yields.
 //! Must not know the wire format of any version; that is each version's own module.
 
+use std::ops::Range;
+
 use crate::{Answer, Http1, Interest, KnownHead, ProtocolError, RequestTraits};
 
 /// Names a request among those in flight on a connection: below the protocol's depth, reused after
@@ -8,11 +10,15 @@ use crate::{Answer, Http1, Interest, KnownHead, ProtocolError, RequestTraits};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestId(pub u16);
 
-/// A request's final answer, complete.
+/// Requests' final answers, complete and alike: one, or several in a row where
+/// [`Protocol::receive_knowing`] found them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// The request that was answered.
+    /// The request that was answered, or the first of them.
     pub id: RequestId,
+    /// How many requests were answered, at least 1: their ids are in a row, and what is said here
+    /// holds for each.
+    pub answers: u16,
     /// The status code as the server wrote it, 200 to 999 (RFC 9110 §15).
     pub status: u16,
     /// Bytes of content, without head, chunk framing and trailers.
@@ -22,6 +28,14 @@ pub struct Reply {
     pub began_here: bool,
     /// The connection must not be used after this reply (RFC 9112 §9.3, §9.6).
     pub closes: bool,
+}
+
+impl Reply {
+    /// The ids of the requests that were answered.
+    #[inline]
+    pub fn ids(&self) -> Range<u16> {
+        self.id.0..self.id.0 + self.answers
+    }
 }
 
 /// One connection's HTTP, as the client speaks it.
@@ -84,8 +98,16 @@ impl Protocol {
     /// Notes that a request's bytes are going out. There must be [`Protocol::capacity`].
     #[inline]
     pub fn request(&mut self, request: RequestTraits) -> RequestId {
+        RequestId(self.requests(request, 1).start)
+    }
+
+    /// Notes that the bytes of requests that are alike are going out: at least one and at most
+    /// `most`, for which there must be [`Protocol::capacity`]; the others are for the next call.
+    /// Returns their ids.
+    #[inline]
+    pub fn requests(&mut self, request: RequestTraits, most: u16) -> Range<u16> {
         match self {
-            Protocol::Http1(http1) => http1.request(request),
+            Protocol::Http1(http1) => http1.requests(request, most),
         }
     }
 
@@ -99,7 +121,8 @@ impl Protocol {
     }
 
     /// As [`Protocol::receive`] and with the same result, at a fraction of its cost where the heads
-    /// of answers are alike: `known` has the last one, of this connection or of another.
+    /// of answers are alike: `known` has the last one, of this connection or of another. Answers
+    /// that are alike may be in one reply; so `replies` must be this connection's or empty.
     #[inline]
     pub fn receive_knowing(
         &mut self,

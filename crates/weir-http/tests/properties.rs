@@ -221,7 +221,9 @@ fn agree(bytes: &[u8], cut: usize, known: &mut KnownHead) {
     let (mut read, mut compared) = (Vec::new(), Vec::new());
     for piece in [&bytes[..cut], &bytes[cut..]] {
         let result = reading.receive(piece, &mut read);
-        assert_eq!(knowing.receive_knowing(piece, known, &mut compared), result, "{bytes:?}");
+        let mut together = Vec::new();
+        assert_eq!(knowing.receive_knowing(piece, known, &mut together), result, "{bytes:?}");
+        compared.extend(together.into_iter().flat_map(check::each));
         assert_eq!(compared, read, "{bytes:?}");
         let state = |protocol: &Protocol| {
             let counts = (protocol.in_flight(), protocol.interim_responses());

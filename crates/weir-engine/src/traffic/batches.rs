@@ -23,10 +23,9 @@ impl Traffic {
     /// Keeps the answers that have come, for the script to be told.
     #[inline(never)]
     pub(super) fn note_answers(&mut self, conn: ConnId) {
-        let replies = self.replies.iter().enumerate();
-        let answered =
-            replies.map(|(nth, reply)| Told::Answered { conn, nth, status: reply.status });
-        self.told.extend(answered);
+        let statuses =
+            self.replies.iter().flat_map(|reply| reply.ids().map(|_| reply.status)).enumerate();
+        self.told.extend(statuses.map(|(nth, status)| Told::Answered { conn, nth, status }));
     }
 
     /// Whether `conn` is still on its `opened`th socket, with nothing in flight.

@@ -1,6 +1,8 @@
 //! The requests that wait for their answers, in order. Knows of each only what its answer's
 //! reading needs, one bit, and nothing of bytes.
 
+use std::ops::Range;
+
 use crate::{RequestId, RequestTraits};
 
 /// The deepest pipeline.
@@ -40,15 +42,21 @@ impl InFlight {
         if self.closes { 0 } else { self.depth - self.count }
     }
 
+    /// Puts in requests that are alike, up to the last id or to one that closes: at least one and
+    /// at most `most`. Their ids.
     #[inline]
-    pub(crate) fn push(&mut self, request: RequestTraits) -> RequestId {
-        debug_assert!(self.capacity() > 0, "a request needs capacity");
-        let id = self.oldest + self.count;
-        let id = if id < self.depth { id } else { id - self.depth };
-        self.count += 1;
+    pub(crate) fn push(&mut self, request: RequestTraits, most: u16) -> Range<u16> {
+        debug_assert!((1..=self.capacity()).contains(&most), "requests need capacity");
+        let first = self.oldest + self.count;
+        let first = if first < self.depth { first } else { first - self.depth };
+        let count = if request.closes { 1 } else { most.min(self.depth - first) };
+        self.count += count;
         self.closes = request.closes;
-        self.heads.set(id, request.head);
-        RequestId(id)
+        let ids = first..first + count;
+        if request.head || self.heads.is_any() {
+            ids.clone().for_each(|id| self.heads.set(id, request.head));
+        }
+        ids
     }
 
     /// Whether the oldest is a HEAD request.
@@ -63,14 +71,26 @@ impl InFlight {
         self.closes && self.count == 1
     }
 
-    /// Takes the oldest out.
+    /// How many of the oldest have ids in a row and are neither HEAD requests nor ask for the
+    /// close; none, where there may be HEAD requests.
     #[inline]
-    pub(crate) fn pop(&mut self) -> RequestId {
-        debug_assert!(self.count > 0, "an answer needs a request");
-        let id = self.oldest;
-        self.oldest = if id + 1 == self.depth { 0 } else { id + 1 };
-        self.count -= 1;
-        RequestId(id)
+    pub(crate) fn plain(&self) -> u16 {
+        if self.heads.is_any() {
+            return 0;
+        }
+        self.count.saturating_sub(self.closes.into()).min(self.depth - self.oldest)
+    }
+
+    /// Takes out as many of the oldest, which have ids in a row. The first one's id.
+    #[inline]
+    pub(crate) fn pop(&mut self, count: u16) -> RequestId {
+        debug_assert!(count <= self.count, "an answer needs a request");
+        let first = self.oldest;
+        let next = first + count;
+        debug_assert!(next <= self.depth, "the ids are in a row");
+        self.oldest = if next == self.depth { 0 } else { next };
+        self.count -= count;
+        RequestId(first)
     }
 
     pub(crate) fn clear(&mut self) {
@@ -87,6 +107,12 @@ enum Heads {
 }
 
 impl Heads {
+    /// Whether there may be any.
+    #[inline]
+    fn is_any(&self) -> bool {
+        !matches!(self, Heads::Few(0))
+    }
+
     #[inline]
     fn contains(&self, id: u16) -> bool {
         let (word, bit) = (usize::from(id / 64), 1 << (id % 64));
@@ -125,17 +151,26 @@ mod tests {
         for depth in [1, 2, 3, 63, 64, 65, 100, 1000, 1024] {
             let (mut ring, mut queue) = (InFlight::new(depth), VecDeque::new());
             let mut state = 1u64;
-            for _ in 0..20_000 {
+            for turn in 0..20_000 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let (head, pops) = (state >> 40 & 3 == 0, state >> 50 & 1 == 0);
+                // There are none at first: then requests go out together.
+                let (head, pops) = (turn > 5_000 && state >> 40 & 3 == 0, state >> 50 & 1 == 0);
+                let many = 1 + (state >> 52) as u16 % 9;
                 if ring.capacity() > 0 && !pops {
-                    let id = ring.push(RequestTraits { head, closes: false });
-                    assert!(id.0 < depth);
-                    assert!(queue.iter().all(|&(known, _)| known != id));
-                    queue.push_back((id, head));
-                } else if let Some((id, head)) = queue.pop_front() {
+                    let most = many.min(ring.capacity());
+                    let ids = ring.push(RequestTraits { head, closes: false }, most);
+                    assert!(!ids.is_empty() && ids.len() <= usize::from(most) && ids.end <= depth);
+                    assert!(queue.iter().all(|(known, _)| !ids.contains(known)));
+                    queue.extend(ids.map(|id| (id, head)));
+                } else if let Some(&(id, head)) = queue.front() {
                     assert_eq!(ring.oldest_is_head(), head);
-                    assert_eq!(ring.pop(), id);
+                    let plain = queue.iter().zip(id..depth);
+                    let plain = plain.take_while(|&(&(next, head), id)| next == id && !head);
+                    assert!(usize::from(ring.plain()) <= plain.count());
+                    assert!(turn > 5_000 || ring.plain() > 0);
+                    let count = ring.plain().clamp(1, many);
+                    assert_eq!(ring.pop(count), RequestId(id));
+                    queue.drain(..usize::from(count));
                 }
                 assert_eq!(usize::from(ring.count()), queue.len());
             }
@@ -145,13 +180,14 @@ mod tests {
     #[test]
     fn nothing_follows_a_request_that_closes() {
         let mut ring = InFlight::new(8);
-        ring.push(RequestTraits { head: false, closes: false });
-        ring.push(RequestTraits { head: false, closes: true });
-        assert_eq!(ring.capacity(), 0);
+        ring.push(RequestTraits { head: false, closes: false }, 1);
+        assert_eq!(ring.push(RequestTraits { head: false, closes: true }, 7), 1..2);
+        assert_eq!((ring.capacity(), ring.plain()), (0, 1));
         assert!(!ring.oldest_closes());
-        ring.pop();
+        ring.pop(1);
         assert!(ring.oldest_closes());
-        ring.pop();
+        assert_eq!(ring.plain(), 0);
+        ring.pop(1);
         assert_eq!(ring.capacity(), 0);
         ring.clear();
         assert_eq!(ring.capacity(), 8);

@@ -60,6 +60,18 @@ impl KnownHead {
         Some((head.len(), meaning))
     }
 
+    /// How long the known head is.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// How many of `answers`, one after another, begin with the known head.
+    #[inline(always)]
+    pub(crate) fn count<'a>(&self, answers: impl Iterator<Item = &'a [u8]>) -> usize {
+        answers.take_while(|answer| answer.starts_with(&self.bytes)).count()
+    }
+
     /// Whether `head`, which is as long as the known one and not the same, reads alike. If so it
     /// is known from now on: the next answers will rather be like this one.
     #[inline(never)]

@@ -11,7 +11,9 @@ pub(crate) mod line;
 pub(crate) mod scan;
 mod section;
 
-use crate::{Answer, Interest, ProtocolError, Reply, RequestId, RequestTraits};
+use std::ops::Range;
+
+use crate::{Answer, Interest, ProtocolError, Reply, RequestTraits};
 use capture::Capture;
 use chunked::ChunkFraming;
 use framing::Body;
@@ -122,9 +124,9 @@ impl Http1 {
     }
 
     #[inline]
-    pub(crate) fn request(&mut self, request: RequestTraits) -> RequestId {
-        debug_assert!(self.capacity() > 0, "a request needs capacity");
-        self.in_flight.push(request)
+    pub(crate) fn requests(&mut self, request: RequestTraits, most: u16) -> Range<u16> {
+        debug_assert!(u32::from(most) <= self.capacity(), "requests need capacity");
+        self.in_flight.push(request, most)
     }
 
     pub(crate) fn receive(
@@ -305,6 +307,9 @@ impl Http1 {
         if let Some(known) = &mut known
             && let Some((head_bytes, meaning)) = known.find(bytes)
         {
+            if let Some(used) = self.alike(known, meaning, bytes, replies) {
+                return Ok(used);
+            }
             let body_bytes = (bytes.len() - head_bytes) as u64;
             return Ok(head_bytes + self.begin(meaning, body_bytes, replies) as usize);
         }
@@ -319,6 +324,38 @@ impl Http1 {
             known.learn(&bytes[..progress.bytes], meaning);
         }
         Ok(progress.bytes)
+    }
+
+    /// Takes all answers with the known head, which `bytes` begin with, that are there with their
+    /// whole bodies, if there are several. Returns how many bytes that is; none, where they have to
+    /// be read one by one.
+    #[inline(always)]
+    fn alike(
+        &mut self,
+        known: &KnownHead,
+        head: Meaning,
+        bytes: &[u8],
+        replies: &mut Vec<Reply>,
+    ) -> Option<usize> {
+        let Body::Fixed(body_bytes) = head.body else { return None };
+        let length = known.len().checked_add(usize::try_from(body_bytes).ok()?)?;
+        if head.closes || bytes.len() / 2 < length {
+            return None;
+        }
+        let more = self.in_flight.plain().checked_sub(1)?;
+        let rest = bytes[length..].chunks_exact(length).take(more.into());
+        let answers = 1 + known.count(rest) as u16;
+        let (id, status) = (self.in_flight.pop(answers), head.status);
+        let reply = Reply { id, answers, status, body_bytes, began_here: true, closes: false };
+        match replies.last_mut() {
+            // Where heads vary, runs of one are alike all the same.
+            Some(last) if last.ids().end == id.0 && (Reply { id, answers, ..*last }) == reply => {
+                last.answers += answers;
+            }
+            _ => replies.push(reply),
+        }
+        self.began_here = false;
+        Some(length * usize::from(answers))
     }
 
     #[cold]
@@ -425,7 +462,8 @@ impl Http1 {
     #[inline(always)]
     fn complete(&mut self, replies: &mut Vec<Reply>) {
         replies.push(Reply {
-            id: self.in_flight.pop(),
+            id: self.in_flight.pop(1),
+            answers: 1,
             status: self.status,
             body_bytes: self.body_bytes,
             began_here: self.began_here,

@@ -2,7 +2,9 @@
 //! Uses the public interface alone.
 
 use std::ops::Range;
-use weir_http::{Head, Interest, KnownHead, Protocol, ProtocolError, Reply, RequestTraits};
+use weir_http::{
+    Head, Interest, KnownHead, Protocol, ProtocolError, Reply, RequestId, RequestTraits,
+};
 use weir_http::{read_head, read_requests};
 
 /// The requests in flight when the bytes come, and how the bytes are cut.
@@ -96,6 +98,12 @@ pub(crate) fn run(
     run_knowing(protocol, setup, bytes, skips, None, cut)
 }
 
+/// A reply to several requests as one to each.
+pub(crate) fn each(reply: Reply) -> impl Iterator<Item = Reply> {
+    assert!(reply.answers > 0, "{reply:?}");
+    reply.ids().map(move |id| Reply { id: RequestId(id), answers: 1, ..reply })
+}
+
 /// The same with a head that is known, if there is one.
 pub(crate) fn run_knowing(
     protocol: &mut Protocol,
@@ -121,7 +129,12 @@ pub(crate) fn run_knowing(
         } else {
             let bytes = &bytes[at..at + piece];
             match &mut known {
-                Some(known) => (piece, protocol.receive_knowing(bytes, known, &mut replies)),
+                Some(known) => {
+                    let mut together = Vec::new();
+                    let result = protocol.receive_knowing(bytes, known, &mut together);
+                    replies.extend(together.into_iter().flat_map(each));
+                    (piece, result)
+                }
                 None => (piece, protocol.receive(bytes, &mut replies)),
             }
         };
