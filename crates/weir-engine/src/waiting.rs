@@ -19,10 +19,13 @@ const GATHER_NS: u32 = 100_000;
 /// The same where nobody asked for it, and as many events are likely to be there already.
 const GATHER_AUTO_NS: u32 = 20_000;
 
-/// In `auto`, a client is late that finds at least so many events, so many times in a row. One that
-/// is in time finds them by chance.
-const LATE_EVENTS: u32 = 3;
-const LATE_HARVESTS: u32 = 4;
+/// In `auto`, a client is late that finds so many answers, in as many events, whenever it looks: so
+/// many times more often than not. One that is in time finds them by chance.
+const LATE_ANSWERS: u32 = 3;
+const LATE_HARVESTS: u32 = 8;
+
+/// As many of those times as are remembered.
+const LATE_HARVESTS_MAX: u32 = 16;
 
 /// One turn in so many asks for more events than came last.
 const ASK_FOR_MORE: u32 = 16;
@@ -54,7 +57,7 @@ pub(crate) struct Waiting {
     is_pipelined: bool,
     /// Events of the last wait.
     harvested: u32,
-    /// Waits in a row that brought those of a client that is late.
+    /// Waits that brought as many answers as to a client that is late, less those that did not.
     late: u32,
     /// Turns since more events were asked for than came last.
     modest: u32,
@@ -126,7 +129,7 @@ impl Waiting {
             // A worker that finds several whenever it looks is late already, and hardly later for
             // waiting until as many are there again.
             Wait::Auto if self.late >= LATE_HARVESTS => {
-                self.gather(busy, self.harvested, GATHER_AUTO_NS)
+                self.gather(busy, self.harvested.max(LATE_ANSWERS), GATHER_AUTO_NS)
             }
             Wait::Auto | Wait::Spin => self.pacing,
         }
@@ -170,13 +173,17 @@ impl Waiting {
         WaitPolicy::Attentive { awake_until: now.after(late_ns.min(self.savings_ns)) }
     }
 
-    /// A wait brought so many events.
+    /// A wait brought so many events, and those so many answers.
     #[inline]
-    pub(crate) fn harvested(&mut self, events: u32) {
+    pub(crate) fn harvested(&mut self, events: u32, answers: u64) {
         self.seen.wakes += u64::from(events > 0);
         self.seen.events += u64::from(events);
         self.harvested = events;
-        self.late = if events >= LATE_EVENTS { self.late + 1 } else { 0 };
+        let is_late = answers.min(events.into()) >= LATE_ANSWERS.into();
+        self.late = match is_late {
+            true => (self.late + 1).min(LATE_HARVESTS_MAX),
+            false => self.late.saturating_sub(1),
+        };
     }
 
     /// A turn of an open loop has ended with so many requests on the wire, after a wait that was or
@@ -240,13 +247,13 @@ mod tests {
         for _ in 0..1_000 {
             let asked = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
             in_vain += u32::from(asked > 5);
-            waiting.harvested(asked.min(5));
+            waiting.harvested(asked.min(5), 5);
         }
         assert!((20..=70).contains(&in_vain), "{in_vain}");
         // Once all are fast again, that is noticed.
         for _ in 0..20 {
             let asked = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
-            waiting.harvested(asked);
+            waiting.harvested(asked, asked.into());
         }
         assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)), Some(15));
     }
@@ -257,7 +264,7 @@ mod tests {
         let mut waiting = Waiting { is_pipelined: true, ..waiting };
         for _ in 0..100 {
             assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)), Some(15));
-            waiting.harvested(2);
+            waiting.harvested(2, 32);
         }
     }
 
@@ -265,17 +272,25 @@ mod tests {
     fn auto_gathers_only_as_many_as_come_together_anyway() {
         let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
         let mut after = |harvests: &[u32], busy| {
-            harvests.iter().for_each(|events| waiting.harvested(*events));
+            harvests.iter().for_each(|events| waiting.harvested(*events, u64::from(*events)));
             events(waiting.policy(Nanos::ZERO, Nanos::MAX, busy))
         };
         assert_eq!(after(&[], 100), None);
         assert_eq!(after(&[2; 100], 100), None);
-        assert_eq!(after(&[3, 3, 3], 100), None);
+        assert_eq!(after(&[3; 7], 100), None);
         assert_eq!(after(&[3], 100), Some(3));
         assert_eq!(after(&[], 7), None);
         assert_eq!(after(&[40], 100), Some(40));
+        // It takes more than one small harvest to be in time again.
+        assert_eq!(after(&[1], 100), Some(3));
         assert_eq!(after(&[1], 100), None);
-        assert_eq!(after(&[40], 100), None);
+        assert_eq!(after(&[40], 100), Some(40));
+        assert_eq!(after(&[40; 100], 100), Some(40));
+        assert_eq!(after(&[1; 8], 100), Some(3));
+        assert_eq!(after(&[1], 100), None);
+        // Many pieces of few answers are nothing of the kind.
+        (0..100).for_each(|_| waiting.harvested(40, 2));
+        assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 100)), None);
     }
 
     /// The share of time spent on looking out for answers, with `rate` of them a second and each

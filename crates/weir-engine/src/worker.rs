@@ -291,6 +291,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// Takes in what has happened. Returns when callbacks were first called for it, if they were.
     fn harvest(&mut self) -> Nanos {
         let (mut events, mut handled, mut called_at) = (0, 0, Nanos::MAX);
+        let in_flight = self.traffic.in_flight;
         while let Some(event) = self.backend.next() {
             events += 1;
             let (conn, mut at) = (event.conn, event.at);
@@ -316,7 +317,8 @@ impl<'a, B: Backend> Worker<'a, B> {
                 }
             }
         }
-        self.waiting.harvested(events);
+        let answers = in_flight.saturating_sub(self.traffic.in_flight);
+        self.waiting.harvested(events, answers);
         called_at
     }
 
