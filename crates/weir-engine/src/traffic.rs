@@ -11,7 +11,6 @@ mod renewing;
 mod secure;
 
 use std::collections::VecDeque;
-use std::iter::repeat;
 use std::ops::Range;
 
 use weir_http::{Interest, KnownHead, Reply, RequestTraits};
@@ -419,7 +418,9 @@ impl Traffic {
         let sent_alone = is_stamped && connection.load == 1;
         let transmitted_at = sent_alone.then(|| self.stamping.transmitted_at(conn));
         let last = self.replies.last().map(|reply| places(reply.ids()).end - 1);
-        let answered = self.replies.iter().flat_map(|reply| places(reply.ids()).zip(repeat(reply)));
+        let replies = self.replies.iter();
+        let answered =
+            replies.flat_map(|reply| places(reply.ids()).map(move |place| (place, reply)));
         for (place, reply) in answered {
             let exchange = &exchanges[place];
             let first_byte_at = if reply.began_here { at } else { first_byte_at };
