@@ -1,40 +1,47 @@
 //! What the kernel saw of the requests on stamped connections (METHOD 1.2): which connections are
 //! stamped, when the kernel sent what, and what that makes of each answer.
 
-use weir_io::{ConnId, Nanos};
+use weir_io::{ConnId, Nanos, StampRequest};
 use weir_run::{Histogram, Plan, StampChoice, Stamped, Tally};
 
 use crate::exchange::Exchange;
 
-/// One connection in so many of each worker is stamped by default, and at least one: stamping all
-/// costs a quarter to a third of a client's CPU time, one in sixteen 3 to 6%, this 1 to 2%
-/// (METHOD B.2).
+/// One connection in so many of each worker is stamped by default, and at least one, and of what it
+/// sends a sample (METHOD B.2).
 const SAMPLE: u32 = 64;
 
-/// Every how manyth connection is stamped, and when the kernel last sent something on it.
+/// Every how manyth connection is stamped, and when the kernel sent what was last told of.
 #[derive(Debug)]
 pub(crate) struct Stamping {
     every: u32,
+    /// What stamped connections ask for.
+    request: StampRequest,
     /// Stamped connections have none of these bits.
     unstamped_bits: u32,
-    transmitted_at: Vec<Nanos>,
+    transmitted_at: Vec<Option<Nanos>>,
 }
 
 impl Stamping {
     /// As the plan says, for a worker with so many connections.
     pub(crate) fn new(plan: &Plan, connections: u32) -> Stamping {
-        let every = match plan.stamps {
-            StampChoice::None => 0,
-            StampChoice::Sample => SAMPLE,
-            StampChoice::All => 1,
+        let (every, request) = match plan.stamps {
+            StampChoice::None => (0, StampRequest::None),
+            StampChoice::Sample => (SAMPLE, StampRequest::Sample),
+            StampChoice::All => (1, StampRequest::All),
         };
         let stamped = if every == 0 { 0 } else { connections.div_ceil(every) };
         debug_assert!(every == 0 || every.is_power_of_two());
         Stamping {
             every,
+            request,
             unstamped_bits: every.wrapping_sub(1),
-            transmitted_at: vec![Nanos::ZERO; stamped as usize],
+            transmitted_at: vec![None; stamped as usize],
         }
+    }
+
+    /// What `conn` asks for.
+    pub(crate) fn request(&self, conn: ConnId) -> StampRequest {
+        if self.covers(conn) { self.request } else { StampRequest::None }
     }
 
     /// Whether `conn` asks for stamps.
@@ -51,13 +58,17 @@ impl Stamping {
     /// The kernel has sent the last byte so far of `conn`.
     pub(crate) fn transmitted(&mut self, conn: ConnId, at: Nanos) {
         if self.covers(conn) {
-            self.transmitted_at[(conn.0 / self.every) as usize] = at;
+            self.transmitted_at[(conn.0 / self.every) as usize] = Some(at);
         }
     }
 
-    /// When the kernel last sent something on `conn`.
-    pub(crate) fn transmitted_at(&self, conn: ConnId) -> Nanos {
-        self.transmitted_at[(conn.0 / self.every) as usize]
+    /// When the kernel sent something on `conn` since it was last asked, the latest; `None` where
+    /// it has not told, or is not asked.
+    pub(crate) fn take_transmitted(&mut self, conn: ConnId) -> Option<Nanos> {
+        if !self.covers(conn) {
+            return None;
+        }
+        self.transmitted_at[(conn.0 / self.every) as usize].take()
     }
 }
 

@@ -415,8 +415,10 @@ impl Traffic {
         let exchanges = self.places.exchanges_of(connection.place);
         let first_byte_at = self.places.first_byte_at(connection.place);
         let is_stamped = self.stamping.covers(conn);
-        let sent_alone = is_stamped && connection.load == 1;
-        let transmitted_at = sent_alone.then(|| self.stamping.transmitted_at(conn));
+        // Of requests that are under way together nobody knows which of them was sent when. What
+        // was told ahead of an answer belongs to no later request.
+        let transmitted_at = self.stamping.take_transmitted(conn);
+        let transmitted_at = transmitted_at.filter(|_| connection.load == 1);
         let last = self.replies.last().map(|reply| places(reply.ids()).end - 1);
         let replies = self.replies.iter();
         let answered =
@@ -427,6 +429,7 @@ impl Traffic {
             // What was read together has one stamp, which is the last answer's.
             let is_last = Some(place) == last;
             let received_at = self.received_at.filter(|_| is_last);
+            let transmitted_at = transmitted_at.filter(|tx_at| *tx_at >= exchange.sent_at);
             let kernel = KernelTimes { received_at, transmitted_at };
             if is_stamped && is_last {
                 self.recorder.stamped(exchange, reply.status, at, kernel);

@@ -1,6 +1,6 @@
 //! What kernel stamps cost the client: CPU per request of a closed loop over loopback with all
-//! connections stamped, with one in sixteen, with none but an idle one beside, and with none, on
-//! both backends.
+//! connections stamped, with a sample of the sends of all or of one in 64, with none but an idle
+//! stamped one beside, and with none, on both backends.
 //!
 //! A single stamped socket has the kernel stamp every packet of the machine, which is what the idle
 //! one shows; so each kind opens its connections for its turn and closes them after it. Turns are
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use weir_io::{
     Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Epoll, EventKind, ListenOptions,
-    Listener, Nanos, Segment, SocketOptions, TemplateId, Uring, WaitPolicy, system,
+    Listener, Nanos, Segment, SocketOptions, StampRequest, TemplateId, Uring, WaitPolicy, system,
 };
 
 const REQUEST_BYTES: u32 = 60;
@@ -81,8 +81,8 @@ enum Stamped {
     No,
     /// One beside them, on which nothing happens.
     Beside,
-    /// One in so many.
-    OneIn(u32),
+    /// One in so many asks for this.
+    OneIn(u32, StampRequest),
 }
 
 /// One backend, and what it has cost in each turn.
@@ -103,12 +103,14 @@ impl<B: Backend> Client<B> {
 
     fn turn(&mut self, connections: u32, endpoint: &Endpoint) -> io::Result<()> {
         for conn in 0..=connections {
-            let stamped = match self.kind {
-                Stamped::OneIn(every) => conn < connections && conn % every == 0,
-                Stamped::Beside => conn == connections,
-                Stamped::No => false,
+            let stamps = match self.kind {
+                Stamped::OneIn(every, request) if conn < connections && conn % every == 0 => {
+                    request
+                }
+                Stamped::Beside if conn == connections => StampRequest::All,
+                _ => StampRequest::None,
             };
-            let options = SocketOptions { stamped, ..SocketOptions::default() };
+            let options = SocketOptions { stamps, ..SocketOptions::default() };
             self.backend.connect(ConnId(conn), endpoint, options);
             self.backend.wait(Nanos::MAX, WaitPolicy::Sleep)?;
             while let Some(event) = self.backend.next() {
@@ -166,10 +168,10 @@ impl<B: Backend> Client<B> {
         let kind = match self.kind {
             Stamped::No => "none".to_owned(),
             Stamped::Beside => "beside".to_owned(),
-            Stamped::OneIn(every) => format!("1 in {every}"),
+            Stamped::OneIn(every, request) => format!("1 in {every} {request:?}"),
         };
         println!(
-            "  {name} {kind:8} {us:7.3} µs CPU per request, ratio {:.3} [{low:.3}, {high:.3}], \
+            "  {name} {kind:14} {us:7.3} µs CPU per request, ratio {:.3} [{low:.3}, {high:.3}], \
              {stamped:5.1} % stamped",
             median(ratios)
         );
@@ -182,11 +184,15 @@ fn compare<B: Backend>(
     endpoint: &Endpoint,
     make: impl Fn() -> io::Result<B>,
 ) -> io::Result<()> {
-    let kinds = [Stamped::No, Stamped::Beside, Stamped::OneIn(16), Stamped::OneIn(1)];
+    let usual = Stamped::OneIn(64, StampRequest::Sample);
+    let sample = Stamped::OneIn(1, StampRequest::Sample);
+    let all = Stamped::OneIn(1, StampRequest::All);
     let mut clients = Vec::new();
-    // One connection is the first of sixteen.
-    for kind in kinds.into_iter().filter(|kind| *kind != Stamped::OneIn(16) || connections >= 16) {
-        clients.push(Client::new(make()?, kind));
+    for kind in [Stamped::No, Stamped::Beside, usual, sample, all] {
+        // One connection is the first of 64.
+        if kind != usual || connections > 1 {
+            clients.push(Client::new(make()?, kind));
+        }
     }
     let kinds = clients.len();
     for round in 0..ROUNDS {

@@ -50,12 +50,31 @@ pub struct SocketOptions {
     /// far end (`IP_BIND_ADDRESS_NO_PORT`, ip(7)); `None` leaves both to the kernel. Without effect
     /// on Unix sockets.
     pub source: Option<IpAddr>,
-    /// Ask the kernel to stamp what this connection receives (`rx_at`) and sends (`Transmitted`). A
-    /// backend, a kernel or a kind of socket that cannot leaves the one `None` and the other out.
-    pub stamped: bool,
+    /// What of this connection the kernel is to stamp.
+    pub stamps: StampRequest,
     /// [`Backend::discard`] will be called: choose a receive mode in which skipped bytes are not
     /// copied. Without effect on a stamped connection, as what is skipped has no stamp.
     pub discard: bool,
+}
+
+/// What the kernel is asked to stamp of what a connection receives (`rx_at`) and sends
+/// (`Transmitted`). A backend, a kernel or a kind of socket that cannot leaves the one `None` and
+/// the other out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StampRequest {
+    /// Nothing: the connection is not stamped.
+    #[default]
+    None,
+    /// All that it receives, and the first of every [`SAMPLE`](StampRequest::SAMPLE) sends: those
+    /// stamps are the dear ones.
+    Sample,
+    /// All.
+    All,
+}
+
+impl StampRequest {
+    /// One send in so many is stamped of a sample.
+    pub const SAMPLE: u32 = 16;
 }
 
 /// How a connection is closed by this side.
@@ -144,8 +163,8 @@ pub enum EventKind<'a> {
     /// connection, so ahead of the answer to those bytes, if the kernel has told by then. One
     /// comes for each send that the kernel has told of, in order: sends that it joined have one,
     /// a large one that it took in parts may have several, of which the last is of its last byte.
-    /// So a stamp is that of every request sent before it and without one. What was sent again
-    /// counts by the first time.
+    /// So where all sends are stamped, a stamp is that of every request sent before it and without
+    /// one. What was sent again counts by the first time.
     Transmitted {
         /// When, on this clock; never later than `at`.
         tx_at: Nanos,

@@ -28,7 +28,7 @@ mod wall;
 
 pub use backend::{
     Backend, BackendOptions, Close, ConnId, Event, EventKind, PooledId, Segment, SocketOptions,
-    Submitted, TemplateId, ThreadUsage, WaitPolicy,
+    StampRequest, Submitted, TemplateId, ThreadUsage, WaitPolicy,
 };
 pub use descriptors::own_descriptors;
 pub use endpoint::Endpoint;

@@ -12,7 +12,7 @@ use std::ptr;
 
 use libc::{c_int, socklen_t};
 
-use crate::{Endpoint, SocketOptions};
+use crate::{Endpoint, SocketOptions, StampRequest};
 
 /// An address as the kernel takes it.
 #[derive(Clone, Copy)]
@@ -195,7 +195,7 @@ pub(crate) fn shut(fd: &OwnedFd) -> io::Result<()> {
 /// of that family; 0 for others. A mapped address makes another kind of socket of it, and a scope
 /// binds it to an interface, for good.
 pub(crate) fn lasting_family(to: &Endpoint, options: SocketOptions) -> u8 {
-    if options.stamped || options.source.is_some() {
+    if options.stamps != StampRequest::None || options.source.is_some() {
         return 0;
     }
     match to {
@@ -338,13 +338,20 @@ pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     size(unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) })
 }
 
-/// sendmsg(2), without a signal when the peer is gone.
-pub(crate) fn send_vectored(fd: &OwnedFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+/// sendmsg(2), with this control data and without a signal when the peer is gone.
+pub(crate) fn send_vectored(
+    fd: &OwnedFd,
+    slices: &[IoSlice<'_>],
+    control: &[u8],
+) -> io::Result<usize> {
     // SAFETY: all-zero bytes are a valid msghdr: no address, no control data, nothing to send.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
     // IoSlice promises the layout of iovec; the kernel only reads through it.
     message.msg_iov = slices.as_ptr().cast_mut().cast();
     message.msg_iovlen = slices.len() as _;
+    // Nor does it write control data of a message that is sent.
+    message.msg_control = control.as_ptr().cast_mut().cast();
+    message.msg_controllen = control.len() as _;
     // SAFETY: the message points to slices that live until the call returns.
     size(unsafe { libc::sendmsg(fd.as_raw_fd(), &message, libc::MSG_NOSIGNAL) })
 }

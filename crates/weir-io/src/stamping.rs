@@ -6,6 +6,7 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
+use std::slice;
 
 use libc::c_int;
 
@@ -25,11 +26,13 @@ const STAMP_SENT: u32 = 0;
 /// Receiving, into the control data of whoever reads.
 const RECEIVE: u32 = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
 
-/// Sending, into the error queue, named by the last byte, without the packet.
-const TRANSMIT: u32 = libc::SOF_TIMESTAMPING_TX_SOFTWARE
-    | libc::SOF_TIMESTAMPING_SOFTWARE
+/// What is told of a send goes into the error queue, named by the last byte, without the packet.
+const TELL_SENT: u32 = libc::SOF_TIMESTAMPING_SOFTWARE
     | libc::SOF_TIMESTAMPING_OPT_ID
     | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+
+/// Every send is told of.
+const TRANSMIT: u32 = libc::SOF_TIMESTAMPING_TX_SOFTWARE;
 
 /// What a received message's control data takes: a header and three timespecs, of which the first
 /// is the software's.
@@ -47,19 +50,50 @@ pub(crate) struct Transmission {
     pub(crate) stamp: WallTime,
 }
 
-/// Asks for stamps on a connected TCP socket on which nothing has been sent yet.
+/// Asks for stamps on a connected TCP socket on which nothing has been sent yet: of what it
+/// receives, and of every send or of those that come with [`ASK`].
 ///
 /// # Errors
 /// When this kernel does not give them.
-pub(crate) fn enable(fd: &OwnedFd) -> io::Result<()> {
+pub(crate) fn enable(fd: &OwnedFd, every_send: bool) -> io::Result<()> {
     // Before Linux 5.8 a read that left something behind could bring another packet's stamp.
     let receive = if is_at_least(&kernel_release(), (5, 8)) { RECEIVE } else { 0 };
-    let flags = (receive | TRANSMIT).cast_signed();
+    let transmit = if every_send { TRANSMIT } else { 0 };
+    let flags = (receive | TELL_SENT | transmit).cast_signed();
     // Linux 6.2 counts bytes from what has been written, older ones from what has been
     // acknowledged; here nothing lies between, so the flag is for good measure.
     let exact = flags | libc::SOF_TIMESTAMPING_OPT_ID_TCP.cast_signed();
     socket::set_int(fd, libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, exact)
         .or_else(|_| socket::set_int(fd, libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, flags))
+}
+
+/// Control data of a message whose send is to be stamped: of `SO_TIMESTAMPING` the flags that say
+/// what, in place of the socket's own (Linux 4.6).
+pub(crate) static ASK: Ask = Ask {
+    len: HEADER_BYTES + size_of::<u32>(),
+    level: libc::SOL_SOCKET,
+    kind: libc::SO_TIMESTAMPING,
+    flags: TRANSMIT,
+    padding: 0,
+};
+
+/// A control message with one word of data, as cmsg(3) lays it out.
+#[repr(C)]
+pub(crate) struct Ask {
+    len: usize,
+    level: c_int,
+    kind: c_int,
+    flags: u32,
+    padding: u32,
+}
+
+impl Ask {
+    /// The bytes.
+    pub(crate) fn bytes(&'static self) -> &'static [u8] {
+        // SAFETY: the fields leave no gap, on machines of 64 and of 32 bits, so all bytes are
+        // initialized.
+        unsafe { slice::from_raw_parts(ptr::from_ref(self).cast(), size_of::<Ask>()) }
+    }
 }
 
 /// recvmsg(2), with when the last packet arrived of which this read took something. Packets that

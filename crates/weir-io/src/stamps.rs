@@ -2,12 +2,13 @@
 //! so that the engine hears of that ahead of the answer.
 
 use std::collections::VecDeque;
+use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::Nanos;
 use crate::happened::What;
 use crate::stamping;
 use crate::wall::{Wall, WallTime};
+use crate::{Nanos, StampRequest};
 
 /// Transmissions kept until the next bytes arrive. The oldest ones are given up first.
 const KEPT: usize = 64;
@@ -19,9 +20,15 @@ const LOOKS: u32 = 16;
 /// The stamps of one connection.
 #[derive(Default)]
 pub(crate) struct Stamps {
+    /// Every send is stamped.
+    every_send: bool,
+    /// Otherwise: sends until one is again.
+    until_next: u32,
     /// How many bytes the kernel has taken, wrapping as its own count does.
     taken: u32,
-    /// How many of them are known to have been handed to the network, wrapping.
+    /// With the last send that the kernel stamps, wrapping.
+    owed: u32,
+    /// How many are known to have been handed to the network, wrapping.
     through: u32,
     /// When, in order; not announced yet.
     transmitted: VecDeque<WallTime>,
@@ -30,17 +37,42 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
-    /// The kernel has taken so many more bytes.
+    /// Of a connection that asks for so much; `None` where that is nothing.
+    pub(crate) fn new(request: StampRequest) -> Option<Stamps> {
+        let every_send = request == StampRequest::All;
+        (request != StampRequest::None).then(|| Stamps { every_send, ..Stamps::default() })
+    }
+
+    /// Asks for the stamps on its socket, see [`stamping::enable`].
+    pub(crate) fn enable(&self, fd: &OwnedFd) -> io::Result<()> {
+        stamping::enable(fd, self.every_send)
+    }
+
+    /// Whether the next send is to ask for its stamp, see [`stamping::ASK`].
     #[inline]
-    pub(crate) fn sent(&mut self, bytes: usize) {
+    pub(crate) fn asks(&self) -> bool {
+        !self.every_send && self.until_next == 0
+    }
+
+    /// The kernel has taken so many more bytes, of a send that has asked or has not. Says whether
+    /// it stamps them.
+    #[inline]
+    pub(crate) fn sent(&mut self, bytes: usize, has_asked: bool) -> bool {
         // Wrapping on purpose.
         self.taken = self.taken.wrapping_add(bytes as u32);
+        let is_stamped = self.every_send || has_asked;
+        if is_stamped {
+            self.owed = self.taken;
+        }
+        self.until_next =
+            if is_stamped { StampRequest::SAMPLE - 1 } else { self.until_next.saturating_sub(1) };
+        is_stamped
     }
 
     /// Whether the kernel has something to tell yet.
     #[inline]
     pub(crate) fn is_owed(&self) -> bool {
-        self.taken.wrapping_sub(self.through).cast_signed() > 0
+        self.owed.wrapping_sub(self.through).cast_signed() > 0
             && (self.has_any || self.fruitless < LOOKS)
     }
 
@@ -116,12 +148,18 @@ mod tests {
 
     const AHEAD_NS: i64 = 1_000_000;
 
+    fn all() -> Stamps {
+        Stamps::new(StampRequest::All).expect("asks for something")
+    }
+
     /// What is told at `at` of a connection that sent and was told of these, by last byte and time.
     fn told(sent: &[usize], transmissions: &[(u32, u64)], at: u64, rx: Option<u64>) -> Vec<u64> {
         let wall = Wall::ahead_by(AHEAD_NS);
         let wall_time = |at: u64| WallTime(at + AHEAD_NS.unsigned_abs());
-        let mut stamps = Stamps::default();
-        sent.iter().for_each(|bytes| stamps.sent(*bytes));
+        let mut stamps = all();
+        for bytes in sent {
+            stamps.sent(*bytes, false);
+        }
         for (last_byte, at) in transmissions {
             stamps.note(Transmission { last_byte: *last_byte, stamp: wall_time(*at) });
         }
@@ -158,10 +196,10 @@ mod tests {
 
     #[test]
     fn the_count_of_bytes_wraps_as_the_kernels_does() {
-        let mut stamps = Stamps::default();
+        let mut stamps = all();
         let mut position = 0u64;
         for round in 0..1_000u64 {
-            stamps.sent(7_000_001);
+            stamps.sent(7_000_001, false);
             assert!(stamps.is_owed());
             position += 7_000_001;
             let last_byte = ((position - 1) & 0xffff_ffff) as u32;
@@ -173,11 +211,27 @@ mod tests {
     }
 
     #[test]
+    fn of_a_sample_only_what_was_asked_for_is_owed() {
+        let mut stamps = Stamps::new(StampRequest::Sample).expect("asks for something");
+        for send in 0..100u32 {
+            let asks = stamps.asks();
+            assert_eq!(asks, send % StampRequest::SAMPLE == 0, "send {send}");
+            assert_eq!(stamps.sent(10, asks), asks);
+            assert_eq!(stamps.is_owed(), asks);
+            if asks {
+                stamps.note(Transmission { last_byte: 10 * send + 9, stamp: WallTime(1) });
+            }
+            assert!(!stamps.is_owed());
+        }
+        assert!(Stamps::new(StampRequest::None).is_none());
+    }
+
+    #[test]
     fn a_driver_that_does_not_stamp_is_not_asked_for_ever() {
         let (silent, _peer) = std::os::unix::net::UnixStream::pair().expect("a pair");
         let silent = silent.into();
-        let mut stamps = Stamps::default();
-        stamps.sent(1);
+        let mut stamps = all();
+        stamps.sent(1, false);
         let looks = (0..100).take_while(|_| stamps.is_owed() && !stamps.collect(&silent)).count();
         assert_eq!(looks, LOOKS as usize);
     }

@@ -128,7 +128,7 @@ impl Machine {
             let step = Step::ReachServer { socket: id, sent_at: now, bytes: piece.to_vec() };
             self.agenda.plan(at, step);
         }
-        if socket.options.stamped {
+        if socket.stamps_send() {
             // It is told ahead of what arrives next, and wakes nobody.
             socket.pending.push_back(Pending::Transmitted(now));
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weir_io::{
     Backend, Close, ConnId, Endpoint, Event, EventKind, Listener, Nanos, PooledId, Segment,
-    SocketOptions, Submitted, TemplateId, WaitPolicy,
+    SocketOptions, StampRequest, Submitted, TemplateId, WaitPolicy,
 };
 
 use crate::law::Law;
@@ -321,7 +321,8 @@ impl Backend for Sim {
         self.machine.truth.read().counts.events += 1;
         self.advance(self.now.after(self.client.event_ns));
         let socket = &self.machine.sockets[id];
-        let (conn, generation, stamped) = (socket.conn, socket.generation, socket.options.stamped);
+        let (conn, generation) = (socket.conn, socket.generation);
+        let stamped = socket.options.stamps != StampRequest::None;
         let kind = match taken {
             Taken::Connected => EventKind::Connected,
             Taken::Received(at) => {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use weir_io::{ConnId, Nanos, SocketOptions};
+use weir_io::{ConnId, Nanos, SocketOptions, StampRequest};
 
 use crate::network::{Link, Split};
 use crate::random::Random;
@@ -26,6 +26,8 @@ pub(crate) struct Socket {
     /// The system gave a descriptor for it.
     pub(crate) has_descriptor: bool,
     pub(crate) link: Link,
+    /// Sends until one is stamped, of a connection that asks for a sample.
+    until_stamped: u32,
 }
 
 /// What a socket can do.
@@ -87,6 +89,21 @@ impl Socket {
             discard_bytes: 0,
             has_descriptor: true,
             link: Link::default(),
+            until_stamped: 0,
+        }
+    }
+
+    /// Something is sent; whether that is stamped.
+    pub(crate) fn stamps_send(&mut self) -> bool {
+        match self.options.stamps {
+            StampRequest::None => false,
+            StampRequest::All => true,
+            StampRequest::Sample => {
+                let is_first = self.until_stamped == 0;
+                let until = if is_first { StampRequest::SAMPLE } else { self.until_stamped };
+                self.until_stamped = until - 1;
+                is_first
+            }
         }
     }
 

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{REQUEST, endpoint};
 use weir_io::{
-    Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, Submitted, TemplateId,
-    WaitPolicy,
+    Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, StampRequest, Submitted,
+    TemplateId, WaitPolicy,
 };
 use weir_sim::{Breakage, Client, Law, Limits, Pause, Random, Seed, Signal, Sim, Truth, World};
 
@@ -83,8 +83,9 @@ impl Wanderer<'_> {
         let conn = ConnId(u32::try_from(number).unwrap());
         let known = &mut self.known[number];
         if !known.is_open && !known.is_connecting {
-            let options =
-                SocketOptions { stamped: self.random.chance(0.5), discard: true, source: None };
+            let requests = [StampRequest::None, StampRequest::Sample, StampRequest::All];
+            let stamps = requests[self.random.between(0, 2) as usize];
+            let options = SocketOptions { stamps, discard: true, source: None };
             self.sim.connect(conn, &endpoint(), options);
             *known = Known { connects: known.connects + 1, ..Known::default() };
             known.is_connecting = true;
@@ -234,7 +235,7 @@ fn answers_that_arrived_together_are_lent_together() {
     let mut world = World::default();
     world.client.stops = vec![Pause::new(Nanos(1), 10 * MS)];
     let (mut sim, template) =
-        open(world, SocketOptions { stamped: true, ..SocketOptions::default() });
+        open(world, SocketOptions { stamps: StampRequest::All, ..SocketOptions::default() });
     for _ in 0..3 {
         send(&mut sim, template);
     }
@@ -262,7 +263,7 @@ fn stamps_divide_the_time_of_a_request_exactly() {
     world.network.up = Law::Fixed(400_000);
     world.network.down = Law::Fixed(400_000);
     let (mut sim, template) =
-        open(world, SocketOptions { stamped: true, ..SocketOptions::default() });
+        open(world, SocketOptions { stamps: StampRequest::All, ..SocketOptions::default() });
     send(&mut sim, template);
     let sent_at = sim.submit().before;
     let tx_at = sent_at.after(3_000);

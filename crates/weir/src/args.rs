@@ -391,9 +391,9 @@ pub(crate) struct Warmup {
 pub(crate) enum TimestampsChoice {
     /// No connection
     None,
-    /// One connection in sixty-four
+    /// One connection in sixty-four, and of what it sends one in sixteen
     Sample,
-    /// All connections
+    /// All connections, and all that they send
     All,
 }
 

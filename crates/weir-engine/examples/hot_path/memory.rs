@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weir_io::{
     Backend, Close, ConnId, Endpoint, Event, EventKind, Listener, Nanos, PooledId, Segment,
-    SocketOptions, Submitted, TemplateId, WaitPolicy,
+    SocketOptions, StampRequest, Submitted, TemplateId, WaitPolicy,
 };
 
 use crate::scenario::Scenario;
@@ -75,7 +75,7 @@ impl Backend for Memory {
     }
 
     fn connect(&mut self, conn: ConnId, _: &Endpoint, options: SocketOptions) {
-        self.is_stamped[conn.index()] = options.stamped;
+        self.is_stamped[conn.index()] = options.stamps != StampRequest::None;
         self.connecting.push_back(conn);
     }
 

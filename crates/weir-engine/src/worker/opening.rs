@@ -29,7 +29,7 @@ impl<B: Backend> Worker<'_, B> {
             let Some(conn) = self.traffic.take_to_open(now) else { return };
             let number = self.job.deal(self.live.worker).nth_connection(conn.0);
             let options = SocketOptions {
-                stamped: self.traffic.stamping.covers(conn),
+                stamps: self.traffic.stamping.request(conn),
                 discard: self.traffic.limits.discard,
                 source: self.job.plan.connection.source(number),
             };

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use weir_engine::{Extras, Job};
 use weir_io::Nanos;
-use weir_run::{Closer, ConnectionPlan, Load, Plan, Rate, Wait};
+use weir_run::{Closer, ConnectionPlan, Load, Plan, Rate, StampChoice, Wait};
 use weir_sim::{Client, Fate, Random, Seed, Split, World};
 
 use crate::setup::{
@@ -48,6 +48,7 @@ fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
         connect_timeout_ns: random.between(2 * MS, 50 * MS),
         wait: [Wait::Auto, Wait::Latency, Wait::Throughput][random.between(0, 2) as usize],
         tick_ns: random.chance(0.3).then(|| random.between(1, MS)),
+        stamps: [StampChoice::Sample, StampChoice::All][random.between(0, 1) as usize],
         ..plan
     };
     let number = u32::try_from(random.between(0, u64::from(threads) - 1)).expect("small");

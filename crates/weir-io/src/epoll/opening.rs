@@ -9,7 +9,7 @@ use super::{Conn, Epoll, Happened, State, WATCHED, kind};
 use crate::happened::What;
 use crate::limits::RETRY_NS;
 use crate::socket::{self, Begun, SockAddr};
-use crate::stamping;
+use crate::stamps::Stamps;
 use crate::token::Token;
 use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};
 
@@ -35,7 +35,7 @@ impl Epoll {
         let conn = self.renew(index);
         conn.family = family;
         conn.is_tcp = matches!(to, Endpoint::Tcp(_));
-        conn.stamps = (options.stamped && conn.is_tcp).then(Box::default);
+        conn.stamps = Stamps::new(options.stamps).filter(|_| conn.is_tcp).map(Box::new);
         // What is discarded has no stamp.
         conn.discards = options.discard && conn.is_tcp && conn.stamps.is_none();
         conn.state = State::Connecting;
@@ -148,8 +148,8 @@ impl Epoll {
     /// always has some, and would wake the wait for it.
     fn begin_stamps(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
-        let Some(fd) = &conn.fd else { return };
-        if stamping::enable(fd).is_err() {
+        let (Some(fd), Some(stamps)) = (&conn.fd, &conn.stamps) else { return };
+        if stamps.enable(fd).is_err() {
             conn.stamps = None;
             return;
         }

@@ -10,6 +10,7 @@ use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES, PIECES};
 use crate::outgoing::{Outgoing, Queue};
 use crate::socket;
 use crate::stamping;
+use crate::stamps::Stamps;
 use crate::token::Token;
 use crate::wall::WallTime;
 
@@ -129,12 +130,10 @@ impl Epoll {
     pub(super) fn write(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let Some(fd) = &conn.fd else { return };
-        let mut sent = 0;
-        let result = write_all(fd, &mut self.outgoing, &mut conn.unsent, &mut sent);
-        if let Some(stamps) = &mut conn.stamps
-            && sent > 0
-        {
-            stamps.sent(sent);
+        let (outgoing, stamps) = (&mut self.outgoing, conn.stamps.as_deref_mut());
+        let mut is_stamped = false;
+        let result = write_all(fd, outgoing, &mut conn.unsent, stamps, &mut is_stamped);
+        if is_stamped {
             self.transmitting.push(index);
         }
         match result {
@@ -228,7 +227,7 @@ impl Epoll {
 
     pub(super) fn go_on_with_farewell(&mut self, slot: u32) {
         let Some(Farewell { fd, unsent }) = self.farewells.entry(slot) else { return };
-        let result = write_all(fd, &mut self.outgoing, unsent, &mut 0);
+        let result = write_all(fd, &mut self.outgoing, unsent, None, &mut false);
         if !result.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
             self.end_farewell(slot);
         }
@@ -242,24 +241,29 @@ impl Epoll {
 }
 
 /// Writes until the queue is empty or the kernel refuses. After a partial write it asks once more:
-/// only a refusal makes sure that the kernel will tell when there is room. Adds what was written to
-/// `sent`.
+/// only a refusal makes sure that the kernel will tell when there is room. Sets `is_stamped` when
+/// the kernel stamps some of it.
 fn write_all(
     fd: &OwnedFd,
     outgoing: &mut Outgoing,
     queue: &mut Queue,
-    sent: &mut usize,
+    mut stamps: Option<&mut Stamps>,
+    is_stamped: &mut bool,
 ) -> io::Result<()> {
     while let Some(front) = outgoing.front(queue) {
-        let written = if queue.is_single() {
+        let asks = stamps.as_ref().is_some_and(|stamps| stamps.asks());
+        let written = if queue.is_single() && !asks {
             retried(|| socket::send(fd, front))?
         } else {
+            let control = if asks { stamping::ASK.bytes() } else { &[] };
             let mut slices = [IoSlice::new(&[]); PIECES];
             let (count, _) = outgoing.slices(queue, &mut slices);
-            retried(|| socket::send_vectored(fd, &slices[..count]))?
+            retried(|| socket::send_vectored(fd, &slices[..count], control))?
         };
         outgoing.advance(queue, written);
-        *sent += written;
+        if let Some(stamps) = &mut stamps {
+            *is_stamped |= stamps.sent(written, asks);
+        }
     }
     Ok(())
 }

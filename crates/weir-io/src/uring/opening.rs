@@ -29,13 +29,13 @@ impl Uring {
         let family = socket::lasting_family(to, options);
         let spent = self.take_spent(index, family);
         let is_tcp = matches!(to, Endpoint::Tcp(_));
-        let is_stamped = options.stamped && is_tcp;
-        let stamps = if is_stamped { self.stamps.insert(Stamps::default()) } else { NONE };
+        let stamps = Stamps::new(options.stamps).filter(|_| is_tcp);
+        let stamps = stamps.map_or(NONE, |stamps| self.stamps.insert(stamps));
         let conn = self.renew(index);
         conn.family = family;
         conn.stamps = stamps;
         // What is discarded has no stamp.
-        conn.discards = options.discard && is_tcp && !is_stamped;
+        conn.discards = options.discard && is_tcp && stamps == NONE;
         conn.state = State::Connecting;
         let generation = conn.generation;
         match self.make(to, options.source, spent) {

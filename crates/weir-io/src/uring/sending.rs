@@ -20,6 +20,7 @@ use io_uring::{opcode, squeue, types};
 
 use super::{NONE, NOTHING, State, Uring, kind};
 use crate::outgoing::Queue;
+use crate::stamping;
 use crate::token::Token;
 
 /// All or a failure, at once, and no signal.
@@ -31,6 +32,7 @@ const IN_TIME: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
 /// A send of the submission under way.
 pub(super) struct Issued {
     index: u32,
+    has_asked: bool,
     bytes: usize,
 }
 
@@ -98,10 +100,12 @@ impl Uring {
             return Ok(true);
         }
         let target = types::Fd(fd.as_raw_fd());
-        let (entry, bytes, is_all) = if conn.unsent.is_single() {
+        let asks = self.stamps.entry(conn.stamps).is_some_and(|stamps| stamps.asks());
+        let control = if asks { stamping::ASK.bytes() } else { &[] };
+        let (entry, bytes, is_all) = if conn.unsent.is_single() && !asks {
             let send = opcode::Send::new(target, front.as_ptr(), front.len() as u32);
             (send.flags(AT_ONCE).build(), front.len(), true)
-        } else if let Some(message) = self.vectors.lay(&self.outgoing, &conn.unsent) {
+        } else if let Some(message) = self.vectors.lay(&self.outgoing, &conn.unsent, control) {
             let flags = AT_ONCE.cast_unsigned();
             let send = opcode::SendMsg::new(target, message.header).flags(flags);
             (send.build(), message.bytes, message.is_all)
@@ -110,7 +114,7 @@ impl Uring {
             self.send_on(index);
             return Ok(false);
         };
-        self.issued.push(Issued { index, bytes });
+        self.issued.push(Issued { index, has_asked: asks, bytes });
         let word = Token::new(kind::SEND, conn.generation, index).pack();
         let entry = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(word);
         // SAFETY: the send completes within the enter, and the pieces stay in their queue, the
@@ -123,20 +127,21 @@ impl Uring {
     pub(super) fn settle(&mut self) {
         let mut issued = std::mem::take(&mut self.issued);
         self.stalls.sort_unstable_by_key(|(index, _)| *index);
-        for Issued { index, bytes } in issued.drain(..) {
+        for Issued { index, has_asked, bytes } in issued.drain(..) {
             let conn = &mut self.conns[index as usize];
             match self.stalls.binary_search_by_key(&index, |(index, _)| *index) {
                 Err(_) => {
                     self.outgoing.advance(&mut conn.unsent, bytes);
-                    if let Some(stamps) = self.stamps.entry(conn.stamps) {
-                        stamps.sent(bytes);
+                    if let Some(stamps) = self.stamps.entry(conn.stamps)
+                        && stamps.sent(bytes, has_asked)
+                    {
                         self.transmitting.push(index);
                     }
                     if !conn.unsent.is_empty() {
                         self.send_on(index);
                     }
                 }
-                Ok(at) => self.stalled(index, self.stalls[at].1),
+                Ok(at) => self.stalled(index, has_asked, self.stalls[at].1),
             }
         }
         self.issued = issued;
@@ -152,12 +157,14 @@ impl Uring {
         }
     }
 
-    fn stalled(&mut self, index: u32, result: i32) {
+    fn stalled(&mut self, index: u32, has_asked: bool, result: i32) {
         let conn = &mut self.conns[index as usize];
         if result > 0 {
             let bytes = result.unsigned_abs() as usize;
             self.outgoing.advance(&mut conn.unsent, bytes);
-            self.stamps.entry(conn.stamps).into_iter().for_each(|stamps| stamps.sent(bytes));
+            if let Some(stamps) = self.stamps.entry(conn.stamps) {
+                stamps.sent(bytes, has_asked);
+            }
         } else if result != -libc::EAGAIN {
             return self.send_failed(index, -result);
         }
@@ -177,7 +184,9 @@ impl Uring {
                 let conn = &mut self.conns[index as usize];
                 conn.slow = NONE;
                 self.outgoing.advance(&mut conn.unsent, sent);
-                self.stamps.entry(conn.stamps).into_iter().for_each(|stamps| stamps.sent(sent));
+                if let Some(stamps) = self.stamps.entry(conn.stamps) {
+                    stamps.sent(sent, false);
+                }
                 self.slow.remove(slot);
                 match -result {
                     libc::EAGAIN | libc::EINTR | ..=0 => self.send_on(index),

@@ -21,8 +21,8 @@ impl Uring {
     /// Asks for stamps, before anything is sent; a kernel that has none is no failure.
     pub(super) fn begin_stamps(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
-        let Some(fd) = &conn.fd else { return };
-        if stamping::enable(fd).is_err() {
+        let (Some(fd), Some(stamps)) = (&conn.fd, self.stamps.entry(conn.stamps)) else { return };
+        if stamps.enable(fd).is_err() {
             self.stamps.remove(std::mem::replace(&mut conn.stamps, NONE));
             return;
         }

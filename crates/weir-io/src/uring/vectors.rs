@@ -8,8 +8,11 @@ use std::ptr;
 use crate::limits::PIECES;
 use crate::outgoing::{Outgoing, Queue};
 
-/// Room for this many pieces of all messages of one submission.
+/// Room for this many pieces of all messages of one submission, where there have been so many.
 const ALL_PIECES: usize = 1024;
+
+/// Room at first.
+const FIRST_PIECES: usize = 2 * PIECES;
 
 /// A message laid out.
 pub(super) struct Message {
@@ -25,31 +28,46 @@ pub(super) struct Vectors {
     headers: Box<[libc::msghdr]>,
     pieces_used: usize,
     headers_used: usize,
+    /// There was no room for a message.
+    is_short: bool,
 }
 
 impl Vectors {
     pub(super) fn new() -> Vectors {
-        Vectors { pieces: Box::default(), headers: Box::default(), pieces_used: 0, headers_used: 0 }
+        Vectors {
+            pieces: Box::default(),
+            headers: Box::default(),
+            pieces_used: 0,
+            headers_used: 0,
+            is_short: false,
+        }
     }
 
-    /// Makes the places, which many rings never need.
+    /// Makes the places, which many rings never need, and most need few of.
     #[cold]
-    fn allocate(&mut self) {
+    fn allocate(&mut self, pieces: usize) {
         let piece = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
         // SAFETY: all-zero bytes are a valid msghdr: no address, no control data, nothing to send.
         let header: libc::msghdr = unsafe { mem::zeroed() };
-        self.pieces = vec![piece; ALL_PIECES].into_boxed_slice();
-        // Every message has two pieces at least.
-        self.headers = vec![header; ALL_PIECES / 2].into_boxed_slice();
+        self.pieces = vec![piece; pieces].into_boxed_slice();
+        // Nearly every message has two pieces at least.
+        self.headers = vec![header; pieces / 2].into_boxed_slice();
     }
 
-    /// Lays the first pieces of a queue out, unless there is no room until the next
-    /// [`clear`](Vectors::clear).
-    pub(super) fn lay(&mut self, outgoing: &Outgoing, queue: &Queue) -> Option<Message> {
+    /// Lays the first pieces of a queue out, with this control data, unless there is no room until
+    /// the next [`clear`](Vectors::clear).
+    pub(super) fn lay(
+        &mut self,
+        outgoing: &Outgoing,
+        queue: &Queue,
+        control: &'static [u8],
+    ) -> Option<Message> {
         if self.pieces.is_empty() {
-            self.allocate();
+            self.allocate(FIRST_PIECES);
         }
-        if self.pieces_used + PIECES > self.pieces.len() {
+        self.is_short = self.pieces_used + PIECES > self.pieces.len()
+            || self.headers_used == self.headers.len();
+        if self.is_short {
             return None;
         }
         let mut slices = [IoSlice::new(&[]); PIECES];
@@ -61,9 +79,11 @@ impl Vectors {
             *place = libc::iovec { iov_base, iov_len: slice.len() };
             bytes += slice.len();
         }
-        let header = self.headers.get_mut(self.headers_used)?;
+        let header = &mut self.headers[self.headers_used];
         header.msg_iov = places.as_mut_ptr();
         header.msg_iovlen = count as _;
+        header.msg_control = control.as_ptr().cast_mut().cast();
+        header.msg_controllen = control.len() as _;
         self.pieces_used += count;
         self.headers_used += 1;
         Some(Message { header, bytes, is_all })
@@ -74,5 +94,8 @@ impl Vectors {
     pub(super) fn clear(&mut self) {
         self.pieces_used = 0;
         self.headers_used = 0;
+        if mem::take(&mut self.is_short) && self.pieces.len() < ALL_PIECES {
+            self.allocate(2 * self.pieces.len());
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::thread;
 
-use weir_io::{Close, ConnId, Endpoint, Segment, SocketOptions, WaitPolicy};
+use weir_io::{Close, ConnId, Endpoint, Segment, SocketOptions, StampRequest, WaitPolicy};
 
 use crate::driver::{Driver, Machine, Seen, What, assert_same, bytes_at, tcp};
 
@@ -204,7 +204,8 @@ pub(crate) fn renewed_after_its_end_is_as_new<B: Machine>() {
         };
         let source = (round % 10 == 9).then(|| if to == &to_v4 { "127.0.0.5" } else { "::1" });
         let source = source.map(|source| source.parse().expect("valid"));
-        let options = SocketOptions { source, stamped: round % 8 == 7, ..Default::default() };
+        let stamps = if round % 8 == 7 { StampRequest::All } else { StampRequest::None };
+        let options = SocketOptions { source, stamps, ..Default::default() };
         driver.connected(0, to, options);
         let (mut peer, from) = listener.accept().expect("accept");
         if let Some(source) = source {

@@ -7,7 +7,7 @@ use std::thread;
 
 use weir_io::{
     Backend, Close, ConnId, Endpoint, Epoll, EventKind, ListenOptions, Listener, Nanos, Segment,
-    SocketOptions, TemplateId, WaitPolicy, Waker,
+    SocketOptions, StampRequest, TemplateId, WaitPolicy, Waker,
 };
 
 use crate::driver::{Driver, Machine, Seen, What, byte_at, bytes_at, unique};
@@ -81,8 +81,9 @@ impl<B: Machine> Client<B> {
     }
 
     fn connect(&mut self, conn: u32, dice: &mut Dice) {
+        let requests = [StampRequest::None, StampRequest::Sample, StampRequest::All];
         let options = SocketOptions {
-            stamped: dice.below(2) == 0,
+            stamps: requests[dice.below(3) as usize],
             discard: dice.below(3) == 0,
             source: None,
         };

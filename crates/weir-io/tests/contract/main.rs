@@ -79,6 +79,7 @@ macro_rules! whole_contract {
                 stamps_lie_where_they_belong,
                 a_late_read_keeps_the_time_of_arrival,
                 transmissions_come_in_order_before_the_answer,
+                stamps_a_sample_of_sends,
                 stamps_nothing_unasked,
                 serves_many_stamped_connections,
                 a_stamped_connection_fails_once,

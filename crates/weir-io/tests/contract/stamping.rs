@@ -7,12 +7,13 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::thread::{self, JoinHandle};
 
-use weir_io::{Clock, Close, ConnId, Endpoint, Nanos, Segment, SocketOptions};
+use weir_io::{Clock, Close, ConnId, Endpoint, Nanos, Segment, SocketOptions, StampRequest};
 
 use crate::driver::{Driver, Machine, Seen, What, assert_same, bytes_at, tcp, unique};
 use crate::ending::reset;
 
-const STAMPED: SocketOptions = SocketOptions { stamped: true, discard: false, source: None };
+const STAMPED: SocketOptions =
+    SocketOptions { stamps: StampRequest::All, discard: false, source: None };
 
 /// By how much processors and a conversion may disagree; far less than what lies between the
 /// instants that are compared.
@@ -20,9 +21,13 @@ const ERROR_NS: u64 = 1_000;
 
 /// A backend with one stamped TCP connection, and its other end.
 fn pair<B: Machine>() -> (Driver<B>, TcpStream) {
+    pair_with(StampRequest::All)
+}
+
+fn pair_with<B: Machine>(stamps: StampRequest) -> (Driver<B>, TcpStream) {
     let (listener, endpoint) = tcp();
     let mut driver = Driver::<B>::new();
-    driver.connected(0, &endpoint, STAMPED);
+    driver.connected(0, &endpoint, SocketOptions { stamps, ..SocketOptions::default() });
     let peer = listener.accept().expect("accept").0;
     peer.set_nodelay(true).expect("nodelay");
     (driver, peer)
@@ -126,6 +131,38 @@ pub(crate) fn transmissions_come_in_order_before_the_answer<B: Machine>() {
         stamped += 1;
     }
     driver.quiet();
+}
+
+pub(crate) fn stamps_a_sample_of_sends<B: Machine>() {
+    const EVERY: u32 = StampRequest::SAMPLE;
+    let (mut driver, peer) = pair_with::<B>(StampRequest::Sample);
+    let server = answer(peer, driver.clock);
+    let id = driver.template(b"request!");
+    let (mut sends, mut stamped, mut received) = (0, 0, 0);
+    while stamped < ROUNDS / 10 {
+        // One piece, or several.
+        let half = Segment::Template { id, bytes: 4 };
+        let whole = Segment::Template { id, bytes: 8 };
+        let is_first = sends % EVERY == 0;
+        let pieces = if (sends / EVERY).is_multiple_of(2) { &[whole][..] } else { &[half, half] };
+        sends += 1;
+        driver.backend.send(ConnId(0), pieces);
+        let sent_at = driver.backend.submit().before;
+        let all = driver.harvest();
+        let (last, before) = all.split_last().expect("an event");
+        let began_at = said(last);
+        received += u32::from(last.stamp.is_some());
+        let Some(transmitted) = before.first() else { continue };
+        assert!(is_first && before.len() == 1, "send {sends}: {all:?}");
+        assert_eq!(transmitted.what, What::Transmitted);
+        let tx_at = transmitted.stamp.expect("has one");
+        assert!(sent_at <= tx_at.after(ERROR_NS), "transmitted before it was sent: {all:?}");
+        assert!(tx_at <= began_at.after(ERROR_NS), "answered before it was transmitted: {all:?}");
+        stamped += 1;
+    }
+    assert!(received > sends / 2, "{received} of {sends} answers have a stamp");
+    drop(driver);
+    server.join().expect("no panic");
 }
 
 pub(crate) fn stamps_nothing_unasked<B: Machine>() {
