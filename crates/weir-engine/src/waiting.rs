@@ -39,8 +39,7 @@ const ATTENTION_AUTO_NS: u64 = 250_000;
 /// In `auto`, one nanosecond in so many may be spent on that.
 const ATTENTION_SHARE: u64 = 8;
 
-/// An answer is late once it took so many times the usual. A CPU that has less than that until the
-/// next slot hardly falls asleep, and wakes soon.
+/// An answer is late once it took so many times the usual.
 const LATE: u64 = 4;
 
 /// The most that can be saved up for it.
@@ -159,17 +158,19 @@ impl Waiting {
     }
 
     /// A sleeping thread wakes later than an answer comes from nearby. Where answers are that fast
-    /// and so few that looking out for them takes little time, their times are worth it.
+    /// and so few that looking out for each takes little time, their times are worth it. Some of
+    /// them are not: two kinds of times would be mixed. And a CPU with less time until the next
+    /// slot hardly falls asleep, and wakes soon.
     fn attend(&mut self, now: Nanos, until: Nanos) -> WaitPolicy {
         let usual_ns = self.usual_ns;
-        let late_ns = usual_ns.saturating_mul(LATE);
         if self.pacing != WaitPolicy::Hybrid
             || usual_ns > ATTENTION_AUTO_NS
             || self.savings_ns < usual_ns
-            || until.since(now) < late_ns
+            || until.since(now) < usual_ns.saturating_mul(ATTENTION_SHARE)
         {
             return self.pacing;
         }
+        let late_ns = usual_ns * LATE;
         WaitPolicy::Attentive { awake_until: now.after(late_ns.min(self.savings_ns)) }
     }
 
@@ -322,8 +323,10 @@ mod tests {
         check(100, 40_000, 0.0039, 0.0041);
         check(1_000, 40_000, 0.038, 0.041);
         check(1_000, 120_000, 0.11, 0.125);
-        check(2_000, 100_000, 0.11, 0.125);
-        check(10_000, 40_000, 0.0, 0.0);
+        check(2_000, 60_000, 0.11, 0.125);
+        check(10_000, 12_000, 0.11, 0.125);
+        check(2_000, 70_000, 0.0, 0.0);
+        check(10_000, 20_000, 0.0, 0.0);
         check(1_000, 260_000, 0.0, 0.0);
     }
 
@@ -335,10 +338,10 @@ mod tests {
             assert_eq!(waiting.policy(Nanos::ZERO, Nanos(until), 1), expected, "{savings_ns}");
         };
         let awake_until = |ns| WaitPolicy::Attentive { awake_until: Nanos(ns) };
-        check(100_000, 40_000, awake_until(40_000));
-        check(25_000, 40_000, awake_until(25_000));
-        check(9_999, 40_000, WaitPolicy::Hybrid);
-        check(100_000, 39_999, WaitPolicy::Hybrid);
+        check(100_000, 80_000, awake_until(40_000));
+        check(25_000, 80_000, awake_until(25_000));
+        check(9_999, 80_000, WaitPolicy::Hybrid);
+        check(100_000, 79_999, WaitPolicy::Hybrid);
     }
 
     #[test]
