@@ -55,6 +55,12 @@ impl Exchange {
         self.sent_at.since(self.intended_at.max(self.freed_at))
     }
 
+    /// No request is in flight here any more.
+    #[inline]
+    pub(crate) fn end(&mut self) {
+        self.sent_at = Nanos::MAX;
+    }
+
     /// Whether a request is in flight here.
     #[inline]
     pub(crate) fn is_live(&self) -> bool {

@@ -381,12 +381,18 @@ impl Traffic {
         for reply in self.replies.drain(..) {
             let first_byte_at = if reply.began_here { at } else { lent.first_byte_at };
             let ended = Ended::Answered { status: reply.status, first_byte_at };
-            // What was sent together and came together is recorded together.
-            for alike in exchanges[places(reply.ids())].chunk_by_mut(|one, next| one == next) {
-                let exchange = alike[0];
-                alike.fill(Exchange::NONE);
-                self.recorder.ended(&exchange, ended, at, alike.len() as u32);
-                connection.load -= alike.len() as u16;
+            let mut answered = &mut exchanges[places(reply.ids())];
+            while let Some(&exchange) = answered.first() {
+                // What was sent together stands together, and is recorded together.
+                let alike = match answered {
+                    [_] => 1,
+                    _ => answered.partition_point(|other| *other == exchange),
+                };
+                let (ended_now, others) = answered.split_at_mut(alike);
+                ended_now.iter_mut().for_each(Exchange::end);
+                answered = others;
+                self.recorder.ended(&exchange, ended, at, alike as u32);
+                connection.load -= alike as u16;
                 if connection.load == 0 {
                     self.recorder.batch_ended(&exchange, at);
                 }
