@@ -389,6 +389,7 @@ impl Traffic {
                     _ => answered.partition_point(|other| *other == exchange),
                 };
                 let (ended_now, others) = answered.split_at_mut(alike);
+                debug_assert!(ended_now.iter().all(|other| *other == exchange));
                 ended_now.iter_mut().for_each(Exchange::end);
                 answered = others;
                 self.recorder.ended(&exchange, ended, at, alike as u32);

@@ -31,7 +31,7 @@ const TELL_SENT: u32 = libc::SOF_TIMESTAMPING_SOFTWARE
     | libc::SOF_TIMESTAMPING_OPT_ID
     | libc::SOF_TIMESTAMPING_OPT_TSONLY;
 
-/// Every send is told of.
+/// A send is stamped: of a socket each, of a message that one.
 const TRANSMIT: u32 = libc::SOF_TIMESTAMPING_TX_SOFTWARE;
 
 /// What a received message's control data takes: a header and three timespecs, of which the first
