@@ -8,7 +8,7 @@ use weir_engine::Job;
 use weir_io::Endpoint;
 use weir_io::system::DescriptorLimit;
 use weir_run::{
-    Closer, ConnectionPlan, FailureCause, FailurePhase, Measurements, Note, Plan, units,
+    Closer, ConnectionPlan, FailureCause, FailurePhase, Histogram, Measurements, Note, Plan, units,
 };
 
 use crate::args::{CloseChoice, RunArgs};
@@ -165,6 +165,21 @@ pub(crate) fn out_of_ports(plan: &Plan, measurements: &Measurements) -> Option<N
     Some(Note::new("out_of_ports", text))
 }
 
+/// The note on connections that retire before they carry a request: a connect takes longer than
+/// they live.
+pub(crate) fn short_lifetime(plan: &Plan, measurements: &Measurements) -> Option<Note> {
+    let lifetime_ns = plan.connection.lifetime_ns?;
+    let median = |times: &Histogram| times.value_at_rank(times.count().div_ceil(2)).unwrap_or(0);
+    let connect_ns = median(&measurements.connect) + median(&measurements.tls_handshake);
+    let text = format!(
+        "--connection-lifetime {} is less than a connect takes (median {}), so most of the time \
+         goes into connects: raise it, or use --close client",
+        units::exact_duration(lifetime_ns),
+        units::duration(connect_ns),
+    );
+    (lifetime_ns < connect_ns).then(|| Note::new("short_lifetime", text))
+}
+
 /// What is to be said of more threads than CPUs, once it is known what that cost.
 pub(crate) fn crowding(plan: &Plan, cpus: usize, measurements: &Measurements) -> Option<Note> {
     if plan.threads as usize <= cpus {
@@ -273,6 +288,27 @@ mod tests {
                 note.as_ref().is_some_and(|text| text.contains(part) && text.contains("1,234"))
             });
             assert!(fits && note.is_some() == part.is_some(), "{errno}, {phase:?}: {note:?}");
+        }
+    }
+
+    #[test]
+    fn lifetimes_below_the_connect_time_are_told() {
+        for (flags, connect_ns, is_told) in [
+            ("--connection-lifetime 1ms", 2_000_000, true),
+            ("--connection-lifetime 3ms", 2_000_000, false),
+            ("--connection-lifetime 1ms", 0, false),
+            ("", 2_000_000, false),
+        ] {
+            let mut measurements = Measurements::default();
+            if connect_ns > 0 {
+                measurements.connect.record(connect_ns);
+            }
+            let job = job(&format!("{flags} http://127.0.0.1/")).expect("valid");
+            let note = short_lifetime(&job.plan, &measurements).map(|note| note.text);
+            let fits = note.as_ref().is_some_and(|text| {
+                text.contains("--connection-lifetime 1 ms") && text.contains("median 2.00 ms")
+            });
+            assert_eq!((fits, note.is_some()), (is_told, is_told), "{flags}: {note:?}");
         }
     }
 

@@ -1,5 +1,9 @@
 //! Result files: written under a temporary name and renamed, so that nobody ever reads half of one.
 
+mod distinct;
+
+pub(crate) use distinct::check_distinct;
+
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -8,13 +8,18 @@ use weir_run::Document;
 use crate::args::ReportArgs;
 use crate::commands::run::{print, write_junit};
 use crate::exit;
-use crate::output::ResultFile;
+use crate::output::{ResultFile, check_distinct};
 
 /// Prints the report.
 ///
 /// # Errors
 /// When a document cannot be read, or several do not belong together.
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
+    if let Some(junit) = &args.junit {
+        for file in &args.files {
+            check_distinct(&[("the document", Some(file)), ("--junit", Some(junit))])?;
+        }
+    }
     let mut documents = args
         .files
         .iter()

@@ -16,7 +16,7 @@ use crate::connections;
 use crate::figures::figures;
 use crate::interrupts::Interrupts;
 use crate::load::{Epoch, Outcome, carry_out, document};
-use crate::output::ResultFile;
+use crate::output::{ResultFile, check_distinct};
 use crate::plan::{Planned, plan, usable_cpus};
 use crate::preflight::{self, Found};
 use crate::raw::{self, RawFile, RawRun};
@@ -116,8 +116,13 @@ struct Files {
 }
 
 impl Files {
-    /// Those that the flags ask for.
+    /// Those that the flags ask for, which must not be one file.
     fn at(args: &RunArgs) -> Result<Files> {
+        check_distinct(&[
+            ("--output", args.output.as_deref()),
+            ("--raw", args.raw.as_deref()),
+            ("--junit", args.junit.as_deref()),
+        ])?;
         let at = |flag, path: &Option<PathBuf>| {
             path.as_deref().map(|path| ResultFile::at(flag, path)).transpose()
         };
@@ -236,6 +241,7 @@ fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Note> {
     notes.extend(script::notes(&job.plan, &outcome.measurements, has_failed));
     notes.extend(mostly_errors(outcome, has_looked));
     notes.extend(connections::out_of_ports(&job.plan, &outcome.measurements));
+    notes.extend(connections::short_lifetime(&job.plan, &outcome.measurements));
     notes.extend(connections::crowding(&job.plan, usable_cpus().len(), &outcome.measurements));
     notes.extend(of_trials(outcome.trials));
     for failure in &outcome.failures {

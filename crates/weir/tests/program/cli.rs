@@ -81,6 +81,51 @@ fn wrong_values_are_told_with_their_flag_and_the_remedy() {
 }
 
 #[test]
+fn output_files_are_different_files() {
+    let directory = Directory::new();
+    let (run, link) = (directory.file("run.json"), directory.file("link.json"));
+    let detour = directory.file("../DIR/run.json").replace(
+        "DIR",
+        directory.path().file_name().and_then(|name| name.to_str()).expect("it has a name"),
+    );
+    for existing in [false, true] {
+        if existing {
+            fs::write(&run, "").expect("the directory is the test's own");
+            std::os::unix::fs::symlink("run.json", &link).expect("likewise");
+        }
+        let paths = [&run, &detour, &link];
+        for path in &paths[..2 + usize::from(existing)] {
+            for flags in [["-o", "--raw"], ["--raw", "-o"], ["--junit", "--raw"], ["--junit", "-o"]]
+            {
+                let words = [flags[0], run.as_str(), flags[1], path.as_str()];
+                let words = [&words[..], &["--assert", "errors == 0", NOWHERE]].concat();
+                check_wrong(&words, &["are the same file", "run.json"]);
+            }
+        }
+    }
+    let claim = ["--assert", "errors == 0", "--junit"];
+    check_wrong(&[&["report", &run][..], &claim, &[&link]].concat(), &["are the same file"]);
+
+    // Nothing is lost by writing to a device twice.
+    let server = Served::plainly();
+    let output = weir("--no-verdict -n 1 -o /dev/null --raw /dev/null", &[&server.url()]);
+    assert_eq!(output.code(), 0, "{output:?}");
+}
+
+#[test]
+fn connections_that_live_too_short_are_told() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let file = directory.file("run.json");
+    let load = "--no-verdict -c1 -t1 -R 50 -d 200ms --warmup 0 -T 100ms --witness off";
+    let words = ["--connection-lifetime", "1ns", "-o", &file, &server.url()];
+    let output = weir(load, &words);
+    let document = Document::load(&file).expect("it was written");
+    let note = document.notes.iter().find(|note| note.code == "short_lifetime");
+    let text = &note.unwrap_or_else(|| panic!("{output:?}")).text;
+    assert!(text.starts_with("--connection-lifetime 1 ns is less than a connect takes"), "{text}");
+}
+
+#[test]
 fn urls_that_cannot_be_loaded_are_told_with_the_remedy() {
     check_wrong(&[], &["URL"]);
     check_wrong(&[NOWHERE, "http://127.0.0.1:10/"], &["http://127.0.0.1:10/", "one URL", "quotes"]);
