@@ -180,7 +180,7 @@ pub struct Run {
     /// otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsettled: bool,
-    /// The command line, word by word.
+    /// The command line, word by word, with `[redacted]` for credentials.
     pub command: Option<Vec<String>>,
     /// What the URL answered before the load, where it was asked.
     pub preflight: Option<Preflight>,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The URL as it was given.
+    /// The URL as it was given, but for credentials.
     pub url: String,
     /// Where the load goes.
     pub target: Target,
@@ -101,7 +101,7 @@ pub struct Target {
     pub host: String,
     /// Port, the scheme's own when the URL has none.
     pub port: u16,
-    /// Path and query, beginning with `/`.
+    /// Path and query, beginning with `/`, but for credentials.
     pub path: String,
     /// The address connected to: `1.2.3.4:80`, `[::1]:80` or `unix:/path`.
     pub address: String,
@@ -149,7 +149,7 @@ impl Default for RequestPlan {
 pub struct Header {
     /// Name as given.
     pub name: String,
-    /// Value as given.
+    /// Value as given; `[redacted]` for credentials.
     pub value: String,
 }
 

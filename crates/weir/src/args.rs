@@ -1,25 +1,33 @@
-//! The flags. Each is one field with its help beside it; the values are parsed here by
-//! `weir_run::units`, so that whatever is wrong is said before anything runs.
+//! The flags. Each is one field with its help beside it; values are parsed here by
+//! `weir_run::units`, so that a wrong one is an error before anything runs.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::error::ErrorKind;
-use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use weir_run::{AddressRange, Assertion, Rate};
 
+mod check;
+mod choices;
+mod help;
 mod values;
 
+pub(crate) use check::check_unix;
+pub(crate) use choices::{
+    ArrivalsChoice, CloseChoice, Format, IoChoice, PacingChoice, TimestampsChoice, WaitChoice,
+    Warmup, WitnessChoice,
+};
 use values::{assertion, pipeline, positive, positive_duration, positive_long, rate, warmup};
 
-/// HTTP benchmarking that sets the flow and measures it.
+/// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
 #[derive(Debug, Parser)]
 #[command(
     name = "weir",
     version,
     about,
     override_usage = "weir [options] URL\n       weir -s FILE [options] URL [words for the \
-                      script]\n       weir --compat <wrk|wrk2> …\n       weir <serve|report> …",
+                      script]\n       weir --compat <wrk|wrk2> …\n       weir \
+                      <serve|report> --help",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_version_flag = true,
@@ -28,19 +36,11 @@ use values::{assertion, pipeline, positive, positive_duration, positive_long, ra
     args_override_self = true,
     infer_long_args = true,
     max_term_width = 100,
-    after_help = "Without --rate every connection sends again as soon as it has its answer (closed \
-                  loop). With it requests leave at planned times whatever the server does, and \
-                  latency counts from the planned time.\n\n\
-                  Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.\n\
-                  Exit status: 0 fine, 1 no answer at all, 2 usage or script, 3 invalid run or \
-                  failed check, 70 broken invariant, 71 machine failed, 74 result not written, \
-                  130/143 interrupted.\n\
-                  Examples:\n  weir http://localhost:8080/\n  \
-                  weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html\n  \
-                  weir -s scripts/counter.lua https://localhost:8443/"
+    after_help = help::ALL,
+    after_long_help = help::COMMON
 )]
 pub(crate) struct Cli {
-    /// What to run instead of a load.
+    /// Subcommand instead of a load.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
@@ -48,9 +48,14 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
-    /// Print this help
-    #[arg(short, long, action = ArgAction::HelpShort, global = true, help_heading = "Other")]
+    // clap has two forms of help, and its short one lists flags in two columns. So --help is
+    // clap's short form, and -h the long one with every flag hidden behind a text of its own.
+    /// Print all options
+    #[arg(long, action = ArgAction::HelpShort, help_heading = "Other")]
     help: Option<bool>,
+    /// Print the most common options
+    #[arg(short = 'h', action = ArgAction::HelpLong, help_heading = "Other")]
+    short_help: Option<bool>,
 
     /// Print the version
     #[arg(short = 'v', long, action = ArgAction::Version, help_heading = "Other")]
@@ -66,21 +71,17 @@ impl Cli {
     /// A command line, the name of the program being its first word.
     ///
     /// # Errors
-    /// What is wrong with it, or the text of `--help` and `--version`.
+    /// What is wrong with it, or the text of `-h`, `--help` and `--version`.
     pub(crate) fn of_words(
-        argv: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+        argv: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Result<Cli, clap::Error> {
-        let cli = Cli::try_parse_from(argv)?;
-        let run = &cli.run;
-        if run.script.is_some() && (run.method.is_some() || run.body.is_some()) {
-            let text =
-                "--method and --body do not go with --script: set wrk.method and wrk.body in it";
-            return Err(Cli::command().error(ErrorKind::ArgumentConflict, text));
-        }
-        if let (None, Some(word)) = (&run.script, run.script_args().next()) {
-            let advice = "give one URL, put values with blanks into quotes, and a script behind -s";
-            let text = format!("'{word}' is too much: {advice}");
-            return Err(Cli::command().error(ErrorKind::TooManyValues, text));
+        let argv: Vec<OsString> = argv.into_iter().map(Into::into).collect();
+        let command = Cli::command().mut_args(|arg| arg.hide_long_help(true));
+        let matches = command.try_get_matches_from(&argv);
+        let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+        let mut cli = parsed?;
+        if cli.command.is_none() {
+            check::check(&mut cli.run)?;
         }
         Ok(cli)
     }
@@ -89,9 +90,12 @@ impl Cli {
 /// What weir does beside running a load.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run the reference server: programmable answers, delays, stalls and faults
+    // Hidden, as the usage and the end of --help name them.
+    /// Reference server with programmable responses, delays, stalls and faults
+    #[command(hide = true)]
     Serve(Box<crate::commands::serve::ServeArgs>),
-    /// Print the report of a document written with --output
+    /// Print the report of documents written with --output
+    #[command(hide = true)]
     Report(ReportArgs),
 }
 
@@ -101,36 +105,42 @@ pub(crate) struct ReportArgs {
     /// Documents; several are parts of one run and are merged
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Print the whole latency spectrum
+    /// Print the full latency distribution
     #[arg(short = 'L', long)]
     pub(crate) latency: bool,
-    /// Print every rule of the verdict with its figure
+    /// Print every rule of the verdict with its value and limit
     #[arg(long)]
     pub(crate) rules: bool,
-    /// What to print
+    /// Report or document on standard output
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
           hide_possible_values = true)]
     pub(crate) format: Format,
-    /// End with 3 unless this holds: 'p99 < 5ms', 'errors == 0'; repeatable
+    /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0'; repeatable
     #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion)]
     pub(crate) assertions: Vec<Assertion>,
-    /// Write what came of --assert to this file, as JUnit XML
+    /// Write the results of --assert to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+    /// Print this help
+    #[arg(short, long, action = ArgAction::HelpShort)]
+    help: Option<bool>,
 }
 
 /// The load.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// What to load, and words for the script.
-    #[arg(help = "What to load: http[s]://HOST[:PORT]/PATH; words after it are for the script",
+    /// URL, and words for the script.
+    #[arg(help = "Target: http[s]://[USER:PASS@]HOST[:PORT]/PATH; then words for the script",
           value_name = "URL", required_unless_present = "selfcheck", num_args = 1..)]
     pub(crate) words: Vec<String>,
     /// More words for the script.
     #[arg(last = true, hide = true)]
     pub(crate) more_words: Vec<String>,
+    /// User name and password that stood in the URL, as they stood there.
+    #[arg(skip)]
+    pub(crate) userinfo: Option<String>,
 
-    /// Threads [default: one per usable CPU]
+    /// Worker threads [default: one per usable CPU]
     #[arg(short, long, value_name = "N", value_parser = positive, help_heading = "Load")]
     pub(crate) threads: Option<u32>,
     /// Connections over all threads
@@ -140,25 +150,26 @@ pub(crate) struct RunArgs {
     /// Length of the measured window [default: 10s, or none with -n]
     #[arg(short, long, value_name = "T", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) duration: Option<u64>,
-    /// Measure this many requests; with -d the first to end wins
+    /// End after this many measured requests; with -d, whichever comes first
     #[arg(short = 'n', long, value_name = "N", value_parser = positive_long,
           help_heading = "Load")]
     pub(crate) requests: Option<u64>,
-    /// Constant rate in requests per second over all threads: 20k, 0.5, 100/m
+    /// Constant rate over all threads, in requests per second: 20k, 0.5, 100/m [default: closed
+    /// loop]
     #[arg(short = 'R', long, value_name = "N", value_parser = rate, help_heading = "Load")]
     pub(crate) rate: Option<Rate>,
-    /// How arrivals are spaced under --rate
+    /// Arrival process under --rate: evenly spaced, or with independent exponential gaps
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "rate",
           value_name = "uniform|poisson", hide_possible_values = true, help_heading = "Load")]
     pub(crate) arrivals: ArrivalsChoice,
-    /// Seed of random arrivals [default: drawn, and printed]
+    /// Seed of random arrivals [default: random, printed in the report]
     #[arg(long, value_name = "N", requires = "rate", help_heading = "Load")]
     pub(crate) seed: Option<u64>,
-    /// Load before the window, on the same connections; auto: until it is steady, for at most 1m or
-    /// the time after a colon [default: 10% of -d within 2s..10s; 0 with -n alone]
+    /// Unmeasured load before the window, on the same connections; auto: until it is steady, for at
+    /// most 1m or the time after the colon [default: 10% of -d within 2s..10s; 0 with -n alone]
     #[arg(long, value_name = "T|auto[:T]", value_parser = warmup, help_heading = "Load")]
     pub(crate) warmup: Option<Warmup>,
-    /// Requests in flight on each connection, 1 to 128
+    /// Requests in flight on each connection, 1 to 128 (HTTP/1.1 pipelining)
     #[arg(long, value_name = "N", value_parser = pipeline, default_value = "1",
           help_heading = "Load")]
     pub(crate) pipeline: u16,
@@ -169,34 +180,47 @@ pub(crate) struct RunArgs {
     /// Method [default: GET, or POST with a body]
     #[arg(short = 'X', long, value_name = "METHOD", help_heading = "Request")]
     pub(crate) method: Option<String>,
-    /// Body: text, or @FILE
+    /// Request body: text, or @FILE
     #[arg(short = 'b', long, value_name = "TEXT|@FILE", help_heading = "Request")]
     pub(crate) body: Option<String>,
-    /// Longest wait for an answer
+    /// Lua script that makes requests and reads responses, with wrk's API
+    #[arg(short, long, value_name = "FILE", help_heading = "Request")]
+    pub(crate) script: Option<PathBuf>,
+    /// Response timeout
     #[arg(short = 'T', long, value_name = "T", value_parser = positive_duration,
           default_value = "10s", help_heading = "Request")]
     pub(crate) timeout: u64,
-    /// Longest wait for a connection [default: the timeout]
+    /// Connect timeout [default: --timeout]
     #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = "Request")]
     pub(crate) connect_timeout: Option<u64>,
-    /// Lua script that makes requests and sees answers, as wrk's do
-    #[arg(short, long, value_name = "FILE", help_heading = "Request")]
-    pub(crate) script: Option<PathBuf>,
-    /// Accept any certificate from an https server
-    #[arg(long, help_heading = "Request")]
-    pub(crate) insecure: bool,
-    /// Trust the certificates in this PEM file, and no others
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure", help_heading = "Request")]
-    pub(crate) cacert: Option<PathBuf>,
-    /// Connect to this Unix socket instead of the URL's host
-    #[arg(long, value_name = "PATH", help_heading = "Request")]
-    pub(crate) unix: Option<PathBuf>,
-    /// Skip the single request that looks at the URL before the load
+    /// Skip the single request that checks the URL before the load
     #[arg(long, help_heading = "Request")]
     pub(crate) no_preflight: bool,
 
-    /// One connection per request: the server closes it, asked to by "Connection: close", or weir
-    /// does, after the answer, by a reset, so that it does not run out of ports
+    /// Basic authentication; replaces a user name and password in the URL
+    #[arg(short, long, value_name = "USER:PASS", action = ArgAction::Append,
+          help_heading = "TLS and credentials")]
+    pub(crate) user: Vec<String>,
+    /// Skip verification of the server's certificate (ab's -k, keep-alive, is weir's default)
+    #[arg(short = 'k', long, help_heading = "TLS and credentials")]
+    pub(crate) insecure: bool,
+    /// Trust only the certificates in this PEM file
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "insecure",
+        help_heading = "TLS and credentials"
+    )]
+    pub(crate) cacert: Option<PathBuf>,
+    /// Write [redacted] for this header or query parameter too; repeatable, or with commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "TLS and credentials")]
+    pub(crate) redact: Vec<String>,
+    /// Write credentials as given to documents, rows and reports
+    #[arg(long, conflicts_with = "redact", help_heading = "TLS and credentials")]
+    pub(crate) no_redact: bool,
+
+    /// New connection for each request. server: closed by the server because of "Connection:
+    /// close"; client: reset by weir after the response, which frees its port at once
     #[arg(long, value_enum, value_name = "server|client", hide_possible_values = true,
           conflicts_with_all = ["pipeline", "requests_per_connection", "connection_lifetime"],
           help_heading = "Connections")]
@@ -204,19 +228,20 @@ pub(crate) struct RunArgs {
     /// Renew a connection after this many requests
     #[arg(long, value_name = "N", value_parser = positive, help_heading = "Connections")]
     pub(crate) requests_per_connection: Option<u32>,
-    /// Renew a connection at this age, as soon as nothing is in flight on it
+    /// Renew a connection at this age, once no request is in flight on it
     #[arg(long, value_name = "T", value_parser = positive_duration,
           help_heading = "Connections")]
     pub(crate) connection_lifetime: Option<u64>,
 
-    /// Connects per second over all threads, renewals included [default: as fast as they go]
+    /// Connects per second over all threads, renewals included [default: unlimited]
     #[arg(long, value_name = "N", value_parser = rate, help_heading = "Connections")]
     pub(crate) connect_rate: Option<Rate>,
-    /// Connect from these addresses of this machine in turn: 10.0.0.5, 10.0.0.5-10.0.0.20,
-    /// 127.1.0.0/24; repeatable, or with commas
+    /// Source addresses, used in turn: 10.0.0.5, 10.0.0.5-10.0.0.20, 127.1.0.0/24; repeatable, or
+    /// with commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Connections")]
     pub(crate) source_ip: Vec<AddressRange>,
-    /// Connect to this instead of the URL's host; of several, in turn; repeatable, or with commas
+    /// Connect to this instead of the URL's host; several are used in turn; repeatable, or with
+    /// commas
     #[arg(
         long,
         value_name = "HOST[:PORT]",
@@ -225,90 +250,101 @@ pub(crate) struct RunArgs {
         help_heading = "Connections"
     )]
     pub(crate) connect_to: Vec<String>,
+    /// Connect to this Unix socket instead of the URL's host; @NAME: an abstract one
+    #[arg(long, value_name = "PATH", help_heading = "Connections")]
+    pub(crate) unix: Option<PathBuf>,
 
-    /// I/O engine; auto takes io_uring where it works
-    #[arg(long, value_enum, default_value_t = IoChoice::Auto, value_name = "auto|uring|epoll",
-          hide_possible_values = true, help_heading = "Engine")]
-    pub(crate) io: IoChoice,
-    /// How send times are kept: sleep until due (cheapest, some µs late), then spin (hybrid), or
-    /// always spin (whole cores) [default: hybrid; sleep with more threads than CPUs]
+    /// Send timing under --rate. sleep: least CPU, some µs late; hybrid: sleep, then spin shortly
+    /// before; spin: whole cores [default: hybrid; sleep with more threads than CPUs]
     #[arg(
         long,
         value_enum,
         value_name = "sleep|hybrid|spin",
         hide_possible_values = true,
-        help_heading = "Engine"
+        help_heading = STRATEGY
     )]
     pub(crate) pacing: Option<PacingChoice>,
-    /// How answers are awaited: each at once, without sleeping where that costs nearly nothing
-    /// (auto), without sleeping for 100 µs (latency), many at one waking, for at most 100 µs
-    /// (throughput), or never asleep (spin)
+    /// Receive strategy. latency: busy-poll for up to 100 µs; throughput: coalesce wake-ups for up
+    /// to 100 µs; spin: never sleep, whole cores; auto: adapt, at next to no CPU time
     #[arg(long, value_enum, default_value_t = WaitChoice::Auto,
           value_name = "auto|latency|throughput|spin", hide_possible_values = true,
-          help_heading = "Engine")]
+          help_heading = STRATEGY)]
     pub(crate) wait: WaitChoice,
-    /// Under --rate wake only every T to send, and send at once what is due by then: cheaper at
-    /// high rates, and late by up to T [default: wake for each]
+    /// Under --rate, send what is due in batches every T: less CPU at high rates, up to T late
+    /// [default: each request when it is due]
     #[arg(long, value_name = "T", value_parser = positive_duration, requires = "rate",
-          help_heading = "Engine")]
+          help_heading = STRATEGY)]
     pub(crate) tick: Option<u64>,
-    /// Connections that ask the kernel when bytes came and went: what of a latency was weir's own
-    #[arg(long, value_enum, default_value_t = TimestampsChoice::Sample,
-          value_name = "none|sample|all", hide_possible_values = true, help_heading = "Engine")]
-    pub(crate) timestamps: TimestampsChoice,
-    /// Have a thread of its own ask now and then what the load asks, to compare: auto where a CPU
-    /// is free for it
-    #[arg(long, value_enum, default_value_t = WitnessChoice::Auto, value_name = "auto|on|off",
-          hide_possible_values = true, help_heading = "Engine")]
-    pub(crate) witness: WitnessChoice,
 
-    /// Measure the noise floor first, for a second, against a server within weir; without a URL,
-    /// measure that alone
-    #[arg(long, help_heading = "Trust")]
+    /// I/O engine; auto: io_uring where it works, else epoll
+    #[arg(long, value_enum, default_value_t = IoChoice::Auto, value_name = "auto|uring|epoll",
+          hide_possible_values = true, help_heading = "Engine")]
+    pub(crate) io: IoChoice,
+
+    /// Connections with kernel timestamps, which separate client overhead from latency; sample: one
+    /// in 64
+    #[arg(long, value_enum, default_value_t = TimestampsChoice::Sample,
+          value_name = "none|sample|all", hide_possible_values = true, help_heading = CHECKS)]
+    pub(crate) timestamps: TimestampsChoice,
+    /// Run a low-rate probe on its own thread as an independent check; auto: where a CPU is idle
+    #[arg(long, value_enum, default_value_t = WitnessChoice::Auto, value_name = "auto|on|off",
+          hide_possible_values = true, help_heading = CHECKS)]
+    pub(crate) witness: WitnessChoice,
+    /// First measure weir's own latency for 1 s, against a server in its own process; without a
+    /// URL, measure only that
+    #[arg(long, help_heading = CHECKS)]
     pub(crate) selfcheck: bool,
-    /// Was the client the limit? Afterwards, for 40% of -d, alternate with one thread more
-    #[arg(long, help_heading = "Trust")]
+    /// Test whether the client is the limit: afterwards, for 40% of -d, alternate with one more
+    /// thread
+    #[arg(long, help_heading = CHECKS)]
     pub(crate) prove_client: bool,
 
-    /// Print the whole latency spectrum
+    /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0', 'rate > 20k'; repeatable
+    #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion,
+          help_heading = "Verdict")]
+    pub(crate) assertions: Vec<Assertion>,
+    /// Write the results of --assert to this file, as JUnit XML
+    #[arg(long, value_name = "FILE", requires = "assertions", help_heading = "Verdict")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Print every rule of the verdict with its value and limit
+    #[arg(long, help_heading = "Verdict")]
+    pub(crate) rules: bool,
+    /// Skip the verdict; never exit with 3 because of it
+    #[arg(long, conflicts_with = "rules", help_heading = "Verdict")]
+    pub(crate) no_verdict: bool,
+
+    /// Print the full latency distribution
     #[arg(short = 'L', long, help_heading = "Output")]
     pub(crate) latency: bool,
-    /// Print every rule of the verdict with its figure
-    #[arg(long, help_heading = "Output")]
-    pub(crate) rules: bool,
-    /// Report without a verdict, and do not end with 3 where the numbers are weir's own
-    #[arg(long, conflicts_with = "rules", help_heading = "Output")]
-    pub(crate) no_verdict: bool,
-    /// What to print on standard output
+    /// Report or document on standard output
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
           hide_possible_values = true, help_heading = "Output")]
     pub(crate) format: Format,
-    /// Write the whole result, a JSON document, to this file
+    /// Write the result, a JSON document, to this file; -: to standard output, without the report
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Write every request with its times to this file, as Parquet
+    /// Write every request with its timestamps to this file, as Parquet
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) raw: Option<PathBuf>,
-    /// End with 3 unless this holds: 'p99 < 5ms', 'errors == 0', 'rate > 20k'; repeatable
-    #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion,
-          help_heading = "Output")]
-    pub(crate) assertions: Vec<Assertion>,
-    /// Write what came of --assert to this file, as JUnit XML
-    #[arg(long, value_name = "FILE", requires = "assertions", help_heading = "Output")]
-    pub(crate) junit: Option<PathBuf>,
     /// Print the plan as JSON and send nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) print_plan: bool,
-    /// No progress line and no report
+    /// Print no progress line and no report
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
-    /// Be wrk or wrk2: their flags, their defaults, their report
-    #[arg(long, value_name = "wrk|wrk2", help_heading = "Output")]
+
+    /// Flags, defaults and report of wrk or wrk2
+    #[arg(long, value_name = "wrk|wrk2", help_heading = "Other")]
     pub(crate) compat: Option<String>,
 }
 
+/// Heading of the flags that decide when threads sleep.
+const STRATEGY: &str = "Send and receive strategy";
+/// Heading of the flags that measure the client.
+const CHECKS: &str = "Client checks";
+
 impl RunArgs {
-    /// What every flag is when it is not given.
+    /// Every flag as it is when it is not given.
     pub(crate) fn defaults() -> RunArgs {
         Cli::parse_from(["weir", "http://localhost/"]).run
     }
@@ -322,90 +358,44 @@ impl RunArgs {
     pub(crate) fn script_args(&self) -> impl Iterator<Item = &String> {
         self.words.iter().skip(1).chain(&self.more_words)
     }
+
+    /// True if `--output` is `-`: the document goes to standard output in the report's place.
+    pub(crate) fn prints_document(&self) -> bool {
+        self.output.as_deref().is_some_and(is_stdout)
+    }
+
+    /// The file of `--output`.
+    pub(crate) fn output_file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| !is_stdout(path))
+    }
+
+    /// Where `--output` writes.
+    pub(crate) fn output_place(&self) -> Option<&Path> {
+        match self.prints_document() {
+            true => Some(Path::new("/dev/stdout")),
+            false => self.output.as_deref(),
+        }
+    }
+
+    /// True if nothing is printed on standard output.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.quiet && !self.prints_document()
+    }
+
+    /// How the document is printed.
+    pub(crate) fn form(&self) -> Form {
+        Form {
+            format: if self.prints_document() { Format::Json } else { self.format },
+            spectrum: self.latency,
+            verdict: !self.no_verdict,
+            rules: self.rules,
+        }
+    }
 }
 
-/// `--arrivals`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ArrivalsChoice {
-    /// Evenly spaced
-    Uniform,
-    /// Independent exponential gaps, as users arrive
-    Poisson,
-}
-
-/// `--close`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CloseChoice {
-    /// The server, asked to by `Connection: close`
-    Server,
-    /// weir, after the answer
-    Client,
-}
-
-/// `--io`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum IoChoice {
-    /// io_uring where it works, else epoll
-    Auto,
-    /// io_uring, or fail
-    Uring,
-    /// epoll
-    Epoll,
-}
-
-/// `--pacing`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PacingChoice {
-    /// Sleep until due: cheapest, some µs late
-    Sleep,
-    /// Sleep until shortly before, then spin
-    Hybrid,
-    /// Spin all the time: takes whole cores
-    Spin,
-}
-
-/// `--wait`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WaitChoice {
-    /// What is best for the times and costs next to nothing
-    Auto,
-    /// For the times
-    Latency,
-    /// For the client's CPU
-    Throughput,
-    /// Whole cores
-    Spin,
-}
-
-/// `--warmup`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Warmup {
-    /// In nanoseconds; the longest where the load decides.
-    pub(crate) span_ns: u64,
-    /// The load decides.
-    pub(crate) is_auto: bool,
-}
-
-/// `--timestamps`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TimestampsChoice {
-    /// No connection
-    None,
-    /// One connection in sixty-four, and of what it sends one in sixteen
-    Sample,
-    /// All connections, and all that they send
-    All,
-}
-
-/// `--witness`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WitnessChoice {
-    /// Where a CPU is free for it
-    Auto,
-    /// In any case
-    On,
-    /// Never
-    Off,
+/// True if a file of this name stands for standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// How a document is printed.
@@ -421,30 +411,9 @@ pub(crate) struct Form {
     pub(crate) rules: bool,
 }
 
-impl RunArgs {
-    /// How the document is printed.
-    pub(crate) fn form(&self) -> Form {
-        Form {
-            format: self.format,
-            spectrum: self.latency,
-            verdict: !self.no_verdict,
-            rules: self.rules,
-        }
-    }
-}
-
 impl ReportArgs {
     /// How the document is printed.
     pub(crate) fn form(&self) -> Form {
         Form { format: self.format, spectrum: self.latency, verdict: true, rules: self.rules }
     }
-}
-
-/// `--format`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// The report
-    Text,
-    /// The document
-    Json,
 }

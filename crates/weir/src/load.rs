@@ -16,6 +16,7 @@ use crate::health::Watcher;
 use crate::interrupts::Interrupts;
 use crate::live::Intervals;
 use crate::preflight::Found;
+use crate::redaction::Redaction;
 use crate::script::Scripts;
 
 /// The run's epoch on both clocks.
@@ -149,8 +150,10 @@ pub(crate) fn document(
     outcome: &Outcome,
     found: Found,
     script_file: Option<String>,
-    notes: Vec<Note>,
+    mut notes: Vec<Note>,
+    redaction: &Redaction,
 ) -> Result<Document, BrokenInvariant> {
+    redaction.notes(&mut notes);
     Document::assemble(DocumentParts {
         environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock),
         plan: job.plan.clone(),
@@ -162,7 +165,7 @@ pub(crate) fn document(
             epoch_unix_ns: epoch.unix_ns,
             part: 1,
             parts: 1,
-            command: Some(std::env::args().collect()),
+            command: Some(redaction.command(std::env::args_os())),
         },
         preflight: found.answer,
         preflight_sent: found.sent,

@@ -7,16 +7,17 @@ use weir_engine::{Extras, Job};
 use weir_http::{Prepared, RequestError};
 use weir_io::Endpoint;
 use weir_run::{
-    Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice, Wait,
+    Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice, Target, Wait,
 };
 use weir_tls::{TlsConfig, TlsOptions};
 
 use crate::args::{
     ArrivalsChoice, CloseChoice, IoChoice, PacingChoice, RunArgs, TimestampsChoice, WaitChoice,
 };
-use crate::connections;
+use crate::redaction::Redaction;
 use crate::script::Scripts;
 use crate::target::Url;
+use crate::{connections, credentials};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -32,6 +33,8 @@ pub(crate) struct Planned {
     pub(crate) scripts: Option<Scripts>,
     /// Remarks for the report.
     pub(crate) notes: Vec<Note>,
+    /// Credentials, which the plan of the job has no more.
+    pub(crate) redaction: Redaction,
 }
 
 /// Makes the job that the flags ask for.
@@ -61,6 +64,7 @@ pub(crate) fn plan_at(
 ) -> Result<Planned> {
     let mut notes = Vec::new();
     let headers = headers(args)?;
+    let redaction = Redaction::of(args);
     let body = args.body.as_deref().map(body).transpose()?;
     let tls = tls(args, url)?;
     let cpus = usable_cpus();
@@ -79,14 +83,14 @@ pub(crate) fn plan_at(
     let is_crowded = threads as usize > cpus.len();
     let io = engine(args.io, threads, &mut notes)?;
     let plan = Plan {
-        url: args.url().to_owned(),
-        target: url.target(&endpoint),
-        request: RequestPlan {
+        url: redaction.url(args.url()),
+        target: Target { path: redaction.path(&url.path), ..url.target(&endpoint) },
+        request: redaction.request(RequestPlan {
             method,
             headers: headers.into_iter().map(|(name, value)| Header { name, value }).collect(),
             body_bytes: body.as_ref().map_or(0, |body| body.len() as u64),
             wire_bytes: request.bytes().len() as u64,
-        },
+        }),
         load: load(args),
         connections: args.connections,
         threads,
@@ -113,7 +117,7 @@ pub(crate) fn plan_at(
         extras: Extras { thread_rates, batch_times: false },
         ..Job::new(plan, endpoint, request)
     };
-    Ok(Planned { job, scripts, notes })
+    Ok(Planned { job, scripts, notes, redaction })
 }
 
 /// Whether the plan is one that can be carried out.
@@ -156,10 +160,15 @@ fn tls(args: &RunArgs, url: &Url) -> Result<Option<TlsConfig>> {
     Ok(Some(config))
 }
 
-/// The headers that the user gives, and what else is to be said of the connection.
+/// The headers that the user gives, and those of `--user`, the URL and `--close`.
 fn headers(args: &RunArgs) -> Result<Vec<(String, String)>> {
     let mut headers = args.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>>>()?;
-    let is_said = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("connection"));
+    let has = |wanted: &str| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    let (is_authorized, is_said) = (has("authorization"), has("connection"));
+    let of_url = args.userinfo.as_deref().map(credentials::decoded);
+    if let Some(user) = args.user.last().or(of_url.as_ref()).filter(|_| !is_authorized) {
+        headers.push(("Authorization".to_owned(), credentials::basic(user)));
+    }
     if args.close == Some(CloseChoice::Server) && !is_said {
         headers.push(("Connection".to_owned(), "close".to_owned()));
     }

@@ -39,9 +39,17 @@ impl Url {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         if authority.contains('@') {
-            bail!("the URL holds a user name: send it with -H \"Authorization: …\", {text:?}");
+            bail!("the URL has a user name here: give it with -u USER:PASS");
         }
-        let (host, port) = split_port(authority).with_context(|| format!("in {text:?}"))?;
+        let split = split_port(authority).with_context(|| format!("in {text:?}"));
+        if split.is_err() && text.contains('@') {
+            // What stands before it may be a password, which is not printed.
+            bail!(
+                "the URL's user name or password has '/', '?' or '#': write them as %2F, %3F and \
+                 %23, or give -u USER:PASS"
+            );
+        }
+        let (host, port) = split?;
         if host.is_empty() {
             bail!("the URL has no host: write http://HOST[:PORT]/PATH, not {text:?}");
         }
@@ -180,7 +188,9 @@ mod tests {
             ("http://h:x/", "not a number from 1"),
             ("http://::1/", "belongs in brackets"),
             ("http://[::1/", "lacks its ]"),
-            ("http://me:secret@h/", "Authorization"),
+            ("http://me:secret@h/", "-u USER:PASS"),
+            ("http://me:sec/ret@h/", "%2F"),
+            ("http://me:sec#ret@h/", "%23"),
         ] {
             let error = format!("{:#}", Url::parse(text).expect_err(text));
             assert!(error.contains(part), "{text}: {error}");

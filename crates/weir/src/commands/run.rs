@@ -1,7 +1,7 @@
 //! `weir URL`: plan, look, load, report.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use crate::output::{ResultFile, check_distinct};
 use crate::plan::{Planned, plan, usable_cpus};
 use crate::preflight::{self, Found};
 use crate::raw::{self, RawFile, RawRun};
+use crate::redaction::Redaction;
 use crate::script::{self, Scripts};
 use crate::trials::{prove_client, selfcheck};
 use crate::witness::{self, Witness};
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     if args.words.is_empty() {
         return selfcheck::run_alone(args);
     }
-    let Planned { mut job, mut scripts, mut notes } = plan(args)?;
+    let Planned { mut job, mut scripts, mut notes, redaction } = plan(args)?;
     if args.prove_client {
         prove_client::is_provable(args, &job.plan)?;
     }
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let files = Files::at(args)?;
     let raw = args.raw.as_deref().map(RawFile::at).transpose()?;
-    let found = look(args, &mut job, scripts.as_ref(), &mut notes)?;
+    let found = look(args, &mut job, scripts.as_ref(), &redaction, &mut notes)?;
     let interrupts = Interrupts::await_signals()?;
     let floor = args.selfcheck.then(|| selfcheck::measure(&job, &interrupts)).transpose()?;
     if let Some(signal) = interrupts.received() {
@@ -75,12 +76,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let raw = raw.map(|raw| raw.finish(plan, &epoch, &outcome.measurements)).transpose();
     notes.extend(raw.as_ref().ok().and_then(|raw| raw::note(raw.as_ref()?)));
     let script_file = scripts.as_ref().map(Scripts::file);
-    let mut document = document(&job, epoch, &outcome, found, script_file, notes)?;
+    let mut document = document(&job, epoch, &outcome, found, script_file, notes, &redaction)?;
     let raw_written = raw.map(|raw| document.raw.extend(raw));
     document.assertions = args.assertions.iter().map(|claim| claim.judge(&document)).collect();
     // The files first: they are whole, and standard output may be gone.
     let written = files.write(&document);
-    let shown = match args.quiet {
+    let shown = match args.is_silent() {
         true => Ok(()),
         false => print(&document, &args.form()),
     };
@@ -119,14 +120,14 @@ impl Files {
     /// Those that the flags ask for, which must not be one file.
     fn at(args: &RunArgs) -> Result<Files> {
         check_distinct(&[
-            ("--output", args.output.as_deref()),
+            ("--output", args.output_place()),
             ("--raw", args.raw.as_deref()),
             ("--junit", args.junit.as_deref()),
         ])?;
-        let at = |flag, path: &Option<PathBuf>| {
-            path.as_deref().map(|path| ResultFile::at(flag, path)).transpose()
-        };
-        Ok(Files { output: at("--output", &args.output)?, junit: at("--junit", &args.junit)? })
+        let at =
+            |flag, path: Option<&Path>| path.map(|path| ResultFile::at(flag, path)).transpose();
+        let output = at("--output", args.output_file())?;
+        Ok(Files { output, junit: at("--junit", args.junit.as_deref())? })
     }
 
     /// Writes all of them, whether or not one fails.
@@ -206,6 +207,7 @@ fn look(
     args: &RunArgs,
     job: &mut Job,
     scripts: Option<&Scripts>,
+    redaction: &Redaction,
     notes: &mut Vec<Note>,
 ) -> Result<Found> {
     let is_known = scripts.is_none_or(|scripts| !scripts.makes_requests());
@@ -213,7 +215,8 @@ fn look(
     if args.no_preflight {
         return Ok(Found::default());
     }
-    let found = preflight::look(job, may_send)?;
+    let mut found = preflight::look(job, may_send)?;
+    redaction.found(&mut found);
     if let Some(warning) = &found.warning {
         eprintln!("warning: {}", warning.text);
         notes.push(warning.clone());

@@ -7,118 +7,130 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{ArgAction, Args};
 use weir_io::{Endpoint, Signals};
 use weir_run::units::{parse_bytes, parse_count, parse_duration_ns};
 use weir_serve::{
     Delay, Drip, ExtraHeader, Fault, Framing, IoEngine, Mode, Programme, ServeOptions, Stall, Stats,
 };
 
+use crate::args::check_unix;
+
 /// `weir serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Delays: 5ms, uniform:1ms..5ms, exp:2ms (mean), lognormal:2ms,0.5 (median, sigma),
-  bimodal:1ms,100ms,0.01 (share of slow ones), pareto:1ms,1.5 (scale, alpha).
-Faults: reset, close, blackhole, partial, garbage; each with a share (reset:0.01) or
-  exactly every k-th request (reset:1/100).
-One request may differ: /?delay=5ms&size=10k&status=503&fault=reset, or headers x-delay,
-  x-size, x-status, x-fault. /weir/stats answers with the counters and is not counted.
+  bimodal:1ms,100ms,0.01 (share of slow responses), pareto:1ms,1.5 (scale, alpha).
+Faults: reset, close, blackhole, partial, garbage; each with a probability (reset:0.01) or
+  every k-th request (reset:1/100).
+Per request: /?delay=5ms&size=10k&status=503&fault=reset, or headers x-delay, x-size,
+  x-status, x-fault. /weir/stats returns the counters and is not counted.
 Examples:
   weir serve
   weir serve --listen 127.0.0.1:8080 --delay exp:1ms --mode fifo
   weir serve --size 10k --stall 5s+1.4s --fault reset:1/1000")]
 pub(crate) struct ServeArgs {
-    /// Listen here; port 0 takes a free one; repeatable
-    #[arg(short, long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    /// Address to listen on; port 0 takes a free one; repeatable
+    #[arg(
+        short,
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:8080",
+        help_heading = "Server"
+    )]
     listen: Vec<String>,
-    /// Listen on this Unix socket instead
-    #[arg(long, value_name = "PATH", conflicts_with = "listen")]
+    /// Unix socket to listen on instead
+    #[arg(long, value_name = "PATH", conflicts_with = "listen", help_heading = "Server")]
     unix: Option<PathBuf>,
-    /// Threads, each with a listening socket of its own
-    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    /// Threads, each with its own listening socket
+    #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "Server")]
     threads: usize,
-    /// Connections that each thread takes at most; others wait
-    #[arg(short, long, value_name = "N", default_value_t = 16_384)]
+    /// Connections that each thread accepts; others wait in the backlog
+    #[arg(short, long, value_name = "N", default_value_t = 16_384, help_heading = "Server")]
     connections: usize,
-    /// I/O engine: auto, uring, epoll
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    /// I/O engine; auto: io_uring where it works, else epoll
+    #[arg(long, value_name = "auto|uring|epoll", default_value = "auto", help_heading = "Server")]
     io: IoEngine,
-    /// Bind each thread to a CPU
-    #[arg(long)]
+    /// Pin each thread to a CPU
+    #[arg(long, help_heading = "Server")]
     pin: bool,
-    /// Never sleep: quicker and steadier answers, for one CPU per thread
-    #[arg(long)]
+    /// Never sleep: faster and steadier responses, one whole core per thread
+    #[arg(long, help_heading = "Server")]
     spin: bool,
-    /// End by itself after this time
-    #[arg(short, long, value_name = "T", value_parser = span)]
+    /// Exit after this time
+    #[arg(short, long, value_name = "T", value_parser = span, help_heading = "Server")]
     duration: Option<Duration>,
 
-    /// Status of the answers
-    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Answer")]
+    /// Status code
+    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Response")]
     status: u16,
-    /// Bytes of the body
+    /// Body size in bytes
     #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "14",
-          help_heading = "Answer")]
+          help_heading = "Response")]
     size: u64,
-    /// Chunked coding, with chunks of this size
+    /// Chunked transfer coding, with chunks of this size [default size: 16Ki]
     #[arg(long, value_name = "BYTES", value_parser = bytes, num_args = 0..=1,
           default_missing_value = "16Ki", conflicts_with = "until_close",
-          help_heading = "Answer")]
+          help_heading = "Response")]
     chunked: Option<u64>,
-    /// The body ends where the connection does
-    #[arg(long, help_heading = "Answer")]
+    /// Delimit the body by closing the connection
+    #[arg(long, help_heading = "Response")]
     until_close: bool,
-    /// The body in K pieces, SPACING apart: 8@10ms
-    #[arg(long, value_name = "K@SPACING", help_heading = "Answer")]
+    /// Send the body in K pieces, SPACING apart: 8@10ms
+    #[arg(long, value_name = "K@SPACING", help_heading = "Response")]
     drip: Option<Drip>,
     /// Add a header, "Name: value"; repeatable
-    #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = "Answer")]
+    #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = "Response")]
     headers: Vec<ExtraHeader>,
-    /// Answer as an HTTP/1.0 server
-    #[arg(long, help_heading = "Answer")]
+    /// Respond as an HTTP/1.0 server
+    #[arg(long, help_heading = "Response")]
     http10: bool,
-    /// Add x-srv-recv-ns and x-srv-send-ns (CLOCK_MONOTONIC) and repeat x-slot
-    #[arg(long, help_heading = "Answer")]
+    /// Add x-srv-recv-ns and x-srv-send-ns (CLOCK_MONOTONIC), and repeat x-slot
+    #[arg(long, help_heading = "Response")]
     stamps: bool,
 
-    /// Close after every answer
+    /// Close the connection after every response
     #[arg(long, help_heading = "Connections")]
     close: bool,
-    /// Close after this many answers
+    /// Close a connection after this many responses
     #[arg(long, value_name = "N", help_heading = "Connections")]
     requests_per_connection: Option<u64>,
     /// Close connections that have been idle for this long
     #[arg(long, value_name = "T", value_parser = span, help_heading = "Connections")]
     idle_timeout: Option<Duration>,
 
-    /// Hold answers back: 5ms, exp:2ms, … (below)
-    #[arg(long, value_name = "DELAY", default_value = "0ms", help_heading = "Time and faults")]
+    /// Delay of responses: 5ms, exp:2ms, … (see below)
+    #[arg(long, value_name = "DELAY", default_value = "0ms", help_heading = "Delays and faults")]
     delay: Delay,
-    /// concurrent: delays run side by side; fifo: one request is served after the other
+    /// concurrent: delays overlap; fifo: one request is served after the other
     #[arg(
         long,
-        value_name = "MODE",
+        value_name = "concurrent|fifo",
         default_value = "concurrent",
-        help_heading = "Time and faults"
+        help_heading = "Delays and faults"
     )]
     mode: Mode,
-    /// Stand still: 3s+1.4s is 3 s after the first request, for 1.4 s; repeatable
-    #[arg(long, value_name = "AT+LENGTH", help_heading = "Time and faults")]
+    /// Stall: 3s+1.4s is 3 s after the first request, for 1.4 s; repeatable
+    #[arg(long, value_name = "AT+LENGTH", help_heading = "Delays and faults")]
     stall: Vec<Stall>,
-    /// Fail on purpose: reset:0.01, blackhole:1/1000, … (below); repeatable
-    #[arg(long, value_name = "FAULT", help_heading = "Time and faults")]
+    /// Inject faults: reset:0.01, blackhole:1/1000, … (see below); repeatable
+    #[arg(long, value_name = "FAULT", help_heading = "Delays and faults")]
     fault: Vec<Fault>,
     /// Seed of random delays and faults
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Time and faults")]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Delays and faults")]
     seed: u64,
 
-    /// Write when each request arrived and was answered to this file, as CSV, at the end
+    /// Write arrival and response times of every request to this file at exit, as CSV
     #[arg(long, value_name = "FILE", help_heading = "Log")]
     log: Option<PathBuf>,
-    /// Keep this many requests for --log; later ones are only counted
+    /// Requests to keep for --log; later ones are only counted
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "4M",
           requires = "log", help_heading = "Log")]
     log_max: u64,
+
+    /// Print this help
+    #[arg(short, long, action = ArgAction::HelpShort, help_heading = "Other")]
+    help: Option<bool>,
 }
 
 /// Serves until a signal comes or the time is up, then prints the counters.
@@ -184,7 +196,10 @@ fn await_end(duration: Option<Duration>, signals: Signals) {
 
 fn options(args: &ServeArgs) -> Result<ServeOptions> {
     let listen = match &args.unix {
-        Some(path) => vec![Endpoint::Unix(path.clone())],
+        Some(path) => {
+            check_unix(path).map_err(anyhow::Error::msg)?;
+            vec![Endpoint::Unix(path.clone())]
+        }
         None => args.listen.iter().map(|text| address(text)).collect::<Result<_>>()?,
     };
     let framing = match args.chunked {

@@ -41,7 +41,7 @@ const SAMPLING_MS: u64 = 100;
 pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Result<ExitCode> {
     let url = url(&args.url)?;
     let wish = wish(args)?;
-    let Planned { mut job, mut scripts, notes } = plan_at(&wish, &url, reach::reach)?;
+    let Planned { mut job, mut scripts, notes, redaction } = plan_at(&wish, &url, reach::reach)?;
     if let (true, Endpoint::Tcp(address)) = (scripts.is_some(), &job.endpoint) {
         reach::first_of(&url, [*address])?;
     }
@@ -61,7 +61,8 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
     let calibrates = dialect == Dialect::Wrk2 && args.duration_s > CALIBRATION_S;
     let watch = calibrates.then_some(calibrate);
     let outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
-    let document = document(&job, epoch, &outcome, Found::default(), None, Vec::new())?;
+    let found = Found::default();
+    let document = document(&job, epoch, &outcome, found, None, Vec::new(), &redaction)?;
     let figures = figures(&document, &outcome.measurements, args.batch);
     let lines = Lines { latency: args.latency, uncorrected: args.uncorrected };
     print(|out| dialect::write_results(printed(dialect), &figures, &lines, out))?;

@@ -11,6 +11,8 @@ mod assertions;
 mod cli;
 mod compat;
 mod connections;
+mod credentials;
+mod help;
 mod https;
 mod nginx;
 mod renewing;

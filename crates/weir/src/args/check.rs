@@ -1,0 +1,202 @@
+//! What flags must not say together, and values that clap does not judge. Looks at words alone: no
+//! file, no name service.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use clap::error::ErrorKind;
+
+use super::{RunArgs, is_stdout};
+use crate::credentials;
+
+/// Bytes that a Unix socket's name may have: `sun_path` of sockaddr_un(7) without its last NUL.
+pub(crate) const UNIX_MAX_BYTES: usize = 107;
+
+/// An error about the command line in one sentence.
+pub(super) fn wrong(text: String) -> clap::Error {
+    clap::Error::raw(ErrorKind::InvalidValue, text + "\n")
+}
+
+/// Checks the flags of a load, and moves a user name and password out of the URL.
+///
+/// # Errors
+/// What is wrong with them.
+pub(super) fn check(args: &mut RunArgs) -> Result<(), clap::Error> {
+    check_script(args)?;
+    if let Some(url) = args.words.first_mut() {
+        let (plain, userinfo) = credentials::split_userinfo(url);
+        let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty()).map(str::to_owned);
+        *url = plain;
+        args.userinfo = userinfo;
+    }
+    for header in &args.headers {
+        check_header(header)?;
+    }
+    check_user(args)?;
+    let named = [("--raw", &args.raw), ("--junit", &args.junit)];
+    for (flag, path) in named {
+        if path.as_deref().is_some_and(is_stdout) {
+            let text = "give a file name; only --output writes to standard output";
+            return Err(wrong(format!("{flag} - is no file: {text}")));
+        }
+    }
+    if args.redact.iter().any(|name| name.trim().is_empty()) {
+        let text = "--redact needs the name of a header or query parameter: one name is empty";
+        return Err(wrong(text.to_owned()));
+    }
+    args.unix.as_deref().map_or(Ok(()), |path| check_unix(path).map_err(wrong))
+}
+
+fn check_script(args: &RunArgs) -> Result<(), clap::Error> {
+    if args.script.is_some() {
+        return match args.method.is_some() || args.body.is_some() {
+            true => Err(wrong(
+                "--method and --body do not go with --script: set wrk.method and wrk.body in it"
+                    .to_owned(),
+            )),
+            false => Ok(()),
+        };
+    }
+    let Some(word) = args.script_args().next() else { return Ok(()) };
+    let advice = "give one URL, put values with blanks into quotes, and a script behind -s";
+    // `-H Authorization: Bearer …` without quotes: the words are the credentials.
+    let is_credentials = args.headers.iter().any(|header| {
+        header.split_once(':').is_some_and(|(name, _)| credentials::is_header(name.trim()))
+    });
+    Err(wrong(match is_credentials {
+        true => format!("too many words: {advice}"),
+        false => format!("'{word}' is one word too many: {advice}"),
+    }))
+}
+
+/// Checks that a header has a name that RFC 9110 §5.1 allows. Its value is not repeated.
+fn check_header(header: &str) -> Result<(), clap::Error> {
+    let Some((name, _)) = header.split_once(':') else {
+        let word = header.split_whitespace().next().unwrap_or_default();
+        return Err(wrong(format!("--header {word:?} has no colon: write \"Name: value\"")));
+    };
+    if is_token(name) {
+        return Ok(());
+    }
+    Err(wrong(format!(
+        "--header name {name:?} is no token (RFC 9110): use letters, digits and !#$%&'*+-.^_`|~"
+    )))
+}
+
+/// True if a text is a token (RFC 9110 §5.6.2).
+fn is_token(text: &str) -> bool {
+    let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_tchar)
+}
+
+fn check_user(args: &RunArgs) -> Result<(), clap::Error> {
+    if args.user.is_empty() {
+        return Ok(());
+    }
+    for user in &args.user {
+        if user.contains(':') && !user.contains(char::is_control) {
+            continue;
+        }
+        let text = "--user needs USER:PASS without control characters; write 'USER:' for no \
+                    password";
+        return Err(wrong(text.to_owned()));
+    }
+    let names = args.headers.iter().filter_map(|header| header.split_once(':'));
+    match names.into_iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+        true => Err(wrong(
+            "--user and --header Authorization set the same header: give one of them".to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Checks that the kernel takes the name of a Unix socket.
+///
+/// # Errors
+/// If it is empty or too long, with the limit.
+pub(crate) fn check_unix(path: &Path) -> Result<(), String> {
+    let bytes = path.as_os_str().as_bytes();
+    // An abstract name has a NUL where the path has its @, and needs none behind it.
+    let name = bytes.strip_prefix(b"@").unwrap_or(bytes);
+    match name.len() {
+        0 => Err("--unix names no socket: give its path, or @NAME".to_owned()),
+        1..=UNIX_MAX_BYTES => Ok(()),
+        long => Err(format!(
+            "--unix path has {long} bytes: the limit for a socket is {UNIX_MAX_BYTES}; use a \
+             relative path or a symbolic link"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cli;
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<RunArgs, String> {
+        let words = std::iter::once("weir").chain(words.iter().copied());
+        Cli::of_words(words).map(|cli| cli.run).map_err(|error| error.to_string())
+    }
+
+    fn check_wrong(words: &[&str], part: &str) {
+        let error = parsed(words).expect_err(part);
+        assert!(error.starts_with("error: ") && error.contains(part), "{words:?}: {error}");
+        assert!(error.len() <= 160 && error.lines().count() == 1, "{words:?}: {error}");
+        assert!(!error.contains("SECRET"), "{words:?}: {error}");
+    }
+
+    #[test]
+    fn names_of_headers_are_tokens() {
+        for name in ["", " A", "A ", "A B", "Ä", "A\tB", "A(B)", "\"A\"", "A/B", "A\r\nB"] {
+            check_wrong(&["-H", &format!("{name}: SECRET"), "http://h/"], "--header name");
+        }
+        check_wrong(&["-H", "Authorization SECRET", "http://h/"], "\"Authorization\" has no colon");
+        for name in ["A", "x-1", "!#$%&'*+-.^_`|~"] {
+            parsed(&["-H", &format!("{name}:"), "http://h/"]).expect(name);
+        }
+    }
+
+    #[test]
+    fn credentials_leave_the_url() {
+        let args = parsed(&["http://me:p%40ss@h:80/a@b"]).expect("a URL with a user name");
+        assert_eq!(args.url(), "http://h:80/a@b");
+        assert_eq!(args.userinfo.as_deref(), Some("me:p%40ss"));
+        let args = parsed(&["http://@h/"]).expect("a URL with an empty user name");
+        assert_eq!((args.url(), args.userinfo.as_deref()), ("http://h/", None));
+    }
+
+    #[test]
+    fn credentials_are_whole_and_said_once() {
+        for user in ["me", "SECRET\u{1}:", ""] {
+            check_wrong(&["-u", user, "http://h/"], "--user needs USER:PASS");
+        }
+        let twice = ["-u", "me:SECRET", "-H", "authorization: SECRET", "http://h/"];
+        check_wrong(&twice, "the same header");
+        check_wrong(&["-H", "Authorization:", "Bearer", "SECRET", "http://h/"], "too many words");
+        check_wrong(&["--redact", ",", "http://h/"], "--redact");
+    }
+
+    #[test]
+    fn only_the_document_goes_to_standard_output() {
+        check_wrong(&["--raw", "-", "http://h/"], "--raw - is no file");
+        check_wrong(&["--assert", "p99 < 1s", "--junit", "-", "http://h/"], "--junit -");
+        let args = parsed(&["-q", "-o", "-", "http://h/"]).expect("standard output");
+        assert!(args.prints_document() && !args.is_silent() && args.output_file().is_none());
+    }
+
+    #[test]
+    fn names_of_sockets_fit_the_kernel() {
+        for (path, is_right) in [
+            ("s".repeat(107), true),
+            ("s".repeat(108), false),
+            (format!("@{}", "s".repeat(107)), true),
+            (format!("@{}", "s".repeat(108)), false),
+            (String::new(), false),
+            ("@".to_owned(), false),
+        ] {
+            let found = check_unix(Path::new(&path));
+            assert_eq!(found.is_ok(), is_right, "{path}: {found:?}");
+        }
+        check_wrong(&["--unix", &"s".repeat(200), "http://h/"], "the limit for a socket is 107");
+    }
+}

@@ -1,0 +1,96 @@
+//! Values that a flag chooses from. What a choice does is not known here.
+
+use clap::ValueEnum;
+
+/// `--arrivals`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalsChoice {
+    /// Evenly spaced
+    Uniform,
+    /// Independent exponential gaps, as users arrive
+    Poisson,
+}
+
+/// `--close`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CloseChoice {
+    /// The server, because of `Connection: close`
+    Server,
+    /// weir, after the response
+    Client,
+}
+
+/// `--io`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IoChoice {
+    /// io_uring where it works, else epoll
+    Auto,
+    /// io_uring, or fail
+    Uring,
+    /// epoll
+    Epoll,
+}
+
+/// `--pacing`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PacingChoice {
+    /// Sleep until due: cheapest, some µs late
+    Sleep,
+    /// Sleep until shortly before, then spin
+    Hybrid,
+    /// Spin all the time: takes whole cores
+    Spin,
+}
+
+/// `--wait`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WaitChoice {
+    /// Low latency where it costs next to no CPU time
+    Auto,
+    /// Busy-poll before sleeping
+    Latency,
+    /// Coalesce wake-ups
+    Throughput,
+    /// Never sleep: takes whole cores
+    Spin,
+}
+
+/// `--warmup`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Warmup {
+    /// In nanoseconds; the longest where the load decides.
+    pub(crate) span_ns: u64,
+    /// The load decides.
+    pub(crate) is_auto: bool,
+}
+
+/// `--timestamps`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimestampsChoice {
+    /// No connection
+    None,
+    /// One connection in 64, and one in 16 of its sends
+    Sample,
+    /// All connections, and all their sends
+    All,
+}
+
+/// `--witness`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WitnessChoice {
+    /// Where a CPU is idle
+    Auto,
+    /// Always
+    On,
+    /// Never
+    Off,
+}
+
+/// `--format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// The report
+    Text,
+    /// The document
+    Json,
+}

@@ -1,0 +1,51 @@
+//! The texts of `-h` and `--help` around the list of flags. The flags' own help stands beside them.
+
+/// `-h`, behind the usage. With it at most 24 lines of 80 columns.
+pub(super) const COMMON: &str = "\
+Common options (--help lists and explains all):
+  -c, --connections <N>       Connections over all threads [default: 10]
+  -t, --threads <N>           Worker threads [default: one per usable CPU]
+  -d, --duration <T>          Length of the measured window [default: 10s]
+  -n, --requests <N>          End after this many measured requests
+  -R, --rate <N>              Requests per second [default: closed loop]
+  -X, --method <METHOD>       Method [default: GET, or POST with a body]
+  -H, --header <HEADER>       Add a header, \"Name: value\"; repeatable
+  -b, --body <TEXT|@FILE>     Request body
+  -L, --latency               Print the full latency distribution
+  -o, --output <FILE>         Write the result as JSON; - for standard output
+
+Examples:
+  weir http://localhost:8080/
+  weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html
+  weir -s scripts/counter.lua --assert 'p99 < 5ms' https://localhost:8443/";
+
+/// `--help`, behind the flags.
+pub(super) const ALL: &str = "\
+Load: without --rate every connection sends its next request as soon as the last response is \
+complete (closed loop). With --rate requests leave at planned times whatever the server does \
+(open loop), and latency counts from the planned time.
+
+Send and receive strategy: --pacing sets how send times are met, --wait how responses are \
+awaited, --tick when sends are batched. The defaults favour accurate latency. Against a fast \
+server, with the client's CPU as the limit: --wait throughput, with a rate also --tick 100us. \
+For the lowest client overhead, with one idle CPU per thread: --pacing spin --wait spin.
+
+Credentials: the values of Authorization, Cookie, Proxy-Authorization, --user and a user name in \
+the URL are sent and never written: documents, rows and reports have [redacted] instead. \
+--redact adds headers and query parameters.
+
+Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.
+Exit status: 0 success, 1 no response at all, 2 usage or script error, 3 invalid run or failed \
+assertion, 70 internal inconsistency, 71 out of system resources, 74 result not written, 130/143 \
+interrupted.
+
+Commands:
+  weir serve     Reference server with programmable responses, delays, stalls and faults
+  weir report    Report of documents written with --output
+
+Examples:
+  weir http://localhost:8080/
+  weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html
+  weir -s scripts/counter.lua https://localhost:8443/
+  weir -u me:secret -X PUT -b @item.json https://localhost:8443/item
+  weir -o - http://localhost:8080/ | jq .accounting";

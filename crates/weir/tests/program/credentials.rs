@@ -1,0 +1,262 @@
+//! Credentials are sent as given. They are in no file that weir writes, and in nothing it prints.
+
+use std::fs;
+use std::process::Command;
+use std::sync::mpsc;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use weir_run::Document;
+
+use crate::support::directory::Directory;
+use crate::support::process::{Output, Process};
+use crate::support::raw::Raw;
+use crate::support::weir::WEIR;
+
+/// What must be nowhere.
+const SECRET: &str = "SECRET-e3b0c442";
+
+/// A command line, with URL and AUTHORITY to be replaced, and a line of the request as sent.
+struct Case {
+    words: &'static [&'static str],
+    sent: &'static str,
+}
+
+/// Basic authentication of `me:SECRET-e3b0c442`.
+const BASIC: &str = "Authorization: Basic bWU6U0VDUkVULWUzYjBjNDQy\r\n";
+
+const CASES: [Case; 14] = [
+    Case {
+        words: &["-H", "Authorization: Bearer SECRET-e3b0c442", "URL"],
+        sent: "Authorization: Bearer SECRET-e3b0c442\r\n",
+    },
+    Case {
+        words: &["-HAuthorization:SECRET-e3b0c442", "URL"],
+        sent: "Authorization: SECRET-e3b0c442\r\n",
+    },
+    Case {
+        words: &["-H=authorization: SECRET-e3b0c442", "URL"],
+        sent: "authorization: SECRET-e3b0c442\r\n",
+    },
+    Case {
+        words: &["--header=Cookie: a=SECRET-e3b0c442; b=c", "URL"],
+        sent: "Cookie: a=SECRET-e3b0c442; b=c\r\n",
+    },
+    Case {
+        words: &["--heade", "Proxy-Authorization: Basic SECRET-e3b0c442", "URL"],
+        sent: "Proxy-Authorization: Basic SECRET-e3b0c442\r\n",
+    },
+    Case { words: &["-LHCookie:SECRET-e3b0c442", "URL"], sent: "Cookie: SECRET-e3b0c442\r\n" },
+    Case { words: &["-u", "me:SECRET-e3b0c442", "URL"], sent: BASIC },
+    Case { words: &["-ume:SECRET-e3b0c442", "URL"], sent: BASIC },
+    Case { words: &["--user=me:SECRET-e3b0c442", "URL"], sent: BASIC },
+    Case { words: &["-u", "x:SECRET-e3b0c442", "-u=me:SECRET-e3b0c442", "URL"], sent: BASIC },
+    Case { words: &["http://me:SECRET-e3b0c442@AUTHORITY/"], sent: BASIC },
+    Case { words: &["me:%53ECRET-e3b0c442@AUTHORITY/x"], sent: BASIC },
+    Case {
+        words: &["--redact", "x-api-key", "-H", "X-API-Key: SECRET-e3b0c442", "URL"],
+        sent: "X-API-Key: SECRET-e3b0c442\r\n",
+    },
+    Case {
+        words: &["--redact=token", "URL?a=b&token=SECRET-e3b0c442&c=d"],
+        sent: "GET /?a=b&token=SECRET-e3b0c442&c=d HTTP/1.1\r\n",
+    },
+];
+
+/// What a run left.
+struct Left {
+    output: Output,
+    /// Everything that was written, with the name of its file.
+    files: Vec<(String, Vec<u8>)>,
+    /// The requests that came.
+    sent: Vec<String>,
+}
+
+/// Runs a load whose server answers with this head, and writes all that weir can.
+fn run(case: &[&str], more: &[&str], answer: &'static str) -> Left {
+    let (sender, receiver) = mpsc::channel();
+    let server = Raw::start(move |peer| {
+        while let Some(head) = peer.read_request()? {
+            sender.send(head).expect("the test waits");
+            peer.write(answer)?;
+        }
+        Ok(())
+    });
+    let directory = Directory::new();
+    let url = server.url();
+    let words =
+        case.iter().map(|word| word.replace("URL", &url).replace("AUTHORITY", server.authority()));
+    let mut command = Command::new(WEIR);
+    command.current_dir(directory.path()).args(words).args(more);
+    let files = ["-o", "run.json", "--raw", "rows.parquet", "--junit", "run.xml"];
+    command.args(files).args(["--assert", "errors == 0", "-n", "2", "-c1", "--witness", "off"]);
+    let output = Process::start(&mut command).wait();
+    let read = |name: String| (name.clone(), fs::read(directory.file(&name)).expect("it is there"));
+    let files = directory.names().into_iter().map(read).collect();
+    drop(server);
+    Left { output, files, sent: receiver.iter().collect() }
+}
+
+impl Left {
+    /// The credential was sent, and is nowhere else.
+    fn check(&self, sent: &str) {
+        assert!(self.sent.len() >= 2, "{:?}", self.output);
+        assert!(self.sent.iter().all(|head| head.contains(sent)), "{:?}", self.sent);
+        let names: Vec<&str> = self.files.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["rows.parquet", "run.json", "run.xml"], "{:?}", self.output);
+        let Output { stdout, stderr, .. } = &self.output;
+        let printed = [
+            ("stdout".to_owned(), stdout.clone().into()),
+            ("stderr".to_owned(), stderr.clone().into()),
+        ];
+        for (name, bytes) in self.files.iter().chain(&printed) {
+            check_clean(name, bytes);
+        }
+    }
+
+    fn file(&self, wanted: &str) -> &[u8] {
+        let found = self.files.iter().find(|(name, _)| name == wanted);
+        &found.expect("it was written").1
+    }
+
+    fn document(&self) -> Document {
+        Document::from_json(self.file("run.json")).expect("it is a document")
+    }
+}
+
+/// The secret is nowhere, nor what basic authentication makes of it.
+fn check_clean(name: &str, bytes: &[u8]) {
+    for secret in [SECRET, "e3b0c442", "bWU6U0VDUkVULWUzYjBjNDQy"] {
+        let is_in = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
+        assert!(!is_in, "{secret} is in {name}: {}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[test]
+fn credentials_are_sent_and_written_nowhere() {
+    for case in &CASES {
+        let left = run(case.words, &["--no-verdict"], crate::support::raw::OK);
+        left.check(case.sent);
+        assert_eq!(left.output.code(), 0, "{:?}: {:?}", case.words, left.output);
+        let command = left.document().run.command.expect("it is known");
+        assert!(command.iter().any(|word| word.contains("[redacted]")), "{command:?}");
+        let metadata = parquet_metadata(&left);
+        assert!(!metadata.is_empty(), "the plan is there");
+        check_clean("metadata", metadata.as_bytes());
+        assert!(!left.document().plan.url.contains('@'), "{}", left.document().plan.url);
+    }
+}
+
+/// Key-value pairs of the rows' file, which need not stand in it as they are.
+fn parquet_metadata(left: &Left) -> String {
+    let directory = Directory::new();
+    let path = directory.file("rows.parquet");
+    fs::write(&path, left.file("rows.parquet")).expect("the directory is the test's own");
+    let file = fs::File::open(&path).expect("it was just written");
+    let reader = SerializedFileReader::new(file).expect("it is Parquet");
+    let pairs = reader.metadata().file_metadata().key_value_metadata().cloned();
+    pairs.unwrap_or_default().iter().map(|pair| format!("{pair:?}\n")).collect()
+}
+
+#[test]
+fn reports_of_a_document_need_no_secret() {
+    let left = run(&["-u", "me:SECRET-e3b0c442", "URL"], &[], crate::support::raw::OK);
+    let directory = Directory::new();
+    let file = directory.file("run.json");
+    fs::write(&file, left.file("run.json")).expect("the directory is the test's own");
+    for form in ["text", "json"] {
+        let mut command = Command::new(WEIR);
+        let output = Process::start(command.args(["report", "--format", form, &file])).wait();
+        assert!(!output.stdout.is_empty() && output.code() == 0, "{output:?}");
+        check_clean(form, output.stdout.as_bytes());
+    }
+}
+
+#[test]
+fn what_a_server_repeats_is_written_nowhere() {
+    // A redirect that names what was asked for, as the preflight notes it.
+    let answer = "HTTP/1.1 302 Found\r\nServer: SECRET-e3b0c442\r\nContent-Length: 0\r\n\
+                  Location: http://me:SECRET-e3b0c442@h/?token=SECRET-e3b0c442\r\n\r\n";
+    let words = ["--redact", "token", "-H", "Cookie: SECRET-e3b0c442", "URL?token=SECRET-e3b0c442"];
+    let left = run(&words, &["--no-verdict"], answer);
+    left.check("Cookie: SECRET-e3b0c442\r\n");
+    assert!(left.output.stderr.contains("token=[redacted]"), "{:?}", left.output);
+}
+
+#[test]
+fn the_plan_and_a_dialect_have_none_either() {
+    let nowhere = "http://me:SECRET-e3b0c442@127.0.0.1:9/";
+    let mut command = Command::new(WEIR);
+    command.args(["--print-plan", "-H", "Cookie: SECRET-e3b0c442", nowhere]);
+    let output = Process::start(&mut command).wait();
+    assert_eq!(output.code(), 0, "{output:?}");
+    check_clean("plan", output.stdout.as_bytes());
+    assert!(output.stdout.contains("[redacted]"), "{output:?}");
+}
+
+#[test]
+fn errors_repeat_no_credentials() {
+    for words in [
+        &["-H", "Authorization Bearer SECRET-e3b0c442", "http://h/"][..],
+        &["-H", "Authorization:", "Bearer", "SECRET-e3b0c442", "http://h/"],
+        &["-H", "Authorization : SECRET-e3b0c442", "http://h/"],
+        &["-H", "Authorization: SECRET-e3b0c442\n", "http://h/"],
+        &["-u", "SECRET-e3b0c442", "http://h/"],
+        &["-u", "me:SECRET-e3b0c442", "-H", "Authorization: x", "http://h/"],
+        &["-a", "me:SECRET-e3b0c442", "http://h/"],
+        &["-A", "me:SECRET-e3b0c442", "http://h/"],
+        &["-C", "a=SECRET-e3b0c442", "http://h/"],
+        &["ftp://me:SECRET-e3b0c442@h/"],
+        &["http://me:SECRET-e3b0c442@h:x/"],
+        &["http://me:SECRET-e3b0c442/@h/"],
+        &["http://me:SECRET-e3b0c442@no.such.host.invalid/"],
+    ] {
+        let mut command = Command::new(WEIR);
+        let output = Process::start(command.args(words)).wait();
+        assert_eq!(output.code(), 2, "{words:?}: {output:?}");
+        assert!(output.stderr.starts_with("error: "), "{words:?}: {output:?}");
+        check_clean("stderr", output.stderr.as_bytes());
+    }
+}
+
+#[test]
+fn credentials_are_written_for_those_who_must() {
+    let words = ["--no-redact", "-H", "Cookie: SECRET-e3b0c442", "URL?token=SECRET-e3b0c442"];
+    let left = run(&words, &["--no-verdict"], crate::support::raw::OK);
+    let document = left.document();
+    assert_eq!(document.plan.request.headers[0].value, SECRET);
+    assert!(document.plan.url.contains(SECRET) && document.plan.target.path.contains(SECRET));
+    let command = document.run.command.expect("it is known");
+    assert!(command.iter().any(|word| word == "Cookie: SECRET-e3b0c442"), "{command:?}");
+}
+
+#[test]
+fn flags_win_over_the_url() {
+    for (words, sent) in [
+        (["-u", "me:SECRET-e3b0c442", "http://you:other@AUTHORITY/"], BASIC),
+        (["-H", "Authorization: mine", "http://you:other@AUTHORITY/"], "Authorization: mine\r\n"),
+    ] {
+        let left = run(&words, &["--no-verdict"], crate::support::raw::OK);
+        let [head, ..] = &left.sent[..] else { panic!("{:?}", left.output) };
+        assert!(head.contains(sent), "{head}");
+        assert_eq!(head.matches("uthorization").count(), 1, "{head}");
+    }
+}
+
+#[test]
+fn a_script_has_them_and_files_do_not() {
+    let directory = Directory::new();
+    let file = directory.file("fails.lua");
+    let text = "function response() error('bad ' .. wrk.headers['Authorization']) end";
+    fs::write(&file, text).expect("the directory is the test's own");
+    let left = run(&["-s", &file, "URL"], &["-u", "me:SECRET-e3b0c442"], crate::support::raw::OK);
+    let document = left.document();
+    let note = document.notes.iter().find(|note| note.code == "script_failed");
+    assert!(
+        note.is_some_and(|note| note.text.contains("bad Basic [redacted]")),
+        "{:?}",
+        document.notes
+    );
+    for (name, bytes) in &left.files {
+        check_clean(name, bytes);
+    }
+}

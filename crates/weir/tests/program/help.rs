@@ -1,0 +1,114 @@
+//! `-h` is one screen, and `--help` has every flag in a group.
+
+use crate::support::weir::weir;
+
+#[test]
+fn the_short_help_is_one_screen() {
+    let help = weir("-h", &[]);
+    assert_eq!((help.code(), help.stderr.as_str()), (0, ""));
+    assert!(help.stdout.lines().count() <= 24, "{}", help.stdout);
+    let too_wide = help.stdout.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(too_wide, None, "{}", help.stdout);
+    for part in ["Usage: weir [options] URL", "Common options (--help", "Examples:"] {
+        assert!(help.stdout.contains(part), "{part} is missing\n{}", help.stdout);
+    }
+    let lines = |start| help.stdout.lines().filter(move |line| line.starts_with(start));
+    assert_eq!((lines("  -").count(), lines("  weir ").count()), (10, 3), "{}", help.stdout);
+
+    // What it says of a flag is in the long help too, but for the words.
+    let all = weir("--help", &[]).stdout;
+    for line in lines("  -") {
+        let flag = line.trim().split("  ").next().unwrap_or_default();
+        assert!(all.contains(&format!("  {flag}")), "{flag} is not in\n{all}");
+    }
+}
+
+/// Every flag, as its line begins.
+const FLAGS: &[&str] = &[
+    "-t, --threads",
+    "-c, --connections",
+    "-d, --duration",
+    "-n, --requests",
+    "-R, --rate",
+    "--arrivals",
+    "--seed",
+    "--warmup",
+    "--pipeline",
+    "-H, --header",
+    "-X, --method",
+    "-b, --body",
+    "-s, --script",
+    "-T, --timeout",
+    "--connect-timeout",
+    "--no-preflight",
+    "-u, --user",
+    "-k, --insecure",
+    "--cacert",
+    "--redact",
+    "--no-redact",
+    "--close",
+    "--requests-per-connection",
+    "--connection-lifetime",
+    "--connect-rate",
+    "--source-ip",
+    "--connect-to",
+    "--unix",
+    "--io",
+    "--timestamps",
+    "--witness",
+    "--selfcheck",
+    "--prove-client",
+    "--assert",
+    "--junit",
+    "--rules",
+    "--no-verdict",
+    "-L, --latency",
+    "--format",
+    "-o, --output",
+    "--raw",
+    "--print-plan",
+    "-q, --quiet",
+    "--compat",
+    "-v, --version",
+    "-h ",
+    "--help",
+];
+
+#[test]
+fn the_long_help_fits_its_page_and_has_every_flag_in_a_group() {
+    for words in ["--help", "serve --help", "serve -h", "report --help", "report -h"] {
+        let output = weir(words, &[]);
+        assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{words}");
+        let too_wide = output.stdout.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(too_wide, None, "{words}");
+    }
+    let help = weir("--help", &[]).stdout;
+    let groups = [
+        "Load",
+        "Request",
+        "TLS and credentials",
+        "Connections",
+        "Send and receive strategy",
+        "Engine",
+        "Client checks",
+        "Verdict",
+        "Output",
+        "Other",
+        "Exit status",
+        "Commands",
+        "Examples",
+    ];
+    let places: Vec<_> = groups.iter().map(|group| help.find(&format!("\n{group}:"))).collect();
+    assert!(places.is_sorted() && !places.contains(&None), "{places:?}\n{help}");
+    for flag in FLAGS {
+        let starts = |line: &str| line.trim_start().starts_with(flag);
+        assert!(help.lines().any(starts), "{flag} is missing\n{help}");
+    }
+    // How it sends and receives stands together.
+    let strategy = help.split("\nSend and receive strategy:\n").nth(1).expect("it is a group");
+    let strategy = strategy.split("\n\n").next().unwrap_or_default();
+    for flag in ["--pacing", "--wait", "--tick"] {
+        assert!(strategy.contains(flag), "{flag} is not in\n{strategy}");
+    }
+    assert!(help.contains("ab's -k, keep-alive"), "{help}");
+}
