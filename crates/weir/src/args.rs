@@ -10,6 +10,8 @@ use weir_run::{AddressRange, Assertion, Rate};
 mod check;
 mod choices;
 mod help;
+mod hints;
+mod peers;
 mod values;
 
 pub(crate) use check::check_unix;
@@ -79,8 +81,9 @@ impl Cli {
         let command = Cli::command().mut_args(|arg| arg.hide_long_help(true));
         let matches = command.try_get_matches_from(&argv);
         let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-        let mut cli = parsed?;
+        let mut cli = parsed.map_err(|error| hints::explain(error, &argv))?;
         if cli.command.is_none() {
+            hints::check_quiet(&cli.run, &argv)?;
             check::check(&mut cli.run)?;
         }
         Ok(cli)

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 
-use super::{RunArgs, is_stdout};
+use super::{RunArgs, hints, is_stdout, peers};
 use crate::credentials;
 
 /// Bytes that a Unix socket's name may have: `sun_path` of sockaddr_un(7) without its last NUL.
@@ -97,9 +97,11 @@ fn check_user(args: &RunArgs) -> Result<(), clap::Error> {
         if user.contains(':') && !user.contains(char::is_control) {
             continue;
         }
+        let hint = hints::of_one_dash(&format!("-u{user}"), None);
+        let hint = hint.or_else(|| peers::tip("-u", user).map(|tip| format!("--user: {tip}")));
         let text = "--user needs USER:PASS without control characters; write 'USER:' for no \
                     password";
-        return Err(wrong(text.to_owned()));
+        return Err(wrong(hint.unwrap_or_else(|| text.to_owned())));
     }
     let names = args.headers.iter().filter_map(|header| header.split_once(':'));
     match names.into_iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
@@ -170,6 +172,7 @@ mod tests {
         for user in ["me", "SECRET\u{1}:", ""] {
             check_wrong(&["-u", user, "http://h/"], "--user needs USER:PASS");
         }
+        check_wrong(&["-u", "10", "http://h/"], "k6's -u, use -c 10");
         let twice = ["-u", "me:SECRET", "-H", "authorization: SECRET", "http://h/"];
         check_wrong(&twice, "the same header");
         check_wrong(&["-H", "Authorization:", "Bearer", "SECRET", "http://h/"], "too many words");

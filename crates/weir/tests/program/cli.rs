@@ -78,6 +78,8 @@ fn wrong_values_are_told_with_their_flag_and_the_remedy() {
     check_wrong(&["-H", "Host: a", "-H", "host: b", NOWHERE], &["--header", "twice"]);
     check_wrong(&["--no-such-flag", NOWHERE], &["--no-such-flag", "--help"]);
     check_wrong(&["-c"], &["--connections"]);
+    check_wrong(&["-z", "30s", NOWHERE], &["-z: that is hey's duration; use -d 30s"]);
+    check_wrong(&["-q", "100", NOWHERE], &["-q is --quiet", "-R 100"]);
     check_wrong(&["-H", "Na me: x", NOWHERE], &["--header", "\"Na me\"", "RFC 9110"]);
     check_wrong(&["-u", "me", NOWHERE], &["--user", "USER:PASS"]);
     let long = format!("/run/{}.sock", "s".repeat(200));

@@ -1,0 +1,258 @@
+//! Errors about flags, with what a user of another load generator probably wants. clap has refused
+//! the command line before anything here is called: no hint replaces what clap accepts.
+
+use std::ffi::OsString;
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, Command, CommandFactory};
+use weir_run::units::parse_rate;
+
+use super::{Cli, RunArgs, check, peers};
+
+/// Subcommands, which have flags of their own.
+const SUBCOMMANDS: [&str; 2] = ["serve", "report"];
+
+/// The same error, or one with a hint where another tool has the flag.
+pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
+    let words = flag_words(argv);
+    if words.first().is_some_and(|word| SUBCOMMANDS.contains(word)) {
+        return error;
+    }
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let (flag, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
+    match error.kind() {
+        ErrorKind::UnknownArgument => of_unknown(&flag, &words).map_or(error, check::wrong),
+        ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
+            let letter = letter_of(&flag);
+            let hint = letter.and_then(|letter| of_value(letter, &value, &words));
+            let tip = letter.and_then(|letter| peers::tip(&format!("-{letter}"), &value));
+            match (hint, tip) {
+                (Some(hint), _) => check::wrong(hint),
+                (None, Some(tip)) => with_tip(error, tip),
+                (None, None) => error,
+            }
+        }
+        ErrorKind::TooManyValues if letter_of(&flag) == Some('q') => {
+            of_quiet(&value).map_or(error, check::wrong)
+        }
+        _ => error,
+    }
+}
+
+/// Refuses `-q 100`: other tools' rate, where weir would take the number for a URL.
+///
+/// # Errors
+/// If a number follows `-q`.
+pub(super) fn check_quiet(args: &RunArgs, argv: &[OsString]) -> Result<(), clap::Error> {
+    if !args.quiet {
+        return Ok(());
+    }
+    let words = flag_words(argv);
+    let mut pairs = words.windows(2);
+    let number = pairs.find_map(|pair| {
+        let (last, rest) = cluster(pair[0]).last()?;
+        (last == 'q' && rest.is_empty()).then(|| of_quiet(pair[1]))?
+    });
+    number.map_or(Ok(()), |hint| Err(check::wrong(hint)))
+}
+
+fn of_quiet(value: &str) -> Option<String> {
+    parse_rate(value).ok()?;
+    Some(format!(
+        "-q {value}: -q is --quiet; oha's rate is -R {value}, and hey's, which is per worker, -R \
+         with {value} times -c"
+    ))
+}
+
+/// The words before `--`, without the program's name; what is no text is no flag either.
+fn flag_words(argv: &[OsString]) -> Vec<&str> {
+    let words = argv.iter().skip(1).take_while(|word| *word != "--");
+    words.map(|word| word.to_str().unwrap_or_default()).collect()
+}
+
+/// The hint for a flag that clap does not know: a long one, or one letter.
+fn of_unknown(flag: &str, words: &[&str]) -> Option<String> {
+    let following = |index: usize| words.get(index + 1).copied().filter(|next| is_value(next));
+    if flag.starts_with("--") {
+        let (index, value) = words.iter().enumerate().find_map(|(index, word)| {
+            let rest = word.strip_prefix(flag)?;
+            (rest.is_empty() || rest.starts_with('=')).then_some((index, rest.strip_prefix('=')))
+        })?;
+        return peers::hint(flag, value.or_else(|| following(index)));
+    }
+    let letter = flag.chars().nth(1)?;
+    let (index, rest) = words.iter().enumerate().find_map(|(index, word)| {
+        let (_, rest) = cluster(word).find(|(found, _)| *found == letter)?;
+        Some((index, rest))
+    })?;
+    let word = words[index];
+    if let Some(hint) = of_one_dash(word, following(index)) {
+        return Some(hint);
+    }
+    if let Some(number) = word.split_once('q').map(|(_, number)| number)
+        && (letter == '=' || letter.is_ascii_digit())
+    {
+        return of_quiet(number.trim_start_matches('='));
+    }
+    let attached = Some(rest.strip_prefix('=').unwrap_or(rest)).filter(|rest| !rest.is_empty());
+    peers::hint(flag, attached.or_else(|| following(index)))
+}
+
+/// The hint for a word with one dash, as vegeta has them.
+pub(super) fn of_one_dash(word: &str, following: Option<&str>) -> Option<String> {
+    let (name, value) = match word.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (word, following),
+    };
+    (name.len() > 2 && !name.starts_with("--")).then(|| peers::hint(name, value))?
+}
+
+/// The hint for `-duration=5s`, which clap reads as `-d uration=5s`.
+fn of_value(letter: char, value: &str, words: &[&str]) -> Option<String> {
+    let word = format!("-{letter}{value}");
+    let index = words.iter().position(|found| *found == word)?;
+    let following = words.get(index + 1).copied().filter(|next| is_value(next));
+    of_one_dash(&word, following)
+}
+
+/// clap's own error with a tip behind it.
+fn with_tip(mut error: clap::Error, tip: String) -> clap::Error {
+    let tips = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
+    error.insert(ContextKind::Suggested, tips);
+    error
+}
+
+fn is_value(word: &str) -> bool {
+    !word.starts_with('-')
+}
+
+/// The flags in full: clap completes them late.
+fn built() -> Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
+/// The letter of a flag as clap names it: `--duration <T>`.
+fn letter_of(flag: &str) -> Option<char> {
+    built().get_arguments().find(|arg| arg.to_string() == flag).and_then(Arg::get_short)
+}
+
+/// The letters of a word with one dash, each with what follows it, up to the first one that takes
+/// a value.
+fn cluster(word: &str) -> impl Iterator<Item = (char, &str)> {
+    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    let letters = letters.unwrap_or_default();
+    let command = built();
+    let takes_value = move |letter| {
+        let known = command.get_arguments().find(|arg| arg.get_short() == Some(letter));
+        known.is_some_and(|arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append))
+    };
+    let mut is_over = false;
+    letters.char_indices().map_while(move |(at, letter)| {
+        let is_read = !is_over;
+        is_over |= takes_value(letter);
+        is_read.then(|| (letter, &letters[at + letter.len_utf8()..]))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The message for a command line that is refused.
+    fn message(line: &str) -> String {
+        let words = std::iter::once("weir").chain(line.split_whitespace());
+        match Cli::of_words(words) {
+            Ok(_) => panic!("accepted: {line}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    fn check_hint(line: &str, expected: &str) {
+        let found = message(line);
+        assert!(found.starts_with("error: ") && found.contains(expected), "{line}: {found}");
+    }
+
+    #[test]
+    fn flags_of_other_tools_are_answered() {
+        for (line, expected) in [
+            ("-z 30s http://h/", "error: unknown flag -z: that is hey's duration; use -d 30s\n"),
+            ("-z30s http://h/", "use -d 30s\n"),
+            ("-z=30s http://h/", "use -d 30s\n"),
+            ("-Lz 30s http://h/", "use -d 30s\n"),
+            ("-c5 -z http://h/", "use -d T\n"),
+            ("http://h/ -z", "use -d T\n"),
+            ("--rps 500 http://h/", "use -R 500\n"),
+            ("--rps=500 http://h/", "use -R 500\n"),
+            ("--vus 10 http://h/", "use -c 10\n"),
+            ("--latencies http://h/", "use -L"),
+            ("-x localhost:3128 http://h/", "proxy"),
+            ("-m PUT http://h/", "use -X PUT\n"),
+            ("-a me:SECRET http://h/", "use -u USER:PASS\n"),
+            ("-D body.json http://h/", "use -b @body.json\n"),
+            ("-H A:z -A text/html http://h/", "use -H 'Accept: text/html'\n"),
+            ("-rate=50/1s http://h/", "unknown flag -rate: that is the rate"),
+            ("-rate 50 http://h/", "use -R 50\n"),
+            (
+                "-duration=5s http://h/",
+                "unknown flag -duration: that is vegeta's duration; use -d 5s",
+            ),
+            ("-duration 5s http://h/", "use -d 5s\n"),
+            ("-disable-keepalive http://h/", "use --close client"),
+            ("-cpus 2 http://h/", "use -t 2\n"),
+            ("-keepalive=false http://h/", "--close client"),
+            ("-qps 100 http://h/", "use -R 100\n"),
+            ("-uniform http://h/", "unknown flag -uniform"),
+        ] {
+            check_hint(line, expected);
+            assert_eq!(message(line).lines().count(), 1, "{line}");
+        }
+    }
+
+    #[test]
+    fn quiet_with_a_number_is_another_tools_rate() {
+        for line in [
+            "-q 100 http://h/",
+            "http://h/ -q 100",
+            "-Lq 100 http://h/",
+            "-q100 http://h/",
+            "-q=100 http://h/",
+            "-Lq100 http://h/",
+            "-s x.lua -q 100 http://h/",
+        ] {
+            check_hint(line, "-q is --quiet; oha's rate is -R 100");
+        }
+        for line in
+            ["-q http://h/", "-q -c 100 http://h/", "--quiet http://h/", "-s x http://h/ 100 -q"]
+        {
+            Cli::of_words(std::iter::once("weir").chain(line.split(' '))).expect(line);
+        }
+    }
+
+    #[test]
+    fn clap_speaks_of_what_it_knows() {
+        for (line, expected) in [
+            ("--no-such-flag http://h/", "--no-such-flag"),
+            ("--no-such-flag http://h/", "try '--help'"),
+            ("-c 1x http://h/", "invalid value '1x' for '--connections <N>'"),
+            ("-t 30s http://h/", "invalid value '30s' for '--threads <N>'"),
+            ("-t 30s http://h/", "use -T 30s, or -d 30s"),
+            ("-T text/plain http://h/", "use -H 'Content-Type: text/plain'"),
+            ("-d {} http://h/", "use -b TEXT"),
+            ("--requests POST http://h/", "use -X POST"),
+            ("serve -z 30s", "unexpected argument '-z'"),
+            ("-c5 http://h/ --latnecy", "--latency"),
+        ] {
+            check_hint(line, expected);
+        }
+        assert!(!message("-d 5y http://h/").contains("-b TEXT"));
+        // Words behind two dashes are the script's.
+        Cli::of_words(["weir", "-s", "x.lua", "http://h/", "--", "-z", "30s", "-q", "5"])
+            .expect("a script may have any words");
+    }
+}

@@ -1,0 +1,487 @@
+//! Flags of other load generators that weir does not have, with weir's equivalent: a table, and
+//! the search in it. Where the flag stood in the command line is not known here.
+
+use std::net::IpAddr;
+
+use weir_run::units::{parse_duration_ns, parse_rate};
+
+/// A line of flags, and below it what they mean: the values that have this meaning, whose it is,
+/// and what to do instead, where a word in braces stands for the value. The first line that fits
+/// counts.
+const PEERS: &str = "\
+-A
+  media: hey's and oha's Accept header; use -H 'Accept: {TYPE}'
+  any: ab's basic authentication; use -u USER:PASS
+-B
+  address: ab's source address; use --source-ip {ADDRESS}
+  any: wrk2's latency per batch; weir measures each pipelined request
+-C
+  any: ab's cookie; use -H 'Cookie: NAME=VALUE'
+-D
+  poisson: the arrivals of a wrk2 fork; use --arrivals poisson
+  uniform: the arrivals of a wrk2 fork; use --arrivals uniform
+  law: the arrivals of a wrk2 fork; weir has --arrivals uniform and poisson
+  time: h2load's duration; use -d {T}
+  any: hey's and oha's body file; use -b @{FILE}
+-E
+  any: ab's client certificate; weir has no client certificates
+-F
+  any: oha's form; use -b with -H 'Content-Type: multipart/form-data; boundary=…'
+-G
+  any: curl's GET with data; write the query into the URL
+-I
+  any: curl's HEAD; use -X HEAD
+-K
+  any: weighttp's pipelining; use --pipeline {N}
+-M
+  number: autocannon's requests per connection; use --requests-per-connection {N}
+-N
+  any: h2load's inactivity timeout; use -T {T}
+-O
+  any: autocannon's request count; use -n {N}
+-P
+  any: ab's proxy authentication; weir has no proxy; --connect-to HOST[:PORT] sends elsewhere
+-S
+  media: autocannon's Unix socket; use --unix {PATH}
+  any: a wrk2 fork's statistics per URL; run weir once per URL
+-U
+  any: wrk2's uncorrected latency; the report has it as service time
+-V
+  any: ab's version; use -v
+-W
+  any: autocannon's warm-up; use --warmup {T}
+-Z
+  any: oha's file of bodies; use a Lua script, -s FILE (docs/SCRIPTING.md)
+-a
+  number: autocannon's request count; use -n {N}
+  pair: hey's and oha's basic authentication; use -u USER:PASS
+  any: bombardier's connection per request; use --close client
+-e
+  any: ab's CSV of percentiles; use --raw FILE (Parquet), or -L
+-f
+  any: bombardier's body file; use -b @{FILE}
+-g
+  any: ab's data per request; use --raw FILE (Parquet)
+-i
+  number: k6's iteration count; use -n {N}
+  text: h2load's list of URLs; use a Lua script, -s FILE (docs/SCRIPTING.md)
+  any: ab's HEAD; use -X HEAD
+-j
+  any: oha's JSON output; use --format json
+-l
+  any: bombardier's and autocannon's latency output; use -L
+-m
+  number: h2load's streams per connection; use --pipeline {N}
+  any: hey's, oha's and ab's method; use -X {METHOD}
+-p
+  number: autocannon's pipelining; use --pipeline {N}
+  any: ab's file to POST; use -b @{FILE}
+-r
+  number: bombardier's and plow's rate; use -R {N}
+  any: ab's going on after errors; weir does so by default
+-w
+  number: autocannon's worker threads; use -t {N}
+  any: oha's wait for late responses, ab's HTML; weir waits; --format json is for programs
+-x
+  any: hey's and oha's proxy; weir has none; --connect-to HOST[:PORT] sends elsewhere
+-y
+  any: ab's table attributes; use --format json
+-z
+  any: hey's duration; use -d {T}
+-rate -qps
+  any: the rate of vegeta or fortio; use -R {N}
+-duration
+  any: vegeta's duration; use -d {T}
+-targets
+  any: vegeta's file of targets; give the URL, or a script (-s FILE)
+-lazy -chunked
+  any: vegeta's way of reading targets; use a Lua script, -s FILE (docs/SCRIPTING.md)
+-connections -max-connections -max-workers
+  any: vegeta's number of connections; use -c {N}
+-workers -cpus
+  any: the threads of vegeta or hey; use -t {N}
+-timeout
+  any: vegeta's response timeout; use -T {T}
+-payload
+  any: fortio's body; use -b TEXT
+-insecure
+  any: vegeta's unverified TLS; use -k, or --insecure
+-root-certs
+  any: vegeta's CA certificates; use --cacert {FILE}
+-cert -key
+  any: vegeta's client certificate; weir has no client certificates
+-keepalive
+  any: vegeta's choice of keep-alive; connections are kept unless --close client
+-disable-keepalive
+  any: hey's connection per request; use --close client
+-redirects -disable-redirects
+  any: vegeta's and hey's redirects; weir follows no redirect: give the final URL
+-disable-compression
+  any: hey's choice of compression; weir sends no Accept-Encoding unless -H adds it
+-unix-socket
+  any: vegeta's Unix socket; use --unix {PATH}
+-laddr
+  any: vegeta's source address; use --source-ip {ADDRESS}
+-connect-to
+  any: vegeta's other server; use --connect-to HOST[:PORT]
+-resolvers -dns-ttl
+  any: vegeta's name resolution; weir resolves once, or use --connect-to HOST[:PORT]
+-proxy-header
+  any: vegeta's proxy header; weir has no proxy; --connect-to HOST[:PORT] sends elsewhere
+-max-body
+  any: vegeta's limit of read bodies; weir reads and drops bodies
+-format -json
+  any: vegeta's and fortio's format; use --format json
+-name
+  any: vegeta's name of the attack; name the result file: -o NAME.json
+-nocatchup
+  any: fortio's skipping of late requests; weir never skips: it sends late and says so
+-uniform
+  any: fortio's spread of requests; weir does so by default
+--rps --qps --query-per-second --overallRate --overall-rate
+  any: the rate of k6, h2load, oha and others; use -R {N}
+--connectionRate
+  any: autocannon's rate per connection; use -R with that rate times -c
+--vus --concurrency --concurrent --clients
+  any: the number of clients in k6 and others; use -c {N}
+--iterations --amount --maxOverallRequests --reps
+  any: the request count of k6 and others; use -n {N}
+--stage --burst-rate --burst-delay --rate-period
+  any: a rate that changes; weir keeps one rate: run it once for each, -R N -d T
+--latencies --u_latency
+  any: the latency output of bombardier or wrk2; use -L (service time is uncorrected)
+--batch_latency
+  any: wrk2's latency per batch; weir measures each pipelined request
+--latency-correction
+  any: oha's corrected latency; weir does so by default with -R: response time
+--ignoreCoordinatedOmission --ignore-coordinated-omission
+  any: autocannon's uncorrected latency; the report has it as service time
+--warm-up-time --warm-up
+  any: h2load's warm-up; use --warmup {T}
+--ramp-up
+  any: plow's ramp of connections; use --connect-rate N, or --warmup auto
+--pipelining --max-concurrent-streams --parallel
+  any: the pipelining of autocannon or h2load; use --pipeline {N}
+--workers
+  any: the threads of autocannon; use -t {N}
+--request-timeout --req-timeout --max-time --connection-inactivity-timeout
+  any: another tool's timeout; use -T {T}
+--dial-timeout
+  any: plow's connect timeout; use --connect-timeout {T}
+--connection-active-timeout
+  any: h2load's age of connections; use --connection-lifetime {T}
+--time --run-time --seconds
+  any: another tool's duration; use -d {T}
+--no-duration --forever
+  any: a run without an end; use -d 24h; Ctrl-C ends it with its report
+--timing-script-file
+  any: h2load's replay; use a Lua script, -s FILE (docs/SCRIPTING.md)
+--urls-from-file --rand-regex-url --max-repeat --dump-urls --input --input-file --har
+  any: a list of requests; use a Lua script, -s FILE (docs/SCRIPTING.md)
+--data --data-raw --data-binary --stream
+  any: the body of curl; use -b TEXT, or -b @FILE
+--body-file --body-path --post-file
+  any: a body file; use -b @{FILE}
+--body-path-lines
+  any: oha's file of bodies; use a Lua script, -s FILE (docs/SCRIPTING.md)
+--content-type --content
+  any: the body's media type; use -H 'Content-Type: {TYPE}'
+--accept
+  any: oha's Accept header; use -H 'Accept: {TYPE}'
+--host
+  any: a Host header; use -H 'Host: {NAME}'
+--user-agent
+  any: the User-Agent header; use -H 'User-Agent: {NAME}'
+--cookie
+  any: the Cookie header; use -H 'Cookie: NAME=VALUE'
+--basic-auth --auth
+  any: basic authentication; use -u USER:PASS
+--aws-session --aws-sigv4
+  any: oha's AWS signature; use a Lua script, -s FILE (docs/SCRIPTING.md)
+--insecure-skip-tls-verify --tls-skip-verify --no-check-certificate
+  any: k6's unverified TLS; use -k
+--cert --key
+  any: a client certificate; weir has no client certificates
+--sni --servername
+  any: another tool's TLS server name; put it into the URL and the server into --connect-to
+--ciphers --tls13-ciphers --groups --ktls --alpn-list --npn-list
+  any: h2load's choice of TLS; weir offers the defaults of rustls
+--http2 --h1 --h2 --h3 --http3 --http1 --http1.1 --fasthttp --http-version --no-tls-proto
+  any: a choice of protocol; weir sends HTTP/1.1 only
+--proxy --http-proxy --socks5 --proxy-header --proxy-http2 --proxy-http-version
+  any: a proxy; weir has none; --connect-to HOST[:PORT] sends elsewhere
+--resolve
+  any: curl's other address; use --connect-to HOST[:PORT]
+--no-pre-lookup --dns --dns-ttl
+  any: another tool's name resolution; weir resolves once, or use --connect-to HOST[:PORT]
+--ipv4 --ipv6
+  any: oha's choice of address family; use --connect-to with an address of that family
+--unix-socket --socketPath --socket-path
+  any: another tool's Unix socket; use --unix {PATH}
+--local-ips --local-addr --interface --bind
+  any: k6's and curl's source addresses; use --source-ip {LIST}
+--disable-keepalive --disableKeepAlives --no-keepalive
+  any: the connection per request of oha and bombardier; use --close client
+--no-connection-reuse --no-vu-connection-reuse
+  any: k6's connection per request; use --close client
+--max-requests-per-connection --maxConnectionRequests --reconnectRate
+  any: another tool's renewal of connections; use --requests-per-connection {N}
+--redirect --max-redirects
+  any: the redirects of oha and k6; weir follows no redirect: give the final URL
+--disable-compression --compressed
+  any: oha's and curl's choice of compression; weir sends no Accept-Encoding unless -H adds it
+--json
+  any: the JSON output of oha and others; use --format json, or -o FILE
+--output-format
+  any: oha's output format; use --format text or --format json
+--summary-export --log-file --db-url
+  any: another tool's result file; use -o {FILE}, or --raw FILE for every request
+--summary-trend-stats --percentiles --stats-success-breakdown
+  any: k6's and oha's choice of statistics; the report has percentiles; -L prints all
+--no-tui --no-color --disable-color --fps --no-progress --no-print --no-summary
+  any: another tool's display; weir has a progress line; -q switches it and the report off
+--wait-ongoing-requests-after-deadline
+  any: oha's wait for late responses; weir does so by default
+--bailout --abort-on
+  any: another tool's end after errors; use --assert 'errors == 0'
+--thresholds --slo
+  any: another tool's threshold; use --assert, as in --assert 'p99 < 5ms'
+--open-loop
+  any: nighthawk's open loop; weir's -R N is an open loop
+";
+
+/// The same for flags that weir has too, with values that it refuses.
+const OTHER_MEANINGS: &str = "\
+-d
+  data: a body, as hey's, oha's and curl's -d; use -b TEXT
+-t
+  time: a timeout or duration, as oha's and fortio's -t; use -T {T}, or -d {T}
+-T
+  media: a media type, as hey's, oha's and ab's -T; use -H 'Content-Type: {TYPE}'
+-n
+  method: a method, as curl's --request; use -X {METHOD}
+-u
+  number: virtual users, as k6's -u; use -c {N}
+";
+
+/// The sentence about an unknown flag with the value that was given, if another tool has it.
+pub(super) fn hint(flag: &str, value: Option<&str>) -> Option<String> {
+    let (is, then) = find(PEERS, flag, value)?;
+    Some(format!("unknown flag {flag}: that is {is}; {}", filled(then, value)))
+}
+
+/// A tip where a flag of weir's has a value that fits its meaning in another tool.
+pub(super) fn tip(flag: &str, value: &str) -> Option<String> {
+    let (is, then) = find(OTHER_MEANINGS, flag, Some(value))?;
+    Some(format!("for {is}, {}", filled(then, Some(value))))
+}
+
+/// Whose flag it is, and what to do.
+fn find(
+    table: &'static str,
+    flag: &str,
+    value: Option<&str>,
+) -> Option<(&'static str, &'static str)> {
+    let is_its_own = |line: &&str| {
+        !line.starts_with(' ') && line.split_whitespace().any(|listed| listed == flag)
+    };
+    let lines = table.lines().skip_while(|line| !is_its_own(line)).skip(1);
+    let mut meanings = lines.take_while(|line| line.starts_with(' ')).filter_map(meaning);
+    meanings.find(|(when, ..)| fits(when, value)).map(|(_, is, then)| (is, then))
+}
+
+fn meaning(line: &str) -> Option<(&str, &str, &str)> {
+    let (when, rest) = line.trim().split_once(": ")?;
+    let (is, then) = rest.split_once("; ")?;
+    Some((when, is, then))
+}
+
+/// True if a meaning is that of a value.
+fn fits(when: &str, value: Option<&str>) -> bool {
+    let Some(value) = value else { return when == "any" };
+    let is_url = value.contains("://");
+    match when {
+        "any" => true,
+        "number" => parse_rate(value).is_ok(),
+        "time" => parse_duration_ns(value).is_ok(),
+        "address" => value.parse::<IpAddr>().is_ok(),
+        "text" => parse_rate(value).is_err() && !is_url,
+        "media" => value.contains('/') && !is_url,
+        "pair" => value.contains(':') && !is_url,
+        "data" => value.contains(['{', '[', '=', '&', '"', '@', ' ']),
+        "method" => !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_uppercase()),
+        "poisson" => matches!(value, "exp" | "poisson"),
+        "uniform" => matches!(value, "fixed" | "uniform"),
+        "law" => matches!(value, "norm" | "zipf"),
+        _ => false,
+    }
+}
+
+/// Longer values are not repeated.
+const VALUE_MAX_BYTES: usize = 40;
+
+/// `then` with the value in its places, where weir takes it there.
+fn filled(then: &str, value: Option<&str>) -> String {
+    let (mut text, mut rest) = (String::new(), then);
+    while let Some((before, (name, after))) =
+        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        text += before;
+        text += &value.and_then(|value| typed(name, value)).unwrap_or_else(|| name.to_owned());
+        rest = after;
+    }
+    text + rest
+}
+
+/// A value as it is typed for weir, if it can stand in this place and needs no quotes.
+fn typed(name: &str, value: &str) -> Option<String> {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"/.:,%@_+-*=".contains(&byte);
+    let is_plain = (1..=VALUE_MAX_BYTES).contains(&value.len()) && value.bytes().all(is_known);
+    if !is_plain || value.contains("://") {
+        return None;
+    }
+    let fits = match name {
+        "N" => parse_rate(value).is_ok(),
+        "T" => parse_duration_ns(value).is_ok(),
+        _ => true,
+    };
+    fits.then(|| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::{Arg, CommandFactory};
+
+    use super::*;
+    use crate::args::Cli;
+
+    fn check(flag: &str, value: Option<&str>, expected: &str) {
+        let found = hint(flag, value).unwrap_or_default();
+        assert!(found.starts_with(&format!("unknown flag {flag}: that is ")), "{found}");
+        assert!(found.contains(expected), "{flag} {value:?}: {found}");
+    }
+
+    #[test]
+    fn the_value_is_carried_over() {
+        check("-z", Some("30s"), "that is hey's duration; use -d 30s");
+        check("-z", None, "use -d T");
+        check("-m", Some("PUT"), "use -X PUT");
+        check("-D", Some("body.json"), "use -b @body.json");
+        check("-rate", Some("50/1s"), "use -R 50/1s");
+        check("-rate", Some("max"), "use -R N");
+        check("--time", Some("never"), "use -d T");
+        check("--vus", Some("10"), "use -c 10");
+        check("-z", Some("30s; rm"), "use -d T");
+        check("-w", Some("http://h/"), "--format json");
+        check("--dial-timeout", Some("2s"), "--connect-timeout 2s");
+    }
+
+    #[test]
+    fn values_tell_meanings_apart() {
+        check("-A", Some("text/html"), "use -H 'Accept: text/html'");
+        check("-A", Some("me:SECRET"), "use -u USER:PASS");
+        check("-a", Some("me:SECRET"), "use -u USER:PASS");
+        check("-a", Some("5000"), "use -n 5000");
+        check("-a", None, "--close client");
+        check("-D", Some("exp"), "--arrivals poisson");
+        check("-D", Some("30"), "use -d 30");
+        check("-r", Some("100"), "use -R 100");
+        check("-r", Some("http://h/"), "by default");
+        check("-p", Some("post.txt"), "-b @post.txt");
+        check("-p", Some("16"), "--pipeline 16");
+        check("-i", Some("http://h/"), "-X HEAD");
+        check("-m", Some("32"), "--pipeline 32");
+        check("-B", Some("127.0.0.2"), "--source-ip 127.0.0.2");
+    }
+
+    #[test]
+    fn credentials_are_not_repeated() {
+        for flag in ["-a", "-A", "-C", "-P", "--cookie", "--auth", "--basic-auth"] {
+            for value in ["me:SECRET", "a=SECRET", "Authorization:SECRET"] {
+                let found = hint(flag, Some(value)).unwrap_or_default();
+                assert!(!found.is_empty() && !found.contains("SECRET"), "{flag}: {found}");
+            }
+        }
+    }
+
+    /// Every meaning of every flag: the flag, the values, whose it is, what to do.
+    fn meanings(
+        table: &'static str,
+    ) -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
+        let mut flags = Vec::new();
+        let mut found = Vec::new();
+        for line in table.lines() {
+            if line.starts_with('-') {
+                flags = line.split_whitespace().collect();
+                continue;
+            }
+            let (when, is, then) = meaning(line).unwrap_or_else(|| panic!("no meaning: {line}"));
+            found.extend(flags.iter().map(|&flag| (flag, when, is, then)));
+        }
+        found
+    }
+
+    #[test]
+    fn no_flag_of_weirs_is_in_the_table() {
+        let command = Cli::command();
+        for (flag, ..) in meanings(PEERS) {
+            let longs = || command.get_arguments().filter_map(Arg::get_long);
+            let is_known = match flag.strip_prefix("--") {
+                // A unique beginning of a long flag is that flag.
+                Some(name) => {
+                    longs().any(|long| long == name)
+                        || longs().filter(|long| long.starts_with(name)).count() == 1
+                }
+                None if flag.len() > 2 => false,
+                None => command.get_arguments().any(|arg| arg.get_short() == flag.chars().nth(1)),
+            };
+            assert!(!is_known, "{flag} is weir's");
+        }
+    }
+
+    #[test]
+    fn every_meaning_is_reached_and_fits_two_lines() {
+        let examples = [
+            "7",
+            "1.5m",
+            "text/html",
+            "me:secret",
+            "::1",
+            "exp",
+            "fixed",
+            "norm",
+            "{}",
+            "PUT",
+            "word",
+        ];
+        let mut seen = BTreeSet::new();
+        for (flag, when, is, then) in [meanings(PEERS), meanings(OTHER_MEANINGS)].concat() {
+            assert!(examples.iter().any(|value| fits(when, Some(value))), "{flag}: {when}?");
+            assert!(!seen.contains(&(flag, "any")), "{flag}: {when} comes behind any");
+            assert!(seen.insert((flag, when)), "{flag}: {when} is there twice");
+            let text = format!("error: unknown flag {flag}: that is {is}; {then}");
+            assert!(text.chars().count() <= 160, "more than two lines: {text}");
+        }
+    }
+
+    #[test]
+    fn refused_values_have_a_tip() {
+        for (flag, value, expected) in [
+            ("-d", "{\"a\":1}", Some("use -b TEXT")),
+            ("-t", "30s", Some("-T 30s, or -d 30s")),
+            ("-T", "application/json", Some("-H 'Content-Type: application/json'")),
+            ("-n", "POST", Some("use -X POST")),
+            ("-t", "x", None),
+            ("-R", "fast", None),
+        ] {
+            let found = tip(flag, value);
+            let fits = match expected {
+                Some(part) => found.as_ref().is_some_and(|found| found.contains(part)),
+                None => found.is_none(),
+            };
+            assert!(fits, "{flag} {value}: {found:?}");
+        }
+    }
+}
