@@ -117,7 +117,8 @@ impl Worker {
     }
 
     /// Calls `request`: one or several whole requests, which stay until the next call of any kind.
-    /// The connection's number is from 0.
+    /// The connection's number is from 0. Empty where the script has stopped its thread and
+    /// returned nil.
     ///
     /// # Errors
     ///
@@ -130,6 +131,11 @@ impl Worker {
     #[inline]
     pub fn request(&mut self, connection: Option<u32>) -> Result<&[u8], ScriptError> {
         self.caller.request(connection)
+    }
+
+    /// An error of `request` for a string that it returned; it names the function's place.
+    pub fn refused(&self, problem: &str) -> ScriptError {
+        self.caller.refused(problem)
     }
 
     /// Calls `delay`: whole milliseconds, cut; what is no number or below 0 is 0.
