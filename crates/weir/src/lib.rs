@@ -21,6 +21,7 @@ mod raw;
 mod script;
 mod target;
 mod trials;
+mod watchdog;
 mod witness;
 
 use std::env;

@@ -146,8 +146,8 @@ pub(crate) fn write_junit(document: &Document, file: ResultFile) -> Result<(), N
 /// The document was made, and could not be written to a place of the user's.
 #[derive(Debug)]
 pub(crate) struct NotWritten {
-    place: &'static str,
-    error: io::Error,
+    pub(crate) place: &'static str,
+    pub(crate) error: io::Error,
 }
 
 impl std::fmt::Display for NotWritten {

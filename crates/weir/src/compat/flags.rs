@@ -33,11 +33,17 @@ pub(super) enum Flag {
     Version,
     /// `-R`, wrk2 alone
     Rate,
+    /// `-D`, of DeathStarBench's wrk2
+    Arrivals,
+    /// `-S`, of DeathStarBench's wrk2
+    Separate,
+    /// `-r`, of DeathStarBench's wrk2
+    Sent,
 }
 
 /// Every flag with the letter that stands for its value, if it has one, and its help. The order is
 /// that in which getopt names candidates for a shortened name.
-const FLAGS: [(Flag, char, &str, &str, &str); 12] = [
+const FLAGS: [(Flag, char, &str, &str, &str); 15] = [
     (Flag::Connections, 'c', "connections", "N", "Connections over all threads (10)"),
     (Flag::Duration, 'd', "duration", "T", "How long to load (10s)"),
     (Flag::Threads, 't', "threads", "N", "Threads that share the connections (2)"),
@@ -50,16 +56,56 @@ const FLAGS: [(Flag, char, &str, &str, &str); 12] = [
     (Flag::Help, 'h', "help", "", "Show this"),
     (Flag::Version, 'v', "version", "", "Show the version"),
     (Flag::Rate, 'R', "rate", "N", "Requests per second over all threads (required)"),
+    (Flag::Arrivals, 'D', "dist", "S", "How requests are spaced: fixed, or exp for Poisson (fixed)"),
+    (Flag::Separate, 'S', "separate", "", "A report for each URL, of which there is one"),
+    (Flag::Sent, 'r', "requests", "", "Also show how many requests were sent"),
 ];
+
+/// Flags that are not there: the letter, the name, and a hint. Those of `ELSEWHERE` belong to
+/// relatives of wrk2.
+const ELSEWHERE: [(char, &str, &str); 9] = [
+    ('P', "", "DeathStarBench's: each request's latency; weir -R … --raw FILE writes them"),
+    ('p', "", "DeathStarBench's: p99 as time goes by; weir -R … -o FILE has the time series"),
+    ('f', "file", "wrk3's: a file of rates; run the rates one after the other, each with -R"),
+    ('o', "stats-file", "wrk3's: counts per second; weir -R … -o FILE has the time series"),
+    ('w', "window-cx-reset", "wrk3's: renews connections; weir --connection-lifetime T does"),
+    ('b', "blocking", "wrk3's: one request at a time on a connection, as here; leave it out"),
+    ('N', "lua-dont-pass-body", "kinvolk's: here a response() without body gets none; leave it out"),
+    ('a', "affinity", "wrkx's: CPUs of the threads; start it by taskset -c LIST"),
+    ('u', "", "a patch's of wrk2: spreads arrivals evenly, as they are here; leave it out"),
+];
+
+/// What to do about an option that `dialect` does not have, by its letter or name.
+pub(super) fn hint(dialect: Dialect, unknown: &str) -> Option<String> {
+    let is_it = |short: char, long: &str| match unknown.strip_prefix(short) {
+        Some("") => true,
+        _ => !long.is_empty() && unknown == long,
+    };
+    let own = FLAGS.iter().find(|(flag, short, long, ..)| {
+        dialect == Dialect::Wrk && !knows(dialect, *flag) && is_it(*short, long)
+    });
+    if let Some((_, short, ..)) = own {
+        return Some(format!("-{short} is wrk2's: use weir --compat wrk2, or name the link wrk2"));
+    }
+    let other = ELSEWHERE.iter().find(|(short, long, _)| is_it(*short, long));
+    other.map(|(short, _, hint)| format!("-{short} is {hint}"))
+}
 
 /// The flags of `dialect` as getopt wants them.
 pub(super) fn specs(dialect: Dialect) -> Vec<Spec<Flag>> {
     let listed = FLAGS.iter().filter(|(flag, ..)| knows(dialect, *flag)).map(
-        |&(flag, short, long, value, _)| Spec { flag, short, long, takes_value: !value.is_empty() },
+        |&(flag, short, long, value, _)| {
+            let is_addition = matches!(flag, Flag::Arrivals | Flag::Separate | Flag::Sent);
+            Spec { flag, short, long, takes_value: !value.is_empty(), is_addition }
+        },
     );
-    let letters = ['r', '?'];
-    let unlisted =
-        letters.map(|short| Spec { flag: Flag::Help, short, long: "", takes_value: false });
+    let unlisted = ['r', '?'].map(|short| Spec {
+        flag: Flag::Help,
+        short,
+        long: "",
+        takes_value: false,
+        is_addition: false,
+    });
     listed.chain(unlisted).collect()
 }
 
@@ -83,7 +129,12 @@ pub(super) fn usage(dialect: Dialect) -> String {
 
 fn knows(dialect: Dialect, flag: Flag) -> bool {
     match flag {
-        Flag::Uncorrected | Flag::Batch | Flag::Rate => dialect == Dialect::Wrk2,
+        Flag::Uncorrected
+        | Flag::Batch
+        | Flag::Rate
+        | Flag::Arrivals
+        | Flag::Separate
+        | Flag::Sent => dialect == Dialect::Wrk2,
         _ => true,
     }
 }
@@ -121,5 +172,24 @@ mod tests {
         for own in ["-R, --rate          <N>", "-U, --u_latency  ", "-B, --batch_latency  "] {
             assert!(usage.contains(&format!("\n    {own}")), "{own} in {usage}");
         }
+        for forks in ["-D, --dist          <S>", "-S, --separate  ", "-r, --requests  "] {
+            assert!(usage.contains(&format!("\n    {forks}")), "{forks} in {usage}");
+        }
+        assert!(usage.lines().all(|line| line.chars().count() <= 90), "{usage}");
+    }
+
+    #[test]
+    fn a_hint_fits_a_terminal() {
+        for dialect in [Dialect::Wrk, Dialect::Wrk2] {
+            for (short, long, _) in ELSEWHERE {
+                let hint = hint(dialect, &short.to_string()).expect("known");
+                assert!(hint.chars().count() <= 80, "{hint}");
+                assert!(long.is_empty() || self::hint(dialect, long) == Some(hint), "{long}");
+            }
+        }
+        assert_eq!(hint(Dialect::Wrk2, "R"), None);
+        assert_eq!(hint(Dialect::Wrk2, ""), None);
+        assert_eq!(hint(Dialect::Wrk2, "fi"), None);
+        assert!(hint(Dialect::Wrk, "rate").is_some_and(|hint| hint.starts_with("-R is wrk2's: ")));
     }
 }

@@ -1,32 +1,39 @@
-//! A load by the flags of wrk or wrk2, reported as they report it. What they would not say, weir
-//! says on standard error.
+//! A load by the flags of wrk or wrk2, reported as they report it. Programs read standard error as
+//! well, so what they would not say stands in a file alone, where the user names one.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use weir_engine::Extras;
+use weir_engine::{Extras, Job};
 use weir_io::{Endpoint, system};
 use weir_report::dialect::{self, Head, Lines};
-use weir_run::document::{ConnectionFailure, RuleOutcome, Verdict};
+use weir_report::text::{self, TextOptions};
+use weir_run::document::ConnectionFailure;
 use weir_run::{FailurePhase, Histogram, Load, Note, Rate};
 
 use super::args::CompatArgs;
 use super::{Dialect, reach};
 use crate::args::{RunArgs, Warmup};
+use crate::commands::run::NotWritten;
 use crate::exit;
 use crate::figures::figures;
 use crate::interrupts::Interrupts;
 use crate::live::Intervals;
-use crate::load::{Epoch, carry_out, document};
+use crate::load::{Epoch, Outcome, carry_out, document};
+use crate::output::ResultFile;
 use crate::plan::{Planned, plan_at};
 use crate::preflight::Found;
-use crate::script;
+use crate::script::{self, Scripts};
 use crate::target::Url;
 
 const SECOND_NS: u64 = 1_000_000_000;
+
+/// Names the file for weir's own report.
+const REPORT: &str = "WEIR_REPORT";
 
 /// When wrk2 prints its lines on calibration.
 const CALIBRATION_S: u64 = 10;
@@ -41,37 +48,33 @@ const SAMPLING_MS: u64 = 100;
 pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Result<ExitCode> {
     let url = url(&args.url)?;
     let wish = wish(args)?;
-    let Planned { mut job, mut scripts, notes } = plan_at(&wish, &url, reach::reach)?;
+    let Planned { mut job, mut scripts, mut notes } = plan_at(&wish, &url, reach::reach)?;
     if let (true, Endpoint::Tcp(address)) = (scripts.is_some(), &job.endpoint) {
         reach::first_of(&url, [*address])?;
     }
     job.late_answers = true;
     job.extras = Extras { thread_rates: true, batch_times: args.batch };
-    if job.tls.is_some() {
-        warn("the server's certificate is not verified, as in wrk; weir's own form verifies it");
-    }
-    for note in &notes {
-        warn(&note.text);
-    }
     let _as_it_was = system::raise_descriptor_limit();
     let interrupts = Interrupts::await_signals()?;
+    let report = report_file()?;
     let epoch = Epoch::start();
     let job = Arc::new(job);
     print(|out| dialect::write_head(&head(args), out))?;
     let calibrates = dialect == Dialect::Wrk2 && args.duration_s > CALIBRATION_S;
     let watch = calibrates.then_some(calibrate);
     let outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
-    let document = document(&job, epoch, &outcome, Found::default(), None, Vec::new())?;
+    notes.extend(doubts(&job, &outcome));
+    let script_file = scripts.as_ref().map(Scripts::file);
+    let document = document(&job, epoch, &outcome, Found::default(), script_file, notes)?;
     let figures = figures(&document, &outcome.measurements, args.batch);
-    let lines = Lines { latency: args.latency, uncorrected: args.uncorrected };
+    let lines =
+        Lines { latency: args.latency, uncorrected: args.uncorrected, sent: args.shows_sent };
     print(|out| dialect::write_results(printed(dialect), &figures, &lines, out))?;
-    let has_failed = !outcome.failures.is_empty();
-    for note in doubts(&job.plan, &outcome.measurements, has_failed) {
-        warn(&note.text);
-    }
-    if is_judged {
-        judge(&document.verdict);
-    }
+    let reported = report.map_or(Ok(()), |file| {
+        let options =
+            TextOptions { spectrum: args.latency, verdict: is_judged, ..TextOptions::default() };
+        file.write(|mut out| text::write(&document, &options, &mut out))
+    });
     for failure in &outcome.failures {
         script::tell(failure);
     }
@@ -79,7 +82,14 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
         scripts.finish(outcome.states, &figures)?;
         print(|_| Ok(()))?;
     }
+    reported.map_err(|error| NotWritten { place: REPORT, error })?;
     Ok(exit::of_compat_run(!outcome.failures.is_empty()))
+}
+
+/// The file for weir's own report, where the environment names one.
+fn report_file() -> Result<Option<ResultFile>> {
+    let named = std::env::var_os(REPORT).filter(|path| !path.is_empty());
+    named.map(|path| ResultFile::at(REPORT, Path::new(&path))).transpose()
 }
 
 /// The URL, without the user's name, which wrk does not send either.
@@ -107,12 +117,14 @@ pub(super) fn wish(args: &CompatArgs) -> Result<RunArgs> {
         connections: narrow(args.connections, "--connections")?,
         duration: Some(args.duration_s * SECOND_NS),
         rate,
+        arrivals: args.arrivals,
         warmup: Some(Warmup { span_ns: 0, is_auto: false }),
         headers: headers.map(|(name, value)| format!("{name}: {value}")).collect(),
         timeout: args.timeout_ms * 1_000_000,
         no_preflight: true,
         script: args.script.clone(),
         insecure: true,
+        compat: Some(if rate.is_some() { "wrk2" } else { "wrk" }.to_owned()),
         ..RunArgs::defaults()
     })
 }
@@ -150,12 +162,16 @@ fn calibrate(intervals: &Intervals) {
 }
 
 /// What makes the figures doubtful, or easy to misread.
-fn doubts(
-    plan: &weir_run::Plan,
-    measurements: &weir_run::Measurements,
-    has_failed: bool,
-) -> Vec<Note> {
-    let mut notes = script::notes(plan, measurements, has_failed);
+fn doubts(job: &Job, outcome: &Outcome) -> Vec<Note> {
+    let (plan, measurements) = (&job.plan, &outcome.measurements);
+    let mut notes = script::notes(plan, measurements, !outcome.failures.is_empty());
+    if job.tls.is_some() {
+        let text = "the server's certificate is not verified, as in wrk; weir's own form verifies it";
+        notes.push(Note::new("unverified", text));
+    }
+    for failure in &outcome.failures {
+        notes.push(Note::new("script_failed", script::describe(failure)));
+    }
     let outcomes = &measurements.outcomes;
     let unanswered = outcomes.in_flight_at_end + outcomes.timed_out;
     if unanswered > 0 {
@@ -196,20 +212,6 @@ fn doubts(
         }
     }
     notes
-}
-
-/// What is against the figures, a line each. The exit code stays wrk's.
-fn judge(verdict: &Verdict) {
-    for rule in verdict.with(RuleOutcome::Invalid) {
-        eprintln!("invalid: {} [{}]", rule.text, rule.id);
-    }
-    for rule in verdict.with(RuleOutcome::Caveat) {
-        warn(&format!("{} [{}]", rule.text, rule.id));
-    }
-}
-
-fn warn(text: &str) {
-    eprintln!("warning: {text}");
 }
 
 /// Writes to standard output, behind what scripts have printed; a reader who has gone has what it

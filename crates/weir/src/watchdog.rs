@@ -1,0 +1,191 @@
+//! Ends the program where a script does not return before or after the load: nothing can interrupt
+//! a compiled loop from outside. While the load runs, the engine looks after its callbacks.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use weir_io::system;
+use weir_script::{Call, Calling, ScriptError};
+
+/// How long a call may last in which nothing is to be seen of its progress.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often is looked.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Less CPU time than this within the patience: the call waits for something outside, a user's
+/// input or another program, which is no loop.
+const BUSY: Duration = Duration::from_millis(100);
+
+/// A thread that looks after the calls of a script, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    over: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What to do about a call that does not return.
+#[derive(Clone, Debug)]
+pub(crate) struct Ending {
+    /// The script.
+    pub(crate) file: PathBuf,
+    /// What the message begins with.
+    pub(crate) prefix: &'static str,
+    /// What to exit with.
+    pub(crate) code: u8,
+}
+
+impl Watchdog {
+    /// Looks after the calls that the calling thread makes. Without a thread it does nothing.
+    pub(crate) fn start(calling: &Arc<Calling>, ending: &Ending) -> Watchdog {
+        let (over, is_over) = mpsc::channel();
+        let (calling, ending) = (Arc::clone(calling), ending.clone());
+        let builder = thread::Builder::new().name("weir-watchdog".to_owned());
+        let thread = builder.spawn(move || {
+            if let Some(callback) = await_endless(&calling, &is_over) {
+                end(callback, &ending);
+            }
+        });
+        Watchdog { over: Some(over), thread: thread.ok() }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        drop(self.over.take());
+        if let Some(thread) = self.thread.take() {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// What a call has done, as far as it can be seen from outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Traces {
+    /// Bytes read and written by the program's first thread, which makes the calls.
+    moved_bytes: u64,
+    /// Most memory that the program has held, in MiB.
+    memory_mib: u64,
+}
+
+impl Traces {
+    fn now() -> Traces {
+        let process = std::process::id();
+        let counters = fs::read_to_string(format!("/proc/self/task/{process}/io"));
+        let counters = counters.unwrap_or_default();
+        let values = counters.lines().filter_map(|line| line.split_once("char: "));
+        let moved_bytes = values.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum();
+        let memory_mib = system::memory().map_or(0, |memory| memory.peak_bytes >> 20);
+        Traces { moved_bytes, memory_mib }
+    }
+}
+
+/// What is to be seen of a call at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    call: Call,
+    traces: Traces,
+    /// CPU time of the program.
+    cpu: Duration,
+    /// Since the watchdog was started.
+    at: Duration,
+}
+
+impl Seen {
+    fn now(call: Call, start: Instant) -> Seen {
+        Seen { call, traces: Traces::now(), cpu: cpu_time(), at: start.elapsed() }
+    }
+
+    /// Whether it is time to begin anew, since the call is another one than `before`, or has made
+    /// progress, or only waits.
+    fn is_alive(&self, before: &Seen) -> bool {
+        let is_waiting = self.cpu.saturating_sub(before.cpu) < BUSY;
+        let is_same = self.call == before.call && self.traces == before.traces;
+        !is_same || (self.lasts(before) && is_waiting)
+    }
+
+    /// Whether the patience is over since `before`.
+    fn lasts(&self, before: &Seen) -> bool {
+        self.at.saturating_sub(before.at) >= PATIENCE
+    }
+}
+
+/// Waits until a call makes no more progress; `None` when there is nothing left to look after.
+fn await_endless(calling: &Calling, is_over: &Receiver<()>) -> Option<&'static str> {
+    let start = Instant::now();
+    let mut before: Option<Seen> = None;
+    while is_over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+        let call = calling.now();
+        let Some(callback) = call.callback else { continue };
+        let now = Seen::now(call, start);
+        match &before {
+            Some(before) if !now.is_alive(before) => {
+                if now.lasts(before) {
+                    return Some(callback);
+                }
+            }
+            _ => before = Some(now),
+        }
+    }
+    None
+}
+
+fn cpu_time() -> Duration {
+    system::process_cpu_time().map_or(Duration::ZERO, |time| time.user + time.system)
+}
+
+/// Says which call it was, and ends the program. What scripts have printed goes out.
+fn end(callback: &'static str, ending: &Ending) -> ! {
+    let Ending { file, prefix, code } = ending;
+    let seconds = PATIENCE.as_secs();
+    let message =
+        format!("{}: has not returned for {seconds} s: is it an endless loop?", file.display());
+    let error = ScriptError { callback, message };
+    let _gone = writeln!(std::io::stderr(), "{prefix}{error}");
+    std::process::exit((*code).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(number: u64, moved_bytes: u64, cpu_ms: u64, at_s: u64) -> Seen {
+        Seen {
+            call: Call { number, callback: Some("init") },
+            traces: Traces { moved_bytes, memory_mib: 20 },
+            cpu: Duration::from_millis(cpu_ms),
+            at: Duration::from_secs(at_s),
+        }
+    }
+
+    #[test]
+    fn a_call_that_computes_and_does_nothing_else_is_endless() {
+        let before = seen(1, 100, 0, 1);
+        for (now, is_alive) in [
+            (seen(1, 100, 9_000, 10), false),
+            (seen(1, 100, 9_000, 11), false),
+            (seen(1, 100, 150, 11), false),
+            // Another call; one that reads or writes; one that waits.
+            (seen(2, 100, 9_000, 11), true),
+            (seen(1, 101, 9_000, 11), true),
+            (seen(1, 100, 50, 11), true),
+        ] {
+            assert_eq!(now.is_alive(&before), is_alive, "{now:?}");
+        }
+        let grown = Traces { memory_mib: 21, ..before.traces };
+        assert!(Seen { traces: grown, ..seen(1, 100, 9_000, 11) }.is_alive(&before));
+        assert!(!seen(1, 100, 9_000, 10).lasts(&before), "patience is not over");
+        assert!(seen(1, 100, 9_000, 11).lasts(&before));
+    }
+
+    #[test]
+    fn it_ends_with_what_it_looks_after() {
+        let ending = Ending { file: PathBuf::from("s.lua"), prefix: "", code: 1 };
+        drop(Watchdog::start(&Arc::default(), &ending));
+    }
+}
