@@ -36,8 +36,9 @@ impl Statistics {
             Dialect::Wrk => max,
             Dialect::Wrk2 => lowest_equivalent(max),
         };
-        let (Some(mean), Some(stdev)) = (values.mean_ns(), sample_stdev(values)) else {
-            // Not the `-nan` of both tools, which is a number to no program that reads it.
+        let (Some(mean), Some(stdev), 1..) = (values.mean_ns(), sample_stdev(values), max) else {
+            // Not the `-nan` of both tools, which is a number to no program that reads it. Rates
+            // are taken where nothing is completed, too.
             return Statistics { mean: 0.0, stdev: 0.0, max, within: 0.0 };
         };
         let within = 100.0 * within(values, mean, stdev) as f64 / values.count() as f64;
@@ -108,6 +109,7 @@ mod tests {
         for dialect in [Dialect::Wrk, Dialect::Wrk2] {
             check(Statistics::of_latency(dialect, &none), 0.0, 0.0, 0, 0.0);
             check(Statistics::of_rates(dialect, &none), 0.0, 0.0, 0, 0.0);
+            check(Statistics::of_rates(dialect, &histogram(&[0, 0])), 0.0, 0.0, 0, 0.0);
         }
     }
 

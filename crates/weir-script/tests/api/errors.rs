@@ -112,8 +112,7 @@ fn requests_must_be_strings() {
 #[test]
 fn a_thread_that_has_stopped_need_not_return_a_string() {
     for (returned, bytes) in [("return nil", ""), ("", ""), ("return ''", ""), ("return 7", "7")] {
-        let mut worker =
-            worker_of(&format!("function request() wrk.thread:stop() {returned} end"));
+        let mut worker = worker_of(&format!("function request() wrk.thread:stop() {returned} end"));
         assert_eq!(worker.request(Some(0)).unwrap(), bytes.as_bytes(), "{returned}");
         assert!(worker.is_stopped());
     }

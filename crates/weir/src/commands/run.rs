@@ -230,7 +230,7 @@ fn proven(job: &Job, interrupts: &Interrupts, notes: &mut Vec<Note>) -> Option<P
 }
 
 /// What is to be said of what came of the run.
-fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Note> {
+pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Note> {
     let has_failed = !outcome.failures.is_empty();
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
     notes.extend(script::notes(&job.plan, &outcome.measurements, has_failed));

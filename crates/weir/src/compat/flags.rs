@@ -56,7 +56,13 @@ const FLAGS: [(Flag, char, &str, &str, &str); 15] = [
     (Flag::Help, 'h', "help", "", "Show this"),
     (Flag::Version, 'v', "version", "", "Show the version"),
     (Flag::Rate, 'R', "rate", "N", "Requests per second over all threads (required)"),
-    (Flag::Arrivals, 'D', "dist", "S", "How requests are spaced: fixed, or exp for Poisson (fixed)"),
+    (
+        Flag::Arrivals,
+        'D',
+        "dist",
+        "S",
+        "How requests are spaced: fixed, or exp for Poisson (fixed)",
+    ),
     (Flag::Separate, 'S', "separate", "", "A report for each URL, of which there is one"),
     (Flag::Sent, 'r', "requests", "", "Also show how many requests were sent"),
 ];
@@ -65,21 +71,25 @@ const FLAGS: [(Flag, char, &str, &str, &str); 15] = [
 /// relatives of wrk2.
 const ELSEWHERE: [(char, &str, &str); 9] = [
     ('P', "", "DeathStarBench's: each request's latency; weir -R … --raw FILE writes them"),
-    ('p', "", "DeathStarBench's: p99 as time goes by; weir -R … -o FILE has the time series"),
+    ('p', "", "DeathStarBench's: p99 over time; weir -R … -o FILE has the time series"),
     ('f', "file", "wrk3's: a file of rates; run the rates one after the other, each with -R"),
     ('o', "stats-file", "wrk3's: counts per second; weir -R … -o FILE has the time series"),
     ('w', "window-cx-reset", "wrk3's: renews connections; weir --connection-lifetime T does"),
     ('b', "blocking", "wrk3's: one request at a time on a connection, as here; leave it out"),
-    ('N', "lua-dont-pass-body", "kinvolk's: here a response() without body gets none; leave it out"),
+    (
+        'N',
+        "lua-dont-pass-body",
+        "kinvolk's: here a response() without body gets none; leave it out",
+    ),
     ('a', "affinity", "wrkx's: CPUs of the threads; start it by taskset -c LIST"),
     ('u', "", "a patch's of wrk2: spreads arrivals evenly, as they are here; leave it out"),
 ];
 
-/// What to do about an option that `dialect` does not have, by its letter or name.
+/// What to do about an option that `dialect` does not have, `-P` or `--file`.
 pub(super) fn hint(dialect: Dialect, unknown: &str) -> Option<String> {
-    let is_it = |short: char, long: &str| match unknown.strip_prefix(short) {
-        Some("") => true,
-        _ => !long.is_empty() && unknown == long,
+    let is_it = |short: char, long: &str| match unknown.strip_prefix("--") {
+        Some(name) => !long.is_empty() && name == long,
+        None => unknown.strip_prefix('-').is_some_and(|letter| letter.chars().eq([short])),
     };
     let own = FLAGS.iter().find(|(flag, short, long, ..)| {
         dialect == Dialect::Wrk && !knows(dialect, *flag) && is_it(*short, long)
@@ -182,14 +192,19 @@ mod tests {
     fn a_hint_fits_a_terminal() {
         for dialect in [Dialect::Wrk, Dialect::Wrk2] {
             for (short, long, _) in ELSEWHERE {
-                let hint = hint(dialect, &short.to_string()).expect("known");
+                let hint = hint(dialect, &format!("-{short}")).expect("known");
                 assert!(hint.chars().count() <= 80, "{hint}");
-                assert!(long.is_empty() || self::hint(dialect, long) == Some(hint), "{long}");
+                assert!(
+                    long.is_empty() || self::hint(dialect, &format!("--{long}")) == Some(hint),
+                    "{long}"
+                );
             }
         }
-        assert_eq!(hint(Dialect::Wrk2, "R"), None);
-        assert_eq!(hint(Dialect::Wrk2, ""), None);
-        assert_eq!(hint(Dialect::Wrk2, "fi"), None);
-        assert!(hint(Dialect::Wrk, "rate").is_some_and(|hint| hint.starts_with("-R is wrk2's: ")));
+        assert_eq!(hint(Dialect::Wrk2, "-R"), None);
+        assert_eq!(hint(Dialect::Wrk2, "--"), None);
+        assert_eq!(hint(Dialect::Wrk2, "--fi"), None);
+        assert!(
+            hint(Dialect::Wrk, "--rate").is_some_and(|hint| hint.starts_with("-R is wrk2's: "))
+        );
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Spec<F> {
 pub(super) struct Complaint {
     /// getopt's words.
     pub(super) text: String,
-    /// The letter or name that no option has.
+    /// The letter or name that no option has, with its dashes.
     pub(super) unknown: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl<'a, F: Copy> Options<'a, F> {
         let spec = self.specs.iter().find(|spec| spec.short == letter);
         let spec = spec.ok_or_else(|| Complaint {
             text: format!("invalid option -- '{letter}'"),
-            unknown: Some(letter.to_string()),
+            unknown: Some(format!("-{letter}")),
         })?;
         // All letters of specs are ASCII, so that one of them is one byte.
         let rest = &self.cluster[1..];
@@ -119,7 +119,7 @@ impl<'a, F: Copy> Options<'a, F> {
         match candidates.as_slice() {
             [] => Err(Complaint {
                 text: format!("unrecognized option '--{text}'"),
-                unknown: Some(String::from_utf8_lossy(name).into_owned()),
+                unknown: Some(format!("--{}", String::from_utf8_lossy(name))),
             }),
             [only] => Ok(only),
             several => {
@@ -235,7 +235,7 @@ mod tests {
             let mut options = Options::of(&words, &SPECS);
             options.next().and_then(Result::err).and_then(|complaint| complaint.unknown)
         };
-        for (word, expected) in [("-z", Some("z")), ("--foo=3", Some("foo")), ("-c", None)] {
+        for (word, expected) in [("-z", Some("-z")), ("--foo=3", Some("--foo")), ("-c", None)] {
             assert_eq!(unknown(word).as_deref(), expected, "{word}");
         }
     }

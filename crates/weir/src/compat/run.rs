@@ -8,22 +8,21 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use weir_engine::{Extras, Job};
+use weir_engine::Extras;
 use weir_io::{Endpoint, system};
 use weir_report::dialect::{self, Head, Lines};
 use weir_report::text::{self, TextOptions};
-use weir_run::document::ConnectionFailure;
-use weir_run::{FailurePhase, Histogram, Load, Note, Rate};
+use weir_run::{Histogram, Note, Rate};
 
 use super::args::CompatArgs;
 use super::{Dialect, reach};
 use crate::args::{RunArgs, Warmup};
-use crate::commands::run::NotWritten;
+use crate::commands::run::{NotWritten, remarks};
 use crate::exit;
 use crate::figures::figures;
 use crate::interrupts::Interrupts;
 use crate::live::Intervals;
-use crate::load::{Epoch, Outcome, carry_out, document};
+use crate::load::{Epoch, carry_out, document};
 use crate::output::ResultFile;
 use crate::plan::{Planned, plan_at};
 use crate::preflight::Found;
@@ -63,7 +62,12 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
     let calibrates = dialect == Dialect::Wrk2 && args.duration_s > CALIBRATION_S;
     let watch = calibrates.then_some(calibrate);
     let outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
-    notes.extend(doubts(&job, &outcome));
+    if job.tls.is_some() {
+        let text =
+            "the server's certificate is not verified, as in wrk; weir's own form verifies it";
+        notes.push(Note::new("unverified", text));
+    }
+    notes.extend(remarks(&job, &outcome, false));
     let script_file = scripts.as_ref().map(Scripts::file);
     let document = document(&job, epoch, &outcome, Found::default(), script_file, notes)?;
     let figures = figures(&document, &outcome.measurements, args.batch);
@@ -159,59 +163,6 @@ fn calibrate(intervals: &Intervals) {
             let _gone = print(|out| dialect::write_calibration(mean_ns, SAMPLING_MS, out));
         }
     }
-}
-
-/// What makes the figures doubtful, or easy to misread.
-fn doubts(job: &Job, outcome: &Outcome) -> Vec<Note> {
-    let (plan, measurements) = (&job.plan, &outcome.measurements);
-    let mut notes = script::notes(plan, measurements, !outcome.failures.is_empty());
-    if job.tls.is_some() {
-        let text = "the server's certificate is not verified, as in wrk; weir's own form verifies it";
-        notes.push(Note::new("unverified", text));
-    }
-    for failure in &outcome.failures {
-        notes.push(Note::new("script_failed", script::describe(failure)));
-    }
-    let outcomes = &measurements.outcomes;
-    let unanswered = outcomes.in_flight_at_end + outcomes.timed_out;
-    if unanswered > 0 {
-        let text = format!(
-            "not answered by the end: {unanswered} requests, which are in the latencies with the \
-             time they had waited"
-        );
-        notes.push(Note::new("unanswered", text));
-    }
-    if outcomes.never_sent > 0 {
-        let text = format!(
-            "never sent, as no connection was free: {} planned requests, which are in the \
-             latencies with the time they had waited",
-            outcomes.never_sent
-        );
-        notes.push(Note::new("never_sent", text));
-    }
-    let connections = &measurements.connections;
-    for (kind, count) in &connections.failures {
-        if kind.phase == FailurePhase::Connect {
-            let why = ConnectionFailure::of(*kind, *count).text;
-            let text = format!("{count} attempts to connect failed: {why}");
-            notes.push(Note::new("connect_failed", text));
-        }
-    }
-    if connections.open_at_t0 < connections.asked {
-        let (open, asked) = (connections.open_at_t0, connections.asked);
-        let text = format!("only {open} of {asked} connections were open when the run began");
-        notes.push(Note::new("fewer_connections", text));
-    }
-    if let (Load::OpenLoop { rate, .. }, Some(duration_ns)) = (plan.load, plan.duration_ns) {
-        let planned = rate.rps() * duration_ns as f64 / 1e9;
-        let sent = measurements.window.sent as f64;
-        if sent < 0.99 * planned && !measurements.interrupted {
-            let share = 100.0 * sent / planned;
-            let text = format!("only {share:.1}% of the planned rate was sent within the run");
-            notes.push(Note::new("rate_missed", text));
-        }
-    }
-    notes
 }
 
 /// Writes to standard output, behind what scripts have printed; a reader who has gone has what it

@@ -217,7 +217,7 @@ fn shortened_names_are_those_of_wrk2() {
 fn flags_of_other_forks_are_known() {
     for (words, says) in [
         ("-P", "-P is DeathStarBench's: each request's latency; weir -R … --raw FILE writes them"),
-        ("-Lp", "-p is DeathStarBench's: p99 as time goes by; weir -R … -o FILE has …"),
+        ("-Lp", "-p is DeathStarBench's: p99 over time; weir -R … -o FILE has …"),
         ("-f rates.csv", "-f is wrk3's: a file of rates; …"),
         ("--file=rates.csv", "-f is wrk3's: a file of rates; …"),
         ("-w 20", "-w is wrk3's: renews connections; weir --connection-lifetime T does"),
