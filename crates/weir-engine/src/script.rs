@@ -127,7 +127,7 @@ impl<'a> Script<'a> {
     }
 
     /// Asks for the next string, which `batch` gets. Returns when the script had made it; `None`
-    /// when it holds no requests, which is no error once the script has stopped its thread.
+    /// when it holds no requests, which is not an error after `wrk.thread:stop()`.
     pub(crate) fn request(
         &mut self,
         batch: &mut Batch,
@@ -180,7 +180,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Shows an answer that came on `conn`; none once the script has stopped its thread.
+    /// Calls `response()` for a response on `conn`, except after `wrk.thread:stop()`.
     pub(crate) fn response(
         &mut self,
         conn: ConnId,

@@ -80,7 +80,7 @@ pub struct Lines {
     pub latency: bool,
     /// wrk2 only: the same of the uncorrected latencies.
     pub uncorrected: bool,
-    /// DeathStarBench's wrk2 only: how many requests were sent.
+    /// DeathStarBench's wrk2 only: the number of sent requests.
     pub sent: bool,
 }
 
@@ -103,7 +103,7 @@ pub fn write_calibration(mean_ns: u64, interval_ms: u64, out: &mut impl Write) -
     )
 }
 
-/// Writes the lines after the run, from `Thread Stats`, or before it the requests sent, to
+/// Writes the lines after the run: the number of sent requests if selected, then `Thread Stats` to
 /// `Transfer/sec`.
 pub fn write_results(
     dialect: Dialect,

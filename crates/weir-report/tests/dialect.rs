@@ -94,7 +94,7 @@ fn whole_reports() {
     golden("wrk2_nothing", Dialect::Wrk2, &nothing, WITH_LATENCY);
 }
 
-/// What `-r` of DeathStarBench's wrk2 asks for.
+/// `-r` of DeathStarBench's wrk2.
 #[test]
 fn requests_sent_stand_before_the_statistics() {
     let figures = Figures { sent: 200_100, ..figures() };

@@ -1,23 +1,24 @@
-//! The call of the script that is under way, for another thread to see. It knows no time: whoever
-//! looks twice and sees the same call knows how long it has lasted.
+//! The current script call, readable from another thread. This module does not read a clock: a
+//! watchdog polls it and measures how long the same call lasts.
 
 use std::sync::{Mutex, PoisonError};
 
-/// The call under way in the thread that sets up and sums up; not those made while the load runs.
+/// The current call of the file, `setup`, `init`, `teardown` or `done`. Callbacks that run during
+/// the load are not recorded here.
 #[derive(Debug, Default)]
 pub struct Calling(Mutex<Call>);
 
-/// A call of a callback.
+/// One script call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// Calls until this one.
+    /// Sequence number.
     pub number: u64,
-    /// The callback, named as in [`ScriptError`](crate::ScriptError); none between two calls.
+    /// The callback as [`ScriptError`](crate::ScriptError) names it; none between two calls.
     pub callback: Option<&'static str>,
 }
 
 impl Calling {
-    /// The call now.
+    /// Returns the current call.
     pub fn now(&self) -> Call {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -39,8 +39,7 @@ impl ScriptError {
         Self { callback, message }
     }
 
-    /// The same with the place of the callback before it, if it has none of its own: neither in
-    /// its text nor in the calls that led to it.
+    /// Prefixes the message with `place`, unless it has a line number or a traceback.
     pub(crate) fn placed_at(mut self, place: Option<&str>) -> Self {
         if let (Some(place), false) = (place, names_a_place(&self.message)) {
             self.message = format!("{place}: {}", self.message);
@@ -49,7 +48,7 @@ impl ScriptError {
     }
 }
 
-/// Whether a line number or a traceback stands in the message.
+/// True if the message has a line number or a traceback.
 fn names_a_place(message: &str) -> bool {
     let has_line = |text: &str| {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();

@@ -42,7 +42,7 @@ pub(crate) struct Caller {
 // binding keep nothing per operating-system thread. It is not `Sync`: only one thread has it.
 unsafe impl Send for Caller {}
 
-/// `FILE:LINE` where each callback is defined.
+/// `FILE:LINE` of each callback's definition.
 #[derive(Debug, Default)]
 struct Definitions {
     request: Option<String>,
@@ -60,7 +60,7 @@ impl Definitions {
     }
 }
 
-/// Where a function of the script is defined; none for those of the library.
+/// `FILE:LINE` of a Lua function's definition; none for a C function.
 fn definition(function: &Function) -> Option<String> {
     let info = function.info();
     Some(format!("{}:{}", info.short_src?, info.line_defined?))
@@ -233,19 +233,19 @@ impl Caller {
         self.placed(ScriptError::new(callback, &text, self.state.memory_limit_bytes()))
     }
 
-    /// The error with the place of its callback, if it names no place itself.
+    /// Adds the place of the callback's definition to an error without a place.
     fn placed(&self, error: ScriptError) -> ScriptError {
         let place = self.definitions.of(error.callback);
         error.placed_at(place)
     }
 
-    /// What is wrong with a result of `request()`, as an error with its place.
+    /// Makes an error from a problem with the result of `request()`.
     #[cold]
     pub(crate) fn refused(&self, problem: &str) -> ScriptError {
         self.placed(self.state.failed("request", problem))
     }
 
-    /// The result of `request()`. A script that has stopped its thread may return nothing.
+    /// The result of `request()`; nil is valid after `wrk.thread:stop()`.
     fn result_bytes(&self) -> Result<&[u8], ScriptError> {
         // A number is a string to Lua; `top_string` makes it one.
         if let Some(bytes) = self.top_string() {

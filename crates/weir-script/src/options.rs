@@ -19,7 +19,7 @@ pub enum Mode {
 pub struct Options {
     /// The script.
     pub file: PathBuf,
-    /// What it holds, where it can be read only once: a pipe. Otherwise each state reads it.
+    /// Its content, if it is a pipe, which can be read only once. Otherwise each state reads it.
     pub source: Option<Arc<[u8]>>,
     /// The target as it was given; `args[0]` of `init`.
     pub url: String,
@@ -39,6 +39,6 @@ pub struct Options {
     pub mode: Mode,
     /// How much one state may hold, garbage included; 0 is no limit.
     pub memory_limit_bytes: usize,
-    /// Where the call that is under way is noted, for a thread that looks after it.
+    /// Records the current call for a watchdog thread.
     pub calling: Arc<Calling>,
 }

@@ -51,7 +51,7 @@ impl State {
     fn prepare(lua: Lua, options: &Options, number: u32) -> mlua::Result<Self> {
         let seed = lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?;
         seed.call::<()>(number)?;
-        // What came through a pipe lies beside nothing.
+        // A pipe has no directory.
         let beside = if options.source.is_some() { Path::new("") } else { &options.file };
         search_beside(&lua, beside)?;
         let wrk = lua.load(include_str!("lua/wrk.lua")).set_name(OWN_CHUNK);

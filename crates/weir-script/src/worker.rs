@@ -117,8 +117,7 @@ impl Worker {
     }
 
     /// Calls `request`: one or several whole requests, which stay until the next call of any kind.
-    /// The connection's number is from 0. Empty where the script has stopped its thread and
-    /// returned nil.
+    /// The connection's number is from 0. The result may be empty after `wrk.thread:stop()`.
     ///
     /// # Errors
     ///
@@ -133,7 +132,7 @@ impl Worker {
         self.caller.request(connection)
     }
 
-    /// An error of `request` for a string that it returned; it names the function's place.
+    /// Makes an error from a problem with the string that `request` returned.
     pub fn refused(&self, problem: &str) -> ScriptError {
         self.caller.refused(problem)
     }

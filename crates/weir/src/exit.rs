@@ -77,7 +77,7 @@ pub(crate) fn of_script() -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// The code of a script that did not return before or after the load, in a dialect or not.
+/// The code of a script call that never returned, outside the load.
 pub(crate) fn of_endless_script(is_compat: bool) -> u8 {
     if is_compat { COMPAT_FAILED } else { USAGE }
 }

@@ -25,7 +25,7 @@ const STATE_MAX_BYTES: u64 = 1 << 30;
 /// Least memory of one state: a script with nothing to remember takes a tenth of it.
 const STATE_MIN_BYTES: u64 = 4 << 20;
 
-/// Longest script from a pipe: what has no end is none.
+/// Longest script from a pipe.
 const PIPED_MAX_BYTES: u64 = 64 << 20;
 
 /// A single call that takes longer than this is worth a word: every connection of the thread waits.
@@ -49,9 +49,9 @@ pub(crate) struct Scripts {
     file: PathBuf,
     calling: Arc<Calling>,
     ending: Ending,
-    /// Looks after the calls before the load; gone while it runs.
+    /// Watches the calls before the load; dropped before it starts.
     watchdog: Option<Watchdog>,
-    /// What the plan names where the script has no request of its own.
+    /// The request that the plan names if `wrk.request` is undefined.
     plain_request: String,
     makes_requests: bool,
     sets_the_pace: bool,
@@ -136,7 +136,7 @@ impl Scripts {
         let first = workers.first().context("there is no thread")?;
         let mut bytes = first.static_request();
         if bytes.is_empty() && self.makes_requests {
-            // The script has an init of its own and makes every request itself.
+            // The script replaced `wrk.init` and makes every request itself.
             bytes = self.plain_request.as_bytes();
         }
         let file = self.file.display();
@@ -208,7 +208,7 @@ impl Scripts {
     }
 }
 
-/// What the file holds, where it can be read only once; each state reads others for itself.
+/// The content of a pipe, which can be read only once; each state reads a regular file itself.
 fn source(file: &Path) -> Result<Option<Arc<[u8]>>> {
     if fs::metadata(file).map_or(true, |found| found.is_file()) {
         return Ok(None);
@@ -218,7 +218,7 @@ fn source(file: &Path) -> Result<Option<Arc<[u8]>>> {
     let read = opened.and_then(|file| file.take(PIPED_MAX_BYTES + 1).read_to_end(&mut source));
     read.with_context(|| format!("--script {file:?} cannot be read"))?;
     if source.len() as u64 > PIPED_MAX_BYTES {
-        bail!("--script {file:?} is longer than 64 MiB: write what the pipe brings into a file");
+        bail!("--script {file:?} exceeds 64 MiB from a pipe: use a regular file");
     }
     Ok(Some(source.into()))
 }

@@ -1,5 +1,5 @@
-//! Ends the program where a script does not return before or after the load: nothing can interrupt
-//! a compiled loop from outside. While the load runs, the engine looks after its callbacks.
+//! Watchdog for script calls outside the load: it ends the program if one never returns, as a
+//! compiled Lua loop cannot be interrupted. During the load the engine watches the callbacks.
 
 use std::fs;
 use std::io::Write;
@@ -12,36 +12,36 @@ use std::time::{Duration, Instant};
 use weir_io::system;
 use weir_script::{Call, Calling, ScriptError};
 
-/// How long a call may last in which nothing is to be seen of its progress.
+/// Longest time without progress.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often is looked.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Less CPU time than this within the patience: the call waits for something outside, a user's
-/// input or another program, which is no loop.
+/// Least CPU time of a loop within the patience. A call that uses less is blocked, for example on
+/// input or on another program.
 const BUSY: Duration = Duration::from_millis(100);
 
-/// A thread that looks after the calls of a script, until it is dropped.
+/// A thread that polls the current script call until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     over: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What to do about a call that does not return.
+/// How the program ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Ending {
     /// The script.
     pub(crate) file: PathBuf,
-    /// What the message begins with.
+    /// Beginning of the message.
     pub(crate) prefix: &'static str,
-    /// What to exit with.
+    /// Exit status.
     pub(crate) code: u8,
 }
 
 impl Watchdog {
-    /// Looks after the calls that the calling thread makes. Without a thread it does nothing.
+    /// Watches the main thread's calls. If no thread can be started, nothing is watched.
     pub(crate) fn start(calling: &Arc<Calling>, ending: &Ending) -> Watchdog {
         let (over, is_over) = mpsc::channel();
         let (calling, ending) = (Arc::clone(calling), ending.clone());
@@ -64,12 +64,12 @@ impl Drop for Watchdog {
     }
 }
 
-/// What a call has done, as far as it can be seen from outside.
+/// Signs of progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Traces {
-    /// Bytes read and written by the program's first thread, which makes the calls.
+    /// Bytes read and written by the main thread.
     moved_bytes: u64,
-    /// Most memory that the program has held, in MiB.
+    /// Peak resident memory in MiB.
     memory_mib: u64,
 }
 
@@ -85,14 +85,14 @@ impl Traces {
     }
 }
 
-/// What is to be seen of a call at one time.
+/// An observation of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     call: Call,
     traces: Traces,
-    /// CPU time of the program.
+    /// CPU time of the process.
     cpu: Duration,
-    /// Since the watchdog was started.
+    /// Time since the watchdog was started.
     at: Duration,
 }
 
@@ -101,21 +101,20 @@ impl Seen {
         Seen { call, traces: Traces::now(), cpu: cpu_time(), at: start.elapsed() }
     }
 
-    /// Whether it is time to begin anew, since the call is another one than `before`, or has made
-    /// progress, or only waits.
+    /// True if this is another call than `before`, or the call made progress or is blocked.
     fn is_alive(&self, before: &Seen) -> bool {
         let is_waiting = self.cpu.saturating_sub(before.cpu) < BUSY;
         let is_same = self.call == before.call && self.traces == before.traces;
         !is_same || (self.lasts(before) && is_waiting)
     }
 
-    /// Whether the patience is over since `before`.
+    /// True if the patience has elapsed since `before`.
     fn lasts(&self, before: &Seen) -> bool {
         self.at.saturating_sub(before.at) >= PATIENCE
     }
 }
 
-/// Waits until a call makes no more progress; `None` when there is nothing left to look after.
+/// Waits until a call loops without progress and returns it, or `None` at the end of the watch.
 fn await_endless(calling: &Calling, is_over: &Receiver<()>) -> Option<&'static str> {
     let start = Instant::now();
     let mut before: Option<Seen> = None;
@@ -139,7 +138,7 @@ fn cpu_time() -> Duration {
     system::process_cpu_time().map_or(Duration::ZERO, |time| time.user + time.system)
 }
 
-/// Says which call it was, and ends the program. What scripts have printed goes out.
+/// Names the call and ends the program, which flushes the script's output.
 fn end(callback: &'static str, ending: &Ending) -> ! {
     let Ending { file, prefix, code } = ending;
     let seconds = PATIENCE.as_secs();
@@ -170,7 +169,7 @@ mod tests {
             (seen(1, 100, 9_000, 10), false),
             (seen(1, 100, 9_000, 11), false),
             (seen(1, 100, 150, 11), false),
-            // Another call; one that reads or writes; one that waits.
+            // Another call, I/O, and a blocked call.
             (seen(2, 100, 9_000, 11), true),
             (seen(1, 101, 9_000, 11), true),
             (seen(1, 100, 50, 11), true),

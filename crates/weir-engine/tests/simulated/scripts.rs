@@ -425,7 +425,7 @@ fn a_script_that_stops_ends_the_window_there() {
     }
 }
 
-/// The idiom `stop(); return nil`, which ends the thread and is no error.
+/// The idiom `stop(); return nil` ends the thread without an error.
 #[test]
 fn a_script_that_stops_may_return_nothing() {
     for returned in ["return nil", "return ''", "return"] {
@@ -446,7 +446,7 @@ fn a_script_that_stops_may_return_nothing() {
     }
 }
 
-/// Of answers that come together, those behind the one that stopped the thread are not shown.
+/// Responses received together with the one that stopped the thread are not passed to the script.
 #[test]
 fn no_answer_is_shown_after_a_stop() {
     for plan in [closed(1), closed(5), open(500, 1, 3)] {

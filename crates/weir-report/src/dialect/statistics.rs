@@ -37,8 +37,8 @@ impl Statistics {
             Dialect::Wrk2 => lowest_equivalent(max),
         };
         let (Some(mean), Some(stdev), 1..) = (values.mean_ns(), sample_stdev(values), max) else {
-            // Not the `-nan` of both tools, which is a number to no program that reads it. Rates
-            // are taken where nothing is completed, too.
+            // Most programs cannot parse the `-nan` that both tools print here. Rate samples are
+            // also taken without completions, so they may all be 0.
             return Statistics { mean: 0.0, stdev: 0.0, max, within: 0.0 };
         };
         let within = 100.0 * within(values, mean, stdev) as f64 / values.count() as f64;

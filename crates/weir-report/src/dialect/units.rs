@@ -37,7 +37,7 @@ pub(super) fn binary(number: f64) -> String {
     BINARY.print(number, 2)
 }
 
-/// A number with so many decimals.
+/// Formats a number with the given number of decimals.
 pub(super) fn fixed(number: f64, decimals: usize) -> String {
     format!("{number:.decimals$}")
 }

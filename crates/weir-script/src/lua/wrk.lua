@@ -108,9 +108,9 @@ local wrk = {
   time_us = native.time_us,
 }
 globals.wrk = wrk
--- wrk loads its table as a module, and scripts require it again.
+-- In wrk the table is a module, so scripts may require it.
 package.loaded.wrk = wrk
--- A global of the wrk2 that comes with DeathStarBench.
+-- DeathStarBench's wrk2 defines this global.
 globals.url = given.url
 
 function wrk.lookup(host, service)
@@ -149,7 +149,7 @@ local function host_field()
   return wrk.port and host .. ":" .. wrk.port or host
 end
 
--- Two Host fields are no valid request (RFC 9112 §3.2), so one in another spelling becomes the one.
+-- A request with two Host fields is invalid (RFC 9112 §3.2), so other spellings become Host.
 local function host_of(headers)
   local host = headers.Host
   for name, value in pairs(headers) do
@@ -196,7 +196,7 @@ function wrk.format(method, path, headers, body)
   body = body or wrk.body
   if type(body) == "number" then body = tostring(body) end
   local host
-  -- A field that the script spells `host` is sent as it is, and no other.
+  -- A lower-case `host` in the table replaces Host.
   if not headers.host then
     host = headers.Host or wrk.headers.Host
     headers.Host = host
@@ -230,7 +230,7 @@ function hooks.guard(called, ...)
   return xpcall(called, hooks.explain, ...)
 end
 
--- `source` is what the file held, where it can be read only once.
+-- `source` is the content of a file that can be read only once.
 function hooks.load(file, source)
   local script, problem
   if source then

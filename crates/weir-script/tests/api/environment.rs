@@ -51,7 +51,7 @@ fn a_first_line_for_the_shell_is_skipped() {
     );
 }
 
-/// A pipe is read once, and run in every state.
+/// The content of a pipe runs in every state.
 #[test]
 fn a_script_may_come_without_a_file() {
     let load = |source: &str| {

@@ -108,7 +108,7 @@ fn requests_must_be_strings() {
     check_returned("print", "function");
 }
 
-/// The idiom `stop(); return nil`: what ends the thread is no error.
+/// The idiom `stop(); return nil` ends the thread without an error.
 #[test]
 fn a_thread_that_has_stopped_need_not_return_a_string() {
     for (returned, bytes) in [("return nil", ""), ("", ""), ("return ''", ""), ("return 7", "7")] {

@@ -35,7 +35,7 @@ fn fields() {
     check("wrk.request()", "GET /a?b=c HTTP/1.1\r\nHost: example.test:8080\r\n\r\n");
 }
 
-/// As in the wrk2 that comes with DeathStarBench; a script of wrk may look whether it has one.
+/// DeathStarBench's wrk2 defines it; wrk does not.
 #[test]
 fn the_url_is_a_global_where_there_is_a_rate() {
     for (mode, expected) in [(Mode::ConstantRate, URL), (Mode::ClosedLoop, "nil")] {
@@ -47,7 +47,7 @@ fn the_url_is_a_global_where_there_is_a_rate() {
     }
 }
 
-/// Two Host fields are no valid request (RFC 9112 §3.2).
+/// A request with two Host fields is invalid (RFC 9112 §3.2).
 #[test]
 fn there_is_one_host() {
     let one = "GET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\n";

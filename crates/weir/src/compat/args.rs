@@ -50,7 +50,7 @@ pub(crate) struct CompatArgs {
     pub(crate) rate: Option<u64>,
     /// `-D`.
     pub(crate) arrivals: ArrivalsChoice,
-    /// `-r` of wrk2's relatives.
+    /// `-r` of DeathStarBench's wrk2.
     pub(crate) shows_sent: bool,
     /// `-s`.
     pub(crate) script: Option<PathBuf>,
@@ -155,7 +155,7 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
     if let (true, Some(other)) = (is_separate, args.script_args.first())
         && has_scheme_and_host(other)
     {
-        let complaint = format!("invalid -S: {other} is a second URL; run one wrk2 for each URL");
+        let complaint = format!("invalid --separate: {other} is a second URL; run wrk2 per URL");
         return Err(Refusal::Value(complaint));
     }
     if args.connections < args.threads {
@@ -193,7 +193,7 @@ fn arrivals(value: &OsStr) -> Result<ArrivalsChoice, Refusal> {
         Some("fixed") => Ok(ArrivalsChoice::Uniform),
         Some("exp") => Ok(ArrivalsChoice::Poisson),
         Some(law @ ("norm" | "zipf")) => {
-            let complaint = format!("invalid --dist: weir has no {law} arrivals: use fixed or exp");
+            let complaint = format!("invalid --dist: {law} is not supported; use fixed or exp");
             Err(Refusal::Value(complaint))
         }
         _ => Err(wrong("dist", value, "fixed, exp")),
@@ -208,8 +208,8 @@ fn positive(name: &str, number: u64) -> Result<(), Refusal> {
 }
 
 /// A name that comes again replaces its first value. Names are compared by letter, for so they are
-/// keys of a table in scripts. Host is another one in no spelling: a request with two of them is
-/// not valid (RFC 9112 §3.2).
+/// keys of a table in scripts. Host is the exception, as a request with two Host fields is invalid
+/// (RFC 9112 §3.2).
 fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), Refusal> {
     let wrong =
         || Refusal::Value(format!("invalid header: {} (write \"Name: value\")", line.display()));
@@ -234,7 +234,7 @@ fn valid_url(word: &OsStr) -> Result<String, Refusal> {
 }
 
 /// Whether it is worth taking apart (RFC 3986 §3). Which schemes and ports there are is not for
-/// here; as with wrk, a scheme is made of letters alone, and there is no blank anywhere.
+/// here; as with wrk, a scheme is made of letters alone, and a URL has no whitespace.
 fn has_scheme_and_host(url: &str) -> bool {
     if url.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
         return false;

@@ -56,36 +56,25 @@ const FLAGS: [(Flag, char, &str, &str, &str); 15] = [
     (Flag::Help, 'h', "help", "", "Show this"),
     (Flag::Version, 'v', "version", "", "Show the version"),
     (Flag::Rate, 'R', "rate", "N", "Requests per second over all threads (required)"),
-    (
-        Flag::Arrivals,
-        'D',
-        "dist",
-        "S",
-        "How requests are spaced: fixed, or exp for Poisson (fixed)",
-    ),
-    (Flag::Separate, 'S', "separate", "", "A report for each URL, of which there is one"),
-    (Flag::Sent, 'r', "requests", "", "Also show how many requests were sent"),
+    (Flag::Arrivals, 'D', "dist", "S", "Arrivals: fixed, or exp for Poisson (fixed)"),
+    (Flag::Separate, 'S', "separate", "", "Report per URL, of which there is one"),
+    (Flag::Sent, 'r', "requests", "", "Show the number of sent requests"),
 ];
 
-/// Flags that are not there: the letter, the name, and a hint. Those of `ELSEWHERE` belong to
-/// relatives of wrk2.
-const ELSEWHERE: [(char, &str, &str); 9] = [
-    ('P', "", "DeathStarBench's: each request's latency; weir -R … --raw FILE writes them"),
-    ('p', "", "DeathStarBench's: p99 over time; weir -R … -o FILE has the time series"),
-    ('f', "file", "wrk3's: a file of rates; run the rates one after the other, each with -R"),
-    ('o', "stats-file", "wrk3's: counts per second; weir -R … -o FILE has the time series"),
-    ('w', "window-cx-reset", "wrk3's: renews connections; weir --connection-lifetime T does"),
-    ('b', "blocking", "wrk3's: one request at a time on a connection, as here; leave it out"),
-    (
-        'N',
-        "lua-dont-pass-body",
-        "kinvolk's: here a response() without body gets none; leave it out",
-    ),
-    ('a', "affinity", "wrkx's: CPUs of the threads; start it by taskset -c LIST"),
-    ('u', "", "a patch's of wrk2: spreads arrivals evenly, as they are here; leave it out"),
+/// Options of forks of wrk2 that weir does not have: letter, name, fork and remedy.
+const ELSEWHERE: [(char, &str, &str, &str); 9] = [
+    ('P', "", "DeathStarBench wrk2", "weir -R N --raw FILE stores each latency"),
+    ('p', "", "DeathStarBench wrk2", "weir -R N -o FILE stores a time series"),
+    ('f', "file", "wrk3", "run the rates one by one, each with -R"),
+    ('o', "stats-file", "wrk3", "weir -R N -o FILE stores a time series"),
+    ('w', "window-cx-reset", "wrk3", "use weir --connection-lifetime T"),
+    ('b', "blocking", "wrk3", "omit it: weir always sends one request at a time"),
+    ('N', "lua-dont-pass-body", "kinvolk's wrk2", "omit it: weir passes declared arguments"),
+    ('a', "affinity", "wrkx", "set the CPUs by taskset -c LIST"),
+    ('u', "", "a patched wrk2", "omit it: arrivals are evenly spread"),
 ];
 
-/// What to do about an option that `dialect` does not have, `-P` or `--file`.
+/// The remedy for an option that `dialect` does not have, as in `-P` or `--file`.
 pub(super) fn hint(dialect: Dialect, unknown: &str) -> Option<String> {
     let is_it = |short: char, long: &str| match unknown.strip_prefix("--") {
         Some(name) => !long.is_empty() && name == long,
@@ -95,10 +84,12 @@ pub(super) fn hint(dialect: Dialect, unknown: &str) -> Option<String> {
         dialect == Dialect::Wrk && !knows(dialect, *flag) && is_it(*short, long)
     });
     if let Some((_, short, ..)) = own {
-        return Some(format!("-{short} is wrk2's: use weir --compat wrk2, or name the link wrk2"));
+        return Some(format!(
+            "-{short} is an option of wrk2; use weir --compat wrk2, or a link named wrk2"
+        ));
     }
-    let other = ELSEWHERE.iter().find(|(short, long, _)| is_it(*short, long));
-    other.map(|(short, _, hint)| format!("-{short} is {hint}"))
+    let other = ELSEWHERE.iter().find(|(short, long, ..)| is_it(*short, long));
+    other.map(|(short, _, fork, remedy)| format!("-{short} is an option of {fork}; {remedy}"))
 }
 
 /// The flags of `dialect` as getopt wants them.
@@ -191,7 +182,7 @@ mod tests {
     #[test]
     fn a_hint_fits_a_terminal() {
         for dialect in [Dialect::Wrk, Dialect::Wrk2] {
-            for (short, long, _) in ELSEWHERE {
+            for (short, long, ..) in ELSEWHERE {
                 let hint = hint(dialect, &format!("-{short}")).expect("known");
                 assert!(hint.chars().count() <= 80, "{hint}");
                 assert!(
@@ -204,7 +195,8 @@ mod tests {
         assert_eq!(hint(Dialect::Wrk2, "--"), None);
         assert_eq!(hint(Dialect::Wrk2, "--fi"), None);
         assert!(
-            hint(Dialect::Wrk, "--rate").is_some_and(|hint| hint.starts_with("-R is wrk2's: "))
+            hint(Dialect::Wrk, "--rate")
+                .is_some_and(|hint| hint.starts_with("-R is an option of wrk2; "))
         );
     }
 }

@@ -19,17 +19,16 @@ pub(super) struct Spec<F> {
     pub(super) long: &'static str,
     /// Whether a value belongs to it.
     pub(super) takes_value: bool,
-    /// Added by others: the beginning of its name stands for it only if it is no option's without
-    /// it.
+    /// An option of a fork: abbreviations match the tool's own options first.
     pub(super) is_addition: bool,
 }
 
-/// What is wrong with an option.
+/// A problem with an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Complaint {
     /// getopt's words.
     pub(super) text: String,
-    /// The letter or name that no option has, with its dashes.
+    /// The unknown option, as in `-x` or `--name`.
     pub(super) unknown: Option<String>,
 }
 

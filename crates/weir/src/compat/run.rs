@@ -1,5 +1,5 @@
-//! A load by the flags of wrk or wrk2, reported as they report it. Programs read standard error as
-//! well, so what they would not say stands in a file alone, where the user names one.
+//! A load by the flags of wrk or wrk2, reported as they report it. Programs also parse standard
+//! error, so weir's own report goes to a file, and only if the user names one.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -31,7 +31,7 @@ use crate::target::Url;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Names the file for weir's own report.
+/// The environment variable with the file for weir's own report.
 const REPORT: &str = "WEIR_REPORT";
 
 /// When wrk2 prints its lines on calibration.
@@ -90,7 +90,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
     Ok(exit::of_compat_run(!outcome.failures.is_empty()))
 }
 
-/// The file for weir's own report, where the environment names one.
+/// The file for weir's own report, if the environment names one.
 fn report_file() -> Result<Option<ResultFile>> {
     let named = std::env::var_os(REPORT).filter(|path| !path.is_empty());
     named.map(|path| ResultFile::at(REPORT, Path::new(&path))).transpose()

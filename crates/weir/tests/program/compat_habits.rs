@@ -1,5 +1,5 @@
-//! How people use wrk and wrk2: scripts, pipelines and command lines of the shapes that stand in
-//! public repositories, run by weir in their place.
+//! Common uses of wrk and wrk2, with scripts, pipelines and command lines of the same shape as in
+//! public repositories.
 
 use std::fs;
 use std::process::Command;
@@ -13,7 +13,7 @@ use crate::support::weir::{WEIR, weir};
 use crate::support::wrk::{weir_as, weir_reporting_as, wrk};
 use crate::support::wrk_report::Report;
 
-/// A script in a file, and a server that tells the heads of the requests it has answered.
+/// A script in a file, and a server that reports request heads.
 struct Bench {
     directory: Directory,
     server: Raw,
@@ -36,7 +36,7 @@ impl Bench {
         Bench { directory, server, heads }
     }
 
-    /// Runs weir as `dialect` does with the script.
+    /// Runs weir with the script by the flags of `dialect`.
     fn run_as(&self, dialect: &str, words: &str) -> Output {
         weir_as(dialect, words, &["-s", &self.directory.file("s.lua"), &self.server.url()])
     }
@@ -48,7 +48,7 @@ impl Bench {
     }
 }
 
-/// The report of a run in which nothing of weir's own went to standard error.
+/// The report of a successful run that wrote nothing to standard error.
 #[track_caller]
 fn quiet(output: &Output) -> Report {
     assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{output:?}");
@@ -57,7 +57,7 @@ fn quiet(output: &Output) -> Report {
     report
 }
 
-/// Programs read what `done()` writes to standard error as JSON, or as lines of fields.
+/// Programs parse the JSON that `done()` writes to standard error.
 #[test]
 fn standard_error_is_the_scripts_alone() {
     let script = "function done(summary, latency)\n\
@@ -73,7 +73,7 @@ fn standard_error_is_the_scripts_alone() {
     }
 }
 
-/// Whatever there would be to say of such runs, they succeed.
+/// Timeouts, error responses and a missed rate are no failures of the run.
 #[test]
 fn nothing_is_said_beside_a_run_that_succeeds() {
     let silent = Raw::start(|peer| peer.await_close());
@@ -81,7 +81,6 @@ fn nothing_is_said_beside_a_run_that_succeeds() {
     let closing = Raw::start(|peer| peer.read_request().map(drop));
     for server in [&silent, &refusing, &closing] {
         for (dialect, flags) in [("wrk", "-T1"), ("wrk2", "-T1 -R 50k -L")] {
-            // With the verdict, too, which goes to the file that the environment names.
             let mut command = Command::new(WEIR);
             command.args(["--compat", dialect]).args("-d1 -t2 -c3".split(' '));
             command.args(flags.split(' ')).arg(server.url());
@@ -99,7 +98,7 @@ fn weirs_own_report_goes_to_the_file_that_is_named() {
         assert!(own.contains(&server.url()) && own.contains("p99"), "{own}");
         assert!(!output.stdout.contains("p99"), "{output:?}");
     }
-    // What cannot be written is told before the load; an empty name names nothing.
+    // A file that cannot be written is an error before the load; an empty name is ignored.
     let run = |place: &str| {
         let mut command = Command::new(WEIR);
         command.env("WEIR_REPORT", place).args(["--compat", "wrk", "-d1", "-t1", "-c1"]);
@@ -113,7 +112,7 @@ fn weirs_own_report_goes_to_the_file_that_is_named() {
     quiet(&run(""));
 }
 
-/// Sends each line of a list once, as scripts do that seed a database.
+/// Scripts that seed a database send each item once.
 #[test]
 fn a_list_that_is_sent_once_ends_the_thread() {
     for returned in ["return nil", "return ''", "return"] {
@@ -134,7 +133,7 @@ fn a_list_that_is_sent_once_ends_the_thread() {
             assert_eq!(heads.len(), 100, "{returned}: {heads:?}");
         }
     }
-    // One thread has less to send; the other goes on.
+    // A stopped thread does not end the others.
     let script = "local number = 0\n\
                   function setup(thread) number = number + 1 thread:set('id', number) end\n\
                   function request()\n\
@@ -155,8 +154,7 @@ fn wrk_can_be_required() {
     assert!(bench.first_head().starts_with("PUT /required HTTP/1.1\r\n"));
 }
 
-/// The shape of DeathStarBench's command lines and scripts: a mixed workload whose paths begin with
-/// the URL.
+/// The shape of DeathStarBench's command lines and scripts: a mixed workload of absolute targets.
 #[test]
 fn workloads_of_deathstarbench_run() {
     let script = "local at_load = url\n\
@@ -196,17 +194,17 @@ fn requests_sent_are_shown_to_who_asks() {
     assert!(output.stdout.contains(" requests\n\n  Thread Stats "), "{output:?}");
 }
 
-/// What weir has no equal for is named, and nothing is sent.
+/// Nothing is sent.
 #[test]
 fn flags_of_wrks_relatives_are_answered_with_a_hint() {
     let server = Raw::answering(OK);
     for (dialect, flags, says) in [
-        ("wrk2", "-R10 -D norm", "weir has no norm arrivals: use fixed or exp"),
-        ("wrk2", "-R10 -D zipf", "weir has no zipf arrivals: use fixed or exp"),
-        ("wrk2", "-R10 -P", "weir -R … --raw FILE"),
-        ("wrk2", "-R10 -p", "weir -R … -o FILE"),
-        ("wrk2", "-R10 -f rates.csv", "wrk3's"),
-        ("wrk2", "-R10 -N", "kinvolk's"),
+        ("wrk2", "-R10 -D norm", "norm is not supported; use fixed or exp"),
+        ("wrk2", "-R10 -D zipf", "zipf is not supported; use fixed or exp"),
+        ("wrk2", "-R10 -P", "weir -R N --raw FILE"),
+        ("wrk2", "-R10 -p", "weir -R N -o FILE"),
+        ("wrk2", "-R10 -f rates.csv", "wrk3"),
+        ("wrk2", "-R10 -N", "kinvolk"),
         ("wrk2", "-R10 -a 1", "taskset"),
         ("wrk", "-R10", "--compat wrk2"),
         ("wrk", "-D exp", "--compat wrk2"),
@@ -219,7 +217,7 @@ fn flags_of_wrks_relatives_are_answered_with_a_hint() {
     assert_eq!(server.accepted(), 0);
 }
 
-/// A loop that never ends, before the load and after it.
+/// Endless loops before and after the load.
 #[test]
 fn a_script_that_never_returns_is_ended_and_named() {
     let endless = "while true do end";
@@ -229,7 +227,7 @@ fn a_script_that_never_returns_is_ended_and_named() {
         ("init", format!("function init() {endless} end")),
         ("done", format!("function done() print('printed') {endless} end")),
     ];
-    // All at once: each takes ten seconds.
+    // In parallel, as each takes ten seconds.
     let runs = scripts.map(|(callback, script)| {
         let bench = Bench::new(&script);
         let file = bench.directory.file("s.lua");
@@ -252,7 +250,7 @@ fn a_script_that_never_returns_is_ended_and_named() {
     }
 }
 
-/// Each state runs what the pipe brought once.
+/// The content of a pipe runs in every state.
 #[test]
 fn scripts_come_through_pipes() {
     let directory = Directory::new();
@@ -281,14 +279,14 @@ fn scripts_come_through_pipes() {
     let output = piped("\\n\\nerror(\"boom\")");
     assert_eq!((output.code(), output.stdout.as_str()), (1, ""), "{output:?}");
     assert!(output.stderr.starts_with("load: /dev/stdin:3: boom"), "{output:?}");
-    for (place, says) in [("/dev/zero", "longer than 64 MiB"), ("/", "cannot be read")] {
+    for (place, says) in [("/dev/zero", "exceeds 64 MiB"), ("/", "cannot be read")] {
         let output = weir("-d1", &["-s", place, "http://127.0.0.1:9/"]);
         assert_eq!((output.code(), output.stdout.as_str()), (2, ""), "{output:?}");
         assert!(output.stderr.contains(says), "{output:?}");
     }
 }
 
-/// As in wrk: a blank is in no URL.
+/// wrk rejects whitespace in a URL.
 #[test]
 fn blanks_in_a_url_are_refused_in_wrks_words() {
     let bench = Bench::new("");
@@ -301,7 +299,7 @@ fn blanks_in_a_url_are_refused_in_wrks_words() {
     assert_eq!(bench.server.accepted(), 0);
 }
 
-/// wrk sends two Host fields then, which no server may accept (RFC 9112 §3.2).
+/// wrk sends two Host fields, which servers reject (RFC 9112 §3.2).
 #[test]
 fn a_host_is_sent_once_however_it_is_spelled() {
     for script in [None, Some(""), Some("function request() return wrk.format() end")] {
@@ -317,7 +315,7 @@ fn a_host_is_sent_once_however_it_is_spelled() {
     }
 }
 
-/// Some scripts replace wrk's own functions and make every request themselves.
+/// Some scripts replace wrk's own functions.
 #[test]
 fn a_script_may_replace_init() {
     let script = "function wrk.init(args) wrk.headers.Host = 'own' end\n\
@@ -327,7 +325,7 @@ fn a_script_may_replace_init() {
     assert_eq!(bench.heads.recv().as_deref(), Ok("GET /own HTTP/1.1\r\nHost: own\r\n\r\n"));
 }
 
-/// Without any answer, every figure is a number: `-nan` is none to most programs.
+/// Most programs cannot parse `-nan`.
 #[test]
 fn a_run_without_an_answer_prints_zeros() {
     let gone = Raw::start(|peer| peer.read_request().map(drop));

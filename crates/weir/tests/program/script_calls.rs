@@ -334,7 +334,7 @@ fn a_request_that_is_none_is_told_with_its_place() {
         let output = bench.as_wrk("-d1 -c2 -t1");
         assert_eq!(output.code(), 1, "{script}: {output:?}");
         assert!(output.stderr.contains(says), "{script}: {output:?}");
-        // Of a string, Lua knows the function that returned it.
+        // Lua knows the function that returned the string.
         let place = match script.starts_with("function") {
             true => format!("{}:1: ", bench.file()),
             false => bench.file(),

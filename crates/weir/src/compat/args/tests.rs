@@ -161,16 +161,16 @@ fn flags_of_wrk2() {
     for (letter, rest) in [('R', "1"), ('U', ""), ('B', ""), ('D', " exp"), ('S', "")] {
         let says = format!(
             "wrk: invalid option -- '{letter}'\n\
-             -{letter} is wrk2's: use weir --compat wrk2, or name the link wrk2"
+             -{letter} is an option of wrk2; use weir --compat wrk2, or a link named wrk2"
         );
         check_stop(Wrk, &format!("-{letter}{rest} http://h/"), &says);
     }
-    let says = "wrk: unrecognized option '--rate=1'\n-R is wrk2's: …";
+    let says = "wrk: unrecognized option '--rate=1'\n-R is an option of wrk2; …";
     check_stop(Wrk, "--rate=1 http://h/", says);
     check_stop(Wrk, "--u http://h/", "wrk: unrecognized option '--u'");
 }
 
-/// The options of the wrk2 that comes with DeathStarBench.
+/// Options of DeathStarBench's wrk2.
 #[test]
 fn options_of_deathstarbench() {
     for (words, arrivals) in [
@@ -184,7 +184,7 @@ fn options_of_deathstarbench() {
         });
     }
     for law in ["norm", "zipf"] {
-        let says = format!("invalid --dist: weir has no {law} arrivals: use fixed or exp");
+        let says = format!("invalid --dist: {law} is not supported; use fixed or exp");
         check_stop(Wrk2, &format!("-D {law} http://h/ -R10"), &says);
     }
     let says = "invalid --dist: poisson (these are valid: fixed, exp)";
@@ -200,11 +200,11 @@ fn options_of_deathstarbench() {
     check(Wrk2, "-S http://h/ word -R10", |args| {
         (args.rate, args.script_args) = (Some(10), vec!["word".to_owned()]);
     });
-    let says = "invalid -S: http://g/ is a second URL; run one wrk2 for each URL";
+    let says = "invalid --separate: http://g/ is a second URL; run wrk2 per URL";
     check_stop(Wrk2, "-S http://h/ http://g/ -R10", says);
 }
 
-/// Those that it added do not take the shortened names of wrk2's own.
+/// Options of forks do not make abbreviations of wrk2's own options ambiguous.
 #[test]
 fn shortened_names_are_those_of_wrk2() {
     check(Wrk2, "--r 10 --d 1 --s a.lua http://h/", |args| {
@@ -216,14 +216,14 @@ fn shortened_names_are_those_of_wrk2() {
 #[test]
 fn flags_of_other_forks_are_known() {
     for (words, says) in [
-        ("-P", "-P is DeathStarBench's: each request's latency; weir -R … --raw FILE writes them"),
-        ("-Lp", "-p is DeathStarBench's: p99 over time; weir -R … -o FILE has …"),
-        ("-f rates.csv", "-f is wrk3's: a file of rates; …"),
-        ("--file=rates.csv", "-f is wrk3's: a file of rates; …"),
-        ("-w 20", "-w is wrk3's: renews connections; weir --connection-lifetime T does"),
-        ("-b", "-b is wrk3's: …"),
-        ("--lua-dont-pass-body", "-N is kinvolk's: …"),
-        ("-a 1,2", "-a is wrkx's: …"),
+        ("-P", "-P is an option of DeathStarBench wrk2; weir -R N --raw FILE …"),
+        ("-Lp", "-p is an option of DeathStarBench wrk2; weir -R N -o FILE …"),
+        ("-f rates.csv", "-f is an option of wrk3; …"),
+        ("--file=rates.csv", "-f is an option of wrk3; …"),
+        ("-w 20", "-w is an option of wrk3; use weir --connection-lifetime T"),
+        ("-b", "-b is an option of wrk3; …"),
+        ("--lua-dont-pass-body", "-N is an option of kinvolk's wrk2; …"),
+        ("-a 1,2", "-a is an option of wrkx; …"),
     ] {
         let line = format!("-R10 {words} http://h/");
         let Parsed::Stop { stderr, code, .. } = parse(Wrk2, &argv(Wrk2, &line)) else {

@@ -30,7 +30,7 @@ pub(crate) fn start_as(dialect: &str, words: &str, more: &[&str]) -> Process {
     Process::start(command.args(["--no-verdict", "--compat", dialect]).args(words))
 }
 
-/// Runs weir by the flags of `dialect`, and reads its own report as well, in one line.
+/// Runs weir by the flags of `dialect` and returns weir's own report as well, in one line.
 pub(crate) fn weir_reporting_as(dialect: &str, words: &str, more: &[&str]) -> (Output, String) {
     let directory = Directory::new();
     let file = directory.file("report.txt");
