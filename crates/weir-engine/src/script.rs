@@ -97,7 +97,7 @@ impl<'a> Script<'a> {
     pub(crate) fn static_request(&mut self, backend: &mut impl Backend) -> Batch {
         let mut batch = Batch { bytes: self.state.static_request().to_vec(), ..Batch::default() };
         if let Err(error) = read_requests(&batch.bytes, &mut batch.requests) {
-            self.fail(not_requests(&error), backend.now());
+            self.fail(self.no_request("wrk.request()", &error), backend.now());
         }
         batch
     }
@@ -127,7 +127,7 @@ impl<'a> Script<'a> {
     }
 
     /// Asks for the next string, which `batch` gets. Returns when the script had made it; `None`
-    /// when it holds no requests.
+    /// when it holds no requests, which is not an error after `wrk.thread:stop()`.
     pub(crate) fn request(
         &mut self,
         batch: &mut Batch,
@@ -146,8 +146,12 @@ impl<'a> Script<'a> {
         self.leave(Callback::Request, from, backend);
         self.is_stopped_by_request |= !was_stopped && self.state.is_stopped();
         batch.answered = 0;
+        if made.is_ok() && batch.bytes.is_empty() && self.state.is_stopped() {
+            return None;
+        }
         let read = made.and_then(|()| {
-            read_requests(&batch.bytes, &mut batch.requests).map_err(|error| not_requests(&error))
+            read_requests(&batch.bytes, &mut batch.requests)
+                .map_err(|error| self.no_request("request()", &error))
         });
         match read {
             Ok(()) => Some(self.left_at),
@@ -160,7 +164,7 @@ impl<'a> Script<'a> {
 
     /// Asks how long `conn` rests before it takes a request, in nanoseconds.
     pub(crate) fn delay(&mut self, conn: ConnId, backend: &mut impl Backend) -> u64 {
-        if self.is_broken {
+        if self.is_over() {
             return 0;
         }
         let conn = self.calls.knows_connections.then_some(conn.0);
@@ -176,7 +180,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Shows an answer that came on `conn`.
+    /// Calls `response()` for a response on `conn`, except after `wrk.thread:stop()`.
     pub(crate) fn response(
         &mut self,
         conn: ConnId,
@@ -184,7 +188,7 @@ impl<'a> Script<'a> {
         answer: Option<Answer<'_>>,
         backend: &mut impl Backend,
     ) {
-        if self.is_broken {
+        if self.is_over() {
             return;
         }
         let from = self.enter(Callback::Response, backend);
@@ -239,6 +243,11 @@ impl<'a> Script<'a> {
     }
 
     #[cold]
+    fn no_request(&self, source: &str, error: &weir_http::RawRequestError) -> ScriptError {
+        self.state.refused(&format!("{source} returned no HTTP request: {error}"))
+    }
+
+    #[cold]
     fn fail(&mut self, error: ScriptError, now: Nanos) {
         self.is_broken = true;
         self.control.script_failed(self.worker, error, now);
@@ -268,8 +277,4 @@ impl Batch {
         self.answered += 1;
         self.bytes.get(from..from + length).unwrap_or_default()
     }
-}
-
-fn not_requests(error: &weir_http::RawRequestError) -> ScriptError {
-    ScriptError { callback: "request", message: error.to_string() }
 }

@@ -46,6 +46,8 @@ pub struct Figures {
     pub uncorrected: Histogram,
     /// Samples of a thread's completions per second; the unit is 1/s, not ns.
     pub thread_rates: Histogram,
+    /// Requests sent.
+    pub sent: u64,
     /// Completed requests.
     pub requests: u64,
     /// The time in which `requests` and `bytes` were counted, in nanoseconds.
@@ -78,6 +80,8 @@ pub struct Lines {
     pub latency: bool,
     /// wrk2 only: the same of the uncorrected latencies.
     pub uncorrected: bool,
+    /// DeathStarBench's wrk2 only: the number of sent requests.
+    pub sent: bool,
 }
 
 /// Writes the first two lines, which appear when the run starts.
@@ -99,13 +103,17 @@ pub fn write_calibration(mean_ns: u64, interval_ms: u64, out: &mut impl Write) -
     )
 }
 
-/// Writes the lines after the run, from `Thread Stats` to `Transfer/sec`.
+/// Writes the lines after the run: the number of sent requests if selected, then `Thread Stats` to
+/// `Transfer/sec`.
 pub fn write_results(
     dialect: Dialect,
     figures: &Figures,
     lines: &Lines,
     out: &mut impl Write,
 ) -> io::Result<()> {
+    if lines.sent {
+        writeln!(out, "Sent {} requests\n", figures.sent)?;
+    }
     writeln!(out, "  Thread Stats{:>6}{:>11}{:>8}{:>12}", "Avg", "Stdev", "Max", "+/- Stdev")?;
     let latency = Statistics::of_latency(dialect, &figures.latency);
     let rates = Statistics::of_rates(dialect, &figures.thread_rates);

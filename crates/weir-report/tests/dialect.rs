@@ -12,9 +12,9 @@ const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
 
-const BARE: Lines = Lines { latency: false, uncorrected: false };
-const WITH_LATENCY: Lines = Lines { latency: true, uncorrected: false };
-const WITH_ALL: Lines = Lines { latency: true, uncorrected: true };
+const BARE: Lines = Lines { latency: false, uncorrected: false, sent: false };
+const WITH_LATENCY: Lines = Lines { latency: true, ..BARE };
+const WITH_ALL: Lines = Lines { latency: true, uncorrected: true, ..BARE };
 
 fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
     let mut histogram = Histogram::new();
@@ -94,6 +94,14 @@ fn whole_reports() {
     golden("wrk2_nothing", Dialect::Wrk2, &nothing, WITH_LATENCY);
 }
 
+/// `-r` of DeathStarBench's wrk2.
+#[test]
+fn requests_sent_stand_before_the_statistics() {
+    let figures = Figures { sent: 200_100, ..figures() };
+    let printed = printed(Dialect::Wrk2, &figures, Lines { sent: true, ..BARE });
+    assert!(printed.starts_with("Sent 200100 requests\n\n  Thread Stats"), "{printed}");
+}
+
 #[test]
 fn head() {
     for (duration_s, printed) in
@@ -142,8 +150,9 @@ fn check_latency(dialect: Dialect, latency_ns: &[u64], expected: &str) {
 #[test]
 fn latency() {
     use Dialect::{Wrk, Wrk2};
-    check_latency(Wrk, &[], "    Latency     0.00us    0.00us   0.00us    -nan%");
-    check_latency(Wrk2, &[], "    Latency     -nanus    -nanus   0.00us    0.00%");
+    for dialect in [Wrk, Wrk2] {
+        check_latency(dialect, &[], "    Latency     0.00us    0.00us   0.00us    0.00%");
+    }
     // One value, at every border of the units.
     check_latency(Wrk, &[849 * US], "    Latency   849.00us    0.00us 849.00us  100.00%");
     check_latency(Wrk, &[850 * US], "    Latency     0.85ms    0.00us   0.85ms  100.00%");
@@ -168,8 +177,8 @@ fn latency() {
 fn rates() {
     use Dialect::{Wrk, Wrk2};
     for (dialect, samples, expected) in [
-        (Wrk, &[][..], "    Req/Sec     0.00      0.00     0.00      -nan%"),
-        (Wrk2, &[], "    Req/Sec       -nan      -nan   0.00      0.00%"),
+        (Wrk, &[][..], "    Req/Sec     0.00      0.00     0.00      0.00%"),
+        (Wrk2, &[], "    Req/Sec     0.00      0.00     0.00      0.00%"),
         (Wrk, &[849], "    Req/Sec   849.00      0.00   849.00    100.00%"),
         (Wrk, &[850], "    Req/Sec     0.85k     0.00     0.85k   100.00%"),
         (Wrk, &[850_000], "    Req/Sec     0.85M     0.00     0.85M   100.00%"),

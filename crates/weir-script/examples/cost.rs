@@ -2,6 +2,7 @@
 //! other process interrupted. Build it with `--release`: LuaJIT's assertions are in the others.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use weir_script::{About, Main, Mode, Options, ScriptError, Worker};
@@ -125,6 +126,8 @@ fn options(file: PathBuf) -> Options {
         args: Vec::new(),
         mode: Mode::ClosedLoop,
         memory_limit_bytes: 256 << 20,
+        source: None,
+        calling: Arc::default(),
     }
 }
 

@@ -38,6 +38,23 @@ impl ScriptError {
         }
         Self { callback, message }
     }
+
+    /// Prefixes the message with `place`, unless it has a line number or a traceback.
+    pub(crate) fn placed_at(mut self, place: Option<&str>) -> Self {
+        if let (Some(place), false) = (place, names_a_place(&self.message)) {
+            self.message = format!("{place}: {}", self.message);
+        }
+        self
+    }
+}
+
+/// True if the message has a line number or a traceback.
+fn names_a_place(message: &str) -> bool {
+    let has_line = |text: &str| {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        digits > 0 && text[digits..].starts_with(": ")
+    };
+    message.contains('\n') || message.match_indices(':').any(|(at, _)| has_line(&message[at + 1..]))
 }
 
 fn out_of_memory(limit_bytes: usize) -> String {
@@ -94,6 +111,18 @@ mod tests {
             "not enough memory",
             "not enough memory: a worker's script may hold 64 MiB; is a table only growing?",
         );
+    }
+
+    #[test]
+    fn the_callback_is_a_place_too() {
+        let check = |message: &str, expected: &str| {
+            let error = ScriptError { callback: "request", message: message.to_owned() };
+            assert_eq!(error.placed_at(Some("a.lua:2")).message, expected);
+        };
+        check("request() must return a string", "a.lua:2: request() must return a string");
+        check("at 1:1", "a.lua:2: at 1:1");
+        check("a.lua:3: boom", "a.lua:3: boom");
+        check("boom\nstack traceback:\n\ta.lua:3: in x", "boom\nstack traceback:\n\ta.lua:3: in x");
     }
 
     #[test]

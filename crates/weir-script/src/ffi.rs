@@ -30,6 +30,7 @@ pub(crate) struct Caller {
     raw: *mut lua::lua_State,
     places: Places,
     arities: Arities,
+    definitions: Definitions,
     /// Names and values of the last answer's fields; the strings are in the table at
     /// `places.strings`, names at odd indices.
     fields: Vec<(Vec<u8>, Vec<u8>)>,
@@ -40,6 +41,30 @@ pub(crate) struct Caller {
 // within this crate only, and nobody there keeps a clone of a handle elsewhere. LuaJIT and mlua's
 // binding keep nothing per operating-system thread. It is not `Sync`: only one thread has it.
 unsafe impl Send for Caller {}
+
+/// `FILE:LINE` of each callback's definition.
+#[derive(Debug, Default)]
+struct Definitions {
+    request: Option<String>,
+    delay: Option<String>,
+    response: Option<String>,
+}
+
+impl Definitions {
+    fn of(&self, callback: &'static str) -> Option<&str> {
+        match callback {
+            "request" => self.request.as_deref(),
+            "delay" => self.delay.as_deref(),
+            _ => self.response.as_deref(),
+        }
+    }
+}
+
+/// `FILE:LINE` of a Lua function's definition; none for a C function.
+fn definition(function: &Function) -> Option<String> {
+    let info = function.info();
+    Some(format!("{}:{}", info.short_src?, info.line_defined?))
+}
 
 /// Indices on the stack of values that stay there.
 #[derive(Clone, Copy, Default)]
@@ -59,7 +84,8 @@ impl Caller {
     pub(crate) fn new(state: State, flags: Rc<Flags>) -> Self {
         let raw = state.lua.exec_raw_lua(|raw| raw.state());
         let (places, arities) = (Places::default(), Arities::default());
-        Self { state, flags, raw, places, arities, fields: Vec::new() }
+        let definitions = Definitions::default();
+        Self { state, flags, raw, places, arities, definitions, fields: Vec::new() }
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -78,6 +104,11 @@ impl Caller {
         response: Option<Function>,
         arities: Arities,
     ) -> Result<(), ScriptError> {
+        self.definitions = Definitions {
+            request: request.as_ref().and_then(definition),
+            delay: delay.as_ref().and_then(definition),
+            response: response.as_ref().and_then(definition),
+        };
         let hooks = &self.state.hooks;
         let top = self.state.make("init", |lua| {
             let explain: Function = hooks.raw_get("explain")?;
@@ -199,18 +230,34 @@ impl Caller {
     #[cold]
     fn failure(&self, callback: &'static str) -> ScriptError {
         let text = String::from_utf8_lossy(self.top_string().unwrap_or(b"an error without text"));
-        ScriptError::new(callback, &text, self.state.memory_limit_bytes())
+        self.placed(ScriptError::new(callback, &text, self.state.memory_limit_bytes()))
     }
 
+    /// Adds the place of the callback's definition to an error without a place.
+    fn placed(&self, error: ScriptError) -> ScriptError {
+        let place = self.definitions.of(error.callback);
+        error.placed_at(place)
+    }
+
+    /// Makes an error from a problem with the result of `request()`.
+    #[cold]
+    pub(crate) fn refused(&self, problem: &str) -> ScriptError {
+        self.placed(self.state.failed("request", problem))
+    }
+
+    /// The result of `request()`; nil is valid after `wrk.thread:stop()`.
     fn result_bytes(&self) -> Result<&[u8], ScriptError> {
         // A number is a string to Lua; `top_string` makes it one.
-        self.top_string().ok_or_else(|| {
-            // SAFETY: there is one result; type names are static C strings.
-            let kind = unsafe {
-                std::ffi::CStr::from_ptr(lua::luaL_typename(self.raw, -1)).to_string_lossy()
-            };
-            self.state.failed("request", format!("request() must return a string, not {kind}"))
-        })
+        if let Some(bytes) = self.top_string() {
+            return Ok(bytes);
+        }
+        // SAFETY: there is one result; type names are static C strings.
+        let kind = unsafe { std::ffi::CStr::from_ptr(lua::luaL_typename(self.raw, -1)) };
+        if kind == c"nil" && self.flags.stopped.get() {
+            return Ok(&[]);
+        }
+        let kind = kind.to_string_lossy();
+        Err(self.refused(&format!("request() must return a string, not {kind}")))
     }
 
     /// The string at the top of the stack.
@@ -329,7 +376,7 @@ impl Caller {
         if self.held_bytes() + bytes + HEADROOM_BYTES <= limit {
             return Ok(());
         }
-        Err(self.state.failed(callback, NOT_ENOUGH))
+        Err(self.placed(self.state.failed(callback, NOT_ENOUGH)))
     }
 
     /// What the state holds, to a KiB.

@@ -17,6 +17,7 @@
 mod main_state;
 mod worker;
 
+mod calling;
 mod options;
 mod statistics;
 mod thread;
@@ -31,6 +32,7 @@ mod ffi;
 
 mod error;
 
+pub use calling::{Call, Calling};
 pub use error::ScriptError;
 pub use main_state::Main;
 pub use options::{Mode, Options};

@@ -1,6 +1,9 @@
 //! What a script is told about the run before it starts.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::calling::Calling;
 
 /// What drives the load; it decides the one question on which wrk and wrk2 contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +19,8 @@ pub enum Mode {
 pub struct Options {
     /// The script.
     pub file: PathBuf,
+    /// Its content, if it is a pipe, which can be read only once. Otherwise each state reads it.
+    pub source: Option<Arc<[u8]>>,
     /// The target as it was given; `args[0]` of `init`.
     pub url: String,
     /// `http` or `https`.
@@ -34,4 +39,6 @@ pub struct Options {
     pub mode: Mode,
     /// How much one state may hold, garbage included; 0 is no limit.
     pub memory_limit_bytes: usize,
+    /// Records the current call for a watchdog thread.
+    pub calling: Arc<Calling>,
 }

@@ -3,12 +3,14 @@
 use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
 
+use crate::calling::Calling;
 use crate::error::ScriptError;
 use crate::memory::NOT_ENOUGH;
-use crate::options::Options;
+use crate::options::{Mode, Options};
 use crate::{ffi, memory, network};
 
 /// The chunk's name: positions in it read `wrk:LINE`.
@@ -20,6 +22,7 @@ pub(crate) struct State {
     pub(crate) hooks: Table,
     guard: Function,
     memory_limit_bytes: usize,
+    calling: Arc<Calling>,
 }
 
 impl State {
@@ -37,21 +40,27 @@ impl State {
         let state = Self::prepare(lua, options, number)
             .map_err(|error| ScriptError::new("load", &error.to_string(), limit))?;
         let file = options.file.as_os_str().as_bytes();
-        let file = state.make("load", |lua| lua.create_string(file))?;
-        state.call::<()>("load", "load", file)?;
+        let source = options.source.as_deref();
+        let args = state.make("load", |lua| {
+            Ok((lua.create_string(file)?, source.map(|text| lua.create_string(text)).transpose()?))
+        })?;
+        state.call::<()>("load", "load", args)?;
         Ok(state)
     }
 
     fn prepare(lua: Lua, options: &Options, number: u32) -> mlua::Result<Self> {
         let seed = lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?;
         seed.call::<()>(number)?;
-        search_beside(&lua, &options.file)?;
+        // A pipe has no directory.
+        let beside = if options.source.is_some() { Path::new("") } else { &options.file };
+        search_beside(&lua, beside)?;
         let wrk = lua.load(include_str!("lua/wrk.lua")).set_name(OWN_CHUNK);
         let limit = options.memory_limit_bytes;
         let hooks: Table = wrk.call((natives(&lua, limit)?, given(&lua, options, number)?))?;
         let guard = hooks.raw_get("guard")?;
         lua.set_memory_limit(limit)?;
-        Ok(Self { lua, hooks, guard, memory_limit_bytes: limit })
+        let calling = Arc::clone(&options.calling);
+        Ok(Self { lua, hooks, guard, memory_limit_bytes: limit, calling })
     }
 
     /// Calls one of our Lua functions, which may call the script.
@@ -73,7 +82,10 @@ impl State {
             all.push_front(self.hooks.raw_get(hook)?);
             self.guard.call(all)
         };
-        let mut results = called().map_err(|error| self.failed(callback, error))?;
+        self.calling.enter(callback);
+        let results = called();
+        self.calling.leave();
+        let mut results = results.map_err(|error| self.failed(callback, error))?;
         if results.pop_front() == Some(Value::Boolean(true)) {
             return R::from_lua_multi(results, &self.lua)
                 .map_err(|error| self.failed(callback, error));
@@ -144,6 +156,9 @@ fn given(lua: &Lua, options: &Options, number: u32) -> mlua::Result<Table> {
     given.raw_set("path", options.path.as_str())?;
     given.raw_set("headers", headers)?;
     given.raw_set("number", number)?;
+    if options.mode == Mode::ConstantRate {
+        given.raw_set("url", options.url.as_str())?;
+    }
     Ok(given)
 }
 

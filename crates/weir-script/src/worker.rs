@@ -117,7 +117,7 @@ impl Worker {
     }
 
     /// Calls `request`: one or several whole requests, which stay until the next call of any kind.
-    /// The connection's number is from 0.
+    /// The connection's number is from 0. The result may be empty after `wrk.thread:stop()`.
     ///
     /// # Errors
     ///
@@ -130,6 +130,11 @@ impl Worker {
     #[inline]
     pub fn request(&mut self, connection: Option<u32>) -> Result<&[u8], ScriptError> {
         self.caller.request(connection)
+    }
+
+    /// Makes an error from a problem with the string that `request` returned.
+    pub fn refused(&self, problem: &str) -> ScriptError {
+        self.caller.refused(problem)
     }
 
     /// Calls `delay`: whole milliseconds, cut; what is no number or below 0 is 0.

@@ -77,6 +77,11 @@ pub(crate) fn of_script() -> ExitCode {
     ExitCode::from(USAGE)
 }
 
+/// The code of a script call that never returned, outside the load.
+pub(crate) fn of_endless_script(is_compat: bool) -> u8 {
+    if is_compat { COMPAT_FAILED } else { USAGE }
+}
+
 /// The code of what a signal ended.
 pub(crate) fn of_signalled(signal: Signal) -> ExitCode {
     ExitCode::from(of_signal(signal))

@@ -15,6 +15,7 @@ pub(crate) fn figures(document: &Document, measurements: &Measurements, batch: b
         latency,
         uncorrected: all_times(&measurements.service_time),
         thread_rates: measurements.thread_rates.clone(),
+        sent: measurements.sent.warmup + measurements.sent.measured + measurements.sent.tail,
         requests: throughput.completed,
         run_time_ns: (throughput.window_s * 1e9).round() as u64,
         bytes: throughput.bytes_received,

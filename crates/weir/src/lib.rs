@@ -23,6 +23,7 @@ mod redaction;
 mod script;
 mod target;
 mod trials;
+mod watchdog;
 mod witness;
 
 use std::env;

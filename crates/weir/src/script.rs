@@ -1,6 +1,9 @@
 //! A script of the user's around a run: loaded and set up before it, told the results after it.
 
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::ScriptFailure;
@@ -8,17 +11,22 @@ use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_report::dialect::Figures;
 use weir_run::{Callback, Histogram, Measurements, Note, Plan, units};
-use weir_script::{Errors, Main, Mode, Options, ScriptError, Statistics, Summary};
+use weir_script::{Calling, Errors, Main, Mode, Options, ScriptError, Statistics, Summary};
 
 use crate::args::RunArgs;
 use crate::environment;
+use crate::exit;
 use crate::target::Url;
+use crate::watchdog::{Ending, Watchdog};
 
 /// Most memory of one state; less where many share the machine.
 const STATE_MAX_BYTES: u64 = 1 << 30;
 
 /// Least memory of one state: a script with nothing to remember takes a tenth of it.
 const STATE_MIN_BYTES: u64 = 4 << 20;
+
+/// Longest script from a pipe.
+const PIPED_MAX_BYTES: u64 = 64 << 20;
 
 /// A single call that takes longer than this is worth a word: every connection of the thread waits.
 const LONG_CALL_NS: u64 = 50_000_000;
@@ -39,6 +47,12 @@ const DRY_SHARE: f64 = 0.001;
 pub(crate) struct Scripts {
     main: Main,
     file: PathBuf,
+    calling: Arc<Calling>,
+    ending: Ending,
+    /// Watches the calls before the load; dropped before it starts.
+    watchdog: Option<Watchdog>,
+    /// The request that the plan names if `wrk.request` is undefined.
+    plain_request: String,
     makes_requests: bool,
     sets_the_pace: bool,
     has_done: bool,
@@ -56,14 +70,17 @@ impl Scripts {
         threads: u32,
     ) -> Result<Option<Scripts>> {
         let Some(file) = &args.script else { return Ok(None) };
-        if std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
-            bail!(
-                "--script {file:?} is no regular file: each thread reads it for itself, so write \
-                 what a pipe would bring into a file"
-            );
-        }
+        let calling = Arc::new(Calling::default());
+        let ending = Ending {
+            file: file.clone(),
+            prefix: if args.compat.is_some() { "" } else { "error: " },
+            code: exit::of_endless_script(args.compat.is_some()),
+        };
+        let source = source(file)?;
+        let watchdog = Watchdog::start(&calling, &ending);
         let options = Options {
             file: file.clone(),
+            source,
             url: args.url().to_owned(),
             scheme: url.scheme().to_owned(),
             host: url.host.clone(),
@@ -73,11 +90,20 @@ impl Scripts {
             args: args.script_args().cloned().collect(),
             mode: if args.rate.is_some() { Mode::ConstantRate } else { Mode::ClosedLoop },
             memory_limit_bytes: state_limit(threads.into()),
+            calling: Arc::clone(&calling),
         };
         let main = Main::load(options).map_err(failed)?;
         Ok(Some(Scripts {
             main,
             file: file.clone(),
+            calling,
+            ending,
+            watchdog: Some(watchdog),
+            plain_request: format!(
+                "GET {} HTTP/1.1\r\nHost: {}\r\n\r\n",
+                url.path,
+                url.authority()
+            ),
             makes_requests: false,
             sets_the_pace: false,
             has_done: false,
@@ -108,11 +134,18 @@ impl Scripts {
             self.sets_the_pace |= calls.request || calls.delay || calls.knows_connections;
         }
         let first = workers.first().context("there is no thread")?;
-        let bytes = first.static_request();
-        let request = Prepared::raw(bytes).map_err(|error| anyhow!("the script: {error}"));
+        let mut bytes = first.static_request();
+        if bytes.is_empty() && self.makes_requests {
+            // The script replaced `wrk.init` and makes every request itself.
+            bytes = self.plain_request.as_bytes();
+        }
+        let file = self.file.display();
+        let request = Prepared::raw(bytes)
+            .map_err(|error| anyhow!("{file}: wrk.request() returned no HTTP request: {error}"));
         let method = bytes.split(|byte| *byte == b' ').next().unwrap_or_default();
         let method = String::from_utf8_lossy(method).into_owned();
         self.main.return_workers(workers);
+        self.watchdog = None;
         Ok((method, request?))
     }
 
@@ -151,6 +184,7 @@ impl Scripts {
         figures: &Figures,
     ) -> Result<()> {
         self.main.return_workers(states);
+        let _watchdog = Watchdog::start(&self.calling, &self.ending);
         self.main.teardown().map_err(failed)?;
         if !self.has_done {
             return Ok(());
@@ -172,6 +206,21 @@ impl Scripts {
         let requests = statistics(rates, weir_run::distinct(rates), 1.0);
         self.main.done(&summary, &latency, &requests).map_err(failed)
     }
+}
+
+/// The content of a pipe, which can be read only once; each state reads a regular file itself.
+fn source(file: &Path) -> Result<Option<Arc<[u8]>>> {
+    if fs::metadata(file).map_or(true, |found| found.is_file()) {
+        return Ok(None);
+    }
+    let mut source = Vec::new();
+    let opened = File::open(file);
+    let read = opened.and_then(|file| file.take(PIPED_MAX_BYTES + 1).read_to_end(&mut source));
+    read.with_context(|| format!("--script {file:?} cannot be read"))?;
+    if source.len() as u64 > PIPED_MAX_BYTES {
+        bail!("--script {file:?} exceeds 64 MiB from a pipe: use a regular file");
+    }
+    Ok(Some(source.into()))
 }
 
 /// An equal share of half the machine's memory.

@@ -425,6 +425,41 @@ fn a_script_that_stops_ends_the_window_there() {
     }
 }
 
+/// The idiom `stop(); return nil` ends the thread without an error.
+#[test]
+fn a_script_that_stops_may_return_nothing() {
+    for returned in ["return nil", "return ''", "return"] {
+        for plan in [closed(1), closed(5), open(500, 1, 1), open(500, 1, 9)] {
+            let what = format!("{returned}, {:?}", plan.load);
+            let text = format!(
+                "made = 0 function request() made = made + 1
+                 if made == 100 then wrk.thread:stop() {returned} end
+                 return wrk.format('GET', '/' .. made) end"
+            );
+            let run = run_script(serving(MS), &plan, &text);
+            check_well(&run, &what);
+            assert_eq!(run.failure, None, "{what}");
+            assert_eq!(run.measured.script.as_ref().expect("a script").stopped, 1, "{what}");
+            assert_eq!(run.truth.requests.len(), 99, "{what}");
+            assert_eq!(run.measured.planned, 99, "{what}");
+        }
+    }
+}
+
+/// Responses received together with the one that stopped the thread are not passed to the script.
+#[test]
+fn no_answer_is_shown_after_a_stop() {
+    for plan in [closed(1), closed(5), open(500, 1, 3)] {
+        let shown = "shown = 0 function response() shown = shown + 1
+                     if shown >= 2 then wrk.thread:stop() end end";
+        let run = run_script(serving(MS), &plan, &(batching("4") + shown));
+        let calls = run.measured.script.as_ref().expect("a script").callbacks[&Callback::Response];
+        assert_eq!(calls.calls, 2, "{:?}", plan.load);
+        assert!(run.measured.outcomes.ok >= 4, "{:?}: {:?}", plan.load, run.measured.outcomes);
+        assert_eq!(run.failure, None);
+    }
+}
+
 #[test]
 fn a_callback_that_fails_ends_the_run_in_order() {
     let failing = [

@@ -4,6 +4,7 @@
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use weir_engine::{Control, Job, run_on};
@@ -115,6 +116,8 @@ pub(crate) fn script(text: &str) -> Worker {
         args: Vec::new(),
         mode: Mode::ClosedLoop,
         memory_limit_bytes: 0,
+        source: None,
+        calling: Arc::default(),
     };
     let mut main = Main::load(options).expect("the script is Lua");
     main.add_worker().expect("the script sets up");

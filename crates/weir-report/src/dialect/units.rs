@@ -37,9 +37,9 @@ pub(super) fn binary(number: f64) -> String {
     BINARY.print(number, 2)
 }
 
-/// A number with so many decimals. What is no number is `-nan`, as C prints 0/0.
+/// Formats a number with the given number of decimals.
 pub(super) fn fixed(number: f64, decimals: usize) -> String {
-    if number.is_nan() { "-nan".to_owned() } else { format!("{number:.decimals$}") }
+    format!("{number:.decimals$}")
 }
 
 /// A number with its unit in a field: it ends where its digits do, whether the unit has two
@@ -89,7 +89,6 @@ mod tests {
             (51_000_000.0, "0.85m"),
             (3_600_000_000.0, "60.00m"),
             (86_400_000_000.0, "1440.00m"),
-            (f64::NAN, "-nanus"),
         ] {
             check(time, us, expected);
         }
@@ -126,7 +125,6 @@ mod tests {
             (850e6, "0.85G"),
             (850e9, "0.85T"),
             (850e12, "850.00T"),
-            (f64::NAN, "-nan"),
         ] {
             check(metric, number, expected);
         }
@@ -158,8 +156,6 @@ mod tests {
             ("849.00", 8, "849.00  "),
             ("0.00", 9, "   0.00  "),
             ("12345678.00", 8, "123456  "),
-            ("-nan", 8, "    -nan"),
-            ("-nanus", 10, "    -nanus"),
         ] {
             assert_eq!(field(text, width), expected, "{text}");
         }

@@ -9,7 +9,8 @@
 local native, given = ...
 
 local concat, debug, error, getmetatable, globals = table.concat, debug, error, getmetatable, _G
-local ipairs, loadfile, newproxy, next = ipairs, loadfile, newproxy, next
+local ipairs, loadfile, loadstring, newproxy = ipairs, loadfile, loadstring, newproxy
+local next, pairs, package = next, pairs, package
 local rawget, setmetatable, tonumber = rawget, setmetatable, tonumber
 local tostring, type, xpcall, max = tostring, type, xpcall, math.max
 local getinfo, traceback = debug.getinfo, debug.traceback
@@ -107,6 +108,10 @@ local wrk = {
   time_us = native.time_us,
 }
 globals.wrk = wrk
+-- In wrk the table is a module, so scripts may require it.
+package.loaded.wrk = wrk
+-- DeathStarBench's wrk2 defines this global.
+globals.url = given.url
 
 function wrk.lookup(host, service)
   local problem, list = native.lookup(tostring(host), tostring(service or 0))
@@ -144,8 +149,20 @@ local function host_field()
   return wrk.port and host .. ":" .. wrk.port or host
 end
 
+-- A request with two Host fields is invalid (RFC 9112 §3.2), so other spellings become Host.
+local function host_of(headers)
+  local host = headers.Host
+  for name, value in pairs(headers) do
+    if name ~= "Host" and type(name) == "string" and name:lower() == "host" then
+      headers[name] = nil
+      host = host or value
+    end
+  end
+  return host or host_field()
+end
+
 function wrk.init(args)
-  if not wrk.headers.Host then wrk.headers.Host = host_field() end
+  wrk.headers.Host = host_of(wrk.headers)
   local init = global_function("init")
   if init then init(args) end
   local request = wrk.format()
@@ -178,8 +195,12 @@ function wrk.format(method, path, headers, body)
   headers = headers or wrk.headers
   body = body or wrk.body
   if type(body) == "number" then body = tostring(body) end
-  local host = headers.Host or wrk.headers.Host
-  headers.Host = host
+  local host
+  -- A lower-case `host` in the table replaces Host.
+  if not headers.host then
+    host = headers.Host or wrk.headers.Host
+    headers.Host = host
+  end
   headers["Content-Length"] = body and #body
 
   pieces[1], pieces[3] = method or wrk.method, path or wrk.path
@@ -209,8 +230,14 @@ function hooks.guard(called, ...)
   return xpcall(called, hooks.explain, ...)
 end
 
-function hooks.load(file)
-  local script, problem = loadfile(file)
+-- `source` is the content of a file that can be read only once.
+function hooks.load(file, source)
+  local script, problem
+  if source then
+    script, problem = loadstring(source, "@" .. file)
+  else
+    script, problem = loadfile(file)
+  end
   if not script then error(problem, 0) end
   script()
 end

@@ -1,8 +1,9 @@
 //! What else a script has: libraries, modules, threads to move between.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use weir_script::{Main, Worker};
+use weir_script::{Call, Calling, Main, ScriptError, Worker};
 
 use crate::support::{Directory, Script, options, request, returned, worker_of};
 
@@ -22,6 +23,8 @@ fn all_libraries_are_there() {
     check("type(io.open)", "function");
     check("type(coroutine.wrap)", "function");
     check("pcall(error)", "false");
+    check("require('wrk') == wrk", "true");
+    check("package.loaded.wrk == wrk", "true");
 }
 
 #[test]
@@ -46,6 +49,41 @@ fn a_first_line_for_the_shell_is_skipped() {
         request(&mut worker_of("#!/usr/bin/env lua\nfunction request() return 'GET' end")),
         "GET"
     );
+}
+
+/// The content of a pipe runs in every state.
+#[test]
+fn a_script_may_come_without_a_file() {
+    let load = |source: &str| {
+        let mut options = options(PathBuf::from("/dev/stdin"));
+        options.source = Some(source.as_bytes().into());
+        let mut main = Main::load(options)?;
+        main.add_worker()?;
+        Ok(main.take_workers().remove(0))
+    };
+    let script = "#!/usr/bin/env lua\nfunction request() return 'GET' end";
+    assert_eq!(load(script).map(|mut worker| request(&mut worker)), Ok("GET".to_owned()));
+    for (script, says) in [
+        ("\nerror('boom')", "/dev/stdin:2: boom"),
+        ("\n\nfunction (", "/dev/stdin:3: '<name>' expected near '('"),
+    ] {
+        let error: ScriptError = load(script).map(|_| ()).unwrap_err();
+        assert!(error.message.starts_with(says), "{error}");
+    }
+}
+
+#[test]
+fn the_call_under_way_can_be_seen() {
+    let directory = Directory::new();
+    let calling = Arc::new(Calling::default());
+    let mut options = options(directory.write("script.lua", "function setup() end"));
+    options.calling = Arc::clone(&calling);
+    let loads = |count| Call { number: count, callback: None };
+    let mut main = Main::load(options).unwrap();
+    assert_eq!(calling.now(), loads(1));
+    main.add_worker().unwrap();
+    assert!(calling.now().number >= 4, "load, setup and init of the worker");
+    assert_eq!(calling.now().callback, None);
 }
 
 #[test]

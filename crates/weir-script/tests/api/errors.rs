@@ -98,13 +98,36 @@ fn requests_must_be_strings() {
     fn check_returned(value: &str, kind: &str) {
         let mut worker = worker_of(&format!("function request() return {value} end"));
         let error = worker.request(Some(0)).unwrap_err();
-        check(&error, "request", &format!("request() must return a string, not {kind}"));
+        let expected = format!("script.lua:1: request() must return a string, not {kind}");
+        check(&error, "request", &expected);
     }
     check_returned("nil", "nil");
     check_returned("", "nil");
     check_returned("{}", "table");
     check_returned("true", "boolean");
     check_returned("print", "function");
+}
+
+/// The idiom `stop(); return nil` ends the thread without an error.
+#[test]
+fn a_thread_that_has_stopped_need_not_return_a_string() {
+    for (returned, bytes) in [("return nil", ""), ("", ""), ("return ''", ""), ("return 7", "7")] {
+        let mut worker = worker_of(&format!("function request() wrk.thread:stop() {returned} end"));
+        assert_eq!(worker.request(Some(0)).unwrap(), bytes.as_bytes(), "{returned}");
+        assert!(worker.is_stopped());
+    }
+    let mut worker = worker_of("function request() wrk.thread:stop() return {} end");
+    let expected = "script.lua:1: request() must return a string, not table";
+    check(&worker.request(Some(0)).unwrap_err(), "request", expected);
+}
+
+#[test]
+fn what_is_wrong_with_a_string_names_the_function_that_made_it() {
+    let worker = worker_of("\nfunction request() return 'x' end");
+    check(&worker.refused("no request"), "request", "script.lua:2: no request");
+    check(&worker_of("").refused("no request"), "request", "no request");
+    let library = worker_of("request = os.tmpname");
+    check(&library.refused("no request"), "request", "no request");
 }
 
 #[test]
@@ -149,11 +172,11 @@ fn memory_has_a_limit() {
     let mut worker =
         limited("local t = {} function request() t[#t + 1] = {} return 'GET' end").unwrap();
     let error = (0..1_000_000).find_map(|_| worker.request(Some(0)).err()).unwrap();
-    assert_eq!((error.callback, error.message.as_str()), ("request", expected));
+    check(&error, "request", &format!("script.lua:1: {expected}"));
     let script = "local t = {} function response(s, headers, body) t[#t + 1] = headers end";
     let mut worker = limited(script).unwrap();
     let error = (0..1_000_000).find_map(|_| respond(&mut worker).err()).unwrap();
-    assert_eq!((error.callback, error.message.as_str()), ("response", expected));
+    check(&error, "response", &format!("script.lua:1: {expected}"));
 }
 
 #[test]
@@ -167,7 +190,7 @@ fn memory_that_is_garbage_is_collected_before_the_limit() {
     }
     let body = vec![0; 5_000_000];
     let error = worker.response(200, std::iter::empty(), &body, None).unwrap_err();
-    assert!(error.message.starts_with("not enough memory"), "{error}");
+    assert!(error.message.contains("script.lua:1: not enough memory"), "{error}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use weir_script::{Errors, Main, Mode, Options, ScriptError, Statistics, Summary, Worker};
@@ -47,6 +48,8 @@ pub(crate) fn options(file: PathBuf) -> Options {
         args: Vec::new(),
         mode: Mode::ClosedLoop,
         memory_limit_bytes: 64 << 20,
+        source: None,
+        calling: Arc::default(),
     }
 }
 

@@ -35,6 +35,35 @@ fn fields() {
     check("wrk.request()", "GET /a?b=c HTTP/1.1\r\nHost: example.test:8080\r\n\r\n");
 }
 
+/// DeathStarBench's wrk2 defines it; wrk does not.
+#[test]
+fn the_url_is_a_global_where_there_is_a_rate() {
+    for (mode, expected) in [(Mode::ConstantRate, URL), (Mode::ClosedLoop, "nil")] {
+        let change = |options: &mut Options| options.mode = mode;
+        let script = "local at_load = tostring(url) function request() return at_load end";
+        let mut worker = worker_with(script, change).unwrap();
+        assert_eq!(worker.request(None).unwrap(), expected.as_bytes());
+        assert_eq!(returned("return tostring(url)", change), expected);
+    }
+}
+
+/// A request with two Host fields is invalid (RFC 9112 §3.2).
+#[test]
+fn there_is_one_host() {
+    let one = "GET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\n";
+    let header = |name: &'static str| {
+        move |options: &mut Options| options.headers = vec![(name.into(), "x".into())]
+    };
+    check_static("", header("host"), one);
+    check_static("", header("HOST"), one);
+    check_static("", header("Host"), one);
+    check_static("wrk.headers.host = 'x'", |_| (), one);
+    let one = one.replace("Host", "host");
+    check_static("function init() wrk.headers.host = 'x' end", |_| (), &one);
+    assert_eq!(returned("return wrk.format(nil, nil, { host = 'x' })", |_| ()), one);
+    assert_eq!(returned("return wrk.format(nil, nil, {})", header("host")), one.replace('h', "H"));
+}
+
 #[test]
 fn the_main_state_has_no_thread_and_no_request() {
     let script = "local at_load = tostring(wrk.request)

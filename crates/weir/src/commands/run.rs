@@ -152,8 +152,8 @@ pub(crate) fn write_junit(document: &Document, file: ResultFile) -> Result<(), N
 /// The document was made, and could not be written to a place of the user's.
 #[derive(Debug)]
 pub(crate) struct NotWritten {
-    place: &'static str,
-    error: io::Error,
+    pub(crate) place: &'static str,
+    pub(crate) error: io::Error,
 }
 
 impl std::fmt::Display for NotWritten {
@@ -238,7 +238,7 @@ fn proven(job: &Job, interrupts: &Interrupts, notes: &mut Vec<Note>) -> Option<P
 }
 
 /// What is to be said of what came of the run.
-fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Note> {
+pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Note> {
     let has_failed = !outcome.failures.is_empty();
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
     notes.extend(script::notes(&job.plan, &outcome.measurements, has_failed));

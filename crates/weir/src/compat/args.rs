@@ -5,9 +5,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use super::Dialect;
-use super::flags::{Flag, specs, usage};
-use super::getopt::Options;
+use super::flags::{Flag, hint, specs, usage};
+use super::getopt::{Complaint, Options};
 use super::numbers;
+use crate::args::ArrivalsChoice;
 
 /// wrk's exit code for whatever is wrong with the command line, and for `--help`.
 const USAGE: u8 = 1;
@@ -47,6 +48,10 @@ pub(crate) struct CompatArgs {
     /// `-R`, requests per second over all threads, at least 1. Some in wrk2's dialect, none in
     /// wrk's.
     pub(crate) rate: Option<u64>,
+    /// `-D`.
+    pub(crate) arrivals: ArrivalsChoice,
+    /// `-r` of DeathStarBench's wrk2.
+    pub(crate) shows_sent: bool,
     /// `-s`.
     pub(crate) script: Option<PathBuf>,
     /// `-H`, names and values; no two names are spelled the same, though they may differ in case
@@ -75,7 +80,11 @@ pub(crate) fn parse(dialect: Dialect, argv: &[OsString]) -> Parsed {
             stdout.push_str(&usage(dialect));
             let stderr = match refusal {
                 Refusal::Usage => String::new(),
-                Refusal::Option(complaint) => format!("{}: {complaint}\n", program.display()),
+                Refusal::Option(Complaint { text, unknown }) => {
+                    let hint = unknown.and_then(|unknown| hint(dialect, &unknown));
+                    let hint = hint.map_or(String::new(), |hint| format!("{hint}\n"));
+                    format!("{}: {text}\n{hint}", program.display())
+                }
                 Refusal::Value(complaint) => format!("{complaint}\n"),
             };
             Parsed::Stop { stdout, stderr, code: USAGE }
@@ -88,7 +97,7 @@ enum Refusal {
     /// The usage says it all.
     Usage,
     /// getopt's complaint about an option.
-    Option(String),
+    Option(Complaint),
     /// A complaint about a value.
     Value(String),
 }
@@ -102,6 +111,8 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
         duration_s: 10,
         timeout_ms: 2000,
         rate: None,
+        arrivals: ArrivalsChoice::Uniform,
+        shows_sent: false,
         script: None,
         headers: Vec::new(),
         latency: false,
@@ -110,6 +121,7 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
         url: String::new(),
         script_args: Vec::new(),
     };
+    let mut is_separate = false;
     let specs = specs(dialect);
     let mut options = Options::of(words, &specs);
     for option in options.by_ref() {
@@ -127,6 +139,9 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
             Flag::Help => return Err(Refusal::Usage),
             Flag::Version => stdout.push_str(&version(dialect)),
             Flag::Rate => args.rate = Some(number("rate", value)?),
+            Flag::Arrivals => args.arrivals = arrivals(value)?,
+            Flag::Separate => is_separate = true,
+            Flag::Sent => args.shows_sent = true,
         }
     }
     let mut operands = options.into_operands().into_iter();
@@ -137,6 +152,12 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
     positive("timeout", args.timeout_ms)?;
     args.url = valid_url(url)?;
     args.script_args = operands.map(script_arg).collect::<Result<_, _>>()?;
+    if let (true, Some(other)) = (is_separate, args.script_args.first())
+        && has_scheme_and_host(other)
+    {
+        let complaint = format!("invalid --separate: {other} is a second URL; run wrk2 per URL");
+        return Err(Refusal::Value(complaint));
+    }
     if args.connections < args.threads {
         return Err(Refusal::Value("number of connections must be >= threads".to_owned()));
     }
@@ -166,6 +187,19 @@ fn wrong(name: &str, value: &OsStr, examples: &str) -> Refusal {
     Refusal::Value(format!("invalid --{name}: {value} (these are valid: {examples})"))
 }
 
+/// `-D` of DeathStarBench's wrk2.
+fn arrivals(value: &OsStr) -> Result<ArrivalsChoice, Refusal> {
+    match value.to_str() {
+        Some("fixed") => Ok(ArrivalsChoice::Uniform),
+        Some("exp") => Ok(ArrivalsChoice::Poisson),
+        Some(law @ ("norm" | "zipf")) => {
+            let complaint = format!("invalid --dist: {law} is not supported; use fixed or exp");
+            Err(Refusal::Value(complaint))
+        }
+        _ => Err(wrong("dist", value, "fixed, exp")),
+    }
+}
+
 fn positive(name: &str, number: u64) -> Result<(), Refusal> {
     match number {
         0 => Err(Refusal::Value(format!("invalid --{name}: it must be > 0"))),
@@ -174,7 +208,8 @@ fn positive(name: &str, number: u64) -> Result<(), Refusal> {
 }
 
 /// A name that comes again replaces its first value. Names are compared by letter, for so they are
-/// keys of a table in scripts; `host` beside `Host` is how to send two.
+/// keys of a table in scripts. Host is the exception, as a request with two Host fields is invalid
+/// (RFC 9112 §3.2).
 fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), Refusal> {
     let wrong =
         || Refusal::Value(format!("invalid header: {} (write \"Name: value\")", line.display()));
@@ -183,6 +218,7 @@ fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), R
         return Err(wrong());
     }
     let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
+    let name = if name.eq_ignore_ascii_case("host") { "Host" } else { name };
     match headers.iter_mut().find(|header| header.0 == name) {
         Some(header) => header.1 = value,
         None => headers.push((name.to_owned(), value)),
@@ -198,8 +234,11 @@ fn valid_url(word: &OsStr) -> Result<String, Refusal> {
 }
 
 /// Whether it is worth taking apart (RFC 3986 §3). Which schemes and ports there are is not for
-/// here; as with wrk, a scheme is made of letters alone.
+/// here; as with wrk, a scheme is made of letters alone, and a URL has no whitespace.
 fn has_scheme_and_host(url: &str) -> bool {
+    if url.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
+        return false;
+    }
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host_and_port = authority.rsplit('@').next().unwrap_or_default();
@@ -207,8 +246,8 @@ fn has_scheme_and_host(url: &str) -> bool {
         Some(rest) => rest.split_once(']').map_or("", |(host, _)| host),
         None => host_and_port.split(':').next().unwrap_or_default(),
     };
-    let is_word = |host: &str| !host.is_empty() && !host.contains(char::is_whitespace);
-    !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphabetic()) && is_word(host)
+    let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphabetic());
+    !scheme.is_empty() && is_scheme && !host.is_empty()
 }
 
 /// A word that the script would get changed is refused: it would measure something else.

@@ -19,6 +19,23 @@ pub(super) struct Spec<F> {
     pub(super) long: &'static str,
     /// Whether a value belongs to it.
     pub(super) takes_value: bool,
+    /// An option of a fork: abbreviations match the tool's own options first.
+    pub(super) is_addition: bool,
+}
+
+/// A problem with an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Complaint {
+    /// getopt's words.
+    pub(super) text: String,
+    /// The unknown option, as in `-x` or `--name`.
+    pub(super) unknown: Option<String>,
+}
+
+impl From<String> for Complaint {
+    fn from(text: String) -> Complaint {
+        Complaint { text, unknown: None }
+    }
 }
 
 /// The options among words, in their order.
@@ -42,10 +59,13 @@ impl<'a, F: Copy> Options<'a, F> {
         self.operands
     }
 
-    fn short(&mut self) -> Result<(F, &'a OsStr), String> {
+    fn short(&mut self) -> Result<(F, &'a OsStr), Complaint> {
         let letter = String::from_utf8_lossy(self.cluster).chars().next().unwrap_or_default();
         let spec = self.specs.iter().find(|spec| spec.short == letter);
-        let spec = spec.ok_or_else(|| format!("invalid option -- '{letter}'"))?;
+        let spec = spec.ok_or_else(|| Complaint {
+            text: format!("invalid option -- '{letter}'"),
+            unknown: Some(format!("-{letter}")),
+        })?;
         // All letters of specs are ASCII, so that one of them is one byte.
         let rest = &self.cluster[1..];
         if !spec.takes_value {
@@ -62,7 +82,7 @@ impl<'a, F: Copy> Options<'a, F> {
     }
 
     /// `text` is the word without its two dashes.
-    fn long(&mut self, text: &'a [u8]) -> Result<(F, &'a OsStr), String> {
+    fn long(&mut self, text: &'a [u8]) -> Result<(F, &'a OsStr), Complaint> {
         let (name, value) = match text.iter().position(|&byte| byte == b'=') {
             Some(at) => (&text[..at], Some(OsStr::from_bytes(&text[at + 1..]))),
             None => (text, None),
@@ -70,7 +90,9 @@ impl<'a, F: Copy> Options<'a, F> {
         let spec = self.find_long(name, text)?;
         let name = spec.long;
         let value = match (spec.takes_value, value) {
-            (false, Some(_)) => return Err(format!("option '--{name}' doesn't allow an argument")),
+            (false, Some(_)) => {
+                return Err(format!("option '--{name}' doesn't allow an argument").into());
+            }
             (false, None) => OsStr::new(""),
             (true, Some(value)) => value,
             (true, None) => {
@@ -82,20 +104,26 @@ impl<'a, F: Copy> Options<'a, F> {
     }
 
     /// The option of that name, or the only one whose name begins so.
-    fn find_long(&self, name: &[u8], text: &[u8]) -> Result<&'a Spec<F>, String> {
+    fn find_long(&self, name: &[u8], text: &[u8]) -> Result<&'a Spec<F>, Complaint> {
         let named = self.specs.iter().filter(|spec| !spec.long.is_empty());
-        let candidates: Vec<&Spec<F>> =
+        let mut candidates: Vec<&Spec<F>> =
             named.filter(|spec| spec.long.as_bytes().starts_with(name)).collect();
         if let Some(exact) = candidates.iter().find(|spec| spec.long.len() == name.len()) {
             return Ok(exact);
         }
+        if candidates.iter().any(|spec| !spec.is_addition) {
+            candidates.retain(|spec| !spec.is_addition);
+        }
         let text = String::from_utf8_lossy(text);
         match candidates.as_slice() {
-            [] => Err(format!("unrecognized option '--{text}'")),
+            [] => Err(Complaint {
+                text: format!("unrecognized option '--{text}'"),
+                unknown: Some(format!("--{}", String::from_utf8_lossy(name))),
+            }),
             [only] => Ok(only),
             several => {
                 let names: String = several.iter().map(|s| format!(" '--{}'", s.long)).collect();
-                Err(format!("option '--{text}' is ambiguous; possibilities:{names}"))
+                Err(format!("option '--{text}' is ambiguous; possibilities:{names}").into())
             }
         }
     }
@@ -104,7 +132,7 @@ impl<'a, F: Copy> Options<'a, F> {
 impl<'a, F: Copy> Iterator for Options<'a, F> {
     /// An option and its value, which is empty where none belongs to it; or getopt's complaint,
     /// after which nothing that follows is to be trusted.
-    type Item = Result<(F, &'a OsStr), String>;
+    type Item = Result<(F, &'a OsStr), Complaint>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if !self.cluster.is_empty() {
@@ -129,13 +157,18 @@ impl<'a, F: Copy> Iterator for Options<'a, F> {
 mod tests {
     use super::*;
 
-    const SPECS: [Spec<char>; 6] = [
-        Spec { flag: 'c', short: 'c', long: "count", takes_value: true },
-        Spec { flag: 'd', short: 'd', long: "color", takes_value: true },
-        Spec { flag: 'e', short: 'e', long: "colors", takes_value: false },
-        Spec { flag: 'q', short: 'q', long: "quiet", takes_value: false },
-        Spec { flag: 'v', short: 'v', long: "verbose", takes_value: false },
-        Spec { flag: '?', short: '?', long: "", takes_value: false },
+    const fn spec(flag: char, long: &'static str, takes_value: bool) -> Spec<char> {
+        Spec { flag, short: flag, long, takes_value, is_addition: false }
+    }
+
+    const SPECS: [Spec<char>; 7] = [
+        spec('c', "count", true),
+        spec('d', "color", true),
+        spec('e', "colors", false),
+        spec('q', "quiet", false),
+        spec('v', "verbose", false),
+        spec('?', "", false),
+        Spec { is_addition: true, ..spec('x', "quick", false) },
     ];
 
     /// Options as `c=value` or `q`, then operands in brackets; or the complaint.
@@ -149,7 +182,7 @@ mod tests {
                     read.push(format!("{flag}={}", value.to_string_lossy()));
                 }
                 Ok((flag, _)) => read.push(flag.to_string()),
-                Err(complaint) => return complaint,
+                Err(complaint) => return complaint.text,
             }
         }
         let operands = options.into_operands();
@@ -190,6 +223,23 @@ mod tests {
     }
 
     #[test]
+    fn additions_leave_shortened_names_as_they_were() {
+        check("--qui --q --quick --quic -x", "q q x x x");
+    }
+
+    #[test]
+    fn what_no_option_has_is_told() {
+        let unknown = |word: &str| {
+            let words = [OsString::from(word)];
+            let mut options = Options::of(&words, &SPECS);
+            options.next().and_then(Result::err).and_then(|complaint| complaint.unknown)
+        };
+        for (word, expected) in [("-z", Some("-z")), ("--foo=3", Some("--foo")), ("-c", None)] {
+            assert_eq!(unknown(word).as_deref(), expected, "{word}");
+        }
+    }
+
+    #[test]
     fn a_whole_name_is_not_ambiguous() {
         check("--color 1", "d=1");
         check("--colors", "e");
@@ -212,8 +262,8 @@ mod tests {
 
     #[test]
     fn complaints_are_those_of_getopt() {
-        check("-x", "invalid option -- 'x'");
-        check("-qx", "invalid option -- 'x'");
+        check("-z", "invalid option -- 'z'");
+        check("-qz", "invalid option -- 'z'");
         check("-q=1", "invalid option -- '='");
         check("-:", "invalid option -- ':'");
         check("-é", "invalid option -- 'é'");

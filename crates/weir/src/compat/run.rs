@@ -1,8 +1,9 @@
-//! A load by the flags of wrk or wrk2, reported as they report it. What they would not say, weir
-//! says on standard error.
+//! A load by the flags of wrk or wrk2, reported as they report it. Programs also parse standard
+//! error, so weir's own report goes to a file, and only if the user names one.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,23 +11,28 @@ use anyhow::{Context, Result, anyhow};
 use weir_engine::Extras;
 use weir_io::{Endpoint, system};
 use weir_report::dialect::{self, Head, Lines};
-use weir_run::document::{ConnectionFailure, RuleOutcome, Verdict};
-use weir_run::{FailurePhase, Histogram, Load, Note, Rate};
+use weir_report::text::{self, TextOptions};
+use weir_run::{Histogram, Note, Rate};
 
 use super::args::CompatArgs;
 use super::{Dialect, reach};
 use crate::args::{RunArgs, Warmup};
+use crate::commands::run::{NotWritten, remarks};
 use crate::exit;
 use crate::figures::figures;
 use crate::interrupts::Interrupts;
 use crate::live::Intervals;
 use crate::load::{Epoch, carry_out, document};
+use crate::output::ResultFile;
 use crate::plan::{Planned, plan_at};
 use crate::preflight::Found;
-use crate::script;
+use crate::script::{self, Scripts};
 use crate::target::Url;
 
 const SECOND_NS: u64 = 1_000_000_000;
+
+/// The environment variable with the file for weir's own report.
+const REPORT: &str = "WEIR_REPORT";
 
 /// When wrk2 prints its lines on calibration.
 const CALIBRATION_S: u64 = 10;
@@ -41,38 +47,40 @@ const SAMPLING_MS: u64 = 100;
 pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Result<ExitCode> {
     let url = url(&args.url)?;
     let wish = wish(args)?;
-    let Planned { mut job, mut scripts, notes, redaction } = plan_at(&wish, &url, reach::reach)?;
+    let Planned { mut job, mut scripts, mut notes, redaction } =
+        plan_at(&wish, &url, reach::reach)?;
     if let (true, Endpoint::Tcp(address)) = (scripts.is_some(), &job.endpoint) {
         reach::first_of(&url, [*address])?;
     }
     job.late_answers = true;
     job.extras = Extras { thread_rates: true, batch_times: args.batch };
-    if job.tls.is_some() {
-        warn("the server's certificate is not verified, as in wrk; weir's own form verifies it");
-    }
-    for note in &notes {
-        warn(&note.text);
-    }
     let _as_it_was = system::raise_descriptor_limit();
     let interrupts = Interrupts::await_signals()?;
+    let report = report_file()?;
     let epoch = Epoch::start();
     let job = Arc::new(job);
     print(|out| dialect::write_head(&head(args), out))?;
     let calibrates = dialect == Dialect::Wrk2 && args.duration_s > CALIBRATION_S;
     let watch = calibrates.then_some(calibrate);
     let outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
+    if job.tls.is_some() {
+        let text =
+            "the server's certificate is not verified, as in wrk; weir's own form verifies it";
+        notes.push(Note::new("unverified", text));
+    }
+    notes.extend(remarks(&job, &outcome, false));
+    let script_file = scripts.as_ref().map(Scripts::file);
     let found = Found::default();
-    let document = document(&job, epoch, &outcome, found, None, Vec::new(), &redaction)?;
+    let document = document(&job, epoch, &outcome, found, script_file, notes, &redaction)?;
     let figures = figures(&document, &outcome.measurements, args.batch);
-    let lines = Lines { latency: args.latency, uncorrected: args.uncorrected };
+    let lines =
+        Lines { latency: args.latency, uncorrected: args.uncorrected, sent: args.shows_sent };
     print(|out| dialect::write_results(printed(dialect), &figures, &lines, out))?;
-    let has_failed = !outcome.failures.is_empty();
-    for note in doubts(&job.plan, &outcome.measurements, has_failed) {
-        warn(&note.text);
-    }
-    if is_judged {
-        judge(&document.verdict);
-    }
+    let reported = report.map_or(Ok(()), |file| {
+        let options =
+            TextOptions { spectrum: args.latency, verdict: is_judged, ..TextOptions::default() };
+        file.write(|mut out| text::write(&document, &options, &mut out))
+    });
     for failure in &outcome.failures {
         script::tell(failure);
     }
@@ -80,7 +88,14 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
         scripts.finish(outcome.states, &figures)?;
         print(|_| Ok(()))?;
     }
+    reported.map_err(|error| NotWritten { place: REPORT, error })?;
     Ok(exit::of_compat_run(!outcome.failures.is_empty()))
+}
+
+/// The file for weir's own report, if the environment names one.
+fn report_file() -> Result<Option<ResultFile>> {
+    let named = std::env::var_os(REPORT).filter(|path| !path.is_empty());
+    named.map(|path| ResultFile::at(REPORT, Path::new(&path))).transpose()
 }
 
 /// The URL, without the user's name, which wrk does not send either.
@@ -108,12 +123,14 @@ pub(super) fn wish(args: &CompatArgs) -> Result<RunArgs> {
         connections: narrow(args.connections, "--connections")?,
         duration: Some(args.duration_s * SECOND_NS),
         rate,
+        arrivals: args.arrivals,
         warmup: Some(Warmup { span_ns: 0, is_auto: false }),
         headers: headers.map(|(name, value)| format!("{name}: {value}")).collect(),
         timeout: args.timeout_ms * 1_000_000,
         no_preflight: true,
         script: args.script.clone(),
         insecure: true,
+        compat: Some(if rate.is_some() { "wrk2" } else { "wrk" }.to_owned()),
         ..RunArgs::defaults()
     })
 }
@@ -148,69 +165,6 @@ fn calibrate(intervals: &Intervals) {
             let _gone = print(|out| dialect::write_calibration(mean_ns, SAMPLING_MS, out));
         }
     }
-}
-
-/// What makes the figures doubtful, or easy to misread.
-fn doubts(
-    plan: &weir_run::Plan,
-    measurements: &weir_run::Measurements,
-    has_failed: bool,
-) -> Vec<Note> {
-    let mut notes = script::notes(plan, measurements, has_failed);
-    let outcomes = &measurements.outcomes;
-    let unanswered = outcomes.in_flight_at_end + outcomes.timed_out;
-    if unanswered > 0 {
-        let text = format!(
-            "not answered by the end: {unanswered} requests, which are in the latencies with the \
-             time they had waited"
-        );
-        notes.push(Note::new("unanswered", text));
-    }
-    if outcomes.never_sent > 0 {
-        let text = format!(
-            "never sent, as no connection was free: {} planned requests, which are in the \
-             latencies with the time they had waited",
-            outcomes.never_sent
-        );
-        notes.push(Note::new("never_sent", text));
-    }
-    let connections = &measurements.connections;
-    for (kind, count) in &connections.failures {
-        if kind.phase == FailurePhase::Connect {
-            let why = ConnectionFailure::of(*kind, *count).text;
-            let text = format!("{count} attempts to connect failed: {why}");
-            notes.push(Note::new("connect_failed", text));
-        }
-    }
-    if connections.open_at_t0 < connections.asked {
-        let (open, asked) = (connections.open_at_t0, connections.asked);
-        let text = format!("only {open} of {asked} connections were open when the run began");
-        notes.push(Note::new("fewer_connections", text));
-    }
-    if let (Load::OpenLoop { rate, .. }, Some(duration_ns)) = (plan.load, plan.duration_ns) {
-        let planned = rate.rps() * duration_ns as f64 / 1e9;
-        let sent = measurements.window.sent as f64;
-        if sent < 0.99 * planned && !measurements.interrupted {
-            let share = 100.0 * sent / planned;
-            let text = format!("only {share:.1}% of the planned rate was sent within the run");
-            notes.push(Note::new("rate_missed", text));
-        }
-    }
-    notes
-}
-
-/// What is against the figures, a line each. The exit code stays wrk's.
-fn judge(verdict: &Verdict) {
-    for rule in verdict.with(RuleOutcome::Invalid) {
-        eprintln!("invalid: {} [{}]", rule.text, rule.id);
-    }
-    for rule in verdict.with(RuleOutcome::Caveat) {
-        warn(&format!("{} [{}]", rule.text, rule.id));
-    }
-}
-
-fn warn(text: &str) {
-    eprintln!("warning: {text}");
 }
 
 /// Writes to standard output, behind what scripts have printed; a reader who has gone has what it

@@ -2,7 +2,7 @@
 //! input, so that no input can make it do anything else.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use weir_script::{About, Errors, Main, Mode, Options, ScriptError, Statistics, Summary};
 
@@ -90,5 +90,7 @@ fn options(values: &[u8]) -> Options {
         args: vec!["a".to_owned()],
         mode: if values.len().is_multiple_of(2) { Mode::ClosedLoop } else { Mode::ConstantRate },
         memory_limit_bytes: MEMORY_MAX_BYTES,
+        source: None,
+        calling: Arc::default(),
     }
 }

@@ -10,6 +10,7 @@ mod answers;
 mod assertions;
 mod cli;
 mod compat;
+mod compat_habits;
 mod connections;
 mod credentials;
 mod help;

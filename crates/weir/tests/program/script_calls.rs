@@ -327,12 +327,19 @@ fn a_request_that_is_none_is_told_with_its_place() {
         ("function request() return 'GET / HTTP/1.1\\r\\n' end\n", "incomplete request"),
         ("function request() return {} end\n", "a string, not table"),
         ("function request() end\n", "a string, not nil"),
-        ("function request() return '' end\n", "incomplete request at 1:1"),
+        ("function request() return '' end\n", "no HTTP request: incomplete request at 1:1"),
+        ("wrk.body = 'x'\nrequest = nil wrk.path = '/\\n'\n", "invalid request target at 1:"),
     ] {
         let bench = Bench::new(script);
         let output = bench.as_wrk("-d1 -c2 -t1");
         assert_eq!(output.code(), 1, "{script}: {output:?}");
         assert!(output.stderr.contains(says), "{script}: {output:?}");
+        // Lua knows the function that returned the string.
+        let place = match script.starts_with("function") {
+            true => format!("{}:1: ", bench.file()),
+            false => bench.file(),
+        };
+        assert!(output.stderr.contains(&place), "{script}: {output:?}");
         assert_eq!(bench.server.requests(), 0, "{script}");
     }
 }

@@ -15,6 +15,8 @@ fn defaults() -> CompatArgs {
         duration_s: 10,
         timeout_ms: 2000,
         rate: None,
+        arrivals: ArrivalsChoice::Uniform,
+        shows_sent: false,
         script: None,
         headers: Vec::new(),
         latency: false,
@@ -156,11 +158,84 @@ fn flags_of_wrk2() {
             (args.rate, args.batch) = (Some(1), true);
         });
     }
-    check_stop(Wrk, "-R1 http://h/", "wrk: invalid option -- 'R'");
-    check_stop(Wrk, "-U http://h/", "wrk: invalid option -- 'U'");
-    check_stop(Wrk, "-B http://h/", "wrk: invalid option -- 'B'");
-    check_stop(Wrk, "--rate=1 http://h/", "wrk: unrecognized option '--rate=1'");
+    for (letter, rest) in [('R', "1"), ('U', ""), ('B', ""), ('D', " exp"), ('S', "")] {
+        let says = format!(
+            "wrk: invalid option -- '{letter}'\n\
+             -{letter} is an option of wrk2; use weir --compat wrk2, or a link named wrk2"
+        );
+        check_stop(Wrk, &format!("-{letter}{rest} http://h/"), &says);
+    }
+    let says = "wrk: unrecognized option '--rate=1'\n-R is an option of wrk2; …";
+    check_stop(Wrk, "--rate=1 http://h/", says);
     check_stop(Wrk, "--u http://h/", "wrk: unrecognized option '--u'");
+}
+
+/// Options of DeathStarBench's wrk2.
+#[test]
+fn options_of_deathstarbench() {
+    for (words, arrivals) in [
+        ("-D exp", ArrivalsChoice::Poisson),
+        ("--dist=exp", ArrivalsChoice::Poisson),
+        ("-Dfixed", ArrivalsChoice::Uniform),
+        ("-D exp --dist fixed", ArrivalsChoice::Uniform),
+    ] {
+        check(Wrk2, &format!("{words} http://h/ -R10"), |args| {
+            (args.rate, args.arrivals) = (Some(10), arrivals);
+        });
+    }
+    for law in ["norm", "zipf"] {
+        let says = format!("invalid --dist: {law} is not supported; use fixed or exp");
+        check_stop(Wrk2, &format!("-D {law} http://h/ -R10"), &says);
+    }
+    let says = "invalid --dist: poisson (these are valid: fixed, exp)";
+    check_stop(Wrk2, "-D poisson http://h/ -R10", says);
+    for words in ["-r", "--requests", "--req"] {
+        check(Wrk2, &format!("{words} http://h/ -R10"), |args| {
+            (args.rate, args.shows_sent) = (Some(10), true);
+        });
+    }
+    for words in ["-S", "--separate", "--sep"] {
+        check(Wrk2, &format!("{words} http://h/ -R10"), |args| args.rate = Some(10));
+    }
+    check(Wrk2, "-S http://h/ word -R10", |args| {
+        (args.rate, args.script_args) = (Some(10), vec!["word".to_owned()]);
+    });
+    let says = "invalid --separate: http://g/ is a second URL; run wrk2 per URL";
+    check_stop(Wrk2, "-S http://h/ http://g/ -R10", says);
+}
+
+/// Options of forks do not make abbreviations of wrk2's own options ambiguous.
+#[test]
+fn shortened_names_are_those_of_wrk2() {
+    check(Wrk2, "--r 10 --d 1 --s a.lua http://h/", |args| {
+        (args.rate, args.duration_s) = (Some(10), 1);
+        args.script = Some(PathBuf::from("a.lua"));
+    });
+}
+
+#[test]
+fn flags_of_other_forks_are_known() {
+    for (words, says) in [
+        ("-P", "-P is an option of DeathStarBench wrk2; weir -R N --raw FILE …"),
+        ("-Lp", "-p is an option of DeathStarBench wrk2; weir -R N -o FILE …"),
+        ("-f rates.csv", "-f is an option of wrk3; …"),
+        ("--file=rates.csv", "-f is an option of wrk3; …"),
+        ("-w 20", "-w is an option of wrk3; use weir --connection-lifetime T"),
+        ("-b", "-b is an option of wrk3; …"),
+        ("--lua-dont-pass-body", "-N is an option of kinvolk's wrk2; …"),
+        ("-a 1,2", "-a is an option of wrkx; …"),
+    ] {
+        let line = format!("-R10 {words} http://h/");
+        let Parsed::Stop { stderr, code, .. } = parse(Wrk2, &argv(Wrk2, &line)) else {
+            panic!("{line} runs");
+        };
+        let [complaint, hint] = stderr.lines().collect::<Vec<_>>()[..] else {
+            panic!("{line}: {stderr}");
+        };
+        assert!(complaint.starts_with("wrk2: ") && code == 1, "{line}: {stderr}");
+        let start = says.strip_suffix('…').unwrap_or(says);
+        assert!(hint.starts_with(start), "{line}: {stderr}");
+    }
 }
 
 #[test]
@@ -249,8 +324,10 @@ fn headers() {
         ("-H 'A:b: c'", vec![("A", "b: c")]),
         ("-H 'A: 1' -H 'B: 2'", vec![("A", "1"), ("B", "2")]),
         ("-H 'A: 1' -H 'B: 2' -H 'A: 3'", vec![("A", "3"), ("B", "2")]),
-        ("-H 'Host: a' -H 'host: b'", vec![("Host", "a"), ("host", "b")]),
-        ("-H 'Host: a' -H 'host: b' --header 'Host: c'", vec![("Host", "c"), ("host", "b")]),
+        ("-H 'A: 1' -H 'a: 2'", vec![("A", "1"), ("a", "2")]),
+        ("-H 'host: a'", vec![("Host", "a")]),
+        ("-H 'Host: a' -H 'host: b'", vec![("Host", "b")]),
+        ("-H 'Host: a' -H 'HOST: b' --header 'Host: c'", vec![("Host", "c")]),
     ] {
         check(Wrk, &format!("{words} http://h/"), |args| {
             args.headers = expected.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
@@ -300,6 +377,12 @@ fn urls_have_a_scheme_and_a_host() {
         "h1://h",
         "a+b://h",
         "'http://a b/'",
+        "'http://h/a b'",
+        "'http://h/ '",
+        "'http://h/a?b c'",
+        "'http://h/#a b'",
+        "http://h/a\tb",
+        "http://h/\u{7f}",
         "/x?u=http://h/",
     ] {
         let complaint = format!("invalid URL: {}", wrong.trim_matches('\''));

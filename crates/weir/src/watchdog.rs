@@ -1,0 +1,190 @@
+//! Watchdog for script calls outside the load: it ends the program if one never returns, as a
+//! compiled Lua loop cannot be interrupted. During the load the engine watches the callbacks.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use weir_io::system;
+use weir_script::{Call, Calling, ScriptError};
+
+/// Longest time without progress.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Polling interval.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Least CPU time of a loop within the patience. A call that uses less is blocked, for example on
+/// input or on another program.
+const BUSY: Duration = Duration::from_millis(100);
+
+/// A thread that polls the current script call until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    over: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How the program ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Ending {
+    /// The script.
+    pub(crate) file: PathBuf,
+    /// Beginning of the message.
+    pub(crate) prefix: &'static str,
+    /// Exit status.
+    pub(crate) code: u8,
+}
+
+impl Watchdog {
+    /// Watches the main thread's calls. If no thread can be started, nothing is watched.
+    pub(crate) fn start(calling: &Arc<Calling>, ending: &Ending) -> Watchdog {
+        let (over, is_over) = mpsc::channel();
+        let (calling, ending) = (Arc::clone(calling), ending.clone());
+        let builder = thread::Builder::new().name("weir-watchdog".to_owned());
+        let thread = builder.spawn(move || {
+            if let Some(callback) = await_endless(&calling, &is_over) {
+                end(callback, &ending);
+            }
+        });
+        Watchdog { over: Some(over), thread: thread.ok() }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        drop(self.over.take());
+        if let Some(thread) = self.thread.take() {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// Signs of progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Traces {
+    /// Bytes read and written by the main thread.
+    moved_bytes: u64,
+    /// Peak resident memory in MiB.
+    memory_mib: u64,
+}
+
+impl Traces {
+    fn now() -> Traces {
+        let process = std::process::id();
+        let counters = fs::read_to_string(format!("/proc/self/task/{process}/io"));
+        let counters = counters.unwrap_or_default();
+        let values = counters.lines().filter_map(|line| line.split_once("char: "));
+        let moved_bytes = values.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum();
+        let memory_mib = system::memory().map_or(0, |memory| memory.peak_bytes >> 20);
+        Traces { moved_bytes, memory_mib }
+    }
+}
+
+/// An observation of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    call: Call,
+    traces: Traces,
+    /// CPU time of the process.
+    cpu: Duration,
+    /// Time since the watchdog was started.
+    at: Duration,
+}
+
+impl Seen {
+    fn now(call: Call, start: Instant) -> Seen {
+        Seen { call, traces: Traces::now(), cpu: cpu_time(), at: start.elapsed() }
+    }
+
+    /// True if this is another call than `before`, or the call made progress or is blocked.
+    fn is_alive(&self, before: &Seen) -> bool {
+        let is_waiting = self.cpu.saturating_sub(before.cpu) < BUSY;
+        let is_same = self.call == before.call && self.traces == before.traces;
+        !is_same || (self.lasts(before) && is_waiting)
+    }
+
+    /// True if the patience has elapsed since `before`.
+    fn lasts(&self, before: &Seen) -> bool {
+        self.at.saturating_sub(before.at) >= PATIENCE
+    }
+}
+
+/// Waits until a call loops without progress and returns it, or `None` at the end of the watch.
+fn await_endless(calling: &Calling, is_over: &Receiver<()>) -> Option<&'static str> {
+    let start = Instant::now();
+    let mut before: Option<Seen> = None;
+    while is_over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+        let call = calling.now();
+        let Some(callback) = call.callback else { continue };
+        let now = Seen::now(call, start);
+        match &before {
+            Some(before) if !now.is_alive(before) => {
+                if now.lasts(before) {
+                    return Some(callback);
+                }
+            }
+            _ => before = Some(now),
+        }
+    }
+    None
+}
+
+fn cpu_time() -> Duration {
+    system::process_cpu_time().map_or(Duration::ZERO, |time| time.user + time.system)
+}
+
+/// Names the call and ends the program, which flushes the script's output.
+fn end(callback: &'static str, ending: &Ending) -> ! {
+    let Ending { file, prefix, code } = ending;
+    let seconds = PATIENCE.as_secs();
+    let message =
+        format!("{}: has not returned for {seconds} s: is it an endless loop?", file.display());
+    let error = ScriptError { callback, message };
+    let _gone = writeln!(std::io::stderr(), "{prefix}{error}");
+    std::process::exit((*code).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(number: u64, moved_bytes: u64, cpu_ms: u64, at_s: u64) -> Seen {
+        Seen {
+            call: Call { number, callback: Some("init") },
+            traces: Traces { moved_bytes, memory_mib: 20 },
+            cpu: Duration::from_millis(cpu_ms),
+            at: Duration::from_secs(at_s),
+        }
+    }
+
+    #[test]
+    fn a_call_that_computes_and_does_nothing_else_is_endless() {
+        let before = seen(1, 100, 0, 1);
+        for (now, is_alive) in [
+            (seen(1, 100, 9_000, 10), false),
+            (seen(1, 100, 9_000, 11), false),
+            (seen(1, 100, 150, 11), false),
+            // Another call, I/O, and a blocked call.
+            (seen(2, 100, 9_000, 11), true),
+            (seen(1, 101, 9_000, 11), true),
+            (seen(1, 100, 50, 11), true),
+        ] {
+            assert_eq!(now.is_alive(&before), is_alive, "{now:?}");
+        }
+        let grown = Traces { memory_mib: 21, ..before.traces };
+        assert!(Seen { traces: grown, ..seen(1, 100, 9_000, 11) }.is_alive(&before));
+        assert!(!seen(1, 100, 9_000, 10).lasts(&before), "patience is not over");
+        assert!(seen(1, 100, 9_000, 11).lasts(&before));
+    }
+
+    #[test]
+    fn it_ends_with_what_it_looks_after() {
+        let ending = Ending { file: PathBuf::from("s.lua"), prefix: "", code: 1 };
+        drop(Watchdog::start(&Arc::default(), &ending));
+    }
+}
