@@ -58,11 +58,6 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// The command line, or the end of the program with a message.
-    pub(crate) fn of_command_line() -> Cli {
-        Cli::of_words(std::env::args_os()).unwrap_or_else(|error| error.exit())
-    }
-
     /// A command line, the name of the program being its first word.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ use weir_script::{Errors, Main, Mode, Options, ScriptError, Statistics, Summary}
 use crate::args::RunArgs;
 use crate::environment;
 use crate::target::Url;
+use crate::terminal;
 
 /// Most memory of one state; less where many share the machine.
 const STATE_MAX_BYTES: u64 = 1 << 30;
@@ -133,7 +134,7 @@ impl Scripts {
 
     /// The file's name, for the document.
     pub(crate) fn file(&self) -> String {
-        self.file.display().to_string()
+        self.file.to_string_lossy().into_owned()
     }
 
     /// The states, for their threads.
@@ -209,9 +210,9 @@ pub(crate) fn describe(failure: &ScriptFailure) -> String {
 /// The same with the calls that led to it.
 pub(crate) fn tell(failure: &ScriptFailure) {
     let calls = failure.error.message.split_once('\n').map_or("", |(_, calls)| calls);
-    eprintln!("error: {}", describe(failure));
+    terminal::say(format_args!("error: {}", describe(failure)));
     if !calls.is_empty() {
-        eprintln!("{calls}");
+        terminal::say_lines(calls);
     }
 }
 

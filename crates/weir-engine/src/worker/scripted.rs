@@ -28,7 +28,8 @@ pub(super) fn source(
     let batch = script.static_request(backend);
     match batch.requests[..] {
         [request] if !calls.knows_connections => {
-            RequestSource::Static(Repeated::new(&batch.bytes, request.traits, depth, backend))
+            let one = batch.bytes.into();
+            RequestSource::Static(Repeated::new(&one, request.traits, depth, backend))
         }
         _ => RequestSource::Ring(Ring::new(Some(batch), false, calls.knows_connections)),
     }

@@ -2,11 +2,10 @@
 //! says on standard error.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use weir_engine::Extras;
 use weir_io::{Endpoint, system};
 use weir_report::dialect::{self, Head, Lines};
@@ -25,6 +24,7 @@ use crate::plan::{Planned, plan_at};
 use crate::preflight::Found;
 use crate::script;
 use crate::target::Url;
+use crate::terminal::{self, print};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -76,6 +76,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
         script::tell(failure);
     }
     if let Some(scripts) = &mut scripts {
+        interrupts.reported();
         scripts.finish(outcome.states, &figures)?;
         print(|_| Ok(()))?;
     }
@@ -201,7 +202,7 @@ fn doubts(
 /// What is against the figures, a line each. The exit code stays wrk's.
 fn judge(verdict: &Verdict) {
     for rule in verdict.with(RuleOutcome::Invalid) {
-        eprintln!("invalid: {} [{}]", rule.text, rule.id);
+        terminal::say(format_args!("invalid: {} [{}]", rule.text, rule.id));
     }
     for rule in verdict.with(RuleOutcome::Caveat) {
         warn(&format!("{} [{}]", rule.text, rule.id));
@@ -209,18 +210,5 @@ fn judge(verdict: &Verdict) {
 }
 
 fn warn(text: &str) {
-    eprintln!("warning: {text}");
-}
-
-/// Writes to standard output, behind what scripts have printed; a reader who has gone has what it
-/// wanted.
-fn print(write: impl FnOnce(&mut io::StdoutLock<'static>) -> io::Result<()>) -> Result<()> {
-    let before = system::flush_c_stdout();
-    let mut out = io::stdout().lock();
-    match before.and_then(|()| write(&mut out)).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(error).context("standard output cannot be written")
-        }
-        _ => Ok(()),
-    }
+    terminal::say(format_args!("warning: {text}"));
 }
