@@ -167,6 +167,12 @@ impl Worker {
         self.caller.response(status, fields, body, about)
     }
 
+    /// Says of the next answer, for `wrk.body_cut()`, that its body is not whole.
+    #[inline]
+    pub fn set_body_cut(&self, is_cut: bool) {
+        self.flags().body_cut.set(is_cut);
+    }
+
     /// Tells that this connection, from 0, has a new socket.
     ///
     /// # Errors

@@ -10,7 +10,9 @@ use weir_run::{AddressRange, Assertion, Rate};
 
 mod values;
 
-use values::{assertion, pipeline, positive, positive_duration, positive_long, rate, warmup};
+use values::{
+    assertion, bytes, pipeline, positive, positive_duration, positive_long, rate, warmup,
+};
 
 /// HTTP benchmarking that sets the flow and measures it.
 #[derive(Debug, Parser)]
@@ -177,6 +179,10 @@ pub(crate) struct RunArgs {
     /// Lua script that makes requests and sees answers, as wrk's do
     #[arg(short, long, value_name = "FILE", help_heading = "Request")]
     pub(crate) script: Option<PathBuf>,
+    /// Memory for the response bodies that a script sees, over all connections; more are cut
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "256Mi",
+          help_heading = "Request")]
+    pub(crate) script_memory: u64,
     /// Accept any certificate from an https server
     #[arg(long, help_heading = "Request")]
     pub(crate) insecure: bool,

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Extras, Job};
-use weir_http::{Prepared, RequestError};
+use weir_http::{BodyBudget, Prepared, RequestError};
 use weir_io::Endpoint;
 use weir_run::{
     Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice, Wait,
@@ -109,6 +109,7 @@ pub(crate) fn plan_at(
         cpus: if is_crowded { Vec::new() } else { cpus },
         tls,
         extras: Extras { thread_rates, batch_times: false },
+        body_budget: BodyBudget::new(usize::try_from(args.script_memory).unwrap_or(usize::MAX)),
         ..Job::new(plan, endpoint, request)
     };
     Ok(Planned { job, scripts, notes })

@@ -246,6 +246,14 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
             ),
         ));
     }
+    if usage.bodies_cut > 0 {
+        let text = format!(
+            "response() saw only the beginning of {} bodies, as wrk.body_cut() tells: all that are \
+             held may take --script-memory together, each 64 MiB; raise it or lower -c",
+            units::count(usage.bodies_cut)
+        );
+        notes.push(Note::new("script_bodies_cut", text));
+    }
     if usage.stopped > 0 && !has_failed {
         let (stopped, threads) = (usage.stopped, plan.threads);
         let t0_ns = measurements.workers.iter().map(|worker| worker.t0_ns).max().unwrap_or(0);
