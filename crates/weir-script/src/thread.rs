@@ -120,12 +120,19 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
         Ok(stopped.err())
     };
     table.raw_set("stop", lua.create_function(stop)?)?;
+    Ok(table)
+}
 
-    if let Reach::Own(flags) = reach {
-        let flags = Rc::clone(flags);
-        let body_cut = move |_: &Lua, ()| Ok(flags.body_cut.get());
-        table.raw_set("body_cut", lua.create_function(body_cut)?)?;
-    }
+/// Those of a state's own thread object, which tells of the answer at hand too.
+pub(crate) fn own_functions(
+    lua: &Lua,
+    flags: &Rc<Flags>,
+    limit_bytes: usize,
+) -> mlua::Result<Table> {
+    let table = functions(lua, &Reach::Own(Rc::clone(flags)), limit_bytes)?;
+    let flags = Rc::clone(flags);
+    let body_cut = move |_: &Lua, ()| Ok(flags.body_cut.get());
+    table.raw_set("body_cut", lua.create_function(body_cut)?)?;
     Ok(table)
 }
 

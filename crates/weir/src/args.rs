@@ -36,7 +36,7 @@ use values::{
                   Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.\n\
                   Exit status: 0 fine, 1 no answer at all, 2 usage or script, 3 invalid run or \
                   failed check, 70 broken invariant, 71 machine failed, 74 result not written, \
-                  130/143 interrupted.\n\
+                  129/130/143 interrupted.\n\
                   Examples:\n  weir http://localhost:8080/\n  \
                   weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html\n  \
                   weir -s scripts/counter.lua https://localhost:8443/"
@@ -166,7 +166,7 @@ pub(crate) struct RunArgs {
     /// Method [default: GET, or POST with a body]
     #[arg(short = 'X', long, value_name = "METHOD", help_heading = "Request")]
     pub(crate) method: Option<String>,
-    /// Body: text, or @FILE
+    /// Body: text, or @FILE (at most 1 GiB)
     #[arg(short = 'b', long, value_name = "TEXT|@FILE", help_heading = "Request")]
     pub(crate) body: Option<String>,
     /// Longest wait for an answer

@@ -2,9 +2,9 @@
 //! progress line. Nothing here panics or ends the run because nobody reads, and nothing foreign
 //! that a terminal would obey gets through to standard error.
 
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use weir_io::{Stdout, system};
@@ -51,9 +51,9 @@ pub(crate) fn print(
     }
 }
 
-/// A file's name as messages show it.
-pub(crate) fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy()).into_owned()
+/// A file's name, or a word of the command line, as messages show it.
+pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
+    printable(&name.as_ref().to_string_lossy()).into_owned()
 }
 
 /// Prints what the parser of the command line has to say: help and version to standard output,

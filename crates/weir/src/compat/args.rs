@@ -8,6 +8,7 @@ use super::Dialect;
 use super::flags::{Flag, specs, usage};
 use super::getopt::Options;
 use super::numbers;
+use crate::terminal::shown;
 
 /// wrk's exit code for whatever is wrong with the command line, and for `--help`.
 const USAGE: u8 = 1;
@@ -75,7 +76,7 @@ pub(crate) fn parse(dialect: Dialect, argv: &[OsString]) -> Parsed {
             stdout.push_str(&usage(dialect));
             let stderr = match refusal {
                 Refusal::Usage => String::new(),
-                Refusal::Option(complaint) => format!("{}: {complaint}\n", program.display()),
+                Refusal::Option(complaint) => format!("{}: {complaint}\n", shown(program)),
                 Refusal::Value(complaint) => format!("{complaint}\n"),
             };
             Parsed::Stop { stdout, stderr, code: USAGE }
@@ -162,7 +163,7 @@ fn seconds(name: &str, value: &OsStr) -> Result<u64, Refusal> {
 
 /// wrk is silent here; who has typed ten flags wants to know which of them is wrong.
 fn wrong(name: &str, value: &OsStr, examples: &str) -> Refusal {
-    let value = value.display();
+    let value = shown(value);
     Refusal::Value(format!("invalid --{name}: {value} (these are valid: {examples})"))
 }
 
@@ -177,7 +178,7 @@ fn positive(name: &str, number: u64) -> Result<(), Refusal> {
 /// keys of a table in scripts; `host` beside `Host` is how to send two.
 fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), Refusal> {
     let wrong =
-        || Refusal::Value(format!("invalid header: {} (write \"Name: value\")", line.display()));
+        || Refusal::Value(format!("invalid header: {} (write \"Name: value\")", shown(line)));
     let (name, value) = line.to_str().and_then(|line| line.split_once(':')).ok_or_else(wrong)?;
     if name.is_empty() {
         return Err(wrong());
@@ -193,7 +194,7 @@ fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), R
 fn valid_url(word: &OsStr) -> Result<String, Refusal> {
     match word.to_str() {
         Some(url) if has_scheme_and_host(url) => Ok(url.to_owned()),
-        _ => Err(Refusal::Value(format!("invalid URL: {}", word.display()))),
+        _ => Err(Refusal::Value(format!("invalid URL: {}", shown(word)))),
     }
 }
 
@@ -213,7 +214,7 @@ fn has_scheme_and_host(url: &str) -> bool {
 
 /// A word that the script would get changed is refused: it would measure something else.
 fn script_arg(word: &OsStr) -> Result<String, Refusal> {
-    let wrong = || Refusal::Value(format!("invalid argument: {} (no UTF-8)", word.display()));
+    let wrong = || Refusal::Value(format!("invalid argument: {} (no UTF-8)", shown(word)));
     word.to_str().map(str::to_owned).ok_or_else(wrong)
 }
 

@@ -15,6 +15,7 @@ mod https;
 mod nginx;
 mod renewing;
 mod requests;
+mod robustness;
 mod rows;
 mod scale;
 mod script_calls;
