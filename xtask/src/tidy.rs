@@ -10,6 +10,7 @@ mod exceptions;
 mod journey;
 mod layers;
 mod manifests;
+mod printing;
 mod rust;
 mod scanner;
 mod text;
@@ -37,6 +38,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     let rules = [rust::check, text::check, manifests::check, layers::check, journey::check];
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(tree)).collect();
     findings.extend(citations::check(tree));
+    findings.extend(printing::check(tree));
     findings.extend(decisions::check(tree));
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
     findings

@@ -1,6 +1,6 @@
 //! What a run is made of: the plan, and what was prepared from it.
 
-use weir_http::Prepared;
+use weir_http::{BodyBudget, Prepared};
 use weir_io::Endpoint;
 use weir_run::{Plan, RawLog};
 use weir_tls::TlsConfig;
@@ -29,6 +29,8 @@ pub struct Job {
     /// An answer that comes after the timeout is counted as overdue and still taken, instead of
     /// ending its connection: wrk's idea of a timeout.
     pub late_answers: bool,
+    /// What scripts may keep of bodies, over all connections.
+    pub body_budget: BodyBudget,
     /// What is to be counted beside the usual.
     pub extras: Extras,
     /// Where each slot is written down, one by one, if anywhere.
@@ -57,6 +59,7 @@ impl Job {
             cpus: Vec::new(),
             tls: None,
             late_answers: false,
+            body_budget: BodyBudget::default(),
             extras: Extras::default(),
             raw: None,
         }

@@ -4,7 +4,7 @@
 //! A worker with many connections lends these to those at work, so that an idle one takes next to
 //! no memory; one with few gives each connection its own for good, which spares the lending.
 
-use weir_http::{Interest, Protocol};
+use weir_http::{BodyBudget, Interest, Protocol};
 use weir_io::{ConnId, Nanos};
 
 use crate::exchange::Exchange;
@@ -28,6 +28,8 @@ pub(crate) struct Places {
     /// Requests in flight per connection.
     depth: u16,
     interest: Interest,
+    /// What all connections of the process may keep of bodies.
+    budget: BodyBudget,
     places: Vec<Place>,
     /// `depth` of each, by request id.
     exchanges: Vec<Exchange>,
@@ -36,8 +38,9 @@ pub(crate) struct Places {
 
 impl Places {
     /// None yet.
-    pub(crate) fn new(depth: u16, interest: Interest) -> Places {
-        Places { depth, interest, places: Vec::new(), exchanges: Vec::new(), free: Vec::new() }
+    pub(crate) fn new(depth: u16, interest: Interest, budget: BodyBudget) -> Places {
+        let (places, exchanges, free) = (Vec::new(), Vec::new(), Vec::new());
+        Places { depth, interest, budget, places, exchanges, free }
     }
 
     /// One for `owner`, fresh or as good as that.
@@ -47,7 +50,7 @@ impl Places {
             return place;
         }
         let mut protocol = Protocol::http1(self.depth);
-        protocol.set_interest(self.interest);
+        protocol.set_interest_within(self.interest, &self.budget);
         self.places.push(Place { protocol, first_byte_at: Nanos::ZERO, owner });
         self.exchanges.resize(self.places.len() * usize::from(self.depth), Exchange::NONE);
         // One for each connection at most.

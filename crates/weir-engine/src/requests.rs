@@ -36,14 +36,18 @@ pub(crate) struct Repeated {
 impl Repeated {
     /// Always the same request, up to `depth` at a time.
     pub(crate) fn new(
-        one: &[u8],
+        one: &Arc<[u8]>,
         traits: RequestTraits,
         depth: u16,
         backend: &mut impl Backend,
     ) -> Repeated {
         let fitting = (TEMPLATE_MAX_BYTES / one.len()).max(1);
         let copies = depth.min(u16::try_from(fitting).unwrap_or(u16::MAX));
-        let bytes: Arc<[u8]> = one.repeat(usize::from(copies)).into();
+        // A long request stays the one that all workers share.
+        let bytes = match copies {
+            1 => Arc::clone(one),
+            _ => one.repeat(usize::from(copies)).into(),
+        };
         let template = backend.template(Arc::clone(&bytes));
         Repeated { template, bytes, one_bytes: one.len(), copies, traits }
     }

@@ -30,7 +30,10 @@ const STOPPED_PATIENCE_NS: u64 = 2_000_000_000;
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A thread could not be started.
-    #[error("worker {worker} could not be started: {error}")]
+    #[error(
+        "worker {worker} could not be started: {error}; lower -t, or raise the limit on threads \
+         (ulimit -u, pids.max)"
+    )]
     Thread {
         /// Which one.
         worker: u32,

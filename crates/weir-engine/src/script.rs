@@ -28,6 +28,8 @@ pub(crate) struct Script<'a> {
     usage: [CallbackUsage; 3],
     /// Requests made too late, by the plan.
     pub(crate) ran_dry: u64,
+    /// Bodies of which it saw only the beginning.
+    bodies_cut: u64,
     /// When the last callback was done.
     pub(crate) left_at: Nanos,
     /// It was `request()` that stopped the worker.
@@ -72,6 +74,7 @@ impl<'a> Script<'a> {
             worker: number,
             usage: [CallbackUsage::default(); 3],
             ran_dry: 0,
+            bodies_cut: 0,
             left_at: Nanos::ZERO,
             is_stopped_by_request: false,
             is_broken: false,
@@ -191,6 +194,9 @@ impl<'a> Script<'a> {
         if self.is_over() {
             return;
         }
+        let is_cut = answer.is_some_and(|answer| answer.is_cut());
+        self.bodies_cut += u64::from(is_cut);
+        self.state.set_body_cut(is_cut);
         let from = self.enter(Callback::Response, backend);
         let about = self.outstanding.get_mut(conn.index()).map(|batch| {
             let request = batch.next_answered();
@@ -263,6 +269,7 @@ impl<'a> Script<'a> {
             memory_max_bytes: self.state.memory_bytes() as u64,
             callbacks: called.collect::<BTreeMap<_, _>>(),
             ran_dry: self.ran_dry,
+            bodies_cut: self.bodies_cut,
             stopped: u32::from(has_ended_it),
         }
     }

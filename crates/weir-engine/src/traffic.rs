@@ -13,7 +13,7 @@ mod secure;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use weir_http::{Interest, KnownHead, Reply, RequestTraits};
+use weir_http::{BodyBudget, Interest, KnownHead, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
 use weir_run::{ErrorKind, FailureCause};
 use weir_tls::{Session, TlsConfig};
@@ -160,9 +160,10 @@ impl Traffic {
         recorder: Recorder,
         stamping: Stamping,
         rows: Option<Rows>,
+        budget: BodyBudget,
     ) -> Traffic {
         let interest = limits.shows.unwrap_or(Interest::Status);
-        let mut places = Places::new(limits.depth, interest);
+        let mut places = Places::new(limits.depth, interest, budget);
         let connection = |conn| {
             let place = if limits.lends { NONE } else { places.lend(conn) };
             Connection::new(limits.depth, place)

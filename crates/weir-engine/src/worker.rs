@@ -128,6 +128,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 recorder,
                 stamping,
                 Rows::new(job, number),
+                job.body_budget.clone(),
             ),
             has_errands: script.is_some() || job.tls.is_some(),
             script,

@@ -43,8 +43,9 @@ impl<'a> Answer<'a> {
         self.head
     }
 
-    /// The content without chunk framing: at most the first 64 MiB of it, nothing unless the
-    /// interest is [`Interest::Body`].
+    /// The content without chunk framing: at most the first 64 MiB of it, less where the
+    /// [`BodyBudget`](crate::BodyBudget) is used up, nothing unless the interest is
+    /// [`Interest::Body`].
     pub fn body(&self) -> &'a [u8] {
         self.body
     }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod budget;
 mod protocol;
 mod raw;
 mod request;
@@ -17,6 +18,7 @@ mod http1;
 mod error;
 
 pub use answer::{Answer, Interest};
+pub use budget::BodyBudget;
 pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
 pub use http1::{Http1, KnownHead};

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::{Answer, Http1, Interest, KnownHead, ProtocolError, RequestTraits};
+use crate::{Answer, BodyBudget, Http1, Interest, KnownHead, ProtocolError, RequestTraits};
 
 /// Names a request among those in flight on a connection: below the protocol's depth, reused after
 /// its reply.
@@ -72,8 +72,23 @@ impl Protocol {
     /// # Panics
     /// If not before any request on this socket.
     pub fn set_interest(&mut self, interest: Interest) {
+        self.set_interest_within(interest, &BodyBudget::default());
+    }
+
+    /// The same where the bodies of several connections share a budget.
+    ///
+    /// # Panics
+    /// As [`Protocol::set_interest`].
+    pub fn set_interest_within(&mut self, interest: Interest, budget: &BodyBudget) {
         match self {
-            Protocol::Http1(http1) => http1.set_interest(interest),
+            Protocol::Http1(http1) => http1.set_interest(interest, budget),
+        }
+    }
+
+    /// Gives back what is kept of the answers that the last call completed, ahead of the next one.
+    pub fn forget_answers(&mut self) {
+        match self {
+            Protocol::Http1(http1) => http1.forget_answers(),
         }
     }
 

@@ -29,12 +29,32 @@ impl Prepared {
     /// A `Host` among the headers replaces `authority`. A body's length is sent with it, unless
     /// the headers already say it or ask for `Transfer-Encoding: chunked`, in which case the body
     /// goes out as one chunk.
+    ///
+    /// # Errors
+    /// What makes such a request impossible.
     pub fn http1(
         method: &str,
         target: &str,
         authority: &str,
         headers: &[(String, String)],
         body: Option<&[u8]>,
+    ) -> Result<Prepared, RequestError> {
+        let fill = |room: &mut [u8]| room.copy_from_slice(body.unwrap_or_default());
+        Prepared::http1_filled(method, target, authority, headers, body.map(<[u8]>::len), fill)
+    }
+
+    /// The same with a body of so many bytes that `fill` writes to where it will be sent from: a
+    /// long one is never held twice.
+    ///
+    /// # Errors
+    /// As [`Prepared::http1`], before `fill` is called.
+    pub fn http1_filled(
+        method: &str,
+        target: &str,
+        authority: &str,
+        headers: &[(String, String)],
+        body_bytes: Option<usize>,
+        fill: impl FnOnce(&mut [u8]),
     ) -> Result<Prepared, RequestError> {
         if !is_token(method.as_bytes()) {
             return Err(RequestError::BadMethod(method.to_owned()));
@@ -48,8 +68,8 @@ impl Prepared {
         if !authority.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(RequestError::BadHost(authority.to_owned()));
         }
-        let fields = Fields::check(headers, body)?;
-        let mut bytes = Vec::with_capacity(256 + body.map_or(0, <[u8]>::len));
+        let fields = Fields::check(headers, body_bytes)?;
+        let mut bytes = Vec::with_capacity(256);
         bytes.extend_from_slice(format!("{method} {target} HTTP/1.1\r\n").as_bytes());
         // First, as RFC 9110 §7.2 recommends.
         push_field(&mut bytes, "Host", fields.host.unwrap_or(authority));
@@ -58,9 +78,9 @@ impl Prepared {
                 push_field(&mut bytes, name, value.trim_matches([' ', '\t']));
             }
         }
-        match body {
-            Some(body) if !fields.is_framed => {
-                push_field(&mut bytes, "Content-Length", &body.len().to_string());
+        match body_bytes {
+            Some(length) if !fields.is_framed => {
+                push_field(&mut bytes, "Content-Length", &length.to_string());
             }
             // RFC 9110 §8.6: methods that define a meaning for content say that there is none.
             None if !fields.is_framed && matches!(method, "POST" | "PUT" | "PATCH") => {
@@ -69,9 +89,10 @@ impl Prepared {
             _ => {}
         }
         bytes.extend_from_slice(b"\r\n");
-        push_body(&mut bytes, body.unwrap_or_default(), fields.is_chunked);
+        let length = body_bytes.unwrap_or(0);
+        let end = push_chunk_size(&mut bytes, length, fields.is_chunked);
         let traits = RequestTraits { head: method == "HEAD", closes: fields.closes };
-        Ok(Prepared { bytes: bytes.into(), traits })
+        Ok(Prepared { bytes: joined(&bytes, length, fill, end), traits })
     }
 
     /// The first of the requests that `bytes` hold, as it is.
@@ -110,7 +131,7 @@ struct Fields<'a> {
 impl<'a> Fields<'a> {
     fn check(
         headers: &'a [(String, String)],
-        body: Option<&[u8]>,
+        body_bytes: Option<usize>,
     ) -> Result<Fields<'a>, RequestError> {
         let mut fields = Fields::default();
         for (name, value) in headers {
@@ -127,7 +148,7 @@ impl<'a> Fields<'a> {
                 }
                 "host" => fields.host = Some(value),
                 "connection" => fields.closes |= names_close(value),
-                "content-length" => fields.content_length(name, value, body)?,
+                "content-length" => fields.content_length(name, value, body_bytes.unwrap_or(0))?,
                 "transfer-encoding" => fields.transfer_encoding(value)?,
                 _ => {}
             }
@@ -140,9 +161,8 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &str,
         value: &str,
-        body: Option<&[u8]>,
+        body_bytes: usize,
     ) -> Result<(), RequestError> {
-        let body_bytes = body.map_or(0, <[u8]>::len);
         let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number || value.parse() != Ok(body_bytes) {
             return Err(RequestError::WrongContentLength { given: value.to_owned(), body_bytes });
@@ -175,17 +195,29 @@ fn push_field(bytes: &mut Vec<u8>, name: &str, value: &str) {
     bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
 }
 
-fn push_body(bytes: &mut Vec<u8>, body: &[u8], is_chunked: bool) {
-    if !is_chunked {
-        bytes.extend_from_slice(body);
-        return;
+/// Appends what stands before the body; returns what stands behind it (RFC 9112 §7.1).
+fn push_chunk_size(bytes: &mut Vec<u8>, length: usize, is_chunked: bool) -> &'static [u8] {
+    match (is_chunked, length) {
+        (false, _) => b"",
+        (true, 0) => b"0\r\n\r\n",
+        (true, _) => {
+            bytes.extend_from_slice(format!("{length:x}\r\n").as_bytes());
+            b"\r\n0\r\n\r\n"
+        }
     }
-    if !body.is_empty() {
-        bytes.extend_from_slice(format!("{:x}\r\n", body.len()).as_bytes());
-        bytes.extend_from_slice(body);
-        bytes.extend_from_slice(b"\r\n");
-    }
-    bytes.extend_from_slice(b"0\r\n\r\n");
+}
+
+/// The whole request, in one allocation.
+fn joined(head: &[u8], length: usize, fill: impl FnOnce(&mut [u8]), end: &[u8]) -> Arc<[u8]> {
+    let total = head.len() + length + end.len();
+    let mut joined: Arc<[u8]> = std::iter::repeat_n(0, total).collect();
+    let room = Arc::get_mut(&mut joined).expect("nobody else has it yet");
+    let (start, rest) = room.split_at_mut(head.len());
+    start.copy_from_slice(head);
+    let (body, rest) = rest.split_at_mut(length);
+    fill(body);
+    rest.copy_from_slice(end);
+    joined
 }
 
 #[cfg(test)]

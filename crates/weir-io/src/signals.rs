@@ -11,6 +11,8 @@ pub enum Signal {
     Interrupt,
     /// `SIGTERM`.
     Terminate,
+    /// `SIGHUP`: the terminal has gone.
+    HangUp,
 }
 
 impl Signal {
@@ -19,6 +21,7 @@ impl Signal {
         match self {
             Signal::Interrupt => libc::SIGINT,
             Signal::Terminate => libc::SIGTERM,
+            Signal::HangUp => libc::SIGHUP,
         }
     }
 }
@@ -33,8 +36,8 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Blocks the requests in the calling thread, and has `SIGPIPE` ignored everywhere: a reader
-    /// that went away is an error of the write.
+    /// Blocks the requests in the calling thread. `SIGHUP` is left alone where it is ignored, as
+    /// nohup(1) has it.
     ///
     /// # Errors
     /// What pthread_sigmask(3) says.
@@ -45,12 +48,22 @@ impl Signals {
             libc::sigemptyset(set.as_mut_ptr());
             libc::sigaddset(set.as_mut_ptr(), libc::SIGINT);
             libc::sigaddset(set.as_mut_ptr(), libc::SIGTERM);
+            if !is_ignored(libc::SIGHUP) {
+                libc::sigaddset(set.as_mut_ptr(), libc::SIGHUP);
+            }
             set.assume_init()
         };
         mask(libc::SIG_BLOCK, &set)?;
-        // SAFETY: ignoring a signal runs no code of ours.
-        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
         Ok(Signals { set })
+    }
+
+    /// Has a write that cannot be return its error instead of ending the process: `SIGPIPE`, where
+    /// the reader has gone, and `SIGXFSZ`, where a file may not grow (setrlimit(2)), are ignored.
+    pub fn ignore_failed_writes() {
+        for number in [libc::SIGPIPE, libc::SIGXFSZ] {
+            // SAFETY: ignoring a signal runs no code of ours.
+            unsafe { libc::signal(number, libc::SIG_IGN) };
+        }
     }
 
     /// Waits for the next request; for a thread of its own.
@@ -63,6 +76,7 @@ impl Signals {
         let errno = unsafe { libc::sigwait(&self.set, &mut number) };
         match (errno, number) {
             (0, libc::SIGTERM) => Ok(Signal::Terminate),
+            (0, libc::SIGHUP) => Ok(Signal::HangUp),
             (0, _) => Ok(Signal::Interrupt),
             _ => Err(io::Error::from_raw_os_error(errno)),
         }
@@ -76,6 +90,16 @@ impl Signals {
     /// What pthread_sigmask(3) says.
     pub fn release(&self) -> io::Result<()> {
         mask(libc::SIG_UNBLOCK, &self.set)
+    }
+}
+
+/// True if the process was started with the signal ignored.
+fn is_ignored(number: libc::c_int) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: without a new action, sigaction(2) only writes the present one.
+    unsafe {
+        libc::sigaction(number, ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }
 
@@ -100,7 +124,10 @@ mod tests {
     #[test]
     fn requests_arrive_as_values() {
         let signals = Signals::block().expect("mask");
-        for signal in [Signal::Interrupt, Signal::Terminate, Signal::Interrupt] {
+        let all = [Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Interrupt];
+        // As nohup(1) starts the tests.
+        let awaited = |signal: &Signal| *signal != Signal::HangUp || !is_ignored(libc::SIGHUP);
+        for signal in all.into_iter().filter(awaited) {
             raise(signal);
             assert_eq!(signals.wait().expect("sigwait"), signal);
         }

@@ -1,11 +1,47 @@
-//! The document as JSON: pretty, in the order of the schema, ending with a newline.
+//! The document as JSON: pretty, in the order of the schema, ending with a newline. All that a
+//! terminal would obey is escaped.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use weir_run::Document;
+use weir_run::{Document, is_unprintable};
 
 /// Writes the document.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, document)?;
+    let text = escaped(serde_json::to_string_pretty(document)?);
+    out.write_all(text.as_bytes())?;
     out.write_all(b"\n")
+}
+
+/// JSON text in which only line feeds between values are left of what a terminal would obey.
+pub fn escaped(json: String) -> String {
+    // serde_json has escaped those within values.
+    let must_go = |c: char| is_unprintable(c) && c != '\n';
+    if !json.contains(must_go) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        if must_go(c) {
+            write!(escaped, "\\u{:04x}", u32::from(c)).expect("a string takes all that is written");
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped_and_read_back() {
+        let value = vec!["a\u{1b}\n", "\u{7f}\u{9b}", "\u{202e}µ"];
+        let text = escaped(serde_json::to_string_pretty(&value).expect("it can be written"));
+        let expected = "[\n  \"a\\u001b\\n\",\n  \"\\u007f\\u009b\",\n  \"\\u202eµ\"\n]";
+        assert_eq!(text, expected);
+        let read: Vec<String> = serde_json::from_str(&text).expect("it is JSON");
+        assert_eq!(read, value);
+    }
 }

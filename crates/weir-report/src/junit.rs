@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use weir_run::{AssertionOutcome, AssertionResult, Document};
+use weir_run::{AssertionOutcome, AssertionResult, Document, is_unprintable};
 
 /// Writes the document's assertions.
 ///
@@ -53,7 +53,7 @@ fn escaped(text: &str) -> String {
             '&' | '<' | '>' | '"' => {
                 write!(escaped, "&#{};", u32::from(c)).expect("a string takes all that is written");
             }
-            c if c.is_control() || c == '\u{fffe}' || c == '\u{ffff}' => escaped.push('?'),
+            c if is_unprintable(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('?'),
             c => escaped.push(c),
         }
     }
@@ -69,7 +69,7 @@ mod tests {
         for (text, expected) in [
             ("p99 < 5ms", "p99 &#60; 5ms"),
             ("a&b\"c'", "a&#38;b&#34;c'"),
-            ("\u{1b}[1m\n", "?[1m?"),
+            ("\u{1b}[1m\n\u{202e}", "?[1m??"),
             ("µs", "µs"),
         ] {
             assert_eq!(escaped(text), expected);

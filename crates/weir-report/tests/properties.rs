@@ -79,8 +79,13 @@ fn add(fixture: Fixture, happening: Happening) -> Fixture {
             let callbacks = [Callback::Request, Callback::Delay, Callback::Response]
                 .map(|callback| (callback, usage));
             let callbacks = callbacks.into_iter().collect();
-            let script =
-                ScriptUsage { states: 3, memory_max_bytes: ns, callbacks, ran_dry, stopped: 0 };
+            let script = ScriptUsage {
+                states: 3,
+                memory_max_bytes: ns,
+                callbacks,
+                ran_dry,
+                ..ScriptUsage::default()
+            };
             parts.measurements.script = Some(script);
         }),
         Happening::Handshakes { times, ns } => fixture.with(|parts| {

@@ -386,6 +386,7 @@ fn script() {
                 (Callback::Response, usage(240_000, 2_500, 12_345_678)),
             ]),
             ran_dry: 12,
+            bodies_cut: 0,
             stopped: 0,
         });
     });

@@ -11,6 +11,7 @@ pub mod document;
 mod encoding;
 pub mod errno;
 mod evidence;
+mod foreign;
 pub mod histogram;
 mod measurements;
 mod plan;
@@ -25,6 +26,7 @@ pub use assertion::{Assertion, AssertionError, AssertionOutcome, AssertionResult
 pub use distinct::{distinct, distinct_us};
 pub use document::{Document, DocumentParts, Environment, LoadError, Note};
 pub use evidence::{ClientHealth, DepartureSpan, Departures, Occupancy, Stamped, WorkerUsage};
+pub use foreign::{is_unprintable, printable, printable_lines};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::{
     ByOutcome, Connections, DestinationCounts, ErrorKind, FailureCause, FailureKind, FailurePhase,

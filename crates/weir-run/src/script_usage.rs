@@ -15,6 +15,8 @@ pub struct ScriptUsage {
     pub callbacks: BTreeMap<Callback, CallbackUsage>,
     /// Requests that were not ready when their slot was due: `request()` was slower than the plan.
     pub ran_dry: u64,
+    /// Responses of which `response()` saw only the beginning of the body.
+    pub bodies_cut: u64,
     /// Workers that ended early because `wrk.thread:stop()` was called, or a script failed.
     pub stopped: u32,
 }
@@ -71,6 +73,7 @@ impl ScriptUsage {
             mine.long_ns += usage.long_ns;
         }
         self.ran_dry += other.ran_dry;
+        self.bodies_cut += other.bodies_cut;
         self.stopped += other.stopped;
     }
 }

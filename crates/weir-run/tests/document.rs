@@ -117,6 +117,7 @@ fn a_script_says_what_it_took() {
             "request": {"calls": 100, "time_ns": 70_000, "longest_ns": 1_000, "long_ns": 100},
         },
         "ran_dry": 0,
+        "bodies_cut": 0,
         "stopped": 0,
     });
     assert_eq!(text["script"], expected);
@@ -134,6 +135,7 @@ fn a_script_says_what_it_took() {
             "response": {"calls": 40, "time_ns": 28_000, "longest_ns": 940, "long_ns": 40},
         },
         "ran_dry": 1,
+        "bodies_cut": 2,
         "stopped": 0,
     });
     assert_eq!(value!(merged.script), expected);

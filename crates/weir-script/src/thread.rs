@@ -17,6 +17,8 @@ use crate::worker::Worker;
 pub(crate) struct Flags {
     pub(crate) stopped: Cell<bool>,
     pub(crate) address: Cell<Option<SocketAddr>>,
+    /// Set by the run: of the answer at hand, `response` sees only the beginning of the body.
+    pub(crate) body_cut: Cell<bool>,
 }
 
 /// The workers that are not out for a run, by their number.
@@ -118,6 +120,19 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
         Ok(stopped.err())
     };
     table.raw_set("stop", lua.create_function(stop)?)?;
+    Ok(table)
+}
+
+/// Those of a state's own thread object, which tells of the answer at hand too.
+pub(crate) fn own_functions(
+    lua: &Lua,
+    flags: &Rc<Flags>,
+    limit_bytes: usize,
+) -> mlua::Result<Table> {
+    let table = functions(lua, &Reach::Own(Rc::clone(flags)), limit_bytes)?;
+    let flags = Rc::clone(flags);
+    let body_cut = move |_: &Lua, ()| Ok(flags.body_cut.get());
+    table.raw_set("body_cut", lua.create_function(body_cut)?)?;
     Ok(table)
 }
 

@@ -10,7 +10,7 @@ use crate::error::ScriptError;
 use crate::ffi::Caller;
 use crate::options::Options;
 use crate::state::State;
-use crate::thread::{self, Flags, Reach};
+use crate::thread::{self, Flags};
 
 /// One worker's state: made by [`Main`](crate::Main), moved into the worker's thread for the run
 /// and back after it.
@@ -74,9 +74,8 @@ impl Worker {
     pub(crate) fn load(options: &Options, number: u32) -> Result<Self, ScriptError> {
         let state = State::load(options, number)?;
         let flags = Rc::new(Flags::default());
-        let reach = Reach::Own(Rc::clone(&flags));
         let limit = options.memory_limit_bytes;
-        let functions = state.make("load", |lua| thread::functions(lua, &reach, limit))?;
+        let functions = state.make("load", |lua| thread::own_functions(lua, &flags, limit))?;
         state.call::<()>("load", "own_thread", functions)?;
         let caller = Caller::new(state, flags);
         Ok(Self { number, caller, calls: Calls::default(), static_request: Vec::new() })
@@ -170,6 +169,12 @@ impl Worker {
         about: Option<About<'_>>,
     ) -> Result<(), ScriptError> {
         self.caller.response(status, fields, body, about)
+    }
+
+    /// Says of the next answer, for `wrk.body_cut()`, that its body is not whole.
+    #[inline]
+    pub fn set_body_cut(&self, is_cut: bool) {
+        self.flags().body_cut.set(is_cut);
     }
 
     /// Tells that this connection, from 0, has a new socket.

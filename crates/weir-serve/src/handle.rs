@@ -31,7 +31,7 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The I/O backend or a thread could not be made, or broke.
-    #[error("run a worker of the server: {0}")]
+    #[error("a worker of the server cannot run")]
     Worker(#[from] io::Error),
 }
 

@@ -19,7 +19,9 @@ pub(crate) use choices::{
     ArrivalsChoice, CloseChoice, Format, IoChoice, PacingChoice, TimestampsChoice, WaitChoice,
     Warmup, WitnessChoice,
 };
-use values::{assertion, pipeline, positive, positive_duration, positive_long, rate, warmup};
+use values::{
+    assertion, bytes, pipeline, positive, positive_duration, positive_long, rate, warmup,
+};
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
 #[derive(Debug, Parser)]
@@ -65,11 +67,6 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// The command line, or the end of the program with a message.
-    pub(crate) fn of_command_line() -> Cli {
-        Cli::of_words(std::env::args_os()).unwrap_or_else(|error| error.exit())
-    }
-
     /// A command line, the name of the program being its first word.
     ///
     /// # Errors
@@ -183,7 +180,7 @@ pub(crate) struct RunArgs {
     /// Method [default: GET, or POST with a body]
     #[arg(short = 'X', long, value_name = "METHOD", help_heading = "Request")]
     pub(crate) method: Option<String>,
-    /// Request body: text, or @FILE
+    /// Request body: text, or @FILE (at most 1 GiB)
     #[arg(short = 'b', long, value_name = "TEXT|@FILE", help_heading = "Request")]
     pub(crate) body: Option<String>,
     /// Lua script that makes requests and reads responses, with wrk's API
@@ -196,6 +193,10 @@ pub(crate) struct RunArgs {
     /// Connect timeout [default: --timeout]
     #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = "Request")]
     pub(crate) connect_timeout: Option<u64>,
+    /// Memory for the response bodies that a script sees, over all connections; more is cut
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "256Mi",
+          help_heading = "Request")]
+    pub(crate) script_memory: u64,
     /// Skip the single request that checks the URL before the load
     #[arg(long, help_heading = "Request")]
     pub(crate) no_preflight: bool,

@@ -11,7 +11,7 @@ mod run;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,6 +22,7 @@ use self::args::{Parsed, parse};
 use crate::args::RunArgs;
 use crate::exit;
 use crate::target::Url;
+use crate::terminal;
 
 /// Whose command line it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,14 +114,19 @@ pub(crate) fn run(line: &CommandLine) -> ExitCode {
     // A reader who has gone, as of `wrk --help | head`, is no error.
     match parse(*dialect, argv) {
         Parsed::Stop { stdout, stderr, code } => {
-            let _gone = io::stderr().write_all(stderr.as_bytes());
-            let _gone = io::stdout().write_all(stdout.as_bytes());
-            ExitCode::from(code)
+            if !stderr.is_empty() {
+                terminal::say_lines(stderr.trim_end_matches('\n'));
+            }
+            match terminal::print(|out| out.write_all(stdout.as_bytes())) {
+                Ok(()) => ExitCode::from(code),
+                Err(_) => ExitCode::from(exit::NOT_WRITTEN),
+            }
         }
         Parsed::Run { args, stdout } => {
-            let _gone = io::stdout().write_all(stdout.as_bytes());
+            // Where nothing can be written, the results will tell.
+            let _lost = terminal::print(|out| out.write_all(stdout.as_bytes()));
             run::run(*dialect, &args, *is_judged).unwrap_or_else(|error| {
-                eprintln!("{error:#}");
+                terminal::say_lines(format_args!("{error:#}"));
                 exit::of_compat_error(&error)
             })
         }

@@ -1,16 +1,19 @@
 //! Exit codes, in one place.
 
+use std::fmt;
+use std::io;
 use std::process::ExitCode;
 
 use weir_engine::RunError;
 use weir_io::Signal;
 use weir_run::document::{BrokenInvariant, Grade};
 use weir_run::{AssertionOutcome, Document};
+use weir_serve::ServeError;
 
-use crate::commands::run::NotWritten;
+use crate::output::NotWritten;
 
 /// The command line or its input is wrong.
-const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
 /// wrk's code for usage and scripts.
 const COMPAT_FAILED: u8 = 1;
 /// Not one measured request was answered.
@@ -22,7 +25,20 @@ const BROKEN: u8 = 70;
 /// The machine failed under weir: no thread, no ring.
 const MACHINE: u8 = 71;
 /// A result could not be written.
-const NOT_WRITTEN: u8 = 74;
+pub(crate) const NOT_WRITTEN: u8 = 74;
+
+/// A thread could not be started.
+#[derive(Debug)]
+pub(crate) struct NoThread(pub(crate) io::Error);
+
+impl fmt::Display for NoThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NoThread(error) = self;
+        write!(f, "a thread cannot be started: {error}; raise the limit (ulimit -u, pids.max)")
+    }
+}
+
+impl std::error::Error for NoThread {}
 
 /// The code of what kept weir from reporting. Without a kind of its own it is the user's to mend.
 pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
@@ -32,6 +48,8 @@ pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<RunError>() {
         Some(RunError::Panicked { .. }) => BROKEN,
         Some(_) => MACHINE,
+        None if error.is::<NoThread>() => MACHINE,
+        None if matches!(error.downcast_ref(), Some(ServeError::Worker(_))) => MACHINE,
         None if error.is::<NotWritten>() => NOT_WRITTEN,
         None => USAGE,
     }
@@ -92,5 +110,6 @@ pub(crate) fn of_signal(signal: Signal) -> u8 {
     match signal {
         Signal::Interrupt => 130,
         Signal::Terminate => 143,
+        Signal::HangUp => 129,
     }
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod body;
 mod commands;
 mod compat;
 mod connections;
@@ -22,6 +23,7 @@ mod raw;
 mod redaction;
 mod script;
 mod target;
+mod terminal;
 mod trials;
 mod watchdog;
 mod witness;
@@ -31,6 +33,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use weir_io::Signals;
 
 use crate::args::{Cli, Command};
 
@@ -38,14 +41,18 @@ pub use dry_run::dry_run;
 
 /// Does what the command line asks for.
 pub fn main() -> ExitCode {
+    Signals::ignore_failed_writes();
     let argv: Vec<OsString> = env::args_os().collect();
     let result = match compat::command_line_of(&argv) {
         Ok(Some(line)) => Ok(compat::run(&line)),
-        Ok(None) => run(&Cli::of_command_line()),
+        Ok(None) => match Cli::of_words(&argv) {
+            Ok(cli) => run(&cli),
+            Err(error) => Ok(terminal::answer(&error)),
+        },
         Err(error) => Err(error),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        terminal::say_lines(format_args!("error: {error:#}"));
         ExitCode::from(exit::of_error(&error))
     })
 }

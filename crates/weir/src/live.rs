@@ -23,7 +23,8 @@ pub(crate) fn is_dumb() -> bool {
 
 /// Draws a line for each interval that all workers have finished, until the run is over.
 pub(crate) fn follow(plan: &Plan, intervals: &Intervals) {
-    let mut stderr = io::stderr().lock();
+    // Not locked for the whole run, in which others have something to say.
+    let mut stderr = io::stderr();
     let mut draw = |line: &str| {
         // A terminal that went away must not end the run.
         // A line that wraps could not be drawn over.

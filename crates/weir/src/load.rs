@@ -12,6 +12,7 @@ use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts, 
 use weir_run::{ClientHealth, Document, Measurements, Note};
 
 use crate::environment;
+use crate::exit::NoThread;
 use crate::health::Watcher;
 use crate::interrupts::Interrupts;
 use crate::live::Intervals;
@@ -92,15 +93,16 @@ pub(crate) fn carry_out(
     let watcher = watch_machine(job, clock, Arc::clone(&control));
     let finished = thread::scope(|scope| {
         let Some(watch) = watch else {
-            return weir_engine::run(job, clock, &control, None, states);
+            return Ok(weir_engine::run(job, clock, &control, None, states)?);
         };
         let (sender, receiver) = mpsc::channel();
-        let watcher = scope.spawn(move || watch(&receiver));
+        let builder = thread::Builder::new().name("weir-live".to_owned());
+        let watcher = builder.spawn_scoped(scope, move || watch(&receiver)).map_err(NoThread)?;
         let finished = weir_engine::run(job, clock, &control, Some(&sender), states);
         // A worker whose script never returns keeps its sender, so that the end has to be said.
         let _ended = sender.send(None);
         let _panicked = watcher.join();
-        finished
+        Ok::<_, anyhow::Error>(finished?)
     });
     let health = watcher.and_then(Watcher::finish);
     let finished = finished?;

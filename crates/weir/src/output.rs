@@ -4,11 +4,31 @@ mod distinct;
 
 pub(crate) use distinct::check_distinct;
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
+
+use crate::terminal::shown;
+
+/// The document was made, and could not be written to a place of the user's.
+#[derive(Debug)]
+pub(crate) struct NotWritten {
+    pub(crate) place: &'static str,
+    pub(crate) error: io::Error,
+}
+
+impl fmt::Display for NotWritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cannot be written: {}", self.place, self.error)
+    }
+}
+
+impl std::error::Error for NotWritten {}
 
 /// A file that will appear whole, or not at all: a run that is killed leaves no half of it under
 /// its name.
@@ -17,6 +37,40 @@ pub(crate) struct ResultFile {
     path: PathBuf,
     /// The name until it is whole; none for what must not be replaced: `/dev/null`, a pipe.
     temporary: Option<PathBuf>,
+    temporaries: Temporaries,
+}
+
+/// The temporary names in use, for whoever ends the program while files are written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Temporaries(Arc<Mutex<BTreeSet<PathBuf>>>);
+
+impl Temporaries {
+    /// Removes the files. None is begun while the guard lives.
+    pub(crate) fn remove(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        let paths = self.lock();
+        for path in &*paths {
+            let _gone = fs::remove_file(path);
+        }
+        paths
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<File> {
+        let mut paths = self.lock();
+        paths.insert(path.to_owned());
+        File::create(path)
+    }
+
+    fn forget(&self, path: &Path) {
+        let mut paths = self.lock();
+        if paths.remove(path) {
+            // Once it has its name there is no such file; before that, nobody wants it.
+            let _gone = fs::remove_file(path);
+        }
+    }
 }
 
 impl ResultFile {
@@ -25,25 +79,28 @@ impl ResultFile {
     ///
     /// # Errors
     /// When it cannot.
-    pub(crate) fn at(flag: &str, path: &Path) -> Result<ResultFile> {
-        let name = path.file_name().with_context(|| {
-            format!("{flag} {} names no file: give a file name", path.display())
-        })?;
+    pub(crate) fn at(flag: &str, path: &Path, temporaries: &Temporaries) -> Result<ResultFile> {
+        let name = path
+            .file_name()
+            .with_context(|| format!("{flag} {} names no file: give a file name", shown(path)))?;
         if path.is_dir() {
-            anyhow::bail!("{flag} {} is a directory: give a file name", path.display());
+            anyhow::bail!("{flag} {} is a directory: give a file name", shown(path));
         }
+        let temporaries = temporaries.clone();
         if path.starts_with("/dev") || fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            return Ok(ResultFile { path: path.to_owned(), temporary: None });
+            return Ok(ResultFile { path: path.to_owned(), temporary: None, temporaries });
         }
         // A link stays one, and what it points to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let mut temporary = path.file_name().unwrap_or(name).to_owned();
         temporary.push(format!(".{}.tmp", std::process::id()));
         let temporary = path.with_file_name(temporary);
-        File::create(&temporary).and_then(|_| fs::remove_file(&temporary)).with_context(|| {
-            format!("{flag} {} cannot be written: choose another place", path.display())
+        let created = temporaries.create(&temporary);
+        temporaries.forget(&temporary);
+        created.with_context(|| {
+            format!("{flag} {} cannot be written: choose another place", shown(&path))
         })?;
-        Ok(ResultFile { path, temporary: Some(temporary) })
+        Ok(ResultFile { path, temporary: Some(temporary), temporaries })
     }
 
     /// Writes the content, and gives the file its name.
@@ -66,7 +123,10 @@ impl ResultFile {
     /// # Errors
     /// When the place has gone.
     pub(crate) fn begin(&self) -> io::Result<File> {
-        File::create(self.temporary.as_deref().unwrap_or(&self.path))
+        match &self.temporary {
+            Some(temporary) => self.temporaries.create(temporary),
+            None => File::create(&self.path),
+        }
     }
 
     /// Gives the file its name: it is whole.
@@ -84,8 +144,7 @@ impl ResultFile {
 impl Drop for ResultFile {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
-            // Once it has its name there is no such file; before that, nobody wants it.
-            let _gone = fs::remove_file(temporary);
+            self.temporaries.forget(temporary);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Extras, Job};
-use weir_http::{Prepared, RequestError};
+use weir_http::{BodyBudget, Prepared, RequestError};
 use weir_io::Endpoint;
 use weir_run::{
     Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice, Target, Wait,
@@ -14,15 +14,13 @@ use weir_tls::{TlsConfig, TlsOptions};
 use crate::args::{
     ArrivalsChoice, CloseChoice, IoChoice, PacingChoice, RunArgs, TimestampsChoice, WaitChoice,
 };
+use crate::body::{Body, REQUEST_MAX_BYTES};
 use crate::redaction::Redaction;
 use crate::script::Scripts;
 use crate::target::Url;
 use crate::{connections, credentials};
 
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// Larger requests would not fit the kernel's idea of one send.
-const REQUEST_MAX_BYTES: usize = 1 << 30;
 
 /// A job, and what is to be said about how it came to be.
 #[derive(Debug)]
@@ -65,7 +63,7 @@ pub(crate) fn plan_at(
     let mut notes = Vec::new();
     let headers = headers(args)?;
     let redaction = Redaction::of(args);
-    let body = args.body.as_deref().map(body).transpose()?;
+    let body = args.body.as_deref().map(Body::of).transpose()?;
     let tls = tls(args, url)?;
     let cpus = usable_cpus();
     let threads = threads(args, cpus.len(), &mut notes);
@@ -78,7 +76,7 @@ pub(crate) fn plan_at(
     };
     let (method, request) = match &mut scripts {
         Some(scripts) => scripts.set_up(threads)?,
-        None => request(args, url, &headers, body.as_deref())?,
+        None => request(args, url, &headers, body.as_ref())?,
     };
     let is_crowded = threads as usize > cpus.len();
     let io = engine(args.io, threads, &mut notes)?;
@@ -115,6 +113,7 @@ pub(crate) fn plan_at(
         cpus: if is_crowded { Vec::new() } else { cpus },
         tls,
         extras: Extras { thread_rates, batch_times: false },
+        body_budget: BodyBudget::new(usize::try_from(args.script_memory).unwrap_or(usize::MAX)),
         ..Job::new(plan, endpoint, request)
     };
     Ok(Planned { job, scripts, notes, redaction })
@@ -182,28 +181,24 @@ fn header(line: &str) -> Result<(String, String)> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-fn body(text: &str) -> Result<Vec<u8>> {
-    match text.strip_prefix('@') {
-        Some(path) => std::fs::read(path)
-            .with_context(|| format!("the file {path:?} of --body cannot be read")),
-        None => Ok(text.as_bytes().to_owned()),
-    }
-}
-
 fn request(
     args: &RunArgs,
     url: &Url,
     headers: &[(String, String)],
-    body: Option<&[u8]>,
+    body: Option<&Body>,
 ) -> Result<(String, Prepared)> {
     let method = match (&args.method, body) {
         (Some(method), _) => method.clone(),
         (None, Some(_)) => "POST".to_owned(),
         (None, None) => "GET".to_owned(),
     };
-    let request = Prepared::http1(&method, &url.path, &url.authority(), headers, body)
+    let (host, body_bytes) = (url.authority(), body.map(Body::len));
+    let mut filled = Ok(());
+    let fill = |room: &mut [u8]| filled = body.map_or(Ok(()), |body| body.fill(room));
+    let request = Prepared::http1_filled(&method, &url.path, &host, headers, body_bytes, fill)
         .map_err(|error| anyhow!("{}: {error}", flag_of(&error)))?;
-    if request.bytes().len() > REQUEST_MAX_BYTES {
+    filled?;
+    if request.bytes().len() as u64 > REQUEST_MAX_BYTES {
         bail!("the request is larger than 1 GiB: send a smaller --body");
     }
     Ok((method, request))

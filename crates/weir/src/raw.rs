@@ -9,10 +9,11 @@ use anyhow::{Context, Result};
 use weir_io::system;
 use weir_report::raw::{RawAbout, RawWriter};
 use weir_run::document::RawSection;
-use weir_run::{Measurements, Note, Plan, RawLog, units};
+use weir_run::{Measurements, Note, Plan, RawLog, printable, units};
 
+use crate::exit::NoThread;
 use crate::load::Epoch;
-use crate::output::ResultFile;
+use crate::output::{ResultFile, Temporaries};
 
 /// Rows on their way: a third of a million of them, so that a disk may pause for as long as it
 /// takes to send so many requests.
@@ -40,9 +41,9 @@ impl RawFile {
     ///
     /// # Errors
     /// When it cannot.
-    pub(crate) fn at(path: &Path) -> Result<RawFile> {
-        let file = ResultFile::at("--raw", path)?;
-        Ok(RawFile { name: path.display().to_string(), file })
+    pub(crate) fn at(path: &Path, temporaries: &Temporaries) -> Result<RawFile> {
+        let file = ResultFile::at("--raw", path, temporaries)?;
+        Ok(RawFile { name: path.to_string_lossy().into_owned(), file })
     }
 
     /// Begins the file and starts its thread, which takes the rows of so many workers.
@@ -54,7 +55,7 @@ impl RawFile {
         let mut writer = file
             .begin()
             .and_then(RawWriter::new)
-            .with_context(|| format!("--raw {name} cannot be written"))?;
+            .with_context(|| format!("--raw {} cannot be written", printable(&name)))?;
         let (log, source) = RawLog::new(BUFFER_BYTES, workers);
         let write = move || {
             // Failing to stand back costs precision, not truth.
@@ -62,7 +63,7 @@ impl RawFile {
             source.receive(|rows| writer.write(rows)).map(|()| writer)
         };
         let builder = thread::Builder::new().name("weir-raw".to_owned());
-        let writer = builder.spawn(write).context("the thread that writes --raw")?;
+        let writer = builder.spawn(write).map_err(NoThread)?;
         Ok(RawRun { name, file, log, writer })
     }
 }

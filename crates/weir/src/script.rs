@@ -17,6 +17,7 @@ use crate::args::RunArgs;
 use crate::environment;
 use crate::exit;
 use crate::target::Url;
+use crate::terminal;
 use crate::watchdog::{Ending, Watchdog};
 
 /// Most memory of one state; less where many share the machine.
@@ -166,7 +167,7 @@ impl Scripts {
 
     /// The file's name, for the document.
     pub(crate) fn file(&self) -> String {
-        self.file.display().to_string()
+        self.file.to_string_lossy().into_owned()
     }
 
     /// The states, for their threads.
@@ -258,9 +259,9 @@ pub(crate) fn describe(failure: &ScriptFailure) -> String {
 /// The same with the calls that led to it.
 pub(crate) fn tell(failure: &ScriptFailure) {
     let calls = failure.error.message.split_once('\n').map_or("", |(_, calls)| calls);
-    eprintln!("error: {}", describe(failure));
+    terminal::say(format_args!("error: {}", describe(failure)));
     if !calls.is_empty() {
-        eprintln!("{calls}");
+        terminal::say_lines(calls);
     }
 }
 
@@ -293,6 +294,14 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
                 units::duration(usage.longest_ns),
             ),
         ));
+    }
+    if usage.bodies_cut > 0 {
+        let text = format!(
+            "response() saw only the beginning of {} bodies, as wrk.body_cut() tells: all that are \
+             held may take --script-memory together, each 64 MiB; raise it or lower -c",
+            units::count(usage.bodies_cut)
+        );
+        notes.push(Note::new("script_bodies_cut", text));
     }
     if usage.stopped > 0 && !has_failed {
         let (stopped, threads) = (usage.stopped, plan.threads);

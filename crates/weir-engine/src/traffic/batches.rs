@@ -14,6 +14,12 @@ impl Traffic {
         self.places.protocol(self.connections[conn.index()].place).answer(nth)
     }
 
+    /// The answers of what `conn` last received have been shown.
+    pub(crate) fn forget_answers(&mut self, conn: ConnId) {
+        let place = self.connections[conn.index()].place;
+        self.places.at(place).protocol.forget_answers();
+    }
+
     /// Keeps what a script is to be told; apart, so that it costs others nothing.
     #[inline(never)]
     pub(super) fn note(&mut self, told: Told) {

@@ -14,6 +14,10 @@ use crate::timeline::Timeline;
 /// is overstated by what the others take (about 3 µs each on loopback).
 pub(super) const SEND_BATCH: usize = 16;
 
+/// How much plaintext goes into one buffer of records: a multiple of the longest record, so that a
+/// long request is cut into no more of them.
+const SEALED_BYTES: usize = 256 * 1024;
+
 /// Longest that requests are made in one turn, beyond the last one's end, and how many at most are
 /// made ahead: what is made already and answers wait meanwhile.
 const MAKING_TURN_NS: u64 = 20_000;
@@ -138,15 +142,25 @@ impl<B: Backend> Worker<'_, B> {
             let unsent = std::mem::take(&mut self.traffic.connection(conn).unsent);
             self.segments.clear();
             if let Some(session) = self.traffic.session(conn) {
-                self.sealed.clear();
-                let mut strings = repeated.strings(unsent);
-                let sent = strings.try_for_each(|plain| session.send(plain, &mut self.sealed));
+                let (sealed, segments) = (&mut self.sealed, &mut self.segments);
+                sealed.clear();
+                let mut pieces =
+                    repeated.strings(unsent).flat_map(|plain| plain.chunks(SEALED_BYTES));
+                // Lent piece by piece, so that what has left is given back before the last does.
+                let sent = pieces.try_for_each(|plain| {
+                    if sealed.len() >= SEALED_BYTES {
+                        segments.push(Segment::Pooled(self.backend.pool(sealed)));
+                        sealed.clear();
+                    }
+                    session.send(plain, sealed)
+                });
+                segments.push(Segment::Pooled(self.backend.pool(sealed)));
                 if let Err(error) = sent {
+                    self.backend.send(conn, segments);
                     let action = self.traffic.fail_secure(conn, &error, now);
                     self.backend.close(conn, action);
                     continue;
                 }
-                self.segments.push(Segment::Pooled(self.backend.pool(&self.sealed)));
             } else {
                 repeated.segments(unsent, &mut self.segments);
             }

@@ -1,5 +1,6 @@
 //! The worker and its script: what it makes of it, what it tells it, and when it heeds it.
 
+use weir_http::Interest;
 use weir_io::{Backend, ConnId, Nanos, Segment};
 
 use super::{INTERRUPTED_TAIL_NS, Worker};
@@ -28,7 +29,8 @@ pub(super) fn source(
     let batch = script.static_request(backend);
     match batch.requests[..] {
         [request] if !calls.knows_connections => {
-            RequestSource::Static(Repeated::new(&batch.bytes, request.traits, depth, backend))
+            let one = batch.bytes.into();
+            RequestSource::Static(Repeated::new(&one, request.traits, depth, backend))
         }
         _ => RequestSource::Ring(Ring::new(Some(batch), false, calls.knows_connections)),
     }
@@ -50,6 +52,9 @@ impl<B: Backend> Worker<'_, B> {
         for one in told.drain(..) {
             self.tell(one);
         }
+        if self.traffic.limits.shows == Some(Interest::Body) {
+            self.traffic.forget_answers(conn);
+        }
         self.traffic.told = told;
         self.script.as_ref().map_or(Nanos::ZERO, |script| script.left_at)
     }
@@ -61,8 +66,8 @@ impl<B: Backend> Worker<'_, B> {
             Told::Opened(conn) => script.opened(conn, &mut self.backend),
             Told::Answered { conn, nth, status } => {
                 let shows = self.traffic.limits.shows;
-                let answer = (shows != Some(weir_http::Interest::Status))
-                    .then(|| self.traffic.answer(conn, nth));
+                let answer =
+                    (shows != Some(Interest::Status)).then(|| self.traffic.answer(conn, nth));
                 script.response(conn, status, answer, &mut self.backend);
             }
             // Before the load begins nobody rests: see `begin_rests`.

@@ -5,13 +5,16 @@ use std::mem;
 
 use memchr::memchr;
 
-use crate::{Answer, Interest};
+use crate::{Answer, BodyBudget, Interest};
 
 /// The most bytes of one body that are kept.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// What is kept of a buffer once its answers are used.
+/// What is kept of a buffer once its answers are used, while there is memory enough.
 const BUFFER_BYTES_KEPT: usize = 64 * 1024;
+
+/// The least that a buffer for bodies grows by.
+const BODY_STEP_BYTES: usize = 1024;
 
 /// The answers completed by the last call, and what is there of the next one.
 #[derive(Debug)]
@@ -21,6 +24,9 @@ pub(crate) struct Capture {
     /// is complete.
     heads: Vec<u8>,
     bodies: Vec<u8>,
+    budget: BodyBudget,
+    /// Bytes taken from the budget: what `bodies` has room for.
+    taken: usize,
     completed: Vec<Completed>,
     /// The body at hand has more than is kept.
     is_cut: bool,
@@ -37,14 +43,16 @@ struct Completed {
 
 impl Capture {
     /// `None` if nothing is to be kept.
-    pub(crate) fn new(interest: Interest) -> Option<Box<Capture>> {
+    pub(crate) fn new(interest: Interest, budget: &BodyBudget) -> Option<Box<Capture>> {
         let keeps_bodies = match interest {
             Interest::Status => return None,
             Interest::Head => false,
             Interest::Body => true,
         };
         let (heads, bodies, completed) = (Vec::new(), Vec::new(), Vec::new());
-        Some(Box::new(Capture { keeps_bodies, heads, bodies, completed, is_cut: false }))
+        let budget = budget.clone();
+        let (taken, is_cut) = (0, false);
+        Some(Box::new(Capture { keeps_bodies, heads, bodies, budget, taken, completed, is_cut }))
     }
 
     /// A call begins: the answers of the last one have been used.
@@ -54,10 +62,10 @@ impl Capture {
         }
         let Completed { head_end, body_end, .. } = self.last();
         self.completed.clear();
-        for (buffer, end) in [(&mut self.heads, head_end), (&mut self.bodies, body_end)] {
-            buffer.drain(..end);
-            buffer.shrink_to(BUFFER_BYTES_KEPT);
-        }
+        self.heads.drain(..head_end);
+        self.heads.shrink_to(BUFFER_BYTES_KEPT);
+        self.bodies.drain(..body_end);
+        self.shrink_bodies();
     }
 
     /// The answer at hand will not be completed, or was interim.
@@ -65,7 +73,18 @@ impl Capture {
         let Completed { head_end, body_end, .. } = self.last();
         self.heads.truncate(head_end);
         self.bodies.truncate(body_end);
+        self.shrink_bodies();
         self.is_cut = false;
+    }
+
+    fn shrink_bodies(&mut self) {
+        let is_ample = self.budget.is_ample();
+        let kept = self.bodies.len().max(if is_ample { BUFFER_BYTES_KEPT } else { 0 });
+        if self.taken > kept {
+            self.bodies.shrink_to(kept);
+            self.budget.give_back(self.taken - kept);
+            self.taken = kept;
+        }
     }
 
     /// Bytes of a head, from its status line to its empty line, or of a trailer section.
@@ -90,13 +109,33 @@ impl Capture {
         }
     }
 
-    /// Bytes of a body.
+    /// Bytes of a body. None are kept after a cut: they would pass for what follows.
     pub(crate) fn body(&mut self, bytes: &[u8]) {
-        if self.keeps_bodies {
+        if self.keeps_bodies && !self.is_cut {
             let room = BODY_BYTES_MAX - (self.bodies.len() - self.last().body_end);
-            self.is_cut |= bytes.len() > room;
-            self.bodies.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            let wanted = bytes.len().min(room);
+            let kept = wanted.min(self.room_for(wanted));
+            self.is_cut = bytes.len() > kept;
+            self.bodies.extend_from_slice(&bytes[..kept]);
         }
+    }
+
+    /// For how many bytes more there is room, which is made if the budget allows it.
+    fn room_for(&mut self, wanted: usize) -> usize {
+        let room = self.taken - self.bodies.len();
+        if wanted <= room {
+            return room;
+        }
+        let needed = wanted - room;
+        // Twice as much, so that a body that comes in pieces is not moved for each.
+        for more in [needed.max(self.taken).max(BODY_STEP_BYTES), needed] {
+            if self.budget.take(more) {
+                self.taken += more;
+                self.bodies.reserve_exact(self.taken - self.bodies.len());
+                return room + more;
+            }
+        }
+        room
     }
 
     /// The answer at hand is complete.
@@ -119,13 +158,20 @@ impl Capture {
     }
 }
 
+impl Drop for Capture {
+    fn drop(&mut self) {
+        self.budget.give_back(self.taken);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn large_buffers_are_given_back() {
-        let mut capture = Capture::new(Interest::Body).unwrap();
+        let budget = BodyBudget::default();
+        let mut capture = Capture::new(Interest::Body, &budget).unwrap();
         let line = "A: b\r\n".repeat(20_000);
         capture.section(["HTTP/1.1 200 OK\r\n", &line, "\r\n"].concat().as_bytes());
         capture.end_head();
@@ -140,5 +186,39 @@ mod tests {
         assert_eq!((&capture.heads[..], &capture.bodies[..]), (&b"HTTP/1.1 2"[..], &b""[..]));
         let capacities = [capture.heads.capacity(), capture.bodies.capacity()];
         assert!(capacities.iter().all(|&bytes| bytes <= BUFFER_BYTES_KEPT), "{capacities:?}");
+        assert_eq!(budget.held(), BUFFER_BYTES_KEPT);
+        drop(capture);
+        assert_eq!(budget.held(), 0);
+    }
+
+    /// Takes answers whose bodies have these lengths, in pieces of 1,000 bytes.
+    fn take(capture: &mut Capture, body_bytes: usize) -> (usize, bool) {
+        capture.section(b"HTTP/1.1 200 OK\r\n\r\n");
+        capture.end_head();
+        let body: Vec<u8> = (0..body_bytes).map(|index| index as u8).collect();
+        body.chunks(1_000).for_each(|piece| capture.body(piece));
+        capture.complete(200);
+        let answer = capture.answer(0);
+        assert!(body.starts_with(answer.body()));
+        (answer.body().len(), answer.is_cut())
+    }
+
+    #[test]
+    fn bodies_of_all_connections_are_held_within_the_budget() {
+        let budget = BodyBudget::new(100_000);
+        let mut one = Capture::new(Interest::Body, &budget).unwrap();
+        let mut other = Capture::new(Interest::Body, &budget).unwrap();
+        assert_eq!(take(&mut one, 70_000), (70_000, false));
+        let (kept, is_cut) = take(&mut other, 70_000);
+        assert!(is_cut && (28_000..=30_000).contains(&kept), "{kept}");
+        assert!(
+            budget.held() <= 100_000 && one.bodies.capacity() + other.bodies.capacity() <= 100_000
+        );
+        // What is used is given back, all of it where there is little.
+        one.forget_completed();
+        other.forget_completed();
+        assert_eq!(take(&mut other, 70_000), (70_000, false));
+        other.forget_completed();
+        assert!(budget.held() <= 100_000, "{}", budget.held());
     }
 }

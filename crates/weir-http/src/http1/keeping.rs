@@ -67,6 +67,10 @@ impl Http1 {
 
     pub(super) fn begin_call(&mut self) {
         self.began_here = false;
+        self.forget_answers();
+    }
+
+    pub(crate) fn forget_answers(&mut self) {
         if let Some(capture) = self.capture() {
             capture.forget_completed();
         }

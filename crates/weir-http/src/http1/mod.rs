@@ -13,7 +13,7 @@ mod section;
 
 use std::ops::Range;
 
-use crate::{Answer, Interest, ProtocolError, Reply, RequestTraits};
+use crate::{Answer, BodyBudget, Interest, ProtocolError, Reply, RequestTraits};
 use capture::Capture;
 use chunked::ChunkFraming;
 use framing::Body;
@@ -101,12 +101,12 @@ impl Http1 {
         self.in_flight.set_depth(depth);
     }
 
-    pub(crate) fn set_interest(&mut self, interest: Interest) {
+    pub(crate) fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
         let is_fresh = self.in_flight.count() == 0 && self.phase == Phase::Start;
         assert!(is_fresh, "interest is set before any request");
         self.interest = interest;
         if interest != Interest::Status || self.extra.is_some() {
-            self.extra.get_or_insert_default().capture = Capture::new(interest);
+            self.extra.get_or_insert_default().capture = Capture::new(interest, budget);
         }
     }
 

@@ -3,6 +3,8 @@
 
 use std::io::{self, Write};
 
+use weir_run::printable;
+
 const WIDTH_MIN: usize = 60;
 const WIDTH_MAX: usize = 80;
 
@@ -44,15 +46,9 @@ impl Style {
 }
 
 impl Span {
-    /// Text in a style; control characters show as `?`.
+    /// Text in a style; what a terminal would obey shows as `?`.
     pub(super) fn new(text: impl Into<String>, style: Style) -> Span {
-        let text: String = text.into();
-        let text = if text.chars().any(char::is_control) {
-            text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
-        } else {
-            text
-        };
-        Span { text, style }
+        Span { text: printable(&text.into()).into_owned(), style }
     }
 
     /// Text in no style.

@@ -1,6 +1,8 @@
 //! Reading a document that may be anything: every way in which it is none has a sentence of its
 //! own, and no input panics or takes memory without bound.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -8,9 +10,13 @@ use serde_json::Value;
 use super::check::{BrokenInvariant, check};
 use super::recorded::Recorded;
 use super::{Document, SCHEMA_VERSION, Verdict};
+use crate::printable;
 
 /// The greatest file that is read: an hour's series of a thousand buckets an interval is 10 MB.
-const BYTES_MAX: u64 = 1 << 30;
+const BYTES_MAX: u64 = 256 << 20;
+
+/// Most that is read of what does not say how long it is: a pipe, a device.
+const UNSIZED_BYTES_MAX: u64 = 64 << 20;
 
 /// The greatest count in a document: what every JSON reader holds exactly. Sums of as many
 /// documents as a machine can hold stay within 64 bits.
@@ -20,7 +26,7 @@ const COUNT_MAX: u64 = 1 << 53;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file cannot be read.
-    #[error("failed to read {path}")]
+    #[error("failed to read {}", printable(&path.to_string_lossy()))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -33,6 +39,9 @@ pub enum LoadError {
         /// Its length.
         bytes: u64,
     },
+    /// A device or a pipe that gives more than is ever written.
+    #[error("it does not end within 64 MiB: give the file that --output has written")]
+    Endless,
     /// No JSON.
     #[error("it is not JSON: {0}")]
     NotJson(serde_json::Error),
@@ -76,11 +85,19 @@ impl Document {
     pub fn load(path: impl AsRef<Path>) -> Result<Document, LoadError> {
         let path = path.as_ref();
         let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
-        let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
-        if bytes > BYTES_MAX {
-            return Err(LoadError::TooLong { bytes });
+        let file = File::open(path).map_err(unreadable)?;
+        let found = file.metadata().map_err(unreadable)?;
+        if found.len() > BYTES_MAX {
+            return Err(LoadError::TooLong { bytes: found.len() });
         }
-        Document::from_json(&std::fs::read(path).map_err(unreadable)?)
+        let limit = if found.is_file() { BYTES_MAX } else { UNSIZED_BYTES_MAX };
+        let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or(0));
+        let count = file.take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)? as u64;
+        match count > limit {
+            true if found.is_file() => Err(LoadError::TooLong { bytes: count }),
+            true => Err(LoadError::Endless),
+            false => Document::from_json(&bytes),
+        }
     }
 
     /// Reads a document from JSON text, and checks that it adds up.

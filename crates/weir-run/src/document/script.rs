@@ -22,6 +22,10 @@ pub struct ScriptSection {
     pub callbacks: BTreeMap<Callback, CallbackUsage>,
     /// Requests that were not ready when they were due: `request()` was slower than the plan.
     pub ran_dry: u64,
+    /// Responses of which `response()` saw only the beginning of the body: it was longer than
+    /// 64 MiB, or `--script-memory` was used up.
+    #[serde(default)]
+    pub bodies_cut: u64,
     /// Workers that ended before their plan did: the script stopped them, or failed.
     pub stopped: u32,
 }
@@ -35,6 +39,7 @@ impl ScriptSection {
             memory_max_bytes: usage.memory_max_bytes,
             callbacks: usage.callbacks.clone(),
             ran_dry: usage.ran_dry,
+            bodies_cut: usage.bodies_cut,
             stopped: usage.stopped,
         })
     }
@@ -45,6 +50,7 @@ impl ScriptSection {
             memory_max_bytes: self.memory_max_bytes,
             callbacks: self.callbacks.clone(),
             ran_dry: self.ran_dry,
+            bodies_cut: self.bodies_cut,
             stopped: self.stopped,
         }
     }

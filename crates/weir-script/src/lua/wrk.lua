@@ -265,6 +265,7 @@ end
 
 function hooks.own_thread(its)
   wrk.thread = thread_of(its)
+  wrk.body_cut = its.body_cut
 end
 
 -- How many arguments a callback gets: those it declares, and where it takes any, wrk's.

@@ -36,7 +36,7 @@ the URL are sent and never written: documents, rows and reports have [redacted] 
 
 Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.
 Exit status: 0 success, 1 no response at all, 2 usage or script error, 3 invalid run or failed \
-assertion, 70 internal inconsistency, 71 out of system resources, 74 result not written, 130/143 \
+assertion, 70 internal inconsistency, 71 out of system resources, 74 result not written, 129/130/143 \
 interrupted.
 
 Commands:

@@ -1,6 +1,6 @@
 //! Values of flags: text to numbers, with a sentence where it is none.
 
-use weir_run::units::{parse_count, parse_duration_ns, parse_rate};
+use weir_run::units::{parse_bytes, parse_count, parse_duration_ns, parse_rate};
 use weir_run::{Assertion, Rate};
 
 use super::Warmup;
@@ -49,6 +49,10 @@ pub(super) fn positive_duration(text: &str) -> Result<u64, String> {
         0 => Err("must be longer than 0".to_owned()),
         ns => Ok(ns),
     }
+}
+
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    parse_bytes(text).map_err(|error| error.to_string())
 }
 
 pub(super) fn assertion(text: &str) -> Result<Assertion, String> {

@@ -8,7 +8,9 @@ use weir_run::Document;
 use crate::args::ReportArgs;
 use crate::commands::run::{print, write_junit};
 use crate::exit;
+use crate::interrupts::Interrupts;
 use crate::output::{ResultFile, check_distinct};
+use crate::terminal::shown;
 
 /// Prints the report.
 ///
@@ -20,11 +22,12 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
             check_distinct(&[("the document", Some(file)), ("--junit", Some(junit))])?;
         }
     }
+    let interrupts = Interrupts::await_signals()?;
     let mut documents = args
         .files
         .iter()
         .map(|path| {
-            Document::load(path).with_context(|| format!("{} cannot be reported", path.display()))
+            Document::load(path).with_context(|| format!("{} cannot be reported", shown(path)))
         })
         .collect::<Result<Vec<_>>>()?;
     let mut document = match documents.len() {
@@ -38,7 +41,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         if document.assertions.is_empty() {
             bail!("--junit has nothing to tell: add --assert");
         }
-        write_junit(&document, ResultFile::at("--junit", path)?)?;
+        write_junit(&document, ResultFile::at("--junit", path, interrupts.temporaries())?)?;
     }
     print(&document, &args.form())?;
     // What was asserted when it was measured is printed, and decides nothing now.

@@ -1,6 +1,6 @@
 //! `weir URL`: plan, look, load, report.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::connections;
 use crate::figures::figures;
 use crate::interrupts::Interrupts;
 use crate::load::{Epoch, Outcome, carry_out, document};
-use crate::output::{ResultFile, check_distinct};
+use crate::output::{NotWritten, ResultFile, Temporaries, check_distinct};
 use crate::plan::{Planned, plan, usable_cpus};
 use crate::preflight::{self, Found};
 use crate::raw::{self, RawFile, RawRun};
@@ -24,7 +24,7 @@ use crate::redaction::Redaction;
 use crate::script::{self, Scripts};
 use crate::trials::{prove_client, selfcheck};
 use crate::witness::{self, Witness};
-use crate::{exit, live};
+use crate::{exit, live, terminal};
 
 /// Bodies from here on are thrown away by the machine, unread.
 const DISCARD_FROM_BYTES: u64 = 32 * 1024;
@@ -43,19 +43,22 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     if args.print_plan {
         let text = serde_json::to_string_pretty(&job.plan)?;
-        printed(writeln!(io::stdout(), "{text}"))?;
+        let text = weir_report::json::escaped(text);
+        terminal::print(|out| writeln!(out, "{text}"))?;
         return Ok(ExitCode::SUCCESS);
     }
     connections::check_sources(&job)?;
     if let Ok(limit) = system::raise_descriptor_limit() {
         connections::check_descriptors(&job.plan, scripts.is_some(), limit)?;
     }
-    let files = Files::at(args)?;
-    let raw = args.raw.as_deref().map(RawFile::at).transpose()?;
-    let found = look(args, &mut job, scripts.as_ref(), &redaction, &mut notes)?;
     let interrupts = Interrupts::await_signals()?;
+    let temporaries = interrupts.temporaries();
+    let files = Files::at(args, temporaries)?;
+    let raw = args.raw.as_deref().map(|path| RawFile::at(path, temporaries)).transpose()?;
+    let found = look(args, &mut job, scripts.as_ref(), &redaction, &mut notes)?;
     let floor = args.selfcheck.then(|| selfcheck::measure(&job, &interrupts)).transpose()?;
     if let Some(signal) = interrupts.received() {
+        terminal::say("interrupted before the load: nothing was measured");
         return Ok(exit::of_signalled(signal));
     }
     let epoch = Epoch::start();
@@ -91,8 +94,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     if let Some(scripts) = &mut scripts {
         let figures = figures(&document, &outcome.measurements, false);
+        interrupts.reported();
         scripts.finish(outcome.states, &figures)?;
-        printed(system::flush_c_stdout())?;
+        terminal::print(|_| Ok(()))?;
     }
     Ok(match outcome.failures.is_empty() {
         true => exit::of_run(&document, interrupts.received(), !args.no_verdict),
@@ -118,14 +122,15 @@ struct Files {
 
 impl Files {
     /// Those that the flags ask for, which must not be one file.
-    fn at(args: &RunArgs) -> Result<Files> {
+    fn at(args: &RunArgs, temporaries: &Temporaries) -> Result<Files> {
         check_distinct(&[
             ("--output", args.output_place()),
             ("--raw", args.raw.as_deref()),
             ("--junit", args.junit.as_deref()),
         ])?;
-        let at =
-            |flag, path: Option<&Path>| path.map(|path| ResultFile::at(flag, path)).transpose();
+        let at = |flag, path: Option<&Path>| {
+            path.map(|path| ResultFile::at(flag, path, temporaries)).transpose()
+        };
         let output = at("--output", args.output_file())?;
         Ok(Files { output, junit: at("--junit", args.junit.as_deref())? })
     }
@@ -149,33 +154,16 @@ pub(crate) fn write_junit(document: &Document, file: ResultFile) -> Result<(), N
     written.map_err(|error| NotWritten { place: "--junit", error })
 }
 
-/// The document was made, and could not be written to a place of the user's.
-#[derive(Debug)]
-pub(crate) struct NotWritten {
-    pub(crate) place: &'static str,
-    pub(crate) error: io::Error,
-}
-
-impl std::fmt::Display for NotWritten {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} cannot be written: {}", self.place, self.error)
-    }
-}
-
-impl std::error::Error for NotWritten {}
-
 /// Prints a document on standard output, behind what scripts have printed.
 ///
 /// # Errors
 /// When standard output cannot be written.
 pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> {
-    printed(system::flush_c_stdout())?;
-    let mut stdout = io::stdout().lock();
-    let written = match form.format {
-        Format::Json => weir_report::json::write(document, &mut stdout),
+    terminal::print(|out| match form.format {
+        Format::Json => weir_report::json::write(document, out),
         Format::Text => {
             let options = weir_report::text::TextOptions {
-                colour: stdout.is_terminal()
+                colour: terminal::is_stdout_terminal()
                     && std::env::var_os("NO_COLOR").is_none()
                     && !live::is_dumb(),
                 spectrum: form.spectrum,
@@ -183,19 +171,9 @@ pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> 
                 rules: form.rules,
                 ..Default::default()
             };
-            weir_report::text::write(document, &options, &mut stdout)
+            weir_report::text::write(document, &options, out)
         }
-    };
-    printed(written.and_then(|()| stdout.flush()))
-}
-
-/// What came of writing to standard output.
-pub(crate) fn printed(written: io::Result<()>) -> Result<(), NotWritten> {
-    match written {
-        // `weir … | head` has what it wanted.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|error| NotWritten { place: "standard output", error }),
-    }
+    })
 }
 
 /// The preflight, unless it is not wanted or the request must not be sent once more: because of its
@@ -218,7 +196,7 @@ fn look(
     let mut found = preflight::look(job, may_send)?;
     redaction.found(&mut found);
     if let Some(warning) = &found.warning {
-        eprintln!("warning: {}", warning.text);
+        terminal::say(format_args!("warning: {}", warning.text));
         notes.push(warning.clone());
     }
     let body_bytes = found.answer.as_ref().and_then(|answer| answer.body_bytes);

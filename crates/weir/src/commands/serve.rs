@@ -1,7 +1,7 @@
 //! `weir serve`: the reference server, with its programme as flags.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,12 +9,16 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::{ArgAction, Args};
 use weir_io::{Endpoint, Signals};
+use weir_run::printable;
 use weir_run::units::{parse_bytes, parse_count, parse_duration_ns};
 use weir_serve::{
     Delay, Drip, ExtraHeader, Fault, Framing, IoEngine, Mode, Programme, ServeOptions, Stall, Stats,
 };
 
 use crate::args::check_unix;
+use crate::exit::NoThread;
+use crate::output::NotWritten;
+use crate::terminal::{self, shown};
 
 /// `weir serve`.
 #[derive(Debug, Args)]
@@ -144,15 +148,13 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
     let _as_it_was = weir_io::system::raise_descriptor_limit();
     let signals = Signals::block().context("signals cannot be waited for")?;
     let handle = weir_serve::spawn(options)?;
-    let mut stdout = std::io::stdout();
-    for endpoint in handle.endpoints() {
-        match endpoint {
-            Endpoint::Tcp(address) => writeln!(stdout, "listening on http://{address}")?,
-            Endpoint::Unix(_) => writeln!(stdout, "listening on {endpoint}")?,
-        }
-    }
-    stdout.flush()?;
-    await_end(args.duration, signals);
+    terminal::print(|out| {
+        handle.endpoints().iter().try_for_each(|endpoint| match endpoint {
+            Endpoint::Tcp(address) => writeln!(out, "listening on http://{address}"),
+            Endpoint::Unix(_) => writeln!(out, "listening on {}", printable(&endpoint.to_string())),
+        })
+    })?;
+    await_end(args.duration, signals)?;
     let failed = handle.has_failed();
     if let Some(path) = &args.unix {
         // Left behind it would keep the next server from listening.
@@ -160,10 +162,10 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
     }
     let stats = handle.stop()?;
     if let Some(log) = log {
-        write_log(log, &stats).context("failed to write --log")?;
+        write_log(log, &stats).map_err(|error| NotWritten { place: "--log", error })?;
     }
     // Whoever started the server may have closed the pipe by now.
-    let _gone = writeln!(stdout, "{}", stats.to_json());
+    let _gone = terminal::print(|out| writeln!(out, "{}", stats.to_json()));
     if failed {
         bail!("a worker of the server failed");
     }
@@ -171,27 +173,30 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
 }
 
 fn create(path: &Path) -> Result<File> {
-    File::create(path).with_context(|| format!("failed to create --log {}", path.display()))
+    File::create(path).with_context(|| format!("failed to create --log {}", shown(path)))
 }
 
-fn write_log(log: File, stats: &Stats) -> Result<()> {
+fn write_log(log: File, stats: &Stats) -> io::Result<()> {
     let mut log = BufWriter::new(log);
     weir_serve::write_arrivals(&stats.arrivals, &mut log)?;
     log.flush()?;
     if stats.arrivals_lost > 0 {
-        eprintln!("weir serve: --log-max left out {} requests", stats.arrivals_lost);
+        let lost = stats.arrivals_lost;
+        terminal::say(format_args!("weir serve: --log-max left out {lost} requests"));
     }
     Ok(())
 }
 
 /// Waits for a signal, or for the time to be up.
-fn await_end(duration: Option<Duration>, signals: Signals) {
+fn await_end(duration: Option<Duration>, signals: Signals) -> Result<()> {
     let (sender, receiver) = std::sync::mpsc::channel();
-    std::thread::spawn(move || sender.send(signals.wait().is_ok()));
+    let builder = std::thread::Builder::new().name("weir-signals".to_owned());
+    builder.spawn(move || sender.send(signals.wait().is_ok())).map_err(NoThread)?;
     match duration {
         Some(duration) => drop(receiver.recv_timeout(duration)),
         None => drop(receiver.recv()),
     }
+    Ok(())
 }
 
 fn options(args: &ServeArgs) -> Result<ServeOptions> {

@@ -9,6 +9,7 @@ use super::flags::{Flag, hint, specs, usage};
 use super::getopt::{Complaint, Options};
 use super::numbers;
 use crate::args::ArrivalsChoice;
+use crate::terminal::shown;
 
 /// wrk's exit code for whatever is wrong with the command line, and for `--help`.
 const USAGE: u8 = 1;
@@ -83,7 +84,7 @@ pub(crate) fn parse(dialect: Dialect, argv: &[OsString]) -> Parsed {
                 Refusal::Option(Complaint { text, unknown }) => {
                     let hint = unknown.and_then(|unknown| hint(dialect, &unknown));
                     let hint = hint.map_or(String::new(), |hint| format!("{hint}\n"));
-                    format!("{}: {text}\n{hint}", program.display())
+                    format!("{}: {text}\n{hint}", shown(program))
                 }
                 Refusal::Value(complaint) => format!("{complaint}\n"),
             };
@@ -183,7 +184,7 @@ fn seconds(name: &str, value: &OsStr) -> Result<u64, Refusal> {
 
 /// wrk is silent here; who has typed ten flags wants to know which of them is wrong.
 fn wrong(name: &str, value: &OsStr, examples: &str) -> Refusal {
-    let value = value.display();
+    let value = shown(value);
     Refusal::Value(format!("invalid --{name}: {value} (these are valid: {examples})"))
 }
 
@@ -212,7 +213,7 @@ fn positive(name: &str, number: u64) -> Result<(), Refusal> {
 /// (RFC 9112 §3.2).
 fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), Refusal> {
     let wrong =
-        || Refusal::Value(format!("invalid header: {} (write \"Name: value\")", line.display()));
+        || Refusal::Value(format!("invalid header: {} (write \"Name: value\")", shown(line)));
     let (name, value) = line.to_str().and_then(|line| line.split_once(':')).ok_or_else(wrong)?;
     if name.is_empty() {
         return Err(wrong());
@@ -229,7 +230,7 @@ fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), R
 fn valid_url(word: &OsStr) -> Result<String, Refusal> {
     match word.to_str() {
         Some(url) if has_scheme_and_host(url) => Ok(url.to_owned()),
-        _ => Err(Refusal::Value(format!("invalid URL: {}", word.display()))),
+        _ => Err(Refusal::Value(format!("invalid URL: {}", shown(word)))),
     }
 }
 
@@ -252,7 +253,7 @@ fn has_scheme_and_host(url: &str) -> bool {
 
 /// A word that the script would get changed is refused: it would measure something else.
 fn script_arg(word: &OsStr) -> Result<String, Refusal> {
-    let wrong = || Refusal::Value(format!("invalid argument: {} (no UTF-8)", word.display()));
+    let wrong = || Refusal::Value(format!("invalid argument: {} (no UTF-8)", shown(word)));
     word.to_str().map(str::to_owned).ok_or_else(wrong)
 }
 

@@ -2,12 +2,11 @@
 //! error, so weir's own report goes to a file, and only if the user names one.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use weir_engine::Extras;
 use weir_io::{Endpoint, system};
 use weir_report::dialect::{self, Head, Lines};
@@ -17,17 +16,18 @@ use weir_run::{Histogram, Note, Rate};
 use super::args::CompatArgs;
 use super::{Dialect, reach};
 use crate::args::{RunArgs, Warmup};
-use crate::commands::run::{NotWritten, remarks};
+use crate::commands::run::remarks;
 use crate::exit;
 use crate::figures::figures;
 use crate::interrupts::Interrupts;
 use crate::live::Intervals;
 use crate::load::{Epoch, carry_out, document};
-use crate::output::ResultFile;
+use crate::output::{NotWritten, ResultFile, Temporaries};
 use crate::plan::{Planned, plan_at};
 use crate::preflight::Found;
 use crate::script::{self, Scripts};
 use crate::target::Url;
+use crate::terminal::print;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -56,7 +56,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
     job.extras = Extras { thread_rates: true, batch_times: args.batch };
     let _as_it_was = system::raise_descriptor_limit();
     let interrupts = Interrupts::await_signals()?;
-    let report = report_file()?;
+    let report = report_file(interrupts.temporaries())?;
     let epoch = Epoch::start();
     let job = Arc::new(job);
     print(|out| dialect::write_head(&head(args), out))?;
@@ -85,6 +85,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
         script::tell(failure);
     }
     if let Some(scripts) = &mut scripts {
+        interrupts.reported();
         scripts.finish(outcome.states, &figures)?;
         print(|_| Ok(()))?;
     }
@@ -93,9 +94,9 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
 }
 
 /// The file for weir's own report, if the environment names one.
-fn report_file() -> Result<Option<ResultFile>> {
+fn report_file(temporaries: &Temporaries) -> Result<Option<ResultFile>> {
     let named = std::env::var_os(REPORT).filter(|path| !path.is_empty());
-    named.map(|path| ResultFile::at(REPORT, Path::new(&path))).transpose()
+    named.map(|path| ResultFile::at(REPORT, Path::new(&path), temporaries)).transpose()
 }
 
 /// The URL, without the user's name, which wrk does not send either.
@@ -164,18 +165,5 @@ fn calibrate(intervals: &Intervals) {
             // Whether anybody reads it will show when the results are printed.
             let _gone = print(|out| dialect::write_calibration(mean_ns, SAMPLING_MS, out));
         }
-    }
-}
-
-/// Writes to standard output, behind what scripts have printed; a reader who has gone has what it
-/// wanted.
-fn print(write: impl FnOnce(&mut io::StdoutLock<'static>) -> io::Result<()>) -> Result<()> {
-    let before = system::flush_c_stdout();
-    let mut out = io::stdout().lock();
-    match before.and_then(|()| write(&mut out)).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(error).context("standard output cannot be written")
-        }
-        _ => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! `--selfcheck`: the noise floor. The same threads on the same engine load a server within weir
 //! that answers at once, slowly enough that no request waits for another (METHOD 1.17).
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -13,11 +13,11 @@ use weir_run::{Arrivals, ConnectionPlan, IoEngine, Load, Plan, Rate, RequestPlan
 use weir_serve::ServeOptions;
 
 use crate::args::{Format, RunArgs};
-use crate::commands::run::printed;
 use crate::exit;
 use crate::interrupts::Interrupts;
 use crate::plan::{Planned, plan_at};
 use crate::target::Url;
+use crate::terminal;
 
 /// Low, so that what is measured is the way of one request; enough for a p99 in a second.
 const RATE: Rate = Rate { numerator: 1_000, denominator: 1 };
@@ -95,6 +95,7 @@ pub(crate) fn run_alone(args: &RunArgs) -> Result<ExitCode> {
     let Planned { job, .. } = plan_at(args, &Url::parse("http://localhost/")?, |_| Ok(nowhere))?;
     let interrupts = Interrupts::await_signals()?;
     let Some(floor) = measure(&job, &interrupts)? else {
+        terminal::say("interrupted: the noise floor was not measured");
         return Ok(interrupts.received().map_or(ExitCode::SUCCESS, exit::of_signalled));
     };
     if !args.quiet {
@@ -102,7 +103,7 @@ pub(crate) fn run_alone(args: &RunArgs) -> Result<ExitCode> {
             Format::Text => table(&floor, job.plan.io),
             Format::Json => serde_json::to_string_pretty(&floor)?,
         };
-        printed(writeln!(io::stdout(), "{text}"))?;
+        terminal::print(|out| writeln!(out, "{text}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -18,6 +18,7 @@ mod https;
 mod nginx;
 mod renewing;
 mod requests;
+mod robustness;
 mod rows;
 mod scale;
 mod script_calls;

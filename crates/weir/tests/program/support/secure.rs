@@ -145,6 +145,15 @@ impl SecurePeer<'_> {
         }
     }
 
+    /// The next bytes, which are the body of the last request.
+    pub(crate) fn read_body(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut body: Vec<u8> = self.buffer.drain(..bytes.min(self.buffer.len())).collect();
+        let rest = body.len();
+        body.resize(bytes, 0);
+        self.tls.read_exact(&mut body[rest..])?;
+        Ok(body)
+    }
+
     pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
         self.tls.write_all(text.as_bytes())?;
         self.tls.flush()

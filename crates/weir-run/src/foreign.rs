@@ -1,0 +1,57 @@
+//! Text from elsewhere (servers, documents, scripts, file names) as it may be printed: the one
+//! place that decides which characters could change what a reader sees around them.
+
+use std::borrow::Cow;
+
+/// The text with `?` for every character that moves a terminal's cursor or reorders its text:
+/// control characters, line ends included, and Unicode's marks of direction.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    replaced(text, |_| false)
+}
+
+/// The same for text of several lines: line feeds and tabs stay.
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    replaced(text, |c| matches!(c, '\n' | '\t'))
+}
+
+/// True if the character is a control character (C0, DEL, C1) or a mark, embedding, override or
+/// isolate of direction (Unicode Standard Annex 9, section 2).
+pub fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn replaced(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_foul = |c: char| is_unprintable(c) && !stays(c);
+    if text.chars().any(is_foul) {
+        Cow::Owned(text.chars().map(|c| if is_foul(c) { '?' } else { c }).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_or_reorders_text_is_replaced() {
+        for (text, one_line, lines) in [
+            ("µs → 漢字", "µs → 漢字", "µs → 漢字"),
+            ("\u{1b}[31mred\u{7f}", "?[31mred?", "?[31mred?"),
+            ("a\r\n\tb", "a???b", "a?\n\tb"),
+            ("\u{85}\u{9b}1m", "??1m", "??1m"),
+            ("\u{61c}\u{200e}\u{200f}\u{200d}", "???\u{200d}", "???\u{200d}"),
+            ("\u{202a}\u{202e}\u{2066}\u{2069}", "????", "????"),
+        ] {
+            assert_eq!(printable(text), one_line, "{text:?}");
+            assert_eq!(printable_lines(text), lines, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn clean_text_is_not_copied() {
+        assert!(matches!(printable("as it is"), Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,106 @@
+//! The body of `--body`: text, or a file that is read once, straight into the request, so that it
+//! costs its size and not a multiple of it. Knows nothing of requests but how long one may be.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use weir_run::units;
+
+use crate::terminal::shown;
+
+/// Larger requests would not fit the kernel's idea of one send.
+pub(crate) const REQUEST_MAX_BYTES: u64 = 1 << 30;
+
+/// Most that is read of what does not say how long it is: a pipe, a device. It is held twice.
+const UNSIZED_MAX_BYTES: u64 = 64 << 20;
+
+/// A body whose length is known.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// What was given, or what came through a pipe.
+    Bytes(Vec<u8>),
+    /// A file that has not been read.
+    File {
+        /// Its name.
+        path: PathBuf,
+        /// Open.
+        file: File,
+        /// Its length when it was opened.
+        bytes: usize,
+    },
+}
+
+impl Body {
+    /// What `text`, the value of `--body`, stands for.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is too long.
+    pub(crate) fn of(text: &str) -> Result<Body> {
+        let Some(path) = text.strip_prefix('@') else {
+            return Ok(Body::Bytes(text.as_bytes().to_owned()));
+        };
+        let path = Path::new(path);
+        let file = File::open(path).with_context(|| unreadable(path))?;
+        let found = file.metadata().with_context(|| unreadable(path))?;
+        // Files of proc(5) are regular, and 0 bytes long whatever is in them.
+        if !found.is_file() || found.len() == 0 {
+            return Body::of_unknown_length(path, file);
+        }
+        if found.len() > REQUEST_MAX_BYTES {
+            let bytes = units::bytes(found.len());
+            bail!("--body {} has {bytes}: send 1 GiB at most", named(path));
+        }
+        let bytes = usize::try_from(found.len())?;
+        Ok(Body::File { path: path.to_owned(), file, bytes })
+    }
+
+    fn of_unknown_length(path: &Path, file: File) -> Result<Body> {
+        let mut bytes = Vec::new();
+        let mut limited = file.take(UNSIZED_MAX_BYTES + 1);
+        let count = limited.read_to_end(&mut bytes).with_context(|| unreadable(path))?;
+        if count as u64 > UNSIZED_MAX_BYTES {
+            bail!(
+                "--body {} does not end within 64 MiB: put what is to be sent into a file",
+                named(path)
+            );
+        }
+        Ok(Body::Bytes(bytes))
+    }
+
+    /// Its length.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Body::Bytes(bytes) => bytes.len(),
+            Body::File { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Fills `room`, which is as long as the body.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or has become shorter.
+    pub(crate) fn fill(&self, room: &mut [u8]) -> Result<()> {
+        match self {
+            Body::Bytes(bytes) => room.copy_from_slice(bytes),
+            Body::File { path, file, .. } => {
+                let mut file: &File = file;
+                let read = file.read_exact(room).map_err(|error| match error.kind() {
+                    io::ErrorKind::UnexpectedEof => io::Error::other("it has become shorter"),
+                    _ => error,
+                });
+                read.with_context(|| unreadable(path))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn named(path: &Path) -> String {
+    format!("@{}", shown(path))
+}
+
+fn unreadable(path: &Path) -> String {
+    format!("--body {} cannot be read", named(path))
+}

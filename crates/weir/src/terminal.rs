@@ -1,0 +1,83 @@
+//! Writing to the user: the one place that names standard output and standard error, but for the
+//! progress line. Nothing here panics or ends the run because nobody reads, and nothing foreign
+//! that a terminal would obey gets through to standard error.
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::ExitCode;
+
+use weir_io::{Stdout, system};
+use weir_run::{printable, printable_lines};
+
+use crate::exit;
+use crate::output::NotWritten;
+
+/// Writes a line to standard error. Without a reader, it is lost.
+pub(crate) fn say(line: impl Display) {
+    let line = line.to_string();
+    to_stderr(&format!("{}\n", printable(&line)));
+}
+
+/// Writes text of several lines, such as the calls that led to an error.
+pub(crate) fn say_lines(text: impl Display) {
+    let text = text.to_string();
+    to_stderr(&format!("{}\n", printable_lines(&text)));
+}
+
+/// In one write, so that lines of several threads do not mix.
+fn to_stderr(text: &str) {
+    let _lost = io::stderr().write_all(text.as_bytes());
+}
+
+/// Whether a person reads standard output.
+pub(crate) fn is_stdout_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Writes to standard output, behind what scripts have printed. A reader who has gone has what it
+/// wanted.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub(crate) fn print(
+    write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<()>,
+) -> Result<(), NotWritten> {
+    let before = system::flush_c_stdout();
+    let mut out = BufWriter::new(Stdout::new());
+    match before.and_then(|()| write(&mut out)).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed.map_err(|error| NotWritten { place: "standard output", error }),
+    }
+}
+
+/// A file's name, or a word of the command line, as messages show it.
+pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
+    printable(&name.as_ref().to_string_lossy()).into_owned()
+}
+
+/// Prints what the parser of the command line has to say: help and version to standard output,
+/// what is wrong to standard error.
+pub(crate) fn answer(error: &clap::Error) -> ExitCode {
+    let text = error.render();
+    let plain = text.to_string();
+    let is_clean = printable_lines(&plain) == plain;
+    if error.use_stderr() {
+        match is_clean && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+            true => to_stderr(&text.ansi().to_string()),
+            false => to_stderr(&printable_lines(&plain)),
+        }
+        return ExitCode::from(exit::USAGE);
+    }
+    let text = match is_stdout_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        true => text.ansi().to_string(),
+        false => plain,
+    };
+    match print(|out| out.write_all(text.as_bytes())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(format_args!("error: {error}"));
+            ExitCode::from(exit::NOT_WRITTEN)
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! The edges: outputs that cannot be written, signals where no load runs, threads and memory that
+//! are not there, and text from elsewhere that a terminal would obey.
+
+use std::fs::{self, File};
+use std::process::Command;
+
+use serde_json::Value;
+use weir_run::{Document, is_unprintable};
+
+use crate::support::directory::Directory;
+use crate::support::for_each_engine;
+use crate::support::process::{Output, Process};
+use crate::support::raw::{OK, Raw};
+use crate::support::secure::{Authority, Secure};
+use crate::support::wait;
+use crate::support::weir::{WEIR, load, start, weir};
+
+/// What a load of a few requests needs.
+const SHORT: &str = "-c2 -t1 -n20 --no-verdict --witness off";
+
+/// Text that clears a screen, reorders a line and forges one, in one byte, two and three.
+const EVIL: &str = "\u{1b}[2J\u{7f}\u{9b}31m\u{202e}\u{2066}\u{200f}\u{61c}";
+
+/// Runs weir by a shell, whose words it gets after `exec weir`.
+fn by_shell(script: &str, args: &[&str]) -> Output {
+    let mut command = Command::new("sh");
+    Process::start(command.arg("-c").arg(script).arg(WEIR).args(args)).wait()
+}
+
+#[track_caller]
+fn assert_printable(text: &str) {
+    let found: Vec<char> = text.chars().filter(|&c| is_unprintable(c) && c != '\n').collect();
+    assert_eq!(found, [], "{text:?}");
+}
+
+#[test]
+fn nobody_needs_to_read_standard_error() {
+    let server = Raw::answering("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+    for gone in ["2>/dev/full", "2>&-"] {
+        let directory = Directory::new();
+        let file = directory.file("run.json");
+        // The preflight has something to say of a 404.
+        let script = format!("exec \"$0\" {SHORT} \"$@\" {gone}");
+        let output = by_shell(&script, &["-o", &file, &server.url()]);
+        assert!(output.code() < 4 && output.stderr.is_empty(), "{output:?}");
+        assert!(!output.stdout.is_empty());
+        assert_eq!(Document::load(&file).expect("a document").accounting.bad_response, 20);
+        // Nor does an error.
+        let output = by_shell(&format!("exec \"$0\" \"$@\" {gone}"), &["--no-such-flag"]);
+        assert_eq!(output.code(), 2, "{output:?}");
+    }
+}
+
+#[test]
+fn a_standard_output_that_takes_nothing_costs_nothing_else() {
+    let server = Raw::answering(OK);
+    for gone in [">/dev/full", ">&-"] {
+        let directory = Directory::new();
+        let file = directory.file("run.json");
+        let script = format!("exec \"$0\" {SHORT} \"$@\" {gone}");
+        let output = by_shell(&script, &["-o", &file, &server.url()]);
+        assert_eq!(output.code(), 74, "{output:?}");
+        assert!(output.stderr.contains("standard output cannot be written"), "{output:?}");
+        assert_eq!(Document::load(&file).expect("a document").accounting.ok, 20);
+        assert_eq!(directory.names(), ["run.json"]);
+        for words in ["--help", "-h", "--version", "report --help", "--compat wrk -v"] {
+            let output = by_shell(&format!("exec \"$0\" {words} {gone}"), &[]);
+            assert_eq!(output.code(), 74, "{words}: {output:?}");
+        }
+        let wrk = format!("exec \"$0\" --compat wrk -d1 -t1 -c1 \"$@\" {gone}");
+        assert_eq!(by_shell(&wrk, &[&server.url()]).code(), 74);
+    }
+    // A reader who has gone has what it wanted.
+    let output = by_shell("\"$0\" --help | head -n 1; exit 0", &[]);
+    assert!(output.code() == 0 && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_an_error_and_leaves_nothing() {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    let names = ["run.json", "rows.parquet"].map(|name| directory.file(name));
+    for file in [["-o", &names[0]], ["--raw", &names[1]]] {
+        let script = format!("ulimit -f 0; exec \"$0\" {SHORT} \"$@\"");
+        let output = by_shell(&script, &[&file[..], &[&server.url()]].concat());
+        assert_eq!(output.code(), 74, "{output:?}");
+        assert!(output.stderr.contains("File too large"), "{output:?}");
+        assert!(!output.stdout.is_empty(), "the report is printed: {output:?}");
+        assert_eq!(directory.names(), [""; 0], "no half of a result is left");
+    }
+}
+
+#[test]
+fn a_terminal_that_hangs_up_ends_the_run_with_a_report() {
+    let server = Raw::answering(OK);
+    let running = start("epoll", "-c4 -t2 -d30s --warmup 0", &[&server.url()]);
+    server.await_requests(50);
+    running.process.signal(&["HUP"]);
+    let ran = running.finish();
+    assert_eq!(ran.code, 129, "{ran}");
+    assert!(ran.document.run.interrupted && ran.document.accounting.ok >= 10, "{ran}");
+}
+
+#[test]
+fn a_run_that_was_told_to_outlive_its_terminal_does() {
+    let server = Raw::answering(OK);
+    let mut command = Command::new("sh");
+    // nohup(1) does the same.
+    command.args(["-c", "trap '' HUP; exec \"$0\" -c2 -d30s --warmup 0 \"$@\"", WEIR]);
+    let process = Process::start(command.arg(server.url()));
+    server.await_requests(50);
+    process.signal(&["HUP", "INT"]);
+    let output = process.wait();
+    assert_eq!(output.code(), 130, "{output:?}");
+}
+
+/// Waits until the program waits for signals, which it does from before its preflight on.
+fn await_signals(process: &Process) {
+    let status = format!("/proc/{}/status", process.id());
+    wait::until("signals are waited for", || {
+        let status = fs::read_to_string(&status).ok()?;
+        let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?;
+        // SIGINT is the second.
+        (u64::from_str_radix(blocked.trim(), 16).ok()? & 2 != 0).then_some(())
+    });
+}
+
+#[test]
+fn a_signal_before_the_load_ends_it_with_a_line() {
+    let silent = Raw::start(|peer| {
+        while peer.read_request()?.is_some() {}
+        Ok(())
+    });
+    let url = silent.url();
+    for (words, more) in [("-d30s -c1", vec![url.as_str()]), ("--selfcheck", Vec::new())] {
+        for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+            let directory = Directory::new();
+            let mut command = Command::new(WEIR);
+            command.current_dir(directory.path()).args(words.split(' ')).args(&more);
+            if !more.is_empty() {
+                command.args(["-o", "run.json", "--raw", "rows.parquet"]);
+            }
+            let process = Process::start(&mut command);
+            await_signals(&process);
+            process.signal(&[signal]);
+            let output = process.wait();
+            // Unless what was to be interrupted was over by then, and reported.
+            if output.stdout.is_empty() {
+                assert_eq!(output.code(), code, "{words}: {output:?}");
+                assert!(output.stderr.contains("interrupted"), "{words}: {output:?}");
+                assert_eq!(directory.names(), [""; 0], "no half of a result is left");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_signal_in_done_ends_the_program_after_its_report() {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    let script = directory.file("endless.lua");
+    let text = "function done() print('in done'); io.flush(); while true do end end";
+    fs::write(&script, text).expect("the directory is writable");
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mut running = start("epoll", "-c1 -n5 -s", &[&script, &server.url()]);
+        while running.process.next_line() != "in done" {}
+        running.process.signal(&[signal]);
+        let ran = running.finish();
+        assert_eq!(ran.code, code, "{ran}");
+        assert!(ran.stderr.contains("interrupted after the report"), "{ran}");
+        assert_eq!(ran.document.accounting.ok, 5, "{ran}");
+    }
+}
+
+#[test]
+fn a_run_that_is_abandoned_leaves_no_file() {
+    let server = Raw::start(|peer| {
+        while peer.read_request()?.is_some() {}
+        Ok(())
+    });
+    let directory = Directory::new();
+    let rows = directory.file("rows.parquet");
+    let flags = "-c4 -t2 -d30s --warmup 0 --no-preflight --raw";
+    let running = start("epoll", flags, &[&rows, &server.url()]);
+    server.await_requests(4);
+    assert_eq!(directory.names().len(), 1, "the rows are being written");
+    running.process.signal(&["INT", "TERM"]);
+    let output = running.process.wait();
+    assert_eq!(output.code(), 143, "{output:?}");
+    assert_eq!(directory.names(), [""; 0], "no half of a result is left");
+}
+
+#[test]
+fn a_machine_without_threads_ends_with_71() {
+    let server = Raw::answering(OK);
+    let url = server.url();
+    for (words, more) in [
+        ("-n1", vec![&url]),
+        ("--compat wrk -d1", vec![&url]),
+        ("--selfcheck", Vec::new()),
+        ("serve --listen 127.0.0.1:0", Vec::new()),
+    ] {
+        let mut command = Command::new(WEIR);
+        // No thread's stack can be so large, which the system answers as it does a full table.
+        command.env("RUST_MIN_STACK", "1000000000000000").args(words.split(' ')).args(more);
+        let output = Process::start(&mut command).wait();
+        assert_eq!(output.code(), 71, "{words}: {output:?}");
+        assert!(output.stderr.contains("Resource temporarily"), "{words}: {output:?}");
+        assert!(!output.stderr.contains("panicked"), "{words}: {output:?}");
+    }
+}
+
+#[test]
+fn a_body_is_held_once() {
+    const BYTES: usize = 96 << 20;
+    let server = Raw::start(|peer| {
+        while peer.read_request()?.is_some() {
+            assert!(peer.read_body(BYTES)?.iter().all(|byte| *byte == 0));
+            peer.write(OK)?;
+        }
+        Ok(())
+    });
+    let directory = Directory::new();
+    let body = directory.file("body");
+    File::create(&body).and_then(|file| file.set_len(BYTES as u64)).expect("a sparse file");
+    // Two workers send the same bytes.
+    let words = "-c2 -t2 -n2 --no-preflight -T 60s -b";
+    let ran = load("epoll", words, &[&format!("@{body}"), &server.url()]);
+    ran.assert_all_ok();
+    assert_eq!(ran.document.plan.request.body_bytes, BYTES as u64);
+    let most = ran.document.run.client.max_resident_bytes;
+    assert!(most < BYTES as u64 + (48 << 20), "{most} bytes: {ran}");
+}
+
+#[test]
+fn a_long_body_is_whole_over_tls() {
+    let body: Vec<u8> = (0..700_001u32).map(|index| (index % 251) as u8).collect();
+    let directory = Directory::new();
+    let file = directory.file("body");
+    fs::write(&file, &body).expect("the directory is writable");
+    let authority = Authority::new();
+    for_each_engine(|engine| {
+        let expected = body.clone();
+        let server = Secure::start(&authority.sign_loopback(), move |peer| {
+            while peer.read_request()?.is_some() {
+                assert!(peer.read_body(expected.len())? == expected);
+                peer.write(OK)?;
+            }
+            Ok(())
+        });
+        let more = [&format!("@{file}"), "--cacert", &authority.file(), &server.url()];
+        let ran = load(engine, "-c2 -t1 -n6 --no-preflight -T 60s -b", &more);
+        ran.assert_all_ok();
+        ran.assert_no_failure();
+    });
+}
+
+#[test]
+fn what_is_too_long_is_refused_before_it_is_read() {
+    let directory = Directory::new();
+    let long = directory.file("long");
+    File::create(&long).and_then(|file| file.set_len(4 << 30)).expect("a sparse file");
+    let body = format!("@{long}");
+    for (words, more, part) in [
+        ("-b", vec![body.as_str(), "http://127.0.0.1:9/"], "send 1 GiB at most"),
+        ("-b @/dev/zero", vec!["http://127.0.0.1:9/"], "does not end within 64 MiB"),
+        ("report", vec![long.as_str()], "more than a document can be"),
+        ("report /dev/zero", vec![], "does not end within 64 MiB"),
+    ] {
+        // 400 MB of addresses, of which 64 MiB may be held twice while a buffer grows.
+        let words: Vec<&str> = words.split(' ').chain(more).collect();
+        let output = by_shell("ulimit -v 400000; exec \"$0\" \"$@\"", &words);
+        assert_eq!(output.code(), 2, "{words:?}: {output:?}");
+        assert!(output.stderr.contains(part), "{words:?}: {output:?}");
+    }
+}
+
+#[test]
+fn bodies_that_a_script_sees_share_a_memory() {
+    let server = Raw::start(|peer| {
+        while peer.read_request()?.is_some() {
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n")?;
+            peer.write([b'x'; 300_000])?;
+        }
+        Ok(())
+    });
+    let directory = Directory::new();
+    let script = directory.file("bodies.lua");
+    let text = "local whole, cut = 0, 0
+        function response(status, headers, body)
+          if wrk.body_cut() then cut = cut + 1 else whole = whole + 1 end
+          assert(wrk.body_cut() == (#body < 300000))
+        end
+        function teardown() print('whole ' .. whole .. ', cut ' .. cut) end";
+    fs::write(&script, text).expect("the directory is writable");
+    let words = "-c1 -t1 -n8 --script-memory";
+    let ran = load("epoll", words, &["100k", "-s", &script, &server.url()]);
+    ran.assert_all_ok();
+    ran.assert_says("whole 0, cut 8");
+    ran.assert_says("bodies cut: 8");
+    ran.assert_says("response() saw only the beginning of 8 bodies");
+    assert_eq!(ran.document.script.as_ref().map(|script| script.bodies_cut), Some(8), "{ran}");
+    let ran = load("epoll", words, &["1M", "-s", &script, &server.url()]);
+    ran.assert_says("whole 8, cut 0");
+    assert!(!ran.text.contains("beginning of"), "{ran}");
+}
+
+#[test]
+fn nothing_that_a_server_says_is_obeyed() {
+    let head = format!(
+        "HTTP/1.1 302 Go{EVIL}\r\nServer: evil{EVIL}\r\nLocation: /{EVIL}\r\n warning: forged\r\n\
+         Content-Length: 0\r\n\r\n"
+    );
+    let server = Raw::answering(head);
+    for format in ["text", "json"] {
+        let words = format!("{SHORT} --format {format}");
+        let output = weir(&words, &[&server.url()]);
+        assert_printable(&output.stdout);
+        assert_printable(&output.stderr);
+        assert!(output.stderr.contains("a redirect to /"), "{output:?}");
+        let forged = output.stderr.lines().any(|line| line.trim_start().starts_with("warning: f"));
+        assert!(!forged, "{output:?}");
+    }
+}
+
+#[test]
+fn nothing_that_a_script_or_a_name_says_is_obeyed() {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    let script = directory.file(&format!("script{EVIL}.lua"));
+    let name = directory.file(&format!("name{EVIL}\nerror: forged"));
+    let url = server.url();
+    fs::write(&script, format!("function response() error('{EVIL}') end")).expect("writable");
+    fs::write(&name, "no document").expect("writable");
+    let nowhere = format!("{name}/a");
+    for (words, more) in [
+        (format!("{SHORT} -s"), vec![&script, &url]),
+        ("--compat wrk -d1 -t1 -c1 -s".to_owned(), vec![&script, &url]),
+        ("report".to_owned(), vec![&name]),
+        ("-n1 -o".to_owned(), vec![&nowhere, &url]),
+        ("-n1 --raw".to_owned(), vec![&nowhere, &url]),
+        ("-n1 -b".to_owned(), vec![&format!("@{nowhere}"), &url]),
+        ("serve --log".to_owned(), vec![&nowhere]),
+        ("-n1 --junit".to_owned(), vec![&nowhere, &url]),
+    ] {
+        let more: Vec<&str> = more.into_iter().map(String::as_str).collect();
+        let output = weir(&words, &more);
+        assert_ne!(output.code(), 0, "{words}: {output:?}");
+        // The calls that led to an error of a script are indented by a tab.
+        assert_printable(&output.stderr.replace('\t', " "));
+        assert!(!output.stderr.contains("\nerror: forged"), "{words}: {output:?}");
+        if !words.contains("-s") {
+            assert_printable(&output.stdout);
+        }
+    }
+}
+
+/// Puts [`EVIL`] behind every text below `value` that a document may have there.
+fn poison(whole: &mut Value, pointer: &str, poisoned: &mut usize) {
+    let Some(value) = whole.pointer_mut(pointer) else { return };
+    let below: Vec<String> = match value {
+        Value::Object(fields) => fields.keys().map(|key| format!("{pointer}/{key}")).collect(),
+        Value::Array(items) => (0..items.len()).map(|at| format!("{pointer}/{at}")).collect(),
+        Value::String(text) => {
+            let before = std::mem::replace(text, format!("{text}{EVIL}\nx"));
+            match Document::from_json(whole.to_string().as_bytes()) {
+                Ok(_) => *poisoned += 1,
+                Err(_) => *whole.pointer_mut(pointer).expect("it was there") = before.into(),
+            }
+            return;
+        }
+        _ => return,
+    };
+    for pointer in below {
+        poison(whole, &pointer, poisoned);
+    }
+}
+
+#[test]
+fn nothing_that_a_document_says_is_obeyed() {
+    let server =
+        Raw::answering("HTTP/1.1 302 Go\r\nServer: a\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n");
+    let ran = load("epoll", "-c2 -t2 -n50 --assert", &["p50<1ns", &server.url()]);
+    let mut document = serde_json::to_value(&ran.document).expect("it is JSON");
+    let mut poisoned = 0;
+    for section in
+        ["run", "plan", "environment", "preflight", "notes", "connections", "verdict", "assertions"]
+    {
+        poison(&mut document, &format!("/{section}"), &mut poisoned);
+    }
+    assert!(poisoned > 30, "{poisoned} in {document:#}");
+    let directory = Directory::new();
+    let file = directory.file("poisoned.json");
+    fs::write(&file, document.to_string()).expect("the directory is writable");
+    for words in ["report", "report --rules --latency", "report --format json"] {
+        let output = weir(words, &[&file]);
+        assert_printable(&output.stdout);
+        assert_printable(&output.stderr);
+        assert!(output.stdout.len() > 200, "{words}: {output:?}");
+    }
+    // What is wrong with a document quotes it.
+    for text in [format!("{{\"schema_version\": 1, \"{EVIL}\": 0}}"), EVIL.to_owned()] {
+        fs::write(&file, text).expect("the directory is writable");
+        let output = weir("report", &[&file]);
+        assert_eq!(output.code(), 2, "{output:?}");
+        assert_printable(&output.stderr);
+    }
+}

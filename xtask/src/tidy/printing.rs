@@ -1,0 +1,98 @@
+//! Who may write to the user: what panics where nobody reads, and ways around the functions that
+//! keep foreign text from the terminal. It must not know what is written.
+
+use super::Finding;
+use super::scanner::{line_of, prefixes, tests_module};
+use super::tree::{File, Tree};
+
+/// Where standard output and standard error are named.
+const HOMES: [&str; 3] =
+    ["crates/weir/src/terminal.rs", "crates/weir/src/live.rs", "crates/weir-io/src/stdout.rs"];
+
+/// What panics when it fails.
+const PANICKING: [(&str, &str); 6] = [
+    ("print!", "it panics where nobody reads: use weir's `terminal`"),
+    ("println!", "it panics where nobody reads: use weir's `terminal`"),
+    ("eprint!", "it panics where nobody reads: use weir's `terminal`"),
+    ("eprintln!", "it panics where nobody reads: use weir's `terminal`"),
+    ("thread::spawn(", "it panics where no thread is left: use `thread::Builder`"),
+    ("scope.spawn(", "it panics where no thread is left: use `thread::Builder::spawn_scoped`"),
+];
+
+/// What goes around the functions of `terminal`.
+const AROUND: [(&str, &str); 5] = [
+    ("stdout()", "write to standard output by `terminal::print`"),
+    ("stderr()", "write to standard error by `terminal::say`"),
+    ("Stdout::new", "write to standard output by `terminal::print`"),
+    ("Stderr", "write to standard error by `terminal::say`"),
+    (".display()", "a name may hold control characters: use `terminal::shown`"),
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.rust().filter(|file| is_product(file)) {
+        findings.extend(found(file, &PANICKING));
+        if file.crate_name() == "weir" && !HOMES.contains(&file.path.as_str()) {
+            findings.extend(found(file, &AROUND));
+        }
+    }
+    findings
+}
+
+/// Whether the file is in the program, not a task, an example or a test.
+fn is_product(file: &File) -> bool {
+    file.path.starts_with("crates/") && file.path.contains("/src/")
+}
+
+/// Findings outside the file's tests.
+fn found(file: &File, banned: &[(&str, &str)]) -> Vec<Finding> {
+    let code = &file.masked.code;
+    // The lines of tests are counted from 1, as those of findings.
+    let tests = tests_module(code).map_or(usize::MAX, |tests| tests.start);
+    let mut findings = Vec::new();
+    for (word, advice) in banned {
+        let lines = prefixes(code, word).map(|at| line_of(code, at)).filter(|line| *line < tests);
+        findings.extend(
+            lines.map(|line| {
+                Finding::new(&file.path, line, "printing", format!("`{word}`: {advice}"))
+            }),
+        );
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_file(path: &str, text: &str, lines: &[usize]) {
+        let found = check(&Tree::of(&[(path, text)]));
+        let mut found: Vec<usize> = found.iter().map(|finding| finding.line).collect();
+        found.sort_unstable();
+        assert_eq!(found, lines, "in {path}: {text}");
+    }
+
+    #[test]
+    fn what_panics_where_nobody_reads_is_found() {
+        let body = "//! A.\nfn a() {\n    eprintln!(\"b\");\n}\n";
+        check_file("crates/weir/src/a.rs", body, &[3]);
+        check_file("crates/weir-serve/src/a.rs", body, &[3]);
+        check_file("crates/weir/tests/a.rs", body, &[]);
+        check_file("crates/weir-io/examples/a.rs", body, &[]);
+        check_file("xtask/src/a.rs", body, &[]);
+        let tests = "//! A.\n#[cfg(test)]\nmod tests {\n    fn a() { thread::spawn(b); }\n}\n";
+        check_file("crates/weir-io/src/a.rs", tests, &[]);
+        check_file("crates/weir-io/src/a.rs", "//! A.\nfn a() { thread::spawn(b); }\n", &[2]);
+    }
+
+    #[test]
+    fn ways_around_the_terminal_are_found() {
+        let body = "//! A.\nfn a() {\n    io::stderr().write(b);\n    c.display();\n}\n";
+        check_file("crates/weir/src/a.rs", body, &[3, 4]);
+        check_file("crates/weir/src/terminal.rs", body, &[]);
+        check_file("crates/weir-report/src/a.rs", body, &[]);
+        let around = "//! A.\nfn a() {\n    Stdout::new();\n    rustix::stdio::stderr();\n}\n";
+        check_file("crates/weir/src/a.rs", around, &[3, 4]);
+        check_file("crates/weir/src/a.rs", "//! A.\nfn flush_c_stdout() {}\n", &[]);
+    }
+}
