@@ -24,7 +24,10 @@ pub mod units;
 pub use assertion::{Assertion, AssertionError, AssertionOutcome, AssertionResult};
 pub use distinct::{distinct, distinct_us};
 pub use document::{Document, DocumentParts, Environment, LoadError, Note};
-pub use evidence::{ClientHealth, DepartureSpan, Departures, Occupancy, Stamped, WorkerUsage};
+pub use evidence::{
+    ClientHealth, DepartureSpan, Departures, Occupancy, RoundTrips, ServerCpu, Stamped, TcpUsage,
+    WorkerUsage,
+};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::{
     ByOutcome, Connections, DestinationCounts, ErrorKind, FailureCause, FailureKind, FailurePhase,

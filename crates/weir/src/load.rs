@@ -8,8 +8,10 @@ use anyhow::{Context, Result};
 use weir_engine::{Control, Job, ScriptFailure};
 use weir_io::system::{self, CpuTime};
 use weir_io::{Clock, Signal, Waker};
-use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts, Trials};
-use weir_run::{ClientHealth, Document, Measurements, Note};
+use weir_run::document::{
+    BrokenInvariant, ClientUsage, DocumentParts, NetworkSection, Probed, RunParts, Trials,
+};
+use weir_run::{ClientHealth, Document, Measurements, Note, RoundTrips};
 
 use crate::environment;
 use crate::health::Watcher;
@@ -60,6 +62,10 @@ pub(crate) struct Outcome {
     pub(crate) client: ClientUsage,
     /// What was run beside it to judge the client.
     pub(crate) trials: Trials,
+    /// The one-connection probe before the load.
+    pub(crate) probe: Probed,
+    /// The load's TCP sockets.
+    pub(crate) network: Option<NetworkSection>,
     /// What a witness saw, where there was one.
     pub(crate) witness: Option<Measurements>,
     /// What ended it early.
@@ -106,10 +112,12 @@ pub(crate) fn carry_out(
     let mut failures = finished.lost;
     failures.splice(..0, control.script_failure());
     Ok(Outcome {
+        network: NetworkSection::of(&finished.measurements.tcp, RoundTrips::default()),
         measurements: finished.measurements,
         health,
         client: usage_since(cpu_before),
         trials: Trials::default(),
+        probe: Probed::default(),
         witness: None,
         signal: interrupts.received(),
         states: finished.scripts.into_iter().map(|(_, state)| state).collect(),
@@ -166,6 +174,8 @@ pub(crate) fn document(
         },
         preflight: found.answer,
         preflight_sent: found.sent,
+        probe: outcome.probe,
+        network: outcome.network,
         client: outcome.client,
         health: outcome.health,
         witness: outcome.witness.clone(),

@@ -100,6 +100,8 @@ impl Document {
             "stamps",
             "departures",
             "occupancy",
+            "probe",
+            "network",
             "witness",
             "script",
             "slices",
