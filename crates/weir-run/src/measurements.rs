@@ -239,8 +239,7 @@ pub struct Sent {
     pub measured: u64,
     /// After t1 by plan, to keep the load up while M is resolved.
     pub tail: u64,
-    /// Requests whose send failed before the kernel had taken all of their bytes; in none of the
-    /// others.
+    /// Requests whose send failed, not all bytes being taken; in none of the others.
     pub failed: u64,
 }
 
@@ -303,6 +302,8 @@ pub struct WorkerPhases {
     pub tail_end_ns: u64,
     /// Its sockets were closed.
     pub drained_ns: u64,
+    /// t0 and t1 as it used them.
+    pub window_ns: (u64, u64),
     /// CPU time of the worker's thread, user and system, in nanoseconds.
     pub cpu_time_ns: u64,
     /// What its thread took and lost inside the window.

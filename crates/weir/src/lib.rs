@@ -17,6 +17,7 @@ mod load;
 mod output;
 mod plan;
 mod preflight;
+mod probe;
 mod raw;
 mod script;
 mod target;

@@ -11,10 +11,10 @@ use weir_io::{Clock, Signal, Waker};
 use weir_run::document::{
     BrokenInvariant, ClientUsage, DocumentParts, NetworkSection, Probed, RunParts, Trials,
 };
-use weir_run::{ClientHealth, Document, Measurements, Note, RoundTrips};
+use weir_run::{ClientHealth, Document, Measurements, Note};
 
 use crate::environment;
-use crate::health::Watcher;
+use crate::health::{Watched, Watcher};
 use crate::interrupts::Interrupts;
 use crate::live::Intervals;
 use crate::preflight::Found;
@@ -107,14 +107,15 @@ pub(crate) fn carry_out(
         let _panicked = watcher.join();
         finished
     });
-    let health = watcher.and_then(Watcher::finish);
+    let seen = watcher.and_then(Watcher::finish);
+    let round_trips = seen.map(|seen| seen.round_trips).unwrap_or_default();
     let finished = finished?;
     let mut failures = finished.lost;
     failures.splice(..0, control.script_failure());
     Ok(Outcome {
-        network: NetworkSection::of(&finished.measurements.tcp, RoundTrips::default()),
+        network: NetworkSection::of(&finished.measurements.tcp, round_trips),
         measurements: finished.measurements,
-        health,
+        health: seen.map(|seen| seen.health),
         client: usage_since(cpu_before),
         trials: Trials::default(),
         probe: Probed::default(),
@@ -130,8 +131,13 @@ fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watch
     let plan = &job.plan;
     let its_plan = plan.clone();
     let window = move || control.window(&its_plan);
-    let sources = plan.connection.sources_used(plan.connections);
-    Watcher::start(clock, (&job.endpoint, sources), window)
+    let watched = Watched {
+        endpoint: job.endpoint.clone(),
+        sources: plan.connection.sources_used(plan.connections),
+        source: plan.connection.source(0),
+        round_trips: job.extras.round_trips,
+    };
+    Watcher::start(clock, watched, window)
 }
 
 /// What the process has taken since it had taken so much CPU time.

@@ -110,7 +110,7 @@ pub(crate) fn plan_at(
         destinations,
         cpus: if is_crowded { Vec::new() } else { cpus },
         tls,
-        extras: Extras { thread_rates, batch_times: false },
+        extras: Extras { thread_rates, ..Extras::default() },
         ..Job::new(plan, endpoint, request)
     };
     Ok(Planned { job, scripts, notes })

@@ -142,10 +142,12 @@ impl<B: Backend> Worker<'_, B> {
                 let mut strings = repeated.strings(unsent);
                 let sent = strings.try_for_each(|plain| session.send(plain, &mut self.sealed));
                 if let Err(error) = sent {
+                    self.traffic.unsend_unsealed(conn, unsent.into());
                     let action = self.traffic.fail_secure(conn, &error, now);
                     self.backend.close(conn, action);
                     continue;
                 }
+                self.last_send = (self.sealed.len(), unsent.into());
                 self.segments.push(Segment::Pooled(self.backend.pool(&self.sealed)));
             } else {
                 repeated.segments(unsent, &mut self.segments);
@@ -195,16 +197,22 @@ impl<B: Backend> Worker<'_, B> {
 
     fn send_batch(&mut self, conn: ConnId, batch: Batch, now: Nanos) {
         self.traffic.connection(conn).unsent = 0;
+        let requests = batch.requests.len();
         let pooled = match self.traffic.session(conn) {
             Some(session) => {
                 self.sealed.clear();
                 if let Err(error) = session.send(&batch.bytes, &mut self.sealed) {
+                    self.traffic.unsend_unsealed(conn, requests);
                     let action = self.traffic.fail_secure(conn, &error, now);
                     return self.backend.close(conn, action);
                 }
+                self.last_send = (self.sealed.len(), requests);
                 self.backend.pool(&self.sealed)
             }
-            None => self.backend.pool(&batch.bytes),
+            None => {
+                self.last_send = (batch.bytes.len(), requests);
+                self.backend.pool(&batch.bytes)
+            }
         };
         self.backend.send(conn, &[Segment::Pooled(pooled)]);
         let used = match &mut self.script {

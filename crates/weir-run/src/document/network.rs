@@ -13,8 +13,8 @@ use crate::evidence::{RoundTrips, TcpUsage};
 pub struct NetworkSection {
     /// TCP sockets of the load that were closed, all of them by the end of the run.
     pub sockets: u64,
-    /// Of `sockets`: read before the close (`TCP_INFO`, tcp(7)); all of the first 4,096 of each
-    /// worker, then one in 16.
+    /// Of `sockets`: read before the close (`TCP_INFO`, tcp(7)); all of the first 1,024 of each
+    /// worker and all that failed, of others one in 16.
     pub sampled: u64,
     /// Segments sent again over the whole run, scaled from `sampled` to `sockets`.
     pub retransmitted_segments: u64,

@@ -131,13 +131,7 @@ impl Recorded {
             preflight_sent: accounting.sent.preflight,
             script_file: document.script.as_ref().and_then(|script| script.file.clone()),
             health: document.health,
-            probe: Probed {
-                sent: accounting.sent.probe,
-                // Those whose send failed are among the load's by now.
-                failed: 0,
-                connects: connections.connects_probe,
-                section: document.probe,
-            },
+            probe: probe_of(document),
             network: document.network,
             witness: witness_of(document)?,
         })
@@ -164,6 +158,17 @@ impl Recorded {
         if let Some(theirs) = &other.witness {
             self.witness.get_or_insert_default().merge(theirs);
         }
+    }
+}
+
+/// The one-connection probe, with what stands of it in other sections.
+fn probe_of(document: &Document) -> Probed {
+    Probed {
+        sent: document.accounting.sent.probe,
+        // Those whose send failed are among the load's by now.
+        failed: 0,
+        connects: document.connections.connects_probe,
+        section: document.probe,
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
         reach::first_of(&url, [*address])?;
     }
     job.late_answers = true;
-    job.extras = Extras { thread_rates: true, batch_times: args.batch };
+    job.extras = Extras { thread_rates: true, batch_times: args.batch, ..Extras::default() };
     if job.tls.is_some() {
         warn("the server's certificate is not verified, as in wrk; weir's own form verifies it");
     }
