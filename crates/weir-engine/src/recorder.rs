@@ -39,7 +39,10 @@ pub(crate) struct Recorder {
     outcomes: Outcomes,
     status: Box<[u64; STATUS_CODES]>,
     errors: BTreeMap<ErrorKind, u64>,
+    /// Those whose send failed included, until the end.
     sent: Sent,
+    /// Of `sent`: requests whose send failed.
+    unsent: Sent,
     /// Members of M on the wire and unresolved.
     unresolved: u64,
     response: Failures,
@@ -147,6 +150,7 @@ impl Recorder {
             status: Box::new([0; STATUS_CODES]),
             errors: BTreeMap::new(),
             sent: Sent::default(),
+            unsent: Sent::default(),
             unresolved: 0,
             response: Failures::default(),
             slices: Slices::new(&timeline),
@@ -166,7 +170,7 @@ impl Recorder {
             batch_time: extras.batch_times.then(Tally::new),
             sampler: extras.thread_rates.then(Sampler::new),
             window: Window::default(),
-            series: Series::new(&timeline),
+            series: Series::new(&timeline, workers),
             connections: Connections { asked, ..Connections::default() },
             interim_responses: 0,
         }
@@ -176,7 +180,7 @@ impl Recorder {
     pub(crate) fn begin(&mut self, timeline: Timeline) {
         self.timeline = timeline;
         self.slices = Slices::new(&timeline);
-        self.series = Series::new(&timeline);
+        self.series = Series::new(&timeline, self.workers);
         if self.is_open_loop {
             self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
         }
@@ -228,6 +232,16 @@ impl Recorder {
                     (0..requests).for_each(|_| self.lag(exchange));
                 }
             }
+        }
+    }
+
+    /// The send of a request of this phase failed.
+    #[cold]
+    pub(crate) fn unsent(&mut self, phase: Phase) {
+        match phase {
+            Phase::Warmup => self.unsent.warmup += 1,
+            Phase::Measured => self.unsent.measured += 1,
+            Phase::Tail => self.unsent.tail += 1,
         }
     }
 

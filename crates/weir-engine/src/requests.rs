@@ -52,6 +52,11 @@ impl Repeated {
         Repeated { template, bytes, one_bytes: one.len(), copies, traits }
     }
 
+    /// Bytes of so many requests.
+    pub(crate) fn bytes_of(&self, requests: u64) -> u64 {
+        requests.saturating_mul(self.one_bytes as u64)
+    }
+
     /// Appends the segments of the next `count` requests.
     #[inline]
     pub(crate) fn segments(&self, count: u16, segments: &mut Vec<Segment>) {

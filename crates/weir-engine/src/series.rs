@@ -12,6 +12,16 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Most intervals of a window of known length; longer runs have longer ones.
 const INTERVALS: u64 = 3600;
 
+/// Bytes that the latencies of finished intervals may take, over all workers. Beyond that they are
+/// kept by coarser buckets, so that memory does not grow with the length of a run.
+const LATENCY_BYTES: usize = 32 << 20;
+
+/// The least share of a worker.
+const LATENCY_BYTES_MIN: usize = 64 << 10;
+
+/// Finished intervals that are coarsened at a time: about 50 µs of work.
+const COARSENED_AT_ONCE: usize = 32;
+
 /// One worker's series.
 #[derive(Debug)]
 pub(crate) struct Series {
@@ -21,11 +31,12 @@ pub(crate) struct Series {
     pub(crate) current: Interval,
     latency: Tally,
     done: Vec<Interval>,
+    kept: Kept,
 }
 
 impl Series {
     /// Intervals lie on a grid through t0; the first one begins at S and may be shorter.
-    pub(crate) fn new(timeline: &Timeline) -> Series {
+    pub(crate) fn new(timeline: &Timeline, workers: u32) -> Series {
         let window_ns = match timeline.t1 {
             Nanos::MAX => 0,
             t1 => t1.since(timeline.t0),
@@ -38,7 +49,15 @@ impl Series {
             partial => partial,
         };
         let current = Interval { start_ns, length_ns: first_ns, ..Interval::default() };
-        Series { t0: timeline.t0, length_ns, current, latency: Tally::new(), done: Vec::new() }
+        let share = LATENCY_BYTES / (workers as usize).max(1);
+        Series {
+            t0: timeline.t0,
+            length_ns,
+            current,
+            latency: Tally::new(),
+            done: Vec::new(),
+            kept: Kept { bytes_max: share.max(LATENCY_BYTES_MIN), ..Kept::default() },
+        }
     }
 
     /// The window begins at `t0`, some intervals earlier than it was to.
@@ -87,7 +106,7 @@ impl Series {
         let next = Interval { start_ns, length_ns: self.length_ns, ..Interval::default() };
         let interval = std::mem::replace(&mut self.current, next);
         live.send(&interval);
-        self.done.push(interval);
+        self.keep(interval);
     }
 
     /// The whole series; the interval under way is cut at `end`.
@@ -98,5 +117,85 @@ impl Series {
             self.done.push(self.current);
         }
         self.done
+    }
+
+    /// Keeps a finished interval, and gives up precision of some earlier ones where all take too
+    /// much.
+    fn keep(&mut self, mut interval: Interval) {
+        let kept = &mut self.kept;
+        interval.latency.coarsen(kept.level);
+        kept.bytes += interval.latency.bytes();
+        self.done.push(interval);
+        let is_through = kept.level == 0 || kept.coarsened >= self.done.len() - 1;
+        if kept.bytes > kept.bytes_max && is_through && kept.level < LEVEL_MAX {
+            kept.level += 1;
+            kept.coarsened = 0;
+        }
+        let from = kept.coarsened.min(self.done.len());
+        for interval in self.done[from..].iter_mut().take(COARSENED_AT_ONCE) {
+            if kept.level > 0 {
+                let before = interval.latency.bytes();
+                interval.latency.coarsen(kept.level);
+                kept.bytes -= before - interval.latency.bytes();
+                kept.coarsened += 1;
+            }
+        }
+    }
+}
+
+/// Buckets are at most an octave wide.
+const LEVEL_MAX: u32 = 10;
+
+/// What the finished intervals take.
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: usize,
+    bytes_max: usize,
+    /// How often the width of buckets was doubled.
+    level: u32,
+    /// How many of the intervals have buckets of that width, from the first on.
+    coarsened: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A series whose intervals have `buckets` buckets each.
+    fn filled(bytes_max: usize, intervals: u64, buckets: u64) -> Series {
+        let t0 = Nanos(0);
+        let timeline = Timeline { start: t0, t0, t1: Nanos::MAX, tail_end: Nanos::MAX };
+        let mut series = Series::new(&timeline, 1);
+        series.kept.bytes_max = bytes_max;
+        let live = Live { worker: 0, sender: None };
+        for interval in 1..=intervals {
+            for bucket in 0..buckets {
+                // A bucket of its own each, from 1 ms on.
+                series.completed(true, 1_048_576 + bucket * 1_024, 1);
+            }
+            series.roll(Nanos(interval * SECOND_NS), 0, 0, &live);
+        }
+        series
+    }
+
+    #[test]
+    fn an_hour_takes_no_more_than_its_share() {
+        let series = filled(1 << 20, 3_600, 1_000);
+        let bytes: usize = series.done.iter().map(|interval| interval.latency.bytes()).sum();
+        assert_eq!(bytes, series.kept.bytes);
+        // What comes while earlier intervals are coarsened is beside it.
+        assert!(bytes < 2 << 20, "{bytes} bytes at level {}", series.kept.level);
+        let done = series.finish(Nanos(3_600 * SECOND_NS));
+        assert_eq!(done.len(), 3_600);
+        assert!(done.iter().all(|interval| interval.latency.exact().count == 1_000));
+        let p50_ns = done[0].latency.to_histogram().percentile(50.0).expect("1,000 values");
+        let exact_ns = 1_048_576 + 500 * 1_024;
+        assert!((exact_ns..exact_ns + exact_ns / 20).contains(&p50_ns), "{p50_ns}");
+    }
+
+    #[test]
+    fn what_fits_is_kept_as_it_is() {
+        let series = filled(1 << 20, 60, 1_000);
+        assert_eq!((series.kept.level, series.kept.bytes), (0, 60 * 1_000 * 8));
     }
 }

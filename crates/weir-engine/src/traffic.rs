@@ -40,6 +40,8 @@ const DISCARD_MIN_BYTES: u64 = 16 * 1024;
 pub(crate) enum Action {
     /// Nothing.
     None,
+    /// Its socket has failed: requests may be unsent, see [`Traffic::unsend`].
+    Failed,
     /// The next bytes are of no interest.
     Discard(u64),
     /// Close it; [`Traffic::connection`] says when it may be renewed.
@@ -123,6 +125,8 @@ pub(crate) struct Traffic {
     /// When the kernel received the bytes of the event at hand, where it tells.
     received_at: Option<Nanos>,
     replies: Vec<Reply>,
+    /// When the requests were sent that ended with the last socket that failed, and their phases.
+    failing: Vec<(Nanos, Phase)>,
     /// What the heads of answers were like last.
     known: KnownHead,
     /// What there is to tell; valid until the next event.
@@ -186,6 +190,7 @@ impl Traffic {
             rows,
             received_at: None,
             replies: Vec::with_capacity(usize::from(limits.depth)),
+            failing: Vec::new(),
             known: KnownHead::new(),
             told: Vec::new(),
             tls,
@@ -242,8 +247,9 @@ impl Traffic {
             EventKind::Closed => self.ended_by_peer(conn, at),
             EventKind::Failed(error) => {
                 let errno = error.raw_os_error().unwrap_or(0);
+                self.note_failing(conn);
                 self.fail(conn, at, ErrorKind::Errno(errno), FailureCause::Errno(errno));
-                Action::Close(Close::Reset)
+                Action::Failed
             }
             EventKind::Transmitted { tx_at } => {
                 self.stamping.transmitted(conn, tx_at);

@@ -11,8 +11,8 @@ mod scripted;
 
 use std::io;
 
-use weir_io::{Backend, Close, ConnId, Nanos, Segment, WaitPolicy};
-use weir_run::{Closer, Load, Measurements, WorkerPhases};
+use weir_io::{Backend, Close, ConnId, Nanos, Segment, TcpTally, WaitPolicy};
+use weir_run::{Closer, Load, Measurements, TcpUsage, WorkerPhases};
 
 use crate::connection::State;
 use crate::control::Control;
@@ -83,6 +83,8 @@ pub(crate) struct Worker<'a, B> {
     segments: Vec<Segment>,
     /// What TLS makes of what is to be sent.
     sealed: Vec<u8>,
+    /// Bytes of the last sealed or scripted send, and how many requests they were.
+    last_send: (usize, usize),
     /// Requests of M still to be dispatched, in a closed loop with a number of them.
     quota: Option<u64>,
     /// Something may still be sent.
@@ -144,6 +146,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             dirty: Vec::with_capacity(SEND_BATCH),
             segments: Vec::new(),
             sealed: Vec::new(),
+            last_send: (0, 1),
             quota: quota.map(|requests| deal.owned_below(requests)),
             is_sending: false,
             is_interrupted: false,
@@ -168,9 +171,13 @@ impl<'a, B: Backend> Worker<'a, B> {
             self.drain()?;
         }
         let end = self.close_all();
+        let tcp = self.backend.tcp();
         self.traffic.abandon(end);
         self.phases.drained_ns = end.0;
         self.phases.usage = self.lapses.usage();
+        let Timeline { t0, t1, .. } = self.traffic.recorder.timeline;
+        // Where nothing ended the window it ended with the run.
+        self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
         let missing = self.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
         let quota =
             missing.filter(|_| !self.is_cut).map(|left| left + self.traffic.recorder.measured());
@@ -190,6 +197,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         // A script that fails ends the run as a signal does, and is no signal.
         let has_failed = self.control.script_failure().is_some();
         measurements.is_unsettled = self.is_unsettled;
+        measurements.tcp = tcp_usage(tcp);
         measurements.destinations = destinations.map(Destinations::finish).unwrap_or_default();
         measurements.interrupted = self.is_interrupted && !has_failed;
         measurements.script = self.script.map(|script| script.finish(self.is_cut));
@@ -284,7 +292,8 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn heed_stop(&mut self) {
         let stop_at = self.control.stop_at();
         if stop_at != Nanos::MAX && self.is_sending && !self.is_interrupted {
-            self.traffic.recorder.timeline.cut(stop_at, INTERRUPTED_TAIL_NS);
+            let tail_ns = if self.job.extras.abandons { 0 } else { INTERRUPTED_TAIL_NS };
+            self.traffic.recorder.timeline.cut(stop_at, tail_ns);
             (self.is_interrupted, self.is_cut) = (true, true);
         }
     }
@@ -323,12 +332,25 @@ impl<'a, B: Backend> Worker<'a, B> {
         called_at
     }
 
+    /// The socket of `conn` has failed, perhaps with requests that it had not taken.
+    #[cold]
+    fn failed(&mut self, conn: ConnId) {
+        let bytes = self.backend.unsent_bytes();
+        let each = match (&self.requests, &self.job.tls) {
+            (RequestSource::Static(repeated), None) => repeated.bytes_of(1),
+            _ => (self.last_send.0 / self.last_send.1.max(1)) as u64,
+        };
+        self.traffic.unsend(bytes, each);
+        self.backend.close(conn, Close::Reset);
+    }
+
     #[inline]
     fn act(&mut self, conn: ConnId, action: Action) {
         match action {
             Action::None => {}
             Action::Discard(bytes) => self.backend.discard(conn, bytes),
             Action::Close(how) => self.backend.close(conn, how),
+            Action::Failed => self.failed(conn),
         }
     }
 
@@ -424,6 +446,17 @@ impl<'a, B: Backend> Worker<'a, B> {
             }
         }
         self.backend.submit().after
+    }
+}
+
+/// The kernel's counters in the words of the document.
+fn tcp_usage(tally: TcpTally) -> TcpUsage {
+    TcpUsage {
+        sockets: tally.sockets,
+        sampled: tally.sampled,
+        retransmitted_segments: tally.retransmitted_segments,
+        retransmission_timeouts: tally.retransmission_timeouts,
+        rtts_min_ns: tally.rtts_min_ns,
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::{Clock, Endpoint, Listener, Nanos, Waker};
+use crate::{Clock, Endpoint, Listener, Nanos, TcpTally, Waker};
 
 /// A connection, numbered densely from zero by whoever opens it (the engine) or accepts it (the
 /// backend, for a server). The number outlives the socket: a renewed connection keeps it.
@@ -257,6 +257,17 @@ pub trait Backend {
     /// window, not for each turn. A machine that is not real has nothing to tell.
     fn usage(&mut self) -> ThreadUsage {
         ThreadUsage::default()
+    }
+
+    /// Bytes given to `send` that the kernel had not taken when the connection failed whose
+    /// [`EventKind::Failed`] was lent last. To be called before the next event is asked for.
+    fn unsent_bytes(&mut self) -> u64 {
+        0
+    }
+
+    /// What the kernel counted on this backend's own TCP sockets, those that are closed.
+    fn tcp(&self) -> TcpTally {
+        TcpTally::default()
     }
 
     /// The next event of this harvest, or `None` when all have been handed out.

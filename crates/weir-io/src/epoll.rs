@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use libc::c_int;
 
+use crate::failing::Failing;
 use crate::happened::{self, What};
 use crate::margin::{Margin, Pause};
 use crate::numbers::Numbers;
@@ -25,7 +26,7 @@ use crate::usage::Spinning;
 use crate::wall::Wall;
 use crate::{
     Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId,
-    Segment, SocketOptions, Submitted, TemplateId, ThreadUsage, WaitPolicy, Waker,
+    Segment, SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy, Waker,
 };
 
 mod opening;
@@ -96,6 +97,8 @@ pub struct Epoll {
     transmitting: Vec<u32>,
     wall: Wall,
     spinning: Spinning,
+    failing: Failing,
+    tcp: TcpTally,
     /// How long the next nap is, in which events gather.
     nap_ns: u64,
     woken: bool,
@@ -209,6 +212,8 @@ impl Epoll {
             transmitting: Vec::new(),
             wall: Wall::new(options.clock),
             spinning: Spinning::default(),
+            failing: Failing::default(),
+            tcp: TcpTally::default(),
             nap_ns: NAP_MIN_NS,
             woken: false,
         })
@@ -403,10 +408,7 @@ impl Backend for Epoll {
         let index = conn.0;
         let conn = self.conns.get_mut(conn.index());
         let conn = conn.filter(|conn| conn.is_live() && conn.send_error == 0);
-        let Some(conn) = conn else {
-            segments.iter().for_each(|segment| self.outgoing.forget(*segment));
-            return;
-        };
+        let Some(conn) = conn else { return self.forget(index, segments) };
         for segment in segments {
             self.outgoing.push(&mut conn.unsent, *segment);
         }
@@ -470,6 +472,14 @@ impl Backend for Epoll {
 
     fn usage(&mut self) -> ThreadUsage {
         self.spinning.usage()
+    }
+
+    fn unsent_bytes(&mut self) -> u64 {
+        self.failing.told()
+    }
+
+    fn tcp(&self) -> TcpTally {
+        self.tcp.clone()
     }
 
     fn next(&mut self) -> Option<Event<'_>> {

@@ -162,6 +162,25 @@ impl Outgoing {
         }
     }
 
+    /// Bytes that the kernel has not taken.
+    pub(crate) fn unsent_bytes(&self, queue: &Queue) -> u64 {
+        let (mut at, mut bytes) = (queue.head, 0);
+        while at != NONE {
+            let piece = &self.pieces[at as usize];
+            bytes += u64::from(piece.end - piece.sent);
+            at = piece.next;
+        }
+        bytes
+    }
+
+    /// Bytes of a segment.
+    pub(crate) fn segment_bytes(&self, segment: Segment) -> u64 {
+        match segment {
+            Segment::Template { bytes, .. } => bytes.into(),
+            Segment::Pooled(id) => self.pooled[id.0 as usize].len() as u64,
+        }
+    }
+
     /// Drops everything.
     pub(crate) fn clear(&mut self, queue: &mut Queue) {
         while !queue.is_empty() {

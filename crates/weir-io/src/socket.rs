@@ -315,6 +315,17 @@ pub(crate) fn congestion_control(fd: &OwnedFd) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&name[..end]).into_owned())
 }
 
+/// `TCP_INFO`, as much of it as fits; says how much there is.
+pub(crate) fn tcp_info(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut len = buffer.len() as socklen_t;
+    let value = buffer.as_mut_ptr().cast();
+    // SAFETY: the kernel writes at most `len` bytes to the buffer, which has as many.
+    check(unsafe {
+        libc::getsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, value, &mut len)
+    })?;
+    Ok(len as usize)
+}
+
 /// recv(2).
 #[inline]
 pub(crate) fn recv(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use io_uring::{cqueue, opcode, types};
 
+use crate::failing::Failing;
 use crate::happened::{self, What};
 use crate::margin::{Margin, Pause};
 use crate::numbers::Numbers;
@@ -27,7 +28,7 @@ use crate::usage::Spinning;
 use crate::wall::Wall;
 use crate::{
     Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId,
-    Segment, SocketOptions, Submitted, TemplateId, ThreadUsage, WaitPolicy, Waker,
+    Segment, SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy, Waker,
 };
 
 mod alarm;
@@ -134,6 +135,8 @@ pub struct Uring {
     transmitting: Vec<u32>,
     wall: Wall,
     spinning: Spinning,
+    failing: Failing,
+    tcp: TcpTally,
     /// The buffer of the event that is lent.
     lent: Option<u16>,
     woken: bool,
@@ -184,6 +187,8 @@ impl Uring {
             transmitting: Vec::new(),
             wall: Wall::new(options.clock),
             spinning: Spinning::default(),
+            failing: Failing::default(),
+            tcp: TcpTally::default(),
             lent: None,
             woken: false,
             broken: None,
@@ -354,15 +359,6 @@ impl Uring {
         self.ring.sleep(span_ns, events)
     }
 
-    /// Whether there is something to find without asking the kernel for news.
-    fn has_more(&self) -> bool {
-        !self.later.is_empty()
-            || !self.arrived.is_empty()
-            || !self.notes.starved.is_empty()
-            || !self.notes.receives.is_empty()
-            || (!self.waiting.is_empty() && self.numbers.are_left())
-    }
-
     /// The connection that a token means, unless that socket is gone.
     #[inline]
     fn live(&mut self, token: Token) -> Option<&mut Conn> {
@@ -410,10 +406,7 @@ impl Backend for Uring {
         let index = conn.0;
         let conn = self.conns.get_mut(conn.index());
         let conn = conn.filter(|conn| conn.is_live() && conn.send_error == 0);
-        let Some(conn) = conn else {
-            segments.iter().for_each(|segment| self.outgoing.forget(*segment));
-            return;
-        };
+        let Some(conn) = conn else { return self.forget(index, segments) };
         for segment in segments {
             self.outgoing.push(&mut conn.unsent, *segment);
         }
@@ -485,6 +478,14 @@ impl Backend for Uring {
 
     fn usage(&mut self) -> ThreadUsage {
         self.spinning.usage()
+    }
+
+    fn unsent_bytes(&mut self) -> u64 {
+        self.failing.told()
+    }
+
+    fn tcp(&self) -> TcpTally {
+        self.tcp.clone()
     }
 
     fn next(&mut self) -> Option<Event<'_>> {

@@ -34,9 +34,10 @@ pub struct RawAbout<'a> {
     pub epoch_unix_ns: u64,
     /// The epoch on CLOCK_MONOTONIC: rows meet the log of a server of the same machine by it.
     pub epoch_monotonic_ns: u64,
-    /// The planned begin of the window, from the epoch; none when there was no load.
+    /// The begin of the window that rows were measured by, from the epoch; none when there was no
+    /// load.
     pub t0_ns: Option<u64>,
-    /// Its end as the last worker observed it, from the epoch.
+    /// Its end, exclusive; of several workers the last one's.
     pub t1_ns: Option<u64>,
     /// Rows that are missing because the writer was too far behind.
     pub lost: u64,

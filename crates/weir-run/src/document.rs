@@ -15,7 +15,9 @@ mod intervals;
 mod latency;
 mod load;
 mod merge;
+mod network;
 mod occupancy;
+mod probe;
 mod prove_client;
 mod raw;
 mod recorded;
@@ -39,7 +41,9 @@ pub use environment::Environment;
 pub use latency::{ExactByOutcome, ExactFigures, HistogramTexts, Latency, Metric, PackedHistogram};
 pub use load::LoadError;
 pub use merge::MergeError;
+pub use network::NetworkSection;
 pub use occupancy::OccupancySection;
+pub use probe::{ProbeSection, ProbeTimes, Probed};
 pub use prove_client::{ProofPair, ProveClientSection};
 pub use raw::RawSection;
 pub use script::ScriptSection;
@@ -101,6 +105,13 @@ pub struct Document {
     /// Requests on the wire, counted twice; absent when they were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<OccupancySection>,
+    /// The target before the load, over one connection; absent when it was not probed, or did not
+    /// respond in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeSection>,
+    /// This run's TCP sockets; absent where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkSection>,
     /// What the client's machine did in the window, the worst of all parts; absent when nobody
     /// watched it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

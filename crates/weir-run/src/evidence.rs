@@ -106,6 +106,68 @@ impl Occupancy {
     }
 }
 
+/// What the kernel counted on the TCP sockets of a worker, read as they are closed (`TCP_INFO`,
+/// tcp(7)).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TcpUsage {
+    /// Sockets that were closed.
+    pub sockets: u64,
+    /// Of `sockets`: read.
+    pub sampled: u64,
+    /// Segments sent again, scaled from `sampled` to `sockets`.
+    pub retransmitted_segments: u64,
+    /// Retransmission timeouts, scaled likewise; `None` where the kernel does not tell.
+    pub retransmission_timeouts: Option<u64>,
+    /// The least round trip of each of the last sockets that were read, in nanoseconds.
+    pub rtts_min_ns: Vec<u64>,
+}
+
+impl TcpUsage {
+    pub(crate) fn add(&mut self, other: &TcpUsage) {
+        self.retransmission_timeouts = match (self.sampled, other.sampled) {
+            (_, 0) => self.retransmission_timeouts,
+            (0, _) => other.retransmission_timeouts,
+            _ => {
+                let both = self.retransmission_timeouts.zip(other.retransmission_timeouts);
+                both.map(|(mine, theirs)| mine + theirs)
+            }
+        };
+        self.sockets += other.sockets;
+        self.sampled += other.sampled;
+        self.retransmitted_segments += other.retransmitted_segments;
+        self.rtts_min_ns.extend_from_slice(&other.rtts_min_ns);
+    }
+
+    /// The median of the least round trips.
+    pub(crate) fn rtt_min_ns(&self) -> Option<u64> {
+        let mut sorted = self.rtts_min_ns.clone();
+        sorted.sort_unstable();
+        sorted.get(sorted.len() / 2).copied()
+    }
+}
+
+/// Handshakes made inside the window beside the load, to see the network's queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoundTrips {
+    /// Handshakes that succeeded.
+    pub connects: u64,
+    /// Their median round trip, in nanoseconds; `None` without any.
+    pub rtt_ns: Option<u64>,
+}
+
+/// CPU time of the processes that hold the server's listening socket, between t0 and t1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ServerCpu {
+    /// Processes, as far as this user may see them.
+    pub processes: u32,
+    /// CPU time of their busiest thread, as a share of the window, 0 to 1.
+    pub busiest_thread_share: f64,
+    /// CPU time of all of their threads, as a multiple of the window.
+    pub total_share: f64,
+}
+
 /// What one worker's thread took and lost between its t0 and its t1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -148,7 +210,8 @@ pub struct ClientHealth {
     /// Share of the time in which some runnable task of the machine waited for a CPU
     /// (`/proc/pressure/cpu`), 0 to 1.
     pub cpu_pressure: Option<f64>,
-    /// TCP segments sent again, machine-wide (`/proc/net/snmp`).
+    /// TCP segments sent again, machine-wide (`/proc/net/snmp`): of all programs, so no rule is
+    /// about it; this run's own are in `network`.
     pub retransmitted_segments: Option<u64>,
     /// TCP retransmission timeouts, machine-wide (`/proc/net/netstat`).
     pub tcp_timeouts: Option<u64>,
@@ -166,6 +229,9 @@ pub struct ClientHealth {
     pub interface_use: Option<f64>,
     /// The server's address is one of this machine.
     pub is_server_local: Option<bool>,
+    /// CPU time of a server on this machine; absent where it is elsewhere or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu: Option<ServerCpu>,
     /// Exit latency of the deepest idle state that the usable CPUs entered, in nanoseconds.
     pub idle_exit_ns: Option<u64>,
     /// Greatest change of CLOCK_REALTIME against CLOCK_MONOTONIC from one look to the next, in

@@ -276,6 +276,30 @@ impl SparseHistogram {
         Some(SparseHistogram { buckets, exact: histogram.exact })
     }
 
+    /// Bytes that its buckets take.
+    pub fn bytes(&self) -> usize {
+        self.buckets.len() * size_of::<(u16, u32)>()
+    }
+
+    /// Puts `2^level` neighbouring buckets of each octave together into the highest of them, so
+    /// that percentiles grow by at most `2^level` thousandths and never shrink.
+    pub fn coarsen(&mut self, level: u32) {
+        if level == 0 || self.buckets.is_empty() {
+            return;
+        }
+        let highest = bucket_of(self.exact.max_ns.min(HIGHEST_NS));
+        let among = |bucket: u16| (usize::from(bucket) | ((1 << level) - 1)).min(highest) as u16;
+        let mut coarse: Vec<(u16, u32)> = Vec::new();
+        for (bucket, count) in self.buckets.drain(..) {
+            match coarse.last_mut() {
+                Some((last, sum)) if *last == among(bucket) => *sum = sum.saturating_add(count),
+                _ => coarse.push((among(bucket), count)),
+            }
+        }
+        coarse.shrink_to_fit();
+        self.buckets = coarse;
+    }
+
     /// Adds another one.
     pub fn add(&mut self, other: &SparseHistogram) {
         let mine = std::mem::take(&mut self.buckets);

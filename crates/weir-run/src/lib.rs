@@ -25,7 +25,10 @@ pub mod units;
 pub use assertion::{Assertion, AssertionError, AssertionOutcome, AssertionResult};
 pub use distinct::{distinct, distinct_us};
 pub use document::{Document, DocumentParts, Environment, LoadError, Note};
-pub use evidence::{ClientHealth, DepartureSpan, Departures, Occupancy, Stamped, WorkerUsage};
+pub use evidence::{
+    ClientHealth, DepartureSpan, Departures, Occupancy, RoundTrips, ServerCpu, Stamped, TcpUsage,
+    WorkerUsage,
+};
 pub use foreign::{is_unprintable, printable, printable_lines};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::{

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::{Departures, Occupancy, Stamped, WorkerUsage};
+use crate::evidence::{Departures, Occupancy, Stamped, TcpUsage, WorkerUsage};
 use crate::histogram::{Histogram, SparseHistogram};
 use crate::script_usage::ScriptUsage;
 
@@ -72,6 +72,8 @@ pub struct Measurements {
     pub script: Option<ScriptUsage>,
     /// What happened to the connections.
     pub connections: Connections,
+    /// The load's TCP sockets, as the kernel counted on them.
+    pub tcp: TcpUsage,
     /// What became of each destination's share, where there are several.
     pub destinations: Vec<DestinationCounts>,
     /// Phases as each worker observed them.
@@ -237,6 +239,8 @@ pub struct Sent {
     pub measured: u64,
     /// After t1 by plan, to keep the load up while M is resolved.
     pub tail: u64,
+    /// Requests whose send failed, not all bytes being taken; in none of the others.
+    pub failed: u64,
 }
 
 /// One of the equal parts of the window, by `T0`.
@@ -298,6 +302,8 @@ pub struct WorkerPhases {
     pub tail_end_ns: u64,
     /// Its sockets were closed.
     pub drained_ns: u64,
+    /// t0 and t1 as it used them.
+    pub window_ns: (u64, u64),
     /// CPU time of the worker's thread, user and system, in nanoseconds.
     pub cpu_time_ns: u64,
     /// What its thread took and lost inside the window.
@@ -362,6 +368,7 @@ impl Measurements {
             self.script.get_or_insert_default().add(theirs);
         }
         self.connections.add(&other.connections);
+        self.tcp.add(&other.tcp);
         add_destinations(&mut self.destinations, &other.destinations);
         self.workers.extend_from_slice(&other.workers);
         merge_intervals(&mut self.intervals, &other.intervals);
@@ -397,6 +404,12 @@ impl Sent {
         self.warmup += other.warmup;
         self.measured += other.measured;
         self.tail += other.tail;
+        self.failed += other.failed;
+    }
+
+    /// Requests put on the wire, whenever that was.
+    pub fn total(&self) -> u64 {
+        self.warmup + self.measured + self.tail
     }
 }
 

@@ -148,6 +148,8 @@ fn what_there_was_none_of_is_absent() {
     let parts = weir_run::DocumentParts {
         health: None,
         witness: None,
+        probe: Default::default(),
+        network: None,
         ..parts(1, 1, Measurements::default())
     };
     let document = Document::assemble(parts).expect("it adds up");
@@ -159,6 +161,11 @@ fn what_there_was_none_of_is_absent() {
         ("", "occupancy"),
         ("", "health"),
         ("", "witness"),
+        ("", "probe"),
+        ("", "network"),
+        ("/accounting/sent", "probe"),
+        ("/accounting/sent", "failed"),
+        ("/connections", "connects_probe"),
         ("/latency", "tls_handshake"),
         ("/latency", "unlagged"),
         ("/throughput", "completed_interval"),
@@ -409,7 +416,23 @@ proptest! {
         whole_parts.witness = Some(witness);
         // The worst of both parts: the first one's gap, the second one's steal.
         whole_parts.health =
-            Some(weir_run::ClientHealth { steal: Some(0.002), ..fixture::health(1) });
+            Some(weir_run::ClientHealth {
+                steal: Some(0.002),
+                server_cpu: fixture::health(2).server_cpu,
+                ..fixture::health(1)
+            });
+        // Counts add up; the lower median and the longer round trip stay.
+        let probe = fixture::probe(2);
+        whole_parts.probe =
+            weir_run::document::Probed { sent: 82, failed: 2, connects: 2, ..probe };
+        whole_parts.network = Some(weir_run::document::NetworkSection {
+            sockets: 10,
+            sampled: 10,
+            retransmitted_segments: 3,
+            retransmission_timeouts: Some(2),
+            handshakes: 3,
+            ..fixture::network(2)
+        });
         whole_parts.preflight_sent = 2;
         whole_parts.client = weir_run::document::ClientUsage {
             cpu_user_ns: 10, cpu_system_ns: 14, max_resident_bytes: 22,

@@ -119,6 +119,7 @@ impl Machine {
         let chance = &mut self.chance;
         if self.send_faults.iter().any(|pick| pick.hits(ordinal, now, chance)) {
             self.truth.read().counts.sends_failed += 1;
+            socket.unsent_bytes += bytes.len() as u64;
             let at = self.wire.up_at(&mut socket.link, now);
             self.agenda.plan(at, Step::ClientLeaves { socket: id });
             return self.arrive(id, Pending::Failed(errno::ENOBUFS));

@@ -43,6 +43,8 @@ pub struct Sim {
     calls: u64,
     idle_calls: u64,
     busy_until: Nanos,
+    /// Of the connection whose failure was lent last.
+    unsent_bytes: u64,
 }
 
 /// One connection number.
@@ -80,6 +82,7 @@ impl Sim {
             calls: 0,
             idle_calls: 0,
             busy_until: Nanos::ZERO,
+            unsent_bytes: 0,
             client: world.client,
         }
     }
@@ -307,6 +310,10 @@ impl Backend for Sim {
         Ok(())
     }
 
+    fn unsent_bytes(&mut self) -> u64 {
+        self.unsent_bytes
+    }
+
     fn next(&mut self) -> Option<Event<'_>> {
         let (id, taken) = loop {
             let id = self.machine.ready.pop_front()?;
@@ -334,6 +341,7 @@ impl Backend for Sim {
             Taken::Failed(errno) => {
                 self.machine.ended(id);
                 self.conns[conn.index()].socket = None;
+                self.unsent_bytes = self.machine.sockets[id].unsent_bytes;
                 EventKind::Failed(io::Error::from_raw_os_error(errno))
             }
         };

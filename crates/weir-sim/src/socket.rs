@@ -28,6 +28,8 @@ pub(crate) struct Socket {
     pub(crate) link: Link,
     /// Sends until one is stamped, of a connection that asks for a sample.
     until_stamped: u32,
+    /// Bytes of its sends that failed.
+    pub(crate) unsent_bytes: u64,
 }
 
 /// What a socket can do.
@@ -90,6 +92,7 @@ impl Socket {
             has_descriptor: true,
             link: Link::default(),
             until_stamped: 0,
+            unsent_bytes: 0,
         }
     }
 

@@ -12,6 +12,7 @@ use weir_run::{
 };
 
 use crate::args::{CloseChoice, RunArgs};
+use crate::health::ephemeral_port_count;
 use crate::target::{Url, split_port};
 
 /// Source addresses that are looked at before the load: a wrong one is rarely alone.
@@ -159,8 +160,9 @@ pub(crate) fn out_of_ports(plan: &Plan, measurements: &Measurements) -> Option<N
     };
     let text = format!(
         "{} connects failed because no port was left on this machine, of which each pair of \
-         addresses has some 28,000, also for connections closed a minute ago: {remedy}",
-        units::count(count)
+         addresses has {}, also for connections closed a minute ago: {remedy}",
+        units::count(count),
+        ephemeral_port_count().map_or_else(|| "some thousands".to_owned(), units::count),
     );
     Some(Note::new("out_of_ports", text))
 }

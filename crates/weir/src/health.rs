@@ -8,17 +8,23 @@ mod counters;
 mod network;
 mod parse;
 mod pulse;
+mod round_trips;
+mod server;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use weir_io::{Clock, Endpoint, Nanos, system};
-use weir_run::ClientHealth;
+use weir_run::{self, ClientHealth};
 
 use counters::{Counters, Sources};
+pub(crate) use network::ephemeral_port_count;
 use pulse::{Pulse, WallClock};
+use round_trips::RoundTrips;
+use server::Server;
 
 /// How long the thread sleeps at a time: short enough to date a stop of the program, and 200 wakes
 /// a second are 0.2% of one CPU.
@@ -30,54 +36,89 @@ const BEATS_PER_LOOK: u64 = 20;
 /// The thread that watches, and what it is asked about at the end.
 #[derive(Debug)]
 pub(crate) struct Watcher {
-    thread: JoinHandle<Option<ClientHealth>>,
+    thread: JoinHandle<Option<Seen>>,
     is_over: Arc<AtomicBool>,
     endpoint: Endpoint,
     sources: u64,
+    is_local: Option<bool>,
+}
+
+/// What is watched beside the machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Watched {
+    /// The server's address.
+    pub(crate) endpoint: Endpoint,
+    /// How many addresses of this machine its connections come from.
+    pub(crate) sources: u64,
+    /// The first of those addresses, where they are given.
+    pub(crate) source: Option<IpAddr>,
+    /// Handshakes may be made to see the network's round trip.
+    pub(crate) round_trips: bool,
+}
+
+/// What the watch saw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Seen {
+    /// Of the machine.
+    pub(crate) health: ClientHealth,
+    /// Of the network.
+    pub(crate) round_trips: weir_run::RoundTrips,
 }
 
 impl Watcher {
-    /// Starts to watch a load to `endpoint`, from so many addresses of this machine. `window` tells
-    /// t0 and t1 as soon as they are known; t1 is [`Nanos::MAX`] while only the number of requests
-    /// ends it.
+    /// Starts to watch a load. `window` tells t0 and t1 as soon as they are known; t1 is
+    /// [`Nanos::MAX`] while only the number of requests ends it. A server of this machine is looked
+    /// for before this returns, so that the search takes nothing from the load.
     ///
     /// `None` where the machine has no thread for it: the load is worth more than its health.
     pub(crate) fn start(
         clock: Clock,
-        (endpoint, sources): (&Endpoint, u64),
+        watched: Watched,
         window: impl Fn() -> Option<(Nanos, Nanos)> + Send + 'static,
     ) -> Option<Watcher> {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
+        let Watched { endpoint, sources, source, round_trips } = watched;
+        let is_local = network::is_local(&endpoint);
+        let server = match is_local {
+            Some(true) => Server::find(&endpoint),
+            _ => Server::default(),
+        };
+        // On this machine there is no network to see.
+        let wants_trips = round_trips && is_local == Some(false);
+        let trips = wants_trips.then(|| RoundTrips::new(endpoint.clone(), source));
         let builder = thread::Builder::new().name("weir-health".to_owned());
-        let thread = builder.spawn(move || watch(clock, &window, &over)).ok()?;
-        Some(Watcher { thread, is_over, endpoint: endpoint.clone(), sources })
+        let thread = builder.spawn(move || watch(clock, server, trips, &window, &over)).ok()?;
+        Some(Watcher { thread, is_over, endpoint, sources, is_local })
     }
 
     /// Ends the watch when the run is over, and tells what it saw; `None` of a run that never
     /// reached its window.
-    pub(crate) fn finish(self) -> Option<ClientHealth> {
+    pub(crate) fn finish(self) -> Option<Seen> {
         self.is_over.store(true, Ordering::Release);
         self.thread.thread().unpark();
         let seen = self.thread.join().ok().flatten()?;
-        Some(ClientHealth {
+        let health = ClientHealth {
             // Connections that were closed a moment ago hold their ports for a while yet.
             ephemeral_ports: network::ephemeral_ports(&self.endpoint, self.sources),
-            is_server_local: network::is_local(&self.endpoint),
-            ..seen
-        })
+            is_server_local: self.is_local,
+            ..seen.health
+        };
+        Some(Seen { health, ..seen })
     }
 }
 
 /// Watches from just before t0 to the first beat after t1, or to the end of the run.
 fn watch(
     clock: Clock,
+    server: Server,
+    mut trips: Option<RoundTrips>,
     window: &impl Fn() -> Option<(Nanos, Nanos)>,
     is_over: &AtomicBool,
-) -> Option<ClientHealth> {
+) -> Option<Seen> {
     // A coarse timer is only less exact, and by 50 µs.
     let _coarse = system::set_timer_slack(1);
-    let sources = Sources::find();
+    let sources = Sources::find(server);
     let is_over = || is_over.load(Ordering::Acquire);
     // Reading the counters takes CPU time, which must not be the window's.
     while window().is_none_or(|(t0, _)| clock.now().after(2 * BEAT_NS) < t0) {
@@ -97,6 +138,9 @@ fn watch(
         woken_at = clock.now();
         let Some((t0, t1)) = window() else { break };
         pulse.beat(due_at, woken_at, (t0, t1));
+        if let Some(trips) = &mut trips {
+            trips.beat(woken_at, (t0, t1));
+        }
         let ends = is_over() || woken_at >= t1;
         if ends || beat.is_multiple_of(BEATS_PER_LOOK) {
             wall.look(clock);
@@ -107,12 +151,14 @@ fn watch(
     }
     let after = Counters::read(&sources);
     let watched_ns = clock.now().since(began_at);
-    Some(ClientHealth {
+    let health = ClientHealth {
+        server_cpu: after.server_since(&before, &sources, watched_ns),
         clock_step_ns: wall.step_max_ns(),
         heartbeat_gap_ns: Some(pulse.gap_max_ns()),
         heartbeat_gap_at_ns: Some(pulse.gap_at_ns()),
         ..after.since(&before, watched_ns)
-    })
+    };
+    Some(Seen { health, round_trips: trips.map(RoundTrips::finish).unwrap_or_default() })
 }
 
 /// Sleeps until `due_at`, or until the run is over.
@@ -132,7 +178,8 @@ mod tests {
 
     fn watcher(window: Option<(Nanos, Nanos)>) -> Watcher {
         let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
-        Watcher::start(Clock::start(), (&endpoint, 1), move || window).expect("a thread")
+        let watched = Watched { endpoint, sources: 1, source: None, round_trips: true };
+        Watcher::start(Clock::start(), watched, move || window).expect("a thread")
     }
 
     #[test]
@@ -144,13 +191,14 @@ mod tests {
 
     #[test]
     fn a_window_is_watched_to_its_end() {
-        let watcher = watcher(Some((Nanos::ZERO, Nanos(20_000_000))));
+        let watcher = watcher(Some((Nanos::ZERO, Nanos(200_000_000))));
         while !watcher.thread.is_finished() {
             thread::yield_now();
         }
-        let health = watcher.finish().expect("a window");
+        let Seen { health, round_trips } = watcher.finish().expect("a window");
+        assert_eq!(round_trips.connects, 0, "loopback is no network");
         assert!(health.watched_ns >= 19_000_000, "{health:?}");
-        assert!(health.heartbeat_gap_ns.is_some_and(|gap| gap <= 20_000_000), "{health:?}");
+        assert!(health.heartbeat_gap_ns.is_some_and(|gap| gap <= 200_000_000), "{health:?}");
         assert!(health.clock_step_ns.is_some(), "{health:?}");
         assert_eq!(health.is_server_local, Some(true));
     }

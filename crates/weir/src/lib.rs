@@ -19,6 +19,7 @@ mod load;
 mod output;
 mod plan;
 mod preflight;
+mod probe;
 mod raw;
 mod redaction;
 mod script;

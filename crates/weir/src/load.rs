@@ -8,12 +8,14 @@ use anyhow::{Context, Result};
 use weir_engine::{Control, Job, ScriptFailure};
 use weir_io::system::{self, CpuTime};
 use weir_io::{Clock, Signal, Waker};
-use weir_run::document::{BrokenInvariant, ClientUsage, DocumentParts, RunParts, Trials};
+use weir_run::document::{
+    BrokenInvariant, ClientUsage, DocumentParts, NetworkSection, Probed, RunParts, Trials,
+};
 use weir_run::{ClientHealth, Document, Measurements, Note};
 
 use crate::environment;
 use crate::exit::NoThread;
-use crate::health::Watcher;
+use crate::health::{Watched, Watcher};
 use crate::interrupts::Interrupts;
 use crate::live::Intervals;
 use crate::preflight::Found;
@@ -62,6 +64,10 @@ pub(crate) struct Outcome {
     pub(crate) client: ClientUsage,
     /// What was run beside it to judge the client.
     pub(crate) trials: Trials,
+    /// The one-connection probe before the load.
+    pub(crate) probe: Probed,
+    /// The load's TCP sockets.
+    pub(crate) network: Option<NetworkSection>,
     /// What a witness saw, where there was one.
     pub(crate) witness: Option<Measurements>,
     /// What ended it early.
@@ -104,15 +110,18 @@ pub(crate) fn carry_out(
         let _panicked = watcher.join();
         Ok::<_, anyhow::Error>(finished?)
     });
-    let health = watcher.and_then(Watcher::finish);
+    let seen = watcher.and_then(Watcher::finish);
+    let round_trips = seen.map(|seen| seen.round_trips).unwrap_or_default();
     let finished = finished?;
     let mut failures = finished.lost;
     failures.splice(..0, control.script_failure());
     Ok(Outcome {
+        network: NetworkSection::of(&finished.measurements.tcp, round_trips),
         measurements: finished.measurements,
-        health,
+        health: seen.map(|seen| seen.health),
         client: usage_since(cpu_before),
         trials: Trials::default(),
+        probe: Probed::default(),
         witness: None,
         signal: interrupts.received(),
         states: finished.scripts.into_iter().map(|(_, state)| state).collect(),
@@ -125,8 +134,13 @@ fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watch
     let plan = &job.plan;
     let its_plan = plan.clone();
     let window = move || control.window(&its_plan);
-    let sources = plan.connection.sources_used(plan.connections);
-    Watcher::start(clock, (&job.endpoint, sources), window)
+    let watched = Watched {
+        endpoint: job.endpoint.clone(),
+        sources: plan.connection.sources_used(plan.connections),
+        source: plan.connection.source(0),
+        round_trips: job.extras.round_trips,
+    };
+    Watcher::start(clock, watched, window)
 }
 
 /// What the process has taken since it had taken so much CPU time.
@@ -171,6 +185,8 @@ pub(crate) fn document(
         },
         preflight: found.answer,
         preflight_sent: found.sent,
+        probe: outcome.probe,
+        network: outcome.network,
         client: outcome.client,
         health: outcome.health,
         witness: outcome.witness.clone(),

@@ -112,7 +112,7 @@ pub(crate) fn plan_at(
         destinations,
         cpus: if is_crowded { Vec::new() } else { cpus },
         tls,
-        extras: Extras { thread_rates, batch_times: false },
+        extras: Extras { thread_rates, ..Extras::default() },
         body_budget: BodyBudget::new(usize::try_from(args.script_memory).unwrap_or(usize::MAX)),
         ..Job::new(plan, endpoint, request)
     };

@@ -93,8 +93,8 @@ impl RawRun {
             run_id: &epoch.run_id(),
             epoch_unix_ns: epoch.unix_ns(),
             epoch_monotonic_ns: epoch.clock.epoch_monotonic_ns(),
-            t0_ns: workers().map(|worker| worker.t0_ns).min(),
-            t1_ns: workers().map(|worker| worker.t1_ns).max(),
+            t0_ns: workers().map(|worker| worker.window_ns.0).min(),
+            t1_ns: workers().map(|worker| worker.window_ns.1).max(),
             lost,
             plan,
         };

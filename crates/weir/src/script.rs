@@ -56,6 +56,8 @@ pub(crate) struct Scripts {
     plain_request: String,
     makes_requests: bool,
     sets_the_pace: bool,
+    /// Where its threads go, as far as it says so.
+    addresses: Vec<std::net::SocketAddr>,
     has_done: bool,
 }
 
@@ -107,6 +109,7 @@ impl Scripts {
             ),
             makes_requests: false,
             sets_the_pace: false,
+            addresses: Vec::new(),
             has_done: false,
         }))
     }
@@ -132,6 +135,7 @@ impl Scripts {
         for worker in &workers {
             let calls = worker.calls();
             self.makes_requests |= calls.request;
+            self.addresses.extend(worker.address());
             self.sets_the_pace |= calls.request || calls.delay || calls.knows_connections;
         }
         let first = workers.first().context("there is no thread")?;
@@ -153,6 +157,11 @@ impl Scripts {
     /// Whether it makes requests while the load runs.
     pub(crate) fn makes_requests(&self) -> bool {
         self.makes_requests
+    }
+
+    /// True if all of its threads go to `endpoint`.
+    pub(crate) fn goes_to(&self, endpoint: &Endpoint) -> bool {
+        self.addresses.iter().all(|address| *endpoint == Endpoint::Tcp(*address))
     }
 
     /// Whether it says what is sent when, so that pipelining is its own business.

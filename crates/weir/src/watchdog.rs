@@ -2,7 +2,6 @@
 //! compiled Lua loop cannot be interrupted. During the load the engine watches the callbacks.
 
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -11,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use weir_io::system;
 use weir_script::{Call, Calling, ScriptError};
+
+use crate::terminal;
 
 /// Longest time without progress.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -142,10 +143,12 @@ fn cpu_time() -> Duration {
 fn end(callback: &'static str, ending: &Ending) -> ! {
     let Ending { file, prefix, code } = ending;
     let seconds = PATIENCE.as_secs();
-    let message =
-        format!("{}: has not returned for {seconds} s: is it an endless loop?", file.display());
+    let message = format!(
+        "{}: has not returned for {seconds} s: is it an endless loop?",
+        terminal::shown(file)
+    );
     let error = ScriptError { callback, message };
-    let _gone = writeln!(std::io::stderr(), "{prefix}{error}");
+    terminal::say_lines(format_args!("{prefix}{error}"));
     std::process::exit((*code).into())
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use weir_io::{
     Backend, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment, SocketOptions,
-    Submitted, TemplateId, WaitPolicy, system,
+    Submitted, TcpTally, TemplateId, WaitPolicy, system,
 };
 
 /// What a turn has cost and done.
@@ -119,6 +119,14 @@ impl<B: Backend> Backend for Turning<B> {
     fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
         let end = self.sit_out()?;
         self.backend.wait(until.min(end), policy)
+    }
+
+    fn unsent_bytes(&mut self) -> u64 {
+        self.backend.unsent_bytes()
+    }
+
+    fn tcp(&self) -> TcpTally {
+        self.backend.tcp()
     }
 
     fn next(&mut self) -> Option<Event<'_>> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_run::{ByOutcome, Histogram, Measurements, Outcomes, Tally, WorkerPhases};
+use weir_run::{ByOutcome, Histogram, Measurements, Outcomes, Sent, Tally, WorkerPhases};
 
 use super::{Failures, Planned, Recorder};
 use crate::schedule::Schedule;
@@ -48,12 +48,13 @@ impl Recorder {
         connection_wait.record_range(0, 0, unwaited.lag.exact().count, 0);
         let mut connect = sum(&self.connect.setup, &self.connect.window);
         connect.add_tally(&self.connect.other);
+        let sent = self.really_sent();
         Measurements {
             planned,
             outcomes: Outcomes { never_sent: never.ages.count(), ..self.outcomes },
             status: (0u16..).zip(*self.status).filter(|(_, count)| *count > 0).collect(),
             errors: self.errors,
-            sent: self.sent,
+            sent,
             response_time,
             service_time,
             send_lag,
@@ -78,6 +79,16 @@ impl Recorder {
             intervals: self.series.finish(end),
             interim_responses: self.interim_responses,
             ..Measurements::default()
+        }
+    }
+
+    /// Requests put on the wire, and apart those whose send failed.
+    fn really_sent(&self) -> Sent {
+        Sent {
+            warmup: self.sent.warmup - self.unsent.warmup,
+            measured: self.sent.measured - self.unsent.measured,
+            tail: self.sent.tail - self.unsent.tail,
+            failed: self.unsent.total(),
         }
     }
 

@@ -70,6 +70,36 @@ impl Traffic {
         self.shut(conn, at);
     }
 
+    /// Keeps what [`Traffic::unsend`] needs of a connection whose socket has failed.
+    #[cold]
+    pub(super) fn note_failing(&mut self, conn: ConnId) {
+        self.failing.clear();
+        let place = self.connections[conn.index()].place;
+        if place != NONE {
+            let live = self.places.exchanges_of(place).iter().filter(|place| place.is_live());
+            self.failing.extend(live.map(|exchange| (exchange.sent_at, exchange.phase)));
+        }
+    }
+
+    /// The socket that failed last had not taken `bytes` bytes, of which a request has `each`: its
+    /// youngest requests were not sent, the one that was cut in two among them.
+    #[cold]
+    pub(crate) fn unsend(&mut self, bytes: u64, each: u64) {
+        let requests = bytes.div_ceil(each.max(1));
+        self.failing.sort_by_key(|(sent_at, _)| std::cmp::Reverse(*sent_at));
+        let requests = usize::try_from(requests).unwrap_or(usize::MAX);
+        for (_, phase) in self.failing.iter().take(requests) {
+            self.recorder.unsent(*phase);
+        }
+    }
+
+    /// TLS could not seal the last `requests` requests on `conn`, none of which is sent.
+    #[cold]
+    pub(crate) fn unsend_unsealed(&mut self, conn: ConnId, requests: usize) {
+        self.note_failing(conn);
+        self.unsend(requests as u64, 1);
+    }
+
     /// Ends every exchange in flight on `conn`: the oldest as `oldest`, the others as closed before
     /// their answer (none is ever sent again). Where the oldest has timed out, so has each that was
     /// sent as long ago.

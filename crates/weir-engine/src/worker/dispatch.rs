@@ -143,24 +143,29 @@ impl<B: Backend> Worker<'_, B> {
             self.segments.clear();
             if let Some(session) = self.traffic.session(conn) {
                 let (sealed, segments) = (&mut self.sealed, &mut self.segments);
+                let mut sealed_bytes = 0;
                 sealed.clear();
                 let mut pieces =
                     repeated.strings(unsent).flat_map(|plain| plain.chunks(SEALED_BYTES));
                 // Lent piece by piece, so that what has left is given back before the last does.
                 let sent = pieces.try_for_each(|plain| {
                     if sealed.len() >= SEALED_BYTES {
+                        sealed_bytes += sealed.len();
                         segments.push(Segment::Pooled(self.backend.pool(sealed)));
                         sealed.clear();
                     }
                     session.send(plain, sealed)
                 });
+                sealed_bytes += sealed.len();
                 segments.push(Segment::Pooled(self.backend.pool(sealed)));
                 if let Err(error) = sent {
                     self.backend.send(conn, segments);
+                    self.traffic.unsend_unsealed(conn, unsent.into());
                     let action = self.traffic.fail_secure(conn, &error, now);
                     self.backend.close(conn, action);
                     continue;
                 }
+                self.last_send = (sealed_bytes, unsent.into());
             } else {
                 repeated.segments(unsent, &mut self.segments);
             }
@@ -209,16 +214,22 @@ impl<B: Backend> Worker<'_, B> {
 
     fn send_batch(&mut self, conn: ConnId, batch: Batch, now: Nanos) {
         self.traffic.connection(conn).unsent = 0;
+        let requests = batch.requests.len();
         let pooled = match self.traffic.session(conn) {
             Some(session) => {
                 self.sealed.clear();
                 if let Err(error) = session.send(&batch.bytes, &mut self.sealed) {
+                    self.traffic.unsend_unsealed(conn, requests);
                     let action = self.traffic.fail_secure(conn, &error, now);
                     return self.backend.close(conn, action);
                 }
+                self.last_send = (self.sealed.len(), requests);
                 self.backend.pool(&self.sealed)
             }
-            None => self.backend.pool(&batch.bytes),
+            None => {
+                self.last_send = (batch.bytes.len(), requests);
+                self.backend.pool(&batch.bytes)
+            }
         };
         self.backend.send(conn, &[Segment::Pooled(pooled)]);
         let used = match &mut self.script {

@@ -156,7 +156,7 @@ fn run_scripted_seed(seed: u64) -> Run {
     let (late_answers, extras) = (random.chance(0.3), random.chance(0.3));
     let job = Job {
         late_answers,
-        extras: Extras { thread_rates: extras, batch_times: extras },
+        extras: Extras { thread_rates: extras, batch_times: extras, ..Extras::default() },
         ..job(&plan)
     };
     let world = World::wild(Seed(seed), SPAN_NS);

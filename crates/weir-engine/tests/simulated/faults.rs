@@ -245,7 +245,23 @@ fn sends_that_fail_are_errors_of_their_requests() {
     assert_eq!(failed, 10);
     let expected = BTreeMap::from([(ErrorKind::Errno(errno::ENOBUFS), failed)]);
     assert_eq!(run.measured.errors, expected);
-    assert_eq!(run.truth.requests.len() as u64, 1_000 - failed + run.measured.sent.tail);
+    let sent = run.measured.sent;
+    assert_eq!((sent.measured, sent.failed), (1_000 - failed, failed));
+    assert_eq!(run.truth.requests.len() as u64, sent.total());
+}
+
+#[test]
+fn of_requests_sent_together_those_that_did_not_leave_are_not_sent() {
+    for (plan, name) in [(closed(2), "closed"), (open(20_000, 1, 2), "open")] {
+        let mut world = serving(MS);
+        world.faults.send = vec![Pick::Every(7)];
+        let plan = Plan { pipeline: 4, ..plan };
+        let run = run(world, &plan);
+        let sent = run.measured.sent;
+        assert!(sent.failed >= run.truth.counts.sends_failed, "{name}: {sent:?}");
+        assert!(run.truth.counts.sends_failed > 10, "{name}");
+        assert_eq!(run.truth.requests.len() as u64, sent.total(), "{name}: {sent:?}");
+    }
 }
 
 /// V10: accepts, and never answers.

@@ -528,7 +528,7 @@ fn an_end_between_the_slots_of_a_batch_is_accounted_for() {
 }
 
 fn late(plan: &Plan) -> Job {
-    let extras = Extras { thread_rates: true, batch_times: true };
+    let extras = Extras { thread_rates: true, batch_times: true, ..Extras::default() };
     Job { late_answers: true, extras, ..job(plan) }
 }
 

@@ -4,7 +4,6 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::{Epoll, Happened, State, WATCHED, kind, saturated};
-use crate::Close;
 use crate::happened::What;
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES, PIECES};
 use crate::outgoing::{Outgoing, Queue};
@@ -13,6 +12,7 @@ use crate::stamping;
 use crate::stamps::Stamps;
 use crate::token::Token;
 use crate::wall::WallTime;
+use crate::{Close, Segment};
 
 /// A socket whose owner closed it with bytes still unsent: those go out first.
 pub(super) struct Farewell {
@@ -113,6 +113,9 @@ impl Epoll {
     /// Ends a connection of itself.
     pub(super) fn fail(&mut self, index: u32, error: io::Error) -> Happened {
         let happened = self.happened(index, What::Failed(error));
+        self.count_unsent(index);
+        self.failing.tell(index);
+        self.tally(index, true);
         self.shut(index);
         happened
     }
@@ -140,6 +143,8 @@ impl Epoll {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.block(index),
             Err(error) => {
+                self.count_unsent(index);
+                let conn = &mut self.conns[index as usize];
                 self.outgoing.clear(&mut conn.unsent);
                 // Answers may have arrived before the failure: they are lent first.
                 let errno = error.raw_os_error().unwrap_or(libc::EIO);
@@ -163,6 +168,8 @@ impl Epoll {
 
     /// Closes a connection because its owner wants it.
     pub(super) fn part(&mut self, index: u32, how: Close) {
+        self.failing.forget(index);
+        self.tally(index, false);
         let spent = self.spend(index, how);
         let conn = &mut self.conns[index as usize];
         if let Some(fd) = &conn.fd {
@@ -200,6 +207,33 @@ impl Epoll {
             Close::Graceful if !conn.unsent.is_empty() => false,
             Close::Graceful => conn.ended && socket::end_for_another(fd).is_ok(),
         })
+    }
+
+    /// Segments for a connection that has failed, or is closed.
+    #[cold]
+    pub(super) fn forget(&mut self, index: u32, segments: &[Segment]) {
+        let conn = self.conns.get(index as usize);
+        if conn.is_some_and(|conn| conn.is_live() && !conn.numbered) {
+            let bytes = segments.iter().map(|segment| self.outgoing.segment_bytes(*segment));
+            self.failing.lost(index, bytes.sum());
+        }
+        segments.iter().for_each(|segment| self.outgoing.forget(*segment));
+    }
+
+    /// Counts what a failing connection of ours has not sent. An accepted one's is of no interest.
+    fn count_unsent(&mut self, index: u32) {
+        let conn = &self.conns[index as usize];
+        if !conn.numbered && !conn.unsent.is_empty() {
+            self.failing.lost(index, self.outgoing.unsent_bytes(&conn.unsent));
+        }
+    }
+
+    /// Reads the kernel's counters of a socket of ours before it is gone.
+    fn tally(&mut self, index: u32, has_failed: bool) {
+        let conn = &self.conns[index as usize];
+        if let (Some(fd), false) = (&conn.fd, conn.numbered) {
+            self.tcp.closing(fd, has_failed);
+        }
     }
 
     /// Closes the socket and leaves the number free for another.

@@ -7,11 +7,11 @@ use io_uring::{opcode, squeue, types};
 
 use super::sending::Slow;
 use super::{Happened, NONE, NOTHING, State, Uring, kind};
-use crate::Close;
 use crate::happened::What;
 use crate::outgoing::Queue;
 use crate::socket;
 use crate::token::Token;
+use crate::{Close, Segment};
 
 impl Uring {
     /// Cancels and closes come first in a submission: a receive or send noted for the same
@@ -36,12 +36,17 @@ impl Uring {
     /// Ends a connection of itself.
     pub(super) fn fail(&mut self, index: u32, error: io::Error) -> Happened {
         let happened = self.happened(index, What::Failed(error));
+        self.count_unsent(index);
+        self.failing.tell(index);
+        self.tally(index, true);
         self.shut(index);
         happened
     }
 
     /// Closes a connection because its owner wants it.
     pub(super) fn part(&mut self, index: u32, how: Close) {
+        self.failing.forget(index);
+        self.tally(index, false);
         let spent = self.spend(index, how);
         let conn = &mut self.conns[index as usize];
         if how == Close::Reset {
@@ -81,6 +86,33 @@ impl Uring {
         } else if let Some(slow) = self.slow.entry(slot) {
             // The slow send that is under way goes on under the new owner.
             *slow = farewell;
+        }
+    }
+
+    /// Segments for a connection that has failed, or is closed.
+    #[cold]
+    pub(super) fn forget(&mut self, index: u32, segments: &[Segment]) {
+        let conn = self.conns.get(index as usize);
+        if conn.is_some_and(|conn| conn.is_live() && !conn.numbered) {
+            let bytes = segments.iter().map(|segment| self.outgoing.segment_bytes(*segment));
+            self.failing.lost(index, bytes.sum());
+        }
+        segments.iter().for_each(|segment| self.outgoing.forget(*segment));
+    }
+
+    /// Counts what a failing connection of ours has not sent. An accepted one's is of no interest.
+    pub(super) fn count_unsent(&mut self, index: u32) {
+        let conn = &self.conns[index as usize];
+        if !conn.numbered && !conn.unsent.is_empty() {
+            self.failing.lost(index, self.outgoing.unsent_bytes(&conn.unsent));
+        }
+    }
+
+    /// Reads the kernel's counters of a socket of ours before it is gone.
+    fn tally(&mut self, index: u32, has_failed: bool) {
+        let conn = &self.conns[index as usize];
+        if let (Some(fd), false) = (&conn.fd, conn.numbered) {
+            self.tcp.closing(fd, has_failed);
         }
     }
 

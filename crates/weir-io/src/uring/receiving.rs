@@ -24,6 +24,15 @@ const ENDING: i32 = (libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR) as i32;
 const FED: usize = 16;
 
 impl Uring {
+    /// Whether there is something to find without asking the kernel for news.
+    pub(super) fn has_more(&self) -> bool {
+        !self.later.is_empty()
+            || !self.arrived.is_empty()
+            || !self.notes.starved.is_empty()
+            || !self.notes.receives.is_empty()
+            || (!self.waiting.is_empty() && self.numbers.are_left())
+    }
+
     /// Has the next submission receive on a connection.
     pub(super) fn receive_on(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];

@@ -208,6 +208,7 @@ impl Uring {
 
     /// Answers may have arrived before the failure: they are lent first.
     fn send_failed(&mut self, index: u32, errno: i32) {
+        self.count_unsent(index);
         let conn = &mut self.conns[index as usize];
         self.outgoing.clear(&mut conn.unsent);
         conn.send_error = u8::try_from(errno).unwrap_or(u8::MAX);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weir_io::{
     Backend, BackendOptions, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment,
-    SocketOptions, Submitted, TemplateId, ThreadUsage, Uring, WaitPolicy,
+    SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, Uring, WaitPolicy,
 };
 
 use crate::driver::Machine;
@@ -63,6 +63,14 @@ impl Backend for Polled {
 
     fn usage(&mut self) -> ThreadUsage {
         self.0.usage()
+    }
+
+    fn unsent_bytes(&mut self) -> u64 {
+        self.0.unsent_bytes()
+    }
+
+    fn tcp(&self) -> TcpTally {
+        self.0.tcp()
     }
 
     fn next(&mut self) -> Option<Event<'_>> {

@@ -119,6 +119,39 @@ pub(crate) fn lends_what_came_before_a_failed_send<B: Machine>() {
     }
 }
 
+pub(crate) fn tells_what_a_failed_send_left_unsent<B: Machine>() {
+    let mut driver = Driver::<B>::new();
+    for round in 0..20 {
+        let peer = pair(&mut driver);
+        driver.send_pooled(0, b"taken");
+        driver.backend.submit();
+        reset(peer);
+        // The first meets the reset; the second is not even tried.
+        driver.send_pooled(0, b"lost");
+        driver.backend.submit();
+        driver.send_pooled(0, b"later");
+        driver.until(|seen| matches!(seen.what, What::Failed(_)));
+        assert_eq!(driver.backend.unsent_bytes(), 9, "round {round}");
+    }
+}
+
+pub(crate) fn counts_its_own_tcp_sockets<B: Machine>() {
+    let mut driver = Driver::<B>::new();
+    let mut peers = Vec::new();
+    for _ in 0..3 {
+        peers.push(pair(&mut driver));
+        driver.close(0);
+        driver.backend.submit();
+    }
+    reset(pair(&mut driver));
+    driver.until(|seen| matches!(seen.what, What::Failed(_)));
+    let tally = driver.backend.tcp();
+    assert_eq!((tally.sockets, tally.sampled), (4, 4), "closed and failed ones alike");
+    assert_eq!(tally.retransmitted_segments, 0);
+    assert!(tally.rtts_min_ns.iter().all(|ns| *ns > 0), "{tally:?}");
+    assert!(tally.rtts_min_ns.len() >= 3, "{tally:?}");
+}
+
 pub(crate) fn fails_once<B: Machine>() {
     let mut driver = Driver::<B>::new();
     for round in 0..100u16 {

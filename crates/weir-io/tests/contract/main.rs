@@ -58,6 +58,8 @@ macro_rules! whole_contract {
                 sends_after_the_peer_has_ended,
                 lends_what_came_before_a_reset,
                 lends_what_came_before_a_failed_send,
+                tells_what_a_failed_send_left_unsent,
+                counts_its_own_tcp_sockets,
                 fails_once,
                 graceful_close_delivers_everything,
                 reset_close_resets,

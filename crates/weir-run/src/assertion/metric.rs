@@ -99,7 +99,7 @@ const CLASSES: [(&str, Class); 6] = [
 ];
 
 /// The sections of a document that paths begin with.
-const SECTIONS: [&str; 22] = [
+const SECTIONS: [&str; 24] = [
     "accounting",
     "assertions",
     "connections",
@@ -107,9 +107,11 @@ const SECTIONS: [&str; 22] = [
     "environment",
     "health",
     "latency",
+    "network",
     "occupancy",
     "phases",
     "plan",
+    "probe",
     "prove_client",
     "raw",
     "run",

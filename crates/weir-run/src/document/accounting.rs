@@ -49,6 +49,9 @@ pub struct Accounting {
 pub struct SentCounts {
     /// To see what the URL answers, before the load.
     pub preflight: u64,
+    /// By the one-connection probe, before the load; absent without one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub probe: u64,
     /// Before t0 by plan.
     pub warmup: u64,
     /// Of the planned ones.
@@ -58,8 +61,12 @@ pub struct SentCounts {
     /// By the witness, whose requests are in nothing else here; absent without one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub witness: u64,
-    /// The sum of all.
+    /// The sum of all above.
     pub total: u64,
+    /// Requests whose send failed before the kernel had taken all of their bytes, in none of the
+    /// counts above; absent when there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: u64,
 }
 
 impl Accounting {
@@ -67,10 +74,9 @@ impl Accounting {
         let measurements = &recorded.measurements;
         let outcomes = &measurements.outcomes;
         let sent = &measurements.sent;
-        let witness = recorded
-            .witness
-            .as_ref()
-            .map_or(0, |witness| witness.sent.warmup + witness.sent.measured + witness.sent.tail);
+        let beside = recorded.witness.as_ref().map(|witness| witness.sent).unwrap_or_default();
+        let (preflight, probe, witness) =
+            (recorded.preflight_sent, recorded.probe.sent, beside.total());
         Accounting {
             planned: measurements.planned,
             ok: outcomes.ok,
@@ -83,12 +89,14 @@ impl Accounting {
             status: measurements.status.clone(),
             errors: recorded.errors.clone(),
             sent: SentCounts {
-                preflight: recorded.preflight_sent,
+                preflight,
+                probe,
                 warmup: sent.warmup,
                 measured: sent.measured,
                 tail: sent.tail,
                 witness,
-                total: recorded.preflight_sent + sent.warmup + sent.measured + sent.tail + witness,
+                total: preflight + probe + sent.total() + witness,
+                failed: sent.failed + recorded.probe.failed + beside.failed,
             },
             interim_responses: measurements.interim_responses,
         }

@@ -6,7 +6,9 @@ use super::check::{BrokenInvariant, check};
 use super::connections::ConnectionsSection;
 use super::departures::DeparturesSection;
 use super::latency::Latency;
+use super::network::NetworkSection;
 use super::occupancy::OccupancySection;
+use super::probe::Probed;
 use super::recorded::Recorded;
 use super::script::ScriptSection;
 use super::stamps::StampsSection;
@@ -38,6 +40,10 @@ pub struct DocumentParts {
     pub preflight: Option<Preflight>,
     /// Requests put on the wire by the preflight, redirects and retries included.
     pub preflight_sent: u64,
+    /// The one-connection probe before the load.
+    pub probe: Probed,
+    /// This run's TCP sockets, where there were any.
+    pub network: Option<NetworkSection>,
     /// The script's file as the user named it, where there was one; told in the document only
     /// with what the script took.
     pub script_file: Option<String>,
@@ -103,6 +109,8 @@ impl Document {
         let recorded = Recorded {
             script_file: parts.script_file,
             health: parts.health,
+            probe: parts.probe,
+            network: parts.network,
             witness: parts.witness,
             ..Recorded::of(measurements, run.part, parts.preflight_sent)
         };
@@ -163,6 +171,8 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         stamps: StampsSection::of(&measurements.stamped),
         departures: DeparturesSection::of(&measurements.departures),
         occupancy: OccupancySection::of(&measurements.occupancy),
+        probe: recorded.probe.section,
+        network: recorded.network,
         health: recorded.health,
         witness: witness.map(|witness| WitnessSection::of(witness, measurements)),
         selfcheck: frame.trials.selfcheck,

@@ -25,8 +25,19 @@ pub struct ConnectionsSection {
     pub open_at_t0: u64,
     /// Greatest number open at once; over several workers the sum of each one's greatest.
     pub open_max: u64,
-    /// Successful connects over the whole run, renewals included.
+    /// Successful connects over the whole run: those of the load, renewals included, and those
+    /// beside it.
     pub connects: u64,
+    /// Of `connects`: by the one-connection probe; absent when there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub connects_probe: u64,
+    /// Of `connects`: by the witness; absent when there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub connects_witness: u64,
+    /// Of `connects`: to measure the round trip under load, without a request; absent when there
+    /// are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub connects_handshake: u64,
     /// Connections that the peer closed, cleanly and outside an answer.
     pub closed_by_peer: u64,
     /// Connections that weir closed by plan, to renew them; absent when there are none.
@@ -189,11 +200,18 @@ impl ConnectionsSection {
             asked: self.asked,
             open_at_t0: self.open_at_t0,
             open_max: self.open_max,
-            connects: self.connects,
+            connects: self.connects.saturating_sub(self.connects_beside()),
             closed_by_peer: self.closed_by_peer,
             renewed: self.renewed,
             failures: BTreeMap::new(),
         }
+    }
+
+    /// Connects that were not the load's.
+    fn connects_beside(&self) -> u64 {
+        self.connects_probe
+            .saturating_add(self.connects_witness)
+            .saturating_add(self.connects_handshake)
     }
 
     /// `window_ns` is the window's length.
@@ -203,11 +221,19 @@ impl ConnectionsSection {
         let connects_in_window = measurements.connect_window.count();
         let addresses = plan.connection.destinations.iter();
         let destinations = addresses.zip(&measurements.destinations);
+        let connects_probe = recorded.probe.connects;
+        let connects_witness =
+            recorded.witness.as_ref().map_or(0, |witness| witness.connections.connects);
+        let connects_handshake = recorded.network.map_or(0, |network| network.handshakes);
+        let connects_beside = connects_probe + connects_witness + connects_handshake;
         ConnectionsSection {
             asked: connections.asked,
             open_at_t0: connections.open_at_t0,
             open_max: connections.open_max,
-            connects: connections.connects,
+            connects: connections.connects + connects_beside,
+            connects_probe,
+            connects_witness,
+            connects_handshake,
             closed_by_peer: connections.closed_by_peer,
             renewed: connections.renewed,
             failures: recorded.failures.clone(),

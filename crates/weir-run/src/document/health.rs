@@ -1,7 +1,7 @@
 //! What the machines of several parts did: the worst of each figure, since one bad machine spoils
 //! the whole.
 
-use crate::evidence::ClientHealth;
+use crate::evidence::{ClientHealth, ServerCpu};
 
 /// The worse of each figure; a figure that only one part knows is that part's.
 pub(super) fn worst(
@@ -27,12 +27,19 @@ pub(super) fn worst(
         softnet_squeezed: mine.softnet_squeezed.max(theirs.softnet_squeezed),
         ephemeral_ports: greater(mine.ephemeral_ports, theirs.ephemeral_ports),
         interface_use: greater(mine.interface_use, theirs.interface_use),
+        server_cpu: busier(mine.server_cpu, theirs.server_cpu),
         is_server_local: mine.is_server_local.max(theirs.is_server_local),
         idle_exit_ns: mine.idle_exit_ns.max(theirs.idle_exit_ns),
         clock_step_ns: mine.clock_step_ns.max(theirs.clock_step_ns),
         heartbeat_gap_ns: with_gap.heartbeat_gap_ns,
         heartbeat_gap_at_ns: with_gap.heartbeat_gap_at_ns,
     })
+}
+
+/// The servers' CPU of the part whose server had the busier thread.
+fn busier(mine: Option<ServerCpu>, theirs: Option<ServerCpu>) -> Option<ServerCpu> {
+    let both = mine.into_iter().chain(theirs);
+    both.max_by(|a, b| a.busiest_thread_share.total_cmp(&b.busiest_thread_share))
 }
 
 fn greater(mine: Option<f64>, theirs: Option<f64>) -> Option<f64> {

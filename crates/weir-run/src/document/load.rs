@@ -117,6 +117,8 @@ impl Document {
             "stamps",
             "departures",
             "occupancy",
+            "probe",
+            "network",
             "witness",
             "script",
             "slices",

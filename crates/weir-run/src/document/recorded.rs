@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use super::accounting::error_name;
 use super::connections::{ConnectionFailure, add_failures};
 use super::{
-    DeparturesSection, Document, Metric, OccupancySection, Phases, ScriptSection, SeriesEntry,
-    SliceEntry, StampsSection, WitnessSection, health,
+    DeparturesSection, Document, Metric, NetworkSection, OccupancySection, Phases, Probed,
+    ScriptSection, SeriesEntry, SliceEntry, StampsSection, WitnessSection, health,
 };
 use crate::evidence::ClientHealth;
 use crate::histogram::Histogram;
@@ -27,6 +27,9 @@ pub(super) struct Recorded {
     pub(super) preflight_sent: u64,
     pub(super) script_file: Option<String>,
     pub(super) health: Option<ClientHealth>,
+    /// The one-connection probe.
+    pub(super) probe: Probed,
+    pub(super) network: Option<NetworkSection>,
     /// What the witness measured.
     pub(super) witness: Option<Measurements>,
 }
@@ -83,6 +86,7 @@ impl Recorded {
                 warmup: accounting.sent.warmup,
                 measured: accounting.sent.measured,
                 tail: accounting.sent.tail,
+                failed: accounting.sent.failed,
             },
             response_time: by_outcome("response_time", &latency.response_time)?,
             service_time: by_outcome("service_time", &latency.service_time)?,
@@ -127,7 +131,9 @@ impl Recorded {
             preflight_sent: accounting.sent.preflight,
             script_file: document.script.as_ref().and_then(|script| script.file.clone()),
             health: document.health,
-            witness: document.witness.as_ref().map(WitnessSection::to_measurements).transpose()?,
+            probe: probe_of(document),
+            network: document.network,
+            witness: witness_of(document)?,
         })
     }
 
@@ -144,10 +150,35 @@ impl Recorded {
             self.script_file.clone_from(&other.script_file);
         }
         self.health = health::worst(self.health, other.health);
+        self.probe.add(&other.probe);
+        match (&mut self.network, &other.network) {
+            (Some(mine), Some(theirs)) => mine.add(theirs),
+            (mine, theirs) => *mine = mine.or(*theirs),
+        }
         if let Some(theirs) = &other.witness {
             self.witness.get_or_insert_default().merge(theirs);
         }
     }
+}
+
+/// The one-connection probe, with what stands of it in other sections.
+fn probe_of(document: &Document) -> Probed {
+    Probed {
+        sent: document.accounting.sent.probe,
+        // Those whose send failed are among the load's by now.
+        failed: 0,
+        connects: document.connections.connects_probe,
+        section: document.probe,
+    }
+}
+
+/// The witness's measurements, with what stands of it in other sections.
+fn witness_of(document: &Document) -> Result<Option<Measurements>, String> {
+    let witness = document.witness.as_ref().map(WitnessSection::to_measurements).transpose()?;
+    Ok(witness.map(|mut witness| {
+        witness.connections.connects = document.connections.connects_witness;
+        witness
+    }))
 }
 
 fn or_default<S, T: Default>(

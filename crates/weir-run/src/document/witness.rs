@@ -73,7 +73,7 @@ impl WitnessSection {
             .and_then(|(main, witness)| weir_stats::ratio_interval(plain(main), plain(witness)));
         WitnessSection {
             connections: witness.connections.asked,
-            sent: witness.sent.warmup + witness.sent.measured + witness.sent.tail,
+            sent: witness.sent.total(),
             requests: witness.service_time.ok.count(),
             p50,
             main_p50,

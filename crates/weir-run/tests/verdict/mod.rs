@@ -2,7 +2,8 @@
 
 use weir_run::document::RuleOutcome::{Caveat, Invalid, Note, Pass, Unknown};
 use weir_run::document::{
-    Change, Grade, LimitedBy, Rule, RuleOutcome, SliceSeries, Subject, Trials, Verdict,
+    Change, Grade, LimitedBy, NetworkSection, Rule, RuleOutcome, SliceSeries, Subject, Trials,
+    Verdict,
 };
 use weir_run::{
     ClientHealth, DepartureSpan, Departures, Document, DocumentParts, Histogram, Load,
@@ -32,12 +33,12 @@ fn well(change: impl FnOnce(&mut DocumentParts)) -> Document {
     parts.environment.cpus_usable = Some(4);
     parts.witness = Some(witness(1_000 * US));
     parts.trials = Trials::default();
+    parts.network = Some(NetworkSection::default());
     parts.health = Some(ClientHealth {
         watched_ns: 10 * S,
         steal: Some(0.0),
         throttled_ns: Some(0),
         cpu_pressure: Some(0.01),
-        retransmitted_segments: Some(2),
         softnet_dropped: Some(0),
         heartbeat_gap_ns: Some(200 * US),
         heartbeat_gap_at_ns: Some(S),
@@ -373,7 +374,16 @@ fn c8_losses_and_full_resources() {
     let health = |change: fn(&mut ClientHealth)| {
         move |parts: &mut DocumentParts| change(parts.health.as_mut().expect("watched"))
     };
-    check("retransmits", Caveat, health(|health| health.retransmitted_segments = Some(9_000)));
+    // The machine's are of all programs, and no rule is about them.
+    check("retransmits", Pass, health(|health| health.retransmitted_segments = Some(9_000)));
+    let network = |retransmitted_segments| {
+        move |parts: &mut DocumentParts| {
+            let network = parts.network.get_or_insert_default();
+            network.retransmitted_segments = retransmitted_segments;
+        }
+    };
+    check("retransmits", Caveat, network(9_000));
+    check("retransmits", Pass, network(2));
     check("packets_dropped", Caveat, health(|health| health.softnet_dropped = Some(9)));
     check("packets_dropped", Invalid, health(|health| health.softnet_dropped = Some(900)));
     check("packets_dropped", Pass, health(|health| health.softnet_dropped = Some(4)));

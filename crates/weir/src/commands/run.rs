@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use weir_engine::Job;
 use weir_io::system;
-use weir_run::document::{ProveClientSection, Trials};
+use weir_run::document::{Probed, ProveClientSection, Trials};
 use weir_run::{Document, Note, Plan, units};
 
 use crate::args::{Form, Format, RunArgs, WitnessChoice};
@@ -19,6 +19,7 @@ use crate::load::{Epoch, Outcome, carry_out, document};
 use crate::output::{NotWritten, ResultFile, Temporaries, check_distinct};
 use crate::plan::{Planned, plan, usable_cpus};
 use crate::preflight::{self, Found};
+use crate::probe;
 use crate::raw::{self, RawFile, RawRun};
 use crate::redaction::Redaction;
 use crate::script::{self, Scripts};
@@ -61,9 +62,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         terminal::say("interrupted before the load: nothing was measured");
         return Ok(exit::of_signalled(signal));
     }
+    let probed = probed(&job, &found, scripts.as_ref(), &interrupts);
     let epoch = Epoch::start();
     let raw = raw.map(|file| file.start(job.plan.threads)).transpose()?;
     job.raw = raw.as_ref().map(RawRun::log);
+    job.extras.round_trips = !args.no_preflight;
     let job = Arc::new(job);
     let plan = &job.plan;
     let watch = live::is_wanted(args.quiet)
@@ -72,6 +75,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         .then(|| Witness::start(&job, epoch.clock))
         .flatten();
     let mut outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
+    outcome.probe = probed;
     outcome.witness = witness.and_then(Witness::finish);
     let proof = args.prove_client.then(|| proven(&job, &interrupts, &mut notes));
     outcome.trials = Trials { selfcheck: floor.flatten(), prove_client: proof.flatten() };
@@ -102,6 +106,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         true => exit::of_run(&document, interrupts.received(), !args.no_verdict),
         false => exit::of_script(),
     })
+}
+
+/// The one-connection probe, if the target may be probed: the request may be sent more often than
+/// asked, it is responded to, and it goes where the load goes.
+fn probed(job: &Job, found: &Found, scripts: Option<&Scripts>, interrupts: &Interrupts) -> Probed {
+    let goes_there = scripts.is_none_or(|scripts| scripts.goes_to(&job.endpoint));
+    match found.answer.is_some() && goes_there {
+        true => probe::run(job, interrupts),
+        false => Probed::default(),
+    }
 }
 
 /// Whether a witness goes out. It asks what the plan says, which a script may not.

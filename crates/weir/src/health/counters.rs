@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use weir_io::system;
-use weir_run::ClientHealth;
+use weir_run::{ClientHealth, ServerCpu};
 
 use super::cgroup;
 use super::parse::{self, CpuTicks};
+use super::server::{Server, ThreadTimes};
 
 /// Where to look: found once, so that a reading is quick.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(super) struct Sources {
     cpu_stats: Vec<PathBuf>,
     interfaces: Vec<Interface>,
     idle_states: Vec<IdleState>,
+    /// Of this machine; empty where it is elsewhere or unknown.
+    server: Server,
 }
 
 /// A network interface that knows its speed. Loopback has none.
@@ -37,7 +40,7 @@ struct IdleState {
 
 impl Sources {
     /// Looks around.
-    pub(super) fn find() -> Sources {
+    pub(super) fn find(server: Server) -> Sources {
         let cpus = system::usable_cpus().unwrap_or_default();
         let interfaces = entries(Path::new("/sys/class/net")).filter_map(|directory| {
             // In Mbit/s; −1 or an error where there is none.
@@ -56,6 +59,7 @@ impl Sources {
             interfaces: interfaces.collect(),
             idle_states: idle_states.collect(),
             cpus,
+            server,
         }
     }
 }
@@ -83,6 +87,8 @@ pub(super) struct Counters {
     carried: BTreeMap<PathBuf, (u64, u64, f64)>,
     /// Times entered, and the exit latency in nanoseconds, by idle state.
     entered: BTreeMap<PathBuf, (u64, u64)>,
+    /// Of the server's threads.
+    server: Option<ThreadTimes>,
 }
 
 impl Counters {
@@ -112,7 +118,18 @@ impl Counters {
             softnet: parse::softnet(&text("/proc/net/softnet_stat")),
             carried: carried.collect(),
             entered: entered.collect(),
+            server: sources.server.thread_times(),
         }
+    }
+
+    /// CPU time of the server's threads since `earlier`.
+    pub(super) fn server_since(
+        &self,
+        earlier: &Counters,
+        sources: &Sources,
+        span_ns: u64,
+    ) -> Option<ServerCpu> {
+        sources.server.usage(earlier.server.as_ref(), self.server.as_ref(), span_ns)
     }
 
     /// What was counted since `earlier`, `span_ns` nanoseconds ago.
@@ -204,6 +221,7 @@ mod tests {
             softnet: Some((2, 20)),
             carried: [(name("slow"), (0, 0, 1e6)), (name("fast"), (0, 0, 1e9))].into(),
             entered: [(name("c1"), (5, 2_000)), (name("c6"), (9, 80_000))].into(),
+            server: None,
         };
         let after = Counters {
             cpu: Some(CpuTicks { total: 1400, stolen: 30 }),
@@ -216,6 +234,7 @@ mod tests {
             carried: [(name("slow"), (400_000, 1_500_000, 1e6)), (name("fast"), (9, 9, 1e9))]
                 .into(),
             entered: [(name("c1"), (6, 2_000)), (name("c6"), (9, 80_000))].into(),
+            server: None,
         };
         let expected = ClientHealth {
             watched_ns: 2_000_000_000,
@@ -238,7 +257,7 @@ mod tests {
 
     #[test]
     fn this_machine_tells_what_every_linux_tells() {
-        let sources = Sources::find();
+        let sources = Sources::find(Server::default());
         let before = Counters::read(&sources);
         let health = Counters::read(&sources).since(&before, 1_000_000);
         assert!(before.cpu.is_some() && health.retransmitted_segments.is_some(), "{health:?}");

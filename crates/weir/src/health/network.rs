@@ -35,21 +35,27 @@ pub(super) fn is_local(endpoint: &Endpoint) -> Option<bool> {
     }
 }
 
+/// Ports that connections of one address of this machine to one far end can take by themselves.
+pub(crate) fn ephemeral_port_count() -> Option<u64> {
+    let read = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
+    let range = parse::port_range(&read("ip_local_port_range").ok()?)?;
+    let reserved =
+        parse::reserved_ports(&read("ip_local_reserved_ports").unwrap_or_default(), range);
+    Some((u64::from(range.1 - range.0) + 1).saturating_sub(reserved))
+}
+
 /// The share of the ephemeral ports that sockets to the server's address and port hold, those in
 /// TIME_WAIT included. Each port serves once for each of the `sources` addresses of this side.
 /// Where all sockets of the machine would hold few of them, it is told what those would: to look at
 /// each takes more CPU time than a short run.
 pub(super) fn ephemeral_ports(endpoint: &Endpoint, sources: u64) -> Option<f64> {
     let Endpoint::Tcp(address) = endpoint else { return None };
-    let read = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
-    let range = parse::port_range(&read("ip_local_port_range").ok()?)?;
-    let reserved =
-        parse::reserved_ports(&read("ip_local_reserved_ports").unwrap_or_default(), range);
-    let of_source = (u64::from(range.1 - range.0) + 1).saturating_sub(reserved);
-    let ports = of_source.saturating_mul(sources);
+    let ports = ephemeral_port_count()?.saturating_mul(sources);
     let sockets = fs::read_to_string("/proc/net/sockstat").ok()?;
     let waiting = parse::sockstat(&sockets, "TCP", "tw")?;
-    let in_use = parse::sockstat(&sockets, "TCP", "inuse")?;
+    let v6 = fs::read_to_string("/proc/net/sockstat6").unwrap_or_default();
+    let in_use = parse::sockstat(&sockets, "TCP", "inuse")?
+        + parse::sockstat(&v6, "TCP6", "inuse").unwrap_or(0);
     let share = |taken: u64| (taken as f64 / ports.max(1) as f64).min(1.0);
     let at_most = share(waiting + in_use);
     if at_most < PLENTY {
@@ -79,7 +85,7 @@ fn is_to(line: &str, peer: &str) -> bool {
 
 /// An address as /proc/net/tcp and tcp6 have it: words of 32 bits in the machine's order, in hex,
 /// and the port.
-fn as_listed(address: SocketAddr) -> String {
+pub(super) fn as_listed(address: SocketAddr) -> String {
     let octets = match address.ip() {
         IpAddr::V4(ip) => ip.octets().to_vec(),
         IpAddr::V6(ip) => ip.octets().to_vec(),

@@ -24,7 +24,7 @@ fn bodies_ended_by_the_close_are_complete() {
             let stats = server.stop();
             assert_eq!((stats.requests, stats.answered), (61, 61), "{ran}");
             // One connection for each request, plus those renewed for nothing at the end.
-            let connects = ran.document.connections.connects;
+            let connects = ran.connects();
             assert!((60..=65).contains(&connects), "{ran}");
         }
     });
@@ -42,7 +42,7 @@ fn check_kept(answer: &str, more: &[&str], status: u16, interim_each: u64) {
         let accounting = &ran.document.accounting;
         assert_eq!(accounting.status, [(status, 50)].into(), "{ran}");
         assert_eq!(accounting.interim_responses, 50 * interim_each, "{ran}");
-        assert_eq!(ran.document.connections.connects, 2, "{ran}");
+        assert_eq!(ran.connects(), 2, "{ran}");
         ran.assert_says(&format!("{status}: 50"));
         assert_eq!(server.finish(), 51, "{ran}");
     });
@@ -166,7 +166,7 @@ fn check_broken(answer: &str, kind: &str) {
         let kind = format!("protocol_{kind}");
         assert_eq!(accounting.errors, [(kind.clone(), 8)].into(), "{kind}: {ran}");
         assert_eq!(ran.failures(InUse, &kind), 8, "{kind}: {ran}");
-        assert!(ran.document.connections.connects >= 8, "{kind}: {ran}");
+        assert!(ran.connects() >= 8, "{kind}: {ran}");
         assert!(ran.stderr.contains("gave no proper answer"), "{kind}: {ran}");
         ran.assert_says(&kind.replace('_', " "));
         assert_eq!(server.finish(), 9, "{kind}: {ran}");
@@ -206,7 +206,7 @@ fn bytes_behind_an_answer_cost_the_connection_and_not_the_answer() {
         let kind = "protocol_unsolicited_bytes";
         let failed = ran.failures(Idle, kind) + ran.failures(InUse, kind);
         assert!(failed >= 7, "{ran}");
-        assert!(ran.document.connections.connects >= 8, "{ran}");
+        assert!(ran.connects() >= 8, "{ran}");
         ran.assert_says("broke HTTP: unsolicited_bytes");
         assert_eq!(server.finish(), 9, "{ran}");
     });

@@ -76,9 +76,29 @@ fn finished((running, directory): (Running, Directory)) -> (Ran, Vec<Slot>) {
     assert_eq!(directory.names(), ["rows.parquet"], "{ran}");
     let file = File::open(directory.file("rows.parquet")).expect("it is there");
     let reader = SerializedFileReader::new(file).expect("a Parquet file");
+    let pairs = reader.metadata().file_metadata().key_value_metadata();
+    let pairs = pairs.into_iter().flatten();
+    let metadata: BTreeMap<String, String> =
+        pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect();
     let rows = reader.get_row_iter(None).expect("columns that can be read");
-    let slots = rows.map(|row| Slot::of(&row.expect("a row"))).collect();
+    let slots: Vec<Slot> = rows.map(|row| Slot::of(&row.expect("a row"))).collect();
+    check_window(&metadata, &slots, &ran);
     (ran, slots)
+}
+
+/// The window of the metadata is the one by which rows are measured, also where it was cut or begun
+/// early.
+fn check_window(metadata: &BTreeMap<String, String>, slots: &[Slot], ran: &Ran) {
+    let bound = |name: &str| metadata[name].parse::<u64>().expect("a number");
+    let (t0_ns, t1_ns) = (bound("weir.t0_ns"), bound("weir.t1_ns"));
+    for slot in slots {
+        let is_inside = (t0_ns..t1_ns).contains(&slot.intended_at);
+        match slot.phase.as_str() {
+            "measured" => assert!(is_inside, "{slot:?} in {t0_ns}..{t1_ns}\n{ran}"),
+            "warmup" => assert!(slot.intended_at < t0_ns, "{slot:?}, t0 {t0_ns}\n{ran}"),
+            _ => {}
+        }
+    }
 }
 
 fn count(slots: &[Slot], belongs: impl Fn(&Slot) -> bool) -> u64 {
@@ -218,7 +238,8 @@ fn requests_that_were_never_sent_have_rows() {
 fn an_interrupted_run_has_a_whole_file() {
     for_each_engine(|engine| {
         let server = Served::plainly();
-        let (running, directory) = start(engine, "-c5 -t2 -d60s --warmup 0", &server.url());
+        let (running, directory) =
+            start(engine, "-c5 -t2 -d60s --warmup 0 --no-preflight", &server.url());
         let_pass(Duration::from_millis(500));
         running.process.signal(&["INT"]);
         let (ran, slots) = finished((running, directory));

@@ -87,7 +87,7 @@ fn a_run_that_is_interrupted_reports_what_it_has() {
             [("", "INT", 130), ("", "TERM", 143), ("-R 500", "INT", 130), ("-R 500", "TERM", 143)]
         {
             let server = Raw::answering(OK);
-            let flags = format!("-c4 -t2 -d30s --warmup 0 {load}");
+            let flags = format!("-c4 -t2 -d30s --warmup 0 --no-preflight {load}");
             let running = weir::start(engine, &flags, &[&server.url()]);
             server.await_requests(50);
             running.process.signal(&[signal]);
@@ -106,7 +106,8 @@ fn a_run_that_is_interrupted_reports_what_it_has() {
 fn an_interrupt_during_the_warm_up_measures_nothing() {
     for_each_engine(|engine| {
         let server = Raw::answering(OK);
-        let running = weir::start(engine, "-c4 -t2 -d30s --warmup 30s", &[&server.url()]);
+        let running =
+            weir::start(engine, "-c4 -t2 -d30s --warmup 30s --no-preflight", &[&server.url()]);
         server.await_requests(50);
         running.process.signal(&["INT"]);
         let ran = running.finish();

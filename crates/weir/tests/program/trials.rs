@@ -1,10 +1,15 @@
 //! The short runs beside the run, and what the machine is seen to do meanwhile: they are made, they
 //! are told apart from the run, and they stand in the document.
 
+use std::time::Duration;
+
+use weir_io::Endpoint;
 use weir_run::document::SelfcheckSection;
 
 use crate::support::for_each_engine;
+use crate::support::raw::{OK, Raw};
 use crate::support::served::Served;
+use crate::support::wait::let_pass;
 use crate::support::weir::{self, weir};
 
 #[test]
@@ -86,4 +91,103 @@ fn the_machine_is_watched_over_the_window() {
             assert!(ports > 0.0 && ports < 1.0, "{ports}\n{ran}");
         }
     });
+}
+
+#[test]
+fn the_target_is_probed_over_one_connection_before_the_load() {
+    for_each_engine(|engine| {
+        for words in ["-c4 -t2 -n300", "-c4 -t2 -R500 -d400ms --warmup 0"] {
+            let server = Served::plainly();
+            let ran = weir::load(engine, words, &[&server.url()]);
+            ran.assert_all_ok();
+            let probe = ran.document.probe.expect("the server responds at once");
+            let times = probe.service_time;
+            assert!(times.min_ns > 0 && times.min_ns <= times.p50_ns, "{probe:?}\n{ran}");
+            assert!(times.p50_ns <= times.p90_ns && times.p90_ns <= times.max_ns, "{probe:?}");
+            assert!(
+                (1..=300).contains(&times.count) && probe.ok == times.count,
+                "{probe:?}\n{ran}"
+            );
+            assert_eq!(probe.connects, 1, "{ran}");
+            let sent = ran.document.accounting.sent;
+            assert_eq!(sent.probe, probe.requests, "{ran}");
+            let connections = &ran.document.connections;
+            assert_eq!((connections.connects, connections.connects_probe), (5, 1), "{ran}");
+            let stats = server.stop();
+            assert_eq!(sent.total, stats.requests, "{ran}");
+            // The preflight's is no connect of the run.
+            assert_eq!(connections.connects + 1, stats.accepted, "{ran}");
+        }
+    });
+}
+
+#[test]
+fn the_witness_s_connect_is_counted() {
+    let server = Served::plainly();
+    let words = "--witness on -c2 -t1 -R500 -d400ms --warmup 0";
+    let ran = weir::load("epoll", words, &[&server.url()]);
+    let connections = &ran.document.connections;
+    let beside = (connections.connects_probe, connections.connects_witness);
+    assert_eq!((connections.connects, beside), (4, (1, 1)), "{ran}");
+    assert_eq!(connections.connects + 1, server.stop().accepted, "{ran}");
+}
+
+#[test]
+fn no_probe_where_there_may_be_no_preflight() {
+    let check = |words: &str| {
+        let server = Served::plainly();
+        let ran = weir::load("epoll", &format!("-c2 -t1 {words}"), &[&server.url()]);
+        assert_eq!((ran.document.probe, ran.document.accounting.sent.probe), (None, 0), "{ran}");
+        assert_eq!(server.stop().requests, ran.document.accounting.sent.total, "{ran}");
+    };
+    check("-n200 --no-preflight");
+    check("-n200 -X POST");
+    // Whoever asks for a few requests gets a few.
+    check("-n20");
+    check("-R20 -d1s --warmup 0");
+}
+
+#[test]
+fn a_slow_target_is_not_waited_for() {
+    let server = Raw::start(|peer| {
+        while peer.read_request()?.is_some() {
+            let_pass(Duration::from_millis(700));
+            peer.write(OK.as_bytes())?;
+        }
+        Ok(())
+    });
+    let ran = weir::load("epoll", "-c1 -t1 -d300ms --warmup 0", &[&server.url()]);
+    assert_eq!(ran.document.probe, None, "{ran}");
+    let sent = ran.document.accounting.sent;
+    assert!(sent.probe <= 1, "it is abandoned with its first request: {ran}");
+    assert_eq!(sent.total, server.requests(), "{ran}");
+}
+
+#[test]
+fn the_load_s_own_sockets_and_a_local_server_are_watched() {
+    for_each_engine(|engine| {
+        let server = Served::plainly();
+        let ran = weir::load(engine, "-c4 -t2 -d400ms --warmup 50ms", &[&server.url()]);
+        let network = ran.document.network.expect("TCP sockets");
+        assert_eq!((network.sockets, network.sampled), (4, 4), "{ran}");
+        assert!(network.rtt_min_ns.is_some_and(|ns| ns > 0), "{network:?}\n{ran}");
+        // On this machine there is no network whose round trip could be seen.
+        assert_eq!((network.rtt_loaded_ns, network.handshakes), (None, 0), "{ran}");
+        let health = ran.document.health.expect("it had a window");
+        let server_cpu = health.server_cpu.expect("this process, of the same user");
+        assert_eq!(server_cpu.processes, 1, "{ran}");
+        assert!(server_cpu.busiest_thread_share <= 1.0, "{server_cpu:?}");
+        assert!(server_cpu.busiest_thread_share > 0.0, "it answered: {server_cpu:?}\n{ran}");
+        assert!(server_cpu.total_share >= server_cpu.busiest_thread_share, "{server_cpu:?}");
+    });
+}
+
+#[test]
+fn unix_sockets_have_no_network() {
+    let name = format!("@weir-trials-{}", std::process::id());
+    let server = Served::at(Endpoint::Unix(name.clone().into()), |_| {});
+    let ran = weir::load("epoll", "-c2 -t1 -n200", &["--unix", &name, &server.url()]);
+    assert_eq!(ran.document.network, None, "{ran}");
+    assert!(ran.document.probe.is_some(), "{ran}");
+    assert_eq!(ran.document.accounting.sent.total, server.stop().requests, "{ran}");
 }

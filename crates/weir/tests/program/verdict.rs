@@ -22,7 +22,18 @@ fn stopped(engine: &str, flags: &str) -> (Output, Document) {
     let directory = Directory::new();
     let file = directory.file("run.json");
     let mut command = Command::new(WEIR);
-    command.args(["-d3s", "--warmup", "0", "-R200", "-c2", "--io", engine, "-o", &file]);
+    command.args([
+        "-d3s",
+        "--warmup",
+        "0",
+        "-R200",
+        "-c2",
+        "--no-preflight",
+        "--io",
+        engine,
+        "-o",
+        &file,
+    ]);
     let weir = Process::start(command.args(flags.split_whitespace()).arg(server.url()));
     server.await_requests(20);
     weir.signal(&["STOP"]);

@@ -122,11 +122,13 @@ fn losses(document: &Document, health: &ClientHealth, rules: &mut Vec<Rule>) {
         });
     };
     let dropped = plain("packets_dropped").invalid_at(DROPPED_INVALID);
-    let retransmitted = health.retransmitted_segments;
+    let network = document.network.as_ref();
+    let retransmitted = network.map(|network| network.retransmitted_segments);
+    let timeouts = network.and_then(|network| network.retransmission_timeouts);
     judge(dropped, health.softnet_dropped, "packets dropped by this machine", "lower the rate");
     let network = "the network loses packets, and the times have it";
     judge(plain("retransmits"), retransmitted, "TCP segments sent again", network);
-    judge(plain("tcp_timeouts"), health.tcp_timeouts, "TCP timeouts", network);
+    judge(plain("tcp_timeouts"), timeouts, "TCP timeouts", network);
     // Of this machine; they are the server's where it is here, and nobody's otherwise.
     let overflows = health.listen_overflows.filter(|_| health.is_server_local == Some(true));
     let listen = Measure { subject: Subject::Server, ..plain("listen_overflows") };

@@ -110,6 +110,12 @@ impl Ran {
         assert!(accounting.ok > 0 && self.code == 0, "{self}");
     }
 
+    /// Connects of the load itself.
+    pub(crate) fn connects(&self) -> u64 {
+        let connections = &self.document.connections;
+        connections.connects - connections.connects_probe - connections.connects_witness
+    }
+
     /// Nothing happened to any connection that weir calls a failure.
     pub(crate) fn assert_no_failure(&self) {
         assert_eq!(self.document.connections.failures, [], "{self}");

@@ -1,0 +1,63 @@
+//! Bytes of failing connections that the kernel never took: between the failed send and the event
+//! that tells of it, and until the next such event. Few connections fail at a time.
+
+/// Bytes by connection.
+#[derive(Debug, Default)]
+pub(crate) struct Failing {
+    pending: Vec<(u32, u64)>,
+    told: u64,
+}
+
+impl Failing {
+    /// So many bytes of a connection will not be sent.
+    #[cold]
+    pub(crate) fn lost(&mut self, index: u32, bytes: u64) {
+        match self.pending.iter_mut().find(|(known, _)| *known == index) {
+            Some((_, sum)) => *sum += bytes,
+            None => self.pending.push((index, bytes)),
+        }
+    }
+
+    /// The failure of a connection is told.
+    #[cold]
+    pub(crate) fn tell(&mut self, index: u32) {
+        self.told = self.take(index);
+    }
+
+    /// A connection is closed without its failure being told.
+    #[inline]
+    pub(crate) fn forget(&mut self, index: u32) {
+        if !self.pending.is_empty() {
+            self.take(index);
+        }
+    }
+
+    fn take(&mut self, index: u32) -> u64 {
+        let at = self.pending.iter().position(|(known, _)| *known == index);
+        at.map_or(0, |at| self.pending.swap_remove(at).1)
+    }
+
+    /// Bytes of the connection whose failure was told last.
+    pub(crate) fn told(&self) -> u64 {
+        self.told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_connection_has_its_own() {
+        let mut failing = Failing::default();
+        failing.lost(1, 10);
+        failing.lost(2, 5);
+        failing.lost(1, 3);
+        failing.tell(1);
+        assert_eq!(failing.told(), 13);
+        failing.forget(2);
+        failing.tell(2);
+        assert_eq!(failing.told(), 0);
+        assert!(failing.pending.is_empty());
+    }
+}

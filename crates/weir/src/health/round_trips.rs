@@ -1,0 +1,112 @@
+//! The network's round trip under load: a few handshakes inside the window, one after the other, as
+//! the kernel times them. A socket's own round trips do not show it: the acknowledgement of a
+//! request rides on its response, so they hold the server's time too, and the least of them is from
+//! before the load.
+
+use std::net::IpAddr;
+
+use weir_io::{Endpoint, Handshake, Nanos};
+use weir_run::RoundTrips as Counted;
+
+/// Handshakes in a window of known length, in equal distances.
+const HANDSHAKES: u64 = 3;
+
+/// Where the window's length is not known, they begin so long after t0, and twice as long after
+/// that, and so on.
+const FIRST_NS: u64 = 100_000_000;
+
+/// The handshakes of a run.
+#[derive(Debug)]
+pub(super) struct RoundTrips {
+    endpoint: Endpoint,
+    source: Option<IpAddr>,
+    begun: u64,
+    /// The one that is under way.
+    current: Option<Handshake>,
+    rtts_ns: Vec<u64>,
+}
+
+impl RoundTrips {
+    /// Handshakes with `endpoint`, from an address of this machine or from any.
+    pub(super) fn new(endpoint: Endpoint, source: Option<IpAddr>) -> RoundTrips {
+        RoundTrips { endpoint, source, begun: 0, current: None, rtts_ns: Vec::new() }
+    }
+
+    /// Begins a handshake where one is due, and looks at the one under way.
+    pub(super) fn beat(&mut self, now: Nanos, (t0, t1): (Nanos, Nanos)) {
+        if let Some(rtt_ns) = self.current.as_ref().and_then(Handshake::round_trip_ns) {
+            self.rtts_ns.push(rtt_ns);
+            self.current = None;
+        }
+        if self.begun < HANDSHAKES && now >= due_at(self.begun, t0, t1) && now < t1 {
+            // One that takes longer than the time to the next is given up.
+            self.begun += 1;
+            self.current = Handshake::begin(&self.endpoint, self.source).ok();
+        }
+    }
+
+    /// What came of them.
+    pub(super) fn finish(mut self) -> Counted {
+        if let Some(rtt_ns) = self.current.as_ref().and_then(Handshake::round_trip_ns) {
+            self.rtts_ns.push(rtt_ns);
+        }
+        self.rtts_ns.sort_unstable();
+        Counted {
+            connects: self.rtts_ns.len() as u64,
+            rtt_ns: self.rtts_ns.get(self.rtts_ns.len() / 2).copied(),
+        }
+    }
+}
+
+/// When the handshake with this number is due.
+fn due_at(number: u64, t0: Nanos, t1: Nanos) -> Nanos {
+    match t1 {
+        Nanos::MAX => t0.after(FIRST_NS << number),
+        t1 => t0.after(t1.since(t0) / (HANDSHAKES + 1) * (number + 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn they_are_spread_over_the_window() {
+        let of = |t1| [0, 1, 2].map(|number| due_at(number, Nanos(1_000), t1).0);
+        assert_eq!(of(Nanos(5_000)), [2_000, 3_000, 4_000]);
+        assert_eq!(of(Nanos::MAX), [100_001_000, 200_001_000, 400_001_000]);
+    }
+
+    #[test]
+    fn the_kernel_times_them() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let mut trips = RoundTrips::new(Endpoint::Tcp(address), None);
+        let window = (Nanos(0), Nanos(4_000));
+        trips.beat(Nanos(999), window);
+        assert!(trips.current.is_none(), "none is due");
+        for at in [1_000, 2_000, 3_000] {
+            trips.beat(Nanos(at), window);
+            let accepted = listener.accept().expect("a connection");
+            while trips.current.as_ref().is_some_and(|current| current.round_trip_ns().is_none()) {
+                thread::yield_now();
+            }
+            drop(accepted);
+        }
+        trips.beat(Nanos(3_500), window);
+        let counted = trips.finish();
+        assert_eq!(counted.connects, 3);
+        assert!(counted.rtt_ns.is_some_and(|ns| ns > 0), "{counted:?}");
+    }
+
+    #[test]
+    fn a_handshake_that_fails_counts_for_nothing() {
+        let gone = TcpListener::bind("127.0.0.1:0").and_then(|gone| gone.local_addr());
+        let mut trips = RoundTrips::new(Endpoint::Tcp(gone.expect("a port")), None);
+        trips.beat(Nanos(1_000), (Nanos(0), Nanos(4_000)));
+        assert_eq!(trips.finish(), Counted::default());
+    }
+}

@@ -1,0 +1,105 @@
+//! The one-connection probe: a short closed loop before the warm-up, whose median service time is
+//! the target's without load (METHOD 1.9). It runs on the engine of the load, so that its times
+//! mean the same.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_engine::{Control, Extras, Job};
+use weir_io::{Clock, Waker};
+use weir_run::document::Probed;
+use weir_run::{ConnectionPlan, Load, Plan, StampChoice};
+
+use crate::interrupts::Interrupts;
+
+/// Longest duration, connecting included. What is in flight then is abandoned.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Most requests: enough for a median, and over soon against a fast server.
+const REQUESTS_MAX: u64 = 1_000;
+
+/// A load of fewer requests is not probed: whoever asks for a few wants a few.
+const LOAD_MIN: u64 = 100;
+
+/// Probes the target of `job`. A probe that fails has no result; the load is worth more than it.
+pub(crate) fn run(job: &Job, interrupts: &Interrupts) -> Probed {
+    let Some(requests) = requests(&job.plan) else { return Probed::default() };
+    let clock = Clock::start();
+    let control = Arc::new(Control::new(1, Waker::new().ok()));
+    interrupts.watch_over(&control, clock);
+    control.stop_exactly_at(clock.now() + PATIENCE);
+    let job = Arc::new(single(job, requests));
+    let Ok(finished) = weir_engine::run(&job, clock, &control, None, Vec::new()) else {
+        return Probed::default();
+    };
+    Probed::of(&finished.measurements, clock.now().0)
+}
+
+/// The same load over one connection, as fast as it goes.
+fn single(job: &Job, requests: u64) -> Job {
+    let plan = &job.plan;
+    let plan = Plan {
+        load: Load::ClosedLoop,
+        connections: 1,
+        threads: 1,
+        pipeline: 1,
+        warmup_ns: 0,
+        warmup_is_auto: false,
+        duration_ns: None,
+        requests: Some(requests),
+        tick_ns: None,
+        stamps: StampChoice::None,
+        connection: ConnectionPlan {
+            rate: None,
+            destinations: Vec::new(),
+            ..plan.connection.clone()
+        },
+        ..plan.clone()
+    };
+    Job {
+        plan,
+        // Of several destinations the first.
+        destinations: Vec::new(),
+        extras: Extras { abandons: true, ..Extras::default() },
+        raw: None,
+        ..job.clone()
+    }
+}
+
+/// How many requests, no more than the load itself has; `None` where that has too few.
+fn requests(plan: &Plan) -> Option<u64> {
+    let by_rate = match (plan.load, plan.duration_ns) {
+        (Load::OpenLoop { rate, .. }, Some(span_ns)) => (rate.rps() * span_ns as f64 / 1e9) as u64,
+        _ => u64::MAX,
+    };
+    let of_load = by_rate.min(plan.requests.unwrap_or(u64::MAX));
+    (of_load >= LOAD_MIN).then_some(of_load.min(REQUESTS_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_run::{Arrivals, Rate};
+
+    use super::*;
+
+    #[test]
+    fn no_more_requests_than_the_load_has() {
+        let check = |rate: Option<u64>, duration_ns, asked, expected| {
+            let load = rate.map_or(Load::ClosedLoop, |numerator| Load::OpenLoop {
+                rate: Rate { numerator, denominator: 1 },
+                arrivals: Arrivals::Uniform,
+            });
+            let plan = Plan { load, duration_ns, requests: asked, ..Plan::default() };
+            assert_eq!(requests(&plan), expected, "{rate:?} {duration_ns:?} {asked:?}");
+        };
+        const S: u64 = 1_000_000_000;
+        check(None, Some(S), None, Some(1_000));
+        check(None, None, Some(99), None);
+        check(None, None, Some(100), Some(100));
+        check(None, None, Some(50_000), Some(1_000));
+        check(Some(20), Some(10 * S), None, Some(200));
+        check(Some(1), Some(20 * S), None, None);
+        check(Some(1), None, Some(300), Some(300));
+        check(Some(50_000), Some(10 * S), None, Some(1_000));
+    }
+}
