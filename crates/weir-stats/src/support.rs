@@ -24,6 +24,16 @@ pub fn is_supported(p: f64, count: u64) -> bool {
     }
 }
 
+/// True if at least one of `count` values lies beyond percentile `p`. The greatest value,
+/// percentile 100, needs one.
+pub fn has_beyond(p: f64, count: u64) -> bool {
+    let beyond = PARTS - parts_of(p);
+    match beyond {
+        0 => count > 0,
+        _ => u128::from(count) * u128::from(beyond) >= u128::from(PARTS),
+    }
+}
+
 /// The least count that carries percentile `p`.
 pub fn count_needed(p: f64) -> u64 {
     match PARTS - parts_of(p) {

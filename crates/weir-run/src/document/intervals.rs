@@ -95,10 +95,10 @@ impl Intervals {
         supported.map(|interval| interval.ranks)
     }
 
-    /// Whether percentile `p` may be printed of so many requests.
-    pub(super) fn carry(&self, p: f64, count: u64) -> bool {
+    /// True if enough independent requests lie beyond percentile `p` for its interval to hold.
+    pub(super) fn support(&self, p: f64, count: u64) -> bool {
         match self.of(p) {
-            Some(interval) => interval.standing != Standing::Unsupported,
+            Some(interval) => interval.standing == Standing::Supported,
             None => is_supported(p, count),
         }
     }

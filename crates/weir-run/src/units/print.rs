@@ -90,6 +90,27 @@ pub fn duration_at_least(ns: u64) -> String {
     DurationUnit::of(ns).print(ns, Rounding::Down)
 }
 
+/// A duration in its own unit, without zeros behind the point: `10 s`, `2.5 s`, `101 ms`.
+pub fn short_duration(ns: u64) -> String {
+    let text = duration(ns);
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            format!("{number} {unit}")
+        }
+        _ => text,
+    }
+}
+
+/// A share (1 is all) in percent, without zeros behind the point: `100%`, `3.1%`, `0.12%`.
+pub fn short_percent(share: f64) -> String {
+    let text = percent(share);
+    match text.strip_suffix('%').filter(|number| number.contains('.')) {
+        Some(number) => format!("{}%", number.trim_end_matches('0').trim_end_matches('.')),
+        None => text,
+    }
+}
+
 /// A duration given in seconds, in its own unit, rounded to the nearest digit.
 pub fn duration_of_seconds(seconds: f64) -> String {
     duration((seconds * 1e9).round() as u64)
