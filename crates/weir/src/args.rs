@@ -32,9 +32,9 @@ use values::{assertion, pipeline, positive, positive_duration, positive_long, ra
                   loop). With it requests leave at planned times whatever the server does, and \
                   latency counts from the planned time.\n\n\
                   Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.\n\
-                  Exit status: 0 fine, 1 no answer at all, 2 usage or script, 3 invalid run or \
-                  failed check, 70 broken invariant, 71 machine failed, 74 result not written, \
-                  130/143 interrupted.\n\
+                  Exit status: 0 success, 1 no successful response, 2 usage or script, 3 a failed \
+                  --assert or --strict, 70 broken invariant, 71 machine failed, 74 result not \
+                  written, 130/143 interrupted.\n\
                   Examples:\n  weir http://localhost:8080/\n  \
                   weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html\n  \
                   weir -s scripts/counter.lua https://localhost:8443/"
@@ -107,6 +107,16 @@ pub(crate) struct ReportArgs {
     /// Print every rule of the verdict with its figure
     #[arg(long)]
     pub(crate) rules: bool,
+    /// Hide the grade and the findings; bounds stay
+    #[arg(long, conflicts_with = "rules")]
+    pub(crate) no_verdict: bool,
+    /// Exit with 3 unless the grade is clean, or at least bounded
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "clean",
+          value_name = "clean|bounded", hide_possible_values = true)]
+    pub(crate) strict: Option<Strict>,
+    /// Print all findings, connect times, the machine and the threads
+    #[arg(long)]
+    pub(crate) verbose: bool,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
           hide_possible_values = true)]
@@ -276,9 +286,16 @@ pub(crate) struct RunArgs {
     /// Print every rule of the verdict with its figure
     #[arg(long, help_heading = "Output")]
     pub(crate) rules: bool,
-    /// Report without a verdict, and do not end with 3 where the numbers are weir's own
+    /// Hide the grade and the findings; bounds stay
     #[arg(long, conflicts_with = "rules", help_heading = "Output")]
     pub(crate) no_verdict: bool,
+    /// Exit with 3 unless the grade is clean, or at least bounded
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "clean",
+          value_name = "clean|bounded", hide_possible_values = true, help_heading = "Output")]
+    pub(crate) strict: Option<Strict>,
+    /// Print all findings, connect times, the machine and the threads
+    #[arg(long, help_heading = "Output")]
+    pub(crate) verbose: bool,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
           hide_possible_values = true, help_heading = "Output")]
@@ -419,6 +436,8 @@ pub(crate) struct Form {
     pub(crate) verdict: bool,
     /// `--rules`.
     pub(crate) rules: bool,
+    /// `--verbose`.
+    pub(crate) verbose: bool,
 }
 
 impl RunArgs {
@@ -429,6 +448,7 @@ impl RunArgs {
             spectrum: self.latency,
             verdict: !self.no_verdict,
             rules: self.rules,
+            verbose: self.verbose,
         }
     }
 }
@@ -436,8 +456,23 @@ impl RunArgs {
 impl ReportArgs {
     /// How the document is printed.
     pub(crate) fn form(&self) -> Form {
-        Form { format: self.format, spectrum: self.latency, verdict: true, rules: self.rules }
+        Form {
+            format: self.format,
+            spectrum: self.latency,
+            verdict: !self.no_verdict,
+            rules: self.rules,
+            verbose: self.verbose,
+        }
     }
+}
+
+/// `--strict`: the worst grade that exits with 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Strict {
+    /// Only clean
+    Clean,
+    /// Clean or bounded
+    Bounded,
 }
 
 /// `--format`.

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         printed(system::flush_c_stdout())?;
     }
     Ok(match outcome.failures.is_empty() {
-        true => exit::of_run(&document, interrupts.received(), !args.no_verdict),
+        true => exit::of_run(&document, interrupts.received(), args.strict),
         false => exit::of_script(),
     })
 }
@@ -175,6 +175,7 @@ pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> 
                 spectrum: form.spectrum,
                 verdict: form.verdict,
                 rules: form.rules,
+                verbose: form.verbose,
                 ..Default::default()
             };
             weir_report::text::write(document, &options, &mut stdout)

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use weir_engine::Extras;
 use weir_io::{Endpoint, system};
 use weir_report::dialect::{self, Head, Lines};
-use weir_run::document::{ConnectionFailure, RuleOutcome, Verdict};
+use weir_run::document::ConnectionFailure;
 use weir_run::{FailurePhase, Histogram, Load, Note, Rate};
 
 use super::args::CompatArgs;
@@ -70,7 +70,6 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
         warn(&note.text);
     }
     if is_judged {
-        judge(&document.verdict);
     }
     for failure in &outcome.failures {
         script::tell(failure);
@@ -196,16 +195,6 @@ fn doubts(
         }
     }
     notes
-}
-
-/// What is against the figures, a line each. The exit code stays wrk's.
-fn judge(verdict: &Verdict) {
-    for rule in verdict.with(RuleOutcome::Invalid) {
-        eprintln!("invalid: {} [{}]", rule.text, rule.id);
-    }
-    for rule in verdict.with(RuleOutcome::Caveat) {
-        warn(&format!("{} [{}]", rule.text, rule.id));
-    }
 }
 
 fn warn(text: &str) {
