@@ -110,8 +110,12 @@ pub(super) fn more_cpu(document: &Document) -> String {
     if plan.threads < cpus.min(plan.connections) && !is_local {
         return "use more threads (-t)".to_owned();
     }
+    if is_local && plan.threads > 1 {
+        let fewer = plan.threads - 1;
+        return format!("leave the server a CPU (-t{fewer}), or use another machine for it");
+    }
     if is_local {
-        return "run the server on another machine, or give each its own CPUs".to_owned();
+        return "use another machine for the server, or lower the load".to_owned();
     }
     match plan.load {
         Load::OpenLoop { .. } => "lower -R, or use a machine with more CPUs".to_owned(),
