@@ -13,6 +13,7 @@ mod compat;
 mod connections;
 mod https;
 mod nginx;
+mod readme;
 mod renewing;
 mod requests;
 mod rows;
