@@ -5,7 +5,7 @@
 //! every failure counts as slower than any answer.
 
 use serde::{Deserialize, Serialize};
-pub use weir_stats::{count_needed, has_beyond, is_supported, rank_of};
+pub use weir_stats::{count_needed, has_beyond, is_supported, least_count, rank_of};
 
 use crate::histogram::{Histogram, lowest_in};
 use crate::measurements::ByOutcome;

@@ -34,6 +34,14 @@ pub fn has_beyond(p: f64, count: u64) -> bool {
     }
 }
 
+/// The least count of which one value lies beyond percentile `p`.
+pub fn least_count(p: f64) -> u64 {
+    match PARTS - parts_of(p) {
+        0 => 1,
+        beyond => PARTS.div_ceil(beyond),
+    }
+}
+
 /// The least count that carries percentile `p`.
 pub fn count_needed(p: f64) -> u64 {
     match PARTS - parts_of(p) {
@@ -63,6 +71,9 @@ mod tests {
         ] {
             assert_eq!(count_needed(p), n, "p{p}");
             assert!(is_supported(p, n) && !is_supported(p, n - 1), "p{p}");
+            let least = least_count(p);
+            assert_eq!(least, n / SUPPORT, "p{p}");
+            assert!(has_beyond(p, least) && !has_beyond(p, least - 1), "p{p}");
         }
         assert!(is_supported(100.0, 1) && !is_supported(100.0, 0));
     }

@@ -1,5 +1,5 @@
 //! Numbers to text. Values are rounded to the nearest digit printed; lower bounds are rounded
-//! down, so that a bound never claims more than is known.
+//! down and upper bounds up, so that a bound never claims more than is known.
 
 use crate::plan::Rate;
 
@@ -18,6 +18,22 @@ pub fn rate(rps: f64) -> String {
         _ => 3,
     };
     format!("{}/s", fixed(rps, decimals))
+}
+
+/// A rate per second as reports head it: `20,000/s`, `999.9/s`, `0.500/s`. Whole from a thousand on.
+pub fn round_rate(rps: f64) -> String {
+    if rps < 999.95 { rate(rps) } else { format!("{}/s", fixed(rps, 0)) }
+}
+
+/// The same, rounded down: for lower bounds.
+pub fn rate_at_least(rps: f64) -> String {
+    let step = match rps {
+        r if r >= 999.95 => 1.0,
+        r if r >= 9.995 => 0.1,
+        r if r >= 0.9995 => 0.01,
+        _ => 0.001,
+    };
+    round_rate((rps / step).floor() * step)
 }
 
 /// A planned rate without rounding: `20,000/s`, `0.5/s`, `1 per 3 s`. Read back by
@@ -178,6 +194,16 @@ impl DurationColumn {
         format!("> {}", self.print(ns, Rounding::Down))
     }
 
+    /// A lower bound that may be the value, rounded down: `≥ 25 µs`.
+    pub fn or_more(&self, ns: u64) -> String {
+        format!("≥ {}", self.print(ns, Rounding::Down))
+    }
+
+    /// An upper bound, rounded up: `≤ 3.06 ms`.
+    pub fn at_most(&self, ns: u64) -> String {
+        format!("≤ {}", self.print(ns, Rounding::Up))
+    }
+
     /// An interval, its ends rounded to the nearest digit, beside a value that has the unit:
     /// `0.97–0.99`; without an upper end `0.97 or more`.
     pub fn interval(&self, low_ns: u64, high_ns: Option<u64>) -> String {
@@ -206,6 +232,7 @@ impl DurationColumn {
 enum Rounding {
     Nearest,
     Down,
+    Up,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -256,6 +283,7 @@ impl DurationUnit {
         let steps = match rounding {
             Rounding::Nearest => ns / step + u64::from(ns % step >= step.div_ceil(2)),
             Rounding::Down => ns / step,
+            Rounding::Up => ns.div_ceil(step),
         };
         if decimals == 0 {
             return format!("{} {name}", count(steps));

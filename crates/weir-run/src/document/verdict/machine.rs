@@ -158,7 +158,7 @@ fn losses(document: &Document, health: &ClientHealth, rules: &mut Vec<Rule>) {
 /// Client and server share CPUs: a note, whatever the figures.
 fn shared_host(health: &ClientHealth) -> Option<Rule> {
     let measure = measure("shared-host", "shared host", Unit::Count);
-    let text = "client and server share this machine's CPUs: weir itself slows the target";
+    let text = "client and server share CPUs: weir itself slows the target";
     (health.is_server_local == Some(true)).then(|| measure.note(None, text))
 }
 
