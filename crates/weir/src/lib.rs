@@ -20,6 +20,7 @@ mod preflight;
 mod raw;
 mod script;
 mod target;
+mod terminal;
 mod trials;
 mod witness;
 

@@ -37,6 +37,9 @@ pub(super) fn write(document: &Document, bars: Bars, page: &mut Page) -> Result<
         return Ok(());
     }
     let rows = rows(shown);
+    if rows.len() < 2 {
+        return Ok(());
+    }
     page.gap();
     let title = Span::new(format!("{name}{of}"), Style::Dim);
     page.line([Span::new("  Histogram   ", Style::Bold), title]);
@@ -203,7 +206,7 @@ mod tests {
         for low in &times {
             for high in times.iter().filter(|high| *high >= low) {
                 let edges = edges(*low, *high);
-                assert!((2..=CLOSED_ROWS_MAX + 1).contains(&edges.len()), "{low} to {high}");
+                assert!((1..=CLOSED_ROWS_MAX + 1).contains(&edges.len()), "{low} to {high}");
                 assert!(edges.is_sorted_by(|a, b| a < b), "{low} to {high}: {edges:?}");
                 assert!(edges[0] <= (*low).max(1), "{low} to {high}: {edges:?}");
             }

@@ -1,8 +1,7 @@
 //! The line `Throughput`: successful responses per second, and what bounds them.
 
-use weir_run::Document;
 use weir_run::document::{RateInterval, Throughput};
-use weir_run::units;
+use weir_run::{Document, Load, Rate, units};
 
 use super::page::{INDENT, Page, Span, Style, label};
 
@@ -13,8 +12,8 @@ pub(super) fn write(document: &Document, page: &mut Page) {
         return;
     }
     let mut items = rates(throughput);
-    if let Some(offered) = missed(document) {
-        items.push(Span::new(format!("planned {}", units::round_rate(offered)), Style::Yellow));
+    if let Some(rate) = missed(document) {
+        items.push(Span::new(format!("planned {}", units::exact_rate(rate)), Style::Yellow));
     }
     if throughput.bytes_received > 0 {
         items.push(Span::plain(units::byte_rate(throughput.bytes_per_second)));
@@ -43,12 +42,15 @@ fn rates(throughput: &Throughput) -> Vec<Span> {
 }
 
 /// The planned rate where fewer responses came than were planned.
-fn missed(document: &Document) -> Option<f64> {
+fn missed(document: &Document) -> Option<Rate> {
+    let Load::OpenLoop { rate, .. } = document.plan.load else {
+        return None;
+    };
     let planned = document.accounting.planned;
     let missing = planned.saturating_sub(document.throughput.completed);
     // One request more or less is the edge of the window, not a plan that was missed.
     let is_missed = missing > 1 && missing > planned / 1000;
-    document.throughput.offered_rps.filter(|_| is_missed)
+    is_missed.then_some(rate)
 }
 
 /// `71,500/s ± 0.3%`: half the interval's width as a share of the rate, never less than it is.

@@ -204,19 +204,22 @@ impl DurationColumn {
         format!("≤ {}", self.print(ns, Rounding::Up))
     }
 
-    /// An interval, its ends rounded to the nearest digit, beside a value that has the unit:
-    /// `0.97–0.99`; without an upper end `0.97 or more`.
+    /// An interval, its ends rounded outwards, beside a value that has the unit: `0.97–0.99`;
+    /// without an upper end `0.97 or more`.
     pub fn interval(&self, low_ns: u64, high_ns: Option<u64>) -> String {
-        let bare = |ns: u64| {
-            let text = self.value(ns);
+        let bare = |ns: u64, rounding: Rounding| {
+            let text = self.print(ns, rounding);
             match text.strip_suffix(self.unit.name()) {
                 Some(number) if ns / 1000 < self.unit.ns() => number.trim_end().to_owned(),
                 _ => text,
             }
         };
         match high_ns {
-            Some(high_ns) => format!("{}–{}", bare(low_ns), bare(high_ns)),
-            None => format!("{} or more", bare(low_ns)),
+            Some(high_ns) => {
+                let (low, high) = (bare(low_ns, Rounding::Down), bare(high_ns, Rounding::Up));
+                format!("{low}–{high}")
+            }
+            None => format!("{} or more", bare(low_ns, Rounding::Down)),
         }
     }
 

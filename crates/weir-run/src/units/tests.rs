@@ -306,7 +306,7 @@ fn intervals_stand_beside_a_value_with_its_unit() {
         (MS, 970_000, Some(1_300 * MS), "0.97–1.30 s"),
         (MS, 1_200 * MS, Some(1_300 * MS), "1.20 s–1.30 s"),
         (MS, 970_000, None, "0.97 or more"),
-        (50_000, 49_499, Some(51_500), "49–52"),
+        (50_000, 49_999, Some(51_001), "49–52"),
         (100, 85, Some(99), "85–99"),
     ] {
         assert_eq!(DurationColumn::of(typical).interval(low, high), expected);

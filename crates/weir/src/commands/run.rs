@@ -1,6 +1,6 @@
 //! `weir URL`: plan, look, load, report.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ use crate::plan::{Planned, plan, usable_cpus};
 use crate::preflight::{self, Found};
 use crate::raw::{self, RawFile, RawRun};
 use crate::script::{self, Scripts};
+use crate::terminal::Terminal;
 use crate::trials::{prove_client, selfcheck};
 use crate::witness::{self, Witness};
 use crate::{exit, live};
@@ -168,15 +169,15 @@ pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> 
     let written = match form.format {
         Format::Json => weir_report::json::write(document, &mut stdout),
         Format::Text => {
+            let terminal = Terminal::of_stdout();
             let options = weir_report::text::TextOptions {
-                colour: stdout.is_terminal()
-                    && std::env::var_os("NO_COLOR").is_none()
-                    && !live::is_dumb(),
+                colour: terminal.colour,
+                width: terminal.width,
+                histogram: terminal.histogram,
                 spectrum: form.spectrum,
                 verdict: form.verdict,
                 rules: form.rules,
                 verbose: form.verbose,
-                ..Default::default()
             };
             weir_report::text::write(document, &options, &mut stdout)
         }

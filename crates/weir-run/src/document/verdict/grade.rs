@@ -57,7 +57,7 @@ pub(super) fn of(
     }
     let mut reasons = Vec::new();
     if target.state == TargetState::Degraded {
-        reasons.push(format!("target degraded: {}", target.text));
+        reasons.push("target degraded".to_owned());
     }
     let bounds = bounds(document);
     if !bounds.is_empty() {
