@@ -152,7 +152,7 @@ fn bounded() {
 
 #[test]
 fn inflated_and_failed_is_unknown() {
-    let fixture = inflated().timeouts(400, 2 * S).with(|parts| parts.plan.timeout_ns = 2 * S);
+    let fixture = inflated().timeouts(4_000, 2 * S).with(|parts| parts.plan.timeout_ns = 2 * S);
     golden("unknown", &fixture.document(), &PLAIN);
 }
 

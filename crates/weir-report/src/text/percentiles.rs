@@ -51,7 +51,7 @@ pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) -> Resu
         });
     }
     table.write(page);
-    for text in legend(document, headline, &lines) {
+    for text in legend(document, &columns, &lines) {
         page.paragraph(Span::plain(""), 2, &Span::new(text, Style::Dim));
     }
     Ok(())
@@ -265,12 +265,19 @@ fn failures(document: &Document) -> String {
     if failed.is_empty() { String::new() } else { format!("({})", failed.join(", ")) }
 }
 
-/// A line for each mark that occurs in the first column.
-fn legend(document: &Document, headline: &Summary, lines: &[f64]) -> Vec<String> {
-    let values = || lines.iter().filter_map(|p| headline.percentile(*p));
-    let has = |bound| values().any(|value| value.bound == bound);
+/// A line for each mark that occurs, and for `~` in the first column.
+fn legend(document: &Document, columns: &[Times<'_>], lines: &[f64]) -> Vec<String> {
+    let has = |bound| {
+        let is_marked = |of: &Summary| {
+            let mut values = lines.iter().filter_map(|p| of.percentile(*p));
+            values.any(|value| value.bound == bound) || of.mean_bound == bound
+        };
+        columns.iter().any(|(_, summary)| is_marked(summary))
+    };
+    let mut greatest = columns.iter().filter_map(|(_, summary)| summary.percentile(100.0));
+    let has_unknown = greatest.any(|value| value.bound == Bound::Unknown);
     let mut legend = Vec::new();
-    if has(Bound::Upper) || headline.mean_bound == Bound::Upper {
+    if has(Bound::Upper) {
         let rate = units::round_rate(document.throughput.completed_rps);
         let in_flight = in_flight(document).map(|n| format!(", {n:.1} requests in flight"));
         let in_flight = in_flight.unwrap_or_default();
@@ -279,11 +286,11 @@ fn legend(document: &Document, headline: &Summary, lines: &[f64]) -> Vec<String>
     if has(Bound::Lower) {
         legend.push(">: lower bound; failed requests count as slower than any response".to_owned());
     }
-    if has(Bound::Unknown) {
-        let text = "unknown: it falls on a failed request, and client overhead inflated it";
+    if has_unknown || has(Bound::Unknown) {
+        let text = "unknown: falls on a failed request, and client overhead inflates it";
         legend.push(text.to_owned());
     }
-    legend.extend(uncertain(document, headline, lines));
+    legend.extend(uncertain(document, &columns[0].1, lines));
     legend
 }
 
