@@ -1,7 +1,7 @@
 //! Lines that never exceed the page: joining, wrapping and colouring.
 //!
-//! This file decides nothing about what a line says. Text from outside (a URL, a header) cannot move
-//! the cursor or colour anything.
+//! This file decides nothing about what a line says. Text from outside (a URL, a header) cannot
+//! move the cursor or colour anything.
 
 use std::io::{self, Write};
 

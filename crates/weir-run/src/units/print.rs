@@ -20,7 +20,7 @@ pub fn rate(rps: f64) -> String {
     format!("{}/s", fixed(rps, decimals))
 }
 
-/// A rate per second as reports head it: `20,000/s`, `999.9/s`, `0.500/s`. Whole from a thousand on.
+/// A rate per second as reports head it: `20,000/s`, `999.9/s`, `0.500/s`; whole from 1,000 on.
 pub fn round_rate(rps: f64) -> String {
     if rps < 999.95 { rate(rps) } else { format!("{}/s", fixed(rps, 0)) }
 }
@@ -28,7 +28,7 @@ pub fn round_rate(rps: f64) -> String {
 /// The same, rounded down: for lower bounds.
 pub fn rate_at_least(rps: f64) -> String {
     let step = match rps {
-        r if r >= 999.95 => 1.0,
+        r if r >= 1_000.0 => 1.0,
         r if r >= 9.995 => 0.1,
         r if r >= 0.9995 => 0.01,
         _ => 0.001,
