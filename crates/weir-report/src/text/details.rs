@@ -220,7 +220,7 @@ fn tls(handshakes: &Summary, page: &mut Page) {
 
 fn notes(document: &Document, verdict: bool, page: &mut Page) {
     let mut notes: Vec<String> = document.notes.iter().map(|note| note.text.clone()).collect();
-    // Not part of the grade: everybody who measures a server beside the client must know.
+    // Not part of the grade: printed without a verdict too.
     let mut rules = document.verdict.rules.iter();
     notes.extend(rules.find(|rule| rule.id == "shared-host").map(|rule| rule.text.clone()));
     if document.plan.load == Load::ClosedLoop && document.answered() > 0 {

@@ -142,7 +142,7 @@ fn linear_steps(high_ns: u64) -> impl Iterator<Item = u64> {
 fn even(low_ns: u64, high_ns: u64, step: u64) -> Vec<u64> {
     let first = low_ns / step;
     let rows = (high_ns / step + 1).saturating_sub(first);
-    // What does not fit anyway need not be listed.
+    // One row too many is enough to see that it does not fit.
     let rows = rows.min(CLOSED_ROWS_MAX as u64 + 1);
     (first..=first.saturating_add(rows)).map(|index| index.saturating_mul(step)).collect()
 }
@@ -160,7 +160,7 @@ fn geometric(low_ns: u64, high_ns: u64, mantissas: &[u64]) -> Vec<u64> {
     edges
 }
 
-/// `75.0%`, `0.10%`, and `<0.01%` for what would print as nothing.
+/// `75.0%`, `0.10%`, and `<0.01%` for a share that would print as nothing.
 fn percent(share: f64) -> String {
     match share {
         share if share > 0.0 && share < 0.000_05 => "<0.01%".to_owned(),
@@ -168,7 +168,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// A bar for `count`, `room` columns for `most`; what is not nothing is seen.
+/// A bar for `count`, `room` columns for `most`; a count above 0 always shows.
 fn bar(count: u64, most: u64, room: usize, bars: Bars) -> String {
     let columns = room as f64 * count as f64 / most.max(1) as f64;
     match bars {
