@@ -27,7 +27,7 @@ fn rates(throughput: &Throughput) -> Vec<Span> {
     let measured = with_interval(throughput.good_rps, throughput.good_interval);
     let all_are_good = throughput.good == throughput.completed;
     let good = if all_are_good { "" } else { "good " };
-    let mut items = match throughput.least_rps {
+    let mut items = match throughput.least_rps.filter(|least| *least > 0.0) {
         Some(least) => vec![
             Span::new(format!("{good}≥ {}", units::rate_at_least(least)), Style::Bold),
             Span::plain(format!("measured {measured}")),

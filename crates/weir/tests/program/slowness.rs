@@ -208,8 +208,10 @@ fn a_stall_longer_than_the_run_leaves_bounds() {
         // 400 ms, who was not for at least as long: his turn was before t1.
         ran.assert_tail(&[400 * MS; 50]);
         let p99 = ran.response_time().percentiles.last().expect("of 100");
-        assert_eq!(p99.bound, weir_run::quantile::Bound::Lower, "{ran}");
-        ran.assert_says("> ");
+        // A client short of CPU time makes it unknown from above too.
+        assert_ne!(p99.bound, weir_run::quantile::Bound::Exact, "{ran}");
+        let is_shown = ["> ", "unknown"].iter().any(|mark| ran.text.contains(mark));
+        assert!(is_shown, "{ran}");
     });
 }
 
