@@ -289,7 +289,7 @@ mod tests {
         let (whole, slices) = run(&[(&[MS; 100], &[]), (&[], &[])]);
         let intervals = Intervals::of_slices(&whole, &slices, Column::Ok, 10.0);
         assert!(intervals.of(50.0).is_none());
-        assert!(intervals.carry(90.0, 100) && !intervals.carry(95.0, 100));
+        assert!(intervals.support(90.0, 100) && !intervals.support(95.0, 100));
         assert_eq!((intervals.needed(99.0), intervals.rate_rps()), (1_000, Some(10.0)));
     }
 }
