@@ -145,10 +145,10 @@ impl FromStr for Assertion {
 }
 
 impl Assertion {
-    /// The same claim, which fails below this confidence (0 to 1).
+    /// The same claim, which fails below this confidence (0 to 1) if there is one.
     #[must_use]
-    pub fn with_confidence(self, least: f64) -> Assertion {
-        Assertion { least_confidence: Some(least), ..self }
+    pub fn with_confidence(self, least_confidence: Option<f64>) -> Assertion {
+        Assertion { least_confidence, ..self }
     }
 
     /// Judges a document. A pure function of it: a loaded document gives the same result.

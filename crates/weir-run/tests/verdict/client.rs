@@ -84,7 +84,7 @@ fn cpu_contention() {
     says(
         id,
         wait(930 * MS),
-        "CPU contention: worker 1 was runnable but not running 9.30% of the time (limit: 5.00%); \
+        "CPU contention: worker 1 was runnable but not running 9.30% of the time (limit: 5%); \
          use more threads (-t)",
     );
     let document = check(id, Unknown, |parts| {
@@ -105,7 +105,7 @@ fn client_cpu() {
         (usage.cpu_ns, usage.spun_ns) = (10 * S, 8 * S);
     });
     // The remedy is one that this machine allows.
-    let limited = "client CPU: worker 0 needed a CPU 90.1% of the time (limit: 80.0%); ";
+    let limited = "client CPU: worker 0 needed a CPU 90.1% of the time (limit: 80%); ";
     let with = |remedy: &str| format!("{limited}{remedy}");
     says(id, busy(9 * S), &with("use more threads (-t)"));
     let cpus = |parts: &mut DocumentParts| {
@@ -117,7 +117,7 @@ fn client_cpu() {
         busy(9 * S)(parts);
         parts.health.as_mut().expect("watched").is_server_local = Some(true);
     };
-    says(id, local, &with("run the server on another machine, or give each its own CPUs"));
+    says(id, local, &with("leave the server a CPU (-t1), or use another machine for it"));
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn client_stopped() {
     says(
         id,
         stopped(600 * MS),
-        "client stopped: weir could not run for 600 ms, 1.00 s into the window (limit: 100 ms); \
+        "client stopped: weir could not run for 600.00 ms, 1.00 s into the window (limit: 100 ms); \
          run again on a quiet machine",
     );
     check(id, Bound, |parts| parts.measurements.workers[1].usage.gap_max_ns = 101 * MS);
@@ -228,5 +228,5 @@ fn client_stopped() {
         parts.health = None;
         parts.measurements.workers.clear();
     });
-    assert_eq!(document.verdict.not_judged(), ["client-stopped", "cpu-steal", "cpu-contention"]);
+    assert_eq!(document.verdict.not_judged(), ["cpu-contention", "client-stopped", "cpu-steal"]);
 }

@@ -49,7 +49,7 @@ fn bounded() {
     let verdict = check(
         stopped(600 * MS),
         Grade::Bounded,
-        "client stopped: weir could not run for 600 ms, 1.00 s into the window (limit: 100 ms); \
+        "client stopped: weir could not run for 600.00 ms, 1.00 s into the window (limit: 100 ms); \
          run again on a quiet machine",
     );
     assert_eq!(verdict.findings, ["client-stopped"]);
@@ -81,13 +81,13 @@ fn void() {
     check(
         stopped(6 * S),
         Grade::Void,
-        "client stopped: weir could not run for 6.00 s, 1.00 s into the window (limit: 5.00 s); \
+        "client stopped: weir could not run for 6.00 s, 1.00 s into the window (limit: 5 s); \
          run again on a quiet machine",
     );
     check(
         apart(S),
         Grade::Void,
-        "requests miscounted: two counts of the requests in flight differ by 3.17% (limit: 1.00%); \
+        "requests miscounted: two counts of the requests in flight differ by 3.17% (limit: 1%); \
          this is a bug of weir: report it",
     );
     let nothing = |parts: &mut DocumentParts| {
@@ -102,7 +102,7 @@ fn void() {
             stopped(6 * S)(parts);
         },
         Grade::Void,
-        "client stopped: weir could not run for 6.00 s, 1.00 s into the window (limit: 5.00 s); \
+        "client stopped: weir could not run for 6.00 s, 1.00 s into the window (limit: 5 s); \
          run again on a quiet machine",
     );
 }

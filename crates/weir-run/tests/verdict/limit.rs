@@ -23,7 +23,7 @@ fn a_plan_that_was_met() {
 
 #[test]
 fn a_busy_client() {
-    let text = "worker 0 needed a CPU 99.1% of the time (limit: 95.0%)";
+    let text = "worker 0 needed a CPU 99.1% of the time (limit: 95%)";
     check(busy(99 * S / 10), ClientCpu, text);
     check(
         |parts| {
@@ -38,7 +38,7 @@ fn a_busy_client() {
         idle(70 * S),
         ClientCpu,
         "connections waited for the client 30.0% of the time, 1.00 ms after each response (limit: \
-         20.0%)",
+         20%)",
     );
     // A client that stood still where the plan was missed.
     check(
@@ -47,7 +47,7 @@ fn a_busy_client() {
             stopped(600 * MS)(parts);
         },
         ClientCpu,
-        "weir could not run for 600 ms, 1.00 s into the window (limit: 100 ms)",
+        "weir could not run for 600.00 ms, 1.00 s into the window (limit: 100 ms)",
     );
 }
 

@@ -74,7 +74,7 @@ fn missing_connections() {
             parts.measurements.connections.failures.insert(refused, 3);
         },
         Delivery::Incomplete,
-        "7 of 10 connections opened: Connection refused",
+        "7 of 10 connections opened: connection refused",
     );
     // At any time some of those that are renewed are not up.
     check(

@@ -133,7 +133,7 @@ pub(crate) fn witness(p50_ns: u64) -> Measurements {
     };
     m.connections.asked = 1;
     for k in 0..300 {
-        let ns = p50_ns - 50 * US + 100 * US * (k % 10) / 9;
+        let ns = p50_ns - p50_ns / 20 + p50_ns / 10 * (k % 10) / 9;
         m.service_time.ok.record(ns);
         m.slices[k as usize / 10].ok.record(ns);
     }

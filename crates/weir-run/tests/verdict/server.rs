@@ -18,7 +18,7 @@ fn a_growing_backlog() {
     says(
         id,
         growing,
-        "growing backlog: requests waiting grew by 120.0/s (limit: 30.0/s); offer less than \
+        "growing backlog: requests waiting grew by 120.0/s (limit: 30/s); offer less than \
          3,000/s: latency grows with the length of the run",
     );
     // The client could not.

@@ -41,7 +41,7 @@ fn from_a_thousandth_on_it_is_degraded() {
     check(
         &with(960, Failure::Reset),
         TargetState::Degraded,
-        "3.1% failed: Connection reset by peer",
+        "3.1% failed: connection reset by peer",
     );
 }
 
@@ -55,7 +55,7 @@ fn half_of_the_requests_or_no_success_is_a_failure() {
     check(&with(30_000, Failure::Status(503)), TargetState::Failed, "50% of responses were 503");
     check(&only(100, Failure::Status(404)), TargetState::Failed, "100% of responses were 404");
     let target = only(3, Failure::Reset);
-    check(&target, TargetState::Failed, "100% failed: Connection reset by peer");
+    check(&target, TargetState::Failed, "100% failed: connection reset by peer");
 }
 
 #[test]
@@ -84,5 +84,5 @@ fn a_port_that_refuses() {
         parts.measurements.connections.failures.insert(refused, 10);
         failing(parts, 20, Failure::NeverSent);
     });
-    check(&document.verdict.target, TargetState::Failed, "no connection: Connection refused");
+    check(&document.verdict.target, TargetState::Failed, "no connection: connection refused");
 }
