@@ -201,10 +201,9 @@ impl Assertion {
         if !holds || !self.comparison.is_shown_by(estimate.bound) {
             return Some(reason::of_bound(estimate, self.comparison, self.limit, document));
         }
-        if self.metric.is_over_responses() && self.comparison.is_upper() {
-            if let Some(why) = reason::of_failed_target(document) {
-                return Some(why);
-            }
+        let is_blind = self.metric.is_over_responses() && self.comparison.is_upper();
+        if let Some(why) = reason::of_failed_target(document).filter(|_| is_blind) {
+            return Some(why);
         }
         let least = self.least_confidence?;
         let why_none = match &estimate.evidence {

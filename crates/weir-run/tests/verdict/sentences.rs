@@ -1,5 +1,5 @@
-//! Every sentence of a rule that fired: `what: evidence (limit: X); remedy`, with the figure and the
-//! limit in the rule's unit and on the right side of each other.
+//! Every sentence of a rule that fired: `what: evidence (limit: X); remedy`, with the figure and
+//! the limit in the rule's unit and on the right side of each other.
 
 use weir_run::document::{Direction, Rule, RuleOutcome};
 
@@ -37,8 +37,8 @@ fn check_parts(rule: &Rule) {
     assert!(rule.text.chars().count() <= 160, "two lines of 80 columns: {}", rule.text);
 }
 
-/// The figure and the crossed limit stand in the evidence, in the rule's unit, and the figure on the
-/// side of the limit on which the rule fires.
+/// The figure and the crossed limit stand in the evidence, in the rule's unit, and the figure on
+/// the side of the limit on which the rule fires.
 fn check_figures(rule: &Rule) {
     let limit = match rule.outcome {
         RuleOutcome::Void => rule.void_at,
@@ -73,7 +73,7 @@ fn check_order(rules: &[&Rule]) {
     let is_void = |rule: &Rule| rule.outcome == RuleOutcome::Void;
     for pair in rules.windows(2) {
         let (first, next) = (pair[0], pair[1]);
-        let is_ordered = is_void(first) > is_void(next)
+        let is_ordered = (is_void(first) && !is_void(next))
             || (is_void(first) == is_void(next) && first.weight >= next.weight);
         assert!(is_ordered, "{first:#?} before {next:#?}");
     }

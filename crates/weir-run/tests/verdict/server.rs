@@ -47,8 +47,8 @@ fn waits_for_connections() {
     });
 }
 
-/// The server stood still from 4 s to 5 s: a tenth of the requests waited for a connection, and more
-/// than one in a thousand were never sent. Nothing of it is the client's.
+/// The server stood still from 4 s to 5 s: a tenth of the requests waited for a connection, and
+/// more than one in a thousand were never sent. Nothing of it is the client's.
 #[test]
 fn a_stopped_server_leaves_no_trace_in_the_rules_about_the_client() {
     let document = well(|parts| {
