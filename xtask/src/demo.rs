@@ -37,7 +37,9 @@ pub(crate) fn demo() -> Result<()> {
     let documents = root()?.join(DOCUMENTS);
     fs::create_dir_all(&documents).context("failed to make the directory of the documents")?;
 
-    println!("\n1. A closed loop: 20 connections, each sends again once its response is complete.\n");
+    println!(
+        "\n1. A closed loop: 20 connections, each sends again once its response is complete.\n"
+    );
     let server = Server::start(&weir, &[])?;
     load(&weir, &["-t1", "-c20", "-d5s", "--warmup", "1s"], "closed.json", &server)?;
     drop(server);

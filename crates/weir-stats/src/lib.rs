@@ -4,6 +4,7 @@
 //! same numbers get the same verdict for ever.
 #![forbid(unsafe_code)]
 
+mod binomial;
 mod comparison;
 mod interval;
 mod moments;
@@ -16,6 +17,7 @@ mod trend;
 mod usl;
 mod warmup;
 
+pub use binomial::{binomial_at_least, binomial_at_most};
 pub use comparison::{
     Difference, Incomparable, Levels, RUNS_MIN, SHIFT_LEVELS, Variances, Verdict, holm, judge,
     outliers, paired, shift_function, slices_per_run, unpaired,

@@ -10,7 +10,9 @@ use weir_run::{AddressRange, Assertion, Rate};
 
 mod values;
 
-use values::{assertion, pipeline, positive, positive_duration, positive_long, rate, warmup};
+use values::{
+    assertion, confidence, pipeline, positive, positive_duration, positive_long, rate, warmup,
+};
 
 /// HTTP benchmarking that sets the flow and measures it.
 #[derive(Debug, Parser)]
@@ -124,6 +126,9 @@ pub(crate) struct ReportArgs {
     /// End with 3 unless this holds: 'p99 < 5ms', 'errors == 0'; repeatable
     #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion)]
     pub(crate) assertions: Vec<Assertion>,
+    /// Fail every --assert that is less certain than this: 95 (percent)
+    #[arg(long, value_name = "PERCENT", value_parser = confidence, requires = "assertions")]
+    pub(crate) assert_confidence: Option<f64>,
     /// Write what came of --assert to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
@@ -310,6 +315,10 @@ pub(crate) struct RunArgs {
     #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion,
           help_heading = "Output")]
     pub(crate) assertions: Vec<Assertion>,
+    /// Fail every --assert that is less certain than this: 95 (percent)
+    #[arg(long, value_name = "PERCENT", value_parser = confidence, requires = "assertions",
+          help_heading = "Output")]
+    pub(crate) assert_confidence: Option<f64>,
     /// Write what came of --assert to this file, as JUnit XML
     #[arg(long, value_name = "FILE", requires = "assertions", help_heading = "Output")]
     pub(crate) junit: Option<PathBuf>,

@@ -20,7 +20,6 @@ mod thresholds;
 
 use serde::{Deserialize, Serialize};
 
-use self::thresholds::SHARES_WINDOW_LEAST_S;
 use super::Document;
 
 pub use grade::Grade;
@@ -99,23 +98,9 @@ fn rules_of(document: &Document) -> Vec<Rule> {
     let mut rules = Vec::new();
     client::judge(document, &mut rules);
     machine::judge(document, &mut rules);
-    soften_in_short_windows(document, &mut rules);
     arrivals::judge(document, &mut rules);
     statistics::judge(document, &mut rules);
     rules
-}
-
-/// Shares of CPU time in a window shorter than a second rest on a few scheduler ticks: they are
-/// findings, and bound nothing. What they did to the latencies shows however short it is.
-fn soften_in_short_windows(document: &Document, rules: &mut [Rule]) {
-    if document.throughput.window_s >= SHARES_WINDOW_LEAST_S {
-        return;
-    }
-    let ids = ["cpu-quota", "client-cpu"];
-    let of_cpus = rules.iter_mut().filter(|rule| ids.contains(&rule.id.as_str()));
-    for rule in of_cpus.filter(|rule| rule.outcome == RuleOutcome::Bound) {
-        rule.outcome = RuleOutcome::Finding;
-    }
 }
 
 /// True if the client was short of CPU time, or queued requests: a percentile whose overhead is not

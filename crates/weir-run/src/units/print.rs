@@ -89,6 +89,17 @@ pub fn fine_percent(share: f64) -> String {
     format!("{}%", fixed(percent, decimals))
 }
 
+/// A confidence (1 is certainty) in percent, rounded down: `95.3%`, `99.87%`, `> 99.99%`.
+pub fn confidence(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        // The nearest float may lie just below what is meant.
+        p if p > 99.99 => "> 99.99%".to_owned(),
+        p if p >= 99.0 => format!("{:.2}%", (p * 100.0 + 1e-9).floor() / 100.0),
+        p => format!("{:.1}%", (p * 10.0 + 1e-9).floor() / 10.0),
+    }
+}
+
 /// A number of no unit, with up to six digits behind the point.
 pub fn number(value: f64) -> String {
     let text = fixed(value.abs(), 6);

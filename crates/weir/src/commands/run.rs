@@ -78,7 +78,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let script_file = scripts.as_ref().map(Scripts::file);
     let mut document = document(&job, epoch, &outcome, found, script_file, notes)?;
     let raw_written = raw.map(|raw| document.raw.extend(raw));
-    document.assertions = args.assertions.iter().map(|claim| claim.judge(&document)).collect();
+    let claims = args.assertions.iter().cloned();
+    let claims = claims.map(|claim| claim.with_confidence(args.assert_confidence));
+    document.assertions = claims.map(|claim| claim.judge(&document)).collect();
     // The files first: they are whole, and standard output may be gone.
     let written = files.write(&document);
     let shown = match args.quiet {

@@ -69,8 +69,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
     for note in doubts(&job.plan, &outcome.measurements, has_failed) {
         warn(&note.text);
     }
-    if is_judged {
-    }
+    if is_judged {}
     for failure in &outcome.failures {
         script::tell(failure);
     }

@@ -99,7 +99,11 @@ fn largest(counted: Result<&DeparturesSection, &'static str>, remedy: &str) -> R
             let planned = departures.planned_largest_ms;
             let limit = BURST_MORE + BURST_FACTOR * f64::from(planned);
             let largest = departures.largest_ms;
-            let evidence = format!("{largest} requests were sent within 1 ms, planned {planned}");
+            let evidence = format!(
+                "{} requests were sent within 1 ms, planned {}",
+                units::count(largest.into()),
+                units::count(planned.into()),
+            );
             measure.finding_at(limit).judge(largest.into(), &evidence, remedy)
         }
     }

@@ -87,7 +87,7 @@ fn cpu_contention(document: &Document) -> Rule {
 fn client_cpu(document: &Document) -> Rule {
     let measure = measure("client-cpu", "client CPU", Unit::Share)
         .finding_at(CLIENT_CPU_FINDING)
-        .bound_at(CLIENT_CPU_BOUND);
+        .bound_at_in_long_windows(CLIENT_CPU_BOUND, document);
     let shares = worker_shares(document, |phases| {
         let usage = &phases.usage;
         let busy_ns = usage.cpu_ns.saturating_sub(usage.spun_ns);
@@ -195,14 +195,14 @@ fn late_sends(document: &Document) -> Rule {
 
 /// The load's median beside that of the probe thread.
 fn probe_thread(document: &Document) -> Rule {
-    let measure = measure("probe-thread", "client queueing", Unit::Ratio)
-        .finding_at(PROBE_THREAD_FINDING)
-        .bound_at(PROBE_THREAD_BOUND);
+    let measure =
+        measure("probe-thread", "client queueing", Unit::Ratio).finding_at(PROBE_THREAD_FINDING);
+    let limited = measure.bound_at(PROBE_THREAD_BOUND);
     let seen = document.witness.as_ref();
     let Some((probe, main, ratio)) =
         seen.and_then(|seen| Some((seen.p50?, seen.main_p50?, seen.ratio?)))
     else {
-        return measure.unknown("the probe thread had too few responses");
+        return limited.unknown("the probe thread had too few responses");
     };
     let more_ns = main.ns.saturating_sub(probe.ns) as f64;
     let evidence = format!(
@@ -212,14 +212,11 @@ fn probe_thread(document: &Document) -> Rule {
         ratio.ratio,
     );
     if ratio.low <= 1.0 || more_ns <= OVERHEAD_NS {
-        return measure.pass(Some(ratio.ratio), evidence);
+        return limited.pass(Some(ratio.ratio), evidence);
     }
-    let measure = measure.weight(1.0 - 1.0 / ratio.ratio.max(1.0));
-    let rule = measure.judge(ratio.ratio, &evidence, &more_cpu(document));
-    match rule.outcome == RuleOutcome::Bound && more_ns <= TURNAROUND_BOUND_NS {
-        true => Rule { outcome: RuleOutcome::Finding, ..rule },
-        false => rule,
-    }
+    let judged = if more_ns > TURNAROUND_BOUND_NS { limited } else { measure };
+    let judged = judged.weight(1.0 - 1.0 / ratio.ratio.max(1.0));
+    judged.judge(ratio.ratio, &evidence, &more_cpu(document))
 }
 
 /// What the same load did with one thread more.

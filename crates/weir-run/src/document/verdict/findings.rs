@@ -2,7 +2,7 @@
 
 use super::measure::{Rule, RuleOutcome};
 
-/// Ids of the rules that fired: void before bound before finding, then by weight, then by place.
+/// Ids of the rules that fired: void first, then by weight, then by place.
 pub(super) fn ordered(rules: &[Rule]) -> Vec<String> {
     let mut fired: Vec<&Rule> = rules.iter().filter(|rule| rule.has_fired()).collect();
     let rank = |rule: &Rule| u8::from(rule.outcome == RuleOutcome::Void);

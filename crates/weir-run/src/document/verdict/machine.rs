@@ -19,7 +19,7 @@ pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     let health = document.health.as_ref();
     rules.push(stops(document));
     rules.push(steal(health));
-    rules.push(quota(health));
+    rules.push(quota(document));
     rules.push(pressure(health));
     if let Some(health) = health {
         losses(document, health, rules);
@@ -75,10 +75,11 @@ fn steal(health: Option<&ClientHealth>) -> Rule {
 }
 
 /// What the cgroup's quota took.
-fn quota(health: Option<&ClientHealth>) -> Rule {
+fn quota(document: &Document) -> Rule {
+    let health = document.health.as_ref();
     let measure = measure("cpu-quota", "CPU quota", Unit::Share)
         .finding_at(QUOTA_FINDING)
-        .bound_at(QUOTA_BOUND);
+        .bound_at_in_long_windows(QUOTA_BOUND, document);
     let watched = health.filter(|health| health.watched_ns > 0);
     let Some(share) =
         watched.and_then(|health| Some(health.throttled_ns? as f64 / health.watched_ns as f64))
@@ -207,7 +208,8 @@ fn clock(document: &Document) -> Rule {
     if FAST_CLOCKS.contains(&source.as_str()) {
         return measure.pass(read_ns, evidence);
     }
-    let evidence = format!("{evidence}, which takes a system call to read");
+    let cost = read_ns.map_or_else(String::new, |ns| format!(" of {}", units::duration(ns as u64)));
+    let evidence = format!("{evidence}, which takes a system call{cost} to read");
     let remedy = "choose tsc or kvm-clock, if the machine has it";
     measure.weight(0.05).fired(super::RuleOutcome::Finding, read_ns, &evidence, remedy)
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::Document;
+use super::thresholds::SHARES_WINDOW_LEAST_S;
 use crate::units;
 
 /// One rule and what came of it.
@@ -138,6 +140,15 @@ impl Measure {
         Measure { bound_at: Some(limit), ..self }
     }
 
+    /// Of a share of CPU time: in a window shorter than a second it rests on a few scheduler ticks,
+    /// and bounds nothing. What it did to the latencies shows however short the window is.
+    pub(super) fn bound_at_in_long_windows(self, limit: f64, document: &Document) -> Measure {
+        match document.throughput.window_s >= SHARES_WINDOW_LEAST_S {
+            true => self.bound_at(limit),
+            false => self,
+        }
+    }
+
     pub(super) fn void_at(self, limit: f64) -> Measure {
         Measure { void_at: Some(limit), ..self }
     }
@@ -157,7 +168,7 @@ impl Measure {
         let (outcome, limit) = self.outcome_of(value);
         match limit {
             Some(limit) => {
-                let evidence = format!("{evidence} (limit: {})", self.unit.print(limit));
+                let evidence = format!("{evidence} (limit: {})", self.unit.print_limit(limit));
                 self.fired(outcome, Some(value), &evidence, remedy)
             }
             None => self.rule(RuleOutcome::Pass, Some(value), evidence.to_owned()),
@@ -249,6 +260,25 @@ impl Unit {
             Unit::Rps => units::rate(value),
         }
     }
+
+    /// A limit, which is a round number more often than not.
+    fn print_limit(self, limit: f64) -> String {
+        match self {
+            Unit::Share => units::short_percent(limit),
+            Unit::Ratio => short(&format!("{limit:.2}")),
+            Unit::Ns => units::short_duration(limit.round() as u64),
+            Unit::Count => units::count(limit.round() as u64),
+            Unit::Rps => format!("{}/s", short(units::rate(limit).trim_end_matches("/s"))),
+        }
+    }
+}
+
+/// A number without zeros behind the point.
+fn short(number: &str) -> String {
+    match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => number.to_owned(),
+    }
 }
 
 impl Rule {
@@ -257,13 +287,13 @@ impl Rule {
         self.outcome >= RuleOutcome::Finding
     }
 
-    /// Its limits as people read them: `finding 0.50%, bound 5.00%`; empty where it has none.
+    /// Its limits as people read them: `finding 5%, bound 20%`; empty where it has none.
     pub fn limits(&self) -> String {
         let limits =
             [("finding", self.finding_at), ("bound", self.bound_at), ("void", self.void_at)];
-        let known = limits
-            .into_iter()
-            .filter_map(|(name, limit)| Some(format!("{name} {}", self.unit()?.print(limit?))));
+        let known = limits.into_iter().filter_map(|(name, limit)| {
+            Some(format!("{name} {}", self.unit()?.print_limit(limit?)))
+        });
         known.collect::<Vec<_>>().join(", ")
     }
 
