@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: weir against its own server, once for each kind of load, in half a minute.
 //!
-//! The second run meets a stall of the server, so that response time and service time part. The
-//! server ends with this program, however this program ends.
+//! The server stalls in the second run, so that response time and service time differ. It ends with
+//! this program, however this program ends. One client thread leaves the server a CPU.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,19 +17,18 @@ use crate::shell::{cargo, root, run, show, target_dir};
 const DOCUMENTS: &str = "demo";
 
 const RATE_LESSON: &str = "
-What to look at: the server stood still for 1.4 s, once, in the middle of the second run.
-  response time   from the moment a request was due. The 2,800 that came due meanwhile had to
-                  wait: the stall shows in the mean and the max.
-  service time    from the moment a request was sent. Only the few that were on their way, at
-                  most 50 of 20,000, saw the stall: nothing of it in the mean. A closed loop, the
-                  first run, has no other time to show.
-  the verdict     on top: whether the numbers may be believed, and what of them was weir's own.
-                  Server and client share this machine, which is no good client.
-  p90, p99        rest on that one stall, so weir does not print them as if they were known, but
-                  says how long a run would tell. -L prints them all the same.";
-
-/// An answer, an answer with doubts (exit code 3): both are what a demo shows.
-const SHOWN: [i32; 2] = [0, 3];
+What to look at: the server stopped for 1.4 s, once, in the middle of the second run.
+  response      counts from the moment a request was due. The 2,800 requests that came due
+                meanwhile had to wait: p90 is about 0.4 s and p99 about 1.3 s.
+  service       counts from the moment a request was sent. Only those in flight, at most 50 of
+                20,000, saw the stall: p90 and p99 look as if nothing had happened. A closed
+                loop, the first run, measures nothing else.
+  Target, Load, Limit
+                how the server answered, whether it got the planned load, and what kept the
+                rate from being higher.
+  ~ and ≤       ~ is imprecise: it rests on that one stall, and a longer run would tell more.
+                ≤ is an upper bound: a part of it is weir's own, since client and server share
+                this machine. Neither is withheld.";
 
 /// Builds weir, serves, loads, explains.
 pub(crate) fn demo() -> Result<()> {
@@ -38,14 +37,16 @@ pub(crate) fn demo() -> Result<()> {
     let documents = root()?.join(DOCUMENTS);
     fs::create_dir_all(&documents).context("failed to make the directory of the documents")?;
 
-    println!("\n1. A closed loop: 20 connections, each asks again as soon as it is answered.\n");
+    println!(
+        "\n1. A closed loop: 20 connections, each sends again once its response is complete.\n"
+    );
     let server = Server::start(&weir, &[])?;
     load(&weir, &["-t1", "-c20", "-d5s", "--warmup", "1s"], "closed.json", &server)?;
     drop(server);
 
-    println!("\n2. A constant rate: 2,000 requests a second, and one stall of the server.\n");
+    println!("\n2. A constant rate: 2,000 requests per second, and one stall of the server.\n");
     let server = Server::start(&weir, &["--stall", "6s+1.4s"])?;
-    load(&weir, &["-c50", "-d10s", "-R", "2k", "--warmup", "1s"], "rate.json", &server)?;
+    load(&weir, &["-t1", "-c50", "-d10s", "-R", "2k", "--warmup", "1s"], "rate.json", &server)?;
     drop(server);
 
     println!("{RATE_LESSON}\n\nThe documents: {DOCUMENTS}/closed.json, {DOCUMENTS}/rate.json");
@@ -59,8 +60,7 @@ fn load(weir: &Path, options: &[&str], document: &str, server: &Server) -> Resul
     let shown = show(&command);
     eprintln!("$ {shown}");
     let status = command.status().with_context(|| format!("failed to start `{shown}`"))?;
-    let is_shown = status.code().is_some_and(|code| SHOWN.contains(&code));
-    ensure!(is_shown, "`{shown}` ended with {status}");
+    ensure!(status.success(), "`{shown}` ended with {status}");
     Ok(())
 }
 

@@ -5,6 +5,7 @@ mod fixture;
 
 use fixture::Fixture;
 use proptest::prelude::*;
+use weir_report::text::Bars;
 use weir_report::{TextOptions, json, text};
 use weir_run::{
     Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase, ScriptUsage,
@@ -144,12 +145,19 @@ proptest! {
         verbose in any::<bool>(),
     ) {
         let document = run.document();
-        let options =
-            TextOptions { width, spectrum, verbose, rules: verbose, ..Default::default() };
+        let histogram = Some(if spectrum { Bars::Blocks } else { Bars::Ascii });
+        let options = TextOptions {
+            width,
+            histogram,
+            spectrum,
+            verbose,
+            rules: verbose,
+            ..Default::default()
+        };
         let mut out = Vec::new();
         text::write(&document, &options, &mut out).expect("writing to memory");
         let printed = String::from_utf8(out).expect("a report is UTF-8");
-        let limit = usize::from(width.clamp(60, 80));
+        let limit = usize::from(width.clamp(60, 120));
         for line in printed.lines() {
             prop_assert!(columns(line) <= limit, "{} columns: {line}", columns(line));
             prop_assert!(!line.chars().any(char::is_control), "{line:?}");
@@ -168,8 +176,13 @@ proptest! {
             (0..written.len()).filter(|at| written[*at].is_ascii_digit()).collect();
         written[*at.get(&digits)] = digit;
         if let Ok(document) = Document::from_json(&written) {
-            let options =
-                TextOptions { colour: true, spectrum: true, verbose: true, ..Default::default() };
+            let options = TextOptions {
+                colour: true,
+                histogram: Some(Bars::Blocks),
+                spectrum: true,
+                verbose: true,
+                ..Default::default()
+            };
             text::write(&document, &options, &mut Vec::new()).expect("writing to memory");
         }
     }

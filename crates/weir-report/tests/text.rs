@@ -7,15 +7,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use fixture::{Fixture, MS, S};
+use weir_report::text::Bars;
 use weir_report::{TextOptions, text};
+use weir_run::histogram::lowest_in;
 use weir_run::{
     Arrivals, Assertion, Callback, CallbackUsage, ConnectionPlan, DestinationCounts, Document,
-    ErrorKind, FailureCause, FailurePhase, Load, Measurements, Rate, ScriptUsage,
+    ErrorKind, FailureCause, FailurePhase, Histogram, Load, Measurements, Rate, ScriptUsage,
 };
 
 const PLAIN: TextOptions = TextOptions {
     colour: false,
     width: 80,
+    histogram: None,
     spectrum: false,
     verbose: false,
     verdict: true,
@@ -33,7 +36,7 @@ fn golden(name: &str, document: &Document, options: &TextOptions) {
     let printed = print(document, options);
     if !options.colour {
         for line in printed.lines() {
-            assert!(line.chars().count() <= 80, "too wide: {line}");
+            assert!(line.chars().count() <= options.width.into(), "too wide: {line}");
             assert_eq!(line, line.trim_end(), "blanks at its end");
         }
     }
@@ -86,49 +89,150 @@ fn closed_loop() {
     golden("closed_loop", &document, &PLAIN);
 }
 
-/// Whether to believe it, how fast it was and what limited it stand on the first screen of a
-/// terminal.
+/// A clean run without findings fits a terminal of 24 lines, with the command and a prompt.
 #[track_caller]
-fn assert_one_screen(document: &Document) {
+fn assert_short(document: &Document) {
     let text = print(document, &PLAIN);
-    let last = text.lines().position(|line| line.starts_with("  weir's part"));
-    assert!(last.is_some_and(|line| line < 24), "line {last:?} is the last of them");
+    assert_eq!(document.verdict.findings, Vec::<String>::new(), "{text}");
+    assert!(text.lines().count() <= 20, "{} lines:\n{text}", text.lines().count());
 }
 
 #[test]
-fn verdicts() {
-    let well = fine(Fixture::open_loop(20_000)).evidence().document();
-    golden("valid", &well, &PLAIN);
-    assert_one_screen(&well);
-    golden("rules", &well, &TextOptions { rules: true, ..PLAIN });
-    golden("no_verdict", &well, &TextOptions { verdict: false, ..PLAIN });
-
-    let caveats = fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
-        let m = &mut parts.measurements;
-        m.workers[1].usage.run_delay_ns = Some(320 * MS);
-        m.departures.displaced = 20_000;
-    });
-    let caveats = caveats.document();
-    golden("caveats", &caveats, &PLAIN);
-    assert_one_screen(&caveats);
+fn clean() {
+    let open = fine(Fixture::open_loop(20_000)).evidence().document();
+    golden("clean", &open, &PLAIN);
+    assert_short(&open);
+    golden("clean_wide", &open, &TextOptions { width: 120, ..PLAIN });
+    golden("clean_narrow", &open, &TextOptions { width: 60, ..PLAIN });
+    golden("clean_colours", &open, &TextOptions { colour: true, ..PLAIN });
+    golden("rules", &open, &TextOptions { rules: true, ..PLAIN });
 
     let closed = Fixture::closed_loop().spread(300_000, 3 * MS, 4 * MS).evidence().document();
-    golden("valid_closed_loop", &closed, &PLAIN);
-    assert_one_screen(&closed);
+    golden("clean_closed_loop", &closed, &PLAIN);
+    assert_short(&closed);
 }
 
 #[test]
-fn invalid() {
-    let stopped = fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
+fn findings() {
+    let findings = fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
+        let m = &mut parts.measurements;
+        m.workers[1].usage.run_delay_ns = Some(920 * MS);
+        m.departures.displaced = 20_000;
         let health = parts.health.as_mut().expect("watched");
-        health.heartbeat_gap_ns = Some(612 * MS);
-        parts.measurements.workers[0].usage.gap_max_ns = 612 * MS;
+        health.steal = Some(0.03);
+        health.retransmitted_segments = Some(400);
     });
-    golden("invalid", &stopped.document(), &PLAIN);
+    let findings = findings.document();
+    assert_eq!(findings.verdict.findings.len(), 4);
+    golden("findings", &findings, &PLAIN);
+    golden("findings_verbose", &findings, &TextOptions { verbose: true, ..PLAIN });
+}
+
+/// Responses lay in the client's socket buffer for 1.5 ms of their 2 ms and more.
+fn inflated() -> Fixture {
+    fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
+        let stamped = &mut parts.measurements.stamped;
+        let (mut outside, mut wire) = (Histogram::new(), Histogram::new());
+        for (bucket, count) in parts.measurements.service_time.ok.buckets() {
+            let ns = lowest_in(bucket);
+            let ns = if ns > 2 * MS { ns / 4 } else { ns - 20_000 };
+            outside.record_range(ns, ns, count, u128::from(ns) * u128::from(count));
+            wire.record_range(ns, ns, count, u128::from(ns) * u128::from(count));
+        }
+        (stamped.outside, stamped.wire_time) = (outside, wire);
+    })
+}
+
+#[test]
+fn bounded() {
+    let bounded = inflated().document();
+    golden("bounded", &bounded, &PLAIN);
+    golden("no_verdict", &bounded, &TextOptions { verdict: false, ..PLAIN });
+}
+
+#[test]
+fn inflated_and_failed_is_unknown() {
+    let fixture = inflated().timeouts(4_000, 2 * S).with(|parts| parts.plan.timeout_ns = 2 * S);
+    golden("unknown", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn stopped() {
+    let stopped = |ns: u64| {
+        fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
+            let health = parts.health.as_mut().expect("watched");
+            health.heartbeat_gap_ns = Some(ns);
+            parts.measurements.workers[0].usage.gap_max_ns = ns;
+        })
+    };
+    golden("client_stopped", &stopped(612 * MS).document(), &PLAIN);
+    golden("void", &stopped(6_120 * MS).document(), &PLAIN);
+}
+
+#[test]
+fn client_limited() {
     let busy = Fixture::closed_loop().spread(300_000, MS, 4 * MS).evidence().with(|parts| {
         parts.measurements.workers[0].usage.cpu_ns = 10_800 * MS;
     });
     golden("client_limited", &busy.document(), &TextOptions { colour: true, ..PLAIN });
+}
+
+#[test]
+fn imprecise() {
+    let slow = |fixture: Fixture| fixture.answers(30, 200, 40 * MS, 40 * MS);
+    let open = slow(Fixture::open_loop(1_000).spread(9_970, MS, 2 * MS)).evidence();
+    golden("imprecise", &open.document(), &PLAIN);
+    let closed = slow(Fixture::closed_loop().spread(9_970, MS, 2 * MS)).evidence();
+    let closed = closed.document();
+    golden("imprecise_closed_loop", &closed, &PLAIN);
+    assert_short(&closed);
+    let counted = slow(Fixture::closed_loop().spread(9_970, MS, 2 * MS)).evidence();
+    let counted = counted.with(|parts| parts.plan.requests = Some(10_000)).document();
+    assert!(print(&counted, &PLAIN).contains("use -n "));
+}
+
+#[test]
+fn a_percentile_waits_for_one_request_beyond_it() {
+    for (requests, missing) in [
+        (1, &["p50", "p90", "p99", "p99.9"][..]),
+        (9, &["p90", "p99", "p99.9"]),
+        (100, &["p99.9"]),
+        (1_000, &[]),
+    ] {
+        let document = Fixture::closed_loop().spread(requests, MS, 2 * MS).document();
+        let text = print(&document, &PLAIN);
+        let rows = text.lines().filter(|line| line.contains("needs "));
+        let labels: Vec<&str> = rows.filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(labels, missing, "{text}");
+        assert!(text.contains("\n  max "), "{text}");
+    }
+    let document = Fixture::open_loop(5).spread(50, MS, 2 * MS).document();
+    golden("needs_requests", &document, &PLAIN);
+}
+
+#[test]
+fn only_bad_responses() {
+    let all =
+        Fixture::open_loop(1_000).answers(9_000, 404, MS, 980_000).answers(1_000, 404, 2 * MS, MS);
+    golden("not_found", &all.document(), &PLAIN);
+    let some = Fixture::closed_loop().answers(300, 503, MS, MS).timeouts(20, 2 * S);
+    let options = TextOptions { histogram: Some(Bars::Blocks), ..PLAIN };
+    golden("not_found_closed_loop", &some.document(), &options);
+}
+
+#[test]
+fn histogram() {
+    let two_modes = |fixture: Fixture| {
+        let fixture = fixture.spread(80_000, 200_000, 400_000).spread(19_000, 4 * MS, 6 * MS);
+        fixture.spread(1_000, 6 * MS, 30 * MS).document()
+    };
+    let document = two_modes(Fixture::open_loop(10_000));
+    let blocks = TextOptions { histogram: Some(Bars::Blocks), ..PLAIN };
+    golden("histogram", &document, &blocks);
+    golden("histogram_wide", &document, &TextOptions { width: 120, ..blocks });
+    let document = Fixture::closed_loop().spread(300_000, 3 * MS, 4 * MS).document();
+    let ascii = TextOptions { histogram: Some(Bars::Ascii), ..PLAIN };
+    golden("histogram_ascii", &document, &ascii);
 }
 
 #[test]
@@ -152,7 +256,7 @@ fn timeouts_are_bounds() {
         .spread(19_000, MS, 3 * MS)
         .timeouts(1_000, 2_000_300_000)
         .with(|parts| parts.plan.timeout_ns = 2 * S);
-    golden("timeouts", &fixture.document(), &PLAIN);
+    golden("degraded", &fixture.document(), &PLAIN);
 }
 
 #[test]
@@ -418,7 +522,7 @@ fn nothing_at_all() {
             parts.measurements.interrupted = true;
         })
         .document();
-    assert!(print(&document, &PLAIN).contains("no answer at all: no request was sent"));
+    assert!(print(&document, &PLAIN).contains("void: nothing was measured"));
 }
 
 #[test]

@@ -1,11 +1,15 @@
-//! Thresholds that a document is judged by: `p99 < 5ms`. A number that is only known within an
-//! interval passes or fails with the whole of it; else it is undecided, and what would decide it is
-//! said. No flag and no exit code is known here.
+//! Assertions: claims like `p99 < 5ms` that a document is judged by (docs/ASSERTIONS.md).
+//!
+//! A claim compares the measured value with its limit and passes or fails. Beside it stands the
+//! one-sided confidence that the true value lies on the same side. No flag and no exit code is
+//! known here.
 
+mod confidence;
 mod estimate;
 mod longer;
 mod metric;
 mod path;
+mod reason;
 mod unit;
 
 use std::fmt;
@@ -14,11 +18,14 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
-use estimate::{Estimate, estimate};
+use crate::quantile::Bound;
+use crate::units;
+use confidence::Side;
+use estimate::{Estimate, Evidence, estimate};
 use metric::Metric;
 use unit::Unit;
 
-/// A threshold: a number of the document, a comparison, a limit.
+/// A claim: a number of the document, a comparison, a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assertion {
     text: String,
@@ -26,6 +33,8 @@ pub struct Assertion {
     comparison: Comparison,
     /// In the metric's unit.
     limit: f64,
+    /// Confidence below which a claim fails, 0 to 1.
+    least_confidence: Option<f64>,
 }
 
 /// Why a text is no assertion: a fragment that fits after "invalid value: ".
@@ -33,18 +42,15 @@ pub struct Assertion {
 #[error("{0}")]
 pub struct AssertionError(String);
 
-/// How an assertion came out.
+/// The outcome of an assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AssertionOutcome {
-    /// It holds, with the whole interval.
+    /// The measured value is on the claimed side of the limit.
     Pass,
-    /// It does not, with the whole interval.
+    /// It is not, it is not known, or it is less certain than was asked.
     Fail,
-    /// The limit lies within the interval, or the number is not known. Not a pass: a run that is
-    /// too short to tell must not turn a gate green.
-    Undecided,
 }
 
 impl fmt::Display for AssertionOutcome {
@@ -52,33 +58,36 @@ impl fmt::Display for AssertionOutcome {
         f.write_str(match self {
             AssertionOutcome::Pass => "pass",
             AssertionOutcome::Fail => "fail",
-            AssertionOutcome::Undecided => "undecided",
         })
     }
 }
 
-/// An assertion and what came of it.
+/// An assertion and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AssertionResult {
-    /// As it was given.
+    /// The claim as it was given.
     pub assertion: String,
-    /// How it came out.
+    /// Pass or fail.
     pub outcome: AssertionOutcome,
-    /// The number, in nanoseconds, per second, as a share of 1 or as a plain number; null when it
-    /// is not known.
+    /// The measured number, in nanoseconds, per second, as a share of 1 or as a plain number; null
+    /// when it is not known.
     pub value: Option<f64>,
-    /// Lower end of its 95% interval within this run; the value itself where it has none.
-    pub low: Option<f64>,
-    /// Upper end; null also when nothing bounds it.
-    pub high: Option<f64>,
+    /// What `value` says of the true one.
+    pub bound: Bound,
     /// The limit, in the same unit.
     pub limit: f64,
+    /// One-sided confidence, 0 to 1, that the true value lies on the same side of the limit as
+    /// `value`; null where none is known.
+    pub confidence: Option<f64>,
+    /// The confidence below which the claim fails; absent where none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_confidence: Option<f64>,
     /// What was measured, in words.
     pub measured: String,
-    /// What would decide it; null when it is decided, or nothing would.
-    pub advice: Option<String>,
+    /// Why the claim fails and what to do, where `measured` does not show it.
+    pub reason: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,87 +139,160 @@ impl FromStr for Assertion {
                  run"
             ));
         }
-        Ok(Assertion { text: text.trim().to_owned(), metric, comparison, limit })
+        let text = text.trim().to_owned();
+        Ok(Assertion { text, metric, comparison, limit, least_confidence: None })
     }
 }
 
 impl Assertion {
-    /// Judges a document. A pure function of it: judged again, or after it was loaded, it comes out
-    /// the same.
+    /// The same claim, which fails below this confidence (0 to 1) if there is one.
+    #[must_use]
+    pub fn with_confidence(self, least_confidence: Option<f64>) -> Assertion {
+        Assertion { least_confidence, ..self }
+    }
+
+    /// Judges a document. A pure function of it: a loaded document gives the same result.
     pub fn judge(&self, document: &Document) -> AssertionResult {
-        let unit = self.metric.unit();
         let result = AssertionResult {
             assertion: self.text.clone(),
-            outcome: AssertionOutcome::Undecided,
+            outcome: AssertionOutcome::Fail,
             value: None,
-            low: None,
-            high: None,
+            bound: Bound::Exact,
             limit: self.limit,
+            confidence: None,
+            least_confidence: self.least_confidence,
             measured: String::new(),
-            advice: None,
+            reason: None,
         };
         let estimate = match estimate(&self.metric, document) {
-            Ok(estimate) if self.asks_for_this_run() => estimate.of_this_run(),
             Ok(estimate) => estimate,
             Err(missing) => {
-                let (measured, advice) = (missing.why, missing.advice);
-                return AssertionResult { measured, advice, ..result };
+                let (measured, reason) = (missing.why, missing.advice);
+                return AssertionResult { measured, reason, ..result };
             }
         };
-        let outcome = self.comparison.judge(estimate.low, estimate.high, self.limit);
-        let is_open = outcome == AssertionOutcome::Undecided;
+        let confidence = self
+            .side(&estimate)
+            .and_then(|side| confidence::of(&estimate.evidence, self.limit, side, 1.0));
+        let reason = self.why_it_fails(&estimate, confidence, document);
+        let outcome = match reason {
+            None => AssertionOutcome::Pass,
+            Some(_) => AssertionOutcome::Fail,
+        };
         AssertionResult {
             outcome,
             value: Some(estimate.value),
-            low: Some(estimate.low),
-            high: estimate.high,
-            measured: in_words(&estimate, unit),
-            advice: is_open.then(|| {
-                let judge = |low, high| self.comparison.judge(low, high, self.limit);
-                longer::advice(&estimate, document, judge)
-            }),
+            bound: estimate.bound,
+            confidence,
+            measured: in_words(&estimate, self.metric.unit(), confidence),
+            reason: reason.filter(|reason| !reason.is_empty()),
             ..result
         }
     }
 
-    /// Whether only what this run counted matters, and not what it stands for.
-    fn asks_for_this_run(&self) -> bool {
-        matches!(self.comparison, Comparison::Equal | Comparison::Unequal)
+    /// Why the claim fails, `None` if it passes. Empty where the measured value shows it.
+    fn why_it_fails(
+        &self,
+        estimate: &Estimate,
+        confidence: Option<f64>,
+        document: &Document,
+    ) -> Option<String> {
+        let holds = self.comparison.holds(estimate.value, self.limit);
+        if !holds || !self.comparison.is_shown_by(estimate.bound) {
+            return Some(reason::of_bound(estimate, self.comparison, self.limit, document));
+        }
+        let is_blind = self.metric.is_over_responses() && self.comparison.is_upper();
+        if let Some(why) = reason::of_failed_target(document).filter(|_| is_blind) {
+            return Some(why);
+        }
+        let least = self.least_confidence?;
+        let why_none = match &estimate.evidence {
+            // What this run counted is certain.
+            _ if self.comparison.is_of_this_run() => return None,
+            Evidence::Fact => return None,
+            Evidence::Unknown(why) => why,
+            _ => "none is known for this number",
+        };
+        let asked = units::short_percent(least);
+        match confidence {
+            Some(found) if found >= least => None,
+            Some(_) => {
+                let at = |times| {
+                    let side = self.side(estimate)?;
+                    confidence::of(&estimate.evidence, self.limit, side, times)
+                };
+                let longer = longer::advice(document, |times| at(times) >= Some(least));
+                Some(format!("less certain than --assert-confidence {asked}; {longer}"))
+            }
+            None => Some(format!("no confidence for --assert-confidence {asked}: {why_none}")),
+        }
+    }
+
+    /// The side of the limit on which the true value is, as far as the measured one shows it.
+    fn side(&self, estimate: &Estimate) -> Option<Side> {
+        if self.comparison.is_of_this_run() {
+            return None;
+        }
+        let holds = self.comparison.holds(estimate.value, self.limit);
+        let is_below = holds == self.comparison.is_upper();
+        let is_shown = match estimate.bound {
+            Bound::Exact => true,
+            Bound::Upper => is_below,
+            Bound::Lower => !is_below,
+            Bound::Unknown => false,
+        };
+        let counts_equal = matches!(self.comparison, Comparison::Less | Comparison::AtLeast);
+        is_shown.then_some(Side { is_below, counts_equal })
     }
 }
 
 impl Comparison {
-    /// What is known from a number between `low` and `high`, without an upper end if `None`.
-    fn judge(self, low: f64, high: Option<f64>, limit: f64) -> AssertionOutcome {
-        let high = high.unwrap_or(f64::INFINITY);
-        let (holds, fails) = match self {
-            Comparison::Less => (high < limit, low >= limit),
-            Comparison::AtMost => (high <= limit, low > limit),
-            Comparison::More => (low > limit, high <= limit),
-            Comparison::AtLeast => (low >= limit, high < limit),
-            Comparison::Equal => (low == limit && high == limit, low > limit || high < limit),
-            Comparison::Unequal => (low > limit || high < limit, low == limit && high == limit),
-        };
-        match (holds, fails) {
-            (true, _) => AssertionOutcome::Pass,
-            (false, true) => AssertionOutcome::Fail,
-            (false, false) => AssertionOutcome::Undecided,
+    /// True if this value satisfies the comparison.
+    fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Comparison::Less => value < limit,
+            Comparison::AtMost => value <= limit,
+            Comparison::More => value > limit,
+            Comparison::AtLeast => value >= limit,
+            Comparison::Equal => value == limit,
+            Comparison::Unequal => value != limit,
         }
+    }
+
+    /// True if a bound of this kind that satisfies the comparison shows that the true value does.
+    fn is_shown_by(self, bound: Bound) -> bool {
+        match bound {
+            Bound::Exact => true,
+            Bound::Upper => self.is_upper(),
+            Bound::Lower => matches!(self, Comparison::More | Comparison::AtLeast),
+            Bound::Unknown => false,
+        }
+    }
+
+    /// True if the limit is one from above.
+    fn is_upper(self) -> bool {
+        matches!(self, Comparison::Less | Comparison::AtMost)
+    }
+
+    /// True if only what this run counted matters.
+    fn is_of_this_run(self) -> bool {
+        matches!(self, Comparison::Equal | Comparison::Unequal)
     }
 }
 
-/// `4.21 ms (4.05 ms to 4.40 ms)`, `> 2.00 s`.
-fn in_words(estimate: &Estimate, unit: Unit) -> String {
-    let Estimate { value, low, high, is_bound, .. } = *estimate;
-    if is_bound {
-        return format!("> {}", unit.print_at_least(value));
-    }
-    match high {
-        Some(high) if high == low => unit.print(value),
-        Some(high) => {
-            format!("{} ({} to {})", unit.print(value), unit.print(low), unit.print(high))
-        }
-        None => format!("{} ({} or more)", unit.print(value), unit.print(low)),
+/// `4.21 ms (99.8% confidence)`, `≤ 3.06 ms`, `> 2.00 s`, `≥ 71,000.0/s`.
+fn in_words(estimate: &Estimate, unit: Unit, confidence: Option<f64>) -> String {
+    let value = estimate.value;
+    let measured = match (estimate.bound, unit) {
+        (Bound::Exact, _) => unit.print(value),
+        (Bound::Upper, _) => format!("≤ {}", unit.print(value)),
+        (Bound::Lower, Unit::Nanoseconds) => format!("> {}", unit.print_at_least(value)),
+        (Bound::Lower, _) => format!("≥ {}", unit.print(value)),
+        (Bound::Unknown, _) => "unknown".to_owned(),
+    };
+    match confidence {
+        Some(share) => format!("{measured} ({} confidence)", units::confidence(share)),
+        None => measured,
     }
 }
 
@@ -218,33 +300,39 @@ fn in_words(estimate: &Estimate, unit: Unit) -> String {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(sign: &str, (low, high): (f64, Option<f64>), expected: AssertionOutcome) {
-        let comparison = COMPARISONS.iter().find(|(known, _)| *known == sign).expect("a sign").1;
-        assert_eq!(comparison.judge(low, high, 5.0), expected, "{low} to {high:?} {sign} 5");
+    fn comparison(sign: &str) -> Comparison {
+        COMPARISONS.iter().find(|(known, _)| *known == sign).expect("a sign").1
     }
 
     #[test]
-    fn an_interval_passes_or_fails_as_a_whole() {
-        use AssertionOutcome::{Fail, Pass, Undecided};
-        for (sign, below, ends_at, around, begins_at, above) in [
-            ("<", Pass, Undecided, Undecided, Fail, Fail),
-            ("<=", Pass, Pass, Undecided, Undecided, Fail),
-            (">", Fail, Fail, Undecided, Undecided, Pass),
-            (">=", Fail, Undecided, Undecided, Pass, Pass),
-            ("==", Fail, Undecided, Undecided, Undecided, Fail),
-            ("!=", Pass, Undecided, Undecided, Undecided, Pass),
+    fn values_are_compared() {
+        for (sign, less, equal, more) in [
+            ("<", true, false, false),
+            ("<=", true, true, false),
+            (">", false, false, true),
+            (">=", false, true, true),
+            ("==", false, true, false),
+            ("!=", true, false, true),
         ] {
-            check(sign, (3.0, Some(4.0)), below);
-            check(sign, (4.0, Some(5.0)), ends_at);
-            check(sign, (4.0, Some(6.0)), around);
-            check(sign, (5.0, Some(6.0)), begins_at);
-            check(sign, (6.0, Some(7.0)), above);
-            check(sign, (4.0, None), Undecided);
-            check(sign, (6.0, None), above);
+            let holds = [4.0, 5.0, 6.0].map(|value| comparison(sign).holds(value, 5.0));
+            assert_eq!(holds, [less, equal, more], "{sign}");
         }
-        check("==", (5.0, Some(5.0)), Pass);
-        check("!=", (5.0, Some(5.0)), Fail);
+    }
+
+    #[test]
+    fn bounds_show_one_side_only() {
+        for (sign, upper, lower) in [
+            ("<", true, false),
+            ("<=", true, false),
+            (">", false, true),
+            (">=", false, true),
+            ("==", false, false),
+            ("!=", false, false),
+        ] {
+            let is_shown = |bound| comparison(sign).is_shown_by(bound);
+            assert_eq!((is_shown(Bound::Upper), is_shown(Bound::Lower)), (upper, lower), "{sign}");
+            assert!(is_shown(Bound::Exact) && !is_shown(Bound::Unknown), "{sign}");
+        }
     }
 
     #[track_caller]

@@ -6,6 +6,7 @@
 
 mod accounting;
 mod assemble;
+mod bounds;
 mod check;
 mod connections;
 mod departures;
@@ -52,10 +53,13 @@ pub use stamps::StampsSection;
 pub use stationarity::{
     Change, SeriesStationarity, ShiftFigures, SliceSeries, ThirdsFigures, TrendFigures,
 };
-pub use summary::{PercentileValue, Summary, UnsupportedPercentile};
+pub use summary::{PercentileValue, Range, Summary, UnsupportedPercentile};
 pub use throughput::{RateInterval, Throughput};
 pub use timeline::{SeriesEntry, SeriesPhase, SliceEntry};
-pub use verdict::{Attribution, Grade, Limit, LimitedBy, Rule, RuleOutcome, Subject, Verdict};
+pub use verdict::{
+    ClientOverhead, Delivery, Direction, Grade, Limit, LimitedBy, LoadLine, Rule, RuleOutcome,
+    Subject, TargetLine, TargetState, Verdict,
+};
 pub use witness::{Estimate, RatioEstimate, WitnessSection};
 
 use serde::{Deserialize, Serialize};
@@ -65,7 +69,7 @@ use crate::evidence::{ClientHealth, WorkerUsage};
 use crate::plan::Plan;
 
 /// The version of the document's schema that this program writes and the newest it reads.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The document of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,9 +82,7 @@ pub struct Document {
     pub tool: Tool,
     /// Which run it was.
     pub run: Run,
-    /// May it be believed, and who was the limit: drawn from what is below. Absent in documents of
-    /// older programs, and judged when they are read.
-    #[serde(default)]
+    /// The grade, and the lines `Target`, `Load` and `Limit`: derived from what is below.
     pub verdict: Verdict,
     /// What was asked.
     pub plan: Plan,

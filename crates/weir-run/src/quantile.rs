@@ -5,7 +5,7 @@
 //! every failure counts as slower than any answer.
 
 use serde::{Deserialize, Serialize};
-pub use weir_stats::{count_needed, is_supported, rank_of};
+pub use weir_stats::{count_needed, has_beyond, is_supported, least_count, rank_of};
 
 use crate::histogram::{Histogram, lowest_in};
 use crate::measurements::ByOutcome;
@@ -14,15 +14,21 @@ use crate::measurements::ByOutcome;
 pub const PERCENTILES: [f64; 13] =
     [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999, 99.9999, 100.0];
 
-/// Whether a value is known, or only a bound of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a printed number says of the true one (METHOD 1.9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// The value, to the histogram's 0.1%; never less than the true one.
+    /// The value: of a time to the histogram's 0.1%, never less than the true one.
+    #[default]
     Exact,
-    /// The true value is at least this: it falls on a failure, or on a slot that was given up.
+    /// The true value is at least this: a time that falls on a failed request, or a rate that the
+    /// client or the connections limited.
     Lower,
+    /// The true value is at most this: the client inflated it.
+    Upper,
+    /// A bound from both sides at once: the client inflated a time that falls on a failed request.
+    Unknown,
 }
 
 /// A value of a certain rank, or what is known of it.

@@ -11,8 +11,9 @@ pub use parse::{
     ParseError, parse_bytes, parse_count, parse_duration_ns, parse_number, parse_rate, parse_share,
 };
 pub use print::{
-    DurationColumn, byte_rate, bytes, count, duration, duration_at_least, duration_of_seconds,
-    exact_duration, exact_rate, fine_percent, number, percent, rate,
+    DurationColumn, byte_rate, bytes, confidence, count, duration, duration_at_least,
+    duration_of_seconds, exact_duration, exact_rate, fine_percent, number, percent, rate,
+    rate_at_least, round_rate, short_duration, short_percent,
 };
 
 #[cfg(test)]

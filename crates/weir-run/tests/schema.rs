@@ -44,7 +44,7 @@ fn other_things_do_not() {
     for (pointer, wrong) in [
         ("/accounting/planned", value!(-1)),
         ("/accounting", value!({})),
-        ("/latency/connect/ok/percentiles", value!([{"p": 50.0, "ns": 1, "bound": "upper"}])),
+        ("/latency/connect/ok/percentiles", value!([{"p": 50.0, "ns": 1, "bound": "most"}])),
         ("/throughput/window_s", value!("3")),
         ("/run/surprise", value!(1)),
     ] {

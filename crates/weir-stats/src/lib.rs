@@ -4,6 +4,7 @@
 //! same numbers get the same verdict for ever.
 #![forbid(unsafe_code)]
 
+mod binomial;
 mod comparison;
 mod interval;
 mod moments;
@@ -16,6 +17,7 @@ mod trend;
 mod usl;
 mod warmup;
 
+pub use binomial::{binomial_at_least, binomial_at_most};
 pub use comparison::{
     Difference, Incomparable, Levels, RUNS_MIN, SHIFT_LEVELS, Variances, Verdict, holm, judge,
     outliers, paired, shift_function, slices_per_run, unpaired,
@@ -29,7 +31,7 @@ pub use search::{
 };
 pub use stationarity::{Shift, Stationarity, Thirds, Trend};
 pub use student::{normal_cdf, normal_quantile, t_cdf, t_quantile};
-pub use support::{SUPPORT, count_needed, is_supported, rank_of};
+pub use support::{SUPPORT, count_needed, has_beyond, is_supported, least_count, rank_of};
 pub use trend::{Slope, regression};
 pub use usl::{Estimate, SweepPoint, Usl, UslFit, fit_usl};
 pub use warmup::{Transient, batch, mser};

@@ -133,10 +133,11 @@ fn beta_lower(x: f64, y: f64, a: f64, b: f64, df: f64) -> f64 {
     front / beta_fraction(x, a, b)
 }
 
-/// 1 + d₁/(1 + d₂/(1 + …)), by Lentz's method in Thompson and Barnett's form.
-fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
+/// 1 + d₁/(1 + d₂/(1 + …)), by Lentz's method in Thompson and Barnett's form. Near the mean it
+/// takes some √(a + b) terms.
+pub(crate) fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
     let (mut value, mut above, mut below) = (1.0, 1.0, 0.0);
-    for m in 0..10_000 {
+    for m in 0..200_000 {
         let k = f64::from(m);
         let odd = -(a + k) * (a + b + k) * x / ((a + 2.0 * k) * (a + 2.0 * k + 1.0));
         let next = k + 1.0;

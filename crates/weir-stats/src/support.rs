@@ -24,6 +24,24 @@ pub fn is_supported(p: f64, count: u64) -> bool {
     }
 }
 
+/// True if at least one of `count` values lies beyond percentile `p`. The greatest value,
+/// percentile 100, needs one.
+pub fn has_beyond(p: f64, count: u64) -> bool {
+    let beyond = PARTS - parts_of(p);
+    match beyond {
+        0 => count > 0,
+        _ => u128::from(count) * u128::from(beyond) >= u128::from(PARTS),
+    }
+}
+
+/// The least count of which one value lies beyond percentile `p`.
+pub fn least_count(p: f64) -> u64 {
+    match PARTS - parts_of(p) {
+        0 => 1,
+        beyond => PARTS.div_ceil(beyond),
+    }
+}
+
 /// The least count that carries percentile `p`.
 pub fn count_needed(p: f64) -> u64 {
     match PARTS - parts_of(p) {
@@ -53,6 +71,9 @@ mod tests {
         ] {
             assert_eq!(count_needed(p), n, "p{p}");
             assert!(is_supported(p, n) && !is_supported(p, n - 1), "p{p}");
+            let least = least_count(p);
+            assert_eq!(least, n / SUPPORT, "p{p}");
+            assert!(has_beyond(p, least) && !has_beyond(p, least - 1), "p{p}");
         }
         assert!(is_supported(100.0, 1) && !is_supported(100.0, 0));
     }

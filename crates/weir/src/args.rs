@@ -16,11 +16,12 @@ mod values;
 
 pub(crate) use check::check_unix;
 pub(crate) use choices::{
-    ArrivalsChoice, CloseChoice, Format, IoChoice, PacingChoice, TimestampsChoice, WaitChoice,
-    Warmup, WitnessChoice,
+    ArrivalsChoice, CloseChoice, Format, IoChoice, PacingChoice, Strict, TimestampsChoice,
+    WaitChoice, Warmup, WitnessChoice,
 };
 use values::{
-    assertion, bytes, pipeline, positive, positive_duration, positive_long, rate, warmup,
+    assertion, bytes, confidence, pipeline, positive, positive_duration, positive_long, rate,
+    warmup,
 };
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
@@ -111,6 +112,17 @@ pub(crate) struct ReportArgs {
     /// Print every rule of the verdict with its value and limit
     #[arg(long)]
     pub(crate) rules: bool,
+    /// Hide the grade and the findings; bounds stay
+    #[arg(long, conflicts_with = "rules")]
+    pub(crate) no_verdict: bool,
+    /// Exit with 3 unless the grade is clean, or with =bounded no worse than bounded
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
+          default_missing_value = "clean", value_name = "clean|bounded",
+          hide_possible_values = true)]
+    pub(crate) strict: Option<Strict>,
+    /// Print all findings, connect times, the machine and the threads
+    #[arg(long)]
+    pub(crate) verbose: bool,
     /// Report or document on standard output
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
           hide_possible_values = true)]
@@ -118,6 +130,9 @@ pub(crate) struct ReportArgs {
     /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0'; repeatable
     #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion)]
     pub(crate) assertions: Vec<Assertion>,
+    /// Fail every --assert that is less certain than this: 95 (percent)
+    #[arg(long, value_name = "PERCENT", value_parser = confidence, requires = "assertions")]
+    pub(crate) assert_confidence: Option<f64>,
     /// Write the results of --assert to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
@@ -307,15 +322,27 @@ pub(crate) struct RunArgs {
     #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion,
           help_heading = "Verdict")]
     pub(crate) assertions: Vec<Assertion>,
+    /// Fail every --assert that is less certain than this: 95 (percent)
+    #[arg(long, value_name = "PERCENT", value_parser = confidence, requires = "assertions",
+          help_heading = "Verdict")]
+    pub(crate) assert_confidence: Option<f64>,
     /// Write the results of --assert to this file, as JUnit XML
     #[arg(long, value_name = "FILE", requires = "assertions", help_heading = "Verdict")]
     pub(crate) junit: Option<PathBuf>,
     /// Print every rule of the verdict with its value and limit
     #[arg(long, help_heading = "Verdict")]
     pub(crate) rules: bool,
-    /// Skip the verdict; never exit with 3 because of it
+    /// Hide the grade and the findings; bounds stay
     #[arg(long, conflicts_with = "rules", help_heading = "Verdict")]
     pub(crate) no_verdict: bool,
+    /// Exit with 3 unless the grade is clean, or with =bounded no worse than bounded
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
+          default_missing_value = "clean", value_name = "clean|bounded",
+          hide_possible_values = true, help_heading = "Verdict")]
+    pub(crate) strict: Option<Strict>,
+    /// Print all findings, connect times, the machine and the threads
+    #[arg(long, help_heading = "Verdict")]
+    pub(crate) verbose: bool,
 
     /// Print the full latency distribution
     #[arg(short = 'L', long, help_heading = "Output")]
@@ -393,6 +420,7 @@ impl RunArgs {
             spectrum: self.latency,
             verdict: !self.no_verdict,
             rules: self.rules,
+            verbose: self.verbose,
         }
     }
 }
@@ -413,11 +441,19 @@ pub(crate) struct Form {
     pub(crate) verdict: bool,
     /// `--rules`.
     pub(crate) rules: bool,
+    /// `--verbose`.
+    pub(crate) verbose: bool,
 }
 
 impl ReportArgs {
     /// How the document is printed.
     pub(crate) fn form(&self) -> Form {
-        Form { format: self.format, spectrum: self.latency, verdict: true, rules: self.rules }
+        Form {
+            format: self.format,
+            spectrum: self.latency,
+            verdict: !self.no_verdict,
+            rules: self.rules,
+            verbose: self.verbose,
+        }
     }
 }

@@ -10,15 +10,16 @@ use weir_run::document::{BrokenInvariant, Grade};
 use weir_run::{AssertionOutcome, Document};
 use weir_serve::ServeError;
 
+use crate::args::Strict;
 use crate::output::NotWritten;
 
 /// The command line or its input is wrong.
 pub(crate) const USAGE: u8 = 2;
 /// wrk's code for usage and scripts.
 const COMPAT_FAILED: u8 = 1;
-/// Not one measured request was answered.
-const NO_ANSWER: u8 = 1;
-/// The numbers are not the server's, or what was asserted of them does not hold or cannot be told.
+/// Not one successful response came.
+const NO_SUCCESS: u8 = 1;
+/// An assertion was violated, or the grade is one that `--strict` refuses.
 const FAILED_CHECK: u8 = 3;
 /// The numbers do not add up, or weir failed otherwise: nothing it could print would be true.
 const BROKEN: u8 = 70;
@@ -68,25 +69,39 @@ pub(crate) fn of_compat_run(has_failed: bool) -> ExitCode {
     ExitCode::from(if has_failed { COMPAT_FAILED } else { 0 })
 }
 
-/// The code of a run that was reported, with or without a verdict.
-pub(crate) fn of_run(document: &Document, signal: Option<Signal>, is_judged: bool) -> ExitCode {
+/// The code of a run that was reported: a signal first, then 1 without any success, then 3 for an
+/// assertion that was violated or a grade worse than `--strict` allows.
+pub(crate) fn of_run(
+    document: &Document,
+    signal: Option<Signal>,
+    strict: Option<Strict>,
+) -> ExitCode {
     match signal {
         Some(signal) => of_signalled(signal),
-        None if document.answered() == 0 => ExitCode::from(NO_ANSWER),
-        None if is_judged && document.verdict.grade == Grade::Invalid => {
-            ExitCode::from(FAILED_CHECK)
-        }
-        None => of_assertions(document),
+        None => of_document(document, strict),
     }
 }
 
-/// The code of what was asserted of a document. Undecided is not a pass: else a gate would turn
-/// green by measuring too little.
-pub(crate) fn of_assertions(document: &Document) -> ExitCode {
+/// The code of a document, measured now or loaded.
+pub(crate) fn of_document(document: &Document, strict: Option<Strict>) -> ExitCode {
+    if document.accounting.ok == 0 {
+        return ExitCode::from(NO_SUCCESS);
+    }
     let mut results = document.assertions.iter();
-    match results.all(|result| result.outcome == AssertionOutcome::Pass) {
+    let is_refused = strict.is_some_and(|strict| document.verdict.grade > strict.worst());
+    match results.all(|result| result.outcome == AssertionOutcome::Pass) && !is_refused {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(FAILED_CHECK),
+    }
+}
+
+impl Strict {
+    /// The worst grade that it allows.
+    fn worst(self) -> Grade {
+        match self {
+            Strict::Clean => Grade::Clean,
+            Strict::Bounded => Grade::Bounded,
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod preflight;
 mod probe;
 mod raw;
 mod redaction;
+mod screen;
 mod script;
 mod target;
 mod terminal;

@@ -17,7 +17,7 @@ pub(crate) fn is_wanted(quiet: bool) -> bool {
 }
 
 /// Whether the terminal knows no escape sequences.
-pub(crate) fn is_dumb() -> bool {
+fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }
 

@@ -9,10 +9,6 @@ use serde_json::Value;
 use super::servers::pinned;
 use super::timed::{Timed, show, timed};
 
-/// With these weir ends well: with 3 it says that the figures are its own, as those of a client at
-/// its limit are, and a bench wants the client at its limit.
-const WEIR_ENDS: [i32; 2] = [0, 3];
-
 /// What a client did and what it cost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
@@ -89,7 +85,7 @@ pub(crate) fn weir(
     let mut words = pinned(cpu, program);
     words.extend(options.iter().map(OsString::from));
     words.extend(["--format", "json", url].map(OsString::from));
-    let timed = timed(&words, &WEIR_ENDS)?;
+    let timed = timed(&words, &[0])?;
     let value = serde_json::from_str(&timed.stdout).context("failed to read weir's document")?;
     let document = Document::of(value);
     let requests = document.count("accounting/sent/total")?;

@@ -1,11 +1,11 @@
-//! What the numbers were asked to be, and whether they are: last, where a log is read first.
+//! Assertions and their outcomes: last, where a log is read first.
 
 use weir_run::{AssertionOutcome, AssertionResult, Document};
 
 use super::page::{Page, Span, Style};
 
 /// Columns of the outcome, with a gap behind it.
-const OUTCOME_COLUMNS: usize = 11;
+const OUTCOME_COLUMNS: usize = 6;
 
 /// Where the measured begins at the latest, so that it keeps half of the page.
 const INDENT_MAX: usize = 40;
@@ -17,7 +17,7 @@ pub(super) fn write(document: &Document, page: &mut Page) {
     for result in &document.assertions {
         let style = match result.outcome {
             AssertionOutcome::Pass => Style::Plain,
-            AssertionOutcome::Fail | AssertionOutcome::Undecided => Style::Red,
+            AssertionOutcome::Fail => Style::Red,
         };
         let outcome = result.outcome.to_string();
         let label = format!("  {outcome:<OUTCOME_COLUMNS$}{}", result.assertion);
@@ -31,10 +31,10 @@ pub(super) fn write(document: &Document, page: &mut Page) {
     }
 }
 
-/// What was measured, and what would decide it where that is open.
+/// What was measured, and why the claim fails where that does not show it.
 fn in_words(result: &AssertionResult) -> String {
-    match &result.advice {
-        Some(advice) => format!("{}: {advice}", result.measured),
+    match &result.reason {
+        Some(reason) => format!("{}: {reason}", result.measured),
         None => result.measured.clone(),
     }
 }

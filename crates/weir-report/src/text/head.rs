@@ -1,4 +1,4 @@
-//! The first lines: what ran against what, and the load in words.
+//! The first lines: the program, the target, and the load in words.
 
 use weir_run::units;
 use weir_run::{Arrivals, Document, Load, Plan};
@@ -17,8 +17,7 @@ pub(super) fn write(document: &Document, page: &mut Page) {
     page.items(Span::new(tool, Style::Bold), indent, about);
     page.items(Span::plain(""), 0, load(&document.plan));
     if document.run.interrupted {
-        page.gap();
-        page.paragraph(Span::plain(""), 2, &Span::new(interruption(document), Style::Red));
+        page.paragraph(Span::plain(""), 0, &Span::new(interruption(document), Style::Yellow));
     }
 }
 
@@ -49,7 +48,7 @@ fn load(plan: &Plan) -> Vec<Span> {
     words
 }
 
-/// What ends the run, and what comes before it.
+/// The end of the run by plan, and the warm-up before it.
 fn extent(plan: &Plan) -> String {
     let requests = plan.requests.map(|requests| counted(requests, "request"));
     let duration = plan.duration_ns.map(units::exact_duration);
@@ -77,7 +76,7 @@ fn interruption(document: &Document) -> String {
     let measured = units::duration_of_seconds(window_s);
     match document.plan.duration_ns {
         Some(ns) if window_s >= ns as f64 / 1e9 => {
-            "interrupted in the tail: the window was complete".to_owned()
+            "interrupted after the window: all of it was measured".to_owned()
         }
         Some(ns) => format!("interrupted after {measured} of {}", units::exact_duration(ns)),
         None => format!("interrupted after {measured}"),

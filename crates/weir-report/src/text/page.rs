@@ -1,12 +1,17 @@
-//! Lines that never exceed the page: joining, wrapping and colouring. What a line says is decided
-//! elsewhere; what came from outside (a URL, a header) cannot move the cursor or colour anything.
+//! Lines that never exceed the page: joining, wrapping and colouring.
+//!
+//! This file decides nothing about what a line says. Text from outside (a URL, a header) cannot
+//! move the cursor or colour anything.
 
 use std::io::{self, Write};
 
 use weir_run::printable;
 
 const WIDTH_MIN: usize = 60;
-const WIDTH_MAX: usize = 80;
+const WIDTH_MAX: usize = 120;
+
+/// Where text begins after its label: `  Status codes  `.
+pub(super) const INDENT: usize = 16;
 
 /// Lines to print.
 pub(super) struct Page {
@@ -26,11 +31,15 @@ pub(super) struct Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,
-    /// What the eye should find first.
+    /// For what the eye should find first.
     Bold,
-    /// What went wrong, and bounds.
+    /// For a target that answers.
+    Green,
+    /// For bounds, and for what is not as planned.
+    Yellow,
+    /// For what failed.
     Red,
-    /// What need not be read.
+    /// For what need not be read.
     Dim,
 }
 
@@ -39,6 +48,8 @@ impl Style {
         match self {
             Style::Plain => "",
             Style::Bold => "\x1b[1m",
+            Style::Green => "\x1b[32m",
+            Style::Yellow => "\x1b[33m",
             Style::Red => "\x1b[31m",
             Style::Dim => "\x1b[2m",
         }
@@ -60,6 +71,11 @@ impl Span {
     pub(super) fn width(&self) -> usize {
         columns(&self.text)
     }
+}
+
+/// A label in front of a line.
+pub(super) fn label(text: &str) -> Span {
+    Span::new(format!("  {text}"), Style::Dim)
 }
 
 impl Page {

@@ -1,33 +1,41 @@
-//! Every rule of the verdict, whatever came of it: for those who want to know how near it was.
+//! Every rule of the verdict with its figure and its limits, whatever came of it.
 
 use weir_run::document::{Rule, RuleOutcome, Verdict};
 
 use super::page::{Page, Span, Style};
 
-/// Where the texts begin, after outcome and id.
-const INDENT: usize = 20;
+/// Columns of the outcome, of the id and of the figure, each with a gap.
+const OUTCOME_COLUMNS: usize = 9;
+const ID_COLUMNS: usize = 18;
+const FIGURE_COLUMNS: usize = 10;
 
 pub(super) fn write(verdict: &Verdict, page: &mut Page) {
     page.gap();
+    page.line([Span::new("  Rules", Style::Bold)]);
     for rule in &verdict.rules {
         let (outcome, style) = match rule.outcome {
             RuleOutcome::Pass => ("pass", Style::Plain),
-            RuleOutcome::Caveat => ("caveat", Style::Bold),
-            RuleOutcome::Invalid => ("invalid", Style::Red),
-            RuleOutcome::Note => ("note", Style::Plain),
             RuleOutcome::Unknown => ("unknown", Style::Dim),
+            RuleOutcome::Note => ("note", Style::Plain),
+            RuleOutcome::Finding => ("finding", Style::Bold),
+            RuleOutcome::Bound => ("bound", Style::Yellow),
+            RuleOutcome::Void => ("void", Style::Red),
         };
-        let label = format!("  {outcome:<8}{} ", rule.id);
-        let indent = label.chars().count().max(INDENT);
+        let label = format!(
+            "  {outcome:<OUTCOME_COLUMNS$}{:<ID_COLUMNS$}{:>FIGURE_COLUMNS$}  ",
+            rule.id,
+            rule.figure(),
+        );
+        let indent = label.chars().count();
         page.paragraph(Span::new(label, style), indent, &Span::new(text(rule), style));
     }
 }
 
-/// What it says, and where it passed, how far it was from not doing so.
+/// The sentence, with the rule's limits.
 fn text(rule: &Rule) -> String {
     let limits = rule.limits();
-    match rule.outcome {
-        RuleOutcome::Pass if !limits.is_empty() => format!("{} ({limits})", rule.text),
-        _ => rule.text.clone(),
+    match limits.is_empty() {
+        true => rule.text.clone(),
+        false => format!("{} [{limits}]", rule.text),
     }
 }

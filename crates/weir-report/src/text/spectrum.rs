@@ -1,11 +1,11 @@
-//! The whole distribution: a ladder on which every step halves what lies beyond it, down to the
-//! last request.
+//! The whole distribution: percentiles, each with half as many requests beyond it as the one
+//! before, down to the last request.
 
 use weir_run::quantile::AllOutcomes;
 use weir_run::units;
 use weir_run::{Document, Load};
 
-use super::page::Page;
+use super::page::{Page, Span, Style};
 use super::percentiles::unit_of;
 use super::table::{Cell, Column, Row, Table};
 
@@ -17,9 +17,10 @@ pub(super) fn write(document: &Document, page: &mut Page) -> Result<(), String> 
     let latency = &document.latency;
     let metrics = match document.plan.load {
         Load::OpenLoop { .. } => {
-            vec![("response", &latency.response_time), ("service", &latency.service_time)]
+            let response = ("response time", &latency.response_time);
+            vec![response, ("service time", &latency.service_time)]
         }
-        Load::ClosedLoop => vec![("service", &latency.service_time)],
+        Load::ClosedLoop => vec![("service time", &latency.service_time)],
     };
     let mut decoded = Vec::new();
     for (_, metric) in &metrics {
@@ -40,7 +41,7 @@ pub(super) fn write(document: &Document, page: &mut Page) -> Result<(), String> 
             Row { label: percent_at(step), values, remark }
         })
         .collect();
-    let values = all.iter().map(|metric| metric.max().map(Cell::Time)).collect();
+    let values = all.iter().map(|metric| metric.max().map(Cell::time)).collect();
     let remark = format!("{} in all", units::count(count));
     rows.push(Row { label: "100".to_owned(), values, remark });
     let columns = metrics
@@ -48,14 +49,14 @@ pub(super) fn write(document: &Document, page: &mut Page) -> Result<(), String> 
         .map(|(title, metric)| Column { title, unit: unit_of(metric.headline()) })
         .collect();
     page.gap();
-    Table { label: "percent", columns, rows }.write(page);
+    Table { label: Span::new("  Spectrum", Style::Bold), columns, rows }.write(page);
     Ok(())
 }
 
 /// The value beyond which `1 / 2^step` of the requests lie, in whole requests.
 fn at_step(metric: &AllOutcomes<'_>, step: u32) -> Option<Cell> {
     let count = metric.count();
-    metric.value_at_rank(count - (count >> step)).map(Cell::Time)
+    metric.value_at_rank(count - (count >> step)).map(Cell::time)
 }
 
 /// `50`, `87.5`, `99.951172`: what lies beyond is cut to millionths, but never to none.

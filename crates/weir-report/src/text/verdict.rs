@@ -1,62 +1,100 @@
-//! Whether the numbers may be believed, before any of them: the grade, and what is against them,
-//! each with its figure, its limit and what to do.
+//! The lines `Target`, `Load` and `Limit`, then the grade where it is not clean, and the findings
+//! that move the printed numbers most.
 
 use weir_run::Document;
-use weir_run::document::{Grade, Rule, RuleOutcome};
+use weir_run::document::{Delivery, Grade, LimitedBy, Rule, TargetState};
 
+use super::TextOptions;
 use super::head::counted;
-use super::page::{Page, Span, Style};
+use super::page::{INDENT, Page, Span, Style, label};
 
-/// Reasons that are printed; one screen must have room for the numbers.
-const REASONS_MAX: usize = 4;
+/// Findings that are printed without `verbose`; one screen must have room for the numbers.
+const FINDINGS_MAX: usize = 3;
 
-pub(super) fn write(document: &Document, page: &mut Page) {
-    let verdict = &document.verdict;
+pub(super) fn write(document: &Document, options: &TextOptions, page: &mut Page) {
     page.gap();
-    if document.accounting.planned == 0 && verdict.grade == Grade::Valid {
-        page.line([Span::plain("  "), Span::new("NOTHING MEASURED", Style::Red)]);
-        return;
-    }
-    let invalid: Vec<&Rule> = verdict.with(RuleOutcome::Invalid).collect();
-    let caveats: Vec<&Rule> = verdict.with(RuleOutcome::Caveat).collect();
-    let (text, style) = match verdict.grade {
-        Grade::Valid => ("VALID".to_owned(), Style::Bold),
-        Grade::ValidWithCaveats => {
-            (format!("VALID, with {}", counted(caveats.len() as u64, "caveat")), Style::Bold)
-        }
-        Grade::Invalid => {
-            ("INVALID: these numbers are not the server's. Do not use them.".to_owned(), Style::Red)
-        }
-    };
-    page.line([Span::plain("  "), Span::new(text, style)]);
-    let reasons = invalid.len() + caveats.len();
-    for rule in invalid.into_iter().chain(caveats).take(REASONS_MAX) {
-        reason(rule, page);
-    }
-    if reasons > REASONS_MAX {
-        let more = format!("and {} more: --rules shows all", reasons - REASONS_MAX);
-        page.line([Span::plain("    "), Span::new(more, Style::Dim)]);
-    }
-    let unknown: Vec<String> = verdict.not_judged().into_iter().map(in_words).collect();
-    if !unknown.is_empty() {
-        let text = format!("not judged: {}", unknown.join(", "));
-        page.paragraph(Span::plain(""), 2, &Span::new(text, Style::Dim));
+    page.paragraph(label("Target"), INDENT, &target(document));
+    page.paragraph(label("Load"), INDENT, &load(document));
+    page.paragraph(label("Limit"), INDENT, &limit(document));
+    if options.verdict {
+        grade(document, page);
+        findings(document, options.verbose, page);
     }
 }
 
-fn reason(rule: &Rule, page: &mut Page) {
-    let style = if rule.outcome == RuleOutcome::Invalid { Style::Red } else { Style::Plain };
-    let text = format!("{} [{}]", rule.text, rule.id);
-    page.paragraph(Span::plain("  -"), 4, &Span::new(text, style));
+/// `OK`, `DEGRADED: 3.1% timed out`, `FAILED: 100% of responses were 404`.
+fn target(document: &Document) -> Span {
+    let target = &document.verdict.target;
+    let (word, style) = match target.state {
+        TargetState::Ok => ("OK", Style::Green),
+        TargetState::Degraded => ("DEGRADED", Style::Yellow),
+        TargetState::Failed => ("FAILED", Style::Red),
+    };
+    let accounting = &document.accounting;
+    if target.state == TargetState::Ok && accounting.planned == accounting.never_sent {
+        return Span::plain("unknown: no measured request was sent");
+    }
+    match target.text.is_empty() {
+        true => Span::new(word, style),
+        false => Span::new(format!("{word}: {}", target.text), style),
+    }
 }
 
-/// What an important rule is about.
-fn in_words(id: &str) -> String {
-    let what = match id {
-        "C2" => "waiting for a CPU",
-        "C3" => "what the machine took",
-        "C13" => "stops of weir",
-        _ => return id.to_owned(),
+fn load(document: &Document) -> Span {
+    let load = &document.verdict.load;
+    match load.delivery {
+        Delivery::AsPlanned if document.accounting.planned == 0 => {
+            Span::plain("unknown: nothing was measured")
+        }
+        Delivery::AsPlanned => Span::plain(&load.text),
+        Delivery::Late | Delivery::Incomplete => Span::new(&load.text, Style::Yellow),
+    }
+}
+
+/// `client CPU: worker 0 needed a CPU 98.0% of the time`.
+fn limit(document: &Document) -> Span {
+    let limit = &document.verdict.limit;
+    let by = limit.by.in_words();
+    let text = match limit.text.is_empty() {
+        true => by.to_owned(),
+        false => format!("{by}: {}", limit.text),
     };
-    format!("{what} [{id}]")
+    let is_client = limit.by == LimitedBy::ClientCpu;
+    Span::new(text, if is_client { Style::Yellow } else { Style::Plain })
+}
+
+/// One line where the grade is not clean. The reason that the line `Target` gives is not repeated.
+fn grade(document: &Document, page: &mut Page) {
+    let verdict = &document.verdict;
+    let style = match verdict.grade {
+        Grade::Clean => return,
+        Grade::Bounded => Style::Yellow,
+        Grade::Failed | Grade::Void => Style::Red,
+    };
+    let word = verdict.grade.in_words();
+    let text = match verdict.reason.is_empty() || verdict.reason == verdict.target.text {
+        true => word.to_owned(),
+        false => format!("{word}: {}", verdict.reason),
+    };
+    page.paragraph(label("Grade"), INDENT, &Span::new(text, style));
+}
+
+fn findings(document: &Document, verbose: bool, page: &mut Page) {
+    let verdict = &document.verdict;
+    // The grade may have given the sentence already.
+    let fired = verdict.fired().filter(|rule| !verdict.reason.contains(&rule.text));
+    let fired: Vec<&Rule> = fired.collect();
+    let shown = if verbose { fired.len() } else { fired.len().min(FINDINGS_MAX) };
+    let width = INDENT - 2;
+    let mut name = "Findings";
+    for rule in &fired[..shown] {
+        let start = label(&format!("{name:<width$}- "));
+        page.paragraph(start, INDENT + 2, &Span::plain(&rule.text));
+        name = "";
+    }
+    if shown < fired.len() {
+        let more = counted((fired.len() - shown) as u64, "more finding");
+        let text = format!("{more}: --verbose shows all");
+        page.paragraph(Span::plain(""), INDENT + 2, &Span::new(text, Style::Dim));
+    }
 }

@@ -1,40 +1,51 @@
-//! What a document knows of a metric: the number, and between which ends it lies.
+//! The number that a metric names in a document, and what its confidence is computed from.
 
-use weir_stats::{SliceTail, percentile_interval};
+use weir_stats::{SliceTail, mean_interval, percentile_interval, t_quantile};
 
 use super::metric::{Class, Figure, Metric, Rate, Time};
 use super::path;
-use crate::document::{Accounting, Document, Metric as Times, RateInterval, SliceEntry};
-use crate::quantile::{Bound, count_needed};
+use crate::document::{Accounting, Document, Metric as Times, SliceEntry};
+use crate::measurements::ByOutcome;
+use crate::quantile::{Bound, least_count};
 use crate::units;
 
-/// Half the width of a 95% interval, in standard errors.
-const Z: f64 = 1.959_963_984_540_054;
-
-/// A number and its 95% interval within the run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A measured number.
+#[derive(Clone, Debug)]
 pub(super) struct Estimate {
     pub(super) value: f64,
-    pub(super) low: f64,
-    /// None when nothing bounds it.
-    pub(super) high: Option<f64>,
-    /// The value is only known to be at least this.
-    pub(super) is_bound: bool,
-    /// How the interval gets narrower.
-    pub(super) kind: Kind,
+    /// What the value says of the true one.
+    pub(super) bound: Bound,
+    /// Of a time: added by the client, in nanoseconds.
+    pub(super) client_ns: Option<u64>,
+    pub(super) is_rate: bool,
+    pub(super) evidence: Evidence,
 }
 
-/// What an interval is made from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
-    /// Nothing: the number is what it is.
-    Exact,
-    /// Slices.
-    Sampled,
-    /// So many of so many independent requests.
+/// What a confidence is computed from.
+#[derive(Clone, Debug)]
+pub(super) enum Evidence {
+    /// Nothing: the number is what this run was or counted, and stands for no other.
+    Fact,
+    /// Nothing, although the number is one of a sample; and why.
+    Unknown(&'static str),
+    /// A percentile.
+    Tail(Box<Tail>),
+    /// So many of so many effective requests.
     Share { hits: f64, of: f64 },
-    /// Failures: nobody knows how long they would have taken.
-    Failures,
+    /// A rate with its standard error over slices, and the degrees of freedom.
+    Rate { rps: f64, error_rps: f64, df: f64 },
+}
+
+/// The requests that a percentile is of.
+#[derive(Clone, Debug)]
+pub(super) struct Tail {
+    /// The percentile, 0 to 1.
+    pub(super) p: f64,
+    pub(super) times: ByOutcome,
+    /// Requests.
+    pub(super) count: u64,
+    /// Independent requests that those are worth: n/DEFF.
+    pub(super) effective: f64,
 }
 
 /// Why a number is not known.
@@ -51,24 +62,30 @@ impl Missing {
 }
 
 impl Estimate {
-    /// A number that has no interval.
-    pub(super) fn exact(value: f64) -> Estimate {
-        Estimate { value, low: value, high: Some(value), is_bound: false, kind: Kind::Exact }
+    /// A value that stands for this run alone.
+    pub(super) fn fact(value: f64) -> Estimate {
+        Estimate {
+            value,
+            bound: Bound::Exact,
+            client_ns: None,
+            is_rate: false,
+            evidence: Evidence::Fact,
+        }
     }
 
-    /// What this run had, whatever it stands for.
-    pub(super) fn of_this_run(self) -> Estimate {
-        Estimate::exact(self.value)
+    /// A figure of a sample of which no confidence is known.
+    pub(super) fn without_confidence(value: f64, why: &'static str) -> Estimate {
+        Estimate { evidence: Evidence::Unknown(why), ..Estimate::fact(value) }
     }
 }
 
-/// What the document knows of a metric.
+/// The number that a metric names.
 pub(super) fn estimate(metric: &Metric, document: &Document) -> Result<Estimate, Missing> {
     match metric {
         Metric::Time(time, figure) => of_time(*time, *figure, document),
         Metric::Rate(rate) => Ok(of_rate(*rate, document)),
         Metric::Share(class) => of_share(*class, document),
-        Metric::Count(class) => Ok(Estimate::exact(hits(*class, &document.accounting) as f64)),
+        Metric::Count(class) => Ok(Estimate::fact(hits(*class, &document.accounting) as f64)),
         Metric::Path(path) => path::estimate(path, document),
     }
 }
@@ -88,85 +105,106 @@ fn of_time(time: Time, figure: Figure, document: &Document) -> Result<Estimate, 
     let times = times.filter(|times| times.headline().count > 0);
     let times = times.ok_or_else(|| Missing::new("the run has no such time".to_owned()))?;
     let summary = times.headline();
-    let figure = match figure {
+    let (ns, bound, why) = match figure {
         Figure::Percentile(p) => return of_percentile(times, p, document),
-        Figure::Max if times.all.is_some() => {
-            let greatest = summary.max_ns.map(|ns| at_least(ns as f64));
-            return greatest.ok_or_else(|| Missing::new("no request was measured".to_owned()));
+        Figure::Max => {
+            let bound = summary.percentile(100.0).map_or(Bound::Exact, |value| value.bound);
+            let why = "a longer run may have a greater maximum; assert a percentile";
+            (summary.max_ns.map(|ns| ns as f64), bound, why)
         }
-        Figure::Max => summary.max_ns.map(|ns| ns as f64),
-        Figure::Min => summary.min_ns.map(|ns| ns as f64),
-        Figure::Mean => summary.mean_ns,
+        Figure::Min => {
+            let why = "a longer run may have a lesser minimum; assert a percentile";
+            (summary.min_ns.map(|ns| ns as f64), Bound::Exact, why)
+        }
+        Figure::Mean => {
+            let why = "weir computes none for means; assert a percentile";
+            (summary.mean_ns, summary.mean_bound, why)
+        }
     };
-    figure.map(Estimate::exact).ok_or_else(|| Missing::new("no request was answered".to_owned()))
-}
-
-/// A number of which only a lower end is known.
-fn at_least(value: f64) -> Estimate {
-    Estimate { value, low: value, high: None, is_bound: true, kind: Kind::Failures }
+    let ns = ns.ok_or_else(|| Missing::new("no request got a response".to_owned()))?;
+    Ok(Estimate { bound, ..Estimate::without_confidence(ns, why) })
 }
 
 fn of_percentile(times: &Times, p: f64, document: &Document) -> Result<Estimate, Missing> {
     let summary = times.headline();
     let Some(found) = summary.percentile(p) else {
-        let unsupported = summary.unsupported.iter().find(|lacking| lacking.p == p);
-        let needed = unsupported.map_or_else(|| count_needed(p), |lacking| lacking.needed_samples);
-        return Err(Missing {
-            why: format!("{} requests do not carry p{p}", units::count(summary.count)),
-            advice: Some(needs(needed, summary.count, document)),
-        });
+        let count = units::count(summary.count);
+        let why = match summary.count {
+            1 => format!("1 request has no p{p}"),
+            _ => format!("{count} requests have no p{p}"),
+        };
+        return Err(Missing { why, advice: Some(needs(p, summary.count, document)) });
     };
-    let value = found.ns as f64;
-    if found.bound == Bound::Lower {
-        let low = found.low_ns.map_or(value, |low_ns| low_ns.min(found.ns) as f64);
-        return Ok(Estimate { low, ..at_least(value) });
-    }
-    let Some(low_ns) = found.low_ns else {
-        return Ok(Estimate::exact(value));
-    };
-    // Failures sort above every answer, so that they are what an open end falls on.
-    let kind = match (found.high_ns, times.all.is_some()) {
-        (None, true) => Kind::Failures,
-        _ => Kind::Sampled,
-    };
-    let high = found.high_ns.map(|ns| ns as f64);
-    Ok(Estimate { value, low: low_ns as f64, high, is_bound: false, kind })
+    let scarce = (p / 100.0).min(1.0 - p / 100.0);
+    let tail = found.support.and_then(|support| {
+        let effective = (support / scarce).min(summary.count as f64);
+        let times = times.by_outcome().ok()?;
+        Some(Tail { p: p / 100.0, times, count: summary.count, effective })
+    });
+    let why = "the window has too few slices for this time";
+    Ok(Estimate {
+        value: found.ns as f64,
+        bound: found.bound,
+        client_ns: found.client_ns,
+        is_rate: false,
+        evidence: tail.map_or(Evidence::Unknown(why), |tail| Evidence::Tail(Box::new(tail))),
+    })
 }
 
-/// How many requests a percentile needs, and how long that takes at the rate of this run.
-fn needs(needed: u64, count: u64, document: &Document) -> String {
+/// The requests that a percentile needs, and how long they take at the rate of this run.
+fn needs(p: f64, count: u64, document: &Document) -> String {
+    let needed = least_count(p);
     let requests = format!("it needs {} requests", units::count(needed));
     let window_s = document.throughput.window_s;
     if document.plan.requests.is_some() {
-        return format!("{requests}: -n {needed}");
+        return format!("{requests}; use -n {needed}");
     }
     let longer_s = (window_s * needed as f64 / count.max(1) as f64).ceil();
-    if count == 0 || longer_s > 1e6 { requests } else { format!("{requests}: -d {longer_s}s") }
+    if longer_s > 1e6 { requests } else { format!("{requests}; use -d {longer_s}s") }
 }
 
 fn of_rate(rate: Rate, document: &Document) -> Estimate {
     let throughput = &document.throughput;
-    let (value, interval) = match rate {
-        Rate::Completed => (throughput.completed_rps, throughput.completed_interval),
-        Rate::Good => (throughput.good_rps, throughput.good_interval),
+    type Count = fn(&SliceEntry) -> u64;
+    let (rps, count): (f64, Option<Count>) = match rate {
+        Rate::Completed => (throughput.completed_rps, Some(|slice| slice.completed)),
+        Rate::Good => (throughput.good_rps, Some(|slice| slice.good)),
         Rate::Sent => (throughput.sent_rps, None),
         Rate::Bytes => (throughput.bytes_per_second, None),
     };
-    match interval {
-        // Slices that are cut off at the end are not in the interval, but in the value.
-        Some(RateInterval { low_rps, high_rps }) => Estimate {
-            value,
-            low: low_rps.min(value),
-            high: Some(high_rps.max(value)),
-            is_bound: false,
-            kind: Kind::Sampled,
-        },
-        None => Estimate::exact(value),
+    let why = "weir computes none for this rate";
+    let Some(count) = count else {
+        return Estimate::without_confidence(rps, why);
+    };
+    let evidence = rate_evidence(rps, count, document);
+    let why = "the window has too few slices";
+    Estimate {
+        bound: throughput.bound,
+        is_rate: true,
+        evidence: evidence.unwrap_or(Evidence::Unknown(why)),
+        ..Estimate::fact(rps)
     }
 }
 
-/// A share of the planned requests, with Wilson's interval (Wilson 1927) over as many independent
-/// requests as they are worth: failures come in bursts.
+/// The standard error of a rate by batch means over the slices that lie wholly in the window
+/// (METHOD 1.7).
+fn rate_evidence(rps: f64, count: fn(&SliceEntry) -> u64, document: &Document) -> Option<Evidence> {
+    const CONFIDENCE: f64 = 0.95;
+    let window_s = document.throughput.window_s;
+    let whole = document.slices.iter().filter(|slice| slice.end_s <= window_s);
+    let rates: Vec<f64> =
+        whole.map(|slice| count(slice) as f64 / (slice.end_s - slice.start_s)).collect();
+    if rates.iter().all(|rate| *rate == 0.0) {
+        return None;
+    }
+    let interval = mean_interval(&rates, CONFIDENCE)?;
+    let df = (interval.slices - 1) as f64;
+    let error_rps = interval.half_width / t_quantile((1.0 + CONFIDENCE) / 2.0, df);
+    error_rps.is_finite().then_some(Evidence::Rate { rps, error_rps, df })
+}
+
+/// A share of the planned requests, over as many independent requests as they are worth: failures
+/// come in bursts.
 fn of_share(class: Class, document: &Document) -> Result<Estimate, Missing> {
     let planned = document.accounting.planned;
     if planned == 0 {
@@ -174,20 +212,9 @@ fn of_share(class: Class, document: &Document) -> Result<Estimate, Missing> {
     }
     let hits = hits(class, &document.accounting) as f64;
     let deff = design_effect(&document.slices);
-    Ok(of_hits(hits / deff, planned as f64 / deff))
-}
-
-/// The share of `hits` among `of` independent requests.
-pub(super) fn of_hits(hits: f64, of: f64) -> Estimate {
-    let share = hits / of;
-    let spread = Z * (share * (1.0 - share) / of + Z * Z / (4.0 * of * of)).sqrt();
-    let (middle, scale) = (share + Z * Z / (2.0 * of), 1.0 + Z * Z / of);
-    // Rounding must not leave the value outside its own interval.
-    let low = ((middle - spread) / scale).clamp(0.0, share);
-    let high = ((middle + spread) / scale).clamp(share, 1.0);
-    let low = if hits == 0.0 { 0.0 } else { low };
-    let kind = Kind::Share { hits, of };
-    Estimate { value: share, low, high: Some(high), is_bound: false, kind }
+    let of = planned as f64 / deff;
+    let evidence = Evidence::Share { hits: hits / deff, of };
+    Ok(Estimate { evidence, ..Estimate::fact(hits / planned as f64) })
 }
 
 /// How many requests are worth one independent one where failing is concerned (METHOD 1.11).
@@ -217,27 +244,5 @@ fn hits(class: Class, accounting: &Accounting) -> u64 {
         Class::Status(first, last) => {
             accounting.status.range(first..=last).map(|(_, count)| count).sum()
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_have_wilsons_interval() {
-        // Newcombe, Statistics in Medicine 1998, table I, method 3.
-        for (hits, of, low, high) in [
-            (81.0, 263.0, 0.2553, 0.3662),
-            (15.0, 148.0, 0.0624, 0.1605),
-            (0.0, 20.0, 0.0, 0.1611),
-            (1.0, 29.0, 0.0061, 0.1718),
-        ] {
-            let estimate = of_hits(hits, of);
-            let end = estimate.high.expect("a share has an end");
-            assert!((estimate.low - low).abs() < 5e-5, "{hits} of {of}: {estimate:?}");
-            assert!((end - high).abs() < 5e-5, "{hits} of {of}: {estimate:?}");
-        }
-        assert_eq!(of_hits(7.0, 7.0).high, Some(1.0));
     }
 }

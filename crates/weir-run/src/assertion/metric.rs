@@ -154,9 +154,8 @@ impl Metric {
                 Some(figure) => Ok(Metric::Time(time, figure)),
                 None => Err(format!("'{name}' is not known: write '{first}.p99', max or mean")),
             },
-            None if SECTIONS.contains(&first) && !rest.is_empty() => {
-                Ok(Metric::Path(name.split('.').map(str::to_owned).collect()))
-            }
+            None if SECTIONS.contains(&first) && !rest.is_empty() => Ok(named_field(name)
+                .unwrap_or_else(|| Metric::Path(name.split('.').map(str::to_owned).collect()))),
             None => Err(unknown(name, first)),
         }
     }
@@ -173,9 +172,40 @@ impl Metric {
         }
     }
 
-    /// Whether it is read from a clock, and so never the same twice.
+    /// True if it is over successful or complete responses alone, so that failures leave no trace
+    /// in it (METHOD 1.6).
+    pub(super) fn is_over_responses(&self) -> bool {
+        match self {
+            Metric::Time(Time::FirstByte, _) => true,
+            Metric::Time(Time::Response | Time::Service, Figure::Mean | Figure::Min) => true,
+            Metric::Path(path) => {
+                let of_responses = ["response_time", "service_time", "first_byte"];
+                path[0] == "latency" && path.get(1).is_some_and(|of| of_responses.contains(&&**of))
+            }
+            _ => false,
+        }
+    }
+
+    /// True if it is read from a clock, and so never the same twice.
     pub(super) fn is_measured(&self) -> bool {
         matches!(self, Metric::Time(..) | Metric::Rate(_))
+    }
+}
+
+/// Fields that are metrics with a name of their own, and so have a bound and a confidence.
+fn named_field(name: &str) -> Option<Metric> {
+    let fields = ["p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns"];
+    let figures = [50.0, 90.0, 99.0, 99.9].map(Figure::Percentile);
+    match name.split('.').collect::<Vec<_>>()[..] {
+        ["latency", time, field] | ["latency", time, "all", field] => {
+            let figure = fields.iter().zip(figures.iter().chain([&Figure::Max]));
+            let (_, figure) = figure.into_iter().find(|(known, _)| **known == field)?;
+            Some(Metric::Time(find(&TIMES, time)?, *figure))
+        }
+        ["throughput", "completed_rps"] => Some(Metric::Rate(Rate::Completed)),
+        ["throughput", "good_rps"] => Some(Metric::Rate(Rate::Good)),
+        ["throughput", "sent_rps"] => Some(Metric::Rate(Rate::Sent)),
+        _ => None,
     }
 }
 
@@ -271,6 +301,12 @@ mod tests {
             ("sent", Metric::Rate(Rate::Sent)),
             ("errors", Metric::Share(Class::Errors)),
             ("status.5xx.count", Metric::Count(Class::Status(500, 599))),
+            (
+                "latency.response_time.p99_9_ns",
+                Metric::Time(Time::Response, Figure::Percentile(99.9)),
+            ),
+            ("latency.service_time.all.max_ns", Metric::Time(Time::Service, Figure::Max)),
+            ("throughput.good_rps", Metric::Rate(Rate::Good)),
             ("plan.connections", Metric::Path(vec!["plan".to_owned(), "connections".to_owned()])),
         ] {
             assert_eq!(Metric::parse(name), Ok(expected), "{name}");

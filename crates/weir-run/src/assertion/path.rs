@@ -4,7 +4,9 @@
 use serde_json::Value;
 
 use super::estimate::{Estimate, Missing};
+use super::unit::Unit;
 use crate::document::Document;
+use crate::quantile::Bound;
 
 /// Maps in which what did not happen has no entry.
 const SPARSE: [[&str; 2]; 2] = [["accounting", "status"], ["accounting", "errors"]];
@@ -17,15 +19,29 @@ pub(super) fn estimate(path: &[String], document: &Document) -> Result<Estimate,
         value => value.get(key),
     });
     if let Some(number) = found.and_then(Value::as_f64) {
-        return Ok(Estimate::exact(number));
+        return Ok(number_at(path, &value, number));
     }
     let is_sparse =
         SPARSE.iter().any(|map| path.len() == 3 && path.iter().zip(map).all(|(a, b)| a == b));
     match found {
-        None if is_sparse => Ok(Estimate::exact(0.0)),
+        None if is_sparse => Ok(Estimate::fact(0.0)),
         None | Some(Value::Null) => {
             Err(Missing::new(format!("the document has no {}", path.join("."))))
         }
         Some(_) => Err(Missing::new(format!("{} is no number", path.join(".")))),
     }
+}
+
+/// A number with the bound that stands beside it in the document. A time is one of a sample, all
+/// else is a fact about the run.
+fn number_at(path: &[String], document: &Value, number: f64) -> Estimate {
+    let (name, place) = path.split_last().expect("a path has a field");
+    let parent = document.pointer(&format!("/{}", place.join("/")));
+    let bound = parent.and_then(|parent| parent.get("bound")).filter(|_| name == "ns");
+    let bound = bound.and_then(|bound| serde_json::from_value(bound.clone()).ok());
+    let estimate = match path[0] == "latency" && Unit::of_field(name) == Unit::Nanoseconds {
+        true => Estimate::without_confidence(number, "fields have none; assert a percentile"),
+        false => Estimate::fact(number),
+    };
+    Estimate { bound: bound.unwrap_or(Bound::Exact), ..estimate }
 }

@@ -2,6 +2,7 @@
 //! derived number is derived here and in the sections' own `of`, nowhere else.
 
 use super::accounting::Accounting;
+use super::bounds;
 use super::check::{BrokenInvariant, check};
 use super::connections::ConnectionsSection;
 use super::departures::DeparturesSection;
@@ -183,6 +184,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         assertions: Vec::new(),
         notes: frame.notes,
     };
+    bounds::qualify(&mut document);
     document.verdict = Verdict::of(&document);
     Ok(document)
 }

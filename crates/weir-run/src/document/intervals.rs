@@ -95,10 +95,10 @@ impl Intervals {
         supported.map(|interval| interval.ranks)
     }
 
-    /// Whether percentile `p` may be printed of so many requests.
-    pub(super) fn carry(&self, p: f64, count: u64) -> bool {
+    /// True if enough independent requests lie beyond percentile `p` for its interval to hold.
+    pub(super) fn support(&self, p: f64, count: u64) -> bool {
         match self.of(p) {
-            Some(interval) => interval.standing != Standing::Unsupported,
+            Some(interval) => interval.standing == Standing::Supported,
             None => is_supported(p, count),
         }
     }
@@ -289,7 +289,7 @@ mod tests {
         let (whole, slices) = run(&[(&[MS; 100], &[]), (&[], &[])]);
         let intervals = Intervals::of_slices(&whole, &slices, Column::Ok, 10.0);
         assert!(intervals.of(50.0).is_none());
-        assert!(intervals.carry(90.0, 100) && !intervals.carry(95.0, 100));
+        assert!(intervals.support(90.0, 100) && !intervals.support(95.0, 100));
         assert_eq!((intervals.needed(99.0), intervals.rate_rps()), (1_000, Some(10.0)));
     }
 }

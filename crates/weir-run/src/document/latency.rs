@@ -51,6 +51,22 @@ pub struct Latency {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
+    /// p50 in nanoseconds, over all requests; like the next four, `all` and `ok` say what bound it
+    /// is. Absent where no request lies beyond it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<u64>,
+    /// p90 in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90_ns: Option<u64>,
+    /// p99 in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<u64>,
+    /// p99.9 in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_9_ns: Option<u64>,
+    /// Greatest time in nanoseconds. Absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<u64>,
     /// Over `ok` requests.
     pub ok: Summary,
     /// Over all requests, every failure slower than any answer; absent when there is no failure.
@@ -169,9 +185,18 @@ impl Metric {
             (!histogram.is_empty()).then(|| encoding::encode(histogram.buckets()))
         };
         let ByOutcome { ok, bad, failed_at, censored } = by_outcome;
+        let summary_of_ok = Summary::of_ok(ok, of_ok);
+        let all = by_outcome.has_failures().then(|| Summary::of_all(by_outcome, of_all));
+        let headline = all.as_ref().unwrap_or(&summary_of_ok);
+        let at = |p| headline.percentile(p).map(|value| value.ns);
         Metric {
-            ok: Summary::of_ok(ok, of_ok),
-            all: by_outcome.has_failures().then(|| Summary::of_all(by_outcome, of_all)),
+            p50_ns: at(50.0),
+            p90_ns: at(90.0),
+            p99_ns: at(99.0),
+            p99_9_ns: at(99.9),
+            max_ns: headline.max_ns,
+            ok: summary_of_ok,
+            all,
             histograms: HistogramTexts {
                 ok: text(ok),
                 bad: text(bad),

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::assemble::{Frame, derive};
 use super::check::{BrokenInvariant, check};
 use super::recorded::Recorded;
-use super::{Document, SCHEMA_VERSION, Verdict};
+use super::{Document, SCHEMA_VERSION, Trials, Verdict};
+use crate::assertion::Assertion;
 use crate::printable;
 
 /// The greatest file that is read: an hour's series of a thousand buckets an interval is 10 MB.
@@ -129,16 +131,45 @@ impl Document {
                 return Err(LoadError::Number { place });
             }
         }
+        if version.is_some_and(|version| version < u64::from(SCHEMA_VERSION)) {
+            return of_older(value);
+        }
         drop(value);
         // Once more from the text, so that an error tells line and column.
-        let mut document: Document = serde_json::from_slice(bytes).map_err(LoadError::Shape)?;
+        let document: Document = serde_json::from_slice(bytes).map_err(LoadError::Shape)?;
         let recorded = Recorded::of_document(&document).map_err(LoadError::Content)?;
         check(&document.plan, &recorded).map_err(LoadError::Broken)?;
-        if document.verdict.rules.is_empty() {
-            document.verdict = Verdict::of(&document);
-        }
         Ok(document)
     }
+}
+
+/// A document of an older schema: everything derived is derived again from its histograms, the
+/// verdict included, and its assertions are judged again.
+fn of_older(mut value: Value) -> Result<Document, LoadError> {
+    let mut asserted = Vec::new();
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
+        let verdict = serde_json::to_value(Verdict::default()).map_err(LoadError::Shape)?;
+        fields.insert("verdict".to_owned(), verdict);
+        if let Some(Value::Array(results)) = fields.remove("assertions") {
+            let texts = results.iter().filter_map(|result| result.get("assertion")?.as_str());
+            asserted.extend(texts.filter_map(|text| text.parse::<Assertion>().ok()));
+        }
+    }
+    let document: Document = serde_json::from_value(value).map_err(LoadError::Shape)?;
+    let recorded = Recorded::of_document(&document).map_err(LoadError::Content)?;
+    let raw = document.raw.clone();
+    let frame = Frame {
+        tool: document.tool,
+        run: document.run,
+        plan: document.plan,
+        environment: document.environment,
+        trials: Trials { selfcheck: document.selfcheck, prove_client: document.prove_client },
+        notes: document.notes,
+    };
+    let derived = derive(frame, &recorded).map_err(LoadError::Broken)?;
+    let assertions = asserted.iter().map(|claim| claim.judge(&derived)).collect();
+    Ok(Document { raw, assertions, ..derived })
 }
 
 /// The place of a whole number that is more than [`COUNT_MAX`], if there is one. Sums may be: they

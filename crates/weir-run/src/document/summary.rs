@@ -1,14 +1,14 @@
-//! A distribution in a few numbers: which percentiles it carries, their values and intervals, and
-//! what the others would need (METHOD 1.6, 1.7, 1.11).
+//! A distribution in a few numbers: its percentiles, their intervals, and how many requests the
+//! imprecise ones need (METHOD 1.6, 1.7, 1.11).
 
 use serde::{Deserialize, Serialize};
 
 use super::intervals::{Interval, Intervals, Standing};
 use crate::histogram::Histogram;
 use crate::measurements::ByOutcome;
-use crate::quantile::{AllOutcomes, Bound, PERCENTILES, Quantile};
+use crate::quantile::{AllOutcomes, Bound, PERCENTILES, Quantile, has_beyond, is_supported};
 
-/// The percentiles of which a document says what they lack, in percent.
+/// The percentiles whose needs a document lists, in percent.
 const WANTED: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 
 /// A distribution in a few numbers.
@@ -26,10 +26,13 @@ pub struct Summary {
     pub mean_ns: Option<f64>,
     /// Standard deviation of answered requests. Null when there is none.
     pub stdev_ns: Option<f64>,
-    /// The percentiles that the requests carry, and the greatest.
+    /// `upper` where the client inflated the mean.
+    #[serde(default, skip_serializing_if = "is_exact")]
+    pub mean_bound: Bound,
+    /// The percentiles beyond which at least one request lies, and the greatest.
     pub percentiles: Vec<PercentileValue>,
-    /// Of p50, p90, p99 and so on to p99.999: those that the requests do not carry. Absent when
-    /// there are none, and for times of which no slices are kept.
+    /// Of p50, p90, p99 and so on to p99.999: those without a supported value, and the requests
+    /// they need. Absent when there are none, and for times of which no slices are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsupported: Vec<UnsupportedPercentile>,
 }
@@ -43,8 +46,15 @@ pub struct PercentileValue {
     pub p: f64,
     /// Its value in nanoseconds, never less than the true one; for a lower bound never more.
     pub ns: u64,
-    /// Whether it is the value or a lower bound.
+    /// What `ns` says of the true value.
     pub bound: Bound,
+    /// Of `ns`: added by the client, in nanoseconds. Absent where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_ns: Option<u64>,
+    /// Where the target's own value lies, beside an upper bound; absent elsewhere, and without
+    /// kernel timestamps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range>,
     /// Lower end of its 95% interval within this run, in nanoseconds. Absent when it has none: the
     /// window was not in slices, or they hold another time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,18 +67,31 @@ pub struct PercentileValue {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub support: Option<f64>,
     /// The support is below 10, so that the interval covers the truth less often than it says.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub weak: bool,
+    /// Reports mark it with `~`.
+    #[serde(default, alias = "weak", skip_serializing_if = "std::ops::Not::not")]
+    pub imprecise: bool,
 }
 
-/// A percentile that the requests do not carry.
+/// From the wire time of the stamped requests to the measured time, each end widened by its 95%
+/// sampling interval (METHOD 1.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// Lower end in nanoseconds.
+    pub low_ns: u64,
+    /// Upper end in nanoseconds.
+    pub high_ns: u64,
+}
+
+/// A percentile with too few requests beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UnsupportedPercentile {
     /// In percent.
     pub p: f64,
-    /// Requests that would carry it.
+    /// Requests that would support it.
     pub needed_samples: u64,
     /// Seconds of window in which so many would be measured at the rate of this run; null where
     /// that is not known.
@@ -78,19 +101,29 @@ pub struct UnsupportedPercentile {
 impl PercentileValue {
     /// A value of which nothing else is known.
     pub fn new(p: f64, ns: u64, bound: Bound) -> PercentileValue {
-        PercentileValue { p, ns, bound, low_ns: None, high_ns: None, support: None, weak: false }
+        PercentileValue {
+            p,
+            ns,
+            bound,
+            client_ns: None,
+            range: None,
+            low_ns: None,
+            high_ns: None,
+            support: None,
+            imprecise: false,
+        }
     }
 
-    fn of(p: f64, quantile: Quantile, interval: Option<Interval>) -> PercentileValue {
+    fn of(p: f64, count: u64, quantile: Quantile, interval: Option<Interval>) -> PercentileValue {
         let plain = PercentileValue::new(p, quantile.ns, quantile.bound);
         let Some(interval) = interval else {
-            return plain;
+            return PercentileValue { imprecise: !is_supported(p, count), ..plain };
         };
         PercentileValue {
             low_ns: interval.ends.map(|ends| ends.low_ns),
             high_ns: interval.ends.and_then(|ends| ends.high_ns),
             support: Some(interval.support),
-            weak: interval.standing == Standing::Weak,
+            imprecise: interval.standing != Standing::Supported,
             ..plain
         }
     }
@@ -106,6 +139,7 @@ impl Summary {
             max_ns: (count > 0).then_some(ok.exact().max_ns),
             mean_ns: ok.mean_ns(),
             stdev_ns: ok.stdev_ns(),
+            mean_bound: Bound::Exact,
             percentiles: percentiles(count, intervals, value),
             unsupported: unsupported(count, intervals),
         }
@@ -124,6 +158,7 @@ impl Summary {
             max_ns: all.max().map(|max| max.ns),
             mean_ns: answered.mean_ns(),
             stdev_ns: answered.stdev_ns(),
+            mean_bound: Bound::Exact,
             percentiles: percentiles(count, intervals, value),
             unsupported: unsupported(count, intervals),
         }
@@ -135,14 +170,15 @@ impl Summary {
     }
 }
 
+/// The percentiles beyond which at least one value lies, and the greatest.
 fn percentiles(
     count: u64,
     intervals: &Intervals,
     value: impl Fn(f64) -> Option<Quantile>,
 ) -> Vec<PercentileValue> {
-    let carried = PERCENTILES.into_iter().filter(|p| intervals.carry(*p, count));
-    carried
-        .filter_map(|p| value(p).map(|value| PercentileValue::of(p, value, intervals.of(p))))
+    let listed = PERCENTILES.into_iter().filter(|p| has_beyond(*p, count));
+    listed
+        .filter_map(|p| value(p).map(|value| PercentileValue::of(p, count, value, intervals.of(p))))
         .collect()
 }
 
@@ -150,7 +186,7 @@ fn unsupported(count: u64, intervals: &Intervals) -> Vec<UnsupportedPercentile> 
     if count == 0 || !intervals.is_sliced() {
         return Vec::new();
     }
-    let lacking = WANTED.into_iter().filter(|p| !intervals.carry(*p, count));
+    let lacking = WANTED.into_iter().filter(|p| !intervals.support(*p, count));
     lacking
         .map(|p| {
             let needed_samples = intervals.needed(p);
@@ -158,4 +194,8 @@ fn unsupported(count: u64, intervals: &Intervals) -> Vec<UnsupportedPercentile> 
             UnsupportedPercentile { p, needed_samples, needed_s }
         })
         .collect()
+}
+
+fn is_exact(bound: &Bound) -> bool {
+    *bound == Bound::Exact
 }

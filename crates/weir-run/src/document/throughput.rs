@@ -6,6 +6,7 @@ use super::Phases;
 use super::recorded::Recorded;
 use crate::measurements::Slice;
 use crate::plan::{Arrivals, Load, Plan};
+use crate::quantile::Bound;
 
 /// Confidence of intervals, two-sided.
 const CONFIDENCE: f64 = 0.95;
@@ -33,6 +34,13 @@ pub struct Throughput {
     pub good: u64,
     /// Good answers per second.
     pub good_rps: f64,
+    /// `lower` where the client or the connections limited the rate: the target's best rate is at
+    /// least `least_rps`.
+    #[serde(default)]
+    pub bound: Bound,
+    /// The lower 95% end of `good_rps`, where it bounds the target's best rate; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_rps: Option<f64>,
     /// 95% interval of `completed_rps` within this run; absent when slices do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_interval: Option<RateInterval>,
@@ -98,6 +106,8 @@ impl Throughput {
             completed_rps: per_second(window.completed, window_ns),
             good: window.good,
             good_rps: per_second(window.good, window_ns),
+            bound: Bound::Exact,
+            least_rps: None,
             completed_interval: RateInterval::of(slices, window_ns, |slice| slice.completed),
             good_interval: RateInterval::of(slices, window_ns, |slice| slice.good),
             bytes_received: window.bytes_received,

@@ -1,5 +1,5 @@
 //! Numbers to text. Values are rounded to the nearest digit printed; lower bounds are rounded
-//! down, so that a bound never claims more than is known.
+//! down and upper bounds up, so that a bound never claims more than is known.
 
 use crate::plan::Rate;
 
@@ -18,6 +18,22 @@ pub fn rate(rps: f64) -> String {
         _ => 3,
     };
     format!("{}/s", fixed(rps, decimals))
+}
+
+/// A rate per second as reports head it: `20,000/s`, `999.9/s`, `0.500/s`; whole from 1,000 on.
+pub fn round_rate(rps: f64) -> String {
+    if rps < 999.95 { rate(rps) } else { format!("{}/s", fixed(rps, 0)) }
+}
+
+/// The same, rounded down: for lower bounds.
+pub fn rate_at_least(rps: f64) -> String {
+    let step = match rps {
+        r if r >= 1_000.0 => 1.0,
+        r if r >= 9.995 => 0.1,
+        r if r >= 0.9995 => 0.01,
+        _ => 0.001,
+    };
+    round_rate((rps / step).floor() * step)
 }
 
 /// A planned rate without rounding: `20,000/s`, `0.5/s`, `1 per 3 s`. Read back by
@@ -73,6 +89,17 @@ pub fn fine_percent(share: f64) -> String {
     format!("{}%", fixed(percent, decimals))
 }
 
+/// A confidence (1 is certainty) in percent, rounded down: `95.3%`, `99.87%`, `> 99.99%`.
+pub fn confidence(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        // The nearest float may lie just below what is meant.
+        p if p > 99.99 => "> 99.99%".to_owned(),
+        p if p >= 99.0 => format!("{:.2}%", (p * 100.0 + 1e-9).floor() / 100.0),
+        p => format!("{:.1}%", (p * 10.0 + 1e-9).floor() / 10.0),
+    }
+}
+
 /// A number of no unit, with up to six digits behind the point.
 pub fn number(value: f64) -> String {
     let text = fixed(value.abs(), 6);
@@ -88,6 +115,27 @@ pub fn duration(ns: u64) -> String {
 /// A duration in its own unit, rounded down: for lower bounds.
 pub fn duration_at_least(ns: u64) -> String {
     DurationUnit::of(ns).print(ns, Rounding::Down)
+}
+
+/// A duration in its own unit, without zeros behind the point: `10 s`, `2.5 s`, `101 ms`.
+pub fn short_duration(ns: u64) -> String {
+    let text = duration(ns);
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            format!("{number} {unit}")
+        }
+        _ => text,
+    }
+}
+
+/// A share (1 is all) in percent, without zeros behind the point: `100%`, `3.1%`, `0.12%`.
+pub fn short_percent(share: f64) -> String {
+    let text = percent(share);
+    match text.strip_suffix('%').filter(|number| number.contains('.')) {
+        Some(number) => format!("{}%", number.trim_end_matches('0').trim_end_matches('.')),
+        None => text,
+    }
 }
 
 /// A duration given in seconds, in its own unit, rounded to the nearest digit.
@@ -157,19 +205,32 @@ impl DurationColumn {
         format!("> {}", self.print(ns, Rounding::Down))
     }
 
-    /// An interval, its ends rounded to the nearest digit, beside a value that has the unit:
-    /// `0.97–0.99`; without an upper end `0.97 or more`.
+    /// A lower bound that may be the value, rounded down: `≥ 25 µs`.
+    pub fn or_more(&self, ns: u64) -> String {
+        format!("≥ {}", self.print(ns, Rounding::Down))
+    }
+
+    /// An upper bound, rounded up: `≤ 3.06 ms`.
+    pub fn at_most(&self, ns: u64) -> String {
+        format!("≤ {}", self.print(ns, Rounding::Up))
+    }
+
+    /// An interval, its ends rounded outwards, beside a value that has the unit: `0.97–0.99`;
+    /// without an upper end `0.97 or more`.
     pub fn interval(&self, low_ns: u64, high_ns: Option<u64>) -> String {
-        let bare = |ns: u64| {
-            let text = self.value(ns);
+        let bare = |ns: u64, rounding: Rounding| {
+            let text = self.print(ns, rounding);
             match text.strip_suffix(self.unit.name()) {
                 Some(number) if ns / 1000 < self.unit.ns() => number.trim_end().to_owned(),
                 _ => text,
             }
         };
         match high_ns {
-            Some(high_ns) => format!("{}–{}", bare(low_ns), bare(high_ns)),
-            None => format!("{} or more", bare(low_ns)),
+            Some(high_ns) => {
+                let (low, high) = (bare(low_ns, Rounding::Down), bare(high_ns, Rounding::Up));
+                format!("{low}–{high}")
+            }
+            None => format!("{} or more", bare(low_ns, Rounding::Down)),
         }
     }
 
@@ -185,6 +246,7 @@ impl DurationColumn {
 enum Rounding {
     Nearest,
     Down,
+    Up,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -235,6 +297,7 @@ impl DurationUnit {
         let steps = match rounding {
             Rounding::Nearest => ns / step + u64::from(ns % step >= step.div_ceil(2)),
             Rounding::Down => ns / step,
+            Rounding::Up => ns.div_ceil(step),
         };
         if decimals == 0 {
             return format!("{} {name}", count(steps));

@@ -306,9 +306,35 @@ fn intervals_stand_beside_a_value_with_its_unit() {
         (MS, 970_000, Some(1_300 * MS), "0.97–1.30 s"),
         (MS, 1_200 * MS, Some(1_300 * MS), "1.20 s–1.30 s"),
         (MS, 970_000, None, "0.97 or more"),
-        (50_000, 49_499, Some(51_500), "49–52"),
+        (50_000, 49_999, Some(51_001), "49–52"),
         (100, 85, Some(99), "85–99"),
     ] {
         assert_eq!(DurationColumn::of(typical).interval(low, high), expected);
+    }
+}
+
+#[test]
+fn bounds_are_rounded_away_from_the_value() {
+    let column = DurationColumn::of(1_000_000);
+    for (ns, least, most) in [
+        (3_060_000, "≥ 3.06 ms", "≤ 3.06 ms"),
+        (3_060_001, "≥ 3.06 ms", "≤ 3.07 ms"),
+        (3_069_999, "≥ 3.06 ms", "≤ 3.07 ms"),
+        (1_999_999_999, "≥ 1.99 s", "≤ 2.00 s"),
+    ] {
+        assert_eq!((column.or_more(ns).as_str(), column.at_most(ns).as_str()), (least, most));
+    }
+    for (rps, least) in [
+        (71_234.7, "71,234/s"),
+        (999.99, "999.9/s"),
+        (999.93, "999.9/s"),
+        (12.39, "12.3/s"),
+        (0.0, "0/s"),
+        (0.123_9, "0.123/s"),
+    ] {
+        assert_eq!(rate_at_least(rps), least);
+    }
+    for (rps, rounded) in [(71_234.7, "71,235/s"), (999.96, "1,000/s"), (999.9, "999.9/s")] {
+        assert_eq!(round_rate(rps), rounded);
     }
 }

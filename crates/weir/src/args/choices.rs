@@ -86,6 +86,15 @@ pub(crate) enum WitnessChoice {
     Off,
 }
 
+/// `--strict`: the worst grade that exits with 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Strict {
+    /// Only clean
+    Clean,
+    /// Clean or bounded
+    Bounded,
+}
+
 /// `--format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {

@@ -1,6 +1,6 @@
 //! Values of flags: text to numbers, with a sentence where it is none.
 
-use weir_run::units::{parse_bytes, parse_count, parse_duration_ns, parse_rate};
+use weir_run::units::{parse_bytes, parse_count, parse_duration_ns, parse_number, parse_rate};
 use weir_run::{Assertion, Rate};
 
 use super::Warmup;
@@ -57,6 +57,15 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 
 pub(super) fn assertion(text: &str) -> Result<Assertion, String> {
     text.parse().map_err(|error: weir_run::AssertionError| error.to_string())
+}
+
+/// A confidence in percent, with or without the sign, as a share of 1.
+pub(super) fn confidence(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').unwrap_or(text);
+    match parse_number(number).map_err(|error| error.to_string())? {
+        percent if (50.0..=99.99).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("must be a percentage between 50 and 99.99".to_owned()),
+    }
 }
 
 pub(super) fn rate(text: &str) -> Result<Rate, String> {

@@ -35,7 +35,9 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         _ => Document::merge(&documents).context("the documents cannot be merged")?,
     };
     if !args.assertions.is_empty() {
-        document.assertions = args.assertions.iter().map(|claim| claim.judge(&document)).collect();
+        let claims = args.assertions.iter().cloned();
+        let claims = claims.map(|claim| claim.with_confidence(args.assert_confidence));
+        document.assertions = claims.map(|claim| claim.judge(&document)).collect();
     }
     if let Some(path) = &args.junit {
         if document.assertions.is_empty() {
@@ -44,6 +46,5 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         write_junit(&document, ResultFile::at("--junit", path, interrupts.temporaries())?)?;
     }
     print(&document, &args.form())?;
-    // What was asserted when it was measured is printed, and decides nothing now.
-    Ok(if args.assertions.is_empty() { ExitCode::SUCCESS } else { exit::of_assertions(&document) })
+    Ok(exit::of_document(&document, args.strict))
 }

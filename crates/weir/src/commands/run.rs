@@ -22,6 +22,7 @@ use crate::preflight::{self, Found};
 use crate::probe;
 use crate::raw::{self, RawFile, RawRun};
 use crate::redaction::Redaction;
+use crate::screen::Screen;
 use crate::script::{self, Scripts};
 use crate::trials::{prove_client, selfcheck};
 use crate::witness::{self, Witness};
@@ -85,7 +86,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let script_file = scripts.as_ref().map(Scripts::file);
     let mut document = document(&job, epoch, &outcome, found, script_file, notes, &redaction)?;
     let raw_written = raw.map(|raw| document.raw.extend(raw));
-    document.assertions = args.assertions.iter().map(|claim| claim.judge(&document)).collect();
+    let claims = args.assertions.iter().cloned();
+    let claims = claims.map(|claim| claim.with_confidence(args.assert_confidence));
+    document.assertions = claims.map(|claim| claim.judge(&document)).collect();
     // The files first: they are whole, and standard output may be gone.
     let written = files.write(&document);
     let shown = match args.is_silent() {
@@ -103,7 +106,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         terminal::print(|_| Ok(()))?;
     }
     Ok(match outcome.failures.is_empty() {
-        true => exit::of_run(&document, interrupts.received(), !args.no_verdict),
+        true => exit::of_run(&document, interrupts.received(), args.strict),
         false => exit::of_script(),
     })
 }
@@ -176,14 +179,15 @@ pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> 
     terminal::print(|out| match form.format {
         Format::Json => weir_report::json::write(document, out),
         Format::Text => {
+            let screen = Screen::of_stdout();
             let options = weir_report::text::TextOptions {
-                colour: terminal::is_stdout_terminal()
-                    && std::env::var_os("NO_COLOR").is_none()
-                    && !live::is_dumb(),
+                colour: screen.colour,
+                width: screen.width,
+                histogram: screen.histogram,
                 spectrum: form.spectrum,
                 verdict: form.verdict,
                 rules: form.rules,
-                ..Default::default()
+                verbose: form.verbose,
             };
             weir_report::text::write(document, &options, out)
         }

@@ -1,6 +1,7 @@
 //! Documents that may be anything, and reports of them.
 
 use serde_json::Value;
+use weir_report::text::Bars;
 use weir_report::{TextOptions, json, text};
 use weir_run::Document;
 
@@ -24,6 +25,7 @@ fn read(bytes: &[u8]) {
         let options = TextOptions {
             colour: is_long,
             width,
+            histogram: is_long.then_some(Bars::Blocks),
             spectrum: is_long,
             verbose: is_long,
             rules: is_long,

@@ -135,7 +135,7 @@ fn answers_of_400_and_above_are_bad_and_still_answers() {
         assert_eq!((accounting.ok, accounting.bad_response), (0, 20), "{ran}");
         assert_eq!(accounting.status, [(503, 20)].into(), "{ran}");
         assert_eq!(ran.document.throughput.good, 0, "{ran}");
-        assert_eq!(ran.code, 0, "{ran}");
+        assert_eq!(ran.code, 1, "{ran}");
         ran.assert_only_bounds(0);
         ran.assert_says("503: 20");
         assert!(ran.stderr.contains("answers 503"), "{ran}");

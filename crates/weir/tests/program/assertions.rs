@@ -9,7 +9,7 @@ use crate::support::directory::Directory;
 use crate::support::raw::{OK, Raw};
 use crate::support::weir::weir;
 
-use AssertionOutcome::{Fail, Pass, Undecided};
+use AssertionOutcome::{Fail, Pass};
 
 /// Runs a hundred requests with these claims, and judges the document by them once more.
 fn check(claims: &[(&str, AssertionOutcome)], code: i32) {
@@ -43,7 +43,7 @@ fn check(claims: &[(&str, AssertionOutcome)], code: i32) {
 fn only_what_holds_ends_well() {
     check(&[("errors == 0", Pass), ("max < 1h", Pass), ("status.2xx.count == 100", Pass)], 0);
     check(&[("errors == 0", Pass), ("status.200 < 50%", Fail)], 3);
-    check(&[("p99.999 < 1h", Undecided)], 3);
+    check(&[("p99.999 < 1h", Fail)], 3);
 }
 
 #[test]
@@ -68,4 +68,25 @@ fn a_report_without_assertions_has_no_junit() {
     let output = weir("report", &["--junit", &directory.file("run.xml"), &document]);
     assert_eq!(output.code(), 2, "{output:?}");
     assert!(output.stderr.contains("--assert"), "{output:?}");
+}
+
+/// A hundred requests show no p99 with 95% confidence, and the greatest has none.
+#[test]
+fn a_claim_that_is_too_uncertain_fails() {
+    let server = Raw::answering(OK);
+    let url = server.url();
+    let claim = |claim, confidence| {
+        let words = ["--assert", claim, "--assert-confidence", confidence, &url];
+        weir("--no-verdict -c2 -t2 -n 100", &words)
+    };
+    let output = claim("max < 1h", "95");
+    assert_eq!(output.code(), 3, "{output:?}");
+    assert!(output.stdout.contains("no confidence for --assert-confidence 95%"), "{output:?}");
+    let output = claim("errors == 0", "99.9%");
+    assert_eq!(output.code(), 0, "{output:?}");
+    for wrong in ["49", "100", "high"] {
+        let output = claim("errors == 0", wrong);
+        assert_eq!(output.code(), 2, "{output:?}");
+        assert!(output.stderr.contains("--assert-confidence"), "{output:?}");
+    }
 }

@@ -191,7 +191,7 @@ fn a_result_is_not_lost_with_standard_output() {
 
     let output = weir("-n 1 -o /dev/full", &[&server.url()]);
     assert_eq!(output.code(), 74, "{output:?}");
-    assert!(output.stdout.contains("planned 1 = ok 1"), "{output:?}");
+    assert!(output.stdout.contains("200: 1"), "{output:?}");
     assert!(output.stderr.contains("error: --output cannot be written"), "{output:?}");
 }
 

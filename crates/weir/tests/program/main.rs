@@ -16,6 +16,7 @@ mod credentials;
 mod help;
 mod https;
 mod nginx;
+mod readme;
 mod renewing;
 mod requests;
 mod robustness;

@@ -37,8 +37,8 @@ fn connections_are_renewed_after_so_many_requests() {
         assert!((21..=24).contains(&connections.renewed), "{ran}");
         assert!((connections.renewed..=connections.renewed + 4).contains(&accepted), "{ran}");
         assert_eq!(connections.closed_by_peer, 0, "{ran}");
-        ran.assert_says(&format!("renewed by plan: {} of", connections.renewed));
-        ran.assert_says("at set-up max");
+        ran.assert_says(&format!("renewed as planned: {} of", connections.renewed));
+        ran.assert_says("before the load");
         let window = ran.document.latency.connect_window.as_ref().expect("some were opened");
         assert_eq!(window.ok.count, connections.connects_in_window, "{ran}");
         assert!(connections.connects_per_second > 0.0, "{ran}");
@@ -101,7 +101,7 @@ fn connects_keep_to_their_rate() {
         ran.assert_all_ok();
         let setup_ns = ran.document.connections.setup_ns;
         assert!(setup_ns >= 190_000_000, "the twentieth slot is 190 ms after the first: {ran}");
-        ran.assert_says("opened at 100/s, all in");
+        ran.assert_says("opened at 100/s, all within");
     });
 }
 
@@ -161,7 +161,7 @@ fn connections_are_dealt_over_destinations() {
             assert_eq!(&share.address, address, "{ran}");
             assert_eq!((share.connects, stats.accepted), (2, 2), "{ran}");
             assert_eq!(share.ok, stats.requests, "{ran}");
-            ran.assert_says(&format!("{address} 2 connects ok {}", share.ok));
+            ran.assert_says(&format!("{address} 2 connects ok: {}", share.ok));
         }
         assert_eq!(shares.iter().map(|share| share.ok).sum::<u64>(), 300, "{ran}");
     });

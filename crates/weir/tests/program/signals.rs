@@ -59,7 +59,7 @@ fn an_interrupt_while_connecting_is_reported() {
             let document = &ran.document;
             assert_eq!((document.accounting.planned, document.connections.connects), (0, 0));
             assert_eq!(document.connections.asked, 4, "{ran}");
-            ran.assert_says("asked 4, open 0");
+            ran.assert_says("0 of 4 open");
         }
     });
 }

@@ -41,7 +41,7 @@ fn a_server_that_never_answers_yields_bounds_and_no_latency() {
             assert_eq!(ran.document.throughput.completed, 0, "{ran}");
             ran.assert_only_bounds(0);
             assert!(ran.response_time().max_ns.is_some_and(|ns| ns >= 150 * MS), "{ran}");
-            ran.assert_says("no answer at all");
+            ran.assert_says("Latency unknown: no response");
             assert!(ran.stderr.contains("gave no proper answer: nothing came within"), "{ran}");
             assert_eq!(server.finish(), accounting.sent.total, "{ran}");
         }
@@ -208,8 +208,10 @@ fn a_stall_longer_than_the_run_leaves_bounds() {
         // 400 ms, who was not for at least as long: his turn was before t1.
         ran.assert_tail(&[400 * MS; 50]);
         let p99 = ran.response_time().percentiles.last().expect("of 100");
-        assert_eq!(p99.bound, weir_run::quantile::Bound::Lower, "{ran}");
-        ran.assert_says("> ");
+        // A client short of CPU time makes it unknown from above too.
+        assert_ne!(p99.bound, weir_run::quantile::Bound::Exact, "{ran}");
+        let is_shown = ["> ", "unknown"].iter().any(|mark| ran.text.contains(mark));
+        assert!(is_shown, "{ran}");
     });
 }
 

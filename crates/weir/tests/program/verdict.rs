@@ -1,5 +1,5 @@
-//! A client that was stopped says so, and is not believed (METHOD 1.9, C13). What the other rules
-//! say is for documents to show, and not for the machine that tests.
+//! A client that was stopped says so (METHOD 1.9, `client-stopped`), and what exit status a grade
+//! has. The other rules are tested with documents, not with the machine that tests.
 
 use std::process::Command;
 
@@ -13,10 +13,10 @@ use crate::support::raw::{OK, Raw};
 use crate::support::wait::let_pass;
 use crate::support::weir::WEIR;
 
-/// Far beyond what makes a run invalid, within a window of five times that.
+/// Far beyond what bounds the numbers, within a window of five times that.
 const STOPPED: std::time::Duration = std::time::Duration::from_millis(600);
 
-/// Runs weir with these flags, and has it stand still for a while inside its window.
+/// Runs weir with these flags, and stops it for a while inside its window.
 fn stopped(engine: &str, flags: &str) -> (Output, Document) {
     let server = Raw::answering(OK);
     let directory = Directory::new();
@@ -45,22 +45,27 @@ fn stopped(engine: &str, flags: &str) -> (Output, Document) {
 }
 
 #[test]
-fn a_client_that_was_stopped_is_not_believed() {
+fn a_client_that_was_stopped_has_bounds_and_says_why() {
     for_each_engine(|engine| {
         let (output, document) = stopped(engine, "");
-        assert_eq!(output.code(), 3, "{output:?}");
-        assert!(output.stdout.contains("INVALID"), "{output:?}");
-        assert_eq!(document.verdict.grade, Grade::Invalid, "{output:?}");
-        let stops = document.verdict.rules.iter().find(|rule| rule.name == "stops");
+        assert_eq!(output.code(), 0, "{output:?}");
+        assert!(output.stdout.contains("client stopped: "), "{output:?}");
+        assert!(document.verdict.grade >= Grade::Bounded, "{output:?}");
+        let stops = document.verdict.rules.iter().find(|rule| rule.id == "client-stopped");
         let stops = stops.expect("it is always judged");
-        assert_eq!((stops.outcome, stops.subject), (RuleOutcome::Invalid, Subject::Client));
+        assert_eq!((stops.outcome, stops.subject), (RuleOutcome::Bound, Subject::Client));
     });
 }
 
 #[test]
-fn without_a_verdict_the_numbers_stand_for_themselves() {
+fn strict_refuses_grades_and_no_verdict_hides_them() {
+    let (output, document) = stopped("epoll", "--strict");
+    assert_eq!(output.code(), 3, "{output:?}");
+    assert!(document.verdict.grade >= Grade::Bounded, "{output:?}");
+    let (output, _) = stopped("epoll", "--strict=bounded");
+    assert_eq!(output.code(), 0, "{output:?}");
     let (output, document) = stopped("epoll", "--no-verdict");
     assert_eq!(output.code(), 0, "{output:?}");
-    assert!(!output.stdout.contains("VALID"), "{output:?}");
-    assert_eq!(document.verdict.grade, Grade::Invalid, "{output:?}");
+    assert!(!output.stdout.contains("client stopped: "), "{output:?}");
+    assert!(document.verdict.grade >= Grade::Bounded, "{output:?}");
 }

@@ -1,131 +1,132 @@
-//! C1, C2, C4 to C7 and Little's law: was it the client (METHOD 1.9)?
+//! Rules about the client: its overhead, its CPU time, its sends, and Little's law (METHOD 1.9).
 //!
 //! Nothing here may rest on what a slow or stopped server does: waiting for a busy connection is
 //! not lateness, and an idle thread is not a gap.
 
 use super::super::{Document, Phases, ProveClientSection, RatioEstimate};
-use super::attribution::Attribution;
+use super::measure::{Measure, Rule, RuleOutcome, Subject, Unit};
+use super::overhead::ClientOverhead;
 use super::thresholds::{
-    BUSY_CAVEAT, BUSY_INVALID, CLIENT_PART_CAVEAT_NS, CLIENT_PART_INVALID_NS, CLIENT_RATIO_CAVEAT,
-    CLIENT_RATIO_INVALID, CPU_WAIT_CAVEAT, CPU_WAIT_INVALID, FLOOR_CAVEAT, GAP_CAVEAT, GAP_INVALID,
-    LATE_CAVEAT_NS, LATE_CAVEAT_SHARE, LATE_INVALID_NS, LATE_INVALID_SHARE, LITTLE_CAVEAT,
-    LITTLE_INVALID, WITNESS_CAVEAT, WITNESS_INVALID,
+    CLIENT_CPU_BOUND, CLIENT_CPU_FINDING, CPU_CONTENTION_FINDING, GAP_BOUND, GAP_FINDING,
+    LATE_BOUND_NS, LATE_BOUND_SHARE, LATE_NS, LATE_SHARE, LITTLE_FINDING, LITTLE_VOID,
+    NOISE_FLOOR_FINDING, OVERHEAD_NS, OVERHEAD_SHARE, PROBE_THREAD_BOUND, PROBE_THREAD_FINDING,
+    TURNAROUND_BOUND_NS,
 };
-use super::{Measure, Rule, RuleOutcome, Subject, Unit};
 use crate::plan::Load;
 use crate::script_usage::Callback;
 use crate::units;
 
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
-    rules.push(client_share(document));
-    rules.push(cpu_wait(document));
-    rules.push(busy(document));
+    rules.push(overhead(document));
+    rules.push(cpu_contention(document));
+    rules.push(client_cpu(document));
     match document.plan.load {
-        Load::ClosedLoop => rules.push(client_gap(document)),
+        Load::ClosedLoop => rules.push(idle_connections(document)),
         Load::OpenLoop { .. } => rules.push(late_sends(document)),
     }
     if document.witness.is_some() {
-        rules.push(witness(document));
+        rules.push(probe_thread(document));
     }
-    rules.extend(document.prove_client.as_ref().map(one_thread_more));
+    rules.extend(document.prove_client.as_ref().map(|proof| more_threads(document, proof)));
     rules.extend(noise_floor(document));
     rules.push(little(document));
 }
 
-fn measure(id: &'static str, name: &'static str, unit: Unit) -> Measure {
-    Measure::new(id, name, Subject::Client, unit)
+fn measure(id: &'static str, what: &'static str, unit: Unit) -> Measure {
+    Measure::new(id, what, Subject::Client, unit)
 }
 
-/// C1. The percentile at which the client's part weighs most. Only p50 and p99 can invalidate.
-fn client_share(document: &Document) -> Rule {
-    let measure = measure("C1", "client_share", Unit::Ratio).caveat_at(CLIENT_RATIO_CAVEAT);
-    let at = |p| Attribution::of(document, p);
-    let listed: Vec<Attribution> = [50.0, 90.0, 99.0, 99.9].into_iter().filter_map(at).collect();
-    let is_heavy = |ratio: f64, least_ns: f64| {
-        move |of: &&Attribution| of.ratio() > ratio && of.client_ns as f64 > least_ns
+/// The percentile in which the client has the greatest share, among those that it inflated; else
+/// among all.
+fn overhead(document: &Document) -> Rule {
+    let measure =
+        measure("client-overhead", "client overhead", Unit::Share).finding_at(OVERHEAD_SHARE);
+    let known = ClientOverhead::of_all(document);
+    let heaviest = |of: &mut dyn Iterator<Item = &ClientOverhead>| {
+        of.max_by(|a, b| a.share.total_cmp(&b.share)).copied()
     };
-    let worst = |candidates: &mut dyn Iterator<Item = &Attribution>| {
-        candidates.max_by(|a, b| a.ratio().total_cmp(&b.ratio())).copied()
+    let Some(any) = heaviest(&mut known.iter()) else {
+        return measure.unknown("no kernel timestamps, or too few requests");
     };
-    let Some(heaviest) = worst(&mut listed.iter()) else {
-        return measure.invalid_at(CLIENT_RATIO_INVALID).unknown(
-            "without kernel stamps, and with few requests, nobody knows what weir itself took",
-        );
-    };
-    let can_invalidate = |of: &&Attribution| of.p == 50.0 || of.p == 99.0;
-    let invalid = is_heavy(CLIENT_RATIO_INVALID, CLIENT_PART_INVALID_NS);
-    let caveat = is_heavy(CLIENT_RATIO_CAVEAT, CLIENT_PART_CAVEAT_NS);
-    let invalid = worst(&mut listed.iter().filter(can_invalidate).filter(invalid));
-    let caveat = worst(&mut listed.iter().filter(caveat));
-    let remedy = match document.plan.load {
-        Load::OpenLoop { .. } => "lower the rate, or give weir more CPUs",
-        Load::ClosedLoop => "use fewer connections (-c), or give weir more CPUs",
-    };
-    match (invalid, caveat) {
-        (Some(of), _) => {
-            measure.invalid_at(CLIENT_RATIO_INVALID).judge(of.ratio(), &in_words(&of), remedy)
+    let summary = &document.latency.response_time.ok;
+    let inflated =
+        |of: &&ClientOverhead| summary.percentile(of.p).is_some_and(|value| of.inflates(value));
+    match heaviest(&mut known.iter().filter(inflated)) {
+        Some(of) => {
+            let evidence = overhead_in_words(&of);
+            measure.weight(of.share).judge(of.share, &evidence, &more_cpu(document))
         }
-        (None, Some(of)) => measure.judge(of.ratio(), &in_words(&of), remedy),
         // It may be a large share of next to nothing.
-        (None, None) => {
-            measure.rule(RuleOutcome::Pass, Some(heaviest.ratio()), in_words(&heaviest))
-        }
+        None => measure.pass(Some(any.share), overhead_in_words(&any)),
     }
 }
 
-fn in_words(of: &Attribution) -> String {
+fn overhead_in_words(of: &ClientOverhead) -> String {
     let (ns, client_ns) = (units::duration(of.ns), units::duration(of.client_ns));
-    format!("of p{} {ns}, {client_ns} are weir's own", of.p)
+    format!("{client_ns} of the {ns} p{}, {}", of.p, units::percent(of.share))
 }
 
-/// C2, of the thread that waited most.
-fn cpu_wait(document: &Document) -> Rule {
-    let measure = measure("C2", "cpu_wait", Unit::Share)
-        .caveat_at(CPU_WAIT_CAVEAT)
-        .invalid_at(CPU_WAIT_INVALID);
+/// The thread that waited longest for a CPU.
+fn cpu_contention(document: &Document) -> Rule {
+    let measure =
+        measure("cpu-contention", "CPU contention", Unit::Share).finding_at(CPU_CONTENTION_FINDING);
     let shares = worker_shares(document, |phases| phases.usage.run_delay_ns);
     let Some((share, worst)) = greatest(&shares) else {
-        return measure.unknown("this kernel does not tell how long threads waited for a CPU");
+        return measure.unknown("this kernel does not count the time that threads wait for a CPU");
     };
-    let mean = shares.iter().map(|(share, _)| share).sum::<f64>() / shares.len() as f64;
-    let fact = format!(
-        "{} waited {} of the time for a CPU, on average {}",
+    let evidence = format!(
+        "{} was runnable but not running {} of the time",
         worker(document, worst),
         units::percent(share),
-        units::percent(mean),
     );
-    measure.judge(share, &fact, "free CPUs for weir, or use fewer threads (-t)")
+    measure.weight(share).judge(share, &evidence, &more_cpu(document))
 }
 
-/// C4, of the busiest thread. Spinning without anything to do is not being busy.
-fn busy(document: &Document) -> Rule {
-    let measure =
-        measure("C4", "busy", Unit::Share).caveat_at(BUSY_CAVEAT).invalid_at(BUSY_INVALID);
+/// The share of the time in which the busiest thread needed a CPU: running without spinning idly,
+/// or runnable and not running.
+fn client_cpu(document: &Document) -> Rule {
+    let measure = measure("client-cpu", "client CPU", Unit::Share)
+        .finding_at(CLIENT_CPU_FINDING)
+        .bound_at_in_long_windows(CLIENT_CPU_BOUND, document);
     let shares = worker_shares(document, |phases| {
-        Some(phases.usage.cpu_ns.saturating_sub(phases.usage.spun_ns))
+        let usage = &phases.usage;
+        let busy_ns = usage.cpu_ns.saturating_sub(usage.spun_ns);
+        Some(busy_ns + usage.run_delay_ns.unwrap_or(0))
     });
     let Some((share, busiest)) = greatest(&shares) else {
         return measure.unknown("the threads' CPU time is not known");
     };
-    let worker = worker(document, busiest);
-    let fact = format!("{worker} was busy {} of the time", units::percent(share.min(1.0)));
-    measure.judge(share.min(1.0), &fact, &more_threads(document))
+    let share = share.min(1.0);
+    let evidence =
+        format!("{} needed a CPU {} of the time", worker(document, busiest), units::percent(share));
+    measure.weight(share).judge(share, &evidence, &more_cpu(document))
 }
 
-/// What to do where threads are too few; more than CPUs are no help.
-fn more_threads(document: &Document) -> String {
-    let threads = document.plan.threads;
-    let has_more = document.environment.cpus_usable.is_none_or(|cpus| cpus > threads);
-    match has_more && threads < document.plan.connections {
-        true => "weir was the limit; use more threads (-t)".to_owned(),
-        false => "weir was the limit; it needs more CPUs".to_owned(),
+/// How weir gets more CPU time on this machine.
+pub(super) fn more_cpu(document: &Document) -> String {
+    let plan = &document.plan;
+    let cpus = document.environment.cpus_usable.unwrap_or(u32::MAX);
+    let is_local = document.health.and_then(|health| health.is_server_local) == Some(true);
+    if plan.threads < cpus.min(plan.connections) && !is_local {
+        return "use more threads (-t)".to_owned();
+    }
+    if is_local && plan.threads > 1 {
+        let fewer = plan.threads - 1;
+        return format!("leave the server a CPU (-t{fewer}), or use another machine for it");
+    }
+    if is_local {
+        return "use another machine for the server, or lower the load".to_owned();
+    }
+    match plan.load {
+        Load::OpenLoop { .. } => "lower -R, or use a machine with more CPUs".to_owned(),
+        Load::ClosedLoop => "lower -c, or use a machine with more CPUs".to_owned(),
     }
 }
 
-/// C5: the connections' time in which nothing was in flight, by the integral of their number.
-fn client_gap(document: &Document) -> Rule {
-    let measure = measure("C5", "client_gap", Unit::Share);
-    let limited = measure.caveat_at(GAP_CAVEAT).invalid_at(GAP_INVALID);
+/// The connections' time in which nothing was in flight, by the integral of their number.
+fn idle_connections(document: &Document) -> Rule {
+    let measure = measure("idle-connections", "idle connections", Unit::Share);
+    let limited = measure.finding_at(GAP_FINDING).bound_at(GAP_BOUND);
     let Some(busy_ns) = document.occupancy.map(|occupancy| occupancy.integral_ns as f64) else {
         return limited.unknown("the requests in flight were not counted over time");
     };
@@ -142,22 +143,19 @@ fn client_gap(document: &Document) -> Rule {
     }
     let gap = (1.0 - busy_ns / whole_ns).max(0.0);
     let turnaround_ns = gap * whole_ns / completed;
-    // Against a fast server the few microseconds between an answer and the next request are a
-    // large share; only a turnaround that is slow in itself counts.
-    let mut judged = measure;
-    if turnaround_ns > CLIENT_PART_CAVEAT_NS {
-        judged = judged.caveat_at(GAP_CAVEAT);
-    }
-    if turnaround_ns > CLIENT_PART_INVALID_NS {
-        judged = judged.invalid_at(GAP_INVALID);
-    }
-    let fact = format!(
-        "weir left connections idle {} of the time, {} after each answer",
+    let evidence = format!(
+        "connections waited for the client {} of the time, {} after each response",
         units::percent(gap),
         units::duration(turnaround_ns as u64),
     );
-    let rule = judged.judge(gap, &fact, "more threads (-t), or fewer connections (-c)");
-    Rule { caveat_at: limited.caveat_at, invalid_at: limited.invalid_at, ..rule }
+    // Against a fast server the few microseconds between a response and the next request are a
+    // large share; only a turnaround that is slow in itself counts.
+    if turnaround_ns <= OVERHEAD_NS {
+        return limited.pass(Some(gap), evidence);
+    }
+    let judged =
+        if turnaround_ns > TURNAROUND_BOUND_NS { limited } else { measure.finding_at(GAP_FINDING) };
+    judged.weight(gap).judge(gap, &evidence, &more_cpu(document))
 }
 
 /// Gaps that the server makes, the script or the end of the run.
@@ -166,13 +164,13 @@ fn why_gaps_are_not_the_clients(document: &Document) -> Option<&'static str> {
     let script = document.script.as_ref();
     let delays = script.and_then(|script| script.callbacks.get(&Callback::Delay));
     if delays.is_some_and(|usage| usage.calls > 0) {
-        return Some("the script's delay() rests connections");
+        return Some("the script's delay() pauses connections");
     }
     if document.run.interrupted || script.is_some_and(|script| script.stopped > 0) {
         return Some("the window was cut short");
     }
     if document.plan.requests.is_some() {
-        return Some("connections rest once the last requests are sent");
+        return Some("connections are idle once the last requests are sent");
     }
     let was_renewed = connections.connects > connections.asked
         || connections.closed_by_peer > 0
@@ -180,51 +178,50 @@ fn why_gaps_are_not_the_clients(document: &Document) -> Option<&'static str> {
     was_renewed.then_some("connections were renewed, and renewing takes time")
 }
 
-/// C6: how late the client sent, without waiting for connections.
+/// How late the client sent, without waiting for connections.
 fn late_sends(document: &Document) -> Rule {
     let p50_ns = document.latency.service_time.ok.percentile(50.0).map_or(0.0, |v| v.ns as f64);
-    let measure = measure("C6", "late_sends", Unit::Ns)
-        .caveat_at(LATE_CAVEAT_NS.max(LATE_CAVEAT_SHARE * p50_ns))
-        .invalid_at(LATE_INVALID_NS.max(LATE_INVALID_SHARE * p50_ns));
+    let measure = measure("late-sends", "late sends", Unit::Ns)
+        .finding_at(LATE_NS.max(LATE_SHARE * p50_ns))
+        .bound_at(LATE_BOUND_NS.max(LATE_BOUND_SHARE * p50_ns));
     let lags = document.latency.sched_lag.by_outcome().ok();
     let Some(p99_ns) = lags.and_then(|lags| lags.ok.percentile(99.0)) else {
         return measure.unknown("nothing was sent by plan");
     };
-    let fact = format!("weir sent 1% of requests {} late or more", units::duration(p99_ns));
-    measure.judge(p99_ns as f64, &fact, "--pacing spin, more threads, or a lower rate")
+    let evidence = format!("1% of requests were sent ≥ {} late", units::duration(p99_ns));
+    let weight = p99_ns as f64 / (p50_ns + p99_ns as f64).max(1.0);
+    measure.weight(weight).judge(p99_ns as f64, &evidence, &more_cpu(document))
 }
 
-/// C7: the load's median beside the witness's.
-fn witness(document: &Document) -> Rule {
+/// The load's median beside that of the probe thread.
+fn probe_thread(document: &Document) -> Rule {
     let measure =
-        measure("C7", "witness", Unit::Ratio).caveat_at(WITNESS_CAVEAT).invalid_at(WITNESS_INVALID);
+        measure("probe-thread", "client queueing", Unit::Ratio).finding_at(PROBE_THREAD_FINDING);
+    let limited = measure.bound_at(PROBE_THREAD_BOUND);
     let seen = document.witness.as_ref();
-    let Some((witness, main, ratio)) =
+    let Some((probe, main, ratio)) =
         seen.and_then(|seen| Some((seen.p50?, seen.main_p50?, seen.ratio?)))
     else {
-        return measure.unknown("the witness had too few answers");
+        return limited.unknown("the probe thread had too few responses");
     };
-    let more_ns = main.ns.saturating_sub(witness.ns) as f64;
-    let fact = format!(
-        "a witness beside the load saw p50 {}, the load {}",
-        units::duration(witness.ns),
+    let more_ns = main.ns.saturating_sub(probe.ns) as f64;
+    let evidence = format!(
+        "median service time is {} in the load, {} in the probe thread, {:.2} times",
         units::duration(main.ns),
+        units::duration(probe.ns),
+        ratio.ratio,
     );
-    let remedy = "weir's own queues are in the times; use more threads or a lower rate";
-    let is_beyond_chance = ratio.low > 1.0;
-    if !is_beyond_chance || more_ns <= CLIENT_PART_CAVEAT_NS {
-        return measure.rule(RuleOutcome::Pass, Some(ratio.ratio), fact);
+    if ratio.low <= 1.0 || more_ns <= OVERHEAD_NS {
+        return limited.pass(Some(ratio.ratio), evidence);
     }
-    let rule = measure.judge(ratio.ratio, &fact, remedy);
-    if rule.outcome == RuleOutcome::Invalid && more_ns <= CLIENT_PART_INVALID_NS {
-        return Rule { outcome: RuleOutcome::Caveat, ..rule };
-    }
-    rule
+    let judged = if more_ns > TURNAROUND_BOUND_NS { limited } else { measure };
+    let judged = judged.weight(1.0 - 1.0 / ratio.ratio.max(1.0));
+    judged.judge(ratio.ratio, &evidence, &more_cpu(document))
 }
 
-/// C12: what the same load did with a thread more.
-fn one_thread_more(proof: &ProveClientSection) -> Rule {
-    let measure = measure("C12", "one_thread_more", Unit::Ratio);
+/// What the same load did with one thread more.
+fn more_threads(document: &Document, proof: &ProveClientSection) -> Rule {
+    let measure = measure("more-threads", "client CPU", Unit::Ratio);
     let figure = |name: &str, of: Option<RatioEstimate>| {
         of.map(|of| format!("{name} {:.2} times ({:.2} to {:.2})", of.ratio, of.low, of.high))
     };
@@ -233,53 +230,51 @@ fn one_thread_more(proof: &ProveClientSection) -> Rule {
         .filter_map(|(name, of)| figure(name, of))
         .collect();
     if figures.is_empty() {
-        return measure.unknown("the trials with a thread more had too few answers");
+        return measure.unknown("the trials with one thread more had too few responses");
     }
     let value = proof.throughput.or(proof.p99).map(|of| of.ratio);
-    let fact = format!("with {} threads {}", proof.more_threads, figures.join(", "));
+    let evidence = format!("with {} threads {}", proof.more_threads, figures.join(", "));
     match proof.is_client_limited {
         true => {
-            let text = format!("{fact}: weir was the limit; use more threads (-t)");
-            measure.rule(RuleOutcome::Invalid, value, text)
+            let remedy = match document.environment.cpus_usable {
+                Some(cpus) if cpus <= document.plan.threads => more_cpu(document),
+                _ => format!("use -t{}", proof.more_threads),
+            };
+            measure.weight(1.0).fired(RuleOutcome::Bound, value, &evidence, &remedy)
         }
-        false => measure.rule(RuleOutcome::Pass, value, fact),
+        false => measure.pass(value, evidence),
     }
 }
 
-/// Whether the server is so fast that weir measures itself (METHOD 1.17).
+/// True times so short that weir measures itself (METHOD 1.17).
 fn noise_floor(document: &Document) -> Option<Rule> {
     let floor_ns = document.selfcheck.as_ref()?.service_time.p50_ns;
     let p50_ns = document.latency.service_time.ok.percentile(50.0)?.ns;
-    let measure = measure("SELFCHECK", "noise_floor", Unit::Ratio);
+    let measure = measure("noise-floor", "near the noise floor", Unit::Ratio)
+        .fires_below()
+        .finding_at(NOISE_FLOOR_FINDING);
     let multiple = p50_ns as f64 / floor_ns.max(1) as f64;
-    let fact = format!(
-        "p50 {} is {multiple:.1} times the {} that weir takes for itself",
+    let evidence = format!(
+        "p50 {} is {multiple:.2} times weir's own {}",
         units::duration(p50_ns),
         units::duration(floor_ns),
     );
-    // Too little is what counts here, so that the limit stands in the text alone.
-    let is_near = multiple < FLOOR_CAVEAT;
-    Some(match is_near {
-        true => {
-            let text = format!("{fact} (limit {FLOOR_CAVEAT:.0}): differences may be weir's");
-            measure.rule(RuleOutcome::Caveat, Some(multiple), text)
-        }
-        false => measure.rule(RuleOutcome::Pass, Some(multiple), fact),
-    })
+    let remedy = "compare it only with runs of the same client";
+    Some(measure.weight(1.0 / multiple.max(1.0)).judge(multiple, &evidence, remedy))
 }
 
 /// Little's law: two counts of the same requests (METHOD 1.7).
 fn little(document: &Document) -> Rule {
-    let measure = measure("LITTLE", "little", Unit::Share)
-        .caveat_at(LITTLE_CAVEAT)
-        .invalid_at(LITTLE_INVALID);
+    let measure = measure("littles-law", "requests miscounted", Unit::Share)
+        .finding_at(LITTLE_FINDING)
+        .void_at(LITTLE_VOID);
     let Some(occupancy) = document.occupancy else {
         return measure.unknown("the requests in flight were not counted over time");
     };
     let difference = occupancy.difference;
-    let fact =
+    let evidence =
         format!("two counts of the requests in flight differ by {}", units::percent(difference));
-    measure.judge(difference, &fact, "weir lost requests or counted some twice: report this")
+    measure.weight(difference).judge(difference, &evidence, "this is a bug of weir: report it")
 }
 
 /// A figure of each worker as a share of its window; workers that do not tell are left out.

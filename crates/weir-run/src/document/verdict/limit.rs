@@ -1,9 +1,13 @@
-//! What kept the throughput from being higher: "why not double?"
+//! The line `Limit`: what kept the throughput from being higher. The first that applies of client
+//! CPU, rate, network, server and connections; else unknown (METHOD 1.9).
 
 use serde::{Deserialize, Serialize};
 
 use super::super::Document;
-use super::{Rule, RuleOutcome, Subject};
+use super::measure::{Rule, RuleOutcome, Subject};
+use super::thresholds::{
+    CLIENT_CLEAN_CPU, CONNECTIONS_BELOW, NETWORK_SHARE, SERVER_ABOVE, SERVER_BUSY,
+};
 use crate::plan::Load;
 use crate::units;
 
@@ -13,8 +17,8 @@ use crate::units;
 #[serde(deny_unknown_fields)]
 pub struct Limit {
     /// In one word.
-    pub who: LimitedBy,
-    /// In a sentence; empty where it is not known.
+    pub by: LimitedBy,
+    /// The figures that say so; empty where it is unknown.
     pub text: String,
 }
 
@@ -23,102 +27,169 @@ pub struct Limit {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LimitedBy {
-    /// The server, or the network to it.
+    /// The client's CPU time.
+    ClientCpu,
+    /// The planned rate, which was met.
+    Rate,
+    /// The round trip or the bandwidth between client and server.
+    Network,
+    /// The server.
     Server,
-    /// This program, or its machine.
-    Client,
-    /// Too few connections for the rate.
+    /// The number of connections.
     Connections,
-    /// Nothing: the plan was met, and asked for no more.
-    Plan,
-    /// Nobody knows.
+    /// Nothing that was measured tells.
     #[default]
     Unknown,
 }
 
-impl Rule {
-    /// Whether it says that the numbers are the client's, not the server's.
-    pub(super) fn is_client_invalid(&self) -> bool {
-        let is_ours = matches!(self.subject, Subject::Client | Subject::Machine);
-        is_ours && self.outcome == RuleOutcome::Invalid
+impl LimitedBy {
+    /// As reports print it.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            LimitedBy::ClientCpu => "client CPU",
+            LimitedBy::Rate => "rate",
+            LimitedBy::Network => "network",
+            LimitedBy::Server => "server",
+            LimitedBy::Connections => "connections",
+            LimitedBy::Unknown => "unknown",
+        }
     }
 }
 
 impl Limit {
+    /// From the rules about the client, and the figures of the document.
     pub(super) fn of(document: &Document, rules: &[Rule]) -> Limit {
-        let named = |name| rules.iter().find(move |rule: &&Rule| rule.name == name);
-        let is_invalid = |rule: &&Rule| rule.outcome == RuleOutcome::Invalid;
         if document.answered() == 0 {
             return Limit::default();
         }
-        if named("busy").is_some_and(|rule| is_invalid(&rule)) {
-            let share = named("busy").map_or_else(String::new, Rule::figure);
-            return limit(LimitedBy::Client, format!("weir itself, busy {share} of the time"));
-        }
-        if let Some(rule) = rules.iter().find(|rule| rule.is_client_invalid()) {
-            return limit(LimitedBy::Client, format!("weir or its machine, see {}", rule.id));
-        }
-        match document.plan.load {
-            Load::ClosedLoop => closed_loop(document, named("busy"), named("client_gap")),
-            Load::OpenLoop { .. } => {
-                open_loop(document, named("backlog_growth"), named("connection_waits"))
-            }
-        }
+        let found = client_cpu(document, rules)
+            .map(|text| (LimitedBy::ClientCpu, text))
+            .or_else(|| rate(document).map(|text| (LimitedBy::Rate, text)))
+            .or_else(|| network(document).map(|text| (LimitedBy::Network, text)))
+            .or_else(|| {
+                let text = server(document).filter(|_| is_client_clean(rules));
+                text.map(|text| (LimitedBy::Server, text))
+            })
+            .or_else(|| connections(document).map(|text| (LimitedBy::Connections, text)));
+        found.map_or_else(Limit::default, |(by, text)| Limit { by, text })
     }
 }
 
-fn limit(who: LimitedBy, text: String) -> Limit {
-    Limit { who, text }
+fn find<'r>(rules: &'r [Rule], id: &str) -> Option<&'r Rule> {
+    rules.iter().find(|rule| rule.id == id)
 }
 
-/// In a closed loop somebody always is.
-fn closed_loop(document: &Document, busy: Option<&Rule>, gap: Option<&Rule>) -> Limit {
-    let Some(busy) = busy.filter(|busy| busy.value.is_some()) else {
-        return Limit::default();
-    };
-    let connections = document.plan.connections;
-    let noun = if connections == 1 { "connection" } else { "connections" };
-    let through = format!("through {} {noun}", units::count(connections.into()));
-    let busiest = busy.figure();
-    match gap.and_then(|gap| gap.value) {
-        Some(gap) => {
-            let waited = units::percent(1.0 - gap);
-            let text = format!("the server {through}: they waited for it {waited} of the time");
-            limit(LimitedBy::Server, text)
-        }
-        None => limit(LimitedBy::Server, format!("the server {through}; weir was busy {busiest}")),
-    }
+/// The client was the limit: a thread needed a CPU all the time, one thread more made more, the
+/// client stood still, or it left connections idle or sent late where the plan was missed.
+fn client_cpu(document: &Document, rules: &[Rule]) -> Option<String> {
+    let bound = |id| find(rules, id).filter(|rule| rule.outcome >= RuleOutcome::Bound);
+    let always = ["client-cpu", "more-threads"].into_iter().find_map(bound);
+    let missed = ["client-stopped", "cpu-quota", "idle-connections", "late-sends"];
+    let is_missed = rate(document).is_none();
+    let found = always.or_else(|| missed.into_iter().filter(|_| is_missed).find_map(bound));
+    found.map(|rule| evidence_of(rule).to_owned())
 }
 
-/// In an open loop the plan is, until something keeps it from being met.
-fn open_loop(document: &Document, growth: Option<&Rule>, waits: Option<&Rule>) -> Limit {
-    let throughput = &document.throughput;
-    let offered = offered(document);
-    let fired = |rule: Option<&Rule>| rule.is_some_and(|rule| rule.outcome == RuleOutcome::Caveat);
-    let completed = units::rate(throughput.completed_rps);
-    if fired(growth) {
-        let text = format!("the server: {completed} of {offered} offered");
-        return limit(LimitedBy::Server, text);
-    }
-    if fired(waits) {
-        let share = waits.map_or_else(String::new, Rule::figure);
-        let connections = units::count(document.plan.connections.into());
-        let text = format!("the {connections} connections: {share} of requests waited for one");
-        return limit(LimitedBy::Connections, text);
-    }
+/// The evidence of a rule's sentence, between what it is and what to do.
+fn evidence_of(rule: &Rule) -> &str {
+    let text = rule.text.split_once(": ").map_or(rule.text.as_str(), |(_, rest)| rest);
+    text.rsplit_once("; ").map_or(text, |(evidence, _)| evidence)
+}
+
+/// In an open loop: all that was planned was answered.
+fn rate(document: &Document) -> Option<String> {
+    let offered = offered(document)?;
+    let planned = document.accounting.planned;
     // One request more or less is the edge of the window.
-    let edge = document.accounting.planned as f64 * 0.001 + 1.0;
-    let is_met = throughput.completed as f64 + edge >= document.accounting.planned as f64;
-    match is_met {
-        true => limit(LimitedBy::Plan, format!("the plan: all of {offered} was met")),
-        false => Limit::default(),
+    let edge = planned as f64 * 0.001 + 1.0;
+    let is_met = document.throughput.completed as f64 + edge >= planned as f64;
+    (is_met && document.accounting.never_sent <= 1).then(|| format!("all of {offered} was met"))
+}
+
+/// A round trip to another machine that is at least half of the median service time.
+fn network(document: &Document) -> Option<String> {
+    let is_local = document.health.and_then(|health| health.is_server_local) == Some(true);
+    let round_trip_ns = round_trip_ns(document).filter(|_| !is_local)?;
+    let service_ns = service_p50_ns(document)?;
+    let is_most = round_trip_ns as f64 >= NETWORK_SHARE * service_ns as f64;
+    is_most.then(|| {
+        let (trip, service) = (units::duration(round_trip_ns), units::duration(service_ns));
+        format!("the TCP round trip is {trip} of the {service} median service time")
+    })
+}
+
+/// Responses take longer under load than alone, or the server's thread has no CPU time left.
+fn server(document: &Document) -> Option<String> {
+    if let Some(share) = server_cpu(document).filter(|share| *share >= SERVER_BUSY) {
+        return Some(format!("its busiest thread used {} of a CPU", units::percent(share)));
+    }
+    let (service_ns, probe_ns) = (service_p50_ns(document)?, probe_p50_ns(document)?);
+    let ratio = service_ns as f64 / probe_ns.max(1) as f64;
+    (ratio > SERVER_ABOVE).then(|| {
+        let (service, probe) = (units::duration(service_ns), units::duration(probe_ns));
+        format!("median service time {service}, {ratio:.1} times the {probe} of one connection")
+    })
+}
+
+/// Responses take as long under load as alone: more connections would carry more.
+fn connections(document: &Document) -> Option<String> {
+    let (service_ns, probe_ns) = (service_p50_ns(document)?, probe_p50_ns(document)?);
+    if service_ns as f64 >= CONNECTIONS_BELOW * probe_ns as f64 {
+        return None;
+    }
+    let places = f64::from(document.plan.connections) * f64::from(document.plan.pipeline);
+    let service_s = service_ns as f64 / 1e9;
+    let noun = if document.plan.connections == 1 { "connection" } else { "connections" };
+    let text = format!(
+        "{} {noun} × {} allow {}",
+        units::count(document.plan.connections.into()),
+        units::duration(service_ns),
+        units::rate(places / service_s.max(1e-9)),
+    );
+    let (Some(offered), Some(rps)) = (offered(document), document.throughput.offered_rps) else {
+        return Some(format!("{text}; raise -c for more"));
+    };
+    let needed = (rps * service_s / f64::from(document.plan.pipeline)).ceil();
+    let needed = units::count(needed as u64);
+    Some(format!("{text}; {offered} needs at least {needed}: raise -c"))
+}
+
+/// True if nothing about the client or its machine is beyond a second limit, and its threads have
+/// CPU time left.
+fn is_client_clean(rules: &[Rule]) -> bool {
+    let is_ours = |rule: &&Rule| matches!(rule.subject, Subject::Client | Subject::Machine);
+    let mut ours = rules.iter().filter(is_ours);
+    let cpu = find(rules, "client-cpu").and_then(|rule| rule.value);
+    ours.all(|rule| rule.outcome < RuleOutcome::Bound)
+        && cpu.is_none_or(|share| share < CLIENT_CLEAN_CPU)
+}
+
+/// The planned rate as it was given; `None` in a closed loop.
+pub(super) fn offered(document: &Document) -> Option<String> {
+    match document.plan.load {
+        Load::OpenLoop { rate, .. } => Some(units::exact_rate(rate)),
+        Load::ClosedLoop => None,
     }
 }
 
-/// The planned rate, as it was asked for.
-pub(super) fn offered(document: &Document) -> String {
-    match document.plan.load {
-        Load::OpenLoop { rate, .. } => units::exact_rate(rate),
-        Load::ClosedLoop => String::new(),
-    }
+fn service_p50_ns(document: &Document) -> Option<u64> {
+    document.latency.service_time.ok.percentile(50.0).map(|value| value.ns)
+}
+
+/// Median service time of the one-connection probe, in nanoseconds; `None` where it had no `ok`
+/// response.
+fn probe_p50_ns(document: &Document) -> Option<u64> {
+    let probe = document.probe.as_ref().filter(|probe| probe.ok > 0)?;
+    Some(probe.service_time.p50_ns)
+}
+
+/// TCP round trip to the server, in nanoseconds.
+fn round_trip_ns(document: &Document) -> Option<u64> {
+    document.network.as_ref()?.round_trip_ns()
+}
+
+/// CPU time of the local server's busiest thread, as a share of the window.
+fn server_cpu(document: &Document) -> Option<f64> {
+    let cpu = document.health?.server_cpu?;
+    Some(cpu.busiest_thread_share)
 }

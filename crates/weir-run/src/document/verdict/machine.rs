@@ -1,13 +1,13 @@
-//! C3, C8 to C11 and C13: what the client's machine did to it (METHOD 1.9).
+//! Rules about the client's machine: stops, CPU time taken by others, losses, clocks (METHOD 1.9).
 
 use super::super::Document;
 use super::client::worker;
+use super::measure::{Measure, Rule, Subject, Unit};
 use super::thresholds::{
-    CLOCK_STEP_NOTE_NS, DROPPED_INVALID, FULL_CAVEAT, IDLE_EXIT_NOTE, LOSS_CAVEAT, LOSSES_LEAST,
-    PRESSURE_CAVEAT, STEAL_CAVEAT, STEAL_INVALID, STOP_CAVEAT_NS, STOP_INVALID_NS,
-    STOP_INVALID_SHARE, THROTTLED_CAVEAT, THROTTLED_INVALID,
+    CLOCK_STEP_NOTE_NS, DROPPED_FINDING, FULL_FINDING, IDLE_EXIT_NOTE, LOSS_FINDING, LOSSES_LEAST,
+    PRESSURE_FINDING, QUOTA_BOUND, QUOTA_FINDING, STEAL_FINDING, STOP_BOUND_NS, STOP_BOUND_SHARE,
+    STOP_FINDING_NS, STOP_VOID_SHARE,
 };
-use super::{Measure, Rule, RuleOutcome, Subject, Unit};
 use crate::evidence::ClientHealth;
 use crate::units;
 
@@ -19,11 +19,11 @@ pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     let health = document.health.as_ref();
     rules.push(stops(document));
     rules.push(steal(health));
-    rules.push(quota(health));
+    rules.push(quota(document));
     rules.push(pressure(health));
     if let Some(health) = health {
         losses(document, health, rules);
-        rules.extend(same_host(health));
+        rules.extend(shared_host(health));
         rules.extend(idle_states(document, health));
         rules.extend(clock_step(health));
     }
@@ -31,16 +31,17 @@ pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     rules.push(clock(document));
 }
 
-fn measure(id: &'static str, name: &'static str, unit: Unit) -> Measure {
-    Measure::new(id, name, Subject::Machine, unit)
+fn measure(id: &'static str, what: &'static str, unit: Unit) -> Measure {
+    Measure::new(id, what, Subject::Machine, unit)
 }
 
-/// C13: the longest stretch in which the program, or one of its threads, could not act.
+/// The longest stretch in which the program, or one of its threads, could not act.
 fn stops(document: &Document) -> Rule {
     let window_ns = document.throughput.window_s * 1e9;
-    let measure = Measure::new("C13", "stops", Subject::Client, Unit::Ns)
-        .caveat_at(STOP_CAVEAT_NS)
-        .invalid_at(STOP_INVALID_NS.max(STOP_INVALID_SHARE * window_ns));
+    let measure = Measure::new("client-stopped", "client stopped", Subject::Client, Unit::Ns)
+        .finding_at(STOP_FINDING_NS)
+        .bound_at(STOP_BOUND_NS.max(STOP_BOUND_SHARE * window_ns))
+        .void_at((STOP_VOID_SHARE * window_ns).max(STOP_BOUND_NS));
     let workers = document.phases.iter().filter(|phases| phases.usage.wall_ns > 0);
     let of_worker = workers.map(|phases| {
         let usage = &phases.usage;
@@ -52,129 +53,136 @@ fn stops(document: &Document) -> Rule {
         health.heartbeat_gap_ns.map(|gap_ns| (gap_ns, at_ns, "weir".to_owned()))
     });
     let Some((gap_ns, at_ns, who)) = of_worker.chain(of_program).max_by_key(|gap| gap.0) else {
-        return measure.unknown("nobody watched whether weir was stopped");
+        return measure.unknown("the client's stops were not watched");
     };
-    let fact = format!(
-        "{who} stood still for {}, {} into the window",
+    let evidence = format!(
+        "{who} could not run for {}, {} into the window",
         units::duration(gap_ns),
         units::duration(at_ns),
     );
-    measure.judge(gap_ns as f64, &fact, "something stopped it; run again on a quiet machine")
+    let weight = 10.0 * gap_ns as f64 / window_ns.max(1.0);
+    measure.weight(weight).judge(gap_ns as f64, &evidence, "run again on a quiet machine")
 }
 
-/// C3: what the hypervisor took.
+/// What the hypervisor took.
 fn steal(health: Option<&ClientHealth>) -> Rule {
-    let measure =
-        measure("C3", "steal", Unit::Share).caveat_at(STEAL_CAVEAT).invalid_at(STEAL_INVALID);
+    let measure = measure("cpu-steal", "CPU time stolen", Unit::Share).finding_at(STEAL_FINDING);
     let Some(steal) = health.and_then(|health| health.steal) else {
-        return measure.unknown("this machine does not tell what its hypervisor took");
+        return measure.unknown("this machine does not count the time that its hypervisor takes");
     };
-    let fact = format!("the hypervisor took {} of weir's CPUs", units::percent(steal));
-    measure.judge(steal, &fact, "use a machine of your own")
+    let evidence = format!("the hypervisor took {} of weir's CPUs", units::percent(steal));
+    measure.weight(steal).judge(steal, &evidence, "use a machine with dedicated CPUs")
 }
 
-/// C3: what the cgroup's quota took.
-fn quota(health: Option<&ClientHealth>) -> Rule {
-    let measure = measure("C3", "quota", Unit::Share)
-        .caveat_at(THROTTLED_CAVEAT)
-        .invalid_at(THROTTLED_INVALID);
+/// What the cgroup's quota took.
+fn quota(document: &Document) -> Rule {
+    let health = document.health.as_ref();
+    let measure = measure("cpu-quota", "CPU quota", Unit::Share)
+        .finding_at(QUOTA_FINDING)
+        .bound_at_in_long_windows(QUOTA_BOUND, document);
     let watched = health.filter(|health| health.watched_ns > 0);
     let Some(share) =
         watched.and_then(|health| Some(health.throttled_ns? as f64 / health.watched_ns as f64))
     else {
-        return measure.unknown("this cgroup does not tell whether it was throttled");
+        return measure.unknown("this cgroup does not count throttled time");
     };
-    let fact = format!("the CPU quota held weir back for {} of the time", units::percent(share));
-    measure.judge(share, &fact, "raise the cgroup's quota, or use fewer threads (-t)")
+    let evidence = format!("the cgroup throttled weir {} of the time", units::percent(share));
+    let remedy = "raise the cgroup's quota, or use fewer threads (-t)";
+    measure.weight(share).judge(share, &evidence, remedy)
 }
 
-/// C3: whether anything waited for a CPU. Where the server shares the machine it may be the server,
-/// and a server that is slow must not accuse the client.
+/// Runnable tasks that waited for a CPU. Where the server shares the machine it may be the server,
+/// and a slow server must not be counted against the client.
 fn pressure(health: Option<&ClientHealth>) -> Rule {
-    let plain = measure("C3", "pressure", Unit::Share);
-    let measure = plain.caveat_at(PRESSURE_CAVEAT);
+    let plain = measure("cpu-pressure", "busy machine", Unit::Share);
+    let measure = plain.finding_at(PRESSURE_FINDING);
     let Some((health, share)) = health.and_then(|health| Some((health, health.cpu_pressure?)))
     else {
-        return measure.unknown("this kernel does not tell whether tasks waited for a CPU");
+        return measure.unknown("this kernel does not count the time that tasks wait for a CPU");
     };
-    let fact =
-        format!("tasks of this machine waited for a CPU {} of the time", units::percent(share));
+    let evidence =
+        format!("some task of this machine waited for a CPU {} of the time", units::percent(share));
     match health.is_server_local {
-        Some(true) => plain.note(Some(share), fact),
-        _ => measure.judge(share, &fact, "end what else runs here"),
+        Some(true) => plain.note(Some(share), evidence),
+        _ => measure.weight(share / 10.0).judge(share, &evidence, "stop what else runs here"),
     }
 }
 
-/// C8: what was lost on the way. Only what this machine threw away can be the client's fault.
+/// What was lost on the way.
 fn losses(document: &Document, health: &ClientHealth, rules: &mut Vec<Rule>) {
     let requests = document.accounting.sent.total.max(1) as f64;
-    let plain = |name| measure("C8", name, Unit::Share).caveat_at(LOSS_CAVEAT);
-    let mut judge = |measure: Measure, count: Option<u64>, what: &str, remedy: &str| {
+    let plain = |id, what| measure(id, what, Unit::Share).finding_at(LOSS_FINDING);
+    let mut judge = |measure: Measure, count: Option<u64>, evidence: &str, remedy: &str| {
         let Some(count) = count else {
             return;
         };
         let share = count as f64 / requests;
-        let fact =
-            format!("{what}: {} ({} of requests)", units::count(count), units::percent(share));
+        let evidence =
+            format!("{} {evidence}, {} of requests", units::count(count), units::percent(share));
         rules.push(match count {
-            0..LOSSES_LEAST => measure.rule(RuleOutcome::Pass, Some(share), fact),
-            _ => measure.judge(share, &fact, remedy),
+            0..LOSSES_LEAST => measure.pass(Some(share), evidence),
+            _ => measure.weight(share).judge(share, &evidence, remedy),
         });
     };
-    let dropped = plain("packets_dropped").invalid_at(DROPPED_INVALID);
+    let dropped =
+        measure("packets-dropped", "packets dropped", Unit::Share).finding_at(DROPPED_FINDING);
+    judge(dropped, health.softnet_dropped, "dropped by this machine", "lower the rate");
+    // Of this run's sockets; the machine's counters are of all programs.
     let network = document.network.as_ref();
     let retransmitted = network.map(|network| network.retransmitted_segments);
-    let timeouts = network.and_then(|network| network.retransmission_timeouts);
-    judge(dropped, health.softnet_dropped, "packets dropped by this machine", "lower the rate");
-    let network = "the network loses packets, and the times have it";
-    judge(plain("retransmits"), retransmitted, "TCP segments sent again", network);
-    judge(plain("tcp_timeouts"), timeouts, "TCP timeouts", network);
-    // Of this machine; they are the server's where it is here, and nobody's otherwise.
+    let remedy = "check the network: retransmissions are in the latencies";
+    judge(plain("retransmissions", "packet loss"), retransmitted, "TCP segments resent", remedy);
+    let timed_out = network.and_then(|network| network.retransmission_timeouts);
+    let timeouts = plain("tcp-timeouts", "packet loss");
+    judge(timeouts, timed_out, "TCP retransmission timeouts", remedy);
+    // Of this machine: the server's where it runs here, and nothing of this run otherwise.
     let overflows = health.listen_overflows.filter(|_| health.is_server_local == Some(true));
-    let listen = Measure { subject: Subject::Server, ..plain("listen_overflows") };
-    judge(listen, overflows, "connections turned away", "the server's accept queue is too short");
+    let listen = plain("listen-overflows", "connections refused").subject(Subject::Server);
+    let remedy = "raise the server's listen backlog and net.core.somaxconn";
+    judge(listen, overflows, "connections overflowed the listen queue", remedy);
     if let Some(squeezed) = health.softnet_squeezed {
-        let text = format!("packet processing was cut short: {}", units::count(squeezed));
-        rules.push(measure("C8", "squeezed", Unit::Count).note(Some(squeezed as f64), text));
+        let text = format!("packet processing was cut short {} times", units::count(squeezed));
+        let measure = measure("softirq-squeezed", "softirq budget", Unit::Count);
+        rules.push(measure.note(Some(squeezed as f64), text));
     }
-    let full = |name| measure("C8", name, Unit::Share).caveat_at(FULL_CAVEAT);
-    let in_use = |what: &str, share| format!("{what} in use: {}", units::percent(share));
+    let full = |id, what| measure(id, what, Unit::Share).finding_at(FULL_FINDING);
     if let Some(share) = health.ephemeral_ports {
-        let fact = in_use("ephemeral ports", share);
+        let evidence = format!("{} of the ephemeral ports are in use", units::percent(share));
         let remedy = "keep connections alive, or add source addresses (--source-ip)";
-        rules.push(full("ephemeral_ports").judge(share, &fact, remedy));
+        let measure = full("ephemeral-ports", "ephemeral ports");
+        rules.push(measure.weight(share - FULL_FINDING).judge(share, &evidence, remedy));
     }
     if let Some(share) = health.interface_use {
-        let fact = in_use("the network interface's speed", share);
-        let remedy = "the interface is the limit";
-        rules.push(full("interface_use").judge(share, &fact, remedy));
+        let evidence = format!("{} of the interface's speed is in use", units::percent(share));
+        let measure = full("interface-use", "network interface");
+        rules.push(measure.weight(share).judge(share, &evidence, "use a faster interface"));
     }
 }
 
-/// C9.
-fn same_host(health: &ClientHealth) -> Option<Rule> {
-    let measure = measure("C9", "same_host", Unit::Count);
-    let is_local = health.is_server_local == Some(true);
-    is_local.then(|| measure.note(None, "the server is on this machine: they share its CPUs"))
+/// Client and server share CPUs: a note, whatever the figures.
+fn shared_host(health: &ClientHealth) -> Option<Rule> {
+    let measure = measure("shared-host", "shared host", Unit::Count);
+    let text = "client and server share CPUs: weir itself slows the target";
+    (health.is_server_local == Some(true)).then(|| measure.note(None, text))
 }
 
-/// C10: whether CPUs may run slower when little is asked of them.
+/// CPUs that may run slower when little is demanded of them.
 fn governor(document: &Document) -> Option<Rule> {
     let governor = document.environment.cpu_governor.as_ref()?;
-    let measure = measure("C10", "governor", Unit::Count);
+    let measure = measure("cpu-governor", "CPU governor", Unit::Count);
     (governor != "performance")
         .then(|| measure.note(None, format!("the CPU governor is '{governor}', not 'performance'")))
 }
 
-/// C10: how long the deepest idle state takes to leave.
+/// How long the deepest idle state takes to leave.
 fn idle_states(document: &Document, health: &ClientHealth) -> Option<Rule> {
     let exit_ns = health.idle_exit_ns?;
     let p50_ns = document.latency.service_time.ok.percentile(50.0)?.ns;
     let is_long = exit_ns as f64 > IDLE_EXIT_NOTE * p50_ns as f64;
-    let measure = measure("C10", "idle_exit", Unit::Ns);
+    let measure = measure("idle-states", "CPU idle states", Unit::Ns);
     is_long.then(|| {
         let text = format!(
-            "CPUs slept so deeply that waking takes {}; p50 is {}",
+            "leaving the deepest CPU idle state takes {} of the {} p50",
             units::duration(exit_ns),
             units::duration(p50_ns),
         );
@@ -182,10 +190,10 @@ fn idle_states(document: &Document, health: &ClientHealth) -> Option<Rule> {
     })
 }
 
-/// C11: steps of the wall clock spoil kernel stamps, and nothing else.
+/// Steps of the wall clock spoil kernel stamps, and nothing else.
 fn clock_step(health: &ClientHealth) -> Option<Rule> {
     let step_ns = health.clock_step_ns? as f64;
-    let measure = measure("C11", "clock_step", Unit::Ns);
+    let measure = measure("clock-step", "clock step", Unit::Ns);
     (step_ns > CLOCK_STEP_NOTE_NS).then(|| {
         let step = units::duration(step_ns as u64);
         measure.note(Some(step_ns), format!("the wall clock was set by {step} during the run"))
@@ -194,15 +202,17 @@ fn clock_step(health: &ClientHealth) -> Option<Rule> {
 
 /// Clocks that cost a system call, or tick too coarsely (METHOD 1.1).
 fn clock(document: &Document) -> Rule {
-    let measure = measure("SLOW_CLOCK", "slow_clock", Unit::Ns);
+    let measure = measure("slow-clock", "slow clock", Unit::Ns);
     let Some(source) = &document.environment.clock_source else {
         return measure.unknown("the clock's source is not known");
     };
     let read_ns = document.environment.clock_read_ns.filter(|ns| ns.is_finite());
-    let fact = format!("the clock is {source}");
+    let evidence = format!("the clock source is {source}");
     if FAST_CLOCKS.contains(&source.as_str()) {
-        return measure.rule(RuleOutcome::Pass, read_ns, fact);
+        return measure.pass(read_ns, evidence);
     }
-    let text = format!("{fact}, which is slow to read: times and rates are worse for it");
-    measure.rule(RuleOutcome::Caveat, read_ns, text)
+    let cost = read_ns.map_or_else(String::new, |ns| format!(" of {}", units::duration(ns as u64)));
+    let evidence = format!("{evidence}, which takes a system call{cost} to read");
+    let remedy = "choose tsc or kvm-clock, if the machine has it";
+    measure.weight(0.05).fired(super::RuleOutcome::Finding, read_ns, &evidence, remedy)
 }

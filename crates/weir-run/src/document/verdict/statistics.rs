@@ -1,12 +1,12 @@
-//! What so many requests can show: `NOT_STATIONARY`, `CORRELATED`, `WARMUP_TOO_SHORT` and
-//! `NO_STEADY_STATE` (METHOD 1.10, 1.12).
+//! Rules about the statistics: `not-stationary`, `autocorrelation`, `warmup-too-short` and
+//! `no-steady-state` (METHOD 1.10, 1.12).
 
 use weir_stats::Transient;
 
 use super::super::stationarity::{Change, SeriesStationarity, SliceSeries};
 use super::super::{Document, SliceEntry};
-use super::thresholds::TRANSIENT_CAVEAT;
-use super::{Measure, Rule, RuleOutcome, Subject, Unit};
+use super::measure::{Measure, Rule, RuleOutcome, Subject, Unit};
+use super::thresholds::TRANSIENT_FINDING;
 use crate::units;
 
 /// Why a run is not judged.
@@ -14,20 +14,20 @@ const TOO_FEW: &str = "it takes ten slices, and requests in each";
 
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     let stationary = stationary(document);
-    let has_changed = stationary.outcome == RuleOutcome::Caveat;
+    let has_changed = stationary.has_fired();
     rules.push(stationary);
     rules.push(correlated(document, has_changed));
     rules.push(warmup(document));
     rules.extend(steady(document));
 }
 
-fn measure(id: &'static str, name: &'static str) -> Measure {
-    Measure::new(id, name, Subject::Statistics, Unit::Share)
+fn measure(id: &'static str, what: &'static str, unit: Unit) -> Measure {
+    Measure::new(id, what, Subject::Statistics, unit)
 }
 
 /// S1 to S3: the first series in which something fired, throughput and mean before the tails.
 fn stationary(document: &Document) -> Rule {
-    let measure = measure("NOT_STATIONARY", "change");
+    let measure = measure("not-stationary", "the load was not steady", Unit::Share);
     let series = &document.stationarity;
     if series.is_empty() {
         return measure.unknown(TOO_FEW);
@@ -35,24 +35,32 @@ fn stationary(document: &Document) -> Rule {
     let changes = |of: &SeriesStationarity| of.fired.iter().any(|by| *by != Change::Correlated);
     let mut changed = series.iter().filter(|of| changes(of));
     let Some(first) = changed.next() else {
-        let text = "the run was the same from begin to end".to_owned();
-        return measure.rule(RuleOutcome::Pass, None, text);
+        return measure.pass(None, "no trend and no shift within the window");
     };
     let others = match changed.count() {
         0 => String::new(),
-        more => format!(", and {more} more"),
+        1 => ", and 1 more series".to_owned(),
+        more => format!(", and {more} more series"),
     };
     let (size, when) = change_of(first);
-    let sign = if size < 0.0 { "fell" } else { "rose" };
-    let text = format!(
-        "{} {sign} by {} {when}{others}: see the series, or run longer",
-        in_words(first.series),
-        units::percent(size.abs()),
-    );
-    measure.rule(RuleOutcome::Caveat, Some(size), text)
+    let evidence = format!("{} {} {when}{others}", in_words(first.series), by_how_much(size));
+    let measure = measure.weight(size.abs());
+    measure.fired(RuleOutcome::Finding, Some(size), &evidence, "see the series, or run longer")
 }
 
-/// By how much a series changed, as a share, and when.
+/// `rose by 15.6%`, `fell by 20.0%`; from a factor of two on, as a multiple: a fall by more than
+/// all does not exist, and a rise by 400% is read wrongly. `size` is the change as a share of the
+/// level that it is measured against.
+fn by_how_much(size: f64) -> String {
+    match size {
+        size if size >= 1.0 => format!("rose to {:.1} times its level", 1.0 + size),
+        size if size >= 0.0 => format!("rose by {}", units::percent(size)),
+        size if size > -1.0 => format!("fell by {}", units::percent(-size)),
+        _ => "fell to almost nothing".to_owned(),
+    }
+}
+
+/// By how much a series changed, as a share of its earlier level, and when.
 fn change_of(of: &SeriesStationarity) -> (f64, String) {
     if let Some(shift) = of.shift.filter(|_| of.fired.contains(&Change::Shift)) {
         return (shift.magnitude, format!("at {}", units::duration_of_seconds(shift.at_s)));
@@ -60,65 +68,73 @@ fn change_of(of: &SeriesStationarity) -> (f64, String) {
     if let Some(thirds) = of.thirds.filter(|_| of.fired.contains(&Change::Drift)) {
         return (thirds.difference, "from the first third to the last".to_owned());
     }
-    let trend = of.trend.map_or(0.0, |trend| trend.magnitude.copysign(trend.slope));
+    let trend = of.trend.map_or(0.0, |trend| from_begin_to_end(trend.magnitude, trend.slope));
     (trend, "over the window".to_owned())
+}
+
+/// The change from the begin to the end of a trend's line, as a share of the begin. `magnitude` is
+/// the change as a share of the middle.
+fn from_begin_to_end(magnitude: f64, slope: f64) -> f64 {
+    match slope < 0.0 {
+        true => -magnitude / (1.0 + magnitude / 2.0),
+        // A line that begins at nothing or below rises without a measure.
+        false => magnitude / (1.0 - magnitude / 2.0).max(0.1),
+    }
 }
 
 fn in_words(series: SliceSeries) -> &'static str {
     match series {
         SliceSeries::Throughput => "throughput",
-        SliceSeries::Mean => "the mean response time",
+        SliceSeries::Mean => "mean latency",
         SliceSeries::BeyondP50 => "the share of requests beyond p50",
         SliceSeries::BeyondP90 => "the share of requests beyond p90",
         SliceSeries::BeyondP99 => "the share of requests beyond p99",
     }
 }
 
-/// S4. What changed within the run resembles itself from slice to slice, and is told already.
+/// S4. A change within the run correlates neighbouring slices, and is reported already.
 fn correlated(document: &Document, has_changed: bool) -> Rule {
-    let measure = measure("CORRELATED", "lag1");
+    let measure = measure("autocorrelation", "intervals are too narrow", Unit::Ratio);
     let series = &document.stationarity;
     let Some(limit) = series.iter().map(|of| of.lag1_limit).reduce(f64::max) else {
         return measure.unknown(TOO_FEW);
     };
-    let measure = measure.caveat_at(limit);
+    let measure = measure.finding_at(limit);
     let Some(worst) = series.iter().max_by(|a, b| a.lag1.total_cmp(&b.lag1)) else {
         return measure.unknown(TOO_FEW);
     };
-    let fact = format!(
-        "slices resemble their neighbours in {} by {:.2}",
+    let evidence = format!(
+        "lag-1 autocorrelation of slice means is {:.2} in {}",
+        worst.lag1,
         in_words(worst.series),
-        worst.lag1
     );
     match has_changed {
-        true => measure.note(Some(worst.lag1), fact),
-        false => measure.judge(worst.lag1, &fact, "intervals are too narrow; run longer"),
+        true => measure.note(Some(worst.lag1), evidence),
+        false => measure.weight(0.02).judge(worst.lag1, &evidence, "run longer"),
     }
 }
 
-/// A warm-up that was to end when the load is steady, and whether it did (METHOD 1.12).
+/// An automatic warm-up that ended by its cap (METHOD 1.12).
 fn steady(document: &Document) -> Option<Rule> {
     if !document.plan.warmup_is_auto {
         return None;
     }
-    let measure = measure("NO_STEADY_STATE", "unsettled");
-    let warmup = units::exact_duration(document.plan.warmup_ns);
-    let (outcome, text) = match document.run.unsettled {
-        true => {
-            let text = format!(
-                "the load was not steady within {warmup} of warm-up: see the series; some servers \
-                 never settle"
-            );
-            (RuleOutcome::Caveat, text)
-        }
-        false => (RuleOutcome::Pass, "the window began when the load was steady".to_owned()),
-    };
-    Some(measure.rule(outcome, None, text))
+    let measure = measure("no-steady-state", "no steady state", Unit::Share);
+    if !document.run.unsettled {
+        let took = units::duration_of_seconds(warmup_s(document));
+        let text = format!("the load was steady after {took} of warm-up");
+        return Some(measure.pass(None, text));
+    }
+    let cap = units::exact_duration(document.plan.warmup_ns);
+    let evidence = format!("the load still changed after {cap} of warm-up, the longest allowed");
+    let remedy = "see the series; some servers never settle";
+    Some(measure.weight(0.05).fired(RuleOutcome::Finding, None, &evidence, remedy))
 }
 
-/// What MSER would leave out, where it also differs from the rest beyond chance.
+/// The transient that MSER would delete, where it also differs from the rest beyond chance.
 fn warmup(document: &Document) -> Rule {
-    let measure = measure("WARMUP_TOO_SHORT", "transient").caveat_at(TRANSIENT_CAVEAT);
+    let measure =
+        measure("warmup-too-short", "warm-up too short", Unit::Share).finding_at(TRANSIENT_FINDING);
     let window_s = document.throughput.window_s;
     let whole: Vec<&SliceEntry> =
         document.slices.iter().filter(|slice| slice.end_s <= window_s).collect();
@@ -137,9 +153,9 @@ fn warmup(document: &Document) -> Rule {
     let slices = left_over.map(|transient| transient.deleted).max().unwrap_or(0);
     let share = slices as f64 / whole.len() as f64;
     let transient_s = whole[..slices].last().map_or(0.0, |slice| slice.end_s);
-    let fact = format!("the first {} differ from the rest", units::percent(share));
+    let fact = format!("the first {} of the window differ from the rest", units::percent(share));
     let needed_s = (warmup_s(document) + transient_s).ceil();
-    measure.judge(share, &fact, &format!("--warmup {needed_s:.0}s"))
+    measure.weight(share).judge(share, &fact, &format!("use --warmup {needed_s:.0}s"))
 }
 
 /// How long the warm-up was, as the first worker saw it.

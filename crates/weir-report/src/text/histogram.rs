@@ -1,0 +1,225 @@
+//! A compact histogram of the latencies, at most ten rows: the shape that percentiles do not show,
+//! two modes for example.
+//!
+//! Rows are of equal width, or of equal ratio where the times span more than a decade. The last one
+//! is open, so that a single outlier does not take the resolution from all others.
+
+use weir_run::histogram::middle_of;
+use weir_run::{Document, Histogram, Load, units};
+
+use super::Bars;
+use super::page::{Page, Span, Style};
+
+/// Rows with both ends; the open one comes on top.
+const CLOSED_ROWS_MAX: usize = 9;
+
+/// Columns of the greatest bar at the most.
+const BAR_MAX: usize = 60;
+
+/// The percentile beyond which rows are not told apart.
+const LAST_PERCENTILE: f64 = 99.9;
+
+/// Block elements by eighths of a column.
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/// Draws it. An error says what is wrong with a histogram of the document.
+pub(super) fn write(document: &Document, bars: Bars, page: &mut Page) -> Result<(), String> {
+    let (name, metric) = match document.plan.load {
+        Load::OpenLoop { .. } => ("response time", &document.latency.response_time),
+        Load::ClosedLoop => ("service time", &document.latency.service_time),
+    };
+    let by_outcome = metric.by_outcome()?;
+    let (shown, of) = match by_outcome.ok.is_empty() {
+        false => (&by_outcome.ok, ""),
+        true => (&by_outcome.bad, " of bad responses"),
+    };
+    if shown.count() < 2 {
+        return Ok(());
+    }
+    let rows = rows(shown);
+    if rows.len() < 2 {
+        return Ok(());
+    }
+    page.gap();
+    let title = Span::new(format!("{name}{of}"), Style::Dim);
+    page.line([Span::new("  Histogram   ", Style::Bold), title]);
+    let label_width = rows.iter().map(|row| row.label().chars().count()).max().unwrap_or(0);
+    let most = rows.iter().map(|row| row.count).max().unwrap_or(1);
+    let room = page.width().saturating_sub(2 + label_width + 2 + 6 + 2).min(BAR_MAX);
+    for row in &rows {
+        let label = format!("  {:>label_width$}  ", row.label());
+        let share = percent(row.count as f64 / shown.count() as f64);
+        let bar = bar(row.count, most, room, bars);
+        page.line([
+            Span::plain(label),
+            Span::new(format!("{share:>6}  "), Style::Dim),
+            Span::plain(bar),
+        ]);
+    }
+    Ok(())
+}
+
+/// The requests between two times.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    low_ns: u64,
+    /// None: the row is open.
+    high_ns: Option<u64>,
+    count: u64,
+}
+
+impl Row {
+    fn label(&self) -> String {
+        let low = units::short_duration(self.low_ns);
+        let Some(high_ns) = self.high_ns else {
+            return format!("≥ {low}");
+        };
+        let high = units::short_duration(high_ns);
+        // A unit that both ends have stands once.
+        let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
+        match low.rsplit_once(' ') {
+            Some((number, _)) if unit(&low) == unit(&high) => format!("{number}–{high}"),
+            _ => format!("{low}–{high}"),
+        }
+    }
+}
+
+fn rows(histogram: &Histogram) -> Vec<Row> {
+    let exact = histogram.exact();
+    let last_ns = histogram.percentile(LAST_PERCENTILE).unwrap_or(exact.max_ns);
+    let edges = edges(exact.min_ns, last_ns.min(exact.max_ns));
+    let mut rows: Vec<Row> = edges
+        .windows(2)
+        .map(|ends| Row { low_ns: ends[0], high_ns: Some(ends[1]), count: 0 })
+        .collect();
+    let end_ns = edges.last().copied().unwrap_or(0);
+    rows.push(Row { low_ns: end_ns, high_ns: None, count: 0 });
+    for (bucket, count) in histogram.buckets() {
+        let ns = middle_of(bucket).clamp(exact.min_ns, exact.max_ns);
+        let index = edges.partition_point(|edge| *edge <= ns).saturating_sub(1);
+        rows[index].count += count;
+    }
+    if rows.last().is_some_and(|row| row.count == 0) {
+        rows.pop();
+    }
+    rows
+}
+
+/// Round times, the first at or below `low_ns` and the last above `high_ns`.
+fn edges(low_ns: u64, high_ns: u64) -> Vec<u64> {
+    let is_narrow = high_ns <= low_ns.saturating_mul(10);
+    let linear =
+        linear_steps(high_ns).filter(|_| is_narrow).map(|step| even(low_ns, high_ns, step));
+    let mantissas: [&[u64]; 4] = [&[10, 15, 20, 30, 50, 70], &[10, 20, 50], &[10, 30], &[10]];
+    // 1.5 µs is printed as 2 µs.
+    let skipped = usize::from(low_ns < 10_000);
+    let ratios = mantissas.into_iter().skip(skipped).map(|of| geometric(low_ns, high_ns, of));
+    let fits = |edges: &Vec<u64>| edges.len() <= CLOSED_ROWS_MAX + 1;
+    let found = linear.chain(ratios).find(fits);
+    found.unwrap_or_else(|| {
+        let decades = geometric(low_ns, high_ns, &[10]);
+        let last = decades.last().copied();
+        let step = decades.len().saturating_sub(1).div_ceil(CLOSED_ROWS_MAX).max(1);
+        let mut some: Vec<u64> = decades.into_iter().step_by(step).collect();
+        some.extend(last.filter(|last| some.last() != Some(last)));
+        some
+    })
+}
+
+/// 1, 2, 5, 10, 20 and so on, from the finest step that the printed digits tell apart.
+fn linear_steps(high_ns: u64) -> impl Iterator<Item = u64> {
+    let finest = match high_ns {
+        0..1_000 => 1,
+        1_000..1_000_000 => 1_000,
+        1_000_000..1_000_000_000 => 10_000,
+        _ => 10_000_000,
+    };
+    (0..11)
+        .flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)))
+        .map(move |n| n * finest)
+}
+
+fn even(low_ns: u64, high_ns: u64, step: u64) -> Vec<u64> {
+    let first = low_ns / step;
+    let rows = (high_ns / step + 1).saturating_sub(first);
+    // One row too many is enough to see that it does not fit.
+    let rows = rows.min(CLOSED_ROWS_MAX as u64 + 1);
+    (first..=first.saturating_add(rows)).map(|index| index.saturating_mul(step)).collect()
+}
+
+/// The tenths `mantissas` of every power of ten.
+fn geometric(low_ns: u64, high_ns: u64, mantissas: &[u64]) -> Vec<u64> {
+    let powers = (0..20).map(|power| 10_u64.pow(power));
+    let all =
+        powers.flat_map(|power| mantissas.iter().map(move |of| of.saturating_mul(power) / 10));
+    let all: Vec<u64> = all.collect();
+    let first = all.partition_point(|edge| *edge <= low_ns.max(1)).saturating_sub(1);
+    let last = all.partition_point(|edge| *edge <= high_ns).min(all.len() - 1);
+    let mut edges = all[first..=last.max(first)].to_vec();
+    edges.dedup();
+    edges
+}
+
+/// `75.0%`, `0.10%`, and `<0.01%` for a share that would print as nothing.
+fn percent(share: f64) -> String {
+    match share {
+        share if share > 0.0 && share < 0.000_05 => "<0.01%".to_owned(),
+        share => units::percent(share),
+    }
+}
+
+/// A bar for `count`, `room` columns for `most`; a count above 0 always shows.
+fn bar(count: u64, most: u64, room: usize, bars: Bars) -> String {
+    let columns = room as f64 * count as f64 / most.max(1) as f64;
+    match bars {
+        Bars::Ascii => "#".repeat((columns.round() as usize).max(usize::from(count > 0))),
+        Bars::Blocks => {
+            let eighths = ((columns * 8.0).round() as usize).max(usize::from(count > 0));
+            format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn edges_are_round_and_few() {
+        for (low, high, expected) in [
+            (3 * MS, 4 * MS, &[3 * MS, 3_200_000, 3_400_000, 3_600_000, 3_800_000, 4 * MS][..]),
+            (MS, MS, &[MS, 1_010_000][..]),
+            (29_000, 1_200_000, &[20_000, 50_000, 100_000, 200_000, 500_000, MS, 2 * MS][..]),
+            (0, 0, &[0, 1][..]),
+        ] {
+            let edges = edges(low, high);
+            assert_eq!(edges[..expected.len().min(edges.len())], *expected, "{low} to {high}");
+        }
+    }
+
+    #[test]
+    fn every_range_has_at_most_nine_rows_that_hold_it() {
+        let times = (0..13).flat_map(|power| [1, 3, 9].map(|digit| digit * 10_u64.pow(power)));
+        let times: Vec<u64> = times.chain([0, u64::MAX / 2, u64::MAX]).collect();
+        for low in &times {
+            for high in times.iter().filter(|high| *high >= low) {
+                let edges = edges(*low, *high);
+                assert!((1..=CLOSED_ROWS_MAX + 1).contains(&edges.len()), "{low} to {high}");
+                assert!(edges.is_sorted_by(|a, b| a < b), "{low} to {high}: {edges:?}");
+                assert!(edges[0] <= (*low).max(1), "{low} to {high}: {edges:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bars_are_proportional_and_never_vanish() {
+        for (count, blocks, ascii) in
+            [(100, "████████", "########"), (50, "████", "####"), (1, "▏", "#"), (0, "", "")]
+        {
+            assert_eq!(bar(count, 100, 8, Bars::Blocks), blocks);
+            assert_eq!(bar(count, 100, 8, Bars::Ascii), ascii);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Why a claim fails where the measured value alone does not show it, and what to do.
+
+use super::Comparison;
+use super::estimate::Estimate;
+use crate::document::{Document, LimitedBy, TargetState};
+use crate::quantile::Bound;
+use crate::units;
+
+/// Why a value, or the bound that it is, does not satisfy the comparison. Empty for a plain value.
+pub(super) fn of_bound(
+    estimate: &Estimate,
+    comparison: Comparison,
+    limit: f64,
+    document: &Document,
+) -> String {
+    let is_upper = comparison.is_upper();
+    match estimate.bound {
+        Bound::Exact => String::new(),
+        Bound::Upper if is_upper => of_client(estimate, comparison, limit),
+        Bound::Upper => format!("not shown, {} of it", client(estimate)),
+        Bound::Lower if estimate.is_rate && !is_upper => limited(document),
+        Bound::Lower if estimate.is_rate => match comparison.holds(estimate.value, limit) {
+            true => format!("not shown, {}", limited(document)),
+            false => String::new(),
+        },
+        Bound::Lower if is_upper && comparison.holds(estimate.value, limit) => {
+            "not shown, it falls on a failed request, which is slower than any response".into()
+        }
+        Bound::Lower if is_upper => "failed requests are slower than any response".into(),
+        Bound::Lower => "not shown, how long failed requests would have taken is unknown".into(),
+        Bound::Unknown => {
+            format!("it falls on a failed request, and {} of its time", client(estimate))
+        }
+    }
+}
+
+/// Why a claim over responses alone fails: hardly a request got one.
+pub(super) fn of_failed_target(document: &Document) -> Option<String> {
+    let target = &document.verdict.target;
+    (target.state == TargetState::Failed).then(|| {
+        let failed = units::short_percent(target.failed_share);
+        format!("over successful responses alone, and {failed} of requests failed")
+    })
+}
+
+/// An upper bound beyond the limit: the client's share, and if the rest would do.
+fn of_client(estimate: &Estimate, comparison: Comparison, limit: f64) -> String {
+    let client = client(estimate);
+    let rest = estimate.value - estimate.client_ns.unwrap_or(0) as f64;
+    match estimate.client_ns.is_none() || comparison.holds(rest, limit) {
+        true => format!("{client} of it; give weir more CPU time"),
+        false => format!("{client} of it, and the rest exceeds the limit as well"),
+    }
+}
+
+/// `client overhead is 27 µs`, `client overhead is an unknown part`.
+fn client(estimate: &Estimate) -> String {
+    let part = estimate.client_ns.map_or_else(|| "an unknown part".to_owned(), units::duration);
+    format!("client overhead is {part}")
+}
+
+/// What kept a rate from being higher, and what to do.
+fn limited(document: &Document) -> String {
+    match document.verdict.limit.by {
+        LimitedBy::ClientCpu => "client CPU limited it; give weir more CPU time".to_owned(),
+        LimitedBy::Connections => "the connections limited it; raise -c".to_owned(),
+        _ => "the client was stopped during the run; run again on a quiet machine".to_owned(),
+    }
+}

@@ -1,0 +1,138 @@
+//! Bounds: which of the printed numbers are values, and which only bound the true one
+//! (METHOD 1.9).
+//!
+//! A latency that the client inflated is an upper bound; one that falls on a failed request is a
+//! lower bound; one that is both is unknown. A throughput that the client or the connections limited
+//! is a lower bound of the target's best rate.
+
+use super::latency::Metric;
+use super::summary::{PercentileValue, Range, Summary};
+use super::verdict::{ClientOverhead, LimitedBy, limit_of};
+use super::{Document, Throughput};
+use crate::histogram::Histogram;
+use crate::quantile::Bound;
+
+/// Half the width of a 95% interval, in standard errors.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// Sets the bounds of a document's percentiles, means and throughput.
+pub(super) fn qualify(document: &mut Document) {
+    let (limit, is_stopped) = limit_of(document);
+    let evidence = Evidence::of(document);
+    let response =
+        evidence.qualified(&document.latency.response_time, |p| ClientOverhead::of(document, p));
+    let service = evidence
+        .qualified(&document.latency.service_time, |p| ClientOverhead::of_service(document, p));
+    document.latency.response_time = response;
+    document.latency.service_time = service;
+    let is_limited = matches!(limit.by, LimitedBy::ClientCpu | LimitedBy::Connections);
+    if is_limited || (is_stopped && limit.by != LimitedBy::Rate) {
+        bound_below(&mut document.throughput);
+    }
+}
+
+/// A rate that the target could exceed: its lower 95% end bounds the target's best rate.
+fn bound_below(throughput: &mut Throughput) {
+    let low = throughput.good_interval.map_or(throughput.good_rps, |interval| interval.low_rps);
+    throughput.bound = Bound::Lower;
+    throughput.least_rps = Some(low.min(throughput.good_rps));
+}
+
+/// What tells the client's time from the target's.
+struct Evidence {
+    /// Wire times of the stamped requests, or their response time without the client's part where
+    /// requests waited for connections; empty without stamps.
+    wire: Histogram,
+    /// The client was short of CPU time, so that a percentile of unknown overhead is an upper bound.
+    is_contended: bool,
+    /// The client's mean share of a response, in nanoseconds; 0 where it is not known.
+    mean_ns: f64,
+}
+
+impl Evidence {
+    fn of(document: &Document) -> Evidence {
+        let latency = &document.latency;
+        let waited =
+            latency.connection_wait.ok.percentile(99.0).is_some_and(|wait| wait.ns > 1_000);
+        let stamps = document.stamps.as_ref();
+        let wire = stamps.map(|stamps| if waited { &stamps.outside } else { &stamps.wire_time });
+        let mean = |metric: Option<&Metric>| metric.and_then(|metric| metric.ok.mean_ns);
+        let before = mean(Some(&latency.sched_lag)).unwrap_or(0.0);
+        let after = mean(stamps.map(|stamps| &stamps.rx_delay)).unwrap_or(0.0);
+        Evidence {
+            wire: wire.and_then(|wire| wire.alone("wire").ok()).unwrap_or_default(),
+            is_contended: super::verdict::is_contended(document),
+            mean_ns: before + after,
+        }
+    }
+
+    /// The metric with the bounds of its summaries.
+    fn qualified(
+        &self,
+        metric: &Metric,
+        overhead: impl Fn(f64) -> Option<ClientOverhead>,
+    ) -> Metric {
+        let summary = |summary: &Summary| {
+            let values = summary.percentiles.iter();
+            let percentiles =
+                values.map(|value| self.value(summary.count, value, overhead(value.p))).collect();
+            Summary { percentiles, mean_bound: self.mean_bound(summary), ..summary.clone() }
+        };
+        Metric { ok: summary(&metric.ok), all: metric.all.as_ref().map(summary), ..metric.clone() }
+    }
+
+    fn value(
+        &self,
+        count: u64,
+        value: &PercentileValue,
+        overhead: Option<ClientOverhead>,
+    ) -> PercentileValue {
+        let is_inflated = match overhead {
+            Some(overhead) if overhead.inflates(value) => true,
+            Some(overhead) => overhead.is_partial && self.is_contended,
+            None => self.is_contended && value.p < 100.0,
+        };
+        let bound = match (is_inflated, value.bound) {
+            (true, Bound::Exact) => Bound::Upper,
+            (true, Bound::Lower) => Bound::Unknown,
+            (_, bound) => bound,
+        };
+        let range = (bound == Bound::Upper).then(|| self.range(count, value)).flatten();
+        PercentileValue {
+            bound,
+            range,
+            client_ns: overhead.map(|overhead| overhead.client_ns),
+            ..*value
+        }
+    }
+
+    /// From the same percentile of the wire times to the measured one, each widened by its sampling
+    /// interval; `None` where no request was stamped.
+    fn range(&self, count: u64, value: &PercentileValue) -> Option<Range> {
+        let stamped = self.wire.count();
+        let p = value.p / 100.0;
+        if stamped == 0 || p >= 1.0 {
+            return None;
+        }
+        // Stamped requests are as clustered as all are.
+        let effective = value.support.map_or(1.0, |support| {
+            (support / p.min(1.0 - p) / count.max(1) as f64).clamp(f64::MIN_POSITIVE, 1.0)
+        });
+        let error = (p * (1.0 - p) / (stamped as f64 * effective)).sqrt();
+        let low_p = (p - Z * error).max(0.0);
+        let low_ns = self.wire.percentile(100.0 * low_p)?;
+        let high_ns = value.high_ns.unwrap_or(value.ns).max(value.ns);
+        Some(Range { low_ns: low_ns.min(value.ns), high_ns })
+    }
+
+    fn mean_bound(&self, summary: &Summary) -> Bound {
+        let is_inflated = summary.mean_ns.is_some_and(|mean_ns| {
+            let median = PercentileValue::new(50.0, mean_ns as u64, Bound::Exact);
+            let client_ns = self.mean_ns.min(mean_ns);
+            let share = client_ns / mean_ns.max(1.0);
+            let (p, ns, client_ns) = (50.0, median.ns, client_ns as u64);
+            ClientOverhead { p, ns, client_ns, share, is_partial: false }.inflates(&median)
+        });
+        if is_inflated { Bound::Upper } else { Bound::Exact }
+    }
+}

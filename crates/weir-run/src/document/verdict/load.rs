@@ -1,0 +1,113 @@
+//! The line `Load`: how far the planned load was delivered (METHOD 1.9).
+
+use serde::{Deserialize, Serialize};
+
+use super::super::Document;
+use super::limit::{Limit, LimitedBy};
+use super::thresholds::{LATE_NS, LATE_SHARE, NEVER_SENT_SHARE};
+use crate::plan::Load;
+use crate::units;
+
+/// How far the planned load was delivered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LoadLine {
+    /// In one word.
+    pub delivery: Delivery,
+    /// In a sentence, with its figures.
+    pub text: String,
+}
+
+/// How far the planned load was delivered, in one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// As planned.
+    #[default]
+    AsPlanned,
+    /// All of it, but later than planned.
+    Late,
+    /// Some of it was never sent, or some connections never opened.
+    Incomplete,
+}
+
+impl LoadLine {
+    pub(super) fn of(document: &Document, limit: &Limit) -> LoadLine {
+        if let Some(text) = missing_connections(document) {
+            return LoadLine { delivery: Delivery::Incomplete, text };
+        }
+        if let Some(text) = never_sent(document, limit) {
+            return LoadLine { delivery: Delivery::Incomplete, text };
+        }
+        if let Some(text) = late(document) {
+            return LoadLine { delivery: Delivery::Late, text };
+        }
+        LoadLine { delivery: Delivery::AsPlanned, text: as_planned(document) }
+    }
+}
+
+fn as_planned(document: &Document) -> String {
+    match document.plan.load {
+        Load::OpenLoop { rate, .. } => format!("as planned: {}", units::exact_rate(rate)),
+        Load::ClosedLoop => {
+            let connections = document.plan.connections;
+            let noun = if connections == 1 { "connection" } else { "connections" };
+            format!("as planned: {} {noun}", units::count(connections.into()))
+        }
+    }
+}
+
+/// Connections that were planned and not open when the window began.
+fn missing_connections(document: &Document) -> Option<String> {
+    let connections = &document.connections;
+    let (asked, open) = (connections.asked, connections.open_at_t0);
+    // At any time some of those that are renewed are not up.
+    let are_renewed = connections.renewed > 0 || connections.closed_by_peer > 0;
+    if open >= asked || are_renewed {
+        return None;
+    }
+    let worst = connections.failures.iter().max_by_key(|failure| failure.count);
+    let why = worst.map_or_else(String::new, |failure| format!(": {}", failure.text));
+    let (asked, open) = (units::count(asked), units::count(open));
+    Some(format!("{open} of {asked} connections opened{why}"))
+}
+
+/// Requests that were due and never sent, with the reason.
+fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
+    let accounting = &document.accounting;
+    let (planned, missing) = (accounting.planned, accounting.never_sent);
+    let share = missing as f64 / planned.max(1) as f64;
+    // One request at the edge of the window is no missed plan.
+    if missing <= 1 || share < NEVER_SENT_SHARE {
+        return None;
+    }
+    let connections = document.plan.connections;
+    let why = match (limit.by, document.run.interrupted) {
+        (_, true) => "the run was interrupted".to_owned(),
+        (LimitedBy::ClientCpu, _) => "the client had no CPU time for them".to_owned(),
+        _ if connections == 1 => "the connection was busy".to_owned(),
+        _ => format!("all {} connections were busy", units::count(connections.into())),
+    };
+    let (missing, planned) = (units::count(missing), units::count(planned));
+    let share = units::short_percent(share);
+    Some(format!("{share} never sent ({missing} of {planned} requests): {why}"))
+}
+
+/// How late requests left, whoever made them wait.
+fn late(document: &Document) -> Option<String> {
+    let latency = &document.latency;
+    let lag = latency.send_lag.ok.percentile(99.0)?.ns;
+    let p50_ns = latency.service_time.ok.percentile(50.0).map_or(0, |value| value.ns);
+    if lag as f64 <= LATE_NS.max(LATE_SHARE * p50_ns as f64) {
+        return None;
+    }
+    let of_client = latency.sched_lag.ok.percentile(99.0).map_or(0, |value| value.ns);
+    let why = match of_client >= lag / 2 {
+        true => "the client was late",
+        false => "they waited for a free connection",
+    };
+    let lag = units::duration(lag);
+    Some(format!("1% of requests were sent ≥ {lag} late: {why}"))
+}

@@ -1,0 +1,99 @@
+//! Client overhead: how much of a percentile the client added, by sending late and by leaving the
+//! response in its socket buffer (METHOD 1.9, `client-overhead`).
+//!
+//! Both parts are differences of percentiles of the same requests, with and without the client's
+//! time; the second is known for the stamped sample only.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{Document, PercentileValue, Summary};
+use super::thresholds::{OVERHEAD_NS, OVERHEAD_SHARE};
+use crate::plan::Load;
+
+/// The percentiles whose overhead the document lists, in percent.
+const LISTED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+/// The client's share of a percentile of the response time, over `ok` requests.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ClientOverhead {
+    /// In percent.
+    pub p: f64,
+    /// The percentile in nanoseconds.
+    pub ns: u64,
+    /// Of `ns`: added by the client.
+    pub client_ns: u64,
+    /// `client_ns` as a share of `ns`, 0 to 1.
+    pub share: f64,
+    /// The kernel's stamps do not reach this percentile, so that the time after the response had
+    /// arrived is missing.
+    pub is_partial: bool,
+}
+
+impl ClientOverhead {
+    /// Of every listed percentile for which it is known.
+    pub(super) fn of_all(document: &Document) -> Vec<ClientOverhead> {
+        LISTED.into_iter().filter_map(|p| ClientOverhead::of(document, p)).collect()
+    }
+
+    /// Of percentile `p` of the response time; `None` where it is not listed, or nothing is known.
+    pub(in super::super) fn of(document: &Document, p: f64) -> Option<ClientOverhead> {
+        let summary = &document.latency.response_time.ok;
+        let before = match document.plan.load {
+            // A closed loop has no plan to be late for.
+            Load::ClosedLoop => Some(0),
+            Load::OpenLoop { .. } => before_send(document, p),
+        };
+        ClientOverhead::of_parts(summary, p, before, after_arrival(document, p))
+    }
+
+    /// Of percentile `p` of the service time, which the client can only delay after the arrival.
+    pub(in super::super) fn of_service(document: &Document, p: f64) -> Option<ClientOverhead> {
+        let summary = &document.latency.service_time.ok;
+        ClientOverhead::of_parts(summary, p, Some(0), after_arrival(document, p))
+    }
+
+    fn of_parts(
+        summary: &Summary,
+        p: f64,
+        before: Option<u64>,
+        after: Option<u64>,
+    ) -> Option<ClientOverhead> {
+        let ns = summary.percentile(p)?.ns;
+        if before.unwrap_or(0) == 0 && after.is_none() {
+            return None;
+        }
+        // The sample's part may exceed the whole where the two distributions differ.
+        let client_ns = before.unwrap_or(0).saturating_add(after.unwrap_or(0)).min(ns);
+        let share = if ns == 0 { 0.0 } else { client_ns as f64 / ns as f64 };
+        Some(ClientOverhead { p, ns, client_ns, share, is_partial: after.is_none() })
+    }
+
+    /// True if the client inflated the percentile: its part is more than 5% of it, more than a
+    /// wake-up takes, and more than half of the percentile's own interval.
+    pub(in super::super) fn inflates(&self, value: &PercentileValue) -> bool {
+        let half_width_ns = match (value.low_ns, value.high_ns) {
+            (Some(low_ns), Some(high_ns)) => high_ns.saturating_sub(low_ns) as f64 / 2.0,
+            // An open interval is wider than anything that the client added.
+            (Some(low_ns), None) => value.ns.saturating_sub(low_ns) as f64,
+            (None, _) => 0.0,
+        };
+        let client_ns = self.client_ns as f64;
+        self.share > OVERHEAD_SHARE && client_ns > OVERHEAD_NS.max(half_width_ns)
+    }
+}
+
+/// What late sends added to percentile `p` of an open loop's response time.
+fn before_send(document: &Document, p: f64) -> Option<u64> {
+    let latency = &document.latency;
+    let (all, unlagged) = (&latency.response_time.ok, latency.unlagged.as_ref()?);
+    Some(all.percentile(p)?.ns.saturating_sub(unlagged.ok.percentile(p)?.ns))
+}
+
+/// What waiting in the client's socket buffer added to percentile `p` of the stamped sample.
+fn after_arrival(document: &Document, p: f64) -> Option<u64> {
+    let stamps = document.stamps.as_ref()?;
+    let (unlagged, outside) = (&stamps.unlagged.ok, &stamps.outside.ok);
+    Some(unlagged.percentile(p)?.ns.saturating_sub(outside.percentile(p)?.ns))
+}

@@ -1,0 +1,113 @@
+//! The line `Target`: how the target answered what it was sent (METHOD 1.9).
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{Accounting, Document};
+use super::thresholds::{TARGET_DEGRADED, TARGET_FAILED};
+use crate::errno;
+use crate::measurements::FailurePhase;
+use crate::units;
+
+/// How the target answered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct TargetLine {
+    /// In one word.
+    pub state: TargetState,
+    /// Share of the measured requests that were sent and failed, 0 to 1: `bad_response`,
+    /// `transport_error`, `timed_out` and `in_flight_at_end`.
+    pub failed_share: f64,
+    /// The most frequent failure, with its share; empty where the target is `ok`.
+    pub text: String,
+}
+
+/// How the target answered, in one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TargetState {
+    /// Less than 0.1% of the requests failed.
+    #[default]
+    Ok,
+    /// From 0.1% on.
+    Degraded,
+    /// At least half of the requests failed, or none succeeded.
+    Failed,
+}
+
+impl TargetLine {
+    pub(super) fn of(document: &Document) -> TargetLine {
+        let accounting = &document.accounting;
+        let sent = accounting.planned.saturating_sub(accounting.never_sent);
+        let failed = sent.saturating_sub(accounting.ok);
+        if sent == 0 {
+            return unsent(document);
+        }
+        let failed_share = failed as f64 / sent as f64;
+        let state = match failed_share {
+            _ if accounting.ok == 0 => TargetState::Failed,
+            share if share >= TARGET_FAILED => TargetState::Failed,
+            share if share >= TARGET_DEGRADED => TargetState::Degraded,
+            _ => TargetState::Ok,
+        };
+        let text = match state {
+            TargetState::Ok => String::new(),
+            _ => most_frequent(document, sent),
+        };
+        TargetLine { state, failed_share, text }
+    }
+}
+
+/// Nothing measured was sent: because connecting failed, or because the run ended before.
+fn unsent(document: &Document) -> TargetLine {
+    let failures = &document.connections.failures;
+    let connecting = failures.iter().filter(|failure| failure.phase == FailurePhase::Connect);
+    let Some(worst) = connecting.max_by_key(|failure| failure.count) else {
+        return TargetLine::default();
+    };
+    let text = format!("no connection: {}", worst.text);
+    TargetLine { state: TargetState::Failed, failed_share: 1.0, text }
+}
+
+/// `3.1% timed out`, `100% of responses were 404`, `no response within 10 s`.
+fn most_frequent(document: &Document, sent: u64) -> String {
+    let accounting = &document.accounting;
+    let Accounting { transport_error, timed_out, in_flight_at_end, .. } = *accounting;
+    let share = |count: u64| units::short_percent(count as f64 / sent as f64);
+    let answered = accounting.ok + accounting.bad_response;
+    let unanswered = timed_out + in_flight_at_end;
+    if answered == 0 && unanswered >= transport_error {
+        let waited_ns = longest_wait_ns(document);
+        return format!("no response within {}", units::short_duration(waited_ns));
+    }
+    let bad = accounting.status.iter().filter(|(code, _)| **code >= 400);
+    let worst_status = bad.max_by_key(|(_, count)| **count);
+    let worst_error = accounting.errors.iter().max_by_key(|(_, count)| **count);
+    let mut causes = vec![
+        (timed_out, format!("{} timed out", share(timed_out))),
+        (in_flight_at_end, format!("{} got no response by the end", share(in_flight_at_end))),
+    ];
+    causes.extend(worst_status.map(|(code, count)| {
+        let of_responses = units::short_percent(*count as f64 / answered.max(1) as f64);
+        (accounting.bad_response, format!("{of_responses} of responses were {code}"))
+    }));
+    causes.extend(worst_error.map(|(kind, count)| {
+        (transport_error, format!("{} failed: {}", share(*count), error_in_words(kind)))
+    }));
+    let worst = causes.into_iter().max_by_key(|(count, _)| *count);
+    worst.map_or_else(String::new, |(_, text)| text)
+}
+
+/// How long the target was waited for at the most: the timeout, or the run's own end.
+fn longest_wait_ns(document: &Document) -> u64 {
+    let oldest = document.latency.service_time.headline().max_ns.unwrap_or(0);
+    match document.accounting.timed_out {
+        0 => oldest,
+        _ => document.plan.timeout_ns,
+    }
+}
+
+fn error_in_words(kind: &str) -> String {
+    errno::text_of_name(kind).map_or_else(|| kind.replace('_', " "), str::to_owned)
+}

@@ -1,0 +1,126 @@
+//! Bounds: which numbers are values, and which only bound the true one.
+
+use weir_run::document::PercentileValue;
+use weir_run::quantile::Bound;
+use weir_run::{Document, DocumentParts};
+
+use super::run::{Failure, MS, S, US, busy, closed, failing, health, read_late, stopped, well};
+use super::triggers::idle;
+
+fn percentile(document: &Document, p: f64) -> PercentileValue {
+    let headline = document.latency.response_time.headline();
+    *headline.percentile(p).unwrap_or_else(|| panic!("p{p} is listed"))
+}
+
+fn bounds(document: &Document) -> [Bound; 4] {
+    [50.0, 90.0, 99.0, 99.9].map(|p| percentile(document, p).bound)
+}
+
+#[test]
+fn numbers_of_a_clean_run_are_values() {
+    let document = well(|_| ());
+    assert_eq!(bounds(&document), [Bound::Exact; 4]);
+    let p50 = percentile(&document, 50.0);
+    assert_eq!((p50.range, p50.client_ns.map(|ns| ns / US)), (None, Some(8)));
+    assert_eq!(document.latency.response_time.ok.mean_bound, Bound::Exact);
+    assert_eq!((document.throughput.bound, document.throughput.least_rps), (Bound::Exact, None));
+}
+
+#[test]
+fn inflated_latencies_are_upper_bounds_with_a_range() {
+    let document = well(read_late(300 * US));
+    assert_eq!(bounds(&document), [Bound::Upper; 4]);
+    for p in [50.0, 90.0, 99.0] {
+        let value = percentile(&document, p);
+        let range = value.range.expect("requests are stamped");
+        // The response left the wire 300 µs before, give or take the sampling interval.
+        let wire_ns = value.ns - 305 * US;
+        assert!(range.low_ns <= wire_ns + US && range.low_ns + 30 * US >= wire_ns, "{value:?}");
+        assert!(range.high_ns >= value.ns, "{value:?}");
+        assert!(value.client_ns.is_some_and(|ns| ns / US >= 300), "{value:?}");
+    }
+    assert_eq!(document.latency.response_time.ok.mean_bound, Bound::Upper);
+    assert_eq!(
+        document.latency.service_time.ok.percentile(50.0).map(|v| v.bound),
+        Some(Bound::Upper)
+    );
+}
+
+#[test]
+fn small_overhead_bounds_nothing() {
+    // 30 µs of a millisecond are less than 5%.
+    assert_eq!(bounds(&well(read_late(30 * US))), [Bound::Exact; 4]);
+}
+
+#[test]
+fn a_contended_client_without_stamps_leaves_no_range() {
+    let contended = |parts: &mut DocumentParts| {
+        parts.measurements.stamped = Default::default();
+        parts.measurements.workers[0].usage.run_delay_ns = Some(S);
+    };
+    let document = well(contended);
+    assert_eq!(bounds(&document), [Bound::Upper; 4]);
+    assert_eq!(percentile(&document, 50.0).range, None);
+    // Stamps tell that contention added nothing.
+    let stamped = well(|parts| parts.measurements.workers[0].usage.run_delay_ns = Some(S));
+    assert_eq!(bounds(&stamped), [Bound::Exact; 4]);
+}
+
+#[test]
+fn times_that_fall_on_failures_are_lower_bounds() {
+    let document = well(|parts| failing(parts, 960, Failure::TimedOut));
+    assert_eq!(bounds(&document), [Bound::Exact, Bound::Exact, Bound::Lower, Bound::Lower]);
+    assert_eq!(percentile(&document, 100.0).bound, Bound::Lower);
+    assert_eq!(percentile(&document, 99.0).ns, 10 * S);
+}
+
+#[test]
+fn censored_and_inflated_is_unknown() {
+    let document = well(|parts| {
+        failing(parts, 960, Failure::Status(500));
+        read_late(300 * US)(parts);
+    });
+    let found = bounds(&document);
+    // The interval of p99 is wider than what the client added.
+    assert_eq!(found, [Bound::Upper, Bound::Upper, Bound::Lower, Bound::Unknown]);
+    assert_eq!(percentile(&document, 99.9).range, None);
+}
+
+#[test]
+fn a_limited_throughput_is_a_lower_bound() {
+    let throughput = well(busy(99 * S / 10)).throughput;
+    let low_rps = throughput.good_interval.expect("there are slices").low_rps;
+    assert_eq!(throughput.bound, Bound::Lower);
+    assert_eq!(throughput.least_rps, Some(low_rps.min(throughput.good_rps)));
+    let throughput = well(idle(70 * S)).throughput;
+    assert_eq!(throughput.bound, Bound::Lower);
+    // A closed loop that nothing limited but what is unknown, and a plan that was met.
+    assert_eq!(well(closed).throughput.bound, Bound::Exact);
+    assert_eq!(well(stopped(600 * MS)).throughput.bound, Bound::Exact);
+    // A closed loop that stood still could have been faster.
+    let throughput = well(|parts| {
+        closed(parts);
+        stopped(600 * MS)(parts);
+    });
+    assert_eq!(throughput.throughput.bound, Bound::Lower);
+}
+
+/// Weir that shares the server's CPUs is a note beside numbers that stay values.
+#[test]
+fn a_shared_host_bounds_nothing() {
+    let document = well(health(|health| health.is_server_local = Some(true)));
+    assert_eq!(bounds(&document), [Bound::Exact; 4]);
+}
+
+/// Percentiles are there as soon as one request lies beyond them.
+#[test]
+fn percentiles_are_listed_early() {
+    let document = well(|_| ());
+    let listed: Vec<f64> =
+        document.latency.response_time.ok.percentiles.iter().map(|value| value.p).collect();
+    assert_eq!(listed, [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 100.0]);
+    let named = &document.latency.response_time;
+    assert_eq!(named.p99_ns, named.ok.percentile(99.0).map(|value| value.ns));
+    assert_eq!(named.p99_9_ns, named.ok.percentile(99.9).map(|value| value.ns));
+    assert!(percentile(&document, 99.99).imprecise && !percentile(&document, 50.0).imprecise);
+}

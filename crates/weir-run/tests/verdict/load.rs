@@ -1,0 +1,107 @@
+//! The line `Load`.
+
+use weir_run::document::{Delivery, LoadLine};
+use weir_run::{DocumentParts, FailureCause, FailureKind, FailurePhase};
+
+use super::run::{Failure, US, busy, closed, failing, histogram, well};
+
+#[track_caller]
+fn check(change: impl FnOnce(&mut DocumentParts), delivery: Delivery, text: &str) {
+    let LoadLine { delivery: found, text: said } = well(change).verdict.load;
+    assert_eq!((found, said.as_str()), (delivery, text));
+}
+
+#[test]
+fn as_planned() {
+    check(|_| (), Delivery::AsPlanned, "as planned: 3,000/s");
+    check(
+        |parts| {
+            closed(parts);
+            parts.plan.connections = 10;
+        },
+        Delivery::AsPlanned,
+        "as planned: 10 connections",
+    );
+    check(
+        |parts| {
+            closed(parts);
+            parts.plan.connections = 1;
+        },
+        Delivery::AsPlanned,
+        "as planned: 1 connection",
+    );
+}
+
+#[test]
+fn never_sent() {
+    let missing = |parts: &mut DocumentParts| {
+        parts.plan.connections = 10;
+        failing(parts, 300, Failure::NeverSent);
+    };
+    let share = "0.99% never sent (300 of 30,300 requests)";
+    check(missing, Delivery::Incomplete, &format!("{share}: all 10 connections were busy"));
+    check(
+        |parts| {
+            missing(parts);
+            parts.measurements.interrupted = true;
+        },
+        Delivery::Incomplete,
+        &format!("{share}: the run was interrupted"),
+    );
+    check(
+        |parts| {
+            missing(parts);
+            busy(99 * 100_000_000)(parts);
+        },
+        Delivery::Incomplete,
+        &format!("{share}: the client had no CPU time for them"),
+    );
+    // One request at the edge of the window.
+    check(
+        |parts| failing(parts, 1, Failure::NeverSent),
+        Delivery::AsPlanned,
+        "as planned: 3,000/s",
+    );
+}
+
+#[test]
+fn missing_connections() {
+    check(
+        |parts| {
+            parts.measurements.connections.open_at_t0 = 7;
+            let cause = FailureCause::Errno(111);
+            let refused = FailureKind { phase: FailurePhase::Connect, cause };
+            parts.measurements.connections.failures.insert(refused, 3);
+        },
+        Delivery::Incomplete,
+        "7 of 10 connections opened: connection refused",
+    );
+    // At any time some of those that are renewed are not up.
+    check(
+        |parts| {
+            parts.measurements.connections.open_at_t0 = 7;
+            parts.measurements.connections.closed_by_peer = 100;
+        },
+        Delivery::AsPlanned,
+        "as planned: 3,000/s",
+    );
+}
+
+#[test]
+fn late() {
+    let late = |parts: &mut DocumentParts| {
+        let lags = || histogram((0..30_000).map(|k| if k % 50 == 0 { 300 * US } else { 5 * US }));
+        parts.measurements.send_lag.ok = lags();
+        parts.measurements.connection_wait = lags();
+    };
+    let text = "1% of requests were sent ≥ 300 µs late";
+    check(late, Delivery::Late, &format!("{text}: they waited for a free connection"));
+    check(
+        |parts| {
+            late(parts);
+            parts.measurements.sched_lag = parts.measurements.send_lag.ok.clone();
+        },
+        Delivery::Late,
+        &format!("{text}: the client was late"),
+    );
+}

@@ -1,0 +1,91 @@
+//! Rules about the server and the load that reached it.
+
+use weir_run::document::RuleOutcome::{Finding, Note, Pass, Unknown};
+use weir_run::document::{Grade, Subject};
+use weir_run::{Histogram, Measurements, Slice};
+
+use super::run::{
+    EACH, Failure, S, SLICES, US, answer, check, failing, measured, rule, says, well,
+};
+use super::triggers::growing;
+
+#[test]
+fn a_growing_backlog() {
+    let id = "growing-backlog";
+    let document = check(id, Finding, growing);
+    // Nothing tells the server from the connections.
+    assert_eq!(rule(&document, id).subject, Subject::Workload);
+    says(
+        id,
+        growing,
+        "growing backlog: requests waiting grew by 120.0/s (limit: 30/s); offer less than \
+         3,000/s: latency grows with the length of the run",
+    );
+    // The client could not.
+    let document = well(|parts| {
+        growing(parts);
+        parts.measurements.workers[0].usage.cpu_ns = 20 * S;
+    });
+    assert_eq!(rule(&document, id).subject, Subject::Client);
+    check(id, Pass, |parts| {
+        let slices = &mut parts.measurements.slices;
+        (0..).zip(slices).for_each(|(k, slice)| slice.backlog = 100 * (k % 2));
+    });
+    check(id, Unknown, |parts| {
+        parts.measurements.slices.iter_mut().for_each(|slice| slice.sent = 0);
+    });
+}
+
+#[test]
+fn waits_for_connections() {
+    let id = "connection-waits";
+    check(id, Finding, |parts| failing(parts, 90, Failure::NeverSent));
+    check(id, Pass, |parts| failing(parts, 20, Failure::NeverSent));
+    check(id, Unknown, |parts| {
+        parts.measurements =
+            Measurements { workers: parts.measurements.workers.clone(), ..Measurements::default() };
+    });
+}
+
+/// The server stood still from 4 s to 5 s: a tenth of the requests waited for a connection, and
+/// more than one in a thousand were never sent. Nothing of it is the client's.
+#[test]
+fn a_stopped_server_leaves_no_trace_in_the_rules_about_the_client() {
+    let document = well(|parts| {
+        let from = measured();
+        let mut m = Measurements {
+            slices: from
+                .slices
+                .into_iter()
+                .map(|of| Slice { ok: Histogram::new(), ..of })
+                .collect(),
+            workers: from.workers,
+            connections: from.connections,
+            departures: from.departures,
+            occupancy: from.occupancy,
+            ..Measurements::default()
+        };
+        m.stamped.connections = 10;
+        for k in 0..SLICES * EACH {
+            let waits = (12_000..15_000).contains(&k);
+            let wait_ns = if waits { S - (k - 12_000) * S / 3_000 } else { 0 };
+            answer(&mut m, (k / EACH) as usize, wait_ns, 1_000 * US + k % 100 * US);
+        }
+        m.departures.sent[5_000..].fill(0);
+        parts.measurements = m;
+        failing(parts, 300, Failure::NeverSent);
+    });
+    let verdict = &document.verdict;
+    let fired: Vec<_> = verdict
+        .rules
+        .iter()
+        .filter(|rule| rule.subject == Subject::Client)
+        .filter(|rule| !matches!(rule.outcome, Pass | Unknown | Note))
+        .collect();
+    assert!(fired.is_empty(), "{fired:#?}");
+    assert_eq!(rule(&document, "connection-waits").outcome, Finding);
+    assert_eq!(rule(&document, "send-dispersion").outcome, Unknown);
+    // 1% never sent is the load's affair; what falls on it is a bound.
+    assert_eq!(verdict.grade, Grade::Bounded);
+    assert_eq!(verdict.reason, "p99.9 is a bound (failed requests)");
+}

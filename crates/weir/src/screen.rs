@@ -1,0 +1,98 @@
+//! The abilities of standard output: colours, columns, block characters.
+//!
+//! Decided from the terminal and the environment alone; the report gets the result as options.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+
+use weir_io::system;
+use weir_report::text::Bars;
+
+/// Columns of a report that goes to no terminal.
+const COLUMNS: u16 = 80;
+
+/// The abilities of standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Screen {
+    /// It shows colours, or the user demands them.
+    pub(crate) colour: bool,
+    /// Columns of the terminal, or of a file.
+    pub(crate) width: u16,
+    /// Bars of a histogram; none where there is no terminal.
+    pub(crate) histogram: Option<Bars>,
+}
+
+impl Screen {
+    /// Of this program's standard output.
+    pub(crate) fn of_stdout() -> Screen {
+        let columns = io::stdout().is_terminal().then(system::terminal_columns);
+        Screen::of(columns, |name| std::env::var_os(name))
+    }
+
+    /// `columns` is None where standard output is no terminal, and holds None where the terminal's
+    /// width is not known. `NO_COLOR` wins over `CLICOLOR_FORCE`; an empty one counts as unset.
+    fn of(columns: Option<Option<u16>>, variable: impl Fn(&str) -> Option<OsString>) -> Screen {
+        let text = |name: &str| {
+            let text = variable(name).map(|value| value.to_string_lossy().into_owned());
+            text.filter(|text| !text.is_empty())
+        };
+        let is_terminal = columns.is_some();
+        let is_dumb = text("TERM").is_some_and(|name| name == "dumb");
+        let is_forced = text("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+        let is_refused = text("NO_COLOR").is_some();
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(text).unwrap_or_default();
+        let locale = locale.to_ascii_lowercase().replace('-', "");
+        let bars = if locale.contains("utf8") { Bars::Blocks } else { Bars::Ascii };
+        Screen {
+            colour: !is_refused && (is_forced || is_terminal && !is_dumb),
+            width: columns.flatten().unwrap_or(COLUMNS),
+            histogram: is_terminal.then_some(bars),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(columns: Option<Option<u16>>, variables: &[(&str, &str)]) -> Screen {
+        Screen::of(columns, |name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn colour_follows_the_environment() {
+        for (is_terminal, variables, colour) in [
+            (true, &[][..], true),
+            (false, &[], false),
+            (true, &[("NO_COLOR", "1")], false),
+            (true, &[("NO_COLOR", "")], true),
+            (true, &[("TERM", "dumb")], false),
+            (true, &[("TERM", "xterm-256color")], true),
+            (false, &[("CLICOLOR_FORCE", "1")], true),
+            (false, &[("CLICOLOR_FORCE", "0")], false),
+            (true, &[("TERM", "dumb"), ("CLICOLOR_FORCE", "1")], true),
+            (true, &[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], false),
+        ] {
+            let columns = is_terminal.then_some(Some(80));
+            assert_eq!(of(columns, variables).colour, colour, "{is_terminal} {variables:?}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_gives_its_width_and_its_bars() {
+        let utf8 = [("LANG", "en_US.UTF-8")];
+        for (columns, variables, width, histogram) in [
+            (Some(Some(132)), &utf8[..], 132, Some(Bars::Blocks)),
+            (Some(None), &[("LC_CTYPE", "C.utf8")], 80, Some(Bars::Blocks)),
+            (Some(Some(60)), &[], 60, Some(Bars::Ascii)),
+            (Some(Some(60)), &[("LANG", "C.UTF-8"), ("LC_ALL", "C")], 60, Some(Bars::Ascii)),
+            (None, &utf8, 80, None),
+        ] {
+            let screen = of(columns, variables);
+            assert_eq!((screen.width, screen.histogram), (width, histogram), "{variables:?}");
+        }
+    }
+}

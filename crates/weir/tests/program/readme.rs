@@ -1,0 +1,126 @@
+//! The commands of README.md, run as they stand there: against servers of this test, for a moment
+//! instead of the time that they name.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use weir_io::Endpoint;
+
+use crate::support::directory::Directory;
+use crate::support::process::Process;
+use crate::support::raw::OK;
+use crate::support::secure::{Authority, Secure};
+use crate::support::serve::Serve;
+use crate::support::served::Served;
+use crate::support::weir::WEIR;
+
+/// Under this heading is the block of commands.
+const HEADING: &str = "## Common commands";
+
+/// What shortens a load, and a server: the last of two equal flags counts.
+const BRIEFLY: [&str; 4] = ["-d300ms", "--warmup", "0", "-c4"];
+
+/// The repository's root.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The servers that stand for those of the README.
+struct Servers {
+    plain: Serve,
+    _unix: Served,
+    secure: Secure,
+    directory: Directory,
+}
+
+impl Servers {
+    fn start() -> Servers {
+        let directory = Directory::new();
+        let authority = Authority::new();
+        let unix = Endpoint::Unix(directory.path().join("app.sock"));
+        fs::write(directory.file("body.json"), "{}").expect("a file");
+        fs::copy(authority.file(), directory.file("ca.pem")).expect("a file");
+        let scripts = Path::new(ROOT).join("scripts");
+        std::os::unix::fs::symlink(scripts, directory.file("scripts")).expect("a link");
+        Servers {
+            plain: Serve::start(&[]),
+            _unix: Served::at(unix, |_| {}),
+            secure: Secure::answering(&authority.sign_loopback(), OK),
+            directory,
+        }
+    }
+
+    /// The command with the addresses of these servers.
+    fn addressed(&self, command: &str) -> String {
+        let plain = self.plain.url();
+        let authority = plain.trim_start_matches("http://").trim_end_matches('/');
+        command
+            .replace("https://localhost:8443/", &self.secure.url())
+            .replace("http://localhost:8080", plain.trim_end_matches('/'))
+            .replace("127.0.0.1:8080,127.0.0.2:8080", authority)
+    }
+
+    /// Runs the command in the directory, and checks that it ends well.
+    fn run(&self, command: &str) {
+        let words = words_of(&self.addressed(command));
+        let mut weir = Command::new(WEIR);
+        weir.current_dir(self.directory.path());
+        weir.args(briefly(&words[1..]));
+        let output = Process::start(&mut weir).wait();
+        assert_eq!(output.code(), 0, "{command}\n{output:?}");
+    }
+}
+
+/// The words with the flags that shorten them, before the URL and the words of a script.
+fn briefly(words: &[String]) -> Vec<String> {
+    let is = |name: &str| words.iter().any(|word| word == name);
+    let flags: Vec<&str> = match words.first().map(String::as_str) {
+        Some("report") => Vec::new(),
+        Some("serve") => vec!["-d300ms", "--listen", "127.0.0.1:0"],
+        // The dialects have whole seconds, and no warm-up.
+        _ if is("--compat") => vec!["-d1", "-t1", "-c4"],
+        _ if is("-n") => Vec::new(),
+        _ if is("auto") => vec!["-d300ms", "--warmup", "auto:300ms"],
+        _ => BRIEFLY.to_vec(),
+    };
+    let flags = flags.into_iter().map(str::to_owned);
+    let at = words.iter().position(|word| word.starts_with("http")).unwrap_or(words.len());
+    words[..at].iter().cloned().chain(flags).chain(words[at..].iter().cloned()).collect()
+}
+
+/// The commands of the README, without their comments.
+fn commands() -> Vec<String> {
+    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).expect("it is there");
+    let section = readme.split(HEADING).nth(1).expect("the heading is there");
+    let block = section.split("```").nth(1).expect("a block follows");
+    let lines = block.lines().filter(|line| line.starts_with("weir "));
+    lines.map(|line| line.split(" # ").next().unwrap_or(line).trim().to_owned()).collect()
+}
+
+/// The words of a command as a shell takes them apart; single quotes only.
+fn words_of(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for character in command.chars() {
+        match character {
+            '\'' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.push(String::new()),
+            other => words.last_mut().expect("there is one").push(other),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[test]
+fn the_commands_of_the_readme_work() {
+    let servers = Servers::start();
+    let commands = commands();
+    assert!(commands.len() >= 20, "{commands:#?}");
+    commands.iter().for_each(|command| servers.run(command));
+}
+
+#[test]
+fn words_are_those_of_a_shell() {
+    let words = words_of("weir -H 'A: b c'  -n 3");
+    assert_eq!(words, ["weir", "-H", "A: b c", "-n", "3"]);
+}
