@@ -155,7 +155,7 @@ impl Served {
         match self {
             Served::Nginx(workers) => Server::nginx(&lab.nginx, None, workers),
             Served::Node => script("node", "node", "node.js"),
-            Served::Asyncio => script("asyncio", "python3", "asyncio.py"),
+            Served::Asyncio => script("asyncio", "python3", "python.py"),
         }
     }
 }
