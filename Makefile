@@ -9,7 +9,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 help:
 	@echo 'make demo    builds weir and shows it at work against its own server'
 	@echo 'make test    everything a change must pass; installs nginx when root'
-	@echo 'make bench   weir beside its peers: the committed page, in 25 minutes'
+	@echo 'make bench   weir beside its peers: the committed page, in about an hour'
 	@echo 'make accuracy  weir against known truths: the committed page, in half an hour'
 	@echo 'More tasks: cargo xtask help'
 

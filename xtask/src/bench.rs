@@ -6,6 +6,8 @@
 
 mod client;
 mod connections;
+mod defaults;
+mod floors;
 mod load;
 mod matrix;
 mod million;
@@ -44,6 +46,7 @@ struct Case {
 
 /// In the order of the page.
 const CASES: &[Case] = &[
+    Case { name: "defaults", run: defaults::defaults },
     Case { name: "depth", run: matrix::depth },
     Case { name: "pipelining", run: matrix::pipelining },
     Case { name: "bodies", run: matrix::bodies },
@@ -156,7 +159,7 @@ impl Lab {
     }
 
     fn nginx(&self) -> Result<Server> {
-        Server::nginx(&self.nginx, self.placement.server)
+        Server::nginx(&self.nginx, self.placement.server, 1)
     }
 
     fn weir_serve(&self) -> Result<Server> {
@@ -197,8 +200,8 @@ process, start and end included, by the same method for every program; requests 
 server. A ratio is the median over paired rounds (both sides within seconds of each other, in an
 order that turns round each time), with an interval that holds the true median with 95 % confidence
 whatever the distribution (order statistics). Absolute figures belong to this machine; the ratios
-travel better. All clients run on the same one CPU, and weir as it comes: with the kernel's stamps
-on its sample of connections, its health sampling and its verdict. Only a witness does not take
-part, as no CPU is free for it.
+travel better. weir runs as it comes: with the kernel's stamps on its sample of connections, its
+health sampling and its verdict. In the first section nothing is pinned; in all others the clients
+run on the same one CPU.
 
 ";

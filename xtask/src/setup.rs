@@ -65,7 +65,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 7] = [
+const NEEDS: [Need; 9] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -82,6 +82,18 @@ const NEEDS: [Need; 7] = [
         program: "valgrind",
         reason: "instructions per request are counted with it",
         required_by: &[Purpose::Test],
+        wanted_by: &[],
+    },
+    Need {
+        program: "node",
+        reason: "its HTTP server is one of those under load",
+        required_by: &[Purpose::Bench],
+        wanted_by: &[],
+    },
+    Need {
+        program: "python3",
+        reason: "a server on its asyncio is one of those under load",
+        required_by: &[Purpose::Bench],
         wanted_by: &[],
     },
     Need {
@@ -189,6 +201,8 @@ impl Manager {
             ("ab", Manager::Pacman) => "apache",
             ("h2load", Manager::Apt) => "nghttp2-client",
             ("h2load", _) => "nghttp2",
+            ("node", _) => "nodejs",
+            ("python3", Manager::Pacman) => "python",
             _ => program,
         }
     }
@@ -260,6 +274,7 @@ mod tests {
         assert_eq!(Manager::Apk.advice("nginx"), "apk add nginx");
         assert_eq!(Manager::Apk.package("nginx"), "nginx");
         assert_eq!(Manager::Dnf.package("ab"), "httpd-tools");
+        assert_eq!(Manager::Apt.package("node"), "nodejs");
     }
 
     #[test]

@@ -22,7 +22,8 @@ pub struct Job {
     pub request: Prepared,
     /// Answers have bodies worth throwing away unread.
     pub discard: bool,
-    /// CPUs to pin workers to, worker i to the i-th; empty: none is pinned.
+    /// CPUs to pin workers to, worker i to the i-th, from the first again where there are more
+    /// workers; empty: none is pinned.
     pub cpus: Vec<u32>,
     /// Speak TLS, as this says.
     pub tls: Option<TlsConfig>,
@@ -83,7 +84,8 @@ impl Job {
 
     /// The CPU that worker `number` is pinned to.
     pub(crate) fn cpu_of(&self, number: u32) -> Option<u32> {
-        self.cpus.get(number as usize).copied()
+        let index = (number as usize).checked_rem(self.cpus.len())?;
+        Some(self.cpus[index])
     }
 }
 

@@ -12,6 +12,7 @@ mod deal;
 mod departures;
 mod destinations;
 mod exchange;
+mod gathering;
 mod job;
 mod lanes;
 mod lapses;

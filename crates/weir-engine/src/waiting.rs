@@ -6,6 +6,8 @@
 use weir_io::{Nanos, WaitPolicy};
 use weir_run::{Load, Pacing, Plan, Wait};
 
+use crate::gathering::Gathering;
+
 /// Connections at work below which nothing is gathered: there, an answer that is kept back is load
 /// that is missing.
 const GATHER_MIN: u32 = 8;
@@ -16,7 +18,8 @@ const GATHER_MAX: u32 = 48;
 /// For how long events may gather where throughput is all that counts.
 const GATHER_NS: u32 = 100_000;
 
-/// The same where nobody asked for it, and as many events are likely to be there already.
+/// The same in `auto` unless trials have shown that more costs nothing: as many events as are
+/// gathered then are likely to be there already.
 const GATHER_AUTO_NS: u32 = 20_000;
 
 /// In `auto`, a client is late that finds so many answers, in as many events, whenever it looks: so
@@ -58,6 +61,10 @@ pub(crate) struct Waiting {
     harvested: u32,
     /// Waits that brought as many answers as to a client that is late, less those that did not.
     late: u32,
+    /// Answers of the last wait.
+    answers: u64,
+    /// Whether `auto` gathers as much as `throughput`.
+    gathering: Gathering,
     /// Turns since more events were asked for than came last.
     modest: u32,
     /// What `auto` may spend on attention.
@@ -100,6 +107,8 @@ impl Waiting {
             is_pipelined: false,
             harvested: 0,
             late: 0,
+            answers: 0,
+            gathering: Gathering::new(),
             modest: 0,
             savings_ns: 0,
             turned_at: Nanos::ZERO,
@@ -126,9 +135,17 @@ impl Waiting {
             Wait::Latency => WaitPolicy::Attentive { awake_until: now.after(ATTENTION_NS) },
             Wait::Auto if self.is_open_loop => self.attend(now, until),
             // A worker that finds several whenever it looks is late already, and hardly later for
-            // waiting until as many are there again.
+            // waiting until some are there again.
             Wait::Auto if self.late >= LATE_HARVESTS => {
-                self.gather(busy, self.harvested.max(LATE_ANSWERS), GATHER_AUTO_NS)
+                match self.gathering.turned(now, self.answers, busy) {
+                    Some(within_ns) => {
+                        let worth = self.worth();
+                        self.gather(busy, worth, within_ns)
+                    }
+                    // More would come together because more did before.
+                    None if !self.is_pipelined => self.gather(busy, LATE_ANSWERS, GATHER_AUTO_NS),
+                    None => self.gather(busy, self.harvested.max(LATE_ANSWERS), GATHER_AUTO_NS),
+                }
             }
             Wait::Auto | Wait::Spin => self.pacing,
         }
@@ -185,6 +202,7 @@ impl Waiting {
             true => (self.late + 1).min(LATE_HARVESTS_MAX),
             false => self.late.saturating_sub(1),
         };
+        self.answers = answers;
     }
 
     /// A turn of an open loop has ended with so many requests on the wire, after a wait that was or
@@ -270,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_gathers_only_as_many_as_come_together_anyway() {
+    fn auto_gathers_a_few_where_as_many_come_together_anyway() {
         let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
         let mut after = |harvests: &[u32], busy| {
             harvests.iter().for_each(|events| waiting.harvested(*events, u64::from(*events)));
@@ -281,17 +299,38 @@ mod tests {
         assert_eq!(after(&[3; 7], 100), None);
         assert_eq!(after(&[3], 100), Some(3));
         assert_eq!(after(&[], 7), None);
-        assert_eq!(after(&[40], 100), Some(40));
+        assert_eq!(after(&[40], 100), Some(3));
         // It takes more than one small harvest to be in time again.
         assert_eq!(after(&[1], 100), Some(3));
         assert_eq!(after(&[1], 100), None);
-        assert_eq!(after(&[40], 100), Some(40));
-        assert_eq!(after(&[40; 100], 100), Some(40));
+        assert_eq!(after(&[40], 100), Some(3));
+        assert_eq!(after(&[40; 100], 100), Some(3));
         assert_eq!(after(&[1; 8], 100), Some(3));
         assert_eq!(after(&[1], 100), None);
         // Many pieces of few answers are nothing of the kind.
         (0..100).for_each(|_| waiting.harvested(40, 2));
         assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 100)), None);
+    }
+
+    #[test]
+    fn auto_gathers_as_throughput_does_where_that_is_no_loss() {
+        // Answers come every `gap_ns` whatever is gathered, or every tenth of a turn's length less.
+        let share_of_long = |loss_ns: u64| {
+            let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
+            let (mut now, mut long) = (Nanos::ZERO, 0);
+            for _ in 0..20_000 {
+                let policy = waiting.policy(now, Nanos::MAX, 100);
+                let is_long = matches!(policy, WaitPolicy::Gather { within_ns: 20_001.., .. });
+                let came = events(policy).unwrap_or(3).min(15);
+                waiting.harvested(came, came.into());
+                let answer_ns = if is_long { 7_000 + loss_ns } else { 7_000 };
+                now = now.after(u64::from(came) * answer_ns);
+                long += u32::from(is_long);
+            }
+            f64::from(long) / 20_000.0
+        };
+        assert!(share_of_long(0) > 0.8, "{}", share_of_long(0));
+        assert!(share_of_long(500) < 0.1, "{}", share_of_long(500));
     }
 
     /// The share of time spent on looking out for answers, with `rate` of them a second and each

@@ -337,9 +337,14 @@ impl Epoll {
             self.poller.wait(Timeout::Now)?;
             return Ok(until <= now);
         }
+        let policy = self.spinning.temper(now, until, policy);
         let pause = Pause::plan(now, until.min(self.retry_at), policy, self.margin);
         match pause {
-            Pause::Look | Pause::Spin | Pause::Attend(_) => self.poller.wait(Timeout::Now)?,
+            Pause::Look => self.poller.wait(Timeout::Now)?,
+            Pause::Spin | Pause::Attend(_) => {
+                self.spinning.give_way(now, until);
+                self.poller.wait(Timeout::Now)?;
+            }
             Pause::Gather(until, events) => self.gather(until.since(now), events)?,
             Pause::Sleep(Nanos::MAX) => self.poller.wait(Timeout::Never)?,
             Pause::Sleep(wake_at) => {

@@ -4,6 +4,7 @@
 //! HTTP, of schedules or of histograms, and it is the only one of the workspace with `unsafe`.
 
 mod backend;
+mod contention;
 mod descriptors;
 mod endpoint;
 mod epoll;

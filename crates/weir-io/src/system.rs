@@ -41,6 +41,13 @@ pub fn usable_cpus() -> io::Result<Vec<u32>> {
     Ok(all.filter(|cpu| unsafe { libc::CPU_ISSET(*cpu as usize, &set) }).collect())
 }
 
+/// Processors of the machine that are online, whoever may use them; at least 1 (sysconf(3)).
+pub(crate) fn online_cpus() -> u32 {
+    // SAFETY: sysconf takes no pointers.
+    let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    u32::try_from(cpus).unwrap_or(1).max(1)
+}
+
 fn no_cpus() -> libc::cpu_set_t {
     // SAFETY: all-zero bytes are the empty set.
     unsafe { MaybeUninit::zeroed().assume_init() }

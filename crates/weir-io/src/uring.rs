@@ -301,6 +301,7 @@ impl Uring {
         let pause = if more || self.has_more() {
             Pause::Look
         } else {
+            let policy = self.spinning.temper(now, until, policy);
             Pause::plan(now, until.min(self.retry_at), policy, self.margin)
         };
         match pause {
@@ -335,9 +336,10 @@ impl Uring {
                 return self.ring.submit(true);
             }
             let from = now;
+            self.spinning.give_way(now, until);
             now = self.clock.now();
             self.spinning.looked_in_vain(from, now);
-            if now >= until {
+            if now >= until || self.spinning.is_contended(now, until) {
                 return Ok(());
             }
             std::hint::spin_loop();

@@ -1,26 +1,59 @@
-//! What a thread has taken and lost, and how much of it went into looking for nothing.
+//! What a thread has taken and lost, how much of it went into looking for nothing, and whether it
+//! should look at all.
 
-use std::fs;
+use std::{fs, thread};
 
+use crate::contention::Contention;
 use crate::time::thread_cpu_ns;
-use crate::{Nanos, ThreadUsage};
+use crate::{Nanos, ThreadUsage, WaitPolicy};
 
 /// The most that one look in vain counts with. What took longer was no looking: something else had
 /// the processor meanwhile, and counting that would make the thread seem less busy than it was.
 const LOOK_NS: u64 = 20_000;
+
+/// No yield begins so shortly before the instant: it costs a fraction of a microsecond.
+const NO_YIELD_NS: u64 = 2_000;
 
 /// The time spent in looks that found nothing. What lies between two of them is left out, a few
 /// hundredths of it, which errs on the side of a busy thread.
 #[derive(Debug, Default)]
 pub(crate) struct Spinning {
     spun_ns: u64,
+    contention: Contention,
 }
 
 impl Spinning {
     /// Counts a look that began at `from` and had found nothing at `now`.
     #[inline]
     pub(crate) fn looked_in_vain(&mut self, from: Nanos, now: Nanos) {
-        self.spun_ns += now.since(from).min(LOOK_NS);
+        let span_ns = now.since(from);
+        self.spun_ns += span_ns.min(LOOK_NS);
+        self.contention.spun(span_ns);
+    }
+
+    /// Returns the policy for a wait from `now` to `until`: under contention a spinning one sleeps.
+    #[inline]
+    pub(crate) fn temper(&mut self, now: Nanos, until: Nanos, policy: WaitPolicy) -> WaitPolicy {
+        match policy {
+            WaitPolicy::Sleep | WaitPolicy::Gather { .. } => policy,
+            _ if self.is_contended(now, until) => WaitPolicy::Sleep,
+            _ => policy,
+        }
+    }
+
+    /// True if a thread that would wait until `until` should sleep, since others need its CPU.
+    #[inline]
+    pub(crate) fn is_contended(&mut self, now: Nanos, until: Nanos) -> bool {
+        self.contention.is_present(now, until)
+    }
+
+    /// Lets another thread that waits for this CPU run first (sched_yield(2)), unless the instant
+    /// is near. Returns at once where there is none.
+    #[inline]
+    pub(crate) fn give_way(&self, now: Nanos, until: Nanos) {
+        if until.since(now) > NO_YIELD_NS {
+            thread::yield_now();
+        }
     }
 
     /// What the calling thread has taken so far.
@@ -59,6 +92,25 @@ mod tests {
         spinning.looked_in_vain(Nanos(1_000), Nanos(1_400));
         spinning.looked_in_vain(Nanos(2_000), Nanos(9_002_000));
         assert_eq!(spinning.usage().spun_ns, 400 + LOOK_NS);
+    }
+
+    #[test]
+    fn under_contention_nothing_spins() {
+        let mut spinning = Spinning::default();
+        let policy = |spinning: &mut Spinning, policy| spinning.temper(Nanos(5), Nanos(9), policy);
+        let attentive = WaitPolicy::Attentive { awake_until: Nanos(9) };
+        for spins in [WaitPolicy::Spin, WaitPolicy::Hybrid, attentive] {
+            assert_eq!(policy(&mut spinning, spins), spins);
+        }
+        // Twice another thread had the processor.
+        spinning.looked_in_vain(Nanos(0), Nanos(3_000_000));
+        assert_eq!(policy(&mut spinning, WaitPolicy::Spin), WaitPolicy::Spin);
+        spinning.looked_in_vain(Nanos(0), Nanos(3_000_000));
+        for spins in [WaitPolicy::Spin, WaitPolicy::Hybrid, attentive] {
+            assert_eq!(policy(&mut spinning, spins), WaitPolicy::Sleep);
+        }
+        let gather = WaitPolicy::Gather { events: 2, within_ns: 1 };
+        assert_eq!(policy(&mut spinning, gather), gather);
     }
 
     #[test]

@@ -302,9 +302,10 @@ impl Backend for Sim {
             }
             self.advance(woken_at.after(late_ns));
             self.run_until(self.now);
-            if let WaitPolicy::Gather { events, within_ns } = policy {
-                self.gather(from.after(within_ns.into()).min(until), events as usize);
-            }
+        }
+        // What is there already counts, and does not end the wait.
+        if let WaitPolicy::Gather { events, within_ns } = policy {
+            self.gather(from.after(within_ns.into()).min(until), events as usize);
         }
         self.machine.is_woken = false;
         Ok(())

@@ -12,6 +12,7 @@ mod choices;
 mod help;
 mod hints;
 mod peers;
+pub(crate) mod pin;
 mod values;
 
 pub(crate) use check::check_unix;
@@ -75,7 +76,7 @@ impl Cli {
     pub(crate) fn of_words(
         argv: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Result<Cli, clap::Error> {
-        let argv: Vec<OsString> = argv.into_iter().map(Into::into).collect();
+        let argv = pin::joined(argv);
         let command = Cli::command().mut_args(|arg| arg.hide_long_help(true));
         let matches = command.try_get_matches_from(&argv);
         let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
@@ -295,6 +296,11 @@ pub(crate) struct RunArgs {
           help_heading = STRATEGY)]
     pub(crate) tick: Option<u64>,
 
+    /// Pin threads to CPUs, one each: all usable ones, or those of a list like 2-5 or 2,4
+    /// [default: not pinned]
+    #[arg(long, value_name = "CPUS", num_args = 0..=1, require_equals = true,
+          default_missing_value = pin::ALL, value_parser = pin::pin, help_heading = "Engine")]
+    pub(crate) pin: Option<pin::Pin>,
     /// I/O engine; auto: io_uring where it works, else epoll
     #[arg(long, value_enum, default_value_t = IoChoice::Auto, value_name = "auto|uring|epoll",
           hide_possible_values = true, help_heading = "Engine")]

@@ -5,7 +5,7 @@
 
 mod cgroup;
 mod counters;
-mod network;
+pub(crate) mod network;
 mod parse;
 mod pulse;
 mod round_trips;

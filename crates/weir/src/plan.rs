@@ -11,6 +11,7 @@ use weir_run::{
 };
 use weir_tls::{TlsConfig, TlsOptions};
 
+use crate::args::pin::{self, Pin};
 use crate::args::{
     ArrivalsChoice, CloseChoice, IoChoice, PacingChoice, RunArgs, TimestampsChoice, WaitChoice,
 };
@@ -65,8 +66,12 @@ pub(crate) fn plan_at(
     let redaction = Redaction::of(args);
     let body = args.body.as_deref().map(Body::of).transpose()?;
     let tls = tls(args, url)?;
-    let cpus = usable_cpus();
-    let threads = threads(args, cpus.len(), &mut notes);
+    let pinned = pinned_cpus(args.pin.as_ref())?;
+    let cpus = match args.pin {
+        Some(Pin::Cpus(_)) => pinned.len(),
+        _ => usable_cpus().len(),
+    };
+    let threads = threads(args, cpus, &mut notes);
     let mut scripts = Scripts::load(args, url, &headers, threads)?;
     let destinations = connections::destinations(args, url)?;
     let endpoint = match (destinations.first(), &mut scripts) {
@@ -78,7 +83,7 @@ pub(crate) fn plan_at(
         Some(scripts) => scripts.set_up(threads)?,
         None => request(args, url, &headers, body.as_ref())?,
     };
-    let is_crowded = threads as usize > cpus.len();
+    let is_crowded = threads as usize > cpus;
     let io = engine(args.io, threads, &mut notes)?;
     let plan = Plan {
         url: redaction.url(args.url()),
@@ -110,7 +115,7 @@ pub(crate) fn plan_at(
     let thread_rates = scripts.as_ref().is_some_and(Scripts::has_done);
     let job = Job {
         destinations,
-        cpus: if is_crowded { Vec::new() } else { cpus },
+        cpus: pinned,
         tls,
         extras: Extras { thread_rates, ..Extras::default() },
         body_budget: BodyBudget::new(usize::try_from(args.script_memory).unwrap_or(usize::MAX)),
@@ -232,6 +237,20 @@ pub(crate) fn usable_cpus() -> Vec<u32> {
         cpus.truncate((quota.ceil() as usize).max(1));
     }
     cpus
+}
+
+/// The CPUs that workers are pinned to, in turn: none without `--pin`.
+fn pinned_cpus(pin: Option<&Pin>) -> Result<Vec<u32>> {
+    let Some(pin) = pin else { return Ok(Vec::new()) };
+    let usable = weir_io::system::usable_cpus().context("--pin: the usable CPUs are unknown")?;
+    let Pin::Cpus(cpus) = pin else { return Ok(usable) };
+    match cpus.iter().find(|cpu| !usable.contains(cpu)) {
+        Some(cpu) => bail!(
+            "--pin: CPU {cpu} is not usable by this process: usable are {}",
+            pin::list(&usable)
+        ),
+        None => Ok(cpus.clone()),
+    }
 }
 
 /// Workers never exceed connections: one without any would have nothing to do.

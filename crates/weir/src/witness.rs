@@ -9,6 +9,8 @@ use weir_engine::{Control, Extras, Job};
 use weir_io::{Clock, system};
 use weir_run::{Arrivals, ConnectionPlan, Load, Measurements, Pacing, Plan, Rate, StampChoice};
 
+use crate::health::network;
+
 /// Probes per second of a closed loop, and most of an open one.
 const PROBES_PER_SECOND: u64 = 100;
 
@@ -26,11 +28,10 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    /// Sends it out beside `job`, on the CPU that the job leaves free, if there is one.
+    /// Sends it out beside `job`, on whichever CPU is free.
     pub(crate) fn start(job: &Job, clock: Clock) -> Option<Witness> {
-        let free = job.cpus.get(job.plan.threads as usize).copied();
         let control = Arc::new(Control::new(1, weir_io::Waker::new().ok()));
-        let (job, its_control) = (Arc::new(probe(job, free)), Arc::clone(&control));
+        let (job, its_control) = (Arc::new(probe(job)), Arc::clone(&control));
         let run = move || {
             let run = weir_engine::run(&job, clock, &its_control, None, Vec::new());
             run.ok().map(|finished| finished.measurements)
@@ -47,10 +48,18 @@ impl Witness {
 }
 
 /// Whether a witness goes out unasked: where a CPU is free for it, and where the load lasts.
-pub(crate) fn is_useful(plan: &Plan) -> bool {
+pub(crate) fn is_useful(job: &Job) -> bool {
     let usable = system::usable_cpus().map_or(0, |cpus| cpus.len());
+    let plan = &job.plan;
+    let is_server_local = network::is_local(&job.endpoint) != Some(false);
     let window_s = plan.duration_ns.map_or(0.0, |ns| ns as f64 / 1e9);
-    (plan.threads as usize) < usable && rate(plan.load).rps() * window_s >= PROBES_MIN
+    has_free_cpu(plan.threads as usize, is_server_local, usable)
+        && rate(plan.load).rps() * window_s >= PROBES_MIN
+}
+
+/// True if a CPU is left for the witness. A server on this machine needs at least one too.
+fn has_free_cpu(threads: usize, is_server_local: bool, usable: usize) -> bool {
+    threads + usize::from(is_server_local) < usable
 }
 
 /// How often the witness asks.
@@ -65,7 +74,7 @@ fn rate(load: Load) -> Rate {
 }
 
 /// The job of the witness.
-fn probe(job: &Job, cpu: Option<u32>) -> Job {
+fn probe(job: &Job) -> Job {
     let load =
         Load::OpenLoop { rate: rate(job.plan.load), arrivals: Arrivals::Poisson { seed: 1 } };
     let plan = Plan {
@@ -84,11 +93,21 @@ fn probe(job: &Job, cpu: Option<u32>) -> Job {
         connection: ConnectionPlan { rate: None, ..job.plan.connection.clone() },
         ..job.plan.clone()
     };
-    Job {
-        plan,
-        cpus: cpu.into_iter().collect(),
-        extras: Extras::default(),
-        raw: None,
-        ..job.clone()
+    Job { plan, cpus: Vec::new(), extras: Extras::default(), raw: None, ..job.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_s_cpu_is_not_free() {
+        let check = |threads, is_server_local, usable, expected| {
+            assert_eq!(has_free_cpu(threads, is_server_local, usable), expected);
+        };
+        check(1, false, 2, true);
+        check(1, true, 2, false);
+        check(1, true, 3, true);
+        check(2, false, 2, false);
     }
 }

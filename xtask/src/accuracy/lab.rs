@@ -73,7 +73,7 @@ impl Lab {
 
     /// An nginx of one worker.
     pub(super) fn nginx(&self) -> Result<Server> {
-        Server::nginx(&self.nginx, self.placement.server)
+        Server::nginx(&self.nginx, self.placement.server, 1)
     }
 
     /// Runs weir with these flags against `url` and reads its document.

@@ -1,6 +1,8 @@
 //! Rounds in which every side runs once, within seconds of the others and in an order that turns
 //! round each time; and how the sides compare. What drifts meanwhile drifts for all.
 
+use std::hash::{BuildHasher, RandomState};
+
 use anyhow::Result;
 
 use crate::rig::clients::Run;
@@ -17,16 +19,23 @@ impl Paired {
         what: &str,
         rounds: u32,
         sides: &[String],
+        run: impl FnMut(usize) -> Result<Run>,
+    ) -> Result<Paired> {
+        Paired::run_in(turned_round, what, rounds, sides, run)
+    }
+
+    /// The same with the sides of each round in an order of one's own.
+    pub(super) fn run_in(
+        order: fn(u32, usize) -> Vec<usize>,
+        what: &str,
+        rounds: u32,
+        sides: &[String],
         mut run: impl FnMut(usize) -> Result<Run>,
     ) -> Result<Paired> {
         let mut all = Vec::new();
         for number in 1..=rounds {
-            let mut order: Vec<usize> = (0..sides.len()).collect();
-            if number.is_multiple_of(2) {
-                order.reverse();
-            }
             let mut runs = vec![None; sides.len()];
-            for at in order {
+            for at in order(number, sides.len()) {
                 runs[at] = Some(run(at)?);
             }
             let runs: Vec<Run> = runs.into_iter().flatten().collect();
@@ -51,7 +60,7 @@ impl Paired {
 
     /// Requests per second of a side over those of the first.
     pub(super) fn throughput(&self, at: usize) -> Estimate {
-        self.estimate(|round| round[at].requests_per_second() / round[0].requests_per_second())
+        self.estimate(|round| round[at].rps / round[0].rps)
     }
 
     /// Median CPU time per request of a side.
@@ -61,7 +70,7 @@ impl Paired {
 
     /// Median of a side's requests per second.
     pub(super) fn requests_per_second(&self, at: usize) -> f64 {
-        median(self.rounds.iter().map(|round| round[at].requests_per_second()).collect())
+        median(self.rounds.iter().map(|round| round[at].rps).collect())
     }
 
     /// The most memory that a side ever had; none where the kernel did not tell.
@@ -72,6 +81,23 @@ impl Paired {
     fn estimate(&self, of: impl Fn(&[Run]) -> f64) -> Estimate {
         Estimate::of(self.rounds.iter().map(|round| of(round)).collect())
     }
+}
+
+/// The sides in turn, in every second round the other way round.
+fn turned_round(round: u32, sides: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sides).collect();
+    if round.is_multiple_of(2) {
+        order.reverse();
+    }
+    order
+}
+
+/// The sides in random order.
+pub(super) fn at_random(_round: u32, sides: usize) -> Vec<usize> {
+    let random = RandomState::new();
+    let mut order: Vec<usize> = (0..sides).collect();
+    order.sort_by_key(|side| random.hash_one(side));
+    order
 }
 
 #[cfg(test)]
@@ -86,7 +112,8 @@ mod tests {
             order.push(at);
             // The second side needs half the CPU time, and does a quarter more in a second.
             let (cpu_s, wall_s) = if at == 0 { (1.0, 1.25) } else { (0.5, 1.0) };
-            Ok(Run { requests: 1_000_000, cpu_s, wall_s, resident_bytes: Some(at as u64) })
+            let (requests, rps) = (1_000_000, 1e6 / wall_s);
+            Ok(Run { requests, cpu_s, wall_s, rps, resident_bytes: Some(at as u64) })
         });
         let paired = paired.expect("no run fails");
         assert_eq!(order, [0, 1, 1, 0, 0, 1]);
@@ -96,5 +123,15 @@ mod tests {
         assert_eq!(paired.resident_bytes(1), Some(1));
         assert_eq!(paired.throughput(1).median, 1.25);
         assert_eq!(paired.requests_per_second(0), 800_000.0);
+    }
+
+    #[test]
+    fn random_orders_have_every_side_once_and_differ() {
+        let orders: Vec<Vec<usize>> = (0..200).map(|round| at_random(round, 2)).collect();
+        let is_first = |side| orders.iter().filter(|order| order[0] == side).count();
+        assert_eq!(is_first(0) + is_first(1), 200);
+        assert!(orders.iter().all(|order| order[0] + order[1] == 1));
+        // By chance once in 10^60.
+        assert!(is_first(0) > 0 && is_first(1) > 0);
     }
 }

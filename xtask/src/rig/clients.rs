@@ -15,6 +15,8 @@ pub(crate) struct Run {
     pub(crate) requests: u64,
     pub(crate) cpu_s: f64,
     pub(crate) wall_s: f64,
+    /// Requests per second: over `wall_s`, or as the program reports them for its window.
+    pub(crate) rps: f64,
     /// The most memory that was resident at a time; none where the kernel did not tell.
     pub(crate) resident_bytes: Option<u64>,
 }
@@ -23,16 +25,12 @@ impl Run {
     /// Of a program that did as many requests.
     pub(crate) fn of(requests: u64, timed: &Timed) -> Run {
         let Timed { cpu_s, wall_s, resident_bytes, .. } = *timed;
-        Run { requests, cpu_s, wall_s, resident_bytes }
+        Run { requests, cpu_s, wall_s, rps: requests as f64 / wall_s, resident_bytes }
     }
 
     /// CPU time of the client per request.
     pub(crate) fn cost_us(&self) -> f64 {
         self.cpu_s * 1e6 / self.requests as f64
-    }
-
-    pub(crate) fn requests_per_second(&self) -> f64 {
-        self.requests as f64 / self.wall_s
     }
 }
 
@@ -109,6 +107,12 @@ fn wrk_requests(stdout: &str) -> Option<u64> {
     before.split_whitespace().last()?.parse().ok()
 }
 
+/// The requests that wrk counted and those per second, of its window.
+pub(crate) fn wrk_rate(stdout: &str) -> Option<(u64, f64)> {
+    let (_, rate) = stdout.split_once("Requests/sec:")?;
+    Some((wrk_requests(stdout)?, rate.split_whitespace().next()?.parse().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +122,8 @@ mod tests {
         let printed = "  Latency 1ms\n  98765 requests in 3.00s, 1.00MB read\nRequests/sec: 1";
         assert_eq!(wrk_requests(printed), Some(98_765));
         assert_eq!(wrk_requests("unable to connect"), None);
+        assert_eq!(wrk_rate(printed), Some((98_765, 1.0)));
+        assert_eq!(wrk_rate("unable to connect"), None);
     }
 
     #[test]

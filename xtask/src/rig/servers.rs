@@ -1,4 +1,4 @@
-//! The servers under load: a private nginx and `weir serve`, each on a port of its own.
+//! The servers under load: a private nginx, `weir serve` and scripts, each on a port of its own.
 
 use std::ffi::OsString;
 use std::fs;
@@ -44,6 +44,8 @@ pub(crate) struct Counts {
 enum Kind {
     Nginx,
     Weir,
+    /// It answers `/counts` with what it has counted, itself excepted.
+    Script,
 }
 
 /// A server under load.
@@ -61,14 +63,15 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// An nginx with one worker that answers without touching a file.
-    pub(crate) fn nginx(program: &Path, cpu: Option<u32>) -> Result<Server> {
+    /// An nginx with so many workers that answers without touching a file.
+    pub(crate) fn nginx(program: &Path, cpu: Option<u32>, workers: u32) -> Result<Server> {
         let address = free_address()?;
         let name = format!("nginx-{}", address.port());
         let directory = Directory(target_dir()?.join("bench").join(name));
         fs::create_dir_all(&directory.0).context("failed to make a directory for nginx")?;
         let config = directory.0.join("nginx.conf");
-        fs::write(&config, nginx_config(address)?).context("failed to write nginx's config")?;
+        fs::write(&config, nginx_config(address, workers)?)
+            .context("failed to write nginx's config")?;
         write_bodies(&directory.0).context("failed to write nginx's files")?;
         let mut words = pinned(cpu, program);
         words.extend(["-p".into(), directory.0.clone().into(), "-c".into(), config.into()]);
@@ -78,7 +81,7 @@ impl Server {
         let worker = guarded.pid;
         let (kind, name, directory) = (Kind::Nginx, "nginx", Some(directory));
         let mut server = Server { guarded, kind, name, url, worker, directory };
-        server.await_nginx(address).context("failed to start nginx")?;
+        server.await_nginx(address, workers).context("failed to start nginx")?;
         Ok(server)
     }
 
@@ -93,7 +96,15 @@ impl Server {
         Ok(Server { guarded, kind, name, url, worker, directory: None })
     }
 
-    /// CPU seconds the worker has used.
+    /// A server that these words start, which says where it listens as `weir serve` does.
+    pub(crate) fn script(name: &'static str, words: &[OsString]) -> Result<Server> {
+        let mut guarded = Guarded::start(words)?;
+        let url = guarded.listening_url().with_context(|| format!("failed to start {name}"))?;
+        let worker = guarded.pid;
+        Ok(Server { guarded, kind: Kind::Script, name, url, worker, directory: None })
+    }
+
+    /// CPU seconds the worker has used, of several the first.
     pub(crate) fn cpu_seconds(&self) -> Result<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.worker))
             .with_context(|| format!("failed to see {}: has it ended?", self.name))?;
@@ -107,6 +118,7 @@ impl Server {
         match self.kind {
             Kind::Nginx => format!("{}body/{bytes}", self.url),
             Kind::Weir => format!("{}/?size={bytes}", self.url.trim_end_matches('/')),
+            Kind::Script => self.url.clone(),
         }
     }
 
@@ -114,7 +126,8 @@ impl Server {
     pub(crate) fn counts(&self) -> Result<Counts> {
         let (path, read): (&str, fn(&str) -> Option<Counts>) = match self.kind {
             Kind::Nginx => ("/status", nginx_counts),
-            Kind::Weir => ("/weir/stats", weir_counts),
+            Kind::Weir => ("/weir/stats", json_counts),
+            Kind::Script => ("/counts", json_counts),
         };
         let address = self.url.trim_start_matches("http://").trim_end_matches('/');
         let answer = ask(address, path)
@@ -133,7 +146,7 @@ impl Server {
     }
 
     /// Waits until it answers, and finds out which process is the worker.
-    fn await_nginx(&mut self, address: SocketAddr) -> Result<()> {
+    fn await_nginx(&mut self, address: SocketAddr, workers: u32) -> Result<()> {
         let since = Instant::now();
         while ask(&address.to_string(), "/status").is_err() {
             let is_alive = Path::new(&format!("/proc/{}", self.worker)).exists();
@@ -142,8 +155,8 @@ impl Server {
             std::thread::sleep(Duration::from_millis(10));
         }
         match children(self.worker)?.as_slice() {
-            [worker] => self.worker = *worker,
-            others => bail!("it should have one worker, not {}", others.len()),
+            all @ [worker, ..] if all.len() == workers as usize => self.worker = *worker,
+            others => bail!("it should have {workers} workers, not {}", others.len()),
         }
         Ok(())
     }
@@ -174,14 +187,14 @@ fn free_address() -> Result<SocketAddr> {
     listener.local_addr().context("failed to find a free port")
 }
 
-fn nginx_config(address: SocketAddr) -> Result<String> {
+fn nginx_config(address: SocketAddr, workers: u32) -> Result<String> {
     let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let places: String =
         places.iter().map(|place| format!("  {place}_temp_path {place};\n")).collect();
     // Else root's worker becomes somebody who may not look into the build directory.
     let user = if is_root()? { "user root;\n" } else { "" };
     Ok(format!(
-        "{user}daemon off;\nworker_processes 1;\npid nginx.pid;\n\
+        "{user}daemon off;\nworker_processes {workers};\npid nginx.pid;\n\
          worker_rlimit_nofile {files};\n\
          events {{\n  worker_connections {NGINX_CONNECTIONS};\n}}\n\
          http {{\n{places}  access_log off;\n  keepalive_requests 1000000000;\n\
@@ -222,8 +235,8 @@ fn nginx_counts(answer: &str) -> Option<Counts> {
     Some(Counts { accepted, requests })
 }
 
-/// From the JSON of `/weir/stats`.
-fn weir_counts(answer: &str) -> Option<Counts> {
+/// From the JSON of `/weir/stats` and `/counts`.
+fn json_counts(answer: &str) -> Option<Counts> {
     let (_, json) = answer.split_once("\r\n\r\n")?;
     let value: Value = serde_json::from_str(json).ok()?;
     Some(Counts { accepted: value["accepted"].as_u64()?, requests: value["requests"].as_u64()? })
@@ -274,7 +287,7 @@ mod tests {
         assert_eq!(nginx_counts(answer), Some(Counts { accepted: 4, requests: 17 }));
         assert_eq!(nginx_counts("404"), None);
         let answer = "HTTP/1.1 200 OK\r\n\r\n{\"accepted\":2,\"requests\":9}";
-        assert_eq!(weir_counts(answer), Some(Counts { accepted: 2, requests: 9 }));
-        assert_eq!(weir_counts("HTTP/1.1 404 Not Found\r\n\r\n"), None);
+        assert_eq!(json_counts(answer), Some(Counts { accepted: 2, requests: 9 }));
+        assert_eq!(json_counts("HTTP/1.1 404 Not Found\r\n\r\n"), None);
     }
 }

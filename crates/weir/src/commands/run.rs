@@ -9,7 +9,7 @@ use anyhow::Result;
 use weir_engine::Job;
 use weir_io::system;
 use weir_run::document::{Probed, ProveClientSection, Trials};
-use weir_run::{Document, Note, Plan, units};
+use weir_run::{Document, Note, units};
 
 use crate::args::{Form, Format, RunArgs, WitnessChoice};
 use crate::connections;
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let plan = &job.plan;
     let watch = live::is_wanted(args.quiet)
         .then_some(|intervals: &live::Intervals| live::follow(plan, intervals));
-    let witness = has_witness(args, plan, scripts.as_ref())
+    let witness = has_witness(args, &job, scripts.as_ref())
         .then(|| Witness::start(&job, epoch.clock))
         .flatten();
     let mut outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
@@ -122,9 +122,9 @@ fn probed(job: &Job, found: &Found, scripts: Option<&Scripts>, interrupts: &Inte
 }
 
 /// Whether a witness goes out. It asks what the plan says, which a script may not.
-fn has_witness(args: &RunArgs, plan: &Plan, scripts: Option<&Scripts>) -> bool {
+fn has_witness(args: &RunArgs, job: &Job, scripts: Option<&Scripts>) -> bool {
     let is_wanted = match args.witness {
-        WitnessChoice::Auto => witness::is_useful(plan),
+        WitnessChoice::Auto => witness::is_useful(job),
         WitnessChoice::On => true,
         WitnessChoice::Off => false,
     };

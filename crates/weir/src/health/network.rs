@@ -15,7 +15,7 @@ const PLENTY: f64 = 0.25;
 const LISTED_MAX: u64 = 300_000;
 
 /// Whether the server's address is one of this machine; `None` where that cannot be known.
-pub(super) fn is_local(endpoint: &Endpoint) -> Option<bool> {
+pub(crate) fn is_local(endpoint: &Endpoint) -> Option<bool> {
     let Endpoint::Tcp(address) = endpoint else { return Some(true) };
     if address.ip().is_loopback() {
         return Some(true);

@@ -77,8 +77,11 @@ fn shortly(
     let usable = system::usable_cpus().map_or(1, |cpus| cpus.len());
     if threads as usize > usable {
         // As for any load with more threads than CPUs.
-        job.cpus = Vec::new();
         job.plan.pacing = Pacing::Sleep;
+    }
+    if threads as usize > job.cpus.len() {
+        // Two threads on one CPU prove nothing.
+        job.cpus = Vec::new();
     }
     Ok(super::carry_out(job, interrupts)?.map(|outcome| outcome.measurements))
 }

@@ -77,6 +77,7 @@ fn wrong_values_are_told_with_their_flag_and_the_remedy() {
     check_wrong(&["--junit", "run.xml", NOWHERE], &["--assert"]);
     check_wrong(&["-H", "Host: a", "-H", "host: b", NOWHERE], &["--header", "twice"]);
     check_wrong(&["--no-such-flag", NOWHERE], &["--no-such-flag", "--help"]);
+    check_wrong(&["--pin", "5-2", NOWHERE], &["--pin", "5-2", "write 2-5"]);
     check_wrong(&["-c"], &["--connections"]);
     check_wrong(&["-z", "30s", NOWHERE], &["-z: that is hey's duration; use -d 30s"]);
     check_wrong(&["-q", "100", NOWHERE], &["-q is --quiet", "-R 100"]);
@@ -146,6 +147,16 @@ fn a_dash_is_standard_output() {
         assert_eq!(directory.names(), [""; 0], "{words}");
     }
     check_wrong(&["--raw", "-", NOWHERE], &["--raw - is no file", "--output"]);
+}
+
+#[test]
+fn a_cpu_that_is_not_usable_is_told_with_those_that_are() {
+    let usable = weir_io::system::usable_cpus().expect("affinity");
+    let last = usable.last().expect("it runs somewhere");
+    let beyond = (last + 1).to_string();
+    let told = format!("usable are {}", usable[0]);
+    check_wrong(&["--pin", &beyond, NOWHERE], &["--pin", &beyond, &told]);
+    check_wrong(&["--pin=9999", NOWHERE], &["--pin", "9999"]);
 }
 
 #[test]

@@ -138,6 +138,24 @@ fn more_threads_than_connections_are_noted() {
 }
 
 #[test]
+fn threads_are_pinned_on_request_only() {
+    let server = Served::plainly();
+    let usable = weir_io::system::usable_cpus().expect("affinity");
+    let last = *usable.last().expect("it runs somewhere");
+    for_each_engine(|engine| {
+        let cpus = |more: &str| {
+            let flags = format!("-c4 -t2 -n 10 {more}");
+            let ran = weir::load(engine, &flags, &[&server.url()]);
+            ran.document.phases.iter().map(|one| one.cpu).collect::<Vec<_>>()
+        };
+        assert_eq!(cpus(""), [None, None]);
+        assert_eq!(cpus("--pin"), [Some(usable[0]), Some(usable[1 % usable.len()])]);
+        // One CPU for both, which is what was asked for.
+        assert_eq!(cpus(&format!("--pin {last}")), [Some(last), Some(last)]);
+    });
+}
+
+#[test]
 fn a_server_that_announces_the_close_causes_no_error() {
     for_each_engine(|engine| {
         for load in ["", "-R 500"] {

@@ -1,0 +1,153 @@
+//! Contention for CPUs, as a spinning thread can notice it: then it sleeps instead (METHOD 1.8).
+//! This module knows nothing of sockets or events.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use crate::{Nanos, system};
+
+/// Interval between two readings of `/proc/loadavg`. One takes about 1 µs.
+const SAMPLE_EVERY_NS: u64 = 1_000_000;
+
+/// A wait shorter than this is not delayed by a reading.
+const SAMPLE_WITHIN_NS: u64 = 10_000;
+
+/// A yield that took longer has let another thread run.
+const YIELDED_NS: u64 = 20_000;
+
+/// From this score on a thread sleeps instead of spinning.
+const CONTENDED: u32 = 4;
+
+/// The highest score: as many calm samples less [`CONTENDED`] end the contention.
+const SCORE_MAX: u32 = 8;
+
+/// The weight of a yield to another thread, beside that of a sample.
+const YIELD_WEIGHT: u32 = 2;
+
+/// One thread's evidence that runnable threads outnumber CPUs. It is gathered while the thread
+/// spins and costs nothing while it sleeps. No file is opened before the first spin.
+#[derive(Debug, Default)]
+pub(crate) struct Contention {
+    loadavg: Option<File>,
+    /// CPUs online, over which the kernel counts runnable threads.
+    cpus: u32,
+    /// Grows with each piece of evidence and shrinks with each sample without.
+    score: u32,
+    sample_at: Nanos,
+}
+
+impl Contention {
+    /// True if a thread that would wait until `until` should not spin.
+    #[inline]
+    pub(crate) fn is_present(&mut self, now: Nanos, until: Nanos) -> bool {
+        if now >= self.sample_at && until.since(now) > SAMPLE_WITHIN_NS {
+            self.sample_at = now.after(SAMPLE_EVERY_NS);
+            let is_crowded = self.runnable() > self.cpus;
+            self.sampled(is_crowded);
+        }
+        self.score >= CONTENDED
+    }
+
+    /// Takes note of how long one iteration of a spin took, its yield included.
+    #[inline]
+    pub(crate) fn spun(&mut self, span_ns: u64) {
+        if span_ns > YIELDED_NS {
+            self.score = (self.score + YIELD_WEIGHT).min(SCORE_MAX);
+        }
+    }
+
+    fn sampled(&mut self, is_crowded: bool) {
+        self.score = match is_crowded {
+            true => (self.score + 1).min(SCORE_MAX),
+            false => self.score.saturating_sub(1),
+        };
+    }
+
+    /// Threads of the whole machine that run or could, this one included; 0 if unknown.
+    fn runnable(&mut self) -> u32 {
+        if self.cpus == 0 {
+            self.cpus = system::online_cpus();
+            self.loadavg = File::open("/proc/loadavg").ok();
+        }
+        let mut text = [0; 64];
+        let read = self.loadavg.as_ref().and_then(|file| file.read_at(&mut text, 0).ok());
+        read.and_then(|bytes| parse_runnable(&text[..bytes])).unwrap_or(0)
+    }
+}
+
+/// The number before the slash of the fourth field (proc_loadavg(5)).
+fn parse_runnable(loadavg: &[u8]) -> Option<u32> {
+    let text = std::str::from_utf8(loadavg).ok()?;
+    let (runnable, _) = text.split_ascii_whitespace().nth(3)?.split_once('/')?;
+    runnable.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Evidence that is never sampled from this machine.
+    fn unsampled() -> Contention {
+        Contention { sample_at: Nanos::MAX, ..Contention::default() }
+    }
+
+    fn is_present(contention: &mut Contention) -> bool {
+        contention.is_present(Nanos(5), Nanos(1_000_000))
+    }
+
+    #[test]
+    fn runnable_threads_are_read() {
+        assert_eq!(parse_runnable(b"0.20 0.18 0.12 3/80 11206\n"), Some(3));
+        assert_eq!(parse_runnable(b"0.20 0.18 0.12\n"), None);
+        assert_eq!(parse_runnable(b""), None);
+        let mut contention = Contention::default();
+        let runnable = contention.runnable();
+        assert!(runnable >= 1 && contention.cpus >= 1, "{contention:?}");
+    }
+
+    #[test]
+    fn one_crowded_moment_is_no_contention() {
+        let mut contention = unsampled();
+        for _ in 0..100 {
+            contention.sampled(true);
+            contention.sampled(false);
+        }
+        contention.spun(YIELDED_NS + 1);
+        assert!(!is_present(&mut contention));
+    }
+
+    #[test]
+    fn contention_ends_once_it_has_been_calm() {
+        let mut contention = unsampled();
+        (0..3).for_each(|_| contention.sampled(true));
+        assert!(!is_present(&mut contention));
+        (0..100).for_each(|_| contention.sampled(true));
+        assert!(is_present(&mut contention));
+        (0..4).for_each(|_| contention.sampled(false));
+        assert!(is_present(&mut contention));
+        contention.sampled(false);
+        assert!(!is_present(&mut contention));
+    }
+
+    #[test]
+    fn two_yields_to_others_are_contention() {
+        let mut contention = unsampled();
+        contention.spun(YIELDED_NS);
+        contention.spun(YIELDED_NS);
+        assert!(!is_present(&mut contention));
+        contention.spun(YIELDED_NS + 1);
+        contention.spun(3_000_000);
+        assert!(is_present(&mut contention));
+    }
+
+    #[test]
+    fn a_sample_is_taken_once_a_millisecond_and_never_in_a_short_wait() {
+        let mut contention = Contention::default();
+        contention.is_present(Nanos(0), Nanos(SAMPLE_WITHIN_NS));
+        assert_eq!(contention.sample_at, Nanos::ZERO);
+        contention.is_present(Nanos(7), Nanos::MAX);
+        assert_eq!(contention.sample_at, Nanos(7 + SAMPLE_EVERY_NS));
+        contention.is_present(Nanos(8), Nanos::MAX);
+        assert_eq!(contention.sample_at, Nanos(7 + SAMPLE_EVERY_NS));
+    }
+}
