@@ -30,8 +30,9 @@ fn numbers_are_derived() {
     assert_eq!((accounting.planned, accounting.ok, accounting.timed_out), (100, 98, 1));
     assert_eq!((document.answered(), document.failed()), (99, 2));
     assert_eq!(accounting.overdue, 1);
-    // One preflight, 100 of warm-up, 100 measured.
-    assert_eq!(accounting.sent.total, 201);
+    // One preflight, 41 of the probe, 100 of warm-up, 100 measured, and the witness's.
+    let sent = &accounting.sent;
+    assert_eq!(sent.total, 1 + 41 + 100 + 100 + sent.witness);
     let throughput = &document.throughput;
     assert_eq!((throughput.window_s, throughput.offered_rps), (3.0, Some(1_000.0)));
     assert_eq!(throughput.completed_rps, 33.0);

@@ -139,7 +139,7 @@ fn connections(document: &Document, verbose: bool, page: &mut Page) {
         let (span, rate) = (units::duration(connections.setup_ns), units::exact_rate(rate));
         sentences.push(Span::plain(format!("opened at {rate}, all within {span}")));
     }
-    let connects = units::count(connections.connects);
+    let connects = units::count(connections.connects_of_load());
     if connections.renewed > 0 {
         let renewed = units::count(connections.renewed);
         sentences.push(Span::plain(format!("renewed as planned: {renewed} of {connects}")));

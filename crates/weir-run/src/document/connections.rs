@@ -200,18 +200,20 @@ impl ConnectionsSection {
             asked: self.asked,
             open_at_t0: self.open_at_t0,
             open_max: self.open_max,
-            connects: self.connects.saturating_sub(self.connects_beside()),
+            connects: self.connects_of_load(),
             closed_by_peer: self.closed_by_peer,
             renewed: self.renewed,
             failures: BTreeMap::new(),
         }
     }
 
-    /// Connects that were not the load's.
-    fn connects_beside(&self) -> u64 {
-        self.connects_probe
+    /// Connects of the load alone, without those of the probe, the probe thread and handshakes.
+    pub fn connects_of_load(&self) -> u64 {
+        let beside = self
+            .connects_probe
             .saturating_add(self.connects_witness)
-            .saturating_add(self.connects_handshake)
+            .saturating_add(self.connects_handshake);
+        self.connects.saturating_sub(beside)
     }
 
     /// `window_ns` is the window's length.

@@ -1,10 +1,10 @@
 //! The line `Limit`.
 
-use weir_run::DocumentParts;
-use weir_run::document::LimitedBy::{ClientCpu, Rate, Unknown};
-use weir_run::document::{Limit, LimitedBy};
+use weir_run::document::LimitedBy::{ClientCpu, Connections, Network, Rate, Server, Unknown};
+use weir_run::document::{Limit, LimitedBy, ProbeSection, Probed};
+use weir_run::{DocumentParts, ServerCpu};
 
-use super::run::{MS, S, busy, closed, no_success, stopped, well};
+use super::run::{MS, S, US, busy, closed, network, no_success, stopped, well};
 use super::triggers::{growing, idle, late};
 
 #[track_caller]
@@ -58,4 +58,96 @@ fn nothing_is_attributed_without_evidence() {
     check(closed, Unknown, "");
     check(no_success, Unknown, "");
     check(busy(9 * S), Rate, "all of 3,000/s was met");
+}
+
+/// A probe of one connection whose median service time is this.
+fn probed(p50_ns: u64) -> impl Fn(&mut DocumentParts) {
+    move |parts| {
+        let Probed { section, .. } = crate::fixture::probe(1);
+        let mut section = section.expect("the fixture has one");
+        section.service_time.p50_ns = p50_ns;
+        let section = Some(ProbeSection { ok: 40, ..section });
+        parts.probe = Probed { section, ..Probed::default() };
+    }
+}
+
+/// The median service time of the run is 1.05 ms.
+#[test]
+fn the_probe_tells_the_server_from_the_connections() {
+    let closed_with = |p50_ns| {
+        move |parts: &mut DocumentParts| {
+            closed(parts);
+            probed(p50_ns)(parts);
+        }
+    };
+    check(
+        closed_with(100 * US),
+        Server,
+        "median service time 1.06 ms, 10.6 times the 100 µs of one connection",
+    );
+    check(
+        closed_with(MS),
+        Connections,
+        "10 connections × 1.06 ms allow 9,470/s; raise -c for more",
+    );
+    // Between 1.2 and 2 times the probe's it is neither.
+    check(closed_with(700 * US), Unknown, "");
+    // An open loop that missed its plan says how many connections it needs.
+    check(
+        |parts| {
+            growing(parts);
+            probed(MS)(parts);
+        },
+        Connections,
+        "10 connections × 1.05 ms allow 9,519/s; 3,000/s needs at least 4: raise -c",
+    );
+    // A client that is short of CPU time says nothing about the server.
+    check(
+        |parts| {
+            closed(parts);
+            probed(100 * US)(parts);
+            busy(9 * S)(parts);
+        },
+        Unknown,
+        "",
+    );
+}
+
+#[test]
+fn a_local_server_that_uses_its_cpu() {
+    check(
+        |parts| {
+            closed(parts);
+            let health = parts.health.as_mut().expect("watched");
+            health.server_cpu =
+                Some(ServerCpu { processes: 1, busiest_thread_share: 0.97, total_share: 0.97 });
+        },
+        Server,
+        "its busiest thread used 97.0% of a CPU",
+    );
+}
+
+#[test]
+fn a_round_trip_that_is_most_of_the_service_time() {
+    let far = |rtt_ns| {
+        move |parts: &mut DocumentParts| {
+            closed(parts);
+            network(|network| network.rtt_min_ns = Some(rtt_ns))(parts);
+        }
+    };
+    check(
+        far(900 * US),
+        Network,
+        "the TCP round trip is 900 µs of the 1.06 ms median service time",
+    );
+    check(far(400 * US), Unknown, "");
+    // On this machine a round trip is the server's CPU time too.
+    check(
+        |parts| {
+            far(900 * US)(parts);
+            parts.health.as_mut().expect("watched").is_server_local = Some(true);
+        },
+        Unknown,
+        "",
+    );
 }

@@ -1,6 +1,6 @@
 //! A run with nothing against it, and the changes that tests make to it.
 
-use weir_run::document::{Rule, RuleOutcome, Trials};
+use weir_run::document::{NetworkSection, Probed, Rule, RuleOutcome, Trials};
 use weir_run::{
     ClientHealth, DepartureSpan, Departures, Document, DocumentParts, ErrorKind, Histogram, Load,
     Measurements, Occupancy, Slice, Stamped, WorkerPhases, WorkerUsage,
@@ -30,12 +30,13 @@ pub(crate) fn well(change: impl FnOnce(&mut DocumentParts)) -> Document {
     parts.environment.cpus_usable = Some(4);
     parts.witness = Some(witness(1_000 * US));
     parts.trials = Trials::default();
+    parts.probe = Probed::default();
+    parts.network = Some(NetworkSection::default());
     parts.health = Some(ClientHealth {
         watched_ns: 10 * S,
         steal: Some(0.0),
         throttled_ns: Some(0),
         cpu_pressure: Some(0.01),
-        retransmitted_segments: Some(2),
         softnet_dropped: Some(0),
         heartbeat_gap_ns: Some(200 * US),
         heartbeat_gap_at_ns: Some(S),
@@ -304,4 +305,9 @@ pub(crate) fn one_slice(m: &mut Measurements) {
     let mut whole = Slice { end_ns: 10 * S, sent: 30_000, completed: 30_000, ..Slice::default() };
     m.slices.iter().for_each(|slice| whole.ok.add(&slice.ok));
     m.slices = vec![whole];
+}
+
+/// The change that a figure of this run's sockets makes.
+pub(crate) fn network(change: impl FnOnce(&mut NetworkSection)) -> impl FnOnce(&mut DocumentParts) {
+    move |parts| change(parts.network.get_or_insert_default())
 }

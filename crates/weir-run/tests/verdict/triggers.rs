@@ -4,8 +4,8 @@ use weir_run::DocumentParts;
 use weir_run::document::RuleOutcome::{self, Bound, Finding, Note, Void};
 
 use super::run::{
-    EACH, Failure, MS, S, US, busy, closed, failing, health, histogram, read_late, rule, slowed,
-    stopped, well, witness,
+    EACH, Failure, MS, S, US, busy, closed, failing, health, histogram, network, read_late, rule,
+    slowed, stopped, well, witness,
 };
 use crate::fixture;
 
@@ -85,11 +85,13 @@ fn of_machine() -> Vec<Trigger> {
         trigger(
             "retransmissions",
             Finding,
-            health(|health| {
-                health.retransmitted_segments = Some(9_000);
-            }),
+            network(|network| network.retransmitted_segments = 9_000),
         ),
-        trigger("tcp-timeouts", Finding, health(|health| health.tcp_timeouts = Some(30))),
+        trigger(
+            "tcp-timeouts",
+            Finding,
+            network(|network| network.retransmission_timeouts = Some(30)),
+        ),
         trigger(
             "listen-overflows",
             Finding,

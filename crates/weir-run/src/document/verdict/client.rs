@@ -172,7 +172,7 @@ fn why_gaps_are_not_the_clients(document: &Document) -> Option<&'static str> {
     if document.plan.requests.is_some() {
         return Some("connections are idle once the last requests are sent");
     }
-    let was_renewed = connections.connects > connections.asked
+    let was_renewed = connections.connects_of_load() > connections.asked
         || connections.closed_by_peer > 0
         || !connections.failures.is_empty();
     was_renewed.then_some("connections were renewed, and renewing takes time")

@@ -52,7 +52,7 @@ fn connection_waits(document: &Document) -> Rule {
         Measure::new("connection-waits", "connections all busy", Subject::Workload, Unit::Share)
             .finding_at(WAITED_FINDING);
     let planned = document.accounting.planned;
-    if document.connections.connects == 0 {
+    if document.connections.connects_of_load() == 0 {
         return measure.unknown("no connection opened");
     }
     let waits = document.latency.connection_wait.by_outcome().ok();
