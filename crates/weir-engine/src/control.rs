@@ -129,8 +129,8 @@ impl Control {
         Nanos(self.connect_from.fetch_min(now.0, Ordering::AcqRel).min(now.0))
     }
 
-    /// Tells that a worker's connections are up or have failed; the last one sets the start, or ends
-    /// the run if no worker `can_begin`.
+    /// Tells that a worker's connections are up or have failed; the last one sets the start, or
+    /// ends the run if no worker `can_begin`.
     pub(crate) fn arrive(&self, now: Nanos, can_begin: bool) {
         self.is_connected.fetch_or(can_begin, Ordering::AcqRel);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {

@@ -296,8 +296,9 @@ impl<'a, B: Backend> Worker<'a, B> {
         Ok(self.now)
     }
 
-    /// Cuts the window where a signal asked for it, or ends the drain if the window is over. Checked
-    /// before the events of a turn: whatever comes later than that instant is seen after it.
+    /// Cuts the window where a signal asked for it, or ends the drain if the window is over.
+    /// Checked before the events of a turn: whatever comes later than that instant is seen after
+    /// it.
     fn heed_stop(&mut self) {
         let stop_at = self.control.stop_at();
         if stop_at == Nanos::MAX || !self.is_sending || self.is_stopped {

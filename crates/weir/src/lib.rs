@@ -23,6 +23,7 @@ mod probe;
 mod raw;
 mod redaction;
 mod script;
+mod server_wait;
 mod target;
 mod terminal;
 mod trials;
