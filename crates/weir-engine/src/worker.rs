@@ -5,6 +5,7 @@
 //! shares nothing with others but [`Control`], and reads no clock but its backend's.
 
 mod dispatch;
+mod limits;
 mod observing;
 mod opening;
 mod scripted;
@@ -12,7 +13,7 @@ mod scripted;
 use std::io;
 
 use weir_io::{Backend, Close, ConnId, Nanos, Segment, TcpTally, WaitPolicy};
-use weir_run::{Closer, Load, Measurements, TcpUsage, WorkerPhases};
+use weir_run::{Load, Measurements, TcpUsage, WorkerPhases};
 
 use crate::connection::State;
 use crate::control::Control;
@@ -26,9 +27,10 @@ use crate::schedule::Schedule;
 use crate::script::Script;
 use crate::stamps::Stamping;
 use crate::timeline::Timeline;
-use crate::traffic::{Action, Limits, Traffic};
+use crate::traffic::{Action, Traffic};
 use crate::waiting::Waiting;
 use dispatch::SEND_BATCH;
+use limits::limits;
 
 /// Events handled before due slots are looked at again, so that a burst of answers does not hold up
 /// sends (METHOD 1.8).
@@ -36,9 +38,6 @@ const EVENT_BATCH: usize = 64;
 
 /// Events that the callbacks of one count for beside it: they take as long.
 const CALLBACK_EVENTS: usize = 7;
-
-/// Connections of a worker from which on those that are idle share what only the others need.
-const LENT_FROM: u32 = 512;
 
 /// Connections closed at once when all are.
 const CLOSE_BATCH: u32 = 1024;
@@ -491,32 +490,5 @@ fn tcp_usage(tally: TcpTally) -> TcpUsage {
         retransmitted_segments: tally.retransmitted_segments,
         retransmission_timeouts: tally.retransmission_timeouts,
         rtts_min_ns: tally.rtts_min_ns,
-    }
-}
-
-/// What the traffic of a worker depends on.
-fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
-    let calls = script.map(Script::calls).unwrap_or_default();
-    let shows = script.and_then(Script::interest);
-    let plan = &job.plan.connection;
-    Limits {
-        connections,
-        depth: job.plan.pipeline,
-        timeout_ns: job.plan.timeout_ns,
-        connect_timeout_ns: job.plan.connect_timeout_ns,
-        discard: job.discard && job.tls.is_none() && shows.is_none(),
-        fill: job.plan.load == Load::ClosedLoop,
-        batches: calls.request || calls.delay || calls.knows_connections,
-        rests: calls.delay,
-        shows,
-        late_answers: job.late_answers,
-        requests_max: plan.requests_max().unwrap_or(u32::MAX),
-        lifetime_ns: plan.lifetime_ns.unwrap_or(u64::MAX),
-        renew_by: match plan.close {
-            Some(Closer::Client) => Close::Reset,
-            _ => Close::Graceful,
-        },
-        // A script is shown answers after they have come, and asks for places by the batch.
-        lends: connections >= LENT_FROM && script.is_none(),
     }
 }

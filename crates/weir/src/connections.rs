@@ -77,7 +77,12 @@ pub(crate) fn other_addresses(url: &Url, all: &[Endpoint]) -> Option<Note> {
 }
 
 /// The error of a run that ended before its warm-up, as no connection came up.
-pub(crate) fn no_server(args: &RunArgs, job: &Job, outcome: &Outcome) -> Option<Note> {
+pub(crate) fn no_server(
+    args: &RunArgs,
+    job: &Job,
+    outcome: &Outcome,
+    notes: &mut Vec<Note>,
+) -> Option<Note> {
     if !outcome.is_unconnected {
         return None;
     }
@@ -94,7 +99,8 @@ pub(crate) fn no_server(args: &RunArgs, job: &Job, outcome: &Outcome) -> Option<
     let remedy = if is_tls { "check the server's TLS" } else { "start the server" };
     let failure = format!("cannot connect to {address}: {}", reasons.join(", "));
     let error = ServerWait::new(args).give_up(failure, remedy);
-    Some(Note::new("no_server", error.to_string()))
+    notes.push(Note::new("no_server", error.to_string()));
+    notes.last().cloned()
 }
 
 /// Whether the sources are addresses of this machine, and of the family of the destinations.

@@ -44,10 +44,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         prove_client::is_provable(args, &job.plan)?;
     }
     if args.print_plan {
-        let text = serde_json::to_string_pretty(&job.plan)?;
-        let text = weir_report::json::escaped(text);
-        terminal::print(|out| writeln!(out, "{text}"))?;
-        return Ok(ExitCode::SUCCESS);
+        return print_plan(&job.plan);
     }
     connections::check_sources(&job)?;
     if let Ok(limit) = system::raise_descriptor_limit() {
@@ -81,8 +78,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let proof = args.prove_client.then(|| proven(&job, &outcome, &interrupts, &mut notes));
     outcome.trials = Trials { selfcheck: floor.flatten(), prove_client: proof.flatten() };
     notes.extend(remarks(&job, &outcome, found.answer.is_some()));
-    let no_server = connections::no_server(args, &job, &outcome);
-    notes.extend(no_server.clone());
+    let no_server = connections::no_server(args, &job, &outcome, &mut notes);
     let raw = raw.map(|raw| raw.finish(plan, &epoch, &outcome.measurements)).transpose();
     notes.extend(raw.as_ref().ok().and_then(|raw| raw::note(raw.as_ref()?)));
     let script_file = scripts.as_ref().map(Scripts::file);
@@ -103,12 +99,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         scripts.finish(outcome.states, &figures)?;
         terminal::print(|_| Ok(()))?;
     }
+    let signal = interrupts.received().filter(|_| !outcome.is_drain_cut);
     Ok(match outcome.failures.is_empty() {
-        // A signal in the drain leaves a complete result.
-        true if outcome.is_drain_cut => exit::of_run(&document, None, !args.no_verdict),
-        true => exit::of_run(&document, interrupts.received(), !args.no_verdict),
+        true => exit::of_run(&document, signal, !args.no_verdict),
         false => exit::of_script(),
     })
+}
+
+fn print_plan(plan: &Plan) -> Result<ExitCode> {
+    let text = serde_json::to_string_pretty(plan)?;
+    let text = weir_report::json::escaped(text);
+    terminal::print(|out| writeln!(out, "{text}"))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The one-connection probe, if the target may be probed: the request may be sent more often than
