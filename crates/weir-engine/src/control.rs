@@ -2,7 +2,7 @@
 //! script is. But for the last, which lies on lines of its own, nothing here is written while the
 //! load runs, so it stays in every core's cache.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use weir_io::{Nanos, Waker};
@@ -66,6 +66,10 @@ pub struct Control {
     arrived: AtomicU32,
     /// When the first worker began to connect; [`Nanos::MAX`] until then.
     connect_from: AtomicU64,
+    /// A worker has a connection, or needs none.
+    is_connected: AtomicBool,
+    /// All have arrived, and none has one.
+    is_unconnected: AtomicBool,
     start_at: AtomicU64,
     stop_at: AtomicU64,
     waker: Option<Waker>,
@@ -83,6 +87,8 @@ impl Control {
             workers,
             arrived: AtomicU32::new(0),
             connect_from: AtomicU64::new(u64::MAX),
+            is_connected: AtomicBool::new(false),
+            is_unconnected: AtomicBool::new(false),
             start_at: AtomicU64::new(u64::MAX),
             stop_at: AtomicU64::new(u64::MAX),
             waker,
@@ -123,14 +129,26 @@ impl Control {
         Nanos(self.connect_from.fetch_min(now.0, Ordering::AcqRel).min(now.0))
     }
 
-    /// Tells that a worker's connections are up or have failed; the last one sets the start.
-    pub(crate) fn arrive(&self, now: Nanos) {
+    /// Tells that a worker's connections are up or have failed; the last one sets the start, or
+    /// ends the run if no worker `can_begin`.
+    pub(crate) fn arrive(&self, now: Nanos, can_begin: bool) {
+        self.is_connected.fetch_or(can_begin, Ordering::AcqRel);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
+            if !self.is_connected.load(Ordering::Acquire) {
+                self.is_unconnected.store(true, Ordering::Release);
+                return self.wake_all();
+            }
             // A worker wakes in some µs; with thousands of them on few cores, later.
             let lead_ns = LEAD_NS + 2_000 * u64::from(self.workers);
             self.start_at.store(now.after(lead_ns).0, Ordering::Release);
             self.wake_all();
         }
+    }
+
+    /// True if the run ended at the barrier: every attempt to connect failed, and it needs one that
+    /// does not.
+    pub fn is_unconnected(&self) -> bool {
+        self.is_unconnected.load(Ordering::Acquire)
     }
 
     /// S, once every worker has arrived.

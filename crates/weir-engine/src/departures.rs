@@ -130,7 +130,7 @@ mod tests {
 
     fn counts(window_ms: u64, lags_ns: &[(u64, u64)]) -> Departures {
         let t1 = Nanos(5_000 + window_ms * MILLISECOND_NS);
-        let timeline = Timeline { start: Nanos(0), t0: Nanos(5_000), t1, tail_end: t1 };
+        let timeline = Timeline { start: Nanos(0), t0: Nanos(5_000), t1, drain_end: t1 };
         let mut counts = DepartureCounts::new(&timeline, 2, 1_000_000);
         for (offset_ns, lag_ns) in lags_ns {
             let intended_at = timeline.t0.after(*offset_ns);

@@ -9,7 +9,7 @@ pub(crate) enum Phase {
     Warmup,
     /// A member of M, the measured set.
     Measured,
-    /// After t1: keeps the load up while M is resolved. Also what is no longer measured.
+    /// In the drain: keeps the load up until M is resolved. Also what is no longer measured.
     Tail,
 }
 

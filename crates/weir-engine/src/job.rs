@@ -32,6 +32,11 @@ pub struct Job {
     pub late_answers: bool,
     /// What scripts may keep of bodies, over all connections.
     pub body_budget: BodyBudget,
+    /// The load ends at t1, as wrk's does: the drain sends nothing, and the age of a slot that was
+    /// never sent is its age at t1.
+    pub stops_at_t1: bool,
+    /// The run ends before its warm-up if every first attempt to connect fails.
+    pub needs_connection: bool,
     /// What is to be counted beside the usual.
     pub extras: Extras,
     /// Where each slot is written down, one by one, if anywhere.
@@ -65,6 +70,8 @@ impl Job {
             tls: None,
             late_answers: false,
             body_budget: BodyBudget::default(),
+            stops_at_t1: false,
+            needs_connection: false,
             extras: Extras::default(),
             raw: None,
         }

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     fn timeline() -> Timeline {
-        Timeline { start: Nanos(0), t0: Nanos(100), t1: Nanos(200), tail_end: Nanos(300) }
+        Timeline { start: Nanos(0), t0: Nanos(100), t1: Nanos(200), drain_end: Nanos(300) }
     }
 
     #[test]

@@ -118,6 +118,8 @@ pub(crate) struct Planned {
     pub(crate) is_cut: bool,
     /// Connections that were stamped.
     pub(crate) stamped_connections: u32,
+    /// When sending ended: the age of a slot that was never sent counts up to here.
+    pub(crate) unsent_until: Nanos,
 }
 
 /// How a slot ended, for the recorder.

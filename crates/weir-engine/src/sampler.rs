@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn timeline(t1: u64) -> Timeline {
-        Timeline { start: Nanos(0), t0: Nanos(50_000_000), t1: Nanos(t1), tail_end: Nanos(t1) }
+        Timeline { start: Nanos(0), t0: Nanos(50_000_000), t1: Nanos(t1), drain_end: Nanos(t1) }
     }
 
     fn samples(t1: u64, looks: &[(u64, u64)]) -> Vec<u64> {

@@ -164,7 +164,7 @@ mod tests {
     /// A series whose intervals have `buckets` buckets each.
     fn filled(bytes_max: usize, intervals: u64, buckets: u64) -> Series {
         let t0 = Nanos(0);
-        let timeline = Timeline { start: t0, t0, t1: Nanos::MAX, tail_end: Nanos::MAX };
+        let timeline = Timeline { start: t0, t0, t1: Nanos::MAX, drain_end: Nanos::MAX };
         let mut series = Series::new(&timeline, 1);
         series.kept.bytes_max = bytes_max;
         let live = Live { worker: 0, sender: None };

@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     fn timeline(t1: Nanos) -> Timeline {
-        Timeline { start: Nanos(0), t0: Nanos(1_000), t1, tail_end: t1 }
+        Timeline { start: Nanos(0), t0: Nanos(1_000), t1, drain_end: t1 }
     }
 
     #[test]

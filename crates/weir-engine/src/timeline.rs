@@ -6,7 +6,7 @@ use weir_run::Plan;
 use crate::exchange::Phase;
 use crate::schedule::end_of_requests;
 
-/// S, t0, t1 and the end of the tail.
+/// S, t0, t1 and the end of the drain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeline {
     /// S: slot times count from here.
@@ -15,8 +15,9 @@ pub(crate) struct Timeline {
     pub(crate) t0: Nanos,
     /// The window ends, exclusive; [`Nanos::MAX`] while only a number of requests will tell.
     pub(crate) t1: Nanos,
-    /// Nothing is sent from here on, and what is unresolved becomes censored.
-    pub(crate) tail_end: Nanos,
+    /// The drain ends at the latest: nothing is sent from here on, and what is unresolved becomes
+    /// censored.
+    pub(crate) drain_end: Nanos,
 }
 
 impl Timeline {
@@ -33,19 +34,24 @@ impl Timeline {
             .and_then(|requests| end_of_requests(plan.load, t0.since(start), requests))
             .map_or(Nanos::MAX, |offset_ns| start.after(offset_ns));
         let t1 = by_time.min(by_count);
-        Timeline { start, t0, t1, tail_end: t1.after(plan.timeout_ns) }
+        Timeline { start, t0, t1, drain_end: t1.after(plan.drain_limit_ns()) }
     }
 
     /// The timeline of a run that ended before it began.
     pub(crate) fn empty(now: Nanos) -> Timeline {
-        Timeline { start: now, t0: now, t1: now, tail_end: now }
+        Timeline { start: now, t0: now, t1: now, drain_end: now }
     }
 
-    /// Ends the window at `at`, if it would have ended later, and the tail `tail_ns` after that.
-    pub(crate) fn cut(&mut self, at: Nanos, tail_ns: u64) {
+    /// Ends the window at `at`, if it would have ended later, and the drain `drain_ns` after that.
+    pub(crate) fn cut(&mut self, at: Nanos, drain_ns: u64) {
         self.t1 = self.t1.min(at);
         self.t0 = self.t0.min(self.t1);
-        self.tail_end = self.tail_end.min(at.after(tail_ns));
+        self.end_drain(at.after(drain_ns));
+    }
+
+    /// Ends the drain at `at`, if it would have ended later.
+    pub(crate) fn end_drain(&mut self, at: Nanos) {
+        self.drain_end = self.drain_end.min(at);
     }
 
     /// The phase of a slot intended at `at`.

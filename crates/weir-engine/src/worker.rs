@@ -1,10 +1,11 @@
 //! The worker: one thread, one machine, one loop.
 //!
-//! connect → start barrier → warm-up → window → tail → drain (METHOD 1.5). Each turn of the loop
+//! connect → start barrier → warm-up → window → drain (METHOD 1.5). Each turn of the loop
 //! waits, takes in what has happened, looks at what is overdue and sends what is due. A worker
 //! shares nothing with others but [`Control`], and reads no clock but its backend's.
 
 mod dispatch;
+mod limits;
 mod observing;
 mod opening;
 mod scripted;
@@ -12,7 +13,7 @@ mod scripted;
 use std::io;
 
 use weir_io::{Backend, Close, ConnId, Nanos, Segment, TcpTally, WaitPolicy};
-use weir_run::{Closer, Load, Measurements, TcpUsage, WorkerPhases};
+use weir_run::{Load, Measurements, TcpUsage, WorkerPhases};
 
 use crate::connection::State;
 use crate::control::Control;
@@ -26,9 +27,10 @@ use crate::schedule::Schedule;
 use crate::script::Script;
 use crate::stamps::Stamping;
 use crate::timeline::Timeline;
-use crate::traffic::{Action, Limits, Traffic};
+use crate::traffic::{Action, Traffic};
 use crate::waiting::Waiting;
 use dispatch::SEND_BATCH;
+use limits::limits;
 
 /// Events handled before due slots are looked at again, so that a burst of answers does not hold up
 /// sends (METHOD 1.8).
@@ -37,14 +39,11 @@ const EVENT_BATCH: usize = 64;
 /// Events that the callbacks of one count for beside it: they take as long.
 const CALLBACK_EVENTS: usize = 7;
 
-/// Connections of a worker from which on those that are idle share what only the others need.
-const LENT_FROM: u32 = 512;
-
 /// Connections closed at once when all are.
 const CLOSE_BATCH: u32 = 1024;
 
-/// How long an interrupted run waits for the answers under way.
-const INTERRUPTED_TAIL_NS: u64 = 1_000_000_000;
+/// Longest drain of an interrupted window.
+const INTERRUPTED_DRAIN_NS: u64 = 1_000_000_000;
 
 /// Runs worker `number` of `job` on `backend`, in the calling thread, with the script that makes
 /// its requests, if there is one.
@@ -89,6 +88,9 @@ pub(crate) struct Worker<'a, B> {
     quota: Option<u64>,
     /// Something may still be sent.
     is_sending: bool,
+    /// The request to stop was obeyed.
+    is_stopped: bool,
+    /// It came before the window's end.
     is_interrupted: bool,
     /// The window was ended before its time, by a signal or by the script.
     is_cut: bool,
@@ -149,6 +151,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             last_send: (0, 1),
             quota: quota.map(|requests| deal.owned_below(requests)),
             is_sending: false,
+            is_stopped: false,
             is_interrupted: false,
             is_cut: false,
             is_unsettled: false,
@@ -181,7 +184,11 @@ impl<'a, B: Backend> Worker<'a, B> {
         let missing = self.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
         let quota =
             missing.filter(|_| !self.is_cut).map(|left| left + self.traffic.recorder.measured());
-        let tail_end = Nanos(self.phases.tail_end_ns);
+        // In the dialects what was never sent is as old as it is at t1.
+        let unsent_until = match self.job.stops_at_t1 {
+            true => self.traffic.recorder.timeline.t1.min(end),
+            false => Nanos(self.phases.tail_end_ns),
+        };
         let stamped_connections = self.traffic.stamping.connections();
         let destinations = self.traffic.destinations.take();
         let rows = self.traffic.rows.take();
@@ -189,11 +196,11 @@ impl<'a, B: Backend> Worker<'a, B> {
         drop(self.backend);
         let recorder = self.traffic.into_recorder();
         if let Some(mut rows) = rows {
-            rows.never_sent(self.schedule.clone(), &recorder.timeline, tail_end);
+            rows.never_sent(self.schedule.clone(), &recorder.timeline, unsent_until);
             rows.finish();
         }
-        let planned = Planned { quota, is_cut: self.is_cut, stamped_connections };
-        let mut measurements = recorder.finish(&mut self.schedule, planned, self.phases, tail_end);
+        let planned = Planned { quota, is_cut: self.is_cut, stamped_connections, unsent_until };
+        let mut measurements = recorder.finish(&mut self.schedule, planned, self.phases);
         // A script that fails ends the run as a signal does, and is no signal.
         let has_failed = self.control.script_failure().is_some();
         measurements.is_unsettled = self.is_unsettled;
@@ -216,10 +223,11 @@ impl<'a, B: Backend> Worker<'a, B> {
             if !has_arrived && self.traffic.unresolved == 0 {
                 has_arrived = true;
                 self.phases.connected_ns = now.0;
-                self.control.arrive(now);
+                self.control.arrive(now, self.traffic.open > 0 || !self.job.needs_connection);
             }
-            if self.control.stop_at() <= now {
-                self.is_interrupted = true;
+            let is_stopped = self.control.stop_at() <= now;
+            if is_stopped || self.control.is_unconnected() {
+                self.is_interrupted = is_stopped;
                 self.begin(Timeline::empty(now));
                 self.traffic.recorder.open_at_t0(self.traffic.open);
                 self.phases.tail_end_ns = now.0;
@@ -243,7 +251,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.begin_rests();
     }
 
-    /// Warm-up, window and tail.
+    /// Warm-up and window, and the drain as long as the load continues in it.
     fn load(&mut self) -> io::Result<()> {
         self.now = self.backend.now();
         self.make_ahead();
@@ -253,8 +261,8 @@ impl<'a, B: Backend> Worker<'a, B> {
             let now = self.turn(until, policy)?;
             self.waiting.turned(now, policy, self.traffic.in_flight);
             self.observe(now);
-            let Timeline { t1, tail_end, .. } = self.traffic.recorder.timeline;
-            if now >= tail_end || (now >= t1 && self.is_resolved()) {
+            let t1 = self.traffic.recorder.timeline.t1;
+            if self.is_over(now) || (now >= t1 && self.is_resolved()) {
                 self.phases.tail_end_ns = now.0;
                 return Ok(());
             }
@@ -287,15 +295,37 @@ impl<'a, B: Backend> Worker<'a, B> {
         Ok(self.now)
     }
 
-    /// Cuts the window where a signal asked for it. Looked at before the events of a turn: whatever
-    /// comes later than that instant is seen after it.
+    /// Cuts the window where a signal asked for it, or ends the drain if the window is over.
+    /// Checked before the events of a turn: whatever comes later than that instant is seen after
+    /// it.
     fn heed_stop(&mut self) {
         let stop_at = self.control.stop_at();
-        if stop_at != Nanos::MAX && self.is_sending && !self.is_interrupted {
-            let tail_ns = if self.job.extras.abandons { 0 } else { INTERRUPTED_TAIL_NS };
-            self.traffic.recorder.timeline.cut(stop_at, tail_ns);
-            (self.is_interrupted, self.is_cut) = (true, true);
+        if stop_at == Nanos::MAX || !self.is_sending || self.is_stopped {
+            return;
         }
+        self.is_stopped = true;
+        if stop_at < self.traffic.recorder.timeline.t1 {
+            self.cut_window(stop_at);
+            self.is_interrupted = true;
+        } else {
+            self.traffic.recorder.timeline.end_drain(stop_at);
+        }
+    }
+
+    /// Ends the window at `at`. What was sent by then is awaited for a short time.
+    fn cut_window(&mut self, at: Nanos) {
+        let drain_ns = match self.job.extras.abandons {
+            true => 0,
+            false => self.job.plan.drain_limit_ns().min(INTERRUPTED_DRAIN_NS),
+        };
+        self.traffic.recorder.timeline.cut(at, drain_ns);
+        self.is_cut = true;
+    }
+
+    /// True if nothing more is sent: the drain is at its end, or the load ends with the window.
+    fn is_over(&self, now: Nanos) -> bool {
+        let Timeline { t1, drain_end, .. } = self.traffic.recorder.timeline;
+        now >= drain_end || (now >= t1 && (self.is_cut || self.job.stops_at_t1))
     }
 
     /// Takes in what has happened. Returns when callbacks were first called for it, if they were.
@@ -368,12 +398,12 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// Until when to sleep.
     fn next_wake(&self) -> Nanos {
-        let Timeline { start, t0, t1, tail_end, .. } = self.traffic.recorder.timeline;
-        let mut until = self.traffic.deadlines.next().min(self.traffic.rests.next()).min(tail_end);
+        let Timeline { start, t0, t1, drain_end } = self.traffic.recorder.timeline;
+        let mut until = self.traffic.deadlines.next().min(self.traffic.rests.next()).min(drain_end);
         until = until.min(self.traffic.opens_at());
         until = until.min(self.traffic.recorder.interval_end());
         // Once heeded, the request to stop is past, and would keep the worker from sleeping.
-        if !self.is_interrupted {
+        if !self.is_stopped {
             until = until.min(self.control.stop_at());
         }
         until = until.min(self.traffic.recorder.sample_at());
@@ -394,9 +424,8 @@ impl<'a, B: Backend> Worker<'a, B> {
             None if self.is_behind => self.now,
             None => Nanos::MAX,
         };
-        // A run that was cut sends nothing from t1 on, not even what was due before.
-        let is_over = self.is_cut && self.now >= t1;
-        if !is_over && self.is_ready() && (slot < t1 || self.has_tail()) {
+        // Where the load ends with the window, not even what was due before t1 is sent later.
+        if !self.is_over(self.now) && self.is_ready() && (slot < t1 || self.has_tail()) {
             until = until.min(slot);
         }
         // A script has something to do while nothing else is.
@@ -413,23 +442,27 @@ impl<'a, B: Backend> Worker<'a, B> {
         start.after(offset_ns.div_ceil(tick_ns).saturating_mul(tick_ns))
     }
 
-    /// Sends nothing more, and awaits what is outstanding for at most the timeout.
+    /// The rest of the drain: sends nothing more, and awaits what is in flight.
     fn drain(&mut self) -> io::Result<()> {
         self.is_sending = false;
         self.backend.submit();
         let mut now = Nanos(self.phases.tail_end_ns);
-        self.traffic.censor(now);
-        let limit = match self.is_cut {
-            true => now,
-            false => now.after(self.traffic.limits.timeout_ns),
-        };
-        while self.traffic.in_flight > 0 && now < limit.min(self.control.stop_at()) {
-            let until = self.traffic.deadlines.next().min(limit).min(self.control.stop_at());
+        let end = self.traffic.recorder.timeline.drain_end;
+        loop {
+            // Once obeyed, the request to stop has set the drain's end.
+            let stop_at = if self.is_stopped { Nanos::MAX } else { self.control.stop_at() };
+            if self.traffic.in_flight == 0 || now >= end.min(stop_at) {
+                break;
+            }
+            let until = self.traffic.deadlines.next().min(end).min(stop_at);
+            let until = until.min(self.traffic.recorder.interval_end());
             self.backend.wait(until, WaitPolicy::Sleep)?;
             let called_at = self.harvest();
             now = self.backend.now();
             self.expire(now.min(called_at));
+            self.observe(now);
         }
+        self.traffic.censor(now);
         Ok(())
     }
 
@@ -457,32 +490,5 @@ fn tcp_usage(tally: TcpTally) -> TcpUsage {
         retransmitted_segments: tally.retransmitted_segments,
         retransmission_timeouts: tally.retransmission_timeouts,
         rtts_min_ns: tally.rtts_min_ns,
-    }
-}
-
-/// What the traffic of a worker depends on.
-fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
-    let calls = script.map(Script::calls).unwrap_or_default();
-    let shows = script.and_then(Script::interest);
-    let plan = &job.plan.connection;
-    Limits {
-        connections,
-        depth: job.plan.pipeline,
-        timeout_ns: job.plan.timeout_ns,
-        connect_timeout_ns: job.plan.connect_timeout_ns,
-        discard: job.discard && job.tls.is_none() && shows.is_none(),
-        fill: job.plan.load == Load::ClosedLoop,
-        batches: calls.request || calls.delay || calls.knows_connections,
-        rests: calls.delay,
-        shows,
-        late_answers: job.late_answers,
-        requests_max: plan.requests_max().unwrap_or(u32::MAX),
-        lifetime_ns: plan.lifetime_ns.unwrap_or(u64::MAX),
-        renew_by: match plan.close {
-            Some(Closer::Client) => Close::Reset,
-            _ => Close::Graceful,
-        },
-        // A script is shown answers after they have come, and asks for places by the batch.
-        lends: connections >= LENT_FROM && script.is_none(),
     }
 }

@@ -135,7 +135,7 @@ pub struct Document {
     pub stationarity: Vec<SeriesStationarity>,
     /// The window in equal parts by planned time: what intervals of confidence are made from.
     pub slices: Vec<SliceEntry>,
-    /// The run over time, warm-up and tail included, by when things happened.
+    /// The run over time, warm-up and drain included, by when things happened.
     pub series: Vec<SeriesEntry>,
     /// Files that hold every request, one of each part; absent where nobody asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -258,9 +258,11 @@ pub struct Phases {
     pub t0_ns: u64,
     /// Its first clock reading at or after the planned t1.
     pub t1_ns: u64,
-    /// Every measured slot was resolved, or the tail's limit was reached.
+    /// The load ended: every measured slot was resolved, or the drain's limit was reached; under
+    /// the flags of wrk and wrk2 at t1.
     pub tail_end_ns: u64,
-    /// Its sockets were closed.
+    /// The drain ended: everything sent was answered, or the drain's limit was reached. The sockets
+    /// were closed.
     pub drained_ns: u64,
     /// CPU time of its thread, user and system, in nanoseconds.
     pub cpu_time_ns: u64,

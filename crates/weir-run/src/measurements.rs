@@ -237,7 +237,7 @@ pub struct Sent {
     pub warmup: u64,
     /// Slots of M.
     pub measured: u64,
-    /// After t1 by plan, to keep the load up while M is resolved.
+    /// In the drain, by plan: keeps the load up until M is resolved.
     pub tail: u64,
     /// Requests whose send failed, not all bytes being taken; in none of the others.
     pub failed: u64,
@@ -298,9 +298,9 @@ pub struct WorkerPhases {
     pub t0_ns: u64,
     /// Its first clock reading at or after the planned t1.
     pub t1_ns: u64,
-    /// Every slot of M was resolved, or the tail's limit was reached.
+    /// The load ended: M was resolved, or the drain's limit was reached.
     pub tail_end_ns: u64,
-    /// Its sockets were closed.
+    /// The drain ended, and its sockets were closed.
     pub drained_ns: u64,
     /// t0 and t1 as it used them.
     pub window_ns: (u64, u64),

@@ -10,6 +10,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// The drain is limited to this part of the window, or to this time if that is longer.
+const DRAIN_PART: u64 = 5;
+const DRAIN_MIN_NS: u64 = 1_000_000_000;
+
 /// The plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -42,6 +46,10 @@ pub struct Plan {
     pub timeout_ns: u64,
     /// Longest wait for a connection, in nanoseconds.
     pub connect_timeout_ns: u64,
+    /// Longest drain after the window, in nanoseconds; null: the longer of 1 s and 20% of
+    /// `duration_ns`, but at most `timeout_ns`, which is also the limit without `duration_ns`.
+    #[serde(default)]
+    pub drain_ns: Option<u64>,
     /// How send times are kept.
     pub pacing: Pacing,
     /// How answers are awaited.
@@ -80,6 +88,7 @@ impl Default for Plan {
             requests: None,
             timeout_ns: 10_000_000_000,
             connect_timeout_ns: 10_000_000_000,
+            drain_ns: None,
             pacing: Pacing::Hybrid,
             wait: Wait::Auto,
             tick_ns: None,
@@ -87,6 +96,14 @@ impl Default for Plan {
             stamps: StampChoice::None,
             connection: ConnectionPlan::default(),
         }
+    }
+}
+
+impl Plan {
+    /// The limit of the drain in nanoseconds (METHOD 1.5).
+    pub fn drain_limit_ns(&self) -> u64 {
+        let share_ns = self.duration_ns.map_or(u64::MAX, |window_ns| window_ns / DRAIN_PART);
+        self.drain_ns.unwrap_or(share_ns.max(DRAIN_MIN_NS).min(self.timeout_ns))
     }
 }
 

@@ -21,8 +21,8 @@ pub(crate) use choices::{
     WaitChoice, Warmup, WitnessChoice,
 };
 use values::{
-    assertion, bytes, confidence, pipeline, positive, positive_duration, positive_long, rate,
-    warmup,
+    assertion, bytes, confidence, duration, pipeline, positive, positive_duration, positive_long,
+    rate, warmup,
 };
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
@@ -185,6 +185,10 @@ pub(crate) struct RunArgs {
     /// most 1m or the time after the colon [default: 10% of -d within 2s..10s; 0 with -n alone]
     #[arg(long, value_name = "T|auto[:T]", value_parser = warmup, help_heading = "Load")]
     pub(crate) warmup: Option<Warmup>,
+    /// Longest drain after the window, in which the load continues unrecorded until every measured
+    /// request has its response [default: 20% of -d, at least 1s, at most the timeout]
+    #[arg(long, value_name = "T", value_parser = duration, help_heading = "Load")]
+    pub(crate) drain: Option<u64>,
     /// Requests in flight on each connection, 1 to 128 (HTTP/1.1 pipelining)
     #[arg(long, value_name = "N", value_parser = pipeline, default_value = "1",
           help_heading = "Load")]
@@ -216,6 +220,9 @@ pub(crate) struct RunArgs {
     /// Skip the single request that checks the URL before the load
     #[arg(long, help_heading = "Request")]
     pub(crate) no_preflight: bool,
+    /// Try to resolve and reach the server for up to T before the load [default: once]
+    #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = "Request")]
+    pub(crate) wait_for_server: Option<u64>,
 
     /// Basic authentication; replaces a user name and password in the URL
     #[arg(short, long, value_name = "USER:PASS", action = ArgAction::Append,

@@ -7,12 +7,15 @@ use anyhow::{Context, Result, bail};
 use weir_engine::Job;
 use weir_io::Endpoint;
 use weir_io::system::DescriptorLimit;
+use weir_run::document::ConnectionFailure;
 use weir_run::{
     Closer, ConnectionPlan, FailureCause, FailurePhase, Histogram, Measurements, Note, Plan, units,
 };
 
 use crate::args::{CloseChoice, RunArgs};
 use crate::health::ephemeral_port_count;
+use crate::load::Outcome;
+use crate::server_wait::{NoServer, ServerWait};
 use crate::target::{Url, split_port};
 
 /// Source addresses that are looked at before the load: a wrong one is rarely alone.
@@ -48,6 +51,7 @@ pub(crate) fn destinations(args: &RunArgs, url: &Url) -> Result<Vec<Endpoint>> {
         let port = port.unwrap_or_else(|| url.port());
         let mut addresses = (host, port)
             .to_socket_addrs()
+            .map_err(|error| NoServer(error.to_string()))
             .with_context(|| format!("the host {host:?} of --connect-to cannot be resolved"))?;
         let first = addresses.next();
         first.map(Endpoint::Tcp).with_context(|| format!("{host:?} has no address"))
@@ -70,6 +74,33 @@ pub(crate) fn other_addresses(url: &Url, all: &[Endpoint]) -> Option<Note> {
         url.host
     );
     (count > 1).then(|| Note::new("several_addresses", text))
+}
+
+/// The error of a run that ended before its warm-up, as no connection came up.
+pub(crate) fn no_server(
+    args: &RunArgs,
+    job: &Job,
+    outcome: &Outcome,
+    notes: &mut Vec<Note>,
+) -> Option<Note> {
+    if !outcome.is_unconnected {
+        return None;
+    }
+    let plan = &job.plan;
+    let address = match &plan.connection.destinations[..] {
+        [] => plan.target.address.clone(),
+        several => several.join(", "),
+    };
+    let failures = &outcome.measurements.connections.failures;
+    let is_tls = failures.keys().any(|kind| matches!(kind.cause, FailureCause::Tls(_)));
+    let mut reasons: Vec<String> =
+        failures.iter().map(|(kind, count)| ConnectionFailure::of(*kind, *count).text).collect();
+    reasons.dedup();
+    let remedy = if is_tls { "check the server's TLS" } else { "start the server" };
+    let failure = format!("cannot connect to {address}: {}", reasons.join(", "));
+    let error = ServerWait::new(args).give_up(failure, remedy);
+    notes.push(Note::new("no_server", error.to_string()));
+    notes.last().cloned()
 }
 
 /// Whether the sources are addresses of this machine, and of the family of the destinations.

@@ -12,6 +12,7 @@ use weir_serve::ServeError;
 
 use crate::args::Strict;
 use crate::output::NotWritten;
+use crate::server_wait::NoServer;
 
 /// The command line or its input is wrong.
 pub(crate) const USAGE: u8 = 2;
@@ -52,6 +53,7 @@ pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
         None if error.is::<NoThread>() => MACHINE,
         None if matches!(error.downcast_ref(), Some(ServeError::Worker(_))) => MACHINE,
         None if error.is::<NotWritten>() => NOT_WRITTEN,
+        None if error.is::<NoServer>() => NO_SUCCESS,
         None => USAGE,
     }
 }

@@ -24,6 +24,7 @@ mod raw;
 mod redaction;
 mod screen;
 mod script;
+mod server_wait;
 mod target;
 mod terminal;
 mod trials;

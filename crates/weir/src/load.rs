@@ -72,6 +72,10 @@ pub(crate) struct Outcome {
     pub(crate) witness: Option<Measurements>,
     /// What ended it early.
     pub(crate) signal: Option<Signal>,
+    /// A signal ended its drain: the window was complete.
+    pub(crate) is_drain_cut: bool,
+    /// It ended before its warm-up: no connection came up.
+    pub(crate) is_unconnected: bool,
     /// The states of its scripts.
     pub(crate) states: Vec<weir_script::Worker>,
     /// The scripts that failed: the first that raised an error, and all that never returned.
@@ -115,15 +119,19 @@ pub(crate) fn carry_out(
     let finished = finished?;
     let mut failures = finished.lost;
     failures.splice(..0, control.script_failure());
+    let signal = interrupts.received();
+    let is_interrupted = finished.measurements.interrupted;
     Ok(Outcome {
         network: NetworkSection::of(&finished.measurements.tcp, round_trips),
+        signal: signal.filter(|_| is_interrupted),
+        is_drain_cut: signal.is_some() && !is_interrupted && failures.is_empty(),
+        is_unconnected: control.is_unconnected(),
         measurements: finished.measurements,
         health: seen.map(|seen| seen.health),
         client: usage_since(cpu_before),
         trials: Trials::default(),
         probe: Probed::default(),
         witness: None,
-        signal: interrupts.received(),
         states: finished.scripts.into_iter().map(|(_, state)| state).collect(),
         failures,
     })

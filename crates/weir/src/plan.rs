@@ -18,6 +18,7 @@ use crate::args::{
 use crate::body::{Body, REQUEST_MAX_BYTES};
 use crate::redaction::Redaction;
 use crate::script::Scripts;
+use crate::server_wait::ServerWait;
 use crate::target::Url;
 use crate::{connections, credentials};
 
@@ -42,13 +43,16 @@ pub(crate) struct Planned {
 /// When they ask for what cannot be done; the message names the flag and the remedy.
 pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
     let url = Url::parse(args.url())?;
+    let wait = ServerWait::new(args);
     let mut note = None;
     let mut planned = plan_at(args, &url, |url| {
-        let mut addresses = url.resolve(args.unix.as_deref())?;
+        let found = wait.retry(|| url.resolve(args.unix.as_deref()));
+        let mut addresses = found.map_err(|failure| wait.give_up(failure, "check the name"))?;
         note = connections::other_addresses(url, &addresses);
         Ok(addresses.swap_remove(0))
     })?;
     planned.notes.extend(note);
+    planned.job.needs_connection = true;
     Ok(planned)
 }
 
@@ -103,6 +107,7 @@ pub(crate) fn plan_at(
         requests: args.requests,
         timeout_ns: args.timeout,
         connect_timeout_ns: args.connect_timeout.unwrap_or(args.timeout),
+        drain_ns: args.drain,
         pacing: pacing(args.pacing, is_crowded),
         wait: wait(args.wait),
         tick_ns: args.tick,

@@ -3,6 +3,7 @@
 
 mod secured;
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -16,6 +17,7 @@ use weir_run::document::Preflight;
 use weir_run::units;
 use weir_tls::TlsError;
 
+use crate::server_wait::{NoServer, ServerWait};
 use secured::{Refused, Secured};
 
 /// Longest the preflight may take: it must not hold up a run against a server that never answers.
@@ -35,54 +37,95 @@ pub(crate) struct Found {
     pub(crate) warning: Option<Note>,
 }
 
+/// Why there is no response.
+#[derive(Debug)]
+enum Failure {
+    /// The address takes no connection.
+    Connect { text: String, is_late: bool },
+    /// TLS cannot be agreed on: no request of the load could be sent.
+    Tls(TlsError),
+    /// It does, and sends nothing that is a response.
+    NoResponse(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Connect { text, .. } | Failure::NoResponse(text) => f.write_str(text),
+            Failure::Tls(error) => error.fmt(f),
+        }
+    }
+}
+
 /// Whether a method may be sent once more than asked: it is safe (RFC 9110 §9.2.1).
 pub(crate) fn is_safe(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
 }
 
-/// Connects, agrees on TLS where it is to be spoken, and sends the job's request once if it may.
+/// Connects, agrees on TLS where it is to be spoken, and sends the job's request once if it may;
+/// all of that again while it fails and `wait` lasts.
 ///
 /// # Errors
-/// When TLS cannot be agreed on: no request of the load could be sent.
-pub(crate) fn look(job: &Job, may_send: bool) -> Result<Found, TlsError> {
-    let patience = PATIENCE.min(Duration::from_nanos(job.plan.timeout_ns));
-    if !may_send && job.tls.is_none() {
+/// When the load could send no request: TLS cannot be agreed on, the address does not respond to an
+/// attempt to connect, or the wait was in vain.
+pub(crate) fn look(job: &Job, may_send: bool, wait: &ServerWait) -> Result<Found, NoServer> {
+    if !may_send && job.tls.is_none() && !wait.is_wanted() {
         return Ok(Found::default());
     }
-    let failed = |text: String, sent| Found {
-        warning: Some(Note::new("preflight_failed", text)),
-        sent,
-        answer: None,
+    let mut sent = 0;
+    let failure = match wait.retry(|| attempt(job, may_send, &mut sent)) {
+        Ok(answer) => {
+            let warning = answer.as_ref().and_then(judge);
+            return Ok(Found { answer, sent, warning });
+        }
+        Err(failure) => failure,
     };
+    match &failure {
+        Failure::Tls(error) => Err(NoServer(error.to_string())),
+        _ if wait.is_wanted() => Err(wait.give_up(failure, "start the server")),
+        // Of several destinations the others may well respond.
+        Failure::Connect { is_late: true, .. } if job.destinations.len() < 2 => {
+            Err(wait.give_up(failure, "check the address"))
+        }
+        // The load tries as well, and reports it if none of its connections comes up.
+        Failure::Connect { .. } => Ok(Found { sent, ..Found::default() }),
+        Failure::NoResponse(text) => {
+            let warning = Some(Note::new("preflight_failed", text.clone()));
+            Ok(Found { sent, warning, answer: None })
+        }
+    }
+}
+
+/// One attempt; counts the request that it sends.
+fn attempt(job: &Job, may_send: bool, sent: &mut u64) -> Result<Option<Preflight>, Failure> {
+    let patience = PATIENCE.min(Duration::from_nanos(job.plan.timeout_ns));
     let started = Instant::now();
     let source = job.plan.connection.source(0);
-    let mut stream = match connect(&job.endpoint, source, patience) {
-        Ok(stream) => stream,
-        Err(error) => {
-            let text = format!("cannot connect to {}: {}", job.endpoint, reason(&error, patience));
-            return Ok(failed(text, 0));
-        }
+    let unconnected = |error: &io::Error| Failure::Connect {
+        text: format!("cannot connect to {}: {}", job.endpoint, reason(error, patience)),
+        is_late: is_late(error),
     };
-    let no_answer = |error: &io::Error| {
-        format!("{} gave no proper answer: {}", job.plan.url, reason(error, patience))
+    let no_response = |error: &io::Error| {
+        let reason = reason(error, patience);
+        Failure::NoResponse(format!("{} gave no proper answer: {reason}", job.plan.url))
     };
+    let mut stream =
+        connect(&job.endpoint, source, patience).map_err(|error| unconnected(&error))?;
     if let Some(config) = &job.tls {
         match Secured::shake_hands(stream, config, started, patience) {
             Ok(secured) => stream = Stream::Tls(Box::new(secured)),
-            Err(Refused::Tls(error)) => return Err(error),
-            Err(Refused::Io(error)) => return Ok(failed(no_answer(&error), 0)),
+            Err(Refused::Tls(error)) => return Err(Failure::Tls(error)),
+            Err(Refused::Io(error)) => return Err(unconnected(&error)),
         }
     }
     if !may_send {
-        return Ok(Found::default());
+        return Ok(None);
     }
-    Ok(match exchange(&mut stream, &job.request, started, patience) {
-        Ok(mut answer) => {
-            answer.address = job.endpoint.to_string();
-            Found { warning: judge(&answer), answer: Some(answer), sent: 1 }
-        }
-        Err(error) => failed(no_answer(&error), 1),
-    })
+    *sent += 1;
+    let mut answer = exchange(&mut stream, &job.request, started, patience)
+        .map_err(|error| no_response(&error))?;
+    answer.address = job.endpoint.to_string();
+    Ok(Some(answer))
 }
 
 /// What an answer that is no plain success means for the load.
@@ -166,13 +209,17 @@ fn describe(
 }
 
 fn reason(error: &io::Error, patience: Duration) -> String {
-    match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            let span = units::exact_duration(patience.as_nanos() as u64);
-            format!("nothing came within {span}")
-        }
-        _ => error.to_string(),
+    if is_late(error) {
+        return format!(
+            "nothing came within {}",
+            units::exact_duration(patience.as_nanos() as u64)
+        );
     }
+    error.to_string()
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 /// A blocking connection of either kind.

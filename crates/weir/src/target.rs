@@ -7,6 +7,8 @@ use anyhow::{Context, Result, bail};
 use weir_io::Endpoint;
 use weir_run::Target;
 
+use crate::server_wait::NoServer;
+
 /// A URL, taken apart (RFC 3986, RFC 9110 §4.2).
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Url {
@@ -84,16 +86,19 @@ impl Url {
     ///
     /// # Errors
     /// When the host has no address.
-    pub(crate) fn resolve(&self, unix: Option<&Path>) -> Result<Vec<Endpoint>> {
+    pub(crate) fn resolve(&self, unix: Option<&Path>) -> Result<Vec<Endpoint>, NoServer> {
         if let Some(path) = unix {
             return Ok(vec![Endpoint::Unix(path.to_owned())]);
         }
+        let failed = |reason: &str| {
+            NoServer(format!("the host {:?} of the URL cannot be resolved: {reason}", self.host))
+        };
         let addresses: Vec<SocketAddr> = (self.host.as_str(), self.port())
             .to_socket_addrs()
-            .with_context(|| format!("the host {:?} of the URL cannot be resolved", self.host))?
+            .map_err(|error| failed(&error.to_string()))?
             .collect();
         if addresses.is_empty() {
-            bail!("the host {:?} of the URL has no address", self.host);
+            return Err(failed("it has no address"));
         }
         Ok(addresses.into_iter().map(Endpoint::Tcp).collect())
     }

@@ -17,5 +17,5 @@ use crate::load::{self, Epoch, Outcome};
 fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Outcome>> {
     let nobody = None::<fn(&Intervals)>;
     let outcome = load::carry_out(&Arc::new(job), &Epoch::start(), interrupts, None, nobody)?;
-    Ok(outcome.signal.is_none().then_some(outcome))
+    Ok(interrupts.received().is_none().then_some(outcome))
 }

@@ -34,7 +34,9 @@ pub(super) fn overload(lab: &Lab) -> Result<Section> {
         ),
     );
     let server = lab.serve("--mode fifo --delay 1ms")?;
-    let load = format!("-t1 -c100 -R{RATE_RPS} -d{window_s}s --warmup 0");
+    // The last of the window wait longer than the drain lasts by default.
+    let drain_s = longest_s + 3.0;
+    let load = format!("-t1 -c100 -R{RATE_RPS} -d{window_s}s --warmup 0 --drain {drain_s}s");
     let document = lab.weir(&load, &server.url)?;
     let reported = Distribution::responses(&document)?;
     let plan = Plan { rate_rps: RATE_RPS, warmup_s: 0.0, duration_s: window_s };

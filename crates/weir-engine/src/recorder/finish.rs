@@ -10,16 +10,15 @@ use crate::schedule::Schedule;
 use crate::timeline::Timeline;
 
 impl Recorder {
-    /// The worker's measurements. `schedule` gives up its slots of M that were never sent; they are
-    /// censored at `end`.
+    /// The worker's measurements. `schedule` gives up its slots of M that were never sent.
     pub(crate) fn finish(
         self,
         schedule: &mut Schedule,
-        Planned { quota, is_cut, stamped_connections }: Planned,
+        Planned { quota, is_cut, stamped_connections, unsent_until }: Planned,
         phases: WorkerPhases,
-        end: Nanos,
     ) -> Measurements {
-        let never = self.never_sent(schedule, quota, end);
+        let end = Nanos(phases.drained_ns);
+        let never = self.never_sent(schedule, quota, unsent_until);
         let planned = match self.is_open_loop {
             true => {
                 let t0_offset = self.timeline.t0.since(self.timeline.start);

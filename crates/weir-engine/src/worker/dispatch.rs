@@ -8,7 +8,6 @@ use crate::exchange::Phase;
 use crate::requests::RequestSource;
 use crate::ring::Ring;
 use crate::script::{Batch, Script};
-use crate::timeline::Timeline;
 
 /// Sends that leave with one stamp: the stamp is taken before all of them, so the last of a batch
 /// is overstated by what the others take (about 3 µs each on loopback).
@@ -52,8 +51,7 @@ impl<B: Backend> Worker<'_, B> {
         while self.is_sending {
             self.heed_stop();
             self.heed_script(now);
-            let Timeline { t1, tail_end, .. } = self.traffic.recorder.timeline;
-            if now >= tail_end || (self.is_cut && now >= t1) {
+            if self.is_over(now) {
                 return;
             }
             if let RequestSource::Ring(_) = self.requests {
@@ -129,10 +127,10 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Whether slots after t1 are sent, to keep the load up while M is resolved. Whoever asked for
-    /// a number of requests gets no more than that, and whoever ends it early wants an end.
+    /// True if slots after t1 are sent, which keeps the load up until M is resolved. A number of
+    /// requests is exact, and a window that was cut, or that ends like wrk's, is followed by none.
     pub(super) fn has_tail(&self) -> bool {
-        self.job.plan.requests.is_none() && !self.is_cut
+        self.job.plan.requests.is_none() && !self.is_cut && !self.job.stops_at_t1
     }
 
     /// Hands the dispatched requests to the backend.
@@ -317,7 +315,7 @@ impl<B: Backend> Worker<'_, B> {
         let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
         // As long as no connection is free, nothing can go out, but answers may still teach.
         let is_pressing = is_free && ring.len() > 0 && self.has_due(self.now.after(mean_ns));
-        // Slots of the tail may never come, and what was made for them would be for nothing.
+        // Slots of the drain may never come, and what was made for them would be for nothing.
         let last = self.traffic.recorder.timeline.t1.before(1);
         let until = if waits { self.now.after(self.lead_ns()).min(last) } else { last };
         let is_blocked = is_pressing || (waits && !is_free) || ring.len() >= ring.limit();

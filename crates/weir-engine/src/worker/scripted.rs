@@ -3,7 +3,7 @@
 use weir_http::Interest;
 use weir_io::{Backend, ConnId, Nanos, Segment};
 
-use super::{INTERRUPTED_TAIL_NS, Worker};
+use super::Worker;
 use crate::job::Job;
 use crate::requests::{Repeated, RequestSource};
 use crate::ring::Ring;
@@ -117,8 +117,7 @@ impl<B: Backend> Worker<'_, B> {
             RequestSource::Static(_) => true,
         };
         if is_sent || !script.is_stopped() || !script.is_stopped_by_request {
-            self.traffic.recorder.timeline.cut(at, INTERRUPTED_TAIL_NS);
-            self.is_cut = true;
+            self.cut_window(at);
         }
     }
 }

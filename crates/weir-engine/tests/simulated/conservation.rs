@@ -57,7 +57,8 @@ fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
         false => Nanos::MAX,
     };
     let connection = random_connection(random);
-    (Plan { connection, ..plan }, number, stop_at)
+    let drain_ns = random.chance(0.4).then(|| random.between(0, 30 * MS));
+    (Plan { connection, drain_ns, ..plan }, number, stop_at)
 }
 
 /// How connections are opened and renewed: plainly, or by anything there is together.
@@ -86,8 +87,22 @@ fn run_seed(seed: u64) -> (Run, Plan) {
         world.faults.answer.push((weir_sim::Pick::Share(0.005), fault));
         world.client.read_bytes = 65_536;
     }
-    let run = run_part(world, &plan, number, stop_at);
+    let stops_at_t1 = random.chance(0.3);
+    let job = Job {
+        stops_at_t1,
+        late_answers: stops_at_t1 && random.chance(0.5),
+        // Without a connection nothing is planned, whatever number is asked for.
+        needs_connection: plan.requests.is_none() && random.chance(0.5),
+        ..job(&plan)
+    };
+    let run = run_job(world, &job, number, stop_at, None);
     check_run(&run, &plan, seed);
+    if let (true, Some(window_ns)) = (stops_at_t1, plan.duration_ns) {
+        let t1 = run.start().after(plan.warmup_ns + window_ns);
+        let what = format!("seed {seed}: sent after t1");
+        assert_eq!(run.sent_between(t1, Nanos::MAX).len(), 0, "{what}");
+        assert_eq!(run.measured.sent.tail, 0, "{what}");
+    }
     if let Some(most) = plan.connection.requests_max() {
         let mut of_sockets = BTreeMap::new();
         for request in &run.truth.requests {

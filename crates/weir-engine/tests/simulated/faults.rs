@@ -331,7 +331,7 @@ fn a_timeout_counts_from_the_send_and_its_age_from_the_plan() {
     let plan = Plan { requests: Some(4), duration_ns: None, ..open(20, 1, 1) };
     let plan = Plan { timeout_ns: 100 * MS, ..plan };
     let run = run(world, &plan);
-    // Due at 25, 75, 125, 175 ms; the window ends at 200 ms and the tail at 300 ms.
+    // Due at 25, 75, 125, 175 ms; the window ends at 200 ms and the drain at 300 ms.
     let sent: Vec<u64> =
         run.truth.requests.iter().map(|request| request.sent_at.since(START) / MS).collect();
     assert_eq!(sent, [25, 125, 225]);

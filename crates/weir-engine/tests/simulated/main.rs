@@ -3,6 +3,7 @@
 
 mod closed_loop;
 mod conservation;
+mod drain;
 mod faults;
 mod open_loop;
 mod opening;

@@ -76,7 +76,7 @@ fn a_closed_loop_that_renews_each_connection_runs_at_the_rate_of_connects() {
     check_all("connects in the window", &measured.connect_window, opened, 2 * MS);
     assert_eq!(measured.connect_setup.count(), 20);
     let connects = measured.connect.count();
-    assert!(connects >= opened + 20, "those of the tail too: {connects}");
+    assert!(connects >= opened + 20, "those of the drain too: {connects}");
 }
 
 /// Where the connects of each connection came from and went to.

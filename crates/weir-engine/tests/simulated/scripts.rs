@@ -539,7 +539,7 @@ fn late_answers_are_taken_and_counted() {
     world.server.service = Law::Bimodal { fast_ns: MS, slow_ns: 50 * MS, slow_share: 0.3 };
     for plan in [closed(4), Plan { pipeline: 3, ..closed(2) }, open(200, 1, 30)] {
         let plan = Plan { timeout_ns: 20 * MS, ..plan };
-        // The tail lasts no longer than the timeout: the last slow ones are in flight at its end.
+        // The drain lasts no longer than the timeout: the last slow ones are in flight at its end.
         let run = run_job(world.clone(), &late(&plan), 0, Nanos::MAX, None);
         let what = format!("{:?}, {}", plan.load, plan.pipeline);
         let outcomes = run.measured.outcomes;

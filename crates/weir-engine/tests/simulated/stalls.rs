@@ -134,9 +134,9 @@ fn a_stall_over_the_end_is_seen_whole() {
     }
 }
 
-/// A stall that outlasts the tail: nothing of it is lost, all of it is a bound.
+/// A stall that outlasts the drain: nothing of it is lost, all of it is a bound.
 #[test]
-fn a_stall_beyond_the_tail_is_censored() {
+fn a_stall_beyond_the_drain_is_censored() {
     let mut world = serving(500 * US);
     world.server.stalls = vec![Pause::new(START.after(SECOND), 60 * SECOND)];
     let plan = Plan { duration_ns: Some(2 * SECOND), timeout_ns: SECOND, ..open(1_000, 1, 4_000) };

@@ -56,7 +56,7 @@ pub struct SentCounts {
     pub warmup: u64,
     /// Of the planned ones.
     pub measured: u64,
-    /// After t1 by plan, to keep the load up while the planned ones are resolved.
+    /// In the drain, by plan: keeps the load up until the planned ones are resolved.
     pub tail: u64,
     /// By the witness, whose requests are in nothing else here; absent without one.
     #[serde(default, skip_serializing_if = "is_zero")]

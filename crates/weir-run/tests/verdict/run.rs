@@ -308,6 +308,6 @@ pub(crate) fn one_slice(m: &mut Measurements) {
 }
 
 /// The change that a figure of this run's sockets makes.
-pub(crate) fn network(change: impl FnOnce(&mut NetworkSection)) -> impl FnOnce(&mut DocumentParts) {
+pub(crate) fn network(change: impl Fn(&mut NetworkSection)) -> impl Fn(&mut DocumentParts) {
     move |parts| change(parts.network.get_or_insert_default())
 }

@@ -23,7 +23,7 @@ pub(super) fn pipeline(text: &str) -> Result<u16, String> {
     }
 }
 
-fn duration(text: &str) -> Result<u64, String> {
+pub(super) fn duration(text: &str) -> Result<u64, String> {
     parse_duration_ns(text).map_err(|error| error.to_string())
 }
 

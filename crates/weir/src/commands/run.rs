@@ -9,7 +9,7 @@ use anyhow::Result;
 use weir_engine::Job;
 use weir_io::system;
 use weir_run::document::{Probed, ProveClientSection, Trials};
-use weir_run::{Document, Note, units};
+use weir_run::{Document, Note, Plan, units};
 
 use crate::args::{Form, Format, RunArgs, WitnessChoice};
 use crate::connections;
@@ -24,6 +24,7 @@ use crate::raw::{self, RawFile, RawRun};
 use crate::redaction::Redaction;
 use crate::screen::Screen;
 use crate::script::{self, Scripts};
+use crate::server_wait::ServerWait;
 use crate::trials::{prove_client, selfcheck};
 use crate::witness::{self, Witness};
 use crate::{exit, live, terminal};
@@ -44,10 +45,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         prove_client::is_provable(args, &job.plan)?;
     }
     if args.print_plan {
-        let text = serde_json::to_string_pretty(&job.plan)?;
-        let text = weir_report::json::escaped(text);
-        terminal::print(|out| writeln!(out, "{text}"))?;
-        return Ok(ExitCode::SUCCESS);
+        return print_plan(&job.plan);
     }
     connections::check_sources(&job)?;
     if let Ok(limit) = system::raise_descriptor_limit() {
@@ -78,9 +76,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let mut outcome = carry_out(&job, &epoch, &interrupts, scripts.as_mut(), watch)?;
     outcome.probe = probed;
     outcome.witness = witness.and_then(Witness::finish);
-    let proof = args.prove_client.then(|| proven(&job, &interrupts, &mut notes));
+    let proof = args.prove_client.then(|| proven(&job, &outcome, &interrupts, &mut notes));
     outcome.trials = Trials { selfcheck: floor.flatten(), prove_client: proof.flatten() };
     notes.extend(remarks(&job, &outcome, found.answer.is_some()));
+    let no_server = connections::no_server(args, &job, &outcome, &mut notes);
     let raw = raw.map(|raw| raw.finish(plan, &epoch, &outcome.measurements)).transpose();
     notes.extend(raw.as_ref().ok().and_then(|raw| raw::note(raw.as_ref()?)));
     let script_file = scripts.as_ref().map(Scripts::file);
@@ -96,19 +95,25 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         false => print(&document, &args.form()),
     };
     raw_written.map_err(|error| NotWritten { place: "--raw", error }).and(written).and(shown)?;
-    for failure in &outcome.failures {
-        script::tell(failure);
-    }
+    tell(no_server.as_ref(), &outcome);
     if let Some(scripts) = &mut scripts {
         let figures = figures(&document, &outcome.measurements, false);
         interrupts.reported();
         scripts.finish(outcome.states, &figures)?;
         terminal::print(|_| Ok(()))?;
     }
+    let signal = interrupts.received().filter(|_| !outcome.is_drain_cut);
     Ok(match outcome.failures.is_empty() {
-        true => exit::of_run(&document, interrupts.received(), args.strict),
+        true => exit::of_run(&document, signal, args.strict),
         false => exit::of_script(),
     })
+}
+
+fn print_plan(plan: &Plan) -> Result<ExitCode> {
+    let text = serde_json::to_string_pretty(plan)?;
+    let text = weir_report::json::escaped(text);
+    terminal::print(|out| writeln!(out, "{text}"))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The one-connection probe, if the target may be probed: the request may be sent more often than
@@ -118,6 +123,16 @@ fn probed(job: &Job, found: &Found, scripts: Option<&Scripts>, interrupts: &Inte
     match found.answer.is_some() && goes_there {
         true => probe::run(job, interrupts),
         false => Probed::default(),
+    }
+}
+
+/// Prints the errors of a run that was reported.
+fn tell(no_server: Option<&Note>, outcome: &Outcome) {
+    if let Some(note) = no_server {
+        terminal::say(format_args!("error: {}", note.text));
+    }
+    for failure in &outcome.failures {
+        script::tell(failure);
     }
 }
 
@@ -198,7 +213,8 @@ pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> 
 /// method, or because only the script knows what it is. What TLS needs is looked at in any case.
 ///
 /// # Errors
-/// When there can be no load: the certificate is refused, or the server speaks no TLS.
+/// When there can be no load: the certificate is refused, the server speaks no TLS, or it is not
+/// there.
 fn look(
     args: &RunArgs,
     job: &mut Job,
@@ -206,12 +222,13 @@ fn look(
     redaction: &Redaction,
     notes: &mut Vec<Note>,
 ) -> Result<Found> {
-    let is_known = scripts.is_none_or(|scripts| !scripts.makes_requests());
-    let may_send = is_known && preflight::is_safe(&job.plan.request.method);
-    if args.no_preflight {
+    let wait = ServerWait::new(args);
+    if args.no_preflight && !wait.is_wanted() {
         return Ok(Found::default());
     }
-    let mut found = preflight::look(job, may_send)?;
+    let is_known = scripts.is_none_or(|scripts| !scripts.makes_requests());
+    let is_safe = preflight::is_safe(&job.plan.request.method);
+    let mut found = preflight::look(job, is_known && is_safe && !args.no_preflight, &wait)?;
     redaction.found(&mut found);
     if let Some(warning) = &found.warning {
         terminal::say(format_args!("warning: {}", warning.text));
@@ -223,8 +240,13 @@ fn look(
 }
 
 /// What the short runs after the load say. They cannot take its result away.
-fn proven(job: &Job, interrupts: &Interrupts, notes: &mut Vec<Note>) -> Option<ProveClientSection> {
-    if interrupts.received().is_some() {
+fn proven(
+    job: &Job,
+    outcome: &Outcome,
+    interrupts: &Interrupts,
+    notes: &mut Vec<Note>,
+) -> Option<ProveClientSection> {
+    if interrupts.received().is_some() || outcome.is_unconnected {
         return None;
     }
     prove_client::prove(job, interrupts).unwrap_or_else(|error| {

@@ -53,6 +53,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
         reach::first_of(&url, [*address])?;
     }
     job.late_answers = true;
+    job.stops_at_t1 = true;
     job.extras = Extras { thread_rates: true, batch_times: args.batch, ..Extras::default() };
     let _as_it_was = system::raise_descriptor_limit();
     let interrupts = Interrupts::await_signals()?;

@@ -172,7 +172,17 @@ fn urls_that_cannot_be_loaded_are_told_with_the_remedy() {
     check_wrong(&["http://"], &["http://HOST[:PORT]/PATH"]);
     check_wrong(&["http://localhost:99999/"], &["99999", "1 to 65535"]);
     check_wrong(&["http://::1/"], &["brackets"]);
-    check_wrong(&["http://no.such.host.invalid/"], &["no.such.host.invalid", "resolved"]);
+}
+
+/// A host without an address is no usage error: as with any target that is not there, the code
+/// says that not one response came.
+#[test]
+fn a_host_that_is_not_known_is_told_with_the_remedy() {
+    let output = weir("", &["http://no.such.host.invalid/"]);
+    assert_eq!((output.code(), output.stdout.as_str()), (1, ""), "{output:?}");
+    for part in ["error: the host \"no.such.host.invalid\"", "resolved", "--wait-for-server 30s"] {
+        assert!(output.stderr.contains(part), "{output:?}");
+    }
 }
 
 #[test]

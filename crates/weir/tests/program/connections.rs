@@ -54,40 +54,51 @@ fn assert_refused(ran: &Ran) {
 }
 
 #[test]
-fn a_refused_port_is_said_to_refuse() {
+fn a_refused_port_ends_the_run_before_its_warm_up() {
     let port = Refusing::new();
     for_each_engine(|engine| {
-        let ran = weir::load(engine, "-c4 -t2 -d300ms --warmup 0", &[&port.url()]);
-        assert_refused(&ran);
-        assert!(ran.stderr.contains("warning: cannot connect to"), "{ran}");
-        assert!(ran.stderr.contains("onnection refused"), "{ran}");
-
-        let ran = weir::load(engine, "-c4 -t2 -d300ms --warmup 0 --no-preflight", &[&port.url()]);
-        assert_refused(&ran);
-        assert_eq!(ran.stderr, "", "{ran}");
+        for flags in ["", "--no-preflight", "-X POST", "-R 100", "-n 100"] {
+            let ran = weir::load(engine, &format!("-c4 -t2 -d300s {flags}"), &[&port.url()]);
+            assert_refused(&ran);
+            assert!(!ran.document.run.interrupted, "{ran}");
+            let phases = &ran.document.phases;
+            assert!(phases.iter().all(|one| (one.t0_ns, one.t1_ns) == (0, 0)), "{ran}");
+            let address = &ran.document.plan.target.address;
+            let expected = format!(
+                "error: cannot connect to {address}: connection refused; start the server, or \
+                 wait for it with --wait-for-server 30s\n"
+            );
+            assert_eq!(ran.stderr, expected, "{ran}");
+        }
     });
 }
 
+/// Of several destinations, one that accepts is enough.
 #[test]
-fn a_refused_port_leaves_every_planned_request_unsent() {
-    let port = Refusing::new();
-    for_each_engine(|engine| {
-        let flags = "-c4 -t2 -R 100 -d500ms --warmup 0 -T 300ms";
-        let ran = weir::load(engine, flags, &[&port.url()]);
-        assert_refused(&ran);
-        assert_eq!(ran.document.accounting.planned, 50, "{ran}");
-        // The schedule ends half a second before the wait for its requests does.
-        ran.assert_only_bounds(300_000_000);
-        ran.assert_says("+ 50 never sent");
-    });
+fn a_run_needs_one_connection() {
+    let (port, server) = (Refusing::new(), Raw::answering(OK));
+    let refusing = port.url();
+    let refusing = refusing.trim_start_matches("http://").trim_end_matches('/');
+    let to = format!("{refusing},{}", server.authority());
+    let ran = weir::load(
+        "epoll",
+        "-c4 -t1 -R 40 -d500ms --warmup 0",
+        &["--connect-to", &to, "http://any.host/"],
+    );
+    ran.assert_all_ok();
+    assert!(ran.failures(Connect, "ECONNREFUSED") >= 2, "{ran}");
+    assert_eq!(server.finish(), ran.document.accounting.sent.total, "{ran}");
 }
 
 #[test]
 fn connections_that_fail_are_tried_again_without_a_storm() {
-    let port = Refusing::new();
+    let (port, server) = (Refusing::new(), Raw::answering(OK));
+    let refusing = port.url();
+    let refusing = refusing.trim_start_matches("http://").trim_end_matches('/');
+    let to = format!("{},{refusing}", server.authority());
     for_each_engine(|engine| {
-        let flags = "-c4 -t1 -d1s --warmup 0 --no-preflight";
-        let ran = weir::load(engine, flags, &[&port.url()]);
+        let flags = "-c8 -t1 -R 100 -d1s --warmup 0 --no-preflight --connect-to";
+        let ran = weir::load(engine, flags, &[&to, "http://any.host/"]);
         // Waits double from 10 ms, so that a second holds at most seven tries of each.
         assert!(ran.failures(Connect, "ECONNREFUSED") <= 4 * 8, "{ran}");
     });

@@ -71,11 +71,16 @@ fn insecure_takes_any_certificate() {
     }
 }
 
-/// What keeps a load from being made is said once, before it, with the remedy.
+/// A server that no load can be made against is reported once, before it, with the remedy.
 #[track_caller]
 fn check_refused(flags: &str, more: &[&str], says: &[&str]) {
+    check_wrong(flags, more, says, 1);
+}
+
+#[track_caller]
+fn check_wrong(flags: &str, more: &[&str], says: &[&str], code: i32) {
     let output = weir(&format!("-n 10 -c2 {flags}"), more);
-    assert_eq!((output.code(), output.stdout.as_str()), (2, ""), "{output:?}");
+    assert_eq!((output.code(), output.stdout.as_str()), (code, ""), "{output:?}");
     assert!(output.stderr.starts_with("error: "), "{output:?}");
     for part in says {
         assert!(output.stderr.contains(part), "{part:?}: {output:?}");
@@ -110,7 +115,7 @@ fn files_of_certificates_that_cannot_be_used_are_told() {
         if let Some(content) = content {
             fs::write(&file, content).expect("the directory is the test's own");
         }
-        check_refused("--cacert", &[&file, "https://127.0.0.1:9/"], &["--cacert: ", name]);
+        check_wrong("--cacert", &[&file, "https://127.0.0.1:9/"], &["--cacert: ", name], 2);
     }
 }
 
@@ -135,7 +140,7 @@ fn connections_closed_in_the_handshake_are_counted_and_told() {
         assert!(ran.failures(FailurePhase::Connect, "tls_closed_in_handshake") > 0, "{ran}");
         assert_eq!((handshakes(&ran), ran.connects()), (0, 0), "{ran}");
         assert_eq!(ran.document.accounting.planned, 0, "{ran}");
-        assert!(ran.stderr.contains("closed in the TLS handshake"), "{ran}");
+        assert!(ran.stderr.contains("TLS: closed in handshake; check the server's TLS"), "{ran}");
     });
 }
 
@@ -254,7 +259,8 @@ fn scripts_speak_https_too() {
 #[test]
 fn the_dialects_verify_nothing_and_say_so_in_the_report() {
     let identity = Authority::new().sign(&["elsewhere.test"], 2000..2001);
-    for (dialect, flags) in [("wrk", ""), ("wrk2", "-R500")] {
+    // One request, long before the end: what is due at the end is not sent where it is late.
+    for (dialect, flags) in [("wrk", ""), ("wrk2", "-R1")] {
         let server = Secure::answering(&identity, OK);
         let words = format!("-d1 -c4 {flags}");
         let (output, own) = weir_reporting_as(dialect, &words, &[&server.url()]);

@@ -27,5 +27,6 @@ mod scripts;
 mod signals;
 mod slowness;
 mod stall;
+mod time;
 mod trials;
 mod verdict;

@@ -46,7 +46,9 @@ pub(crate) fn start_by(mut by: Command, engine: &str, words: &str, more: &[&str]
     let words = words.split_whitespace().chain(more.iter().copied());
     let output = directory.file("run.json");
     // Two busy CPUs are no client to be judged, and a witness would be counted by servers.
-    by.args(["--no-verdict", "--witness", "off", "--io", engine, "--output", &output]).args(words);
+    by.args(["--no-verdict", "--witness", "off", "--io", engine, "--output", &output]);
+    // However busy they are, every request of a window gets its response in this.
+    by.args(["--drain", "10s"]).args(words);
     Running { process: Process::start(&mut by), directory }
 }
 
@@ -93,7 +95,9 @@ impl Ran {
             (self.document.plan.warmup_ns, self.document.plan.duration_ns);
         let stopped = self.document.script.as_ref().is_some_and(|script| script.stopped > 0);
         let is_whole = !self.document.run.interrupted && !stopped;
-        for phases in self.document.phases.iter().filter(|_| is_whole) {
+        // A run without any connection ends before its window.
+        let began = |phases: &&weir_run::document::Phases| phases.t0_ns > 0;
+        for phases in self.document.phases.iter().filter(|_| is_whole).filter(began) {
             let t0 = phases.start_ns + warmup_ns;
             assert!(phases.t0_ns >= t0, "t0 is early: {phases:?}\n{self}");
             if let (Some(duration_ns), None) = (duration_ns, self.document.plan.requests) {

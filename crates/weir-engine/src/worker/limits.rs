@@ -1,0 +1,38 @@
+//! What a job demands of a worker's connections. Only reads the plan and the script's callbacks.
+
+use weir_io::Close;
+use weir_run::{Closer, Load};
+
+use crate::job::Job;
+use crate::script::Script;
+use crate::traffic::Limits;
+
+/// Connections of a worker from which on those that are idle share what only the others need.
+const LENT_FROM: u32 = 512;
+
+/// What the traffic of a worker depends on.
+pub(super) fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
+    let calls = script.map(Script::calls).unwrap_or_default();
+    let shows = script.and_then(Script::interest);
+    let plan = &job.plan.connection;
+    Limits {
+        connections,
+        depth: job.plan.pipeline,
+        timeout_ns: job.plan.timeout_ns,
+        connect_timeout_ns: job.plan.connect_timeout_ns,
+        discard: job.discard && job.tls.is_none() && shows.is_none(),
+        fill: job.plan.load == Load::ClosedLoop,
+        batches: calls.request || calls.delay || calls.knows_connections,
+        rests: calls.delay,
+        shows,
+        late_answers: job.late_answers,
+        requests_max: plan.requests_max().unwrap_or(u32::MAX),
+        lifetime_ns: plan.lifetime_ns.unwrap_or(u64::MAX),
+        renew_by: match plan.close {
+            Some(Closer::Client) => Close::Reset,
+            _ => Close::Graceful,
+        },
+        // A script is shown answers after they have come, and asks for places by the batch.
+        lends: connections >= LENT_FROM && script.is_none(),
+    }
+}

@@ -1,0 +1,261 @@
+//! The drain (METHOD 1.5): how long it lasts, what is sent in it, and how old what it leaves is.
+
+use weir_engine::Job;
+use weir_io::Nanos;
+use weir_run::Plan;
+use weir_sim::{ConnectFault, Law, Pause, Pick, Workers, World};
+
+use crate::setup::{
+    MS, Run, SECOND, START, check_all, check_exact, check_ranges, closed, due_at, job, open, run,
+    run_job, run_part, serving,
+};
+
+/// Accepts connections and requests, and never responds.
+fn silent() -> World {
+    let mut world = serving(MS);
+    world.server.black_hole_from = Some(Nanos::ZERO);
+    world
+}
+
+/// A server whose every response takes `service_ns`, and that stands still from `from` for
+/// `stall_ns`.
+fn stalled(service_ns: u64, from: Nanos, stall_ns: u64) -> World {
+    let mut world = serving(service_ns);
+    world.server.stalls = vec![Pause::new(from, stall_ns)];
+    world
+}
+
+/// A plan as the dialects make them: late responses count, and the load ends at t1.
+fn dialect(plan: &Plan) -> Job {
+    Job { late_answers: true, stops_at_t1: true, ..job(plan) }
+}
+
+fn run_dialect(world: World, plan: &Plan) -> Run {
+    run_job(world, &dialect(plan), 0, Nanos::MAX, None)
+}
+
+/// When sending ended, and when the sockets were closed.
+fn ends(run: &Run) -> (Nanos, Nanos) {
+    let phases = &run.measured.workers[0];
+    (Nanos(phases.tail_end_ns), Nanos(phases.drained_ns))
+}
+
+#[test]
+fn a_silent_server_costs_one_drain_and_no_more() {
+    // The longer of 1 s and a fifth of the window, but at most the timeout.
+    let timeout_ns = 10 * SECOND;
+    let with_window = |window_ns, timeout_ns, drain_ns| Plan {
+        duration_ns: Some(window_ns),
+        timeout_ns,
+        drain_ns,
+        ..closed(4)
+    };
+    for (plan, drain_ns) in [
+        (with_window(2 * SECOND, timeout_ns, None), SECOND),
+        (with_window(12 * SECOND, timeout_ns, None), 12 * SECOND / 5),
+        (with_window(9 * SECOND, 20 * SECOND, None), 9 * SECOND / 5),
+        (with_window(2 * SECOND, 300 * MS, None), 300 * MS),
+        (with_window(2 * SECOND, timeout_ns, Some(3 * SECOND)), 3 * SECOND),
+        (with_window(2 * SECOND, timeout_ns, Some(0)), 0),
+    ] {
+        for load in [plan.load, open(100, 1, 4).load] {
+            let plan = Plan { load, ..plan.clone() };
+            let run = run(silent(), &plan);
+            let end = START.after(plan.duration_ns.expect("it is by time") + drain_ns);
+            let what = format!("{:?} {drain_ns}", plan.load);
+            // Where requests time out before that, the window's last may do so too.
+            assert!(ends(&run) <= (end, end), "{what}: {:?}", ends(&run));
+            if plan.timeout_ns > drain_ns {
+                assert_eq!(ends(&run), (end, end), "{what}");
+                assert_eq!(run.measured.outcomes.in_flight_at_end, 4, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_drain_leaves_is_as_old_as_it_is_then() {
+    let plan = Plan { duration_ns: Some(2 * SECOND), ..open(100, 1, 4) };
+    let run = run(silent(), &plan);
+    let outcomes = run.measured.outcomes;
+    assert_eq!((outcomes.in_flight_at_end, outcomes.never_sent), (4, 196));
+    let end = START.after(3 * SECOND);
+    let ages = (0..200).map(|index| end.since(due_at(&run, &plan, index)));
+    check_ranges("ages", &run.measured.response_time.censored, ages);
+}
+
+/// There is no window to take a part of: the limit is the timeout.
+#[test]
+fn a_number_of_requests_alone_is_awaited_for_the_timeout() {
+    let plan = Plan { requests: Some(4), duration_ns: None, ..open(10, 1, 4) };
+    let run = run(silent(), &Plan { timeout_ns: 3 * SECOND, ..plan });
+    // Due at 50, 150, 250, 350 ms; the window ends at 400 ms, and the last times out at 3,350 ms.
+    assert_eq!(run.measured.outcomes.timed_out, 4);
+    assert_eq!(ends(&run).0, START.after(3_350 * MS));
+}
+
+/// Due requests of the window are sent in the drain as connections get free, and responses that
+/// arrive in it complete their requests. The load beyond the window is neither.
+#[test]
+fn a_backlog_is_worked_off_in_the_drain() {
+    let world = stalled(MS, START.after(500 * MS), 700 * MS);
+    let plan = open(100, 1, 2);
+    let run = run(world, &plan);
+    assert_eq!((run.measured.planned, run.measured.outcomes.ok), (100, 100));
+    let t1 = START.after(SECOND);
+    assert!(run.measured.window.completed <= 50);
+    assert!(run.sent_between(t1, Nanos::MAX).len() as u64 > run.measured.sent.tail);
+    assert!(run.measured.sent.tail > 0, "the load continues");
+    // The server is back at 1,200 ms and takes 1 ms for each of 2: all is served long before 2 s.
+    let (sending_end, closed_at) = ends(&run);
+    assert!(sending_end < START.after(1_300 * MS), "{sending_end}");
+    assert!(closed_at <= sending_end.after(2 * MS), "{closed_at}");
+}
+
+/// A server that is well has answered all it was sent when the sockets close.
+#[test]
+fn the_load_of_the_drain_is_awaited() {
+    for plan in [closed(5), open(1_000, 1, 50)] {
+        let run = run(serving(20 * MS), &plan);
+        let sent = run.measured.sent;
+        assert!(sent.tail > 0);
+        assert_eq!(run.truth.answered(), sent.measured + sent.tail);
+        assert!(ends(&run).1 <= START.after(SECOND + 40 * MS));
+    }
+}
+
+#[test]
+fn a_dialect_sends_nothing_after_the_window() {
+    // Two connections carry 200 requests a second of the 1,000 that are planned.
+    let plan = open(1_000, 1, 2);
+    let run = run_dialect(serving(10 * MS), &plan);
+    let (t1, measured) = (START.after(SECOND), &run.measured);
+    assert_eq!(run.sent_between(t1, Nanos::MAX).len(), 0);
+    assert_eq!((measured.planned, measured.sent.measured, measured.sent.tail), (1_000, 200, 0));
+    assert_eq!((measured.outcomes.ok, measured.outcomes.never_sent), (200, 800));
+    // What was never sent is as old as it is at t1.
+    let ages = (200..1_000).map(|index| t1.since(due_at(&run, &plan, index)));
+    check_ranges("ages", &measured.response_time.censored, ages);
+    // Sent at 0.5 and 1.5 ms, and each 10 ms from there: the last at 990.5 and 991.5 ms.
+    assert_eq!(ends(&run), (t1, t1.after(1_500_000)));
+    check_all("service", &measured.service_time.ok, 200, 10 * MS);
+
+    let run = run_dialect(serving(10 * MS), &closed(2));
+    assert_eq!(run.sent_between(t1, Nanos::MAX).len(), 0);
+    assert_eq!((run.measured.outcomes.ok, run.measured.sent.tail), (200, 0));
+    // The last left at 990 ms and were answered as the window ended.
+    assert_eq!(ends(&run), (t1, t1));
+}
+
+#[test]
+fn a_dialect_awaits_what_is_in_flight_for_one_drain() {
+    for (window_ns, drain_ns) in [(SECOND, SECOND), (10 * SECOND, 2 * SECOND)] {
+        let plan = Plan {
+            duration_ns: Some(window_ns),
+            timeout_ns: 2 * SECOND,
+            drain_ns: None,
+            ..open(100, 1, 3)
+        };
+        let run = run_dialect(silent(), &plan);
+        let t1 = START.after(window_ns);
+        assert_eq!(ends(&run), (t1, t1.after(drain_ns)));
+        let (outcomes, censored) = (run.measured.outcomes, &run.measured.response_time.censored);
+        assert_eq!((outcomes.in_flight_at_end, outcomes.never_sent), (3, run.measured.planned - 3));
+        // Those in flight are as old as they are at the drain's end, the others as at t1.
+        let until = |index| if index < 3 { t1.after(drain_ns) } else { t1 };
+        let ages =
+            (0..run.measured.planned).map(|index| until(index).since(due_at(&run, &plan, index)));
+        check_ranges("ages", censored, ages);
+    }
+}
+
+#[test]
+fn absurd_rates_of_a_dialect_end_with_the_window() {
+    let plan = Plan { duration_ns: Some(2 * SECOND), ..open(100_000_000, 1, 3) };
+    let run = run_dialect(serving(MS), &plan);
+    // Each connection sends every millisecond, first when the first slots are due.
+    assert_eq!(run.truth.requests.len(), 3 * 2_000);
+    assert_eq!(run.measured.outcomes.ok, 3 * 2_000);
+    assert_eq!(run.measured.outcomes.never_sent, 200_000_000 - 6_000);
+    let ages = run.measured.response_time.censored.exact();
+    assert!(ages.min_ns <= 5 && ages.max_ns < 2 * SECOND, "{ages:?}");
+    assert!(ends(&run).1 <= START.after(2 * SECOND + MS));
+}
+
+#[test]
+fn a_signal_in_the_drain_ends_it_and_keeps_the_window() {
+    let plan = Plan { drain_ns: Some(10 * SECOND), ..open(100, 1, 4) };
+    let stop_at = START.after(SECOND + 300 * MS);
+    let world = stalled(MS, START.after(500 * MS), 60 * SECOND);
+    let run = run_part(world, &plan, 0, stop_at);
+    assert!(!run.measured.interrupted, "its window was complete");
+    assert_eq!(run.measured.planned, 100);
+    assert_eq!(ends(&run), (stop_at, stop_at));
+    let outcomes = run.measured.outcomes;
+    assert_eq!((outcomes.ok, outcomes.in_flight_at_end, outcomes.never_sent), (50, 4, 46));
+    let ages = (50..100).map(|index| stop_at.since(due_at(&run, &plan, index)));
+    check_ranges("ages", &run.measured.response_time.censored, ages);
+    assert_eq!(run.sent_between(stop_at, Nanos::MAX).len(), 0);
+}
+
+/// The load of the drain is all that is left when the signal comes.
+#[test]
+fn a_signal_ends_the_wait_for_unmeasured_responses() {
+    // From t1 on one in two requests takes ten seconds.
+    let mut world = serving(MS);
+    world.server.service = Law::Bimodal { fast_ns: MS, slow_ns: 10 * SECOND, slow_share: 0.5 };
+    let plan = Plan { drain_ns: Some(60 * SECOND), ..open(4, 1, 400) };
+    let whole = run(world.clone(), &plan);
+    assert_eq!(whole.measured.outcomes.ok, whole.measured.planned);
+    let (sending_end, closed_at) = ends(&whole);
+    assert!(closed_at > sending_end, "{closed_at}");
+    let stop_at = sending_end.after(1);
+    let stopped = run_part(world, &plan, 0, stop_at);
+    assert!(!stopped.measured.interrupted);
+    assert_eq!(stopped.measured.outcomes, whole.measured.outcomes);
+    assert_eq!(ends(&stopped), (sending_end, stop_at));
+}
+
+#[test]
+fn a_client_that_stops_over_the_windows_end_ends_with_the_drain() {
+    let mut world = serving(MS);
+    world.client.stops = vec![Pause::new(START.after(500 * MS), SECOND)];
+    world.server.workers = Workers::Unlimited;
+    for plan in [closed(4), open(1_000, 1, 50), open(1_000_000, 1, 4)] {
+        let run = run(world.clone(), &plan);
+        assert!(ends(&run).1 <= START.after(2 * SECOND), "{:?}: {:?}", plan.load, ends(&run));
+        let run = run_dialect(world.clone(), &plan);
+        assert!(ends(&run).1 <= START.after(1_500 * MS), "{:?}: {:?}", plan.load, ends(&run));
+        assert_eq!(run.sent_between(START.after(SECOND), Nanos::MAX).len(), 0);
+    }
+}
+
+#[test]
+fn without_any_connection_a_run_ends_at_the_barrier() {
+    for fault in [ConnectFault::Refuse, ConnectFault::Hang] {
+        for plan in [closed(3), open(100, 1, 3)] {
+            let plan = Plan { connect_timeout_ns: 50 * MS, ..plan };
+            let mut world = serving(MS);
+            world.faults.connect = vec![(Pick::Share(1.0), fault)];
+            let job = Job { needs_connection: true, ..job(&plan) };
+            let run = run_job(world, &job, 0, Nanos::MAX, None);
+            assert_eq!((run.measured.planned, run.measured.sent.measured), (0, 0));
+            assert!(!run.measured.interrupted);
+            assert_eq!(run.truth.connects.len(), 3, "{fault:?}: one attempt each");
+            assert_eq!(run.measured.connections.failures.values().sum::<u64>(), 3);
+            assert!(ends(&run).1 <= Nanos(60 * MS), "{:?}", ends(&run));
+        }
+    }
+}
+
+#[test]
+fn one_connection_is_enough_to_begin() {
+    let mut world = serving(MS);
+    world.faults.connect = vec![(Pick::First(2), ConnectFault::Refuse)];
+    let plan = closed(3);
+    let job = Job { needs_connection: true, ..job(&plan) };
+    let run = run_job(world, &job, 0, Nanos::MAX, None);
+    assert_eq!(run.measured.connections.connects, 3);
+    let times = run.truth.requests.iter().filter(|request| request.sent_at < START.after(SECOND));
+    check_exact("service", &run.measured.service_time.ok, times.map(|_| MS));
+}

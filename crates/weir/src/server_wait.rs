@@ -1,0 +1,116 @@
+//! A server that is not there: how that is reported, and `--wait-for-server`, which tries again
+//! what has failed until it succeeds or the time is over. Nothing here connects or resolves.
+
+use std::fmt::{self, Display};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use weir_run::units;
+
+use crate::args::RunArgs;
+use crate::terminal;
+
+/// From one attempt to the next.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// No load is possible, because of the server: it has no address, or no connection to it comes up.
+#[derive(Debug)]
+pub(crate) struct NoServer(pub(crate) String);
+
+impl Display for NoServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoServer {}
+
+/// For how long a server is waited for: not at all unless `--wait-for-server` asks for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServerWait {
+    span_ns: Option<u64>,
+    from: Instant,
+    is_quiet: bool,
+}
+
+impl ServerWait {
+    /// From now on, as the flags say.
+    pub(crate) fn new(args: &RunArgs) -> ServerWait {
+        ServerWait { span_ns: args.wait_for_server, from: Instant::now(), is_quiet: args.quiet }
+    }
+
+    /// True if the flag is given.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.span_ns.is_some()
+    }
+
+    /// Repeats `attempt` until it succeeds or the time is over. Standard error gets the first
+    /// failure, the caller the last one.
+    pub(crate) fn retry<T, E: Display>(
+        &self,
+        mut attempt: impl FnMut() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let span = Duration::from_nanos(self.span_ns.unwrap_or(0));
+        let mut is_silent = self.is_quiet;
+        loop {
+            match attempt() {
+                Err(error) if self.from.elapsed() < span => {
+                    if !std::mem::replace(&mut is_silent, true) {
+                        terminal::say(format_args!("waiting for the server: {error}"));
+                    }
+                    thread::sleep(EVERY.min(span.saturating_sub(self.from.elapsed())));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// The error for a failure that `remedy` mends.
+    pub(crate) fn give_up(&self, failure: impl Display, remedy: &str) -> NoServer {
+        NoServer(match self.span_ns {
+            Some(span_ns) => {
+                format!("{failure}, for {} now; {remedy}", units::exact_duration(span_ns))
+            }
+            None => format!("{failure}; {remedy}, or wait for it with --wait-for-server 30s"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(span_ns: Option<u64>) -> ServerWait {
+        ServerWait { span_ns, from: Instant::now(), is_quiet: true }
+    }
+
+    #[test]
+    fn one_attempt_is_enough_without_the_flag() {
+        let mut attempts = 0;
+        let failed: Result<(), _> = waiting(None).retry(|| {
+            attempts += 1;
+            Err("refused")
+        });
+        assert_eq!((failed, attempts), (Err("refused"), 1));
+        let error = waiting(None).give_up("refused", "start it").to_string();
+        assert_eq!(error, "refused; start it, or wait for it with --wait-for-server 30s");
+    }
+
+    #[test]
+    fn what_fails_is_tried_until_it_succeeds() {
+        let mut attempts = 0;
+        let found = waiting(Some(u64::MAX)).retry(|| {
+            attempts += 1;
+            if attempts < 3 { Err("refused") } else { Ok(attempts) }
+        });
+        assert_eq!(found, Ok(3));
+    }
+
+    #[test]
+    fn the_wait_has_an_end() {
+        let failed: Result<(), _> = waiting(Some(1)).retry(|| Err("refused"));
+        assert_eq!(failed, Err("refused"));
+        let error = waiting(Some(2_000_000_000)).give_up("refused", "start it").to_string();
+        assert_eq!(error, "refused, for 2 s now; start it");
+    }
+}
