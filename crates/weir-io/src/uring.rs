@@ -3,9 +3,8 @@
 //! Receiving is multishot into a pool of buffers that all connections share; only connections that
 //! are to discard bodies are read one request at a time, and where there are very many connections
 //! they are polled, and read when they are ready. Sending leaves no completion when all went
-//! well, see `sending`. The calls of the trait only take notes; `prepare` turns them into
-//! submissions, in an order that keeps a descriptor's number from being used again before all
-//! submissions for its old socket have been let out.
+//! well, see `sending`. The trait's calls only take notes; `prepare` makes them submissions, in an
+//! order that reuses a descriptor's number only after all submissions for its old socket.
 
 use std::collections::VecDeque;
 use std::io;

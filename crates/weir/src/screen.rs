@@ -3,10 +3,11 @@
 //! Decided from the terminal and the environment alone; the report gets the result as options.
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
 
 use weir_io::system;
 use weir_report::text::Bars;
+
+use crate::terminal;
 
 /// Columns of a report that goes to no terminal.
 const COLUMNS: u16 = 80;
@@ -25,7 +26,7 @@ pub(crate) struct Screen {
 impl Screen {
     /// Of this program's standard output.
     pub(crate) fn of_stdout() -> Screen {
-        let columns = io::stdout().is_terminal().then(system::terminal_columns);
+        let columns = terminal::is_stdout_terminal().then(system::terminal_columns);
         Screen::of(columns, |name| std::env::var_os(name))
     }
 

@@ -144,7 +144,7 @@ impl Scripts {
             // The script replaced `wrk.init` and makes every request itself.
             bytes = self.plain_request.as_bytes();
         }
-        let file = self.file.display();
+        let file = terminal::shown(&self.file);
         let request = Prepared::raw(bytes)
             .map_err(|error| anyhow!("{file}: wrk.request() returned no HTTP request: {error}"));
         let method = bytes.split(|byte| *byte == b' ').next().unwrap_or_default();

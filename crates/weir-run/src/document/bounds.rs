@@ -2,8 +2,8 @@
 //! (METHOD 1.9).
 //!
 //! A latency that the client inflated is an upper bound; one that falls on a failed request is a
-//! lower bound; one that is both is unknown. A throughput that the client or the connections limited
-//! is a lower bound of the target's best rate.
+//! lower bound; one that is both is unknown. A throughput that the client or the connections
+//! limited is a lower bound of the target's best rate.
 
 use super::latency::Metric;
 use super::summary::{PercentileValue, Range, Summary};
@@ -43,7 +43,7 @@ struct Evidence {
     /// Wire times of the stamped requests, or their response time without the client's part where
     /// requests waited for connections; empty without stamps.
     wire: Histogram,
-    /// The client was short of CPU time, so that a percentile of unknown overhead is an upper bound.
+    /// The client was short of CPU time: a percentile of unknown overhead is an upper bound.
     is_contended: bool,
     /// The client's mean share of a response, in nanoseconds; 0 where it is not known.
     mean_ns: f64,

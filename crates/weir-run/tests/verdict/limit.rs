@@ -83,12 +83,12 @@ fn the_probe_tells_the_server_from_the_connections() {
     check(
         closed_with(100 * US),
         Server,
-        "median service time 1.06 ms, 10.6 times the 100 µs of one connection",
+        "median service time 1.05 ms, 10.5 times the 100 µs of one connection",
     );
     check(
         closed_with(MS),
         Connections,
-        "10 connections × 1.06 ms allow 9,470/s; raise -c for more",
+        "10 connections × 1.05 ms allow 9,481/s; raise -c for more",
     );
     // Between 1.2 and 2 times the probe's it is neither.
     check(closed_with(700 * US), Unknown, "");
@@ -138,7 +138,7 @@ fn a_round_trip_that_is_most_of_the_service_time() {
     check(
         far(900 * US),
         Network,
-        "the TCP round trip is 900 µs of the 1.06 ms median service time",
+        "the TCP round trip is 900 µs of the 1.05 ms median service time",
     );
     check(far(400 * US), Unknown, "");
     // On this machine a round trip is the server's CPU time too.

@@ -35,9 +35,9 @@ the URL are sent and never written: documents, rows and reports have [redacted] 
 --redact adds headers and query parameters.
 
 Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.
-Exit status: 0 success, 1 no response at all, 2 usage or script error, 3 invalid run or failed \
-assertion, 70 internal inconsistency, 71 out of system resources, 74 result not written, 129/130/143 \
-interrupted.
+Exit status: 0 success, 1 no successful response, 2 usage or script error, 3 a failed --assert \
+or --strict, 70 internal inconsistency, 71 out of system resources, 74 result not written, \
+129/130/143 interrupted.
 
 Commands:
   weir serve     Reference server with programmable responses, delays, stalls and faults

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use weir_run::Document;
 
 use crate::args::ReportArgs;
-use crate::commands::run::{print, write_junit};
+use crate::commands::run::{judged, print, write_junit};
 use crate::exit;
 use crate::interrupts::Interrupts;
 use crate::output::{ResultFile, check_distinct};
@@ -35,9 +35,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         _ => Document::merge(&documents).context("the documents cannot be merged")?,
     };
     if !args.assertions.is_empty() {
-        let claims = args.assertions.iter().cloned();
-        let claims = claims.map(|claim| claim.with_confidence(args.assert_confidence));
-        document.assertions = claims.map(|claim| claim.judge(&document)).collect();
+        document.assertions = judged(&args.assertions, args.assert_confidence, &document);
     }
     if let Some(path) = &args.junit {
         if document.assertions.is_empty() {

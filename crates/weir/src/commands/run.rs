@@ -9,7 +9,7 @@ use anyhow::Result;
 use weir_engine::Job;
 use weir_io::system;
 use weir_run::document::{Probed, ProveClientSection, Trials};
-use weir_run::{Document, Note, Plan, units};
+use weir_run::{Assertion, AssertionResult, Document, Note, Plan, units};
 
 use crate::args::{Form, Format, RunArgs, WitnessChoice};
 use crate::connections;
@@ -85,9 +85,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let script_file = scripts.as_ref().map(Scripts::file);
     let mut document = document(&job, epoch, &outcome, found, script_file, notes, &redaction)?;
     let raw_written = raw.map(|raw| document.raw.extend(raw));
-    let claims = args.assertions.iter().cloned();
-    let claims = claims.map(|claim| claim.with_confidence(args.assert_confidence));
-    document.assertions = claims.map(|claim| claim.judge(&document)).collect();
+    document.assertions = judged(&args.assertions, args.assert_confidence, &document);
     // The files first: they are whole, and standard output may be gone.
     let written = files.write(&document);
     let shown = match args.is_silent() {
@@ -107,6 +105,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         true => exit::of_run(&document, signal, args.strict),
         false => exit::of_script(),
     })
+}
+
+/// The results of these assertions.
+pub(crate) fn judged(
+    assertions: &[Assertion],
+    confidence: Option<f64>,
+    document: &Document,
+) -> Vec<AssertionResult> {
+    let claims = assertions.iter().cloned().map(|claim| claim.with_confidence(confidence));
+    claims.map(|claim| claim.judge(document)).collect()
 }
 
 fn print_plan(plan: &Plan) -> Result<ExitCode> {

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
+use crate::terminal::shown;
+
 /// Makes sure that no two flags name the same file, however its path is written.
 ///
 /// # Errors
@@ -19,8 +21,8 @@ pub(crate) fn check_distinct(files: &[(&str, Option<&Path>)]) -> Result<()> {
             if place.is_same(other_place) {
                 bail!(
                     "{other_flag} {} and {flag} {} are the same file: give each its own",
-                    other_path.display(),
-                    path.display()
+                    shown(other_path),
+                    shown(path)
                 );
             }
         }

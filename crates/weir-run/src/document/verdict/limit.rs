@@ -144,7 +144,7 @@ fn connections(document: &Document) -> Option<String> {
         "{} {noun} × {} allow {}",
         units::count(document.plan.connections.into()),
         units::duration(service_ns),
-        units::rate(places / service_s.max(1e-9)),
+        units::round_rate(places / service_s.max(1e-9)),
     );
     let (Some(offered), Some(rps)) = (offered(document), document.throughput.offered_rps) else {
         return Some(format!("{text}; raise -c for more"));

@@ -14,7 +14,7 @@ pub(super) const TURNAROUND_BOUND_NS: f64 = 100_000.0;
 /// Windows shorter than this have too few scheduler ticks for a share of CPU time to bound numbers.
 pub(super) const SHARES_WINDOW_LEAST_S: f64 = 1.0;
 
-/// `cpu-contention`: share of the window that a thread was runnable and not running. What it does to
+/// `cpu-contention`: share of the window that a thread was runnable and not running. Its effect on
 /// the latencies shows in `client-overhead`.
 pub(super) const CPU_CONTENTION_FINDING: f64 = 0.05;
 
@@ -127,7 +127,7 @@ pub(super) const TARGET_FAILED: f64 = 0.50;
 /// `Load`: share of planned requests that may be missing.
 pub(super) const NEVER_SENT_SHARE: f64 = 0.000_1;
 
-/// `Limit`: share of the median service time that the TCP round trip takes where the network limits.
+/// `Limit`: the TCP round trip as a share of the median service time, where the network limits.
 pub(super) const NETWORK_SHARE: f64 = 0.5;
 /// `Limit`: the median service time as a multiple of the one-connection probe's, where the server
 /// limits.
