@@ -1,6 +1,7 @@
 //! Command lines and what they come to, one table per idea.
 
 use super::*;
+use weir_run::printable;
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -385,8 +386,9 @@ fn urls_have_a_scheme_and_a_host() {
         "http://h/\u{7f}",
         "/x?u=http://h/",
     ] {
-        let complaint = format!("invalid URL: {}", wrong.trim_matches('\''));
-        check_stop(Wrk, wrong, &complaint);
+        // Control characters reach no terminal.
+        let shown = printable(wrong.trim_matches('\''));
+        check_stop(Wrk, wrong, &format!("invalid URL: {shown}"));
     }
 }
 
