@@ -69,7 +69,7 @@ fn interruption(document: &Document) -> String {
     let sent = &document.accounting.sent;
     let window_s = document.throughput.window_s;
     if window_s <= 0.0 {
-        let is_connecting = sent.total == sent.preflight;
+        let is_connecting = sent.warmup + sent.measured + sent.tail == 0;
         let when = if is_connecting { "while connecting" } else { "during the warm-up" };
         return format!("interrupted {when}: nothing was measured");
     }

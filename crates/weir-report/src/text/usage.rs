@@ -28,6 +28,9 @@ fn of_script(script: &ScriptSection, load_time_ns: u64, page: &mut Page) {
     if script.ran_dry > 0 {
         items.push(error("not ready in time", script.ran_dry));
     }
+    if script.bodies_cut > 0 {
+        items.push(error("bodies cut", script.bodies_cut));
+    }
     page.items(label("Script"), INDENT, items);
     for (callback, usage) in &script.callbacks {
         let Some(mean_ns) = usage.time_ns.checked_div(usage.calls) else {

@@ -212,7 +212,8 @@ fn errors_repeat_no_credentials() {
     ] {
         let mut command = Command::new(WEIR);
         let output = Process::start(command.args(words)).wait();
-        assert_eq!(output.code(), 2, "{words:?}: {output:?}");
+        // Wrong usage, or a host that nobody knows.
+        assert!([1, 2].contains(&output.code()), "{words:?}: {output:?}");
         assert!(output.stderr.starts_with("error: "), "{words:?}: {output:?}");
         check_clean("stderr", output.stderr.as_bytes());
     }

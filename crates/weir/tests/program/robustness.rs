@@ -93,7 +93,7 @@ fn a_file_that_may_not_grow_is_an_error_and_leaves_nothing() {
 #[test]
 fn a_terminal_that_hangs_up_ends_the_run_with_a_report() {
     let server = Raw::answering(OK);
-    let running = start("epoll", "-c4 -t2 -d30s --warmup 0", &[&server.url()]);
+    let running = start("epoll", "-c4 -t2 -d30s --warmup 0 --no-preflight", &[&server.url()]);
     server.await_requests(50);
     running.process.signal(&["HUP"]);
     let ran = running.finish();

@@ -35,8 +35,13 @@ struct Ran {
 
 impl Tool {
     /// Runs the script's command line against the servers, the first of which is the URL's; `more`
-    /// stands behind it, where it overrules what is before.
+    /// stands behind it, where it overrules what is before. It must end well.
     fn run(self, script: &str, servers: &[&Raw], more: &str) -> Ran {
+        self.run_to(0, script, servers, more)
+    }
+
+    /// The same, which must end with this code.
+    fn run_to(self, code: i32, script: &str, servers: &[&Raw], more: &str) -> Ran {
         let directory = Directory::new();
         let mut line = command_line(script);
         for (example, server) in
@@ -60,7 +65,7 @@ impl Tool {
         let output = Process::start(&mut shell).wait();
         assert_eq!(
             output.code(),
-            0,
+            code,
             "{words} (is wrk missing? cargo xtask setup test)\n{output:?}"
         );
         let Output { stdout, stderr, .. } = output;
@@ -214,7 +219,8 @@ fn token_logs_in_first_and_then_sends_the_token() {
 #[test]
 fn token_stops_when_the_login_is_refused() {
     let witness = Witness::start(|_| OK.replacen("200 OK", "403 Forbidden", 1));
-    let ran = Weir.run("token.lua", &[&witness.server], "--warmup 0");
+    // Not one response was a success.
+    let ran = Weir.run_to(1, "token.lua", &[&witness.server], "--warmup 0");
     assert!(ran.stderr.contains("the login was answered 403 without a token"), "{ran:?}");
     assert!(witness.finish().len() <= 10, "the run went on: {ran:?}");
 }
