@@ -17,11 +17,8 @@ use crate::rig::table::Table;
 use crate::shell::find_program;
 
 /// Runs of each scenario, and how many of them must name the right limit.
-const RUNS: f64 = 20.0;
+const RUNS: usize = 20;
 const RIGHT_SHARE: f64 = 0.95;
-
-/// Takes all of a CPU.
-const SPINNER: &str = "while :; do :; done";
 
 /// A single-threaded server whose CPU time is the limit long before the client's.
 const PYTHON_SERVER: &str = r#"
@@ -122,7 +119,7 @@ impl Scenario {
 
 /// V28.
 pub(super) fn attribution(lab: &Lab) -> Result<Section> {
-    let runs = lab.span(RUNS, 2.0) as usize;
+    let runs = lab.runs(RUNS, 2);
     let least = (runs as f64 * RIGHT_SHARE).floor() as usize;
     let mut section = Section::new(
         "what limited the throughput",
@@ -176,10 +173,7 @@ fn judge(
 fn run(lab: &Lab, scenario: Scenario) -> Result<(String, String)> {
     let link = scenario.slowness().map(Link::new).transpose()?;
     let (server, url) = serve(lab, scenario)?;
-    let spinner = match (scenario, lab.placement.client) {
-        (Scenario::ClientCpu, Some(cpu)) => Some(spinner(cpu)?),
-        _ => None,
-    };
+    let spinner = (scenario == Scenario::ClientCpu).then(|| lab.spin(1.0)).transpose()?;
     let mut words = if link.is_some() { Link::at_client()? } else { Vec::new() };
     words.extend(pinned(lab.placement.client, &lab.weir));
     let window_s = lab.span(3.0, 2.0);
@@ -233,7 +227,23 @@ fn busy_server(lab: &Lab) -> Result<(Guarded, String)> {
     Ok((server, format!("http://{address}/")))
 }
 
-fn spinner(cpu: u32) -> Result<Guarded> {
-    let cpu = cpu.to_string();
-    Guarded::start(&["taskset", "-c", &cpu, "sh", "-c", SPINNER])
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_is_neither_right_nor_wrong() {
+        let failures_of = |limits: &[&str]| {
+            let mut section = Section::new("limits", "It tells.", "words");
+            let mut table = Table::new(&["", "", "", "", "", ""]);
+            let told: Vec<_> = limits.iter().map(|by| ((*by).to_owned(), String::new())).collect();
+            judge(&mut section, &mut table, Scenario::ServerFifo, &told, 2);
+            section.settle(true);
+            section.failures().len()
+        };
+        assert_eq!(failures_of(&["server", "server", "unknown"]), 0);
+        assert_eq!(failures_of(&["server", "unknown", "unknown"]), 1);
+        assert_eq!(failures_of(&["server", "server", "network"]), 1);
+        assert_eq!(failures_of(&["server", "rate", "network"]), 2);
+    }
 }

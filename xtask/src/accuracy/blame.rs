@@ -11,7 +11,6 @@ use super::distribution::{Distribution, quantile};
 use super::lab::{Lab, freeze};
 use super::quota::HalfCpu;
 use super::section::Section;
-use crate::guard::Guarded;
 use crate::rig::clients::Document;
 use crate::rig::machine::Pressure;
 use crate::rig::table::{Table, seconds};
@@ -22,9 +21,6 @@ const WARMUP_S: f64 = 0.5;
 const LOAD: &str = "-t1 -c10 -R2000 --warmup 500ms --pacing spin --timestamps all";
 
 const STOP: Duration = Duration::from_millis(500);
-
-/// Takes all of a CPU.
-const HOG: &str = "while :; do :; done";
 
 /// What is done to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +69,7 @@ fn window_s(lab: &Lab) -> f64 {
 
 /// V13.
 pub(super) fn blame(lab: &Lab) -> Result<Section> {
-    let runs = lab.span(20.0, 3.0) as usize;
+    let runs = lab.runs(20, 3);
     let mut section = Section::new(
         "stops of client and server",
         "A client that is stopped, throttled or short of CPU time measures itself. It must say so, \
@@ -154,7 +150,7 @@ fn repeat(
 fn run(lab: &Lab, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
     let server = lab.serve("--log-max 1")?;
     let hog = match harm {
-        Harm::ClientRobbed => Some(hog(lab)?),
+        Harm::ClientRobbed => Some(lab.spin(1.0)?),
         _ => None,
     };
     let by = half.map(HalfCpu::words).unwrap_or_default();
@@ -172,16 +168,6 @@ fn run(lab: &Lab, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
     let document = client.finish()?;
     drop(hog);
     Told::of(&document)
-}
-
-/// Where client and server are kept apart, on the client's CPU.
-fn hog(lab: &Lab) -> Result<Guarded> {
-    let mut words = Vec::new();
-    if let Some(cpu) = lab.placement.client {
-        words.extend(["taskset".to_owned(), "-c".to_owned(), cpu.to_string()]);
-    }
-    words.extend(["sh", "-c", HOG].map(str::to_owned));
-    Guarded::start(&words)
 }
 
 impl Told {

@@ -11,14 +11,13 @@ use super::capture::{Capture, exchanges};
 use super::distribution::quantile;
 use super::lab::{Lab, Serving};
 use super::section::Section;
-use crate::guard::Guarded;
 use crate::rig::clients::Document;
 use crate::rig::stats::median;
 use crate::rig::table::{Table, seconds};
 use crate::shell::find_program;
 
 /// Runs of each spinner, half of them against each kind of truth.
-const RUNS: f64 = 20.0;
+const RUNS: usize = 20;
 
 /// Shares of the client's CPU that the spinner takes.
 const DUTIES: [f64; 3] = [0.25, 0.50, 0.75];
@@ -31,17 +30,6 @@ const INSIDE_SHARE: f64 = 171.0 / 180.0;
 
 /// The lower end must be worth something: at least so much of the truth, at the median.
 const LOW_LEAST: f64 = 0.5;
-
-/// Spins for a share of each 10 ms.
-const SPINNER: &str = r#"
-import sys, time
-share = float(sys.argv[1])
-while True:
-    begin = time.monotonic()
-    while time.monotonic() - begin < share * 0.01:
-        pass
-    time.sleep((1 - share) * 0.01)
-"#;
 
 const LOAD: &str = "-t1 -c10 -R2000 --warmup 0 --witness off";
 
@@ -68,7 +56,7 @@ struct Stated {
 
 /// V27.
 pub(super) fn bounds(lab: &Lab) -> Result<Section> {
-    let runs = lab.span(RUNS, 2.0) as usize;
+    let runs = lab.runs(RUNS, 2);
     let pairs = runs * DUTIES.len() * PERCENTILES.len();
     let least = (pairs as f64 * INSIDE_SHARE).ceil() as usize;
     let mut section = Section::new(
@@ -146,10 +134,15 @@ fn run(lab: &Lab, tcpdump: &Path, duty: f64, source: Source) -> Result<Vec<State
         Source::Capture => Some(Capture::start(tcpdump, port, &packets)?),
         Source::Programmed => None,
     };
-    let spinner = spinner(lab, duty)?;
+    let spinner = lab.spin(duty)?;
     let window_s = lab.span(3.0, 1.0);
     let document = lab.weir(&format!("{LOAD} -d{window_s}s"), &server.url)?;
-    drop((spinner, capturing, server));
+    drop((spinner, server));
+    if capturing.is_some() {
+        // The last packets reach tcpdump a little later.
+        thread::sleep(Duration::from_millis(200));
+    }
+    drop(capturing);
     let times = match source {
         Source::Capture => captured(&packets, port)?,
         Source::Programmed => Vec::new(),
@@ -168,8 +161,6 @@ fn port_of(server: &Serving) -> Result<u16> {
 
 /// The times between the packets of each request and of its response, sorted.
 fn captured(packets: &PathBuf, port: u16) -> Result<Vec<f64>> {
-    // The last packets reach the file a little later.
-    thread::sleep(Duration::from_millis(200));
     let bytes = fs::read(packets).context("tcpdump wrote no packets")?;
     fs::remove_file(packets).ok();
     let mut times = exchanges(&bytes, port)?;
@@ -185,7 +176,10 @@ fn stated(document: &Document, p: f64, aim_ns: f64, truth_ns: f64) -> Result<Sta
     let number = |name: &str| value.pointer(name).and_then(serde_json::Value::as_f64);
     let ns = number("/ns").context("a percentile has no value")?;
     let ends = match value["bound"].as_str() {
-        Some("upper") => (number("/range/low_ns").unwrap_or(0.0), number("/range/high_ns")),
+        Some("upper") => {
+            let high_ns = number("/range/high_ns").or_else(|| number("/high_ns"));
+            (number("/range/low_ns").unwrap_or(0.0), high_ns)
+        }
         _ => (number("/low_ns").unwrap_or(ns), number("/high_ns")),
     };
     let (low_ns, high_ns) = (ends.0, ends.1.unwrap_or(ns));
@@ -204,11 +198,11 @@ fn stated(document: &Document, p: f64, aim_ns: f64, truth_ns: f64) -> Result<Sta
 /// A server of known capacity, and a client that a spinner slows down.
 fn capacity(lab: &Lab, section: &mut Section) -> Result<()> {
     const RATE: f64 = 1_000.0;
-    let runs = lab.span(RUNS, 2.0) as usize;
+    let runs = lab.runs(RUNS, 2);
     let (mut held, mut greatest) = (0, 0.0_f64);
     for at in 0..runs {
         let server = lab.serve("--log-max 1 --delay 1ms --mode fifo")?;
-        let spinner = spinner(lab, DUTIES[at % DUTIES.len()])?;
+        let spinner = lab.spin(DUTIES[at % DUTIES.len()])?;
         let window_s = lab.span(3.0, 1.0);
         let flags = format!("-t1 -c10 -d{window_s}s --warmup 500ms --witness off");
         let document = lab.weir(&flags, &server.url)?;
@@ -229,11 +223,32 @@ fn capacity(lab: &Lab, section: &mut Section) -> Result<()> {
     Ok(())
 }
 
-/// On the client's CPU, where client and server are kept apart.
-fn spinner(lab: &Lab, duty: f64) -> Result<Guarded> {
-    let python =
-        find_program("python3").context("failed to find python3: cargo xtask setup accuracy")?;
-    let mut words = crate::rig::servers::pinned(lab.placement.client, &python);
-    words.extend(["-c".into(), SPINNER.into(), duty.to_string().into()]);
-    Guarded::start(&words)
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_range_of_an_upper_bound_is_what_is_stated() {
+        let percentiles = json!([
+            {"p": 50.0, "ns": 90, "bound": "exact", "low_ns": 80, "high_ns": 100},
+            {"p": 90.0, "ns": 300, "bound": "upper", "range": {"low_ns": 150, "high_ns": 310}},
+            {"p": 99.0, "ns": 900, "bound": "upper", "low_ns": 880, "high_ns": 930},
+        ]);
+        let document = json!({"latency": {"response_time": {"ok": {"percentiles": percentiles}}}});
+        let document = Document::of(document);
+        let check = |p, truth_ns, low_ns, high_ns, is_inside| {
+            let stated = stated(&document, p, 5.0, truth_ns).expect("it has this percentile");
+            assert_eq!((stated.low_ns, stated.high_ns), (low_ns, high_ns), "p{p}");
+            assert_eq!(stated.is_inside, is_inside, "p{p}: {truth_ns}");
+        };
+        check(50.0, 75.0, 80.0, 100.0, true);
+        check(50.0, 74.0, 80.0, 100.0, false);
+        check(90.0, 200.0, 150.0, 310.0, true);
+        check(90.0, 311.0, 150.0, 310.0, false);
+        // Without stamps there is no lower end.
+        check(99.0, 1.0, 0.0, 930.0, true);
+        assert!(stated(&document, 99.9, 5.0, 1.0).is_err());
+    }
 }

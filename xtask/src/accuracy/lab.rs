@@ -19,6 +19,18 @@ use crate::rig::machine::Placement;
 use crate::rig::servers::{Server, pinned};
 use crate::shell::{cargo, find_program, run, target_dir};
 
+/// Spins for a share of each 10 ms.
+const SPINNER: &str = r#"
+import sys, time
+share = float(sys.argv[1])
+print("ready", flush=True)
+while True:
+    begin = time.monotonic()
+    while time.monotonic() - begin < share * 0.01:
+        pass
+    time.sleep((1 - share) * 0.01)
+"#;
+
 /// What the cases work with.
 pub(super) struct Lab {
     pub(super) options: Options,
@@ -54,6 +66,23 @@ impl Lab {
     /// A length of time in seconds, or a short one in a quick run.
     pub(super) fn span(&self, full: f64, quick: f64) -> f64 {
         if self.options.is_quick { quick } else { full }
+    }
+
+    /// Runs of each kind, or fewer in a quick run.
+    pub(super) fn runs(&self, full: usize, quick: usize) -> usize {
+        self.options.runs.unwrap_or(if self.options.is_quick { quick } else { full })
+    }
+
+    /// A spinner that takes this share of the client's CPU, or of any where client and server are
+    /// not kept apart.
+    pub(super) fn spin(&self, share: f64) -> Result<Guarded> {
+        let python = find_program("python3")
+            .context("failed to find python3: cargo xtask setup accuracy")?;
+        let mut words = pinned(self.placement.client, &python);
+        words.extend(["-c".into(), SPINNER.into(), share.to_string().into()]);
+        let mut spinner = Guarded::start(&words)?;
+        spinner.await_line("ready")?;
+        Ok(spinner)
     }
 
     /// A `weir serve` of one thread with these flags, which keeps a log.

@@ -67,21 +67,26 @@ impl Link {
     pub(super) fn new(slowness: Slowness) -> Result<Link> {
         // Those that an earlier run left behind when it was killed.
         remove();
+        // Removes what follows, should some of it fail.
+        let mut link = Link { _forwarder: None };
         for namespace in [CLIENT, SERVER] {
             ip(&["netns", "add", namespace])?;
         }
-        let link = match slowness {
-            Slowness::Delay(ms) => Link { _forwarder: Some(forwarder(ms)?) },
-            Slowness::Bandwidth(_) => Link { _forwarder: None },
-        };
-        if link._forwarder.is_none() {
-            ip(&["link", "add", "weir0", "type", "veth", "peer", "name", "weir1"])?;
+        match slowness {
+            Slowness::Delay(ms) => {
+                link._forwarder = Some(forwarder(ms)?);
+                ip(&["link", "set", "weir0", "netns", CLIENT])?;
+                ip(&["link", "set", "weir1", "netns", SERVER])?;
+            }
+            Slowness::Bandwidth(_) => {
+                let client_end = ["link", "add", "weir0", "netns", CLIENT, "type", "veth"];
+                ip(&[&client_end[..], &["peer", "name", "weir1", "netns", SERVER]].concat())?;
+            }
         }
         for (device, namespace, own, other) in [
             ("weir0", CLIENT, CLIENT_ADDRESS, SERVER_ADDRESS),
             ("weir1", SERVER, SERVER_ADDRESS, CLIENT_ADDRESS),
         ] {
-            ip(&["link", "set", device, "netns", namespace])?;
             ip(&["-n", namespace, "addr", "add", own, "peer", other, "dev", device])?;
             ip(&["-n", namespace, "link", "set", device, "up"])?;
             ip(&["-n", namespace, "link", "set", "lo", "up"])?;
