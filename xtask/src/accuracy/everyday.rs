@@ -63,6 +63,8 @@ const COMMANDS: [Everyday; 14] = [
 /// What one run said.
 struct Told {
     grade: String,
+    /// Why the grade is not `clean`; else empty.
+    reason: String,
     limit: String,
     /// The report prints a figure for p50 and for p99.
     has_percentiles: bool,
@@ -85,7 +87,7 @@ pub(super) fn everyday_commands(lab: &Lab) -> Result<Section> {
         ),
     );
     let servers = Servers::start(lab)?;
-    let mut table = Table::new(&["command", "grades", "limit", "p50 and p99"]);
+    let mut table = Table::new(&["command", "grades", "limit", "p50 and p99", "last reason"]);
     let mut stable = 0;
     for command in &COMMANDS {
         let mut told = Vec::new();
@@ -101,6 +103,11 @@ pub(super) fn everyday_commands(lab: &Lab) -> Result<Section> {
             in_words(&grades),
             in_words(&counted(told.iter().map(|told| told.limit.as_str()))),
             format!("{printed} of {runs}"),
+            told.iter()
+                .rev()
+                .map(|told| told.reason.clone())
+                .find(|why| !why.is_empty())
+                .unwrap_or_default(),
         ]);
         let void = grades.get("void").copied().unwrap_or(0);
         section.must_if_quiet(void == 0, || format!("{}: {void} runs are void", command.name));
@@ -201,13 +208,16 @@ impl Servers {
         let value: Value = serde_json::from_slice(&text).context("failed to read the document")?;
         let document = Document::of(value);
         let report = String::from_utf8_lossy(&output.stdout);
-        Ok(Told {
+        let told = Told {
             grade: document.text("verdict/grade")?.to_owned(),
+            reason: document.text("verdict/reason")?.to_owned(),
             limit: document.text("verdict/limit/by")?.replace('_', " "),
             has_percentiles: (command.goal != Goal::Missing
                 || report.contains("Latency of bad responses"))
                 && ["p50", "p99"].iter().all(|name| prints(&report, name)),
-        })
+        };
+        eprintln!("accuracy: {}: {}; limit: {}", told.grade, told.reason, told.limit);
+        Ok(told)
     }
 }
 
@@ -238,7 +248,8 @@ fn nginx_config(plain: SocketAddr, tls: SocketAddr) -> Result<String> {
     Ok(format!(
         "{user}daemon off;\nworker_processes 1;\npid nginx.pid;\n\
          events {{ worker_connections 4096; }}\n\
-         http {{\n  access_log off;\n  keepalive_requests 1000000000;\n  sendfile on;\n\
+         http {{\n  access_log off;\n  log_not_found off;\n  sendfile on;\n\
+         \x20 keepalive_requests 1000000000;\n\
          \x20 server {{\n    listen {plain} backlog=4096;\n    listen {tls} ssl backlog=4096;\n\
          \x20   ssl_certificate cert.pem;\n    ssl_certificate_key key.pem;\n    root .;\n\
          \x20   location = / {{ return 200 \"Hello, World!\\n\"; }}\n  }}\n}}\n"
