@@ -53,6 +53,7 @@ impl Guarded {
     }
 
     /// Reads on until the server has printed this line.
+    #[cfg(feature = "accuracy")]
     pub(crate) fn await_line(&mut self, line: &str) -> Result<()> {
         let mut printed = String::new();
         loop {

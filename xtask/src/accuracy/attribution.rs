@@ -18,7 +18,7 @@ use crate::shell::find_program;
 
 /// Runs of each scenario, and how many of them must name the right limit.
 const RUNS: usize = 20;
-const RIGHT_SHARE: f64 = 0.95;
+const RIGHT_LEAST: usize = 19;
 
 /// A single-threaded server whose CPU time is the limit long before the client's.
 const PYTHON_SERVER: &str = r#"
@@ -120,14 +120,14 @@ impl Scenario {
 /// V28.
 pub(super) fn attribution(lab: &Lab) -> Result<Section> {
     let runs = lab.runs(RUNS, 2);
-    let least = (runs as f64 * RIGHT_SHARE).floor() as usize;
+    let least = runs * RIGHT_LEAST / RUNS;
     let mut section = Section::new(
         "what limited the throughput",
-        "The line `Limit` says what kept the throughput from being higher. Here the limit is known, \
-         as each scenario makes it.",
+        "The line `Limit` says what kept the throughput from being higher. Here the limit is \
+         known, as each scenario makes it.",
         format!(
-            "Of {runs} runs of each scenario at least {least} name the right limit, and none names a \
-             wrong one; `unknown` is not wrong."
+            "Of {runs} runs of each scenario at least {least} name the right limit, and none names \
+             a wrong one; `unknown` is not wrong."
         ),
     );
     let mut table = Table::new(&["scenario", "limit", "right", "unknown", "wrong", "last said"]);

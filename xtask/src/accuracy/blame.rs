@@ -1,5 +1,5 @@
-//! V13: a client that was stopped, throttled or short of CPU time says so; a client whose server was
-//! stopped does not count that against itself.
+//! V13: a client that was stopped, throttled or short of CPU time says so; a client whose server
+//! was stopped does not count that against itself.
 
 use std::thread;
 use std::time::Duration;
@@ -72,12 +72,12 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
     let runs = lab.runs(20, 3);
     let mut section = Section::new(
         "stops of client and server",
-        "A client that is stopped, throttled or short of CPU time measures itself. It must say so, \
-         and must not attribute that to the server. Nor may it attribute to itself what a stopped \
-         server did.",
+        "A client that is stopped, throttled or short of CPU time measures itself. It must say \
+         so, and must not attribute that to the server. Nor may it attribute to itself what a \
+         stopped server did.",
         format!(
-            "All of {runs} runs (of a spinner, {}) whose client was harmed are bounded or void by a \
-             rule about the client or its machine; where it was stopped or throttled no request \
+            "All of {runs} runs (of a spinner, {}) whose client was harmed are bounded or void by \
+             a rule about the client or its machine; where it was stopped or throttled no request \
              was on the wire, as the kernel's stamps tell, for half of the longest response time; \
              none of {runs} runs whose server was stopped is, and there it is the wire \
              that takes long. {LOAD} -d{}s",
@@ -194,6 +194,7 @@ impl Told {
         let is_inflated = rules.iter().any(|id| id == "client-overhead");
         let is_limit = document.text("verdict/limit/by")? == "client_cpu";
         let is_attributed = is_bounded && (is_beyond || is_inflated) || is_limit;
+        eprintln!("accuracy: {grade}: {}", document.text("verdict/reason")?);
         let has_wire =
             document.list("stamps/wire_time/ok/percentiles").is_ok_and(|l| !l.is_empty());
         Ok(Told {

@@ -19,16 +19,17 @@ use crate::rig::machine::Placement;
 use crate::rig::servers::{Server, pinned};
 use crate::shell::{cargo, find_program, run, target_dir};
 
-/// Spins for a share of each 10 ms.
+/// Spins for a share of each 5 to 15 ms. They differ, so that no period of the load or of weir's
+/// sampling meets the same part of each.
 const SPINNER: &str = r#"
-import sys, time
+import random, sys, time
 share = float(sys.argv[1])
 print("ready", flush=True)
 while True:
-    begin = time.monotonic()
-    while time.monotonic() - begin < share * 0.01:
+    begin, period = time.monotonic(), random.uniform(0.005, 0.015)
+    while time.monotonic() - begin < share * period:
         pass
-    time.sleep((1 - share) * 0.01)
+    time.sleep((1 - share) * period)
 "#;
 
 /// What the cases work with.
@@ -108,6 +109,14 @@ impl Lab {
     /// Runs weir with these flags against `url` and reads its document.
     pub(super) fn weir(&self, flags: &str, url: &str) -> Result<Document> {
         self.start_weir(flags, url)?.finish()
+    }
+
+    /// The same beside a spinner: that the client waits for its CPU is the case's own doing.
+    pub(super) fn weir_beside_spinner(&self, flags: &str, url: &str) -> Result<Document> {
+        let waited = self.waited.get();
+        let document = self.weir(flags, url);
+        self.waited.set(waited);
+        document
     }
 
     /// Starts weir with these flags, without a preflight request, so that the server's first
