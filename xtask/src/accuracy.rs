@@ -18,14 +18,18 @@ mod rows;
 mod section;
 mod theory;
 
+mod attribution;
 mod blame;
+mod bounds;
 mod capture;
 mod causality;
 mod closed;
 mod concordance;
 mod delivery;
 mod departures;
+mod everyday;
 mod faults;
+mod link;
 mod occupancy;
 mod overload;
 mod queues;
@@ -76,6 +80,9 @@ const CASES: &[Case] = &[
     Case { id: "V17", run: occupancy::occupancy },
     Case { id: "V18", run: capture::capture },
     Case { id: "V26", run: concordance::concordance },
+    Case { id: "V27", run: bounds::bounds },
+    Case { id: "V28", run: attribution::attribution },
+    Case { id: "V29", run: everyday::everyday_commands },
 ];
 
 /// Holds weir against known truths, as the words say.

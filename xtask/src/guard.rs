@@ -52,6 +52,22 @@ impl Guarded {
         Ok(server)
     }
 
+    /// Reads on until the server has printed this line.
+    #[cfg(feature = "accuracy")]
+    pub(crate) fn await_line(&mut self, line: &str) -> Result<()> {
+        let mut printed = String::new();
+        loop {
+            let start = printed.len();
+            let bytes = self.output.read_line(&mut printed).context("failed to read the server")?;
+            if printed[start..].trim() == line {
+                return Ok(());
+            }
+            if bytes == 0 {
+                bail!("the server ended without saying `{line}`: {printed}");
+            }
+        }
+    }
+
     /// Reads on until a `weir serve` has said where it listens.
     pub(crate) fn listening_url(&mut self) -> Result<String> {
         let mut printed = String::new();

@@ -65,7 +65,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 9] = [
+const NEEDS: [Need; 12] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -92,8 +92,8 @@ const NEEDS: [Need; 9] = [
     },
     Need {
         program: "python3",
-        reason: "a server on its asyncio is one of those under load",
-        required_by: &[Purpose::Bench],
+        reason: "servers under load, spinners and the forwarder of a slow link are scripts for it",
+        required_by: &[Purpose::Bench, Purpose::Accuracy],
         wanted_by: &[],
     },
     Need {
@@ -119,6 +119,24 @@ const NEEDS: [Need; 9] = [
         reason: "its times of packets are compared with the kernel's stamps",
         required_by: &[],
         wanted_by: &[Purpose::Accuracy],
+    },
+    Need {
+        program: "openssl",
+        reason: "it makes the certificate of the https case",
+        required_by: &[Purpose::Accuracy],
+        wanted_by: &[],
+    },
+    Need {
+        program: "ip",
+        reason: "it makes the network namespaces of a slow link",
+        required_by: &[Purpose::Accuracy],
+        wanted_by: &[],
+    },
+    Need {
+        program: "tc",
+        reason: "it limits the bandwidth of a slow link",
+        required_by: &[Purpose::Accuracy],
+        wanted_by: &[],
     },
 ];
 
@@ -203,6 +221,8 @@ impl Manager {
             ("h2load", _) => "nghttp2",
             ("node", _) => "nodejs",
             ("python3", Manager::Pacman) => "python",
+            ("ip" | "tc", Manager::Dnf) => "iproute",
+            ("ip" | "tc", _) => "iproute2",
             _ => program,
         }
     }

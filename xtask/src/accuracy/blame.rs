@@ -1,5 +1,5 @@
-//! V13: who is blamed. A client that was stopped, throttled or robbed of its CPU must say so; a
-//! client whose server was stopped must not accuse itself.
+//! V13: a client that was stopped, throttled or short of CPU time says so; a client whose server
+//! was stopped does not count that against itself.
 
 use std::thread;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use super::distribution::{Distribution, quantile};
 use super::lab::{Lab, freeze};
 use super::quota::HalfCpu;
 use super::section::Section;
-use crate::guard::Guarded;
 use crate::rig::clients::Document;
 use crate::rig::machine::Pressure;
 use crate::rig::table::{Table, seconds};
@@ -22,9 +21,6 @@ const WARMUP_S: f64 = 0.5;
 const LOAD: &str = "-t1 -c10 -R2000 --warmup 500ms --pacing spin --timestamps all";
 
 const STOP: Duration = Duration::from_millis(500);
-
-/// Takes all of a CPU.
-const HOG: &str = "while :; do :; done";
 
 /// What is done to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +39,7 @@ impl Harm {
         match self {
             Harm::ClientStopped => "client stopped for 500 ms",
             Harm::ClientThrottled => "client held to half a CPU",
-            Harm::ClientRobbed => "a hog on the client's CPU",
+            Harm::ClientRobbed => "a spinner on the client's CPU",
             Harm::ServerStopped => "server stopped for 500 ms",
         }
     }
@@ -55,9 +51,10 @@ impl Harm {
 
 /// What one run told.
 struct Told {
-    /// A rule about the client or its machine makes the run invalid.
-    accuses_client: bool,
-    /// Which.
+    /// The grade is bounded or void, and a rule about the client or its machine says why; or the
+    /// limit is the client's CPU.
+    is_attributed: bool,
+    /// The rules about the client and its machine that fired.
     rules: Vec<String>,
     response_max_s: f64,
     sched_lag_max_s: f64,
@@ -72,24 +69,31 @@ fn window_s(lab: &Lab) -> f64 {
 
 /// V13.
 pub(super) fn blame(lab: &Lab) -> Result<Section> {
-    let runs = lab.span(20.0, 3.0) as usize;
+    let runs = lab.runs(20, 3);
     let mut section = Section::new(
-        "who is blamed",
-        "A client that is stopped, throttled or without its CPU measures itself. It must say so, \
-         and must not pass that off as the server's. Nor may it accuse itself when it was the \
-         server that stood still.",
+        "stops of client and server",
+        "A client that is stopped, throttled or short of CPU time measures itself. It must say \
+         so, and must not attribute that to the server. Nor may it attribute to itself what a \
+         stopped server did.",
         format!(
-            "All of {runs} runs (of a hog, {}) whose client was harmed are graded invalid by a \
-             rule about the client or its machine; where it was stopped or throttled no request \
+            "All of {runs} runs (of a spinner, {}) whose client was harmed are bounded or void by \
+             a rule about the client or its machine; where it was stopped or throttled no request \
              was on the wire, as the kernel's stamps tell, for half of the longest response time; \
-             none of {runs} runs whose server was stopped is graded so, and there it is the wire \
+             none of {runs} runs whose server was stopped is, and there it is the wire \
              that takes long. {LOAD} -d{}s",
             runs.div_ceil(5),
             window_s(lab)
         ),
     );
-    let heads =
-        ["", "runs", "client accused", "response max", "sched lag max", "wire max", "rules"];
+    let heads = [
+        "",
+        "runs",
+        "attributed to the client",
+        "response max",
+        "sched lag max",
+        "wire max",
+        "rules",
+    ];
     let mut table = Table::new(&heads);
     for harm in Harm::ALL {
         // What was taken on purpose is not the machine's being busy.
@@ -106,10 +110,10 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
         let runs = if harm == Harm::ClientRobbed { runs.div_ceil(5) } else { runs };
         let (told, spoilt) = repeat(lab, harm, half.as_ref(), runs)?;
         if !spoilt.is_empty() {
-            let accusing = spoilt.iter().filter(|told| told.accuses_client).count();
+            let accusing = spoilt.iter().filter(|told| told.is_attributed).count();
             section.note(format!(
                 "{}: {} more runs, in which the hypervisor took more than 1% of the CPU time, do \
-                 not count; {accusing} of them accuse the client.",
+                 not count; {accusing} of them are attributed to the client.",
                 harm.name(),
                 spoilt.len()
             ));
@@ -146,7 +150,7 @@ fn repeat(
 fn run(lab: &Lab, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
     let server = lab.serve("--log-max 1")?;
     let hog = match harm {
-        Harm::ClientRobbed => Some(hog(lab)?),
+        Harm::ClientRobbed => Some(lab.spin(1.0)?),
         _ => None,
     };
     let by = half.map(HalfCpu::words).unwrap_or_default();
@@ -166,16 +170,6 @@ fn run(lab: &Lab, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
     Told::of(&document)
 }
 
-/// Where client and server are kept apart, on the client's CPU.
-fn hog(lab: &Lab) -> Result<Guarded> {
-    let mut words = Vec::new();
-    if let Some(cpu) = lab.placement.client {
-        words.extend(["taskset".to_owned(), "-c".to_owned(), cpu.to_string()]);
-    }
-    words.extend(["sh", "-c", HOG].map(str::to_owned));
-    Guarded::start(&words)
-}
-
 impl Told {
     fn of(document: &Document) -> Result<Told> {
         let max_s = |path: &str| -> Result<f64> {
@@ -183,20 +177,28 @@ impl Told {
             Ok(times.max_ns() / 1e9)
         };
         let mut rules = Vec::new();
+        let mut is_beyond = false;
         for rule in document.list("verdict/rules")? {
             let text = |name: &str| rule.get(name).and_then(Value::as_str);
             let subject = text("subject").context("a rule has no subject")?;
-            let is_client_s = ["client", "machine"].contains(&subject);
-            if is_client_s && text("outcome") == Some("invalid") {
+            let outcome = text("outcome").context("a rule has no outcome")?;
+            let is_ours = ["client", "machine"].contains(&subject);
+            if is_ours && ["finding", "bound", "void"].contains(&outcome) {
                 rules.push(text("id").unwrap_or_default().to_owned());
             }
+            is_beyond |= is_ours && ["bound", "void"].contains(&outcome);
         }
-        rules.dedup();
-        let accuses_client = !rules.is_empty();
+        let grade = document.text("verdict/grade")?;
+        let is_bounded = ["bounded", "void"].contains(&grade);
+        // Bounds of the latencies have the client as their cause wherever overhead fired.
+        let is_inflated = rules.iter().any(|id| id == "client-overhead");
+        let is_limit = document.text("verdict/limit/by")? == "client_cpu";
+        let is_attributed = is_bounded && (is_beyond || is_inflated) || is_limit;
+        eprintln!("accuracy: {grade}: {}", document.text("verdict/reason")?);
         let has_wire =
             document.list("stamps/wire_time/ok/percentiles").is_ok_and(|l| !l.is_empty());
         Ok(Told {
-            accuses_client,
+            is_attributed,
             rules,
             response_max_s: max_s("latency/response_time")?,
             sched_lag_max_s: max_s("latency/sched_lag")?,
@@ -207,7 +209,7 @@ impl Told {
 
 fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[Told]) {
     let name = harm.name();
-    let accused = told.iter().filter(|told| told.accuses_client).count();
+    let accused = told.iter().filter(|told| told.is_attributed).count();
     let median = |of: &dyn Fn(&Told) -> f64| {
         let mut values: Vec<f64> = told.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
@@ -231,10 +233,12 @@ fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[Told]) {
         rules.join(" "),
     ]);
     if harm.is_to_client() {
-        section.must(accused == told.len(), || format!("{name}: {accused} runs accuse the client"));
+        section.must(accused == told.len(), || {
+            format!("{name}: {accused} runs are attributed to the client")
+        });
     } else {
         // Others may have robbed the client meanwhile.
-        let what = || format!("{name}: {accused} runs accuse the client");
+        let what = || format!("{name}: {accused} runs are attributed to the client");
         section.must_if_quiet(accused == 0, what);
     }
     // On loopback the client's CPU is the wire too, which a hog takes as it takes the client's.

@@ -1,5 +1,6 @@
 //! V18: the kernel's stamps, as weir reports them, against a packet capture of the same run.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -76,26 +77,40 @@ pub(super) fn capture(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
+/// A running tcpdump, ended with this value.
+pub(super) struct Capture {
+    _tcpdump: Guarded,
+}
+
+impl Capture {
+    /// Writes the heads of all packets of a port of the loopback interface to a file.
+    pub(super) fn start(tcpdump: &Path, port: u16, packets: &Path) -> Result<Capture> {
+        let mut words = vec![OsString::from(tcpdump)];
+        words
+            .extend(["-i", "lo", "-n", "-Z", "root", "-U", "--immediate-mode"].map(OsString::from));
+        words.extend(["-s", SNAP_BYTES, "--time-stamp-precision=nano", "-w"].map(OsString::from));
+        words.push(packets.into());
+        words.extend(["tcp", "port", &port.to_string()].map(OsString::from));
+        let tcpdump = Guarded::start(&words).context("failed to capture packets; as root?")?;
+        // tcpdump says nowhere but on its errors that it has begun.
+        thread::sleep(Duration::from_secs(1));
+        Ok(Capture { _tcpdump: tcpdump })
+    }
+}
+
 /// The requests of a run on one connection, each with the time between its two packets.
 fn captured_run(lab: &Lab, tcpdump: &Path, io: &str) -> Result<Vec<(Row, f64)>> {
     let (raw, packets) = (lab.directory.join("rows.parquet"), lab.directory.join("lo.pcap"));
     let server = lab.serve("")?;
-    let port = server.url.rsplit(':').next().context("a server has a port")?.to_owned();
-    let mut words = vec![OsString::from(tcpdump)];
-    words.extend(["-i", "lo", "-n", "-Z", "root", "-U", "--immediate-mode"].map(OsString::from));
-    words.extend(["-s", SNAP_BYTES, "--time-stamp-precision=nano", "-w"].map(OsString::from));
-    words.push(packets.clone().into());
-    words.extend(["tcp", "port", &port].map(OsString::from));
-    let capturing = Guarded::start(&words).context("failed to capture packets; as root?")?;
-    // tcpdump says nowhere but on its errors that it has begun.
-    thread::sleep(Duration::from_secs(1));
+    let port = server.url.rsplit(':').next().context("a server has a port")?.parse()?;
+    let capturing = Capture::start(tcpdump, port, &packets)?;
     let window_s = lab.span(5.0, 2.0);
     let flags = format!("-t1 -c1 -R500 -d{window_s}s --warmup 0 --io {io} --timestamps all");
     lab.weir(&format!("{flags} --raw {}", raw.display()), &server.url)?;
     thread::sleep(Duration::from_millis(500));
     drop((capturing, server));
     let bytes = fs::read(&packets).context("tcpdump wrote no packets")?;
-    let exchanges = exchanges(&bytes, port.parse()?)?;
+    let exchanges = exchanges(&bytes, port)?;
     let mut list = rows::read(&raw)?.list;
     list.retain(|row| row.sent_at.is_some());
     list.sort_by_key(|row| row.sent_at);
@@ -105,24 +120,26 @@ fn captured_run(lab: &Lab, tcpdump: &Path, io: &str) -> Result<Vec<(Row, f64)>> 
     Ok(list.into_iter().zip(exchanges).collect())
 }
 
-/// From each request's packet to that of its answer, in nanoseconds, in order: one connection, one
-/// request at a time, one packet each. The file is pcap with nanoseconds, of this machine's byte
-/// order (pcap-savefile(5)).
-fn exchanges(file: &[u8], port: u16) -> Result<Vec<f64>> {
+/// From each request's packet to that of its response, in nanoseconds, in the order of the
+/// responses: one request at a time on a connection, one packet each. The file is pcap with
+/// nanoseconds, of this machine's byte order (pcap-savefile(5)).
+pub(super) fn exchanges(file: &[u8], port: u16) -> Result<Vec<f64>> {
     const MAGIC_NS: u32 = 0xa1b2_3c4d;
     let word = |at: usize| -> Option<u32> {
         Some(u32::from_ne_bytes(file.get(at..at + 4)?.try_into().ok()?))
     };
     ensure!(word(0) == Some(MAGIC_NS), "that is no capture with nanoseconds");
-    let (mut at, mut sent_ns, mut found) = (24, None, Vec::new());
+    let (mut at, mut sent_ns, mut found) = (24, BTreeMap::<u16, i64>::new(), Vec::new());
     while let (Some(seconds), Some(ns), Some(kept)) = (word(at), word(at + 4), word(at + 8)) {
         let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(ns);
         let Some(packet) = file.get(at + 16..at + 16 + kept as usize) else { break };
         at += 16 + kept as usize;
         match ports_of_payload(packet) {
-            Some((_, to)) if to == port => sent_ns = Some(time_ns),
-            Some((from, _)) if from == port => {
-                found.extend(sent_ns.take().map(|sent_ns: i64| (time_ns - sent_ns) as f64));
+            Some((from, to)) if to == port => {
+                sent_ns.insert(from, time_ns);
+            }
+            Some((from, to)) if from == port => {
+                found.extend(sent_ns.remove(&to).map(|sent_ns| (time_ns - sent_ns) as f64));
             }
             _ => {}
         }

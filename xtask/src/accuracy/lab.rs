@@ -19,6 +19,19 @@ use crate::rig::machine::Placement;
 use crate::rig::servers::{Server, pinned};
 use crate::shell::{cargo, find_program, run, target_dir};
 
+/// Spins for a share of each 5 to 15 ms. They differ, so that no period of the load or of weir's
+/// sampling meets the same part of each.
+const SPINNER: &str = r#"
+import random, sys, time
+share = float(sys.argv[1])
+print("ready", flush=True)
+while True:
+    begin, period = time.monotonic(), random.uniform(0.005, 0.015)
+    while time.monotonic() - begin < share * period:
+        pass
+    time.sleep((1 - share) * period)
+"#;
+
 /// What the cases work with.
 pub(super) struct Lab {
     pub(super) options: Options,
@@ -56,6 +69,23 @@ impl Lab {
         if self.options.is_quick { quick } else { full }
     }
 
+    /// Runs of each kind, or fewer in a quick run.
+    pub(super) fn runs(&self, full: usize, quick: usize) -> usize {
+        self.options.runs.unwrap_or(if self.options.is_quick { quick } else { full })
+    }
+
+    /// A spinner that takes this share of the client's CPU, or of any where client and server are
+    /// not kept apart.
+    pub(super) fn spin(&self, share: f64) -> Result<Guarded> {
+        let python = find_program("python3")
+            .context("failed to find python3: cargo xtask setup accuracy")?;
+        let mut words = pinned(self.placement.client, &python);
+        words.extend(["-c".into(), SPINNER.into(), share.to_string().into()]);
+        let mut spinner = Guarded::start(&words)?;
+        spinner.await_line("ready")?;
+        Ok(spinner)
+    }
+
     /// A `weir serve` of one thread with these flags, which keeps a log.
     pub(super) fn serve(&self, flags: &str) -> Result<Serving> {
         eprintln!("accuracy: weir serve {flags}");
@@ -79,6 +109,14 @@ impl Lab {
     /// Runs weir with these flags against `url` and reads its document.
     pub(super) fn weir(&self, flags: &str, url: &str) -> Result<Document> {
         self.start_weir(flags, url)?.finish()
+    }
+
+    /// The same beside a spinner: that the client waits for its CPU is the case's own doing.
+    pub(super) fn weir_beside_spinner(&self, flags: &str, url: &str) -> Result<Document> {
+        let waited = self.waited.get();
+        let document = self.weir(flags, url);
+        self.waited.set(waited);
+        document
     }
 
     /// Starts weir with these flags, without a preflight request, so that the server's first

@@ -11,20 +11,28 @@ pub(crate) struct Options {
     pub(super) is_quick: bool,
     /// What is measured replaces its part of the page.
     pub(super) writes_page: bool,
+    /// Runs of each kind, where a case makes many.
+    pub(super) runs: Option<usize>,
     /// The cases asked for by their numbers in METHOD 2.1; empty for all.
     only: Vec<String>,
 }
 
-const USAGE: &str = "use [--quick] [--print] [--only V5,V9]";
+const USAGE: &str = "use [--quick] [--print] [--runs N] [--only V5,V9]";
 
 impl Options {
     pub(crate) fn parse(words: &[&str]) -> Result<Options> {
-        let mut options = Options { is_quick: false, writes_page: true, only: Vec::new() };
+        let mut options =
+            Options { is_quick: false, writes_page: true, runs: None, only: Vec::new() };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
                 "--quick" => options.is_quick = true,
                 "--print" => options.writes_page = false,
+                "--runs" => {
+                    let runs = words.next().and_then(|word| word.parse().ok());
+                    let runs = runs.filter(|runs| *runs > 0);
+                    options.runs = Some(runs.with_context(|| format!("no runs given; {USAGE}"))?);
+                }
                 "--only" => {
                     let list = words.next().with_context(|| format!("no cases named; {USAGE}"))?;
                     options.only.extend(list.split(',').map(str::to_owned));
@@ -55,7 +63,10 @@ mod tests {
         let some =
             Options::parse(&["--quick", "--print", "--only", "V5,V6"]).expect("these are right");
         assert!(!some.writes_page && some.wants("V6") && !some.wants("V7"));
-        for wrong in [&["--only"] as &[&str], &["V5"], &["--only", "V99"]] {
+        assert_eq!(Options::parse(&["--runs", "5"]).expect("a number").runs, Some(5));
+        for wrong in
+            [&["--only"] as &[&str], &["V5"], &["--only", "V99"], &["--runs"], &["--runs", "0"]]
+        {
             assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }
     }

@@ -182,7 +182,18 @@ pub(crate) fn pinned(cpu: Option<u32>, program: &Path) -> Vec<OsString> {
     words
 }
 
-fn free_address() -> Result<SocketAddr> {
+/// Waits until a server accepts connections.
+pub(crate) fn answers(address: SocketAddr) -> Result<()> {
+    let since = Instant::now();
+    while TcpStream::connect(address).is_err() {
+        ensure!(since.elapsed() < PATIENCE, "it does not accept connections");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// A free port of 127.0.0.1.
+pub(crate) fn free_address() -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").context("failed to find a free port")?;
     listener.local_addr().context("failed to find a free port")
 }

@@ -40,8 +40,8 @@ fn bound_below(throughput: &mut Throughput) {
 
 /// What tells the client's time from the target's.
 struct Evidence {
-    /// Wire times of the stamped requests, or their response time without the client's part where
-    /// requests waited for connections; empty without stamps.
+    /// Wire times of the stamped requests; empty without stamps. Waiting for a connection is left
+    /// out with the rest of what is not on the wire: a client that sends late makes requests wait.
     wire: Histogram,
     /// The client was short of CPU time: a percentile of unknown overhead is an upper bound.
     is_contended: bool,
@@ -52,10 +52,8 @@ struct Evidence {
 impl Evidence {
     fn of(document: &Document) -> Evidence {
         let latency = &document.latency;
-        let waited =
-            latency.connection_wait.ok.percentile(99.0).is_some_and(|wait| wait.ns > 1_000);
         let stamps = document.stamps.as_ref();
-        let wire = stamps.map(|stamps| if waited { &stamps.outside } else { &stamps.wire_time });
+        let wire = stamps.map(|stamps| &stamps.wire_time);
         let mean = |metric: Option<&Metric>| metric.and_then(|metric| metric.ok.mean_ns);
         let before = mean(Some(&latency.sched_lag)).unwrap_or(0.0);
         let after = mean(stamps.map(|stamps| &stamps.rx_delay)).unwrap_or(0.0);

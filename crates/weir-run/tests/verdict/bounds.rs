@@ -4,7 +4,9 @@ use weir_run::document::PercentileValue;
 use weir_run::quantile::Bound;
 use weir_run::{Document, DocumentParts};
 
-use super::run::{Failure, MS, S, US, busy, closed, failing, health, read_late, stopped, well};
+use super::run::{
+    Failure, MS, S, US, busy, closed, failing, health, histogram, read_late, stopped, well,
+};
 use super::triggers::idle;
 
 fn percentile(document: &Document, p: f64) -> PercentileValue {
@@ -44,6 +46,21 @@ fn inflated_latencies_are_upper_bounds_with_a_range() {
         document.latency.service_time.ok.percentile(50.0).map(|v| v.bound),
         Some(Bound::Upper)
     );
+}
+
+/// Requests of a client that sends late wait for connections too.
+#[test]
+fn a_range_begins_on_the_wire_where_requests_waited_for_connections() {
+    let document = well(|parts| {
+        read_late(300 * US)(parts);
+        let measurements = &mut parts.measurements;
+        let waits = measurements.connection_wait.count();
+        measurements.connection_wait = histogram((0..waits).map(|_| 200 * US));
+        measurements.stamped.wire_time = histogram((0..30_000).map(|k| 500 * US + k % 100 * US));
+    });
+    let value = percentile(&document, 50.0);
+    let range = value.range.expect("requests are stamped");
+    assert!(range.low_ns <= 550 * US, "{value:?}");
 }
 
 #[test]

@@ -71,16 +71,12 @@ impl ClientOverhead {
     }
 
     /// True if the client inflated the percentile: its part is more than 5% of it, more than a
-    /// wake-up takes, and more than half of the percentile's own interval.
+    /// wake-up takes, and more than the lower half of the percentile's own interval, which would
+    /// not hold the value without that part.
     pub(in super::super) fn inflates(&self, value: &PercentileValue) -> bool {
-        let half_width_ns = match (value.low_ns, value.high_ns) {
-            (Some(low_ns), Some(high_ns)) => high_ns.saturating_sub(low_ns) as f64 / 2.0,
-            // An open interval is wider than anything that the client added.
-            (Some(low_ns), None) => value.ns.saturating_sub(low_ns) as f64,
-            (None, _) => 0.0,
-        };
+        let below_ns = value.low_ns.map_or(0, |low_ns| value.ns.saturating_sub(low_ns));
         let client_ns = self.client_ns as f64;
-        self.share > OVERHEAD_SHARE && client_ns > OVERHEAD_NS.max(half_width_ns)
+        self.share > OVERHEAD_SHARE && client_ns > OVERHEAD_NS.max(below_ns as f64)
     }
 }
 
@@ -96,4 +92,30 @@ fn after_arrival(document: &Document, p: f64) -> Option<u64> {
     let stamps = document.stamps.as_ref()?;
     let (unlagged, outside) = (&stamps.unlagged.ok, &stamps.outside.ok);
     Some(unlagged.percentile(p)?.ns.saturating_sub(outside.percentile(p)?.ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quantile::Bound;
+
+    #[test]
+    fn an_interval_that_does_not_reach_the_target_is_inflated() {
+        let inflates = |client_ns: u64, low_ns, high_ns| {
+            let value = PercentileValue {
+                low_ns,
+                high_ns,
+                ..PercentileValue::new(99.0, 1_000_000, Bound::Exact)
+            };
+            let share = client_ns as f64 / 1e6;
+            let (p, ns) = (value.p, value.ns);
+            ClientOverhead { p, ns, client_ns, share, is_partial: false }.inflates(&value)
+        };
+        // However far it reaches up.
+        assert!(inflates(200_001, Some(800_000), Some(3_000_000)));
+        assert!(!inflates(200_000, Some(800_000), Some(1_000_001)));
+        assert!(inflates(200_001, Some(800_000), None));
+        // Below 5% nothing counts.
+        assert!(inflates(50_001, None, None) && !inflates(50_000, None, None));
+    }
 }

@@ -1,0 +1,249 @@
+//! V28: what the line `Limit` says of runs whose limit is known.
+
+use std::ffi::OsString;
+use std::fs;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::lab::Lab;
+use super::link::{Link, SERVER_ADDRESS, Slowness};
+use super::section::Section;
+use crate::guard::Guarded;
+use crate::rig::clients::Document;
+use crate::rig::servers::{answers, free_address, pinned};
+use crate::rig::table::Table;
+use crate::shell::find_program;
+
+/// Runs of each scenario, and how many of them must name the right limit.
+const RUNS: usize = 20;
+const RIGHT_LEAST: usize = 19;
+
+/// A single-threaded server whose CPU time is the limit long before the client's.
+const PYTHON_SERVER: &str = r#"
+import asyncio, sys
+async def handle(reader, writer):
+    try:
+        while True:
+            await reader.readuntil(b"\r\n\r\n")
+            sum(range(2000))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    except (asyncio.IncompleteReadError, ConnectionError):
+        writer.close()
+async def main():
+    server = await asyncio.start_server(handle, "127.0.0.1", int(sys.argv[1]), backlog=4096)
+    async with server:
+        await server.serve_forever()
+asyncio.run(main())
+"#;
+
+/// A run whose limit is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scenario {
+    ClientCpu,
+    ConnectionsOpen,
+    ConnectionsClosed,
+    Rate,
+    ServerFifo,
+    ServerBusy,
+    NetworkDelay,
+    NetworkBandwidth,
+}
+
+impl Scenario {
+    const ALL: [Scenario; 8] = [
+        Scenario::ClientCpu,
+        Scenario::ConnectionsOpen,
+        Scenario::ConnectionsClosed,
+        Scenario::Rate,
+        Scenario::ServerFifo,
+        Scenario::ServerBusy,
+        Scenario::NetworkDelay,
+        Scenario::NetworkBandwidth,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Scenario::ClientCpu => "half of a CPU for the client",
+            Scenario::ConnectionsOpen => "2,000/s over 50 connections, 101 ms each",
+            Scenario::ConnectionsClosed => "closed loop, 50 connections, 101 ms each",
+            Scenario::Rate => "1,000/s of a server that can do more",
+            Scenario::ServerFifo => "one request after the other, 2 ms each",
+            Scenario::ServerBusy => "a server that uses all of its CPU",
+            Scenario::NetworkDelay => "a link of 20 ms round trip",
+            Scenario::NetworkBandwidth => "a link of 20 Mbit/s, 10 kB bodies",
+        }
+    }
+
+    /// The limit in the document.
+    fn limit(self) -> &'static str {
+        match self {
+            Scenario::ClientCpu => "client_cpu",
+            Scenario::ConnectionsOpen | Scenario::ConnectionsClosed => "connections",
+            Scenario::Rate => "rate",
+            Scenario::ServerFifo | Scenario::ServerBusy => "server",
+            Scenario::NetworkDelay | Scenario::NetworkBandwidth => "network",
+        }
+    }
+
+    fn load(self) -> &'static str {
+        match self {
+            Scenario::ClientCpu => "-t1 -c100",
+            Scenario::ConnectionsOpen => "-t1 -c50 -R2000",
+            Scenario::ConnectionsClosed => "-t1 -c50",
+            Scenario::Rate => "-t1 -c50 -R1000",
+            Scenario::ServerFifo | Scenario::ServerBusy => "-t1 -c20",
+            Scenario::NetworkDelay => "-t1 -c10",
+            Scenario::NetworkBandwidth => "-t1 -c50",
+        }
+    }
+
+    fn server_flags(self) -> &'static str {
+        match self {
+            Scenario::ConnectionsOpen | Scenario::ConnectionsClosed => "--delay 101ms",
+            Scenario::ServerFifo => "--delay 2ms --mode fifo",
+            Scenario::NetworkBandwidth => "--size 10k",
+            _ => "",
+        }
+    }
+
+    fn slowness(self) -> Option<Slowness> {
+        match self {
+            Scenario::NetworkDelay => Some(Slowness::Delay(10)),
+            Scenario::NetworkBandwidth => Some(Slowness::Bandwidth(20)),
+            _ => None,
+        }
+    }
+}
+
+/// V28.
+pub(super) fn attribution(lab: &Lab) -> Result<Section> {
+    let runs = lab.runs(RUNS, 2);
+    let least = runs * RIGHT_LEAST / RUNS;
+    let mut section = Section::new(
+        "what limited the throughput",
+        "The line `Limit` says what kept the throughput from being higher. Here the limit is \
+         known, as each scenario makes it.",
+        format!(
+            "Of {runs} runs of each scenario at least {least} name the right limit, and none names \
+             a wrong one; `unknown` is not wrong."
+        ),
+    );
+    let mut table = Table::new(&["scenario", "limit", "right", "unknown", "wrong", "last said"]);
+    for scenario in Scenario::ALL {
+        let mut told = Vec::new();
+        for _ in 0..runs {
+            told.push(run(lab, scenario)?);
+        }
+        judge(&mut section, &mut table, scenario, &told, least);
+    }
+    section.table("", &table.finish());
+    Ok(section)
+}
+
+fn judge(
+    section: &mut Section,
+    table: &mut Table,
+    scenario: Scenario,
+    told: &[(String, String)],
+    least: usize,
+) {
+    let count = |limit: &str| told.iter().filter(|(by, _)| by == limit).count();
+    let (right, unknown) = (count(scenario.limit()), count("unknown"));
+    let wrong = told.len() - right - unknown;
+    let last = told.last().map_or("", |(_, text)| text.as_str());
+    table.row(&[
+        scenario.name().to_owned(),
+        scenario.limit().replace('_', " "),
+        right.to_string(),
+        unknown.to_string(),
+        wrong.to_string(),
+        last.to_owned(),
+    ]);
+    let mut others: Vec<&str> = told.iter().map(|(by, _)| by.as_str()).collect();
+    others.retain(|by| ![scenario.limit(), "unknown"].contains(by));
+    section.must_if_quiet(wrong == 0, || format!("{}: {}", scenario.name(), others.join(", ")));
+    section.must_if_quiet(right >= least, || {
+        format!("{}: {right} of {} are right", scenario.name(), told.len())
+    });
+}
+
+/// One run: the limit that the document names, and its text.
+fn run(lab: &Lab, scenario: Scenario) -> Result<(String, String)> {
+    let link = scenario.slowness().map(Link::new).transpose()?;
+    let (server, url) = serve(lab, scenario)?;
+    let spinner = (scenario == Scenario::ClientCpu).then(|| lab.spin(1.0)).transpose()?;
+    let mut words = if link.is_some() { Link::at_client()? } else { Vec::new() };
+    words.extend(pinned(lab.placement.client, &lab.weir));
+    let window_s = lab.span(3.0, 2.0);
+    let flags = format!("{} -d{window_s}s --warmup 500ms --format json", scenario.load());
+    eprintln!("accuracy: weir {flags} # {}", scenario.name());
+    words.extend(flags.split_whitespace().map(OsString::from));
+    words.push(url.into());
+    let output = Command::new(&words[0])
+        .args(&words[1..])
+        .stderr(Stdio::null())
+        .output()
+        .context("failed to start weir")?;
+    drop((spinner, server, link));
+    if !matches!(output.status.code(), Some(0 | 1)) {
+        bail!("weir ended with {}", output.status);
+    }
+    let value: Value =
+        serde_json::from_slice(&output.stdout).context("failed to read weir's document")?;
+    let document = Document::of(value);
+    let (by, text) = (document.text("verdict/limit/by")?, document.text("verdict/limit/text")?);
+    Ok((by.to_owned(), text.to_owned()))
+}
+
+/// The scenario's server and its URL.
+fn serve(lab: &Lab, scenario: Scenario) -> Result<(Guarded, String)> {
+    if scenario == Scenario::ServerBusy {
+        return busy_server(lab);
+    }
+    let is_far = scenario.slowness().is_some();
+    let mut words = if is_far { Link::at_server()? } else { Vec::new() };
+    words.extend(pinned(lab.placement.server, &lab.weir));
+    let host = if is_far { SERVER_ADDRESS } else { "127.0.0.1" };
+    let listen = format!("{host}:0");
+    words.extend(["serve", "--threads", "1", "--listen", &listen].map(OsString::from));
+    words.extend(scenario.server_flags().split_whitespace().map(OsString::from));
+    let mut server = Guarded::start(&words)?;
+    let url = server.listening_url()?;
+    Ok((server, url))
+}
+
+fn busy_server(lab: &Lab) -> Result<(Guarded, String)> {
+    let python =
+        find_program("python3").context("failed to find python3: cargo xtask setup accuracy")?;
+    let script = lab.directory.join("busy.py");
+    fs::write(&script, PYTHON_SERVER).context("failed to write the busy server")?;
+    let address = free_address()?;
+    let mut words = pinned(lab.placement.server, &python);
+    words.extend([script.into_os_string(), address.port().to_string().into()]);
+    let server = Guarded::start(&words)?;
+    answers(address).context("failed to start the busy server")?;
+    Ok((server, format!("http://{address}/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_is_neither_right_nor_wrong() {
+        let failures_of = |limits: &[&str]| {
+            let mut section = Section::new("limits", "It tells.", "words");
+            let mut table = Table::new(&["", "", "", "", "", ""]);
+            let told: Vec<_> = limits.iter().map(|by| ((*by).to_owned(), String::new())).collect();
+            judge(&mut section, &mut table, Scenario::ServerFifo, &told, 2);
+            section.settle(true);
+            section.failures().len()
+        };
+        assert_eq!(failures_of(&["server", "server", "unknown"]), 0);
+        assert_eq!(failures_of(&["server", "unknown", "unknown"]), 1);
+        assert_eq!(failures_of(&["server", "server", "network"]), 1);
+        assert_eq!(failures_of(&["server", "rate", "network"]), 2);
+    }
+}

@@ -1,0 +1,273 @@
+//! V29: everyday commands, as people type them, with the server on the same machine: the same
+//! command gets the same grade, and its percentiles are printed.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use super::lab::Lab;
+use super::section::Section;
+use crate::guard::Guarded;
+use crate::rig::clients::Document;
+use crate::rig::servers::{answers, free_address};
+use crate::rig::table::{Table, thousands};
+use crate::shell::{find_program, is_root, run};
+
+/// Runs of each command.
+const RUNS: usize = 5;
+
+/// Where a command goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goal {
+    Page,
+    Large,
+    Https,
+    Missing,
+    Slow,
+}
+
+/// A command that people type, and where it goes.
+struct Everyday {
+    name: &'static str,
+    flags: &'static str,
+    goal: Goal,
+}
+
+const fn everyday(name: &'static str, flags: &'static str, goal: Goal) -> Everyday {
+    Everyday { name, flags, goal }
+}
+
+const COMMANDS: [Everyday; 14] = [
+    everyday("default", "-d3s", Goal::Page),
+    everyday("-t1 -c10", "-t1 -c10 -d3s", Goal::Page),
+    everyday("-c50", "-c50 -d3s", Goal::Page),
+    everyday("-c500", "-c500 -d3s", Goal::Page),
+    everyday("-n 10000", "-n 10000", Goal::Page),
+    everyday("-R 100", "-R 100 -d3s", Goal::Page),
+    everyday("-R 1000", "-R 1000 -d3s", Goal::Page),
+    everyday("-R 5000 -c50", "-R 5000 -c50 -d3s", Goal::Page),
+    everyday("-R 20k -c100", "-R 20k -c100 -d3s", Goal::Page),
+    everyday("128 KiB file", "-d3s", Goal::Large),
+    everyday("https", "-d3s --insecure", Goal::Https),
+    everyday("404", "-d3s", Goal::Missing),
+    everyday("slow server", "-c50 -d3s", Goal::Slow),
+    everyday("pinned", "--pin -c50 -d3s", Goal::Page),
+];
+
+/// What one run said.
+struct Told {
+    grade: String,
+    /// Why the grade is not `clean`; else empty.
+    reason: String,
+    limit: String,
+    /// The report prints a figure for p50 and for p99.
+    has_percentiles: bool,
+}
+
+/// V29.
+pub(super) fn everyday_commands(lab: &Lab) -> Result<Section> {
+    let runs = lab.runs(RUNS, 1);
+    let all = runs * COMMANDS.len();
+    let stable_least = (all * 60).div_ceil(70);
+    let same_least = (runs * 3).div_ceil(5);
+    let mut section = Section::new(
+        "everyday commands",
+        "Commands as people type them, nothing pinned, client and server on the same machine. The \
+         same command gets the same grade, and no percentile is withheld.",
+        format!(
+            "No run is void. A command's most frequent grade is that of at least {stable_least} of \
+             the {all} runs, and of at least {same_least} of {runs} for each command. Every report \
+             prints p50 and p99; for 404 those of the bad responses."
+        ),
+    );
+    let servers = Servers::start(lab)?;
+    let mut table = Table::new(&["command", "grades", "limit", "p50 and p99", "last reason"]);
+    let mut stable = 0;
+    for command in &COMMANDS {
+        let mut told = Vec::new();
+        for _ in 0..runs {
+            told.push(servers.run(lab, command)?);
+        }
+        let grades = counted(told.iter().map(|told| told.grade.as_str()));
+        let modal = grades.values().max().copied().unwrap_or(0);
+        stable += modal;
+        let printed = told.iter().filter(|told| told.has_percentiles).count();
+        table.row(&[
+            format!("`{}`", command.name),
+            in_words(&grades),
+            in_words(&counted(told.iter().map(|told| told.limit.as_str()))),
+            format!("{printed} of {runs}"),
+            told.iter()
+                .rev()
+                .map(|told| told.reason.clone())
+                .find(|why| !why.is_empty())
+                .unwrap_or_default(),
+        ]);
+        let void = grades.get("void").copied().unwrap_or(0);
+        section.must_if_quiet(void == 0, || format!("{}: {void} runs are void", command.name));
+        section.must_if_quiet(modal >= same_least, || {
+            format!("{}: grades differ: {}", command.name, in_words(&grades))
+        });
+        section.must(printed == runs, || {
+            format!("{}: {printed} of {runs} reports print p50 and p99", command.name)
+        });
+    }
+    section.must_if_quiet(stable >= stable_least, || {
+        format!("{stable} of {all} runs have their command's most frequent grade")
+    });
+    section.table("", &table.finish());
+    section.note(format!(
+        "{} of {} runs have their command's most frequent grade.",
+        thousands(stable as u64),
+        thousands(all as u64)
+    ));
+    Ok(section)
+}
+
+fn counted<'t>(words: impl Iterator<Item = &'t str>) -> BTreeMap<&'t str, usize> {
+    let mut counts = BTreeMap::new();
+    for word in words {
+        *counts.entry(word).or_default() += 1;
+    }
+    counts
+}
+
+/// `bounded 4, clean 1`.
+fn in_words(counts: &BTreeMap<&str, usize>) -> String {
+    let words: Vec<String> = counts.iter().map(|(word, count)| format!("{word} {count}")).collect();
+    words.join(", ")
+}
+
+/// The servers that the commands go to, on no CPU in particular.
+struct Servers {
+    _nginx: Guarded,
+    _slow: Guarded,
+    plain: SocketAddr,
+    tls: SocketAddr,
+    slow_url: String,
+}
+
+impl Servers {
+    fn start(lab: &Lab) -> Result<Servers> {
+        let directory = lab.directory.join("everyday");
+        fs::create_dir_all(&directory).context("failed to make a directory for nginx")?;
+        fs::write(directory.join("large"), vec![b'x'; 128 << 10])
+            .context("failed to write a file for nginx")?;
+        certificate(&directory)?;
+        let (plain, tls) = (free_address()?, free_address()?);
+        let config = directory.join("nginx.conf");
+        fs::write(&config, nginx_config(plain, tls)?).context("failed to write nginx's config")?;
+        let mut words: Vec<OsString> = vec![lab.nginx.clone().into(), "-p".into()];
+        words.extend([directory.into(), "-c".into(), config.into()]);
+        words.extend(["-e", "stderr"].map(OsString::from));
+        let nginx = Guarded::start(&words)?;
+        answers(plain).context("failed to start nginx")?;
+        let slow: [OsString; 6] = [
+            lab.weir.clone().into(),
+            "serve".into(),
+            "--listen".into(),
+            "127.0.0.1:0".into(),
+            "--delay".into(),
+            "100ms".into(),
+        ];
+        let mut slow = Guarded::start(&slow)?;
+        let slow_url = slow.listening_url()?;
+        Ok(Servers { _nginx: nginx, _slow: slow, plain, tls, slow_url })
+    }
+
+    fn url(&self, goal: Goal) -> String {
+        match goal {
+            Goal::Page => format!("http://{}/", self.plain),
+            Goal::Large => format!("http://{}/large", self.plain),
+            Goal::Missing => format!("http://{}/missing", self.plain),
+            Goal::Https => format!("https://{}/", self.tls),
+            Goal::Slow => self.slow_url.clone(),
+        }
+    }
+
+    fn run(&self, lab: &Lab, command: &Everyday) -> Result<Told> {
+        let file: PathBuf = lab.directory.join("everyday.json");
+        eprintln!("accuracy: weir {}", command.name);
+        let output = Command::new(&lab.weir)
+            .args(command.flags.split_whitespace())
+            .arg("-o")
+            .arg(&file)
+            .arg(self.url(command.goal))
+            .output()
+            .context("failed to start weir")?;
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            bail!("weir {} ended with {}", command.flags, output.status);
+        }
+        let text = fs::read(&file).context("weir wrote no document")?;
+        let value: Value = serde_json::from_slice(&text).context("failed to read the document")?;
+        let document = Document::of(value);
+        let report = String::from_utf8_lossy(&output.stdout);
+        let told = Told {
+            grade: document.text("verdict/grade")?.to_owned(),
+            reason: document.text("verdict/reason")?.to_owned(),
+            limit: document.text("verdict/limit/by")?.replace('_', " "),
+            has_percentiles: (command.goal != Goal::Missing
+                || report.contains("Latency of bad responses"))
+                && ["p50", "p99"].iter().all(|name| prints(&report, name)),
+        };
+        eprintln!("accuracy: {}: {}; limit: {}", told.grade, told.reason, told.limit);
+        Ok(told)
+    }
+}
+
+/// True if a line of the report begins with this percentile and has a figure behind it.
+fn prints(report: &str, name: &str) -> bool {
+    report.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        words.next() == Some(name)
+            && words.next().is_some_and(|word| word != "needs" && word != "unknown")
+    })
+}
+
+/// A certificate that signs itself, for a day.
+fn certificate(directory: &Path) -> Result<()> {
+    let openssl =
+        find_program("openssl").context("failed to find openssl: cargo xtask setup accuracy")?;
+    let mut make = Command::new(openssl);
+    make.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=weir"]);
+    make.arg("-keyout").arg(directory.join("key.pem"));
+    make.arg("-out").arg(directory.join("cert.pem"));
+    run(make.stderr(std::process::Stdio::null()))
+}
+
+fn nginx_config(plain: SocketAddr, tls: SocketAddr) -> Result<String> {
+    ensure!(plain != tls, "two servers cannot have one address");
+    // Else root's worker becomes a user who may not read the build directory.
+    let user = if is_root()? { "user root;\n" } else { "" };
+    Ok(format!(
+        "{user}daemon off;\nworker_processes 1;\npid nginx.pid;\n\
+         events {{ worker_connections 4096; }}\n\
+         http {{\n  access_log off;\n  log_not_found off;\n  sendfile on;\n\
+         \x20 keepalive_requests 1000000000;\n\
+         \x20 server {{\n    listen {plain} backlog=4096;\n    listen {tls} ssl backlog=4096;\n\
+         \x20   ssl_certificate cert.pem;\n    ssl_certificate_key key.pem;\n    root .;\n\
+         \x20   location = / {{ return 200 \"Hello, World!\\n\"; }}\n  }}\n}}\n"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_that_only_needs_requests_is_not_printed() {
+        let report = "Latency\n  p50    ~ 1.2 ms\n  p99    needs 100 requests\n";
+        assert!(prints(report, "p50") && !prints(report, "p99") && !prints(report, "p9"));
+    }
+
+    #[test]
+    fn words_are_counted() {
+        assert_eq!(in_words(&counted(["b", "a", "b"].into_iter())), "a 1, b 2");
+    }
+}

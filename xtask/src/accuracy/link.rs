@@ -1,0 +1,152 @@
+//! A slow link between two network namespaces of this program's own, which go when its value does:
+//! one whose packets a forwarder delays, or one of a limited bandwidth. netem(8) is not in every
+//! kernel; TUN devices and tbf(8) are.
+
+use std::ffi::OsString;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::guard::Guarded;
+use crate::shell::{find_program, run};
+
+/// The namespaces; one program at a time uses them.
+const CLIENT: &str = "weir-client";
+const SERVER: &str = "weir-server";
+
+/// The addresses at the two ends.
+const CLIENT_ADDRESS: &str = "10.99.0.1";
+pub(super) const SERVER_ADDRESS: &str = "10.99.0.2";
+
+/// Holds packets of two TUN devices back, each for the time given in ms, in both directions. It
+/// says so once the devices are there; they may then be moved into namespaces (tun(4)).
+const FORWARDER: &str = r#"
+import collections, fcntl, os, select, struct, sys, time
+delay = float(sys.argv[1]) / 1000
+def tun(name):
+    device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(device, 0x400454CA, struct.pack("16sH22x", name.encode(), 0x1001))
+    return device
+ends = [tun(name) for name in sys.argv[2:4]]
+held = [collections.deque(), collections.deque()]
+print("ready", flush=True)
+while True:
+    due = [queue[0][0] for queue in held if queue]
+    wait = max(0, min(due) - time.monotonic()) if due else 1
+    for device in select.select(ends, [], [], wait)[0]:
+        at = ends.index(device)
+        while True:
+            try:
+                held[at].append((time.monotonic() + delay, os.read(device, 65536)))
+            except OSError:
+                break
+    now = time.monotonic()
+    for at, queue in enumerate(held):
+        while queue and queue[0][0] <= now:
+            try:
+                os.write(ends[1 - at], queue.popleft()[1])
+            except OSError:
+                pass
+"#;
+
+/// What makes the link slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slowness {
+    /// Each packet takes so many ms in each direction.
+    Delay(u32),
+    /// So many Mbit/s towards the client.
+    Bandwidth(u32),
+}
+
+/// The link.
+pub(super) struct Link {
+    _forwarder: Option<Guarded>,
+}
+
+impl Link {
+    pub(super) fn new(slowness: Slowness) -> Result<Link> {
+        // Those that an earlier run left behind when it was killed.
+        remove();
+        // Removes what follows, should some of it fail.
+        let mut link = Link { _forwarder: None };
+        for namespace in [CLIENT, SERVER] {
+            ip(&["netns", "add", namespace])?;
+        }
+        match slowness {
+            Slowness::Delay(ms) => {
+                link._forwarder = Some(forwarder(ms)?);
+                ip(&["link", "set", "weir0", "netns", CLIENT])?;
+                ip(&["link", "set", "weir1", "netns", SERVER])?;
+            }
+            Slowness::Bandwidth(_) => {
+                let client_end = ["link", "add", "weir0", "netns", CLIENT, "type", "veth"];
+                ip(&[&client_end[..], &["peer", "name", "weir1", "netns", SERVER]].concat())?;
+            }
+        }
+        for (device, namespace, own, other) in [
+            ("weir0", CLIENT, CLIENT_ADDRESS, SERVER_ADDRESS),
+            ("weir1", SERVER, SERVER_ADDRESS, CLIENT_ADDRESS),
+        ] {
+            ip(&["-n", namespace, "addr", "add", own, "peer", other, "dev", device])?;
+            ip(&["-n", namespace, "link", "set", device, "up"])?;
+            ip(&["-n", namespace, "link", "set", "lo", "up"])?;
+        }
+        if let Slowness::Bandwidth(mbit) = slowness {
+            let rate = format!("{mbit}mbit");
+            let mut tc = within(SERVER)?;
+            tc.extend(["tc", "qdisc", "add", "dev", "weir1", "root", "tbf"].map(OsString::from));
+            tc.extend(["rate", &rate, "burst", "32kb", "latency", "2s"].map(OsString::from));
+            run(Command::new(&tc[0]).args(&tc[1..]))?;
+        }
+        Ok(link)
+    }
+
+    /// The words that run what follows at the client's end.
+    pub(super) fn at_client() -> Result<Vec<OsString>> {
+        within(CLIENT)
+    }
+
+    /// The words that run what follows at the server's end.
+    pub(super) fn at_server() -> Result<Vec<OsString>> {
+        within(SERVER)
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        remove();
+    }
+}
+
+/// The words that run what follows in a namespace.
+fn within(namespace: &str) -> Result<Vec<OsString>> {
+    let ip = find_program("ip").context("failed to find ip: cargo xtask setup accuracy")?;
+    let mut words = vec![ip.into_os_string()];
+    words.extend(["netns", "exec", namespace].map(OsString::from));
+    Ok(words)
+}
+
+fn ip(words: &[&str]) -> Result<()> {
+    let ip = find_program("ip").context("failed to find ip: cargo xtask setup accuracy")?;
+    run(Command::new(ip).args(words)).context("failed to make a link; as root?")
+}
+
+/// Removes the namespaces, and with them their devices; there may be none.
+fn remove() {
+    for namespace in [CLIENT, SERVER] {
+        let mut ip = Command::new("ip");
+        let gone = ip.args(["netns", "del", namespace]).stderr(std::process::Stdio::null());
+        gone.status().ok();
+    }
+}
+
+fn forwarder(delay_ms: u32) -> Result<Guarded> {
+    let python =
+        find_program("python3").context("failed to find python3: cargo xtask setup accuracy")?;
+    let mut words = vec![python.into_os_string()];
+    words.extend(["-c", FORWARDER].map(OsString::from));
+    words.extend([delay_ms.to_string().into(), "weir0".into(), "weir1".into()]);
+    let mut forwarder = Guarded::start(&words)?;
+    forwarder.await_line("ready")?;
+    Ok(forwarder)
+}
