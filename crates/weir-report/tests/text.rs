@@ -120,7 +120,8 @@ fn findings() {
         m.departures.displaced = 20_000;
         let health = parts.health.as_mut().expect("watched");
         health.steal = Some(0.03);
-        health.retransmitted_segments = Some(400);
+        let network = parts.network.as_mut().expect("watched too");
+        network.retransmitted_segments = 400;
     });
     let findings = findings.document();
     assert_eq!(findings.verdict.findings.len(), 4);

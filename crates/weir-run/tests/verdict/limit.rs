@@ -99,7 +99,7 @@ fn the_probe_tells_the_server_from_the_connections() {
             probed(MS)(parts);
         },
         Connections,
-        "10 connections × 1.05 ms allow 9,519/s; 3,000/s needs at least 4: raise -c",
+        "10 connections × 1.05 ms allow 9,527/s; 3,000/s needs at least 4: raise -c",
     );
     // A client that is short of CPU time says nothing about the server.
     check(
