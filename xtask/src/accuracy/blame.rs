@@ -83,7 +83,8 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
              a rule about the client or its machine; where it was stopped or throttled no request \
              was on the wire, as the kernel's stamps tell, for half of the longest response time; \
              in none of {runs} runs whose server was stopped is such a rule beyond its second \
-             limit, the limit client CPU or p99 inflated, and there it is the wire that takes long. {LOAD} -d{}s",
+             limit, the limit client CPU or p99 inflated, and there it is the wire that takes \
+             long. {LOAD} -d{}s",
             runs.div_ceil(5),
             window_s(lab)
         ),

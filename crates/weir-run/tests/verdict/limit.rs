@@ -51,8 +51,8 @@ fn a_busy_client() {
     );
 }
 
-/// 4% of the plan are missing. A client that stood still for 1.5% of the window is not why; one that
-/// stood still for 2.5% is.
+/// 4% of the plan are missing. A client that stood still for 1.5% of the window is not why; one
+/// that stood still for 2.5% is.
 #[test]
 fn lost_time_must_account_for_what_is_missing() {
     let missed = |stopped_ns| {
