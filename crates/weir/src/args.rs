@@ -239,8 +239,14 @@ pub(crate) struct RunArgs {
         help_heading = "TLS and credentials"
     )]
     pub(crate) cacert: Option<PathBuf>,
-    /// Write [redacted] for this header or query parameter too; repeatable, or with commas
-    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "TLS and credentials")]
+    /// Further names whose values are never written.
+    #[arg(
+        help = "Write [redacted] for this header or query parameter too; repeatable, or with commas",
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "TLS and credentials"
+    )]
     pub(crate) redact: Vec<String>,
     /// Write credentials as given to documents, rows and reports
     #[arg(long, conflicts_with = "redact", help_heading = "TLS and credentials")]

@@ -54,6 +54,9 @@ struct Told {
     /// The grade is bounded or void, and a rule about the client or its machine says why; or the
     /// limit is the client's CPU.
     is_attributed: bool,
+    /// A rule about the client or its machine is beyond its second limit, the limit is the client's
+    /// CPU, or p99, which a stop reaches, is the client's doing.
+    is_accusing: bool,
     /// The rules about the client and its machine that fired.
     rules: Vec<String>,
     response_max_s: f64,
@@ -79,8 +82,9 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
             "All of {runs} runs (of a spinner, {}) whose client was harmed are bounded or void by \
              a rule about the client or its machine; where it was stopped or throttled no request \
              was on the wire, as the kernel's stamps tell, for half of the longest response time; \
-             none of {runs} runs whose server was stopped is, and there it is the wire \
-             that takes long. {LOAD} -d{}s",
+             in none of {runs} runs whose server was stopped is such a rule beyond its second \
+             limit, the limit client CPU or p99 inflated, and there it is the wire that takes \
+             long. {LOAD} -d{}s",
             runs.div_ceil(5),
             window_s(lab)
         ),
@@ -110,7 +114,7 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
         let runs = if harm == Harm::ClientRobbed { runs.div_ceil(5) } else { runs };
         let (told, spoilt) = repeat(lab, harm, half.as_ref(), runs)?;
         if !spoilt.is_empty() {
-            let accusing = spoilt.iter().filter(|told| told.is_attributed).count();
+            let accusing = spoilt.iter().filter(|told| told.is_accusing).count();
             section.note(format!(
                 "{}: {} more runs, in which the hypervisor took more than 1% of the CPU time, do \
                  not count; {accusing} of them are attributed to the client.",
@@ -194,11 +198,15 @@ impl Told {
         let is_inflated = rules.iter().any(|id| id == "client-overhead");
         let is_limit = document.text("verdict/limit/by")? == "client_cpu";
         let is_attributed = is_bounded && (is_beyond || is_inflated) || is_limit;
+        let percentiles = document.list("latency/response_time/ok/percentiles")?;
+        let p99 = percentiles.iter().find(|value| value["p"].as_f64() == Some(99.0));
+        let is_stop_ours = p99.is_some_and(|value| value["bound"] == "upper");
         eprintln!("accuracy: {grade}: {}", document.text("verdict/reason")?);
         let has_wire =
             document.list("stamps/wire_time/ok/percentiles").is_ok_and(|l| !l.is_empty());
         Ok(Told {
             is_attributed,
+            is_accusing: is_beyond || is_limit || is_stop_ours,
             rules,
             response_max_s: max_s("latency/response_time")?,
             sched_lag_max_s: max_s("latency/sched_lag")?,
@@ -209,7 +217,9 @@ impl Told {
 
 fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[Told]) {
     let name = harm.name();
-    let accused = told.iter().filter(|told| told.is_attributed).count();
+    let is_accused =
+        |told: &&Told| if harm.is_to_client() { told.is_attributed } else { told.is_accusing };
+    let accused = told.iter().filter(is_accused).count();
     let median = |of: &dyn Fn(&Told) -> f64| {
         let mut values: Vec<f64> = told.iter().map(of).collect();
         values.sort_by(f64::total_cmp);

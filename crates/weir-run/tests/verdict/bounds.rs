@@ -63,6 +63,23 @@ fn a_range_begins_on_the_wire_where_requests_waited_for_connections() {
     assert!(range.low_ns <= 550 * US, "{value:?}");
 }
 
+/// What came due while the client stood still waits for connections for about as long. Longer
+/// waiting is the target's.
+#[test]
+fn waiting_for_connections_after_late_sends_is_the_clients() {
+    let waiting = |late_ns| {
+        move |parts: &mut DocumentParts| {
+            let measurements = &mut parts.measurements;
+            let requests = measurements.connection_wait.count();
+            measurements.connection_wait = histogram((0..requests).map(|_| 300 * US));
+            let lag = |k| if k == 0 { late_ns } else { 5 * US };
+            measurements.sched_lag = histogram((0..requests).map(lag));
+        }
+    };
+    assert_eq!(bounds(&well(waiting(2 * MS))), [Bound::Upper; 4]);
+    assert_eq!(bounds(&well(waiting(20 * US))), [Bound::Exact; 4]);
+}
+
 #[test]
 fn small_overhead_bounds_nothing() {
     // 30 µs of a millisecond are less than 5%.

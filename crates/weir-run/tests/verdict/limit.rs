@@ -51,6 +51,30 @@ fn a_busy_client() {
     );
 }
 
+/// 4% of the plan are missing. A client that stood still for 1.5% of the window is not why; one
+/// that stood still for 2.5% is.
+#[test]
+fn lost_time_must_account_for_what_is_missing() {
+    let missed = |stopped_ns| {
+        move |parts: &mut DocumentParts| {
+            growing(parts);
+            stopped(stopped_ns)(parts);
+        }
+    };
+    check(missed(150 * MS), Unknown, "");
+    let text = "weir could not run for 250.00 ms, 1.00 s into the window (limit: 100 ms)";
+    check(missed(250 * MS), ClientCpu, text);
+    let closed_with = |stopped_ns| {
+        move |parts: &mut DocumentParts| {
+            closed(parts);
+            stopped(stopped_ns)(parts);
+        }
+    };
+    check(closed_with(S), Unknown, "");
+    let text = "weir could not run for 2.10 s, 1.00 s into the window (limit: 100 ms)";
+    check(closed_with(2_100 * MS), ClientCpu, text);
+}
+
 /// Nothing that was measured tells the server from the connections.
 #[test]
 fn nothing_is_attributed_without_evidence() {
@@ -88,19 +112,24 @@ fn the_probe_tells_the_server_from_the_connections() {
     check(
         closed_with(MS),
         Connections,
-        "10 connections × 1.05 ms allow 9,481/s; raise -c for more",
+        "10 connections × 1.05 ms allow 9,483/s; raise -c for more",
     );
     // Between 1.2 and 2 times the probe's it is neither.
     check(closed_with(700 * US), Unknown, "");
-    // An open loop that missed its plan says how many connections it needs.
-    check(
-        |parts| {
+    // An open loop that missed its plan says how many connections it needs, if they are too few.
+    let open_with = |connections| {
+        move |parts: &mut DocumentParts| {
             growing(parts);
             probed(MS)(parts);
-        },
+            parts.plan.connections = connections;
+        }
+    };
+    check(
+        open_with(2),
         Connections,
-        "10 connections × 1.05 ms allow 9,527/s; 3,000/s needs at least 4: raise -c",
+        "2 connections × 1.05 ms allow 1,906/s; 3,000/s needs at least 4: raise -c",
     );
+    check(open_with(4), Unknown, "");
     // A client that is short of CPU time says nothing about the server.
     check(
         |parts| {

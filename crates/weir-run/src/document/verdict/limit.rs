@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::super::Document;
 use super::measure::{Rule, RuleOutcome, Subject};
 use super::thresholds::{
-    CLIENT_CLEAN_CPU, CONNECTIONS_BELOW, NETWORK_SHARE, SERVER_ABOVE, SERVER_BUSY,
+    CLIENT_CLEAN_CPU, CONNECTIONS_BELOW, LOST_SHARE, MISS_SHARE, NETWORK_SHARE, SERVER_ABOVE,
+    SERVER_BUSY,
 };
 use crate::plan::Load;
 use crate::units;
@@ -79,15 +80,32 @@ fn find<'r>(rules: &'r [Rule], id: &str) -> Option<&'r Rule> {
     rules.iter().find(|rule| rule.id == id)
 }
 
-/// The client was the limit: a thread needed a CPU all the time, one thread more made more, the
-/// client stood still, or it left connections idle or sent late where the plan was missed.
+/// The client was the limit: a thread needed a CPU all the time, one thread more made more, or the
+/// plan was missed and the client lost enough time to account for that.
 fn client_cpu(document: &Document, rules: &[Rule]) -> Option<String> {
     let bound = |id| find(rules, id).filter(|rule| rule.outcome >= RuleOutcome::Bound);
     let always = ["client-cpu", "more-threads"].into_iter().find_map(bound);
-    let missed = ["client-stopped", "cpu-quota", "idle-connections", "late-sends"];
+    let lost = ["client-stopped", "cpu-quota", "idle-connections", "late-sends"];
     let is_missed = rate(document).is_none();
-    let found = always.or_else(|| missed.into_iter().filter(|_| is_missed).find_map(bound));
+    let mut lost = lost.into_iter().filter(|_| is_missed).filter_map(bound);
+    let found = always.or_else(|| lost.find(|rule| accounts_for_miss(document, rule)));
     found.map(|rule| evidence_of(rule).to_owned())
+}
+
+/// True if the time that a rule says was lost is a large part of what is missing. In a closed loop,
+/// where nothing says how much that is, a large part of the window.
+fn accounts_for_miss(document: &Document, rule: &Rule) -> bool {
+    let window_ns = document.throughput.window_s * 1e9;
+    let value = rule.value.unwrap_or(0.0);
+    let lost = if rule.unit == "ns" { value / window_ns.max(1.0) } else { value };
+    let planned = document.accounting.planned.max(1) as f64;
+    let least = match document.plan.load {
+        Load::OpenLoop { .. } => {
+            MISS_SHARE * (1.0 - document.throughput.completed as f64 / planned).max(0.0)
+        }
+        Load::ClosedLoop => LOST_SHARE,
+    };
+    lost >= least
 }
 
 /// The evidence of a rule's sentence, between what it is and what to do.
@@ -131,27 +149,31 @@ fn server(document: &Document) -> Option<String> {
     })
 }
 
-/// Responses take as long under load as alone: more connections would carry more.
+/// Responses take as long under load as alone: more connections would carry more. In an open loop
+/// only where the connections are too few for the plan.
 fn connections(document: &Document) -> Option<String> {
     let (service_ns, probe_ns) = (service_p50_ns(document)?, probe_p50_ns(document)?);
     if service_ns as f64 >= CONNECTIONS_BELOW * probe_ns as f64 {
         return None;
     }
-    let places = f64::from(document.plan.connections) * f64::from(document.plan.pipeline);
-    let service_s = service_ns as f64 / 1e9;
+    // Little's law is about the mean.
+    let mean_ns = document.latency.service_time.ok.mean_ns?;
+    let service_s = mean_ns.max(1.0) / 1e9;
+    let pipeline = f64::from(document.plan.pipeline);
     let noun = if document.plan.connections == 1 { "connection" } else { "connections" };
     let text = format!(
         "{} {noun} × {} allow {}",
         units::count(document.plan.connections.into()),
-        units::duration(service_ns),
-        units::round_rate(places / service_s.max(1e-9)),
+        units::duration(mean_ns as u64),
+        units::round_rate(f64::from(document.plan.connections) * pipeline / service_s),
     );
     let (Some(offered), Some(rps)) = (offered(document), document.throughput.offered_rps) else {
         return Some(format!("{text}; raise -c for more"));
     };
-    let needed = (rps * service_s / f64::from(document.plan.pipeline)).ceil();
-    let needed = units::count(needed as u64);
-    Some(format!("{text}; {offered} needs at least {needed}: raise -c"))
+    let needed = (rps * service_s / pipeline).ceil() as u64;
+    let is_short = needed > u64::from(document.plan.connections);
+    let needed = units::count(needed);
+    is_short.then(|| format!("{text}; {offered} needs at least {needed}: raise -c"))
 }
 
 /// True if nothing about the client or its machine is beyond a second limit, and its threads have

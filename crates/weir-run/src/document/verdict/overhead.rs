@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Document, PercentileValue, Summary};
+use super::super::{Document, Metric, PercentileValue, Summary};
 use super::thresholds::{OVERHEAD_NS, OVERHEAD_SHARE};
 use crate::plan::Load;
 
@@ -80,11 +80,16 @@ impl ClientOverhead {
     }
 }
 
-/// What late sends added to percentile `p` of an open loop's response time.
+/// What late sends added to percentile `p` of an open loop's response time: their own lateness, and
+/// the waiting for connections that they may have caused. Requests that came due while the client
+/// stood still wait for each other's connections for about as long as it did.
 fn before_send(document: &Document, p: f64) -> Option<u64> {
     let latency = &document.latency;
     let (all, unlagged) = (&latency.response_time.ok, latency.unlagged.as_ref()?);
-    Some(all.percentile(p)?.ns.saturating_sub(unlagged.ok.percentile(p)?.ns))
+    let late_ns = all.percentile(p)?.ns.saturating_sub(unlagged.ok.percentile(p)?.ns);
+    let of = |metric: &Metric, p: f64| metric.ok.percentile(p).map_or(0, |value| value.ns);
+    let waited_ns = of(&latency.connection_wait, p).min(of(&latency.sched_lag, 100.0));
+    Some(late_ns.saturating_add(waited_ns))
 }
 
 /// What waiting in the client's socket buffer added to percentile `p` of the stamped sample.

@@ -127,6 +127,11 @@ pub(super) const TARGET_FAILED: f64 = 0.50;
 /// `Load`: share of planned requests that may be missing.
 pub(super) const NEVER_SENT_SHARE: f64 = 0.000_1;
 
+/// `Limit`: share of the missing requests that lost time accounts for where the client limits. A
+/// stop of a twentieth of the window is not why three quarters of the plan are missing.
+pub(super) const MISS_SHARE: f64 = 0.5;
+/// `Limit`: the same in a closed loop, as a share of the window.
+pub(super) const LOST_SHARE: f64 = 0.20;
 /// `Limit`: the TCP round trip as a share of the median service time, where the network limits.
 pub(super) const NETWORK_SHARE: f64 = 0.5;
 /// `Limit`: the median service time as a multiple of the one-connection probe's, where the server
