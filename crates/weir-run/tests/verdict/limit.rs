@@ -135,6 +135,15 @@ fn the_probe_tells_the_server_from_the_connections() {
         |parts| {
             closed(parts);
             probed(100 * US)(parts);
+            parts.measurements.workers[0].usage.run_delay_ns = Some(3 * S);
+        },
+        Unknown,
+        "",
+    );
+    check(
+        |parts| {
+            closed(parts);
+            probed(100 * US)(parts);
             busy(9 * S)(parts);
         },
         Unknown,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::super::Document;
 use super::measure::{Rule, RuleOutcome, Subject};
 use super::thresholds::{
-    CLIENT_CLEAN_CPU, CONNECTIONS_BELOW, LOST_SHARE, MISS_SHARE, NETWORK_SHARE, SERVER_ABOVE,
-    SERVER_BUSY,
+    CLIENT_CLEAN_CONTENTION, CLIENT_CLEAN_CPU, CONNECTIONS_BELOW, LOST_SHARE, MISS_SHARE,
+    NETWORK_SHARE, SERVER_ABOVE, SERVER_BUSY,
 };
 use crate::plan::Load;
 use crate::units;
@@ -181,9 +181,11 @@ fn connections(document: &Document) -> Option<String> {
 fn is_client_clean(rules: &[Rule]) -> bool {
     let is_ours = |rule: &&Rule| matches!(rule.subject, Subject::Client | Subject::Machine);
     let mut ours = rules.iter().filter(is_ours);
-    let cpu = find(rules, "client-cpu").and_then(|rule| rule.value);
+    let is_below =
+        |id, limit| find(rules, id).and_then(|rule| rule.value).is_none_or(|share| share < limit);
     ours.all(|rule| rule.outcome < RuleOutcome::Bound)
-        && cpu.is_none_or(|share| share < CLIENT_CLEAN_CPU)
+        && is_below("client-cpu", CLIENT_CLEAN_CPU)
+        && is_below("cpu-contention", CLIENT_CLEAN_CONTENTION)
 }
 
 /// The planned rate as it was given; `None` in a closed loop.
