@@ -241,7 +241,7 @@ pub(crate) struct RunArgs {
     pub(crate) cacert: Option<PathBuf>,
     /// Further names whose values are never written.
     #[arg(
-        help = "Write [redacted] for this header or query parameter too; repeatable, or with commas",
+        help = "Write [redacted] for this header or query parameter; repeatable, or with commas",
         long,
         value_name = "NAME",
         value_delimiter = ',',
