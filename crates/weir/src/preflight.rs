@@ -107,7 +107,7 @@ fn attempt(job: &Job, may_send: bool, sent: &mut u64) -> Result<Option<Preflight
     };
     let no_response = |error: &io::Error| {
         let reason = reason(error, patience);
-        Failure::NoResponse(format!("{} gave no proper answer: {reason}", job.plan.url))
+        Failure::NoResponse(format!("{} did not respond properly: {reason}", job.plan.url))
     };
     let mut stream =
         connect(&job.endpoint, source, patience).map_err(|error| unconnected(&error))?;
@@ -136,9 +136,9 @@ fn judge(answer: &Preflight) -> Option<Note> {
             format!("a redirect to {location}: weir does not follow it, load that URL instead")
         }
         (300..=399, None) => "no content of its own".to_owned(),
-        _ => "an error: it is error answers that will be measured".to_owned(),
+        _ => "an error: the load will measure error responses".to_owned(),
     };
-    Some(Note::new("preflight_status", format!("the URL answers {}, {said}", answer.status)))
+    Some(Note::new("preflight_status", format!("the URL responds with {}, {said}", answer.status)))
 }
 
 fn exchange(

@@ -31,7 +31,8 @@ fn target(document: &Document) -> Span {
         TargetState::Failed => ("FAILED", Style::Red),
     };
     let accounting = &document.accounting;
-    if target.state == TargetState::Ok && accounting.planned == accounting.never_sent {
+    let is_unsent = accounting.planned == accounting.never_sent;
+    if target.state == TargetState::Ok && is_unsent && document.throughput.completed == 0 {
         return Span::plain("unknown: no measured request was sent");
     }
     match target.text.is_empty() {

@@ -47,7 +47,7 @@ pub struct Accounting {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SentCounts {
-    /// To see what the URL answers, before the load.
+    /// By the preflight, before the load.
     pub preflight: u64,
     /// By the one-connection probe, before the load; absent without one.
     #[serde(default, skip_serializing_if = "is_zero")]

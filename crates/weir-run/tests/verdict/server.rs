@@ -87,5 +87,5 @@ fn a_stopped_server_leaves_no_trace_in_the_rules_about_the_client() {
     assert_eq!(rule(&document, "send-dispersion").outcome, Unknown);
     // 1% never sent is the load's affair; what falls on it is a bound.
     assert_eq!(verdict.grade, Grade::Bounded);
-    assert_eq!(verdict.reason, "p99.9 is a bound (failed requests)");
+    assert_eq!(verdict.reason, "p99.9 is a bound (requests never sent)");
 }

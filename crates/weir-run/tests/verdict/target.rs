@@ -1,9 +1,9 @@
 //! The line `Target`.
 
 use weir_run::document::{TargetLine, TargetState};
-use weir_run::{FailureCause, FailureKind, FailurePhase};
+use weir_run::{DocumentParts, FailureCause, FailureKind, FailurePhase};
 
-use super::run::{Failure, failing, no_success, well};
+use super::run::{Failure, S, failing, no_success, well};
 
 #[track_caller]
 fn check(target: &TargetLine, state: TargetState, text: &str) {
@@ -85,4 +85,28 @@ fn a_port_that_refuses() {
         failing(parts, 20, Failure::NeverSent);
     });
     check(&document.verdict.target, TargetState::Failed, "no connection: connection refused");
+}
+
+/// The requests of the warm-up kept every connection busy until the end.
+#[test]
+fn a_server_that_is_silent_from_the_start_failed() {
+    let silent = |parts: &mut DocumentParts| {
+        no_success(parts);
+        parts.measurements.sent.warmup = 10;
+        for worker in &mut parts.measurements.workers {
+            (worker.start_ns, worker.drained_ns) = (S, 9 * S + S / 10);
+        }
+    };
+    let target = well(silent).verdict.target;
+    check(&target, TargetState::Failed, "no response within 2 s");
+    // Responses to the warm-up's requests inside the window are responses.
+    let target = well(|parts| {
+        silent(parts);
+        (parts.measurements.window.completed, parts.measurements.window.good) = (1_000, 990);
+    });
+    check(
+        &target.verdict.target,
+        TargetState::Degraded,
+        "1% of responses have a status of 400 or above",
+    );
 }

@@ -295,7 +295,7 @@ fn mostly_errors(outcome: &Outcome, has_looked: bool) -> Option<Note> {
     }
     let answered = outcomes.ok + outcomes.bad_response;
     let text = format!(
-        "{} of {} answers have a status of 400 or above: it is error answers that were measured",
+        "{} of {} responses have a status of 400 or above: the latencies are those of errors",
         units::count(outcomes.bad_response),
         units::count(answered),
     );

@@ -148,7 +148,10 @@ fn a_redirect_is_pointed_out() {
         let answer = "HTTP/1.1 301 Moved\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n";
         let server = Raw::answering(answer);
         let ran = weir::load(engine, "-c2 -t2 -n 20", &[&server.url()]);
-        assert!(ran.stderr.contains("warning: the URL answers 301, a redirect to /there"), "{ran}");
+        assert!(
+            ran.stderr.contains("warning: the URL responds with 301, a redirect to /there"),
+            "{ran}"
+        );
         ran.assert_says("a redirect to /there: weir does not follow it");
         let preflight = ran.document.run.preflight.as_ref().expect("it answers");
         assert_eq!((preflight.status, preflight.location.as_deref()), (301, Some("/there")));
@@ -167,7 +170,7 @@ fn check_broken(answer: &str, kind: &str) {
         assert_eq!(accounting.errors, [(kind.clone(), 8)].into(), "{kind}: {ran}");
         assert_eq!(ran.failures(InUse, &kind), 8, "{kind}: {ran}");
         assert!(ran.connects() >= 8, "{kind}: {ran}");
-        assert!(ran.stderr.contains("gave no proper answer"), "{kind}: {ran}");
+        assert!(ran.stderr.contains("did not respond properly"), "{kind}: {ran}");
         ran.assert_says(&kind.replace('_', " "));
         assert_eq!(server.finish(), 9, "{kind}: {ran}");
     });

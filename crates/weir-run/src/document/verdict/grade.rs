@@ -98,7 +98,9 @@ fn cause(document: &Document, limit: &Limit, rules: &[Rule]) -> String {
         causes.push(if is_overhead { "client overhead" } else { "client contention" });
     }
     if has(Bound::Lower) || has(Bound::Unknown) {
-        causes.push("failed requests");
+        let accounting = &document.accounting;
+        let unsent = accounting.never_sent > document.failed() / 2;
+        causes.push(if unsent { "requests never sent" } else { "failed requests" });
     }
     if document.throughput.bound != Bound::Exact {
         causes.push(limit.by.in_words());

@@ -8,6 +8,8 @@ use crate::errno;
 use crate::measurements::FailurePhase;
 use crate::units;
 
+const SECOND_NS: u64 = 1_000_000_000;
+
 /// How the target answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -45,12 +47,7 @@ impl TargetLine {
             return unsent(document);
         }
         let failed_share = failed as f64 / sent as f64;
-        let state = match failed_share {
-            _ if accounting.ok == 0 => TargetState::Failed,
-            share if share >= TARGET_FAILED => TargetState::Failed,
-            share if share >= TARGET_DEGRADED => TargetState::Degraded,
-            _ => TargetState::Ok,
-        };
+        let state = TargetState::of(failed_share, accounting.ok > 0);
         let text = match state {
             TargetState::Ok => String::new(),
             _ => most_frequent(document, sent),
@@ -59,15 +56,46 @@ impl TargetLine {
     }
 }
 
-/// Nothing measured was sent: because connecting failed, or because the run ended before.
+impl TargetState {
+    fn of(failed_share: f64, has_success: bool) -> TargetState {
+        match failed_share {
+            _ if !has_success => TargetState::Failed,
+            share if share >= TARGET_FAILED => TargetState::Failed,
+            share if share >= TARGET_DEGRADED => TargetState::Degraded,
+            _ => TargetState::Ok,
+        }
+    }
+}
+
+/// Nothing measured was sent: connecting failed, requests of the warm-up kept the connections busy,
+/// or the run ended before.
 fn unsent(document: &Document) -> TargetLine {
+    let failed = |text| TargetLine { state: TargetState::Failed, failed_share: 1.0, text };
+    let throughput = &document.throughput;
+    if throughput.completed > 0 {
+        let failed_share = 1.0 - throughput.good as f64 / throughput.completed as f64;
+        let state = TargetState::of(failed_share, throughput.good > 0);
+        let share = units::short_percent(failed_share);
+        let text = format!("{share} of responses have a status of 400 or above");
+        let text = if state == TargetState::Ok { String::new() } else { text };
+        return TargetLine { state, failed_share, text };
+    }
     let failures = &document.connections.failures;
     let connecting = failures.iter().filter(|failure| failure.phase == FailurePhase::Connect);
-    let Some(worst) = connecting.max_by_key(|failure| failure.count) else {
+    if let Some(worst) = connecting.max_by_key(|failure| failure.count) {
+        return failed(format!("no connection: {}", worst.text));
+    }
+    let responses: u64 = document.series.iter().map(|entry| entry.completed).sum();
+    let is_silent = document.accounting.sent.warmup > 0 && responses == 0;
+    if !is_silent || document.run.interrupted {
         return TargetLine::default();
-    };
-    let text = format!("no connection: {}", worst.text);
-    TargetLine { state: TargetState::Failed, failed_share: 1.0, text }
+    }
+    let lives = document.phases.iter().map(|of| of.drained_ns.saturating_sub(of.start_ns));
+    let waited_ns = lives.max().unwrap_or(0).min(document.plan.timeout_ns);
+    // Whole seconds: how long closing the sockets took says nothing.
+    let waited_ns =
+        if waited_ns < SECOND_NS { waited_ns } else { waited_ns / SECOND_NS * SECOND_NS };
+    failed(format!("no response within {}", units::short_duration(waited_ns)))
 }
 
 /// `3.1% timed out`, `100% of responses were 404`, `no response within 10 s`.
