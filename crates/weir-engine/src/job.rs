@@ -30,7 +30,7 @@ pub struct Job {
     /// An answer that comes after the timeout is counted as overdue and still taken, instead of
     /// ending its connection: wrk's idea of a timeout.
     pub late_answers: bool,
-    /// What scripts may keep of bodies, over all connections.
+    /// Memory budget of the bodies that scripts keep, over all connections.
     pub body_budget: BodyBudget,
     /// The load ends at t1, as wrk's does: the drain sends nothing, and the age of a slot that was
     /// never sent is its age at t1.

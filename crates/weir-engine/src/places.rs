@@ -28,7 +28,7 @@ pub(crate) struct Places {
     /// Requests in flight per connection.
     depth: u16,
     interest: Interest,
-    /// What all connections of the process may keep of bodies.
+    /// Memory budget of bodies over all connections of the process.
     budget: BodyBudget,
     places: Vec<Place>,
     /// `depth` of each, by request id.

@@ -146,14 +146,14 @@ impl Series {
 /// Buckets are at most an octave wide.
 const LEVEL_MAX: u32 = 10;
 
-/// What the finished intervals take.
+/// Memory of the finished intervals.
 #[derive(Debug, Default)]
 struct Kept {
     bytes: usize,
     bytes_max: usize,
     /// How often the width of buckets was doubled.
     level: u32,
-    /// How many of the intervals have buckets of that width, from the first on.
+    /// Number of intervals with buckets of that width, from the first on.
     coarsened: usize,
 }
 

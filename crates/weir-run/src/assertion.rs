@@ -74,7 +74,7 @@ pub struct AssertionResult {
     /// The measured number, in nanoseconds, per second, as a share of 1 or as a plain number; null
     /// when it is not known.
     pub value: Option<f64>,
-    /// What `value` says of the true one.
+    /// The relation of `value` to the true one.
     pub bound: Bound,
     /// The limit, in the same unit.
     pub limit: f64,

@@ -14,7 +14,7 @@ use crate::measurements::ByOutcome;
 pub const PERCENTILES: [f64; 13] =
     [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999, 99.9999, 100.0];
 
-/// What a printed number says of the true one (METHOD 1.9).
+/// The relation of a printed number to the true one (METHOD 1.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

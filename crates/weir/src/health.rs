@@ -43,7 +43,7 @@ pub(crate) struct Watcher {
     is_local: Option<bool>,
 }
 
-/// What is watched beside the machine.
+/// Watched beside the machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Watched {
     /// The server's address.

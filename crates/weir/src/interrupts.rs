@@ -20,7 +20,7 @@ pub(crate) struct Interrupts {
     temporaries: Temporaries,
 }
 
-/// What a signal meets.
+/// The stages that a signal meets.
 #[derive(Clone, Debug, Default)]
 enum Stage {
     /// Nothing has been measured: the program ends.

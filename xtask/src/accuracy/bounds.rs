@@ -187,7 +187,7 @@ fn captured(packets: &PathBuf, port: u16) -> Result<Vec<f64>> {
     Ok(times)
 }
 
-/// What the document states of percentile `p` of the response time.
+/// The range that the document states for percentile `p` of the response time.
 fn stated(document: &Document, p: f64, aim_ns: f64, truth_ns: f64) -> Result<Stated> {
     let list = document.list("latency/response_time/ok/percentiles")?;
     let value = list.iter().find(|value| value["p"].as_f64() == Some(p));

@@ -60,7 +60,7 @@ const COMMANDS: [Everyday; 14] = [
     everyday("pinned", "--pin -c50 -d3s", Goal::Page),
 ];
 
-/// What one run said.
+/// The facts of one run.
 struct Told {
     grade: String,
     /// Why the grade is not `clean`; else empty.

@@ -49,7 +49,7 @@ while True:
                 pass
 "#;
 
-/// What makes the link slow.
+/// The cause of the slowness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slowness {
     /// Each packet takes so many ms in each direction.

@@ -13,7 +13,7 @@ use crate::units;
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
     pub(super) value: f64,
-    /// What the value says of the true one.
+    /// The relation of the value to the true one.
     pub(super) bound: Bound,
     /// Of a time: added by the client, in nanoseconds.
     pub(super) client_ns: Option<u64>,
@@ -21,7 +21,7 @@ pub(super) struct Estimate {
     pub(super) evidence: Evidence,
 }
 
-/// What a confidence is computed from.
+/// The data of a confidence.
 #[derive(Clone, Debug)]
 pub(super) enum Evidence {
     /// Nothing: the number is what this run was or counted, and stands for no other.

@@ -59,7 +59,7 @@ fn client(estimate: &Estimate) -> String {
     format!("client overhead is {part}")
 }
 
-/// What kept a rate from being higher, and what to do.
+/// The limit of a rate, and the remedy.
 fn limited(document: &Document) -> String {
     match document.verdict.limit.by {
         LimitedBy::ClientCpu => "client CPU limited it; give weir more CPU time".to_owned(),

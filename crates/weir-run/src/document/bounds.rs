@@ -38,7 +38,7 @@ fn bound_below(throughput: &mut Throughput) {
     throughput.least_rps = Some(low.min(throughput.good_rps));
 }
 
-/// What tells the client's time from the target's.
+/// Evidence that separates the client's time from the target's.
 struct Evidence {
     /// Wire times of the stamped requests; empty without stamps. Waiting for a connection is left
     /// out with the rest of what is not on the wire: a client that sends late makes requests wait.

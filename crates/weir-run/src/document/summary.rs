@@ -46,7 +46,7 @@ pub struct PercentileValue {
     pub p: f64,
     /// Its value in nanoseconds, never less than the true one; for a lower bound never more.
     pub ns: u64,
-    /// What `ns` says of the true value.
+    /// The relation of `ns` to the true value.
     pub bound: Bound,
     /// Of `ns`: added by the client, in nanoseconds. Absent where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -29,7 +29,7 @@ pub use measure::{Direction, Rule, RuleOutcome, Subject};
 pub use overhead::ClientOverhead;
 pub use target::{TargetLine, TargetState};
 
-/// What a document is worth, and why.
+/// The grade of a document, and the lines that explain it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -115,7 +115,7 @@ pub(super) fn is_contended(document: &Document) -> bool {
     })
 }
 
-/// What limited the throughput, and true if the client stood still for long. Needs no bounds.
+/// The limit of the throughput, and true if the client stood still for long. Needs no bounds.
 pub(super) fn limit_of(document: &Document) -> (Limit, bool) {
     let rules = rules_of(document);
     let is_stopped =

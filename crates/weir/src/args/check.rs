@@ -20,7 +20,7 @@ pub(super) fn wrong(text: String) -> clap::Error {
 /// Checks the flags of a load, and moves a user name and password out of the URL.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The error.
 pub(super) fn check(args: &mut RunArgs) -> Result<(), clap::Error> {
     check_script(args)?;
     if let Some(url) = args.words.first_mut() {

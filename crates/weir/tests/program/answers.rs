@@ -138,7 +138,7 @@ fn answers_of_400_and_above_are_bad_and_still_answers() {
         assert_eq!(ran.code, 1, "{ran}");
         ran.assert_only_bounds(0);
         ran.assert_says("503: 20");
-        assert!(ran.stderr.contains("answers 503"), "{ran}");
+        assert!(ran.stderr.contains("responds with 503"), "{ran}");
     });
 }
 

@@ -13,7 +13,7 @@ use crate::support::process::{Output, Process};
 use crate::support::raw::{OK, Raw};
 use crate::support::secure::{Authority, Secure};
 use crate::support::wait;
-use crate::support::weir::{WEIR, load, start, weir};
+use crate::support::weir::{WEIR, load, start, start_by, weir};
 
 /// What a load of a few requests needs.
 const SHORT: &str = "-c2 -t1 -n20 --no-verdict --witness off";
@@ -93,7 +93,11 @@ fn a_file_that_may_not_grow_is_an_error_and_leaves_nothing() {
 #[test]
 fn a_terminal_that_hangs_up_ends_the_run_with_a_report() {
     let server = Raw::answering(OK);
-    let running = start("epoll", "-c4 -t2 -d30s --warmup 0 --no-preflight", &[&server.url()]);
+    // Where this test runs without a terminal, the signal may be ignored.
+    let mut env = Command::new("env");
+    env.args(["--default-signal=HUP", WEIR]);
+    let flags = "-c4 -t2 -d30s --warmup 0 --no-preflight";
+    let running = start_by(env, "epoll", flags, &[&server.url()]);
     server.await_requests(50);
     running.process.signal(&["HUP"]);
     let ran = running.finish();

@@ -74,7 +74,7 @@ fn steal(health: Option<&ClientHealth>) -> Rule {
     measure.weight(steal).judge(steal, &evidence, "use a machine with dedicated CPUs")
 }
 
-/// What the cgroup's quota took.
+/// CPU time that the cgroup's quota withheld.
 fn quota(document: &Document) -> Rule {
     let health = document.health.as_ref();
     let measure = measure("cpu-quota", "CPU quota", Unit::Share)

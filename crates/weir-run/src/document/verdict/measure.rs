@@ -35,7 +35,7 @@ pub struct Rule {
     pub text: String,
 }
 
-/// What came of a rule, in ascending order of weight.
+/// The outcome of a rule, in ascending order of weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -79,7 +79,7 @@ pub enum Subject {
     Workload,
     /// The client's machine and its network.
     Machine,
-    /// What so many requests can show.
+    /// The statistics of the run.
     Statistics,
 }
 
@@ -87,7 +87,7 @@ pub enum Subject {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measure {
     id: &'static str,
-    /// What is wrong where it fires: `CPU contention`.
+    /// The problem it names where it fires: `CPU contention`.
     what: &'static str,
     subject: Subject,
     unit: Unit,
@@ -175,7 +175,7 @@ impl Measure {
         }
     }
 
-    /// What the limits make of a figure, and the limit that was crossed.
+    /// The outcome for a figure, and the limit that was crossed.
     fn outcome_of(&self, value: f64) -> (RuleOutcome, Option<f64>) {
         let is_beyond = |limit: &f64| match self.fires {
             Direction::Above => value > *limit,

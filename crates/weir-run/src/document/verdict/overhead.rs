@@ -80,7 +80,7 @@ impl ClientOverhead {
     }
 }
 
-/// What late sends added to percentile `p` of an open loop's response time: their own lateness, and
+/// Time that late sends added to percentile `p` of an open loop's response: their lateness, and
 /// the waiting for connections that they may have caused. Requests that came due while the client
 /// stood still wait for each other's connections for about as long as it did.
 fn before_send(document: &Document, p: f64) -> Option<u64> {
