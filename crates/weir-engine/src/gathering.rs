@@ -1,4 +1,4 @@
-//! Whether a late client gathers many answers unasked (`--wait auto` in a closed loop): where
+//! The decision of a late client to gather many responses (`--wait auto` in a closed loop): where
 //! trials show that this costs no throughput. It knows neither the clock nor the backend.
 
 use weir_io::Nanos;

@@ -50,7 +50,7 @@ pub struct Extras {
     pub thread_rates: bool,
     /// Times of whole batches.
     pub batch_times: bool,
-    /// The network's round trip inside the window, by handshakes of whoever watches the machine.
+    /// The network's round trip inside the window, by handshakes of the machine's watcher.
     pub round_trips: bool,
     /// The run is worth nothing after its stop: nothing is awaited then.
     pub abandons: bool,

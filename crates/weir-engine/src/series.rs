@@ -183,7 +183,7 @@ mod tests {
         let series = filled(1 << 20, 3_600, 1_000);
         let bytes: usize = series.done.iter().map(|interval| interval.latency.bytes()).sum();
         assert_eq!(bytes, series.kept.bytes);
-        // What comes while earlier intervals are coarsened is beside it.
+        // Intervals that arrive while earlier ones are coarsened are beside it.
         assert!(bytes < 2 << 20, "{bytes} bytes at level {}", series.kept.level);
         let done = series.finish(Nanos(3_600 * SECOND_NS));
         assert_eq!(done.len(), 3_600);

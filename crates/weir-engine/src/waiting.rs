@@ -63,7 +63,7 @@ pub(crate) struct Waiting {
     late: u32,
     /// Answers of the last wait.
     answers: u64,
-    /// Whether `auto` gathers as much as `throughput`.
+    /// True if `auto` gathers as much as `throughput`.
     gathering: Gathering,
     /// Turns since more events were asked for than came last.
     modest: u32,

@@ -13,7 +13,7 @@ use crate::script::{Batch, Script};
 /// is overstated by what the others take (about 3 µs each on loopback).
 pub(super) const SEND_BATCH: usize = 16;
 
-/// How much plaintext goes into one buffer of records: a multiple of the longest record, so that a
+/// Plaintext that goes into one buffer of records: a multiple of the longest record, so that a
 /// long request is cut into no more of them.
 const SEALED_BYTES: usize = 256 * 1024;
 

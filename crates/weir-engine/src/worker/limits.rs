@@ -1,4 +1,4 @@
-//! What a job demands of a worker's connections. Only reads the plan and the script's callbacks.
+//! Demands of a job on a worker's connections. Only reads the plan and the script's callbacks.
 
 use weir_io::Close;
 use weir_run::{Closer, Load};
