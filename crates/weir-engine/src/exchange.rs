@@ -1,10 +1,10 @@
-//! One request and what became of it: the only thing the recorder is told.
+//! A request in flight and its time stamps.
 
 use weir_io::Nanos;
 
-/// Which part of the run a slot belongs to, by its intended time.
+/// The part of the run a slot belongs to, by its intended time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub enum Phase {
     /// Before t0.
     Warmup,
     /// A member of M, the measured set.
@@ -15,20 +15,22 @@ pub(crate) enum Phase {
 
 /// A request on the wire, with its stamps (METHOD 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Exchange {
+pub struct Exchange {
     /// `T0`; in a closed loop the same as `sent_at`. Requests that leave as one string share the
     /// first one's.
-    pub(crate) intended_at: Nanos,
+    pub intended_at: Nanos,
     /// When the capacity it uses became free.
-    pub(crate) freed_at: Nanos,
+    pub freed_at: Nanos,
     /// `Ts`; [`Nanos::MAX`] marks a place with no request in flight.
-    pub(crate) sent_at: Nanos,
+    pub sent_at: Nanos,
     /// The phase of its slot.
-    pub(crate) phase: Phase,
+    pub phase: Phase,
+    /// Names the request among those of the run; 0 where there is only one.
+    pub tag: u16,
     /// It was counted as overdue, and its answer is still awaited.
-    pub(crate) is_overdue: bool,
+    pub is_overdue: bool,
     /// The run was over before its answer came, which is awaited and counts no more.
-    pub(crate) is_resolved: bool,
+    pub is_resolved: bool,
 }
 
 impl Exchange {
@@ -38,20 +40,21 @@ impl Exchange {
         freed_at: Nanos::MAX,
         sent_at: Nanos::MAX,
         phase: Phase::Tail,
+        tag: 0,
         is_overdue: false,
         is_resolved: false,
     };
 
-    /// `connection_wait = max(0, freed_at − T0)`: the capacity it uses was free only after it was
-    /// due.
+    /// Returns `connection_wait = max(0, freed_at − T0)` in nanoseconds: how long the slot was due
+    /// before the capacity it uses became free.
     #[inline]
-    pub(crate) fn connection_wait(&self) -> u64 {
+    pub fn connection_wait(&self) -> u64 {
         self.freed_at.since(self.intended_at)
     }
 
-    /// `sched_lag = Ts − max(T0, freed_at)`: the client's own lateness.
+    /// Returns `sched_lag = Ts − max(T0, freed_at)` in nanoseconds: the client's own lateness.
     #[inline]
-    pub(crate) fn sched_lag(&self) -> u64 {
+    pub fn sched_lag(&self) -> u64 {
         self.sent_at.since(self.intended_at.max(self.freed_at))
     }
 

@@ -6,6 +6,7 @@ use weir_run::{Plan, RawLog};
 use weir_tls::TlsConfig;
 
 use crate::deal::Deal;
+use crate::observer::ObserverFactory;
 use crate::schedule::Schedule;
 
 /// A plan, ready to run.
@@ -41,6 +42,8 @@ pub struct Job {
     pub extras: Extras,
     /// Where each slot is written down, one by one, if anywhere.
     pub raw: Option<RawLog>,
+    /// Observers beside those that the plan asks for.
+    pub observers: Vec<ObserverFactory>,
 }
 
 /// What only some reports want to know.
@@ -74,6 +77,7 @@ impl Job {
             needs_connection: false,
             extras: Extras::default(),
             raw: None,
+            observers: Vec::new(),
         }
     }
 

@@ -5,6 +5,7 @@
 //! io_uring, on epoll and in virtual time.
 #![forbid(unsafe_code)]
 
+mod completion;
 mod connection;
 mod control;
 mod deadlines;
@@ -16,6 +17,7 @@ mod gathering;
 mod job;
 mod lanes;
 mod lapses;
+mod observer;
 mod occupancy;
 mod pace;
 mod places;
@@ -37,8 +39,12 @@ mod traffic;
 mod waiting;
 mod worker;
 
+pub use completion::{Completion, Outcome, Response};
 pub use control::{Control, ScriptFailure};
+pub use exchange::{Exchange, Phase};
 pub use job::{Extras, Job, planned_slots};
+pub use observer::{Observer, ObserverFactory, RunEnd, Scope};
 pub use recorder::LiveSender;
 pub use run::{Finished, RunError, run};
+pub use stamps::KernelTimes;
 pub use worker::run_on;

@@ -1,4 +1,4 @@
-//! What a worker remembers of each exchange: counters and histograms, never the exchange itself.
+//! Counters and histograms of one worker's exchanges. No exchange is kept.
 //!
 //! A slot is recorded once, when its outcome is known. Recording touches a handful of cache lines
 //! and allocates nothing after the first exchange of a kind.
@@ -13,6 +13,7 @@ use weir_run::{
     Connections, ErrorKind, FailureKind, Interval, Load, Outcomes, Sent, Tally, Window,
 };
 
+use crate::completion::{Completion, Outcome};
 use crate::departures::DepartureCounts;
 use crate::exchange::{Exchange, Phase};
 use crate::job::Job;
@@ -21,7 +22,6 @@ use crate::sampler::Sampler;
 use crate::series::Series;
 use crate::settling::Settling;
 use crate::slices::Slices;
-use crate::stamps::{KernelTimes, StampTallies};
 use crate::timeline::Timeline;
 
 /// Where finished intervals go while the run lasts: the worker's number and the interval. `None` is
@@ -35,7 +35,8 @@ const STATUS_CODES: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct Recorder {
     is_open_loop: bool,
-    pub(crate) timeline: Timeline,
+    /// The worker's.
+    timeline: Timeline,
     outcomes: Outcomes,
     status: Box<[u64; STATUS_CODES]>,
     errors: BTreeMap<ErrorKind, u64>,
@@ -52,7 +53,6 @@ pub(crate) struct Recorder {
     waited: Waited,
     departures: DepartureCounts,
     occupancy: OccupancyCount,
-    stamped: StampTallies,
     workers: u32,
     gap_ns: u64,
     /// What tells when the warm-up is over, until it is.
@@ -116,28 +116,8 @@ pub(crate) struct Planned {
     /// The window ended early, at an instant that some requests may have been sent beyond: those
     /// of one string go out before their slots, and a busy worker hears of the end late.
     pub(crate) is_cut: bool,
-    /// Connections that were stamped.
-    pub(crate) stamped_connections: u32,
     /// When sending ended: the age of a slot that was never sent counts up to here.
     pub(crate) unsent_until: Nanos,
-}
-
-/// How a slot ended, for the recorder.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Ended {
-    /// A complete answer.
-    Answered {
-        /// Its status.
-        status: u16,
-        /// `Tf`.
-        first_byte_at: Nanos,
-    },
-    /// No complete answer ever.
-    Failed(ErrorKind),
-    /// None within the timeout.
-    TimedOut,
-    /// None yet, and the run is over.
-    InFlight,
 }
 
 impl Recorder {
@@ -161,7 +141,6 @@ impl Recorder {
             waited: Waited::default(),
             departures: DepartureCounts::new(&timeline, workers, gap_ns),
             occupancy: OccupancyCount::default(),
-            stamped: StampTallies::default(),
             workers,
             gap_ns,
             settling: job.plan.warmup_is_auto.then(Settling::default),
@@ -196,6 +175,11 @@ impl Recorder {
         if self.is_open_loop {
             self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
         }
+    }
+
+    /// The window ends earlier than it was to.
+    pub(crate) fn cut(&mut self, timeline: Timeline) {
+        self.timeline = timeline;
     }
 
     /// The first border of intervals at or after `at`.
@@ -261,15 +245,16 @@ impl Recorder {
         self.departures.count(exchange, sched_lag);
     }
 
-    /// So many exchanges that are alike, at least one, ended alike at `at`.
+    /// At least one exchange ended; `exchanges` that are alike ended alike.
     #[inline]
-    pub(crate) fn ended(&mut self, exchange: &Exchange, ended: Ended, at: Nanos, exchanges: u32) {
+    pub(crate) fn completed(&mut self, completion: &Completion, exchanges: u32) {
+        let Completion { exchange, outcome, at, .. } = *completion;
         let count = u64::from(exchanges);
         self.occupancy.leave(&self.timeline, exchange.sent_at, at, exchanges);
         let response_ns = at.since(exchange.intended_at);
-        let is_ok = matches!(ended, Ended::Answered { status, .. } if status < 400);
-        match ended {
-            Ended::Answered { .. } => {
+        match outcome {
+            Outcome::Ok(_) | Outcome::BadResponse(_) => {
+                let is_ok = matches!(outcome, Outcome::Ok(_));
                 self.series.completed(is_ok, response_ns, exchanges);
                 if let Some(settling) = &mut self.settling {
                     settling.answered(at.since(self.timeline.start), response_ns, exchanges);
@@ -283,59 +268,54 @@ impl Recorder {
                     counts.good += good;
                 }
             }
-            Ended::Failed(_) => self.series.current.errors += count,
-            Ended::TimedOut => self.series.current.timed_out += count,
-            Ended::InFlight => {}
+            Outcome::TransportError(_) => self.series.current.errors += count,
+            Outcome::TimedOut => self.series.current.timed_out += count,
+            Outcome::InFlightAtEnd => {}
         }
         if exchange.phase == Phase::Measured {
             self.unresolved -= count;
-            self.resolve(exchange, ended, at, is_ok, exchanges);
+            self.resolve(completion, exchanges);
         }
     }
 
-    /// Puts so many members of M into their class.
+    /// Counts members of M by their outcome.
     #[inline]
-    fn resolve(&mut self, exchange: &Exchange, ended: Ended, at: Nanos, is_ok: bool, times: u32) {
+    fn resolve(&mut self, completion: &Completion, times: u32) {
+        let Completion { exchange, outcome, at, .. } = *completion;
         let (response_ns, service_ns) =
             (at.since(exchange.intended_at), at.since(exchange.sent_at));
-        if let Ended::Answered { status, first_byte_at } = ended {
-            self.status[usize::from(status) % STATUS_CODES] += u64::from(times);
-            if is_ok {
-                self.outcomes.ok += u64::from(times);
-                self.slices.at(exchange.intended_at).ok.record_times(response_ns, times);
-                self.first_byte.record_times(first_byte_at.since(exchange.sent_at), times);
-                if self.is_open_loop && exchange.connection_wait() == 0 {
-                    self.unwaited.service_ok.record_times(service_ns, times);
-                } else if self.is_open_loop {
-                    let unlagged_ns = response_ns - exchange.sched_lag();
-                    self.waited.service_ok.record_times(service_ns, times);
-                    self.waited.unlagged_ok.record_times(unlagged_ns, times);
-                }
-                return;
+        if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
+            self.status[usize::from(response.status) % STATUS_CODES] += u64::from(times);
+        }
+        if let Outcome::Ok(response) = outcome {
+            self.outcomes.ok += u64::from(times);
+            self.slices.at(exchange.intended_at).ok.record_times(response_ns, times);
+            let first_byte_ns = response.first_byte_at.since(exchange.sent_at);
+            self.first_byte.record_times(first_byte_ns, times);
+            if self.is_open_loop && exchange.connection_wait() == 0 {
+                self.unwaited.service_ok.record_times(service_ns, times);
+            } else if self.is_open_loop {
+                let unlagged_ns = response_ns - exchange.sched_lag();
+                self.waited.service_ok.record_times(service_ns, times);
+                self.waited.unlagged_ok.record_times(unlagged_ns, times);
             }
+            return;
         }
         for _ in 0..times {
-            self.resolve_failure(exchange.intended_at, ended, response_ns, service_ns);
+            self.resolve_failure(exchange.intended_at, outcome, response_ns, service_ns);
         }
     }
 
-    /// The run is over for an exchange that is still on the wire: it is a member of M no longer,
-    /// and goes on being awaited.
-    pub(crate) fn censored(&mut self, exchange: &Exchange, at: Nanos) {
+    /// The run ended before a member of M did. Its response is still awaited, so it stays on the
+    /// wire, but it is measured no longer.
+    pub(crate) fn censored(&mut self, completion: &Completion) {
         self.unresolved -= 1;
-        self.resolve(exchange, Ended::InFlight, at, false, 1);
+        self.resolve(completion, 1);
     }
 
     /// An exchange is given up without an end of its own: the sockets close.
     pub(crate) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
         self.occupancy.leave(&self.timeline, exchange.sent_at, at, 1);
-    }
-
-    /// The kernel tells of an answer that came at `at` on a stamped connection.
-    pub(crate) fn stamped(&mut self, exchange: &Exchange, status: u16, at: Nanos, of: KernelTimes) {
-        if exchange.phase == Phase::Measured && status < 400 {
-            self.stamped.record(exchange, at, of);
-        }
     }
 
     /// The last answer of a batch came at `at`; `exchange` is any of the batch.
@@ -354,32 +334,42 @@ impl Recorder {
     }
 
     #[cold]
-    fn resolve_failure(&mut self, intended_at: Nanos, ended: Ended, response: u64, service: u64) {
+    fn resolve_failure(
+        &mut self,
+        intended_at: Nanos,
+        outcome: Outcome,
+        response: u64,
+        service: u64,
+    ) {
         self.slices.at(intended_at).not_ok.record(response);
-        match ended {
-            Ended::Answered { .. } => {
+        match outcome {
+            Outcome::Ok(_) => {}
+            Outcome::BadResponse(_) => {
                 self.outcomes.bad_response += 1;
                 self.response.bad.record(response);
                 self.service.bad.record(service);
             }
-            Ended::Failed(kind) => {
+            Outcome::TransportError(kind) => {
                 self.outcomes.transport_error += 1;
                 *self.errors.entry(kind).or_default() += 1;
                 self.response.failed_at.record(response);
                 self.service.failed_at.record(service);
             }
-            Ended::TimedOut | Ended::InFlight => {
-                match ended {
-                    Ended::TimedOut => {
-                        self.outcomes.timed_out += 1;
-                        self.overdue += 1;
-                    }
-                    _ => self.outcomes.in_flight_at_end += 1,
-                }
-                self.response.censored.record(response);
-                self.service.censored.record(service);
+            Outcome::TimedOut => {
+                self.outcomes.timed_out += 1;
+                self.overdue += 1;
+                self.censor(response, service);
+            }
+            Outcome::InFlightAtEnd => {
+                self.outcomes.in_flight_at_end += 1;
+                self.censor(response, service);
             }
         }
+    }
+
+    fn censor(&mut self, response: u64, service: u64) {
+        self.response.censored.record(response);
+        self.service.censored.record(service);
     }
 
     /// Bytes came in.

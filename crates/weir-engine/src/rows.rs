@@ -1,11 +1,12 @@
-//! Slots one by one, for whoever wants to audit a run (`--raw`): a row each, when it is resolved.
+//! Raw output (`--raw`): one row for each slot, when it is resolved.
 
-use weir_io::{ConnId, Nanos};
-use weir_run::{RawOutcome, RawPhase, RawRow, RawSink};
+use weir_io::Nanos;
+use weir_run::{Measurements, RawOutcome, RawPhase, RawRow, RawSink};
 
-use crate::exchange::{Exchange, Phase};
+use crate::completion::{Completion, Outcome};
+use crate::exchange::Phase;
 use crate::job::Job;
-use crate::recorder::Ended;
+use crate::observer::{Observer, RunEnd};
 use crate::schedule::Schedule;
 use crate::stamps::KernelTimes;
 use crate::timeline::Timeline;
@@ -26,50 +27,9 @@ impl Rows {
         job.raw.as_ref().map(|log| Rows { sink: log.sink(), worker })
     }
 
-    /// A request on `conn` ended at `at`.
-    #[inline(never)]
-    pub(crate) fn ended(
-        &mut self,
-        conn: ConnId,
-        exchange: &Exchange,
-        ended: Ended,
-        at: Nanos,
-        kernel: KernelTimes,
-    ) {
-        if exchange.is_resolved {
-            return;
-        }
-        let or_never = |at: Option<Nanos>| at.map_or(RawRow::NEVER, |at| at.0);
-        let mut row = RawRow {
-            intended_at: exchange.intended_at.0,
-            freed_at: exchange.freed_at.0,
-            sent_at: exchange.sent_at.0,
-            tx_at: or_never(kernel.transmitted_at),
-            rx_at: or_never(kernel.received_at),
-            ended_at: at.0,
-            worker: self.worker,
-            connection: conn.0,
-            phase: phase(exchange.phase),
-            ..RawRow::EMPTY
-        };
-        row.outcome = match ended {
-            Ended::Answered { status, first_byte_at } => {
-                (row.status, row.first_byte_at) = (status, first_byte_at.0);
-                if status < 400 { RawOutcome::Ok } else { RawOutcome::BadResponse }
-            }
-            Ended::Failed(kind) => {
-                row.error = Some(kind);
-                RawOutcome::TransportError
-            }
-            Ended::TimedOut => RawOutcome::TimedOut,
-            Ended::InFlight => RawOutcome::InFlightAtEnd,
-        };
-        self.sink.push(row);
-    }
-
     /// The members of M that were never sent, given up at `end`; `schedule` still has them. The run
     /// is over: there is time to wait for the writer.
-    pub(crate) fn never_sent(&mut self, mut schedule: Schedule, timeline: &Timeline, end: Nanos) {
+    fn never_sent(&mut self, mut schedule: Schedule, timeline: &Timeline, end: Nanos) {
         let until = timeline.t1.min(end);
         let mut written = 0;
         while let Some(offset_ns) = schedule.peek() {
@@ -92,9 +52,44 @@ impl Rows {
             }
         }
     }
+}
 
-    /// Hands over what is left.
-    pub(crate) fn finish(self) {
+impl Observer for Rows {
+    fn completed(&mut self, completion: &Completion) {
+        let Completion { conn, exchange, outcome, at, kernel } = completion;
+        let stamp = |of: fn(&KernelTimes) -> Option<Nanos>| {
+            kernel.as_ref().and_then(of).map_or(RawRow::NEVER, |at| at.0)
+        };
+        let mut row = RawRow {
+            intended_at: exchange.intended_at.0,
+            freed_at: exchange.freed_at.0,
+            sent_at: exchange.sent_at.0,
+            tx_at: stamp(|kernel| kernel.transmitted_at),
+            rx_at: stamp(|kernel| kernel.received_at),
+            ended_at: at.0,
+            worker: self.worker,
+            connection: conn.0,
+            phase: phase(exchange.phase),
+            ..RawRow::EMPTY
+        };
+        if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
+            (row.status, row.first_byte_at) = (response.status, response.first_byte_at.0);
+        }
+        row.outcome = match outcome {
+            Outcome::Ok(_) => RawOutcome::Ok,
+            Outcome::BadResponse(_) => RawOutcome::BadResponse,
+            Outcome::TransportError(kind) => {
+                row.error = Some(*kind);
+                RawOutcome::TransportError
+            }
+            Outcome::TimedOut => RawOutcome::TimedOut,
+            Outcome::InFlightAtEnd => RawOutcome::InFlightAtEnd,
+        };
+        self.sink.push(row);
+    }
+
+    fn finish(mut self: Box<Self>, end: &RunEnd<'_>, _measurements: &mut Measurements) {
+        self.never_sent(end.schedule.clone(), end.timeline, end.unsent_until);
         self.sink.finish();
     }
 }

@@ -1,16 +1,18 @@
-//! What the kernel saw of the requests on stamped connections (METHOD 1.2): which connections are
-//! stamped, when the kernel sent what, and what that makes of each answer.
+//! Kernel time stamps (METHOD 1.2): the connections that request them, the transmit stamps that
+//! have come, and the times that follow from them.
 
 use weir_io::{ConnId, Nanos, StampRequest};
-use weir_run::{Histogram, Plan, StampChoice, Stamped, Tally};
+use weir_run::{Histogram, Measurements, Plan, StampChoice, Stamped, Tally};
 
-use crate::exchange::Exchange;
+use crate::completion::{Completion, Outcome};
+use crate::exchange::{Exchange, Phase};
+use crate::observer::{Observer, RunEnd, Scope};
 
 /// One connection in so many of each worker is stamped by default, and at least one, and of what it
 /// sends a sample (METHOD B.2).
 const SAMPLE: u32 = 64;
 
-/// Every how manyth connection is stamped, and when the kernel sent what was last told of.
+/// Sampling interval: one in N connections is stamped. Holds their last transmit stamps.
 #[derive(Debug)]
 pub(crate) struct Stamping {
     every: u32,
@@ -72,23 +74,28 @@ impl Stamping {
     }
 }
 
-/// What the kernel tells of one answer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct KernelTimes {
-    /// `Ke`, where it was told.
-    pub(crate) received_at: Option<Nanos>,
-    /// `Kx`, where it was told and belongs to this request.
-    pub(crate) transmitted_at: Option<Nanos>,
+/// The kernel's stamps of one exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelTimes {
+    /// `Ke`, if the kernel reported it.
+    pub received_at: Option<Nanos>,
+    /// `Kx`, if the kernel reported it and it belongs to this request.
+    pub transmitted_at: Option<Nanos>,
 }
 
 impl KernelTimes {
-    /// It was not asked, or has not told.
-    pub(crate) const UNKNOWN: KernelTimes = KernelTimes { received_at: None, transmitted_at: None };
+    /// The stamps without a transmit stamp from before the request was sent.
+    pub(crate) fn of(self, exchange: &Exchange) -> KernelTimes {
+        let is_own = |at: &Nanos| *at >= exchange.sent_at;
+        KernelTimes { transmitted_at: self.transmitted_at.filter(is_own), ..self }
+    }
 }
 
-/// The times of stamped answers.
+/// The times of successful, measured exchanges on stamped connections.
 #[derive(Debug, Default)]
 pub(crate) struct StampTallies {
+    /// Connections that are stamped.
+    connections: u32,
     response: Tally,
     unlagged: Tally,
     outside: Tally,
@@ -99,8 +106,12 @@ pub(crate) struct StampTallies {
 }
 
 impl StampTallies {
-    /// The answer to a member of M came `ok` at `at`, and the kernel tells of it.
-    pub(crate) fn record(&mut self, exchange: &Exchange, at: Nanos, kernel: KernelTimes) {
+    /// Tallies for a worker with so many stamped connections.
+    pub(crate) fn new(connections: u32) -> StampTallies {
+        StampTallies { connections, ..StampTallies::default() }
+    }
+
+    fn record(&mut self, exchange: &Exchange, at: Nanos, kernel: KernelTimes) {
         let Exchange { intended_at, sent_at, .. } = *exchange;
         let Some(received_at) = kernel.received_at.filter(|rx| (sent_at..=at).contains(rx)) else {
             self.missed += 1;
@@ -119,16 +130,28 @@ impl StampTallies {
             self.wire_time.record(received_at.since(transmitted_at));
         }
     }
+}
 
-    /// What was recorded; `connections` are stamped.
-    pub(crate) fn finish(&self, connections: u32) -> Stamped {
+impl Observer for StampTallies {
+    fn scope(&self) -> Scope {
+        Scope::StampedConnections
+    }
+
+    fn completed(&mut self, completion: &Completion) {
+        let Completion { exchange, outcome, at, kernel, .. } = completion;
+        if let (Phase::Measured, Outcome::Ok(_), Some(kernel)) = (exchange.phase, outcome, kernel) {
+            self.record(exchange, *at, *kernel);
+        }
+    }
+
+    fn finish(self: Box<Self>, _end: &RunEnd<'_>, measurements: &mut Measurements) {
         let histogram = |tally: &Tally| {
             let mut histogram = Histogram::new();
             histogram.add_tally(tally);
             histogram
         };
-        Stamped {
-            connections,
+        measurements.stamped = Stamped {
+            connections: self.connections,
             response: histogram(&self.response),
             unlagged: histogram(&self.unlagged),
             outside: histogram(&self.outside),
@@ -136,6 +159,6 @@ impl StampTallies {
             tx_delay: histogram(&self.tx_delay),
             wire_time: histogram(&self.wire_time),
             missed: self.missed,
-        }
+        };
     }
 }

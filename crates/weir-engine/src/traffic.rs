@@ -15,18 +15,18 @@ use std::ops::Range;
 
 use weir_http::{BodyBudget, Interest, KnownHead, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
-use weir_run::{ErrorKind, FailureCause};
+use weir_run::{ErrorKind, FailureCause, SuccessRule};
 use weir_tls::{Session, TlsConfig};
 
+use crate::completion::{Completion, Outcome, Response};
 use crate::connection::{Connection, State};
 use crate::deadlines::Deadlines;
-use crate::destinations::Destinations;
 use crate::exchange::{Exchange, Phase};
 use crate::lanes::Lanes;
+use crate::observer::Observers;
 use crate::pace::ConnectPace;
 use crate::places::{NONE, Places};
-use crate::recorder::{Ended, Recorder};
-use crate::rows::Rows;
+use crate::recorder::Recorder;
 use crate::stamps::{KernelTimes, Stamping};
 
 /// How long the peer may take to close a connection after its last answer.
@@ -73,6 +73,8 @@ pub(crate) struct Limits {
     pub(crate) shows: Option<Interest>,
     /// An answer after the timeout is still taken.
     pub(crate) late_answers: bool,
+    /// Tells successful responses from others.
+    pub(crate) success: SuccessRule,
     /// Requests that a socket takes before it is renewed; [`u32::MAX`] where that is not limited.
     pub(crate) requests_max: u32,
     /// How old a socket may be to take a request; [`u64::MAX`] where that is not limited.
@@ -81,6 +83,16 @@ pub(crate) struct Limits {
     pub(crate) renew_by: Close,
     /// What only connections at work need is lent to them.
     pub(crate) lends: bool,
+}
+
+/// Slots that are alike and leave together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slots {
+    /// `T0`.
+    pub(crate) intended_at: Nanos,
+    pub(crate) phase: Phase,
+    /// At least 1.
+    pub(crate) count: u16,
 }
 
 /// What happened that a script wants to know, in order.
@@ -120,8 +132,7 @@ pub(crate) struct Traffic {
     pub(crate) rests: Deadlines,
     pub(crate) recorder: Recorder,
     pub(crate) stamping: Stamping,
-    /// Where each slot is written down.
-    pub(crate) rows: Option<Rows>,
+    pub(crate) observers: Observers,
     /// When the kernel received the bytes of the event at hand, where it tells.
     received_at: Option<Nanos>,
     replies: Vec<Reply>,
@@ -142,8 +153,6 @@ pub(crate) struct Traffic {
     to_reopen: VecDeque<ConnId>,
     /// When they may be opened, where that is limited.
     pub(crate) pace: Option<ConnectPace>,
-    /// What became of each destination's share, where there are several.
-    pub(crate) destinations: Option<Destinations>,
     /// Connections that are open.
     pub(crate) open: u64,
     /// Connections whose sockets connect.
@@ -163,7 +172,7 @@ impl Traffic {
         tls: Option<TlsConfig>,
         recorder: Recorder,
         stamping: Stamping,
-        rows: Option<Rows>,
+        observers: Observers,
         budget: BodyBudget,
     ) -> Traffic {
         let interest = limits.shows.unwrap_or(Interest::Status);
@@ -187,7 +196,7 @@ impl Traffic {
             rests: Deadlines::new(resting),
             recorder,
             stamping,
-            rows,
+            observers,
             received_at: None,
             replies: Vec::with_capacity(usize::from(limits.depth)),
             failing: Vec::new(),
@@ -199,7 +208,6 @@ impl Traffic {
             to_open: 0..limits.connections,
             to_reopen: VecDeque::new(),
             pace: None,
-            destinations: None,
             open: 0,
             connecting: 0,
             unresolved: limits.connections,
@@ -208,10 +216,10 @@ impl Traffic {
         }
     }
 
-    /// What was measured; all else is given up.
-    pub(crate) fn into_recorder(mut self) -> Recorder {
+    /// Drops the connections and returns what has observed them.
+    pub(crate) fn into_observers(mut self) -> (Recorder, Observers) {
         self.recorder.interim_responses(self.places.interim_responses());
-        self.recorder
+        (self.recorder, self.observers)
     }
 
     /// A connection.
@@ -276,11 +284,10 @@ impl Traffic {
         &mut self,
         conn: ConnId,
         request: RequestTraits,
-        requests: u16,
-        intended_at: Nanos,
-        phase: Phase,
+        slots: Slots,
         now: Nanos,
     ) {
+        let Slots { intended_at, phase, count: requests } = slots;
         let place = self.place_of(conn);
         let connection = &mut self.connections[conn.index()];
         let freed_at = connection.freed_at;
@@ -376,30 +383,40 @@ impl Traffic {
         if self.limits.shows.is_some() {
             self.note_answers(conn);
         }
-        if self.rows.is_some() || self.destinations.is_some() || self.stamping.covers(conn) {
-            self.look_closely(conn, at);
-        }
+        let is_stamped = self.stamping.covers(conn);
+        let is_observed = is_stamped || self.observers.see_all();
+        let stamps = if is_stamped { Some(self.take_stamps(conn)) } else { None };
         let connection = &mut self.connections[conn.index()];
         let (lent, exchanges) = self.places.parts(connection.place);
         if connection.load == self.limits.depth || self.limits.batches {
             connection.freed_at = at;
         }
-        let mut closes = false;
+        let (mut closes, mut left) = (false, self.replies.len());
         for reply in self.replies.drain(..) {
+            left -= 1;
             let first_byte_at = if reply.began_here { at } else { lent.first_byte_at };
-            let ended = Ended::Answered { status: reply.status, first_byte_at };
+            let response = Response { status: reply.status, first_byte_at };
+            let outcome = Outcome::of_response(response, self.limits.success);
             let mut answered = &mut exchanges[places(reply.ids())];
             while let Some(&exchange) = answered.first() {
-                // What was sent together stands together, and is recorded together.
+                // Exchanges sent together are adjacent, and recorded together.
                 let alike = match answered {
                     [_] => 1,
+                    _ if is_observed => 1,
                     _ => answered.partition_point(|other| *other == exchange),
                 };
                 let (ended_now, others) = answered.split_at_mut(alike);
                 debug_assert!(ended_now.iter().all(|other| *other == exchange));
                 ended_now.iter_mut().for_each(Exchange::end);
                 answered = others;
-                self.recorder.ended(&exchange, ended, at, alike as u32);
+                // What was read together has one stamp, which is the last response's.
+                let kernel = stamps.filter(|_| left == 0 && answered.is_empty());
+                let kernel = kernel.map(|times| times.of(&exchange));
+                let completion = Completion { conn, exchange, outcome, at, kernel };
+                self.recorder.completed(&completion, alike as u32);
+                if is_observed {
+                    self.observers.completed(&completion, is_stamped);
+                }
                 connection.load -= alike as u16;
                 if connection.load == 0 {
                     self.recorder.batch_ended(&exchange, at);
@@ -422,39 +439,15 @@ impl Traffic {
         closes
     }
 
-    /// Tells of the answers that have come what the kernel and the audit have to do with them.
+    /// Takes the kernel's stamps of the event at hand. A transmit stamp belongs to a request only
+    /// if no other is in flight beside it.
     #[inline(never)]
-    fn look_closely(&mut self, conn: ConnId, at: Nanos) {
-        let connection = &self.connections[conn.index()];
-        let exchanges = self.places.exchanges_of(connection.place);
-        let first_byte_at = self.places.first_byte_at(connection.place);
-        let is_stamped = self.stamping.covers(conn);
-        // Of requests that are under way together nobody knows which of them was sent when. What
-        // was told ahead of an answer belongs to no later request.
+    fn take_stamps(&mut self, conn: ConnId) -> KernelTimes {
         let transmitted_at = self.stamping.take_transmitted(conn);
-        let transmitted_at = transmitted_at.filter(|_| connection.load == 1);
-        let last = self.replies.last().map(|reply| places(reply.ids()).end - 1);
-        let replies = self.replies.iter();
-        let answered =
-            replies.flat_map(|reply| places(reply.ids()).map(move |place| (place, reply)));
-        for (place, reply) in answered {
-            let exchange = &exchanges[place];
-            let first_byte_at = if reply.began_here { at } else { first_byte_at };
-            // What was read together has one stamp, which is the last answer's.
-            let is_last = Some(place) == last;
-            let received_at = self.received_at.filter(|_| is_last);
-            let transmitted_at = transmitted_at.filter(|tx_at| *tx_at >= exchange.sent_at);
-            let kernel = KernelTimes { received_at, transmitted_at };
-            if is_stamped && is_last {
-                self.recorder.stamped(exchange, reply.status, at, kernel);
-            }
-            let ended = Ended::Answered { status: reply.status, first_byte_at };
-            if let Some(rows) = &mut self.rows {
-                rows.ended(conn, exchange, ended, at, kernel);
-            }
-            if let Some(destinations) = &mut self.destinations {
-                destinations.ended(conn, exchange, ended);
-            }
+        let is_alone = self.connections[conn.index()].load == 1;
+        KernelTimes {
+            received_at: self.received_at,
+            transmitted_at: transmitted_at.filter(|_| is_alone),
         }
     }
 

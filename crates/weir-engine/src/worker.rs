@@ -17,12 +17,11 @@ use weir_run::{Load, Measurements, TcpUsage, WorkerPhases};
 
 use crate::connection::State;
 use crate::control::Control;
-use crate::destinations::Destinations;
 use crate::job::Job;
 use crate::lapses::Lapses;
+use crate::observer::{Observers, RunEnd};
 use crate::recorder::{Live, LiveSender, Planned, Recorder};
 use crate::requests::RequestSource;
-use crate::rows::Rows;
 use crate::schedule::Schedule;
 use crate::script::Script;
 use crate::stamps::Stamping;
@@ -73,6 +72,8 @@ pub(crate) struct Worker<'a, B> {
     /// Events may leave something to be told to the script, or to be sent by TLS.
     has_errands: bool,
     live: Live,
+    /// Unknown until S is; the recorder has its window from here.
+    timeline: Timeline,
     phases: WorkerPhases,
     lapses: Lapses,
     /// When something was first seen in this turn.
@@ -122,6 +123,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         let schedule = Schedule::new(plan.load, deal);
         let recorder = Recorder::new(job, limits.connections.into(), schedule.gap_ns());
         let stamping = Stamping::new(plan, connections);
+        let observers = Observers::new(job, number, &stamping);
         let quota = plan.requests.filter(|_| !is_open_loop);
         Worker {
             requests: scripted::source(job, script.as_mut(), &mut backend),
@@ -131,7 +133,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 job.tls.clone(),
                 recorder,
                 stamping,
-                Rows::new(job, number),
+                observers,
                 job.body_budget.clone(),
             ),
             has_errands: script.is_some() || job.tls.is_some(),
@@ -143,6 +145,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 connections: limits.connections,
                 ..WorkerPhases::default()
             },
+            timeline: Timeline::new(plan, Nanos::MAX),
             lapses: Lapses::default(),
             woken_at: Nanos::MAX,
             dirty: Vec::with_capacity(SEND_BATCH),
@@ -178,7 +181,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.traffic.abandon(end);
         self.phases.drained_ns = end.0;
         self.phases.usage = self.lapses.usage();
-        let Timeline { t0, t1, .. } = self.traffic.recorder.timeline;
+        let Timeline { t0, t1, .. } = self.timeline;
         // Where nothing ended the window it ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
         let missing = self.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
@@ -186,26 +189,21 @@ impl<'a, B: Backend> Worker<'a, B> {
             missing.filter(|_| !self.is_cut).map(|left| left + self.traffic.recorder.measured());
         // In the dialects what was never sent is as old as it is at t1.
         let unsent_until = match self.job.stops_at_t1 {
-            true => self.traffic.recorder.timeline.t1.min(end),
+            true => self.timeline.t1.min(end),
             false => Nanos(self.phases.tail_end_ns),
         };
-        let stamped_connections = self.traffic.stamping.connections();
-        let destinations = self.traffic.destinations.take();
-        let rows = self.traffic.rows.take();
         // What a worker knows of its connections makes room for what it has measured.
         drop(self.backend);
-        let recorder = self.traffic.into_recorder();
-        if let Some(mut rows) = rows {
-            rows.never_sent(self.schedule.clone(), &recorder.timeline, unsent_until);
-            rows.finish();
-        }
-        let planned = Planned { quota, is_cut: self.is_cut, stamped_connections, unsent_until };
+        let (recorder, observers) = self.traffic.into_observers();
+        let (timeline, schedule) = (self.timeline, self.schedule.clone());
+        let planned = Planned { quota, is_cut: self.is_cut, unsent_until };
         let mut measurements = recorder.finish(&mut self.schedule, planned, self.phases);
+        let end = RunEnd { schedule: &schedule, timeline: &timeline, unsent_until };
+        observers.finish(&end, &mut measurements);
         // A script that fails ends the run as a signal does, and is no signal.
         let has_failed = self.control.script_failure().is_some();
         measurements.is_unsettled = self.is_unsettled;
         measurements.tcp = tcp_usage(tcp);
-        measurements.destinations = destinations.map(Destinations::finish).unwrap_or_default();
         measurements.interrupted = self.is_interrupted && !has_failed;
         measurements.script = self.script.map(|script| script.finish(self.is_cut));
         Ok(measurements)
@@ -245,6 +243,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// S is known.
     fn begin(&mut self, timeline: Timeline) {
         self.phases.start_ns = timeline.start.0;
+        self.timeline = timeline;
         self.traffic.recorder.begin(timeline);
         self.traffic.alive_at = timeline.start;
         self.is_sending = true;
@@ -261,7 +260,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             let now = self.turn(until, policy)?;
             self.waiting.turned(now, policy, self.traffic.in_flight);
             self.observe(now);
-            let t1 = self.traffic.recorder.timeline.t1;
+            let t1 = self.timeline.t1;
             if self.is_over(now) || (now >= t1 && self.is_resolved()) {
                 self.phases.tail_end_ns = now.0;
                 return Ok(());
@@ -304,11 +303,11 @@ impl<'a, B: Backend> Worker<'a, B> {
             return;
         }
         self.is_stopped = true;
-        if stop_at < self.traffic.recorder.timeline.t1 {
+        if stop_at < self.timeline.t1 {
             self.cut_window(stop_at);
             self.is_interrupted = true;
         } else {
-            self.traffic.recorder.timeline.end_drain(stop_at);
+            self.timeline.end_drain(stop_at);
         }
     }
 
@@ -318,13 +317,14 @@ impl<'a, B: Backend> Worker<'a, B> {
             true => 0,
             false => self.job.plan.drain_limit_ns().min(INTERRUPTED_DRAIN_NS),
         };
-        self.traffic.recorder.timeline.cut(at, drain_ns);
+        self.timeline.cut(at, drain_ns);
+        self.traffic.recorder.cut(self.timeline);
         self.is_cut = true;
     }
 
     /// True if nothing more is sent: the drain is at its end, or the load ends with the window.
     fn is_over(&self, now: Nanos) -> bool {
-        let Timeline { t1, drain_end, .. } = self.traffic.recorder.timeline;
+        let Timeline { t1, drain_end, .. } = self.timeline;
         now >= drain_end || (now >= t1 && (self.is_cut || self.job.stops_at_t1))
     }
 
@@ -398,7 +398,7 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// Until when to sleep.
     fn next_wake(&self) -> Nanos {
-        let Timeline { start, t0, t1, drain_end } = self.traffic.recorder.timeline;
+        let Timeline { start, t0, t1, drain_end } = self.timeline;
         let mut until = self.traffic.deadlines.next().min(self.traffic.rests.next()).min(drain_end);
         until = until.min(self.traffic.opens_at());
         until = until.min(self.traffic.recorder.interval_end());
@@ -447,7 +447,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.is_sending = false;
         self.backend.submit();
         let mut now = Nanos(self.phases.tail_end_ns);
-        let end = self.traffic.recorder.timeline.drain_end;
+        let end = self.timeline.drain_end;
         loop {
             // Once obeyed, the request to stop has set the drain's end.
             let stop_at = if self.is_stopped { Nanos::MAX } else { self.control.stop_at() };

@@ -37,7 +37,7 @@ pub use measurements::{
 };
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, Header, IoEngine, Load,
-    Pacing, Plan, Rate, RequestPlan, StampChoice, Target, Wait,
+    Pacing, Plan, Rate, RequestPlan, StampChoice, SuccessRule, Target, Wait,
 };
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]

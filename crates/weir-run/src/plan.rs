@@ -2,9 +2,11 @@
 
 mod addresses;
 mod connection;
+mod success;
 
 pub use addresses::{AddressRange, AddressRangeError};
 pub use connection::{Closer, ConnectionPlan};
+pub use success::SuccessRule;
 
 use std::fmt;
 
@@ -67,6 +69,9 @@ pub struct Plan {
     /// How connections are opened, and when they are renewed.
     #[serde(default, skip_serializing_if = "ConnectionPlan::is_plain")]
     pub connection: ConnectionPlan,
+    /// The responses that count as success.
+    #[serde(default, skip_serializing_if = "SuccessRule::is_default")]
+    pub success: SuccessRule,
 }
 
 /// `weir http://127.0.0.1/` as it would be without a look at the machine: a closed loop of 10
@@ -95,6 +100,7 @@ impl Default for Plan {
             io: IoEngine::IoUring,
             stamps: StampChoice::None,
             connection: ConnectionPlan::default(),
+            success: SuccessRule::default(),
         }
     }
 }

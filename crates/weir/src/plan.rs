@@ -7,7 +7,8 @@ use weir_engine::{Extras, Job};
 use weir_http::{BodyBudget, Prepared, RequestError};
 use weir_io::Endpoint;
 use weir_run::{
-    Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice, Target, Wait,
+    Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice, SuccessRule,
+    Target, Wait,
 };
 use weir_tls::{TlsConfig, TlsOptions};
 
@@ -115,6 +116,7 @@ pub(crate) fn plan_at(
         warmup_is_auto: args.warmup.is_some_and(|warmup| warmup.is_auto),
         stamps: stamps(args.timestamps),
         connection: connections::plan(args, &destinations),
+        success: SuccessRule::default(),
     };
     check(&plan, scripts.as_ref())?;
     let thread_rates = scripts.as_ref().is_some_and(Scripts::has_done);

@@ -62,6 +62,7 @@ fn single(job: &Job, requests: u64) -> Job {
         destinations: Vec::new(),
         extras: Extras { abandons: true, ..Extras::default() },
         raw: None,
+        observers: Vec::new(),
         ..job.clone()
     }
 }

@@ -14,7 +14,7 @@ impl Recorder {
     pub(crate) fn finish(
         self,
         schedule: &mut Schedule,
-        Planned { quota, is_cut, stamped_connections, unsent_until }: Planned,
+        Planned { quota, is_cut, unsent_until }: Planned,
         phases: WorkerPhases,
     ) -> Measurements {
         let end = Nanos(phases.drained_ns);
@@ -60,7 +60,6 @@ impl Recorder {
             sched_lag: lag(&waited.sched_lag),
             connection_wait,
             unlagged: sum(&unwaited.service_ok, &waited.unlagged_ok),
-            stamped: self.stamped.finish(stamped_connections),
             departures: self.departures.finish(t1),
             occupancy: self.occupancy.finish(&self.timeline, end),
             first_byte: histogram(&self.first_byte),

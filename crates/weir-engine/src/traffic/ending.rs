@@ -4,11 +4,10 @@ use weir_io::{Close, ConnId, Nanos};
 use weir_run::{ErrorKind, FailureCause, FailureKind, FailurePhase};
 
 use super::{Action, Traffic};
+use crate::completion::{Completion, Outcome};
 use crate::connection::State;
 use crate::exchange::{Exchange, Phase};
 use crate::places::NONE;
-use crate::recorder::Ended;
-use crate::stamps::KernelTimes;
 
 impl Traffic {
     /// Looks at a connection whose deadline has come.
@@ -49,7 +48,7 @@ impl Traffic {
                 return Action::None;
             }
             State::Closing | State::Queued => {
-                self.end_all(conn, now, Ended::Failed(ErrorKind::ClosedBeforeAnswer));
+                self.end_all(conn, now, Outcome::TransportError(ErrorKind::ClosedBeforeAnswer));
                 self.shut(conn, now);
             }
         }
@@ -66,7 +65,7 @@ impl Traffic {
             _ => FailurePhase::InUse,
         };
         self.count_failure(conn, phase, cause);
-        self.end_all(conn, at, Ended::Failed(kind));
+        self.end_all(conn, at, Outcome::TransportError(kind));
         self.shut(conn, at);
     }
 
@@ -103,14 +102,14 @@ impl Traffic {
     /// Ends every exchange in flight on `conn`: the oldest as `oldest`, the others as closed before
     /// their answer (none is ever sent again). Where the oldest has timed out, so has each that was
     /// sent as long ago.
-    fn end_all(&mut self, conn: ConnId, at: Nanos, oldest: Ended) {
+    fn end_all(&mut self, conn: ConnId, at: Nanos, oldest: Outcome) {
         let place = self.connections[conn.index()].place;
         if place == NONE {
             return;
         }
         let (_, places) = self.places.parts(place);
         let overdue_before = match oldest {
-            Ended::TimedOut => at.before(self.limits.timeout_ns),
+            Outcome::TimedOut => at.before(self.limits.timeout_ns),
             _ => Nanos::ZERO,
         };
         let mut is_oldest = true;
@@ -118,18 +117,14 @@ impl Traffic {
         while let Some(exchange) =
             places.iter_mut().filter(|place| place.is_live()).min_by_key(|place| place.sent_at)
         {
-            let ended = if is_oldest || exchange.sent_at <= overdue_before {
+            let outcome = if is_oldest || exchange.sent_at <= overdue_before {
                 oldest
             } else {
-                Ended::Failed(ErrorKind::ClosedBeforeAnswer)
+                Outcome::TransportError(ErrorKind::ClosedBeforeAnswer)
             };
-            self.recorder.ended(exchange, ended, at, 1);
-            if let Some(rows) = &mut self.rows {
-                rows.ended(conn, exchange, ended, at, KernelTimes::UNKNOWN);
-            }
-            if let Some(destinations) = &mut self.destinations {
-                destinations.ended(conn, exchange, ended);
-            }
+            let completion = Completion { conn, exchange: *exchange, outcome, at, kernel: None };
+            self.recorder.completed(&completion, 1);
+            self.observers.completed(&completion, true);
             *exchange = Exchange::NONE;
             is_oldest = false;
         }
@@ -180,14 +175,12 @@ impl Traffic {
     /// The connection has failed.
     pub(super) fn count_failure(&mut self, conn: ConnId, phase: FailurePhase, cause: FailureCause) {
         self.recorder.connection_failed(FailureKind { phase, cause });
-        if let Some(destinations) = &mut self.destinations {
-            destinations.failed(conn, phase);
-        }
+        self.observers.connection_failed(conn, phase);
     }
 
     fn time_out(&mut self, conn: ConnId, now: Nanos) {
         self.count_failure(conn, FailurePhase::InUse, FailureCause::Timeout);
-        self.end_all(conn, now, Ended::TimedOut);
+        self.end_all(conn, now, Outcome::TimedOut);
         self.shut(conn, now);
     }
 
@@ -196,13 +189,9 @@ impl Traffic {
     pub(crate) fn censor(&mut self, now: Nanos) {
         for (conn, exchange) in self.places.live() {
             if exchange.phase == Phase::Measured {
-                self.recorder.censored(exchange, now);
-                if let Some(rows) = &mut self.rows {
-                    rows.ended(conn, exchange, Ended::InFlight, now, KernelTimes::UNKNOWN);
-                }
-                if let Some(destinations) = &mut self.destinations {
-                    destinations.ended(conn, exchange, Ended::InFlight);
-                }
+                let completion = in_flight(conn, exchange, now);
+                self.recorder.censored(&completion);
+                self.observers.completed(&completion, true);
                 (exchange.phase, exchange.is_resolved) = (Phase::Tail, true);
             }
         }
@@ -212,9 +201,13 @@ impl Traffic {
     pub(crate) fn abandon(&mut self, now: Nanos) {
         for (conn, exchange) in self.places.live() {
             self.recorder.abandoned(exchange, now);
-            if let Some(rows) = &mut self.rows {
-                rows.ended(conn, exchange, Ended::InFlight, now, KernelTimes::UNKNOWN);
-            }
+            self.observers.completed(&in_flight(conn, exchange, now), true);
         }
     }
+}
+
+/// The end of an exchange that the end of the run decides.
+fn in_flight(conn: ConnId, exchange: &Exchange, at: Nanos) -> Completion {
+    let outcome = Outcome::InFlightAtEnd;
+    Completion { conn, exchange: *exchange, outcome, at, kernel: None }
 }

@@ -77,9 +77,7 @@ impl Traffic {
         self.open += 1;
         self.resolve(conn);
         self.recorder.connected(connect_ns, self.open, at);
-        if let Some(destinations) = &mut self.destinations {
-            destinations.connected(conn);
-        }
+        self.observers.connected(conn);
         if self.limits.batches {
             self.note(Told::Opened(conn));
         }

@@ -8,6 +8,7 @@ use crate::exchange::Phase;
 use crate::requests::RequestSource;
 use crate::ring::Ring;
 use crate::script::{Batch, Script};
+use crate::traffic::Slots;
 
 /// Sends that leave with one stamp: the stamp is taken before all of them, so the last of a batch
 /// is overstated by what the others take (about 3 µs each on loopback).
@@ -28,7 +29,7 @@ const LEAD_MIN_NS: u64 = 20_000;
 impl<B: Backend> Worker<'_, B> {
     /// Whether a planned slot is due.
     pub(super) fn has_due(&self, now: Nanos) -> bool {
-        let start = self.traffic.recorder.timeline.start;
+        let start = self.timeline.start;
         self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) <= now)
     }
 
@@ -80,9 +81,9 @@ impl<B: Backend> Worker<'_, B> {
         if !self.is_due(now) {
             return false;
         }
-        let (intended_at, phase, slots) = self.take_slots(now, self.traffic.room(conn, traits));
-        self.traffic.dispatch(conn, traits, slots, intended_at, phase, now);
-        if self.traffic.connection(conn).unsent == slots {
+        let slots = self.take_slots(now, self.traffic.room(conn, traits));
+        self.traffic.dispatch(conn, traits, slots, now);
+        if self.traffic.connection(conn).unsent == slots.count {
             self.dirty.push(conn);
         }
         true
@@ -91,7 +92,7 @@ impl<B: Backend> Worker<'_, B> {
     /// Whether a request may go out at `now`.
     #[inline]
     fn is_due(&self, now: Nanos) -> bool {
-        let timeline = &self.traffic.recorder.timeline;
+        let timeline = &self.timeline;
         match self.schedule.peek() {
             Some(offset_ns) => {
                 let due = timeline.start.after(offset_ns);
@@ -104,27 +105,27 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Takes the next slots, which are alike: their time, their phase and how many there are, at
-    /// least one and at most as many as asked for. Slots with a plan come one by one.
+    /// Takes the next slots that are alike, at most `most`. Planned slots come one by one.
     #[inline]
-    fn take_slots(&mut self, now: Nanos, most: u16) -> (Nanos, Phase, u16) {
-        let timeline = &self.traffic.recorder.timeline;
+    fn take_slots(&mut self, now: Nanos, most: u16) -> Slots {
+        let timeline = &self.timeline;
         if let Some(offset_ns) = self.schedule.peek() {
             let due = timeline.start.after(offset_ns);
             let phase = timeline.phase(due);
             self.schedule.take();
-            return (due, phase, 1);
+            return Slots { intended_at: due, phase, count: 1 };
         }
-        match (&mut self.quota, timeline.phase(now)) {
-            // A batch may hold more requests than are still asked for.
-            (Some(0), Phase::Measured) => (now, Phase::Tail, 1),
+        let (phase, count) = match (&mut self.quota, timeline.phase(now)) {
+            // A batch may hold more requests than the quota has left.
+            (Some(0), Phase::Measured) => (Phase::Tail, 1),
             (Some(left), Phase::Measured) => {
-                let slots = u16::try_from(*left).unwrap_or(u16::MAX).min(most);
-                *left -= u64::from(slots);
-                (now, Phase::Measured, slots)
+                let count = u16::try_from(*left).unwrap_or(u16::MAX).min(most);
+                *left -= u64::from(count);
+                (Phase::Measured, count)
             }
-            (_, phase) => (now, phase, most),
-        }
+            (_, phase) => (phase, most),
+        };
+        Slots { intended_at: now, phase, count }
     }
 
     /// True if slots after t1 are sent, which keeps the load up until M is resolved. A number of
@@ -185,9 +186,9 @@ impl<B: Backend> Worker<'_, B> {
         self.traffic.make_room(conn, requests);
         let mut first_due = None;
         for request in &batch.requests {
-            let (due, phase, _) = self.take_slots(now, 1);
-            let intended_at = *first_due.get_or_insert(due);
-            self.traffic.dispatch(conn, request.traits, 1, intended_at, phase, now);
+            let slot = self.take_slots(now, 1);
+            let intended_at = *first_due.get_or_insert(slot.intended_at);
+            self.traffic.dispatch(conn, request.traits, Slots { intended_at, ..slot }, now);
         }
         self.send_batch(conn, batch, now);
         self.dirty.push(conn);
@@ -270,7 +271,7 @@ impl<B: Backend> Worker<'_, B> {
         let RequestSource::Ring(ring) = &self.requests else { return false };
         let Some(due) = self.next_unmade(ring) else { return false };
         let Some(conn) = self.traffic.lanes.peek() else { return false };
-        let is_measured = due < self.traffic.recorder.timeline.t1;
+        let is_measured = due < self.timeline.t1;
         let is_free = self.traffic.connection(conn).freed_at <= due;
         ring.repeated.is_none() && is_measured && is_free
     }
@@ -316,7 +317,7 @@ impl<B: Backend> Worker<'_, B> {
         // As long as no connection is free, nothing can go out, but answers may still teach.
         let is_pressing = is_free && ring.len() > 0 && self.has_due(self.now.after(mean_ns));
         // Slots of the drain may never come, and what was made for them would be for nothing.
-        let last = self.traffic.recorder.timeline.t1.before(1);
+        let last = self.timeline.t1.before(1);
         let until = if waits { self.now.after(self.lead_ns()).min(last) } else { last };
         let is_blocked = is_pressing || (waits && !is_free) || ring.len() >= ring.limit();
         !is_blocked && self.is_slot_within(until, self.now)
@@ -326,13 +327,13 @@ impl<B: Backend> Worker<'_, B> {
     fn next_unmade(&self, ring: &Ring) -> Option<Nanos> {
         let offset_ns = self.schedule.peek()?;
         let later_ns = self.schedule.gap_ns().saturating_mul(ring.requests());
-        Some(self.traffic.recorder.timeline.start.after(offset_ns).after(later_ns))
+        Some(self.timeline.start.after(offset_ns).after(later_ns))
     }
 
     /// Whether there is a slot, not yet provided for, that is due before `until`.
     fn is_slot_within(&self, until: Nanos, now: Nanos) -> bool {
         let RequestSource::Ring(ring) = &self.requests else { return false };
-        let t1 = self.traffic.recorder.timeline.t1;
+        let t1 = self.timeline.t1;
         match self.next_unmade(ring) {
             Some(due) => due <= until && (due < t1 || self.has_tail()),
             None => self.is_due(now) && self.quota.is_none_or(|left| ring.requests() < left),
@@ -366,7 +367,7 @@ impl<B: Backend> Worker<'_, B> {
     /// When to wake for a slot that is due at `due`: earlier, where its request is not made yet.
     /// Nothing is made ahead for slots after t1.
     pub(super) fn lead(&self, due: Nanos) -> Nanos {
-        let is_measured = due < self.traffic.recorder.timeline.t1;
+        let is_measured = due < self.timeline.t1;
         match &self.requests {
             RequestSource::Ring(ring)
                 if is_measured && ring.len() == 0 && ring.repeated.is_none() =>

@@ -26,6 +26,7 @@ pub(super) fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -
         rests: calls.delay,
         shows,
         late_answers: job.late_answers,
+        success: job.plan.success,
         requests_max: plan.requests_max().unwrap_or(u32::MAX),
         lifetime_ns: plan.lifetime_ns.unwrap_or(u64::MAX),
         renew_by: match plan.close {

@@ -18,8 +18,9 @@ impl<B: Backend> Worker<'_, B> {
             return;
         }
         if let Some(t0) = self.control.window_begins_at() {
-            let start = self.traffic.recorder.timeline.start;
+            let start = self.timeline.start;
             let timeline = Timeline::with_window(&self.job.plan, start, t0);
+            self.timeline = timeline;
             self.traffic.recorder.begin_window(timeline);
             self.traffic.recorder.settling = None;
         }
@@ -28,7 +29,7 @@ impl<B: Backend> Worker<'_, B> {
     /// Tells the other workers what was answered in the warm-up; the first of them decides whether
     /// it is over. The window begins at a border of intervals that none has passed.
     fn settle_in(&mut self, now: Nanos) {
-        let Timeline { start, t0, .. } = self.traffic.recorder.timeline;
+        let Timeline { start, t0, .. } = self.timeline;
         let Some(settling) = &mut self.traffic.recorder.settling else { return };
         if now >= t0 {
             self.traffic.recorder.settling = None;
@@ -47,9 +48,10 @@ impl<B: Backend> Worker<'_, B> {
     /// Notes the phases as they pass.
     pub(super) fn observe(&mut self, now: Nanos) {
         if self.is_exhausted(now) {
-            self.traffic.recorder.timeline.cut(now, 0);
+            self.timeline.cut(now, 0);
+            self.traffic.recorder.cut(self.timeline);
         }
-        let Timeline { start, t0, t1, .. } = self.traffic.recorder.timeline;
+        let Timeline { start, t0, t1, .. } = self.timeline;
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
             self.traffic.recorder.open_at_t0(self.traffic.open);
@@ -63,9 +65,7 @@ impl<B: Backend> Worker<'_, B> {
         }
         if self.phases.t1_ns == 0 && now >= t1 {
             self.phases.t1_ns = now.0;
-            let timeline = &self.traffic.recorder.timeline;
-            let t0 = Nanos(self.phases.t0_ns);
-            let window = Window { t0, t1: now, from: timeline.t0 };
+            let window = Window { t0: Nanos(self.phases.t0_ns), t1: now, from: t0 };
             self.lapses.end(window, self.backend.usage(), self.waiting.seen());
         }
         if self.traffic.recorder.sample_at() <= now {
@@ -79,7 +79,7 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Notes how much is left at the ends of slices.
     fn end_slices(&mut self, now: Nanos) {
-        let start = self.traffic.recorder.timeline.start;
+        let start = self.timeline.start;
         let (schedule, in_flight) = (&self.schedule, self.traffic.in_flight);
         let backlog = |end: Nanos| schedule.backlog(end.since(start));
         self.traffic.recorder.end_slices(now, in_flight, backlog);
@@ -89,7 +89,7 @@ impl<B: Backend> Worker<'_, B> {
     /// gone well for as long as an answer and a connection may take together.
     fn is_exhausted(&self, now: Nanos) -> bool {
         let Some(left) = self.quota else { return false };
-        let Timeline { t0, t1, .. } = self.traffic.recorder.timeline;
+        let Timeline { t0, t1, .. } = self.timeline;
         if t1 <= now {
             return false;
         }
@@ -105,7 +105,7 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Whether no member of M is left to be sent or answered.
     pub(super) fn is_resolved(&self) -> bool {
-        let Timeline { start, t1, .. } = self.traffic.recorder.timeline;
+        let Timeline { start, t1, .. } = self.timeline;
         let unsent = self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) < t1);
         self.traffic.recorder.unresolved() == 0 && (!unsent || self.is_cut)
     }

@@ -3,7 +3,6 @@
 use weir_io::{Backend, Endpoint, Nanos, SocketOptions};
 
 use super::Worker;
-use crate::destinations::Destinations;
 use crate::pace::ConnectPace;
 use crate::script::Script;
 
@@ -12,14 +11,13 @@ use crate::script::Script;
 const CONNECTING_MAX: u32 = 512;
 
 impl<B: Backend> Worker<'_, B> {
-    /// What of the run's connects and destinations is this worker's. The slots of all workers count
-    /// from when the first of them began.
+    /// Takes this worker's part of the run's connect rate. The slots of all workers count from when
+    /// the first of them began.
     pub(super) fn deal_connections(&mut self, now: Nanos) {
         let deal = self.job.deal(self.live.worker);
         let from = self.control.begin_connecting(now);
         let rate = self.job.plan.connection.rate;
         self.traffic.pace = rate.map(|rate| ConnectPace::new(rate, deal, from));
-        self.traffic.destinations = Destinations::new(deal, self.job.destinations.len());
     }
 
     /// Opens connections that are due to be opened.

@@ -90,7 +90,7 @@ impl<B: Backend> Worker<'_, B> {
     /// Lets `conn`, if it is free, rest for as long as the script says, from when it has said so,
     /// but not from before S.
     fn begin_rest(&mut self, conn: ConnId) {
-        let from = self.traffic.recorder.timeline.start;
+        let from = self.timeline.start;
         let opened = self.traffic.connection(conn).opened;
         let Some(script) = &mut self.script else { return };
         if !self.traffic.is_idle(conn, opened) {

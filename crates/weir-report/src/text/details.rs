@@ -1,7 +1,7 @@
 //! The details below the latencies: requests, status codes, errors, connections, notes.
 
 use weir_run::document::{Accounting, ConnectionFailure, DestinationSection, Summary};
-use weir_run::{Document, FailurePhase, Load, errno, units};
+use weir_run::{Document, FailurePhase, Load, SuccessRule, errno, units};
 
 use super::head::counted;
 use super::page::{INDENT, Page, Span, Style, label};
@@ -14,7 +14,7 @@ pub(super) fn write(document: &Document, options: &TextOptions, page: &mut Page)
     if verbose || document.failed() > 0 {
         conservation(accounting, page);
     }
-    status_codes(accounting, page);
+    status_codes(accounting, document.plan.success, page);
     errors(accounting, page);
     connections(document, verbose, page);
     connects(document, page);
@@ -67,9 +67,9 @@ fn conservation(accounting: &Accounting, page: &mut Page) {
     page.line(line);
 }
 
-fn status_codes(accounting: &Accounting, page: &mut Page) {
+fn status_codes(accounting: &Accounting, success: SuccessRule, page: &mut Page) {
     let item = |(code, count): (&u16, &u64)| {
-        let style = if *code < 400 { Style::Plain } else { Style::Red };
+        let style = if success.accepts(*code) { Style::Plain } else { Style::Red };
         Span::new(format!("{code}: {}", units::count(*count)), style)
     };
     let codes: Vec<Span> = accounting.status.iter().map(item).collect();

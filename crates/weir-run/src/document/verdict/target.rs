@@ -109,7 +109,7 @@ fn most_frequent(document: &Document, sent: u64) -> String {
         let waited_ns = longest_wait_ns(document);
         return format!("no response within {}", units::short_duration(waited_ns));
     }
-    let bad = accounting.status.iter().filter(|(code, _)| **code >= 400);
+    let bad = accounting.status.iter().filter(|(code, _)| !document.plan.success.accepts(**code));
     let worst_status = bad.max_by_key(|(_, count)| **count);
     let worst_error = accounting.errors.iter().max_by_key(|(_, count)| **count);
     let mut causes = vec![

@@ -1,0 +1,33 @@
+//! The rule that tells successful responses from others (METHOD 1.4).
+
+use serde::{Deserialize, Serialize};
+
+/// A response is a success if its status code is in this range. The default, as wrk's, is every
+/// code below 400.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SuccessRule {
+    /// Lowest status code that counts as success.
+    pub status_min: u16,
+    /// Highest one, inclusive.
+    pub status_max: u16,
+}
+
+impl Default for SuccessRule {
+    fn default() -> SuccessRule {
+        SuccessRule { status_min: 0, status_max: 399 }
+    }
+}
+
+impl SuccessRule {
+    /// True if a response with this status code is a success.
+    #[inline]
+    pub fn accepts(self, status: u16) -> bool {
+        (self.status_min..=self.status_max).contains(&status)
+    }
+
+    /// True for the rule of a plan that sets none.
+    pub fn is_default(&self) -> bool {
+        *self == SuccessRule::default()
+    }
+}
