@@ -19,6 +19,7 @@ mod lanes;
 mod lapses;
 mod observer;
 mod occupancy;
+mod open_queue;
 mod pace;
 mod places;
 mod random;

@@ -31,49 +31,68 @@ pub type LiveSender = Sender<Option<(u32, Interval)>>;
 /// Status codes counted one by one; HTTP has no others.
 const STATUS_CODES: usize = 1000;
 
-/// One worker's memory of the run.
+/// One worker's counters and histograms.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     is_open_loop: bool,
+    workers: u32,
+    /// Mean time between the worker's slots.
+    gap_ns: u64,
     /// The worker's.
     timeline: Timeline,
+    counts: Counts,
+    times: Times,
+    connects: Connects,
+    window: Window,
+    slices: Slices,
+    series: Series,
+    departures: DepartureCounts,
+    occupancy: OccupancyCount,
+    /// Detects the end of the warm-up, until it has.
+    pub(crate) settling: Option<Settling>,
+    /// Completions in short spans, if the report needs them.
+    sampler: Option<Sampler>,
+}
+
+/// Counters over the whole run.
+#[derive(Debug)]
+struct Counts {
     outcomes: Outcomes,
     status: Box<[u64; STATUS_CODES]>,
     errors: BTreeMap<ErrorKind, u64>,
-    /// Those whose send failed included, until the end.
+    /// Includes requests whose send failed.
     sent: Sent,
     /// Of `sent`: requests whose send failed.
     unsent: Sent,
     /// Members of M on the wire and unresolved.
     unresolved: u64,
-    response: Failures,
-    slices: Slices,
-    service: Failures,
-    unwaited: Unwaited,
-    waited: Waited,
-    departures: DepartureCounts,
-    occupancy: OccupancyCount,
-    workers: u32,
-    gap_ns: u64,
-    /// What tells when the warm-up is over, until it is.
-    pub(crate) settling: Option<Settling>,
-    first_byte: Tally,
-    connect: Connects,
-    tls_handshake: Tally,
     overdue: u64,
-    /// `Te − T0` of the last answer of each batch, where wanted.
-    batch_time: Option<Tally>,
-    /// Completions in short spans, where wanted.
-    pub(crate) sampler: Option<Sampler>,
-    window: Window,
-    series: Series,
-    connections: Connections,
     interim_responses: u64,
 }
 
-/// How long connects took, by when their connections came up.
-#[derive(Debug, Default)]
+/// Times of the members of M.
+#[derive(Debug)]
+struct Times {
+    response: Failures,
+    service: Failures,
+    unwaited: Unwaited,
+    waited: Waited,
+    first_byte: Tally,
+    /// `Te − T0` of the last response of each batch, if the report needs it.
+    batch: Option<Tally>,
+}
+
+/// Connections and how long they took.
+#[derive(Debug)]
 struct Connects {
+    connections: Connections,
+    connect: ConnectTimes,
+    tls_handshake: Tally,
+}
+
+/// Connect times, by the phase in which the connection opened.
+#[derive(Debug, Default)]
+struct ConnectTimes {
     /// Before S.
     setup: Tally,
     window: Tally,
@@ -127,33 +146,39 @@ impl Recorder {
         let (workers, extras) = (job.plan.threads, job.extras);
         Recorder {
             is_open_loop: job.plan.load != Load::ClosedLoop,
-            timeline,
-            outcomes: Outcomes::default(),
-            status: Box::new([0; STATUS_CODES]),
-            errors: BTreeMap::new(),
-            sent: Sent::default(),
-            unsent: Sent::default(),
-            unresolved: 0,
-            response: Failures::default(),
-            slices: Slices::new(&timeline),
-            service: Failures::default(),
-            unwaited: Unwaited::default(),
-            waited: Waited::default(),
-            departures: DepartureCounts::new(&timeline, workers, gap_ns),
-            occupancy: OccupancyCount::default(),
             workers,
             gap_ns,
-            settling: job.plan.warmup_is_auto.then(Settling::default),
-            first_byte: Tally::new(),
-            connect: Connects::default(),
-            tls_handshake: Tally::new(),
-            overdue: 0,
-            batch_time: extras.batch_times.then(Tally::new),
-            sampler: extras.thread_rates.then(Sampler::new),
+            timeline,
+            counts: Counts {
+                outcomes: Outcomes::default(),
+                status: Box::new([0; STATUS_CODES]),
+                errors: BTreeMap::new(),
+                sent: Sent::default(),
+                unsent: Sent::default(),
+                unresolved: 0,
+                overdue: 0,
+                interim_responses: 0,
+            },
+            times: Times {
+                response: Failures::default(),
+                service: Failures::default(),
+                unwaited: Unwaited::default(),
+                waited: Waited::default(),
+                first_byte: Tally::new(),
+                batch: extras.batch_times.then(Tally::new),
+            },
+            connects: Connects {
+                connections: Connections { asked, ..Connections::default() },
+                connect: ConnectTimes::default(),
+                tls_handshake: Tally::new(),
+            },
             window: Window::default(),
+            slices: Slices::new(&timeline),
             series: Series::new(&timeline, workers),
-            connections: Connections { asked, ..Connections::default() },
-            interim_responses: 0,
+            departures: DepartureCounts::new(&timeline, workers, gap_ns),
+            occupancy: OccupancyCount::default(),
+            settling: job.plan.warmup_is_auto.then(Settling::default),
+            sampler: extras.thread_rates.then(Sampler::new),
         }
     }
 
@@ -190,12 +215,12 @@ impl Recorder {
 
     /// Members of M that are on the wire and unresolved.
     pub(crate) fn unresolved(&self) -> u64 {
-        self.unresolved
+        self.counts.unresolved
     }
 
     /// Slots of M sent so far.
     pub(crate) fn measured(&self) -> u64 {
-        self.sent.measured
+        self.counts.sent.measured
     }
 
     /// So many requests that are alike go out.
@@ -209,11 +234,11 @@ impl Recorder {
             self.slices.counts(exchange.sent_at).sent += count;
         }
         match exchange.phase {
-            Phase::Warmup => self.sent.warmup += count,
-            Phase::Tail => self.sent.tail += count,
+            Phase::Warmup => self.counts.sent.warmup += count,
+            Phase::Tail => self.counts.sent.tail += count,
             Phase::Measured => {
-                self.sent.measured += count;
-                self.unresolved += count;
+                self.counts.sent.measured += count;
+                self.counts.unresolved += count;
                 if self.is_open_loop {
                     (0..requests).for_each(|_| self.lag(exchange));
                 }
@@ -225,9 +250,9 @@ impl Recorder {
     #[cold]
     pub(crate) fn unsent(&mut self, phase: Phase) {
         match phase {
-            Phase::Warmup => self.unsent.warmup += 1,
-            Phase::Measured => self.unsent.measured += 1,
-            Phase::Tail => self.unsent.tail += 1,
+            Phase::Warmup => self.counts.unsent.warmup += 1,
+            Phase::Measured => self.counts.unsent.measured += 1,
+            Phase::Tail => self.counts.unsent.tail += 1,
         }
     }
 
@@ -236,11 +261,11 @@ impl Recorder {
     fn lag(&mut self, exchange: &Exchange) {
         let (wait, sched_lag) = (exchange.connection_wait(), exchange.sched_lag());
         if wait == 0 {
-            self.unwaited.lag.record(sched_lag);
+            self.times.unwaited.lag.record(sched_lag);
         } else {
-            self.waited.send_lag.record(exchange.sent_at.since(exchange.intended_at));
-            self.waited.sched_lag.record(sched_lag);
-            self.waited.connection_wait.record(wait);
+            self.times.waited.send_lag.record(exchange.sent_at.since(exchange.intended_at));
+            self.times.waited.sched_lag.record(sched_lag);
+            self.times.waited.connection_wait.record(wait);
         }
         self.departures.count(exchange, sched_lag);
     }
@@ -273,7 +298,7 @@ impl Recorder {
             Outcome::InFlightAtEnd => {}
         }
         if exchange.phase == Phase::Measured {
-            self.unresolved -= count;
+            self.counts.unresolved -= count;
             self.resolve(completion, exchanges);
         }
     }
@@ -285,19 +310,19 @@ impl Recorder {
         let (response_ns, service_ns) =
             (at.since(exchange.intended_at), at.since(exchange.sent_at));
         if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
-            self.status[usize::from(response.status) % STATUS_CODES] += u64::from(times);
+            self.counts.status[usize::from(response.status) % STATUS_CODES] += u64::from(times);
         }
         if let Outcome::Ok(response) = outcome {
-            self.outcomes.ok += u64::from(times);
+            self.counts.outcomes.ok += u64::from(times);
             self.slices.at(exchange.intended_at).ok.record_times(response_ns, times);
             let first_byte_ns = response.first_byte_at.since(exchange.sent_at);
-            self.first_byte.record_times(first_byte_ns, times);
+            self.times.first_byte.record_times(first_byte_ns, times);
             if self.is_open_loop && exchange.connection_wait() == 0 {
-                self.unwaited.service_ok.record_times(service_ns, times);
+                self.times.unwaited.service_ok.record_times(service_ns, times);
             } else if self.is_open_loop {
                 let unlagged_ns = response_ns - exchange.sched_lag();
-                self.waited.service_ok.record_times(service_ns, times);
-                self.waited.unlagged_ok.record_times(unlagged_ns, times);
+                self.times.waited.service_ok.record_times(service_ns, times);
+                self.times.waited.unlagged_ok.record_times(unlagged_ns, times);
             }
             return;
         }
@@ -309,7 +334,7 @@ impl Recorder {
     /// The run ended before a member of M did. Its response is still awaited, so it stays on the
     /// wire, but it is measured no longer.
     pub(crate) fn censored(&mut self, completion: &Completion) {
-        self.unresolved -= 1;
+        self.counts.unresolved -= 1;
         self.resolve(completion, 1);
     }
 
@@ -321,7 +346,7 @@ impl Recorder {
     /// The last answer of a batch came at `at`; `exchange` is any of the batch.
     #[inline]
     pub(crate) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
-        if let Some(times) = &mut self.batch_time
+        if let Some(times) = &mut self.times.batch
             && exchange.phase == Phase::Measured
         {
             times.record(at.since(exchange.intended_at));
@@ -330,7 +355,7 @@ impl Recorder {
 
     /// An exchange has waited for longer than the timeout, and goes on waiting.
     pub(crate) fn overdue(&mut self, exchange: &Exchange) {
-        self.overdue += u64::from(exchange.phase == Phase::Measured);
+        self.counts.overdue += u64::from(exchange.phase == Phase::Measured);
     }
 
     #[cold]
@@ -345,31 +370,31 @@ impl Recorder {
         match outcome {
             Outcome::Ok(_) => {}
             Outcome::BadResponse(_) => {
-                self.outcomes.bad_response += 1;
-                self.response.bad.record(response);
-                self.service.bad.record(service);
+                self.counts.outcomes.bad_response += 1;
+                self.times.response.bad.record(response);
+                self.times.service.bad.record(service);
             }
             Outcome::TransportError(kind) => {
-                self.outcomes.transport_error += 1;
-                *self.errors.entry(kind).or_default() += 1;
-                self.response.failed_at.record(response);
-                self.service.failed_at.record(service);
+                self.counts.outcomes.transport_error += 1;
+                *self.counts.errors.entry(kind).or_default() += 1;
+                self.times.response.failed_at.record(response);
+                self.times.service.failed_at.record(service);
             }
             Outcome::TimedOut => {
-                self.outcomes.timed_out += 1;
-                self.overdue += 1;
+                self.counts.outcomes.timed_out += 1;
+                self.counts.overdue += 1;
                 self.censor(response, service);
             }
             Outcome::InFlightAtEnd => {
-                self.outcomes.in_flight_at_end += 1;
+                self.counts.outcomes.in_flight_at_end += 1;
                 self.censor(response, service);
             }
         }
     }
 
     fn censor(&mut self, response: u64, service: u64) {
-        self.response.censored.record(response);
-        self.service.censored.record(service);
+        self.times.response.censored.record(response);
+        self.times.service.censored.record(service);
     }
 
     /// Bytes came in.
@@ -383,45 +408,45 @@ impl Recorder {
 
     /// A connection came up at `at`; `open` are open now.
     pub(crate) fn connected(&mut self, took_ns: u64, open: u64, at: Nanos) {
-        self.connections.connects += 1;
-        self.connections.open_max = self.connections.open_max.max(open);
-        let connects = match &mut self.connect {
-            Connects { setup, .. } if at < self.timeline.start => setup,
-            Connects { window, .. } if self.timeline.is_in_window(at) => window,
-            Connects { other, .. } => other,
+        self.connects.connections.connects += 1;
+        self.connects.connections.open_max = self.connects.connections.open_max.max(open);
+        let connects = match &mut self.connects.connect {
+            ConnectTimes { setup, .. } if at < self.timeline.start => setup,
+            ConnectTimes { window, .. } if self.timeline.is_in_window(at) => window,
+            ConnectTimes { other, .. } => other,
         };
         connects.record(took_ns);
     }
 
     /// A TLS handshake succeeded.
     pub(crate) fn shook_hands(&mut self, took_ns: u64) {
-        self.tls_handshake.record(took_ns);
+        self.connects.tls_handshake.record(took_ns);
     }
 
     /// The peer closed a connection cleanly.
     pub(crate) fn closed_by_peer(&mut self) {
-        self.connections.closed_by_peer += 1;
+        self.connects.connections.closed_by_peer += 1;
     }
 
     /// A connection was closed by plan.
     pub(crate) fn renewed(&mut self) {
-        self.connections.renewed += 1;
+        self.connects.connections.renewed += 1;
     }
 
     /// A connection failed.
     #[cold]
     pub(crate) fn connection_failed(&mut self, kind: FailureKind) {
-        *self.connections.failures.entry(kind).or_default() += 1;
+        *self.connects.connections.failures.entry(kind).or_default() += 1;
     }
 
     /// Connections open when the window began.
     pub(crate) fn open_at_t0(&mut self, open: u64) {
-        self.connections.open_at_t0 = open;
+        self.connects.connections.open_at_t0 = open;
     }
 
     /// 1xx answers of a connection.
     pub(crate) fn interim_responses(&mut self, count: u64) {
-        self.interim_responses += count;
+        self.counts.interim_responses += count;
     }
 
     /// The end of the slice that is to be looked at next.

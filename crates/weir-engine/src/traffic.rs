@@ -8,15 +8,15 @@ mod ending;
 mod lending;
 mod opening;
 mod renewing;
+mod rests;
 mod secure;
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use weir_http::{BodyBudget, Interest, KnownHead, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
 use weir_run::{ErrorKind, FailureCause, SuccessRule};
-use weir_tls::{Session, TlsConfig};
+use weir_tls::TlsConfig;
 
 use crate::completion::{Completion, Outcome, Response};
 use crate::connection::{Connection, State};
@@ -24,10 +24,12 @@ use crate::deadlines::Deadlines;
 use crate::exchange::{Exchange, Phase};
 use crate::lanes::Lanes;
 use crate::observer::Observers;
-use crate::pace::ConnectPace;
+use crate::open_queue::OpenQueue;
 use crate::places::{NONE, Places};
 use crate::recorder::Recorder;
 use crate::stamps::{KernelTimes, Stamping};
+use batches::ScriptBridge;
+use secure::TlsLayer;
 
 /// How long the peer may take to close a connection after its last answer.
 const CLOSING_NS: u64 = 100_000_000;
@@ -118,41 +120,26 @@ pub(crate) enum Told {
 pub(crate) struct Traffic {
     pub(crate) limits: Limits,
     connections: Vec<Connection>,
-    /// The TLS session of each one's socket; empty where there is no TLS.
-    sessions: Vec<Option<Box<Session>>>,
-    /// Requests that each one's socket has taken; empty where that is not limited.
-    taken: Vec<u32>,
     places: Places,
-    /// Until when each rests, by the script's wish; [`Nanos::MAX`] when it does not.
-    rests_until: Vec<Nanos>,
+    /// Requests that each connection's socket has taken; empty where that is not limited.
+    taken: Vec<u32>,
+    pub(crate) tls: TlsLayer,
     pub(crate) lanes: Lanes,
     pub(crate) deadlines: Deadlines,
-    /// When rests end. Apart from the deadlines, of which a connection that works has one in a
-    /// timeout's span.
-    pub(crate) rests: Deadlines,
-    pub(crate) recorder: Recorder,
-    pub(crate) stamping: Stamping,
-    pub(crate) observers: Observers,
-    /// When the kernel received the bytes of the event at hand, where it tells.
-    received_at: Option<Nanos>,
-    replies: Vec<Reply>,
+    pub(crate) open_queue: OpenQueue,
+    pub(crate) counts: Counts,
+    incoming: Incoming,
     /// When the requests were sent that ended with the last socket that failed, and their phases.
     failing: Vec<(Nanos, Phase)>,
-    /// What the heads of answers were like last.
-    known: KnownHead,
-    /// What there is to tell; valid until the next event.
-    pub(crate) told: Vec<Told>,
-    tls: Option<TlsConfig>,
-    /// What TLS has to say of its own accord on the connection of the last event.
-    pub(crate) to_peer: Vec<u8>,
-    /// Decrypted bytes of the last event.
-    plain: Vec<u8>,
-    /// Connections to be opened for the first time.
-    to_open: Range<u32>,
-    /// Connections to be opened again, after those, first come first served.
-    to_reopen: VecDeque<ConnId>,
-    /// When they may be opened, where that is limited.
-    pub(crate) pace: Option<ConnectPace>,
+    pub(crate) script: ScriptBridge,
+    pub(crate) recorder: Recorder,
+    observers: Observers,
+    pub(crate) stamping: Stamping,
+}
+
+/// Connections and requests by state.
+#[derive(Debug)]
+pub(crate) struct Counts {
     /// Connections that are open.
     pub(crate) open: u64,
     /// Connections whose sockets connect.
@@ -161,8 +148,19 @@ pub(crate) struct Traffic {
     pub(crate) unresolved: u32,
     /// Requests in flight.
     pub(crate) in_flight: u64,
-    /// When an answer last came, or a rest ends.
+    /// When the last response came, or a delay ends.
     pub(crate) alive_at: Nanos,
+}
+
+/// State of the event being handled.
+#[derive(Debug)]
+struct Incoming {
+    /// The kernel's receive stamp of its bytes.
+    received_at: Option<Nanos>,
+    /// Responses it completed.
+    replies: Vec<Reply>,
+    /// The last response heads, already parsed.
+    known: KnownHead,
 }
 
 impl Traffic {
@@ -183,36 +181,32 @@ impl Traffic {
         };
         let connections = (0..limits.connections).map(ConnId).map(connection).collect();
         let if_so = |wanted: bool| if wanted { limits.connections } else { 0 };
-        let resting = if_so(limits.rests);
         Traffic {
             limits,
             connections,
-            sessions: (0..if_so(tls.is_some())).map(|_| None).collect(),
-            taken: vec![0; if_so(limits.requests_max < u32::MAX) as usize],
             places,
-            rests_until: vec![Nanos::MAX; resting as usize],
+            taken: vec![0; if_so(limits.requests_max < u32::MAX) as usize],
+            tls: TlsLayer::new(tls, limits.connections),
             lanes: Lanes::new(limits.connections, limits.depth),
             deadlines: Deadlines::new(limits.connections),
-            rests: Deadlines::new(resting),
-            recorder,
-            stamping,
-            observers,
-            received_at: None,
-            replies: Vec::with_capacity(usize::from(limits.depth)),
+            open_queue: OpenQueue::new(limits.connections),
+            counts: Counts {
+                open: 0,
+                connecting: 0,
+                unresolved: limits.connections,
+                in_flight: 0,
+                alive_at: Nanos::ZERO,
+            },
+            incoming: Incoming {
+                received_at: None,
+                replies: Vec::with_capacity(usize::from(limits.depth)),
+                known: KnownHead::new(),
+            },
             failing: Vec::new(),
-            known: KnownHead::new(),
-            told: Vec::new(),
-            tls,
-            to_peer: Vec::new(),
-            plain: Vec::new(),
-            to_open: 0..limits.connections,
-            to_reopen: VecDeque::new(),
-            pace: None,
-            open: 0,
-            connecting: 0,
-            unresolved: limits.connections,
-            in_flight: 0,
-            alive_at: Nanos::ZERO,
+            script: ScriptBridge::new(if_so(limits.rests)),
+            recorder,
+            observers,
+            stamping,
         }
     }
 
@@ -230,25 +224,25 @@ impl Traffic {
     /// Connections with requests in flight, at most.
     #[inline]
     pub(crate) fn busy(&self) -> u32 {
-        self.in_flight.min(self.open) as u32
+        self.counts.in_flight.min(self.counts.open) as u32
     }
 
     /// Takes in one event.
     pub(crate) fn handle(&mut self, event: Event<'_>) -> Action {
         let Event { conn, at, kind, .. } = event;
-        self.received_at = None;
+        self.incoming.received_at = None;
         match kind {
             EventKind::Received { bytes, rx_at } => {
-                self.received_at = rx_at;
-                match self.tls {
-                    Some(_) => self.decrypt(conn, bytes, at),
-                    None => self.received(conn, bytes, at),
+                self.incoming.received_at = rx_at;
+                match self.tls.is_on() {
+                    true => self.decrypt(conn, bytes, at),
+                    false => self.received(conn, bytes, at),
                 }
             }
             EventKind::Discarded(bytes) => {
                 self.recorder.received(bytes, at);
                 let place = self.place_of(conn);
-                let read = self.places.at(place).protocol.skip(bytes, &mut self.replies);
+                let read = self.places.at(place).protocol.skip(bytes, &mut self.incoming.replies);
                 self.after_read(conn, at, read)
             }
             EventKind::Connected => self.connected(conn, at),
@@ -303,7 +297,7 @@ impl Traffic {
         }
         connection.load += requests;
         connection.unsent += requests;
-        self.in_flight += u64::from(requests);
+        self.counts.in_flight += u64::from(requests);
         match lent.protocol.capacity() {
             0 => self.lanes.remove(conn),
             _ if self.limits.batches => self.lanes.remove(conn),
@@ -331,7 +325,8 @@ impl Traffic {
         self.recorder.received(bytes.len() as u64, at);
         let place = self.place_of(conn);
         let protocol = &mut self.places.at(place).protocol;
-        let read = protocol.receive_knowing(bytes, &mut self.known, &mut self.replies);
+        let Incoming { known, replies, .. } = &mut self.incoming;
+        let read = protocol.receive_knowing(bytes, known, replies);
         self.after_read(conn, at, read)
     }
 
@@ -377,7 +372,7 @@ impl Traffic {
     /// Ends the exchanges of the replies that have come; whether the last one closes.
     #[inline]
     fn settle(&mut self, conn: ConnId, at: Nanos) -> bool {
-        if self.replies.is_empty() {
+        if self.incoming.replies.is_empty() {
             return false;
         }
         if self.limits.shows.is_some() {
@@ -391,8 +386,8 @@ impl Traffic {
         if connection.load == self.limits.depth || self.limits.batches {
             connection.freed_at = at;
         }
-        let (mut closes, mut left) = (false, self.replies.len());
-        for reply in self.replies.drain(..) {
+        let (mut closes, mut left) = (false, self.incoming.replies.len());
+        for reply in self.incoming.replies.drain(..) {
             left -= 1;
             let first_byte_at = if reply.began_here { at } else { lent.first_byte_at };
             let response = Response { status: reply.status, first_byte_at };
@@ -422,11 +417,11 @@ impl Traffic {
                     self.recorder.batch_ended(&exchange, at);
                 }
             }
-            self.in_flight -= u64::from(reply.answers);
+            self.counts.in_flight -= u64::from(reply.answers);
             closes |= reply.closes;
         }
         connection.answered();
-        self.alive_at = self.alive_at.max(at);
+        self.counts.alive_at = self.counts.alive_at.max(at);
         let takes_more = match &self.limits {
             limits if limits.batches => connection.load == 0,
             limits if limits.fill => connection.load <= limits.depth / 2,
@@ -446,7 +441,7 @@ impl Traffic {
         let transmitted_at = self.stamping.take_transmitted(conn);
         let is_alone = self.connections[conn.index()].load == 1;
         KernelTimes {
-            received_at: self.received_at,
+            received_at: self.incoming.received_at,
             transmitted_at: transmitted_at.filter(|_| is_alone),
         }
     }
@@ -457,7 +452,7 @@ impl Traffic {
             return action;
         }
         let place = self.place_of(conn);
-        let read = self.places.at(place).protocol.end_of_stream(&mut self.replies);
+        let read = self.places.at(place).protocol.end_of_stream(&mut self.incoming.replies);
         let kind = match read {
             Err(_) => ErrorKind::ClosedInAnswer,
             Ok(()) => ErrorKind::ClosedBeforeAnswer,

@@ -69,39 +69,57 @@ pub(crate) struct Worker<'a, B> {
     schedule: Schedule,
     requests: RequestSource,
     script: Option<Script<'a>>,
-    /// Events may leave something to be told to the script, or to be sent by TLS.
-    has_errands: bool,
+    outbox: Outbox,
+    waiting: Waiting,
     live: Live,
-    /// Unknown until S is; the recorder has its window from here.
+    /// Unknown until S is. The recorder has a copy.
     timeline: Timeline,
+    stage: Stage,
+    turn: Turn,
     phases: WorkerPhases,
     lapses: Lapses,
-    /// When something was first seen in this turn.
-    woken_at: Nanos,
-    /// Connections with requests to hand to the backend.
+}
+
+/// Requests that were dispatched and not yet handed to the backend.
+#[derive(Debug)]
+struct Outbox {
+    /// Connections that have some.
     dirty: Vec<ConnId>,
+    /// Buffers reused from send to send.
     segments: Vec<Segment>,
-    /// What TLS makes of what is to be sent.
     sealed: Vec<u8>,
-    /// Bytes of the last sealed or scripted send, and how many requests they were.
+    /// Bytes of the last sealed or scripted send, and its number of requests.
     last_send: (usize, usize),
+}
+
+/// How far the run has come.
+#[derive(Debug)]
+struct Stage {
     /// Requests of M still to be dispatched, in a closed loop with a number of them.
     quota: Option<u64>,
-    /// Something may still be sent.
+    /// More may be sent.
     is_sending: bool,
-    /// The request to stop was obeyed.
+    /// The signal to stop was handled.
     is_stopped: bool,
     /// It came before the window's end.
     is_interrupted: bool,
-    /// The window was ended before its time, by a signal or by the script.
+    /// The window ended early, by a signal or by the script.
     is_cut: bool,
-    /// The warm-up was to end when the load is steady, and ended because it took too long.
+    /// The automatic warm-up reached its limit before the load was steady.
     is_unsettled: bool,
-    /// More requests can go out than the script has made in its share of the last turn.
-    is_behind: bool,
-    waiting: Waiting,
+}
+
+/// One turn of the loop.
+#[derive(Debug)]
+struct Turn {
     /// The time at the end of the last turn.
     now: Nanos,
+    /// When the first event of this turn happened.
+    woken_at: Nanos,
+    /// More requests can go out than the script has made in its share of the last turn.
+    is_behind: bool,
+    /// Events may leave work: a script to call, or bytes that TLS sends.
+    has_errands: bool,
 }
 
 impl<'a, B: Backend> Worker<'a, B> {
@@ -136,7 +154,12 @@ impl<'a, B: Backend> Worker<'a, B> {
                 observers,
                 job.body_budget.clone(),
             ),
-            has_errands: script.is_some() || job.tls.is_some(),
+            turn: Turn {
+                now: Nanos::ZERO,
+                woken_at: Nanos::MAX,
+                is_behind: false,
+                has_errands: script.is_some() || job.tls.is_some(),
+            },
             script,
             live: Live { worker: number, sender: live },
             phases: WorkerPhases {
@@ -147,20 +170,21 @@ impl<'a, B: Backend> Worker<'a, B> {
             },
             timeline: Timeline::new(plan, Nanos::MAX),
             lapses: Lapses::default(),
-            woken_at: Nanos::MAX,
-            dirty: Vec::with_capacity(SEND_BATCH),
-            segments: Vec::new(),
-            sealed: Vec::new(),
-            last_send: (0, 1),
-            quota: quota.map(|requests| deal.owned_below(requests)),
-            is_sending: false,
-            is_stopped: false,
-            is_interrupted: false,
-            is_cut: false,
-            is_unsettled: false,
-            is_behind: false,
+            outbox: Outbox {
+                dirty: Vec::with_capacity(SEND_BATCH),
+                segments: Vec::new(),
+                sealed: Vec::new(),
+                last_send: (0, 1),
+            },
+            stage: Stage {
+                quota: quota.map(|requests| deal.owned_below(requests)),
+                is_sending: false,
+                is_stopped: false,
+                is_interrupted: false,
+                is_cut: false,
+                is_unsettled: false,
+            },
             waiting: Waiting::new(plan),
-            now: Nanos::ZERO,
             job,
             control,
             backend,
@@ -184,9 +208,11 @@ impl<'a, B: Backend> Worker<'a, B> {
         let Timeline { t0, t1, .. } = self.timeline;
         // Where nothing ended the window it ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
-        let missing = self.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
-        let quota =
-            missing.filter(|_| !self.is_cut).map(|left| left + self.traffic.recorder.measured());
+        let missing =
+            self.stage.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
+        let quota = missing
+            .filter(|_| !self.stage.is_cut)
+            .map(|left| left + self.traffic.recorder.measured());
         // In the dialects what was never sent is as old as it is at t1.
         let unsent_until = match self.job.stops_at_t1 {
             true => self.timeline.t1.min(end),
@@ -196,16 +222,16 @@ impl<'a, B: Backend> Worker<'a, B> {
         drop(self.backend);
         let (recorder, observers) = self.traffic.into_observers();
         let (timeline, schedule) = (self.timeline, self.schedule.clone());
-        let planned = Planned { quota, is_cut: self.is_cut, unsent_until };
+        let planned = Planned { quota, is_cut: self.stage.is_cut, unsent_until };
         let mut measurements = recorder.finish(&mut self.schedule, planned, self.phases);
         let end = RunEnd { schedule: &schedule, timeline: &timeline, unsent_until };
         observers.finish(&end, &mut measurements);
         // A script that fails ends the run as a signal does, and is no signal.
         let has_failed = self.control.script_failure().is_some();
-        measurements.is_unsettled = self.is_unsettled;
+        measurements.is_unsettled = self.stage.is_unsettled;
         measurements.tcp = tcp_usage(tcp);
-        measurements.interrupted = self.is_interrupted && !has_failed;
-        measurements.script = self.script.map(|script| script.finish(self.is_cut));
+        measurements.interrupted = self.stage.is_interrupted && !has_failed;
+        measurements.script = self.script.map(|script| script.finish(self.stage.is_cut));
         Ok(measurements)
     }
 
@@ -218,16 +244,17 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.open(now);
         let mut has_arrived = false;
         loop {
-            if !has_arrived && self.traffic.unresolved == 0 {
+            if !has_arrived && self.traffic.counts.unresolved == 0 {
                 has_arrived = true;
                 self.phases.connected_ns = now.0;
-                self.control.arrive(now, self.traffic.open > 0 || !self.job.needs_connection);
+                self.control
+                    .arrive(now, self.traffic.counts.open > 0 || !self.job.needs_connection);
             }
             let is_stopped = self.control.stop_at() <= now;
             if is_stopped || self.control.is_unconnected() {
-                self.is_interrupted = is_stopped;
+                self.stage.is_interrupted = is_stopped;
                 self.begin(Timeline::empty(now));
-                self.traffic.recorder.open_at_t0(self.traffic.open);
+                self.traffic.recorder.open_at_t0(self.traffic.counts.open);
                 self.phases.tail_end_ns = now.0;
                 return Ok(false);
             }
@@ -235,7 +262,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 self.begin(Timeline::new(&self.job.plan, start));
                 return Ok(true);
             }
-            let until = self.traffic.deadlines.next().min(self.traffic.opens_at());
+            let until = self.traffic.deadlines.next().min(self.traffic.open_queue.next_at());
             now = self.turn(until.min(self.control.stop_at()), WaitPolicy::Sleep)?;
         }
     }
@@ -245,20 +272,20 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.phases.start_ns = timeline.start.0;
         self.timeline = timeline;
         self.traffic.recorder.begin(timeline);
-        self.traffic.alive_at = timeline.start;
-        self.is_sending = true;
+        self.traffic.counts.alive_at = timeline.start;
+        self.stage.is_sending = true;
         self.begin_rests();
     }
 
     /// Warm-up and window, and the drain as long as the load continues in it.
     fn load(&mut self) -> io::Result<()> {
-        self.now = self.backend.now();
+        self.turn.now = self.backend.now();
         self.make_ahead();
         loop {
             let until = self.next_wake();
-            let policy = self.waiting.policy(self.now, until, self.traffic.busy());
+            let policy = self.waiting.policy(self.turn.now, until, self.traffic.busy());
             let now = self.turn(until, policy)?;
-            self.waiting.turned(now, policy, self.traffic.in_flight);
+            self.waiting.turned(now, policy, self.traffic.counts.in_flight);
             self.observe(now);
             let t1 = self.timeline.t1;
             if self.is_over(now) || (now >= t1 && self.is_resolved()) {
@@ -270,13 +297,13 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// One turn of the loop; returns the time at its end.
     fn turn(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<Nanos> {
-        let from = self.now;
+        let from = self.turn.now;
         self.backend.wait(until, policy)?;
         self.heed_window();
         self.heed_stop();
         let called_at = self.harvest();
         let mut now = self.backend.now();
-        let woken_at = std::mem::replace(&mut self.woken_at, Nanos::MAX).min(now);
+        let woken_at = std::mem::replace(&mut self.turn.woken_at, Nanos::MAX).min(now);
         // An answer that came while callbacks ran is seen in the next turn, so not overdue in this.
         if self.expire(now.min(called_at)) {
             // That may have taken long, and what is sent now must not be stamped as of then.
@@ -285,13 +312,13 @@ impl<'a, B: Backend> Worker<'a, B> {
         // What it leaves to be submitted goes out first thing in the next wait.
         self.dispatch(now);
         // Making requests may have taken long.
-        now = now.max(self.now);
+        now = now.max(self.turn.now);
         self.heed_script(now.after(1));
         self.open(now);
-        self.now = now;
+        self.turn.now = now;
         self.make_ahead();
-        self.lapses.turn(from, until, woken_at, self.now);
-        Ok(self.now)
+        self.lapses.turn(from, until, woken_at, self.turn.now);
+        Ok(self.turn.now)
     }
 
     /// Cuts the window where a signal asked for it, or ends the drain if the window is over.
@@ -299,13 +326,13 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// it.
     fn heed_stop(&mut self) {
         let stop_at = self.control.stop_at();
-        if stop_at == Nanos::MAX || !self.is_sending || self.is_stopped {
+        if stop_at == Nanos::MAX || !self.stage.is_sending || self.stage.is_stopped {
             return;
         }
-        self.is_stopped = true;
+        self.stage.is_stopped = true;
         if stop_at < self.timeline.t1 {
             self.cut_window(stop_at);
-            self.is_interrupted = true;
+            self.stage.is_interrupted = true;
         } else {
             self.timeline.end_drain(stop_at);
         }
@@ -319,26 +346,26 @@ impl<'a, B: Backend> Worker<'a, B> {
         };
         self.timeline.cut(at, drain_ns);
         self.traffic.recorder.cut(self.timeline);
-        self.is_cut = true;
+        self.stage.is_cut = true;
     }
 
     /// True if nothing more is sent: the drain is at its end, or the load ends with the window.
     fn is_over(&self, now: Nanos) -> bool {
         let Timeline { t1, drain_end, .. } = self.timeline;
-        now >= drain_end || (now >= t1 && (self.is_cut || self.job.stops_at_t1))
+        now >= drain_end || (now >= t1 && (self.stage.is_cut || self.job.stops_at_t1))
     }
 
     /// Takes in what has happened. Returns when callbacks were first called for it, if they were.
     fn harvest(&mut self) -> Nanos {
         let (mut events, mut handled, mut called_at) = (0, 0, Nanos::MAX);
-        let in_flight = self.traffic.in_flight;
+        let in_flight = self.traffic.counts.in_flight;
         while let Some(event) = self.backend.next() {
             events += 1;
             let (conn, mut at) = (event.conn, event.at);
-            self.woken_at = self.woken_at.min(at);
+            self.turn.woken_at = self.turn.woken_at.min(at);
             let action = self.traffic.handle(event);
             handled += 1;
-            if self.has_errands {
+            if self.turn.has_errands {
                 let told_at = self.run_errands(conn);
                 if told_at > at {
                     called_at = called_at.min(at);
@@ -357,7 +384,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 }
             }
         }
-        let answers = in_flight.saturating_sub(self.traffic.in_flight);
+        let answers = in_flight.saturating_sub(self.traffic.counts.in_flight);
         self.waiting.harvested(events, answers);
         called_at
     }
@@ -368,7 +395,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         let bytes = self.backend.unsent_bytes();
         let each = match (&self.requests, &self.job.tls) {
             (RequestSource::Static(repeated), None) => repeated.bytes_of(1),
-            _ => (self.last_send.0 / self.last_send.1.max(1)) as u64,
+            _ => (self.outbox.last_send.0 / self.outbox.last_send.1.max(1)) as u64,
         };
         self.traffic.unsend(bytes, each);
         self.backend.close(conn, Close::Reset);
@@ -399,11 +426,12 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// Until when to sleep.
     fn next_wake(&self) -> Nanos {
         let Timeline { start, t0, t1, drain_end } = self.timeline;
-        let mut until = self.traffic.deadlines.next().min(self.traffic.rests.next()).min(drain_end);
-        until = until.min(self.traffic.opens_at());
+        let mut until =
+            self.traffic.deadlines.next().min(self.traffic.script.rests.next()).min(drain_end);
+        until = until.min(self.traffic.open_queue.next_at());
         until = until.min(self.traffic.recorder.interval_end());
         // Once heeded, the request to stop is past, and would keep the worker from sleeping.
-        if !self.is_stopped {
+        if !self.stage.is_stopped {
             until = until.min(self.control.stop_at());
         }
         until = until.min(self.traffic.recorder.sample_at());
@@ -420,17 +448,17 @@ impl<'a, B: Backend> Worker<'a, B> {
             Some(offset_ns) => self.lead(self.ticked(start, offset_ns)),
             // A closed loop sends as soon as it may, so all there is to wait for is the start, and
             // a script that was cut short.
-            None if self.now < start => start,
-            None if self.is_behind => self.now,
+            None if self.turn.now < start => start,
+            None if self.turn.is_behind => self.turn.now,
             None => Nanos::MAX,
         };
         // Where the load ends with the window, not even what was due before t1 is sent later.
-        if !self.is_over(self.now) && self.is_ready() && (slot < t1 || self.has_tail()) {
+        if !self.is_over(self.turn.now) && self.is_ready() && (slot < t1 || self.has_tail()) {
             until = until.min(slot);
         }
         // A script has something to do while nothing else is.
         if self.has_time_ahead() {
-            until = until.min(self.now);
+            until = until.min(self.turn.now);
         }
         until
     }
@@ -444,14 +472,14 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// The rest of the drain: sends nothing more, and awaits what is in flight.
     fn drain(&mut self) -> io::Result<()> {
-        self.is_sending = false;
+        self.stage.is_sending = false;
         self.backend.submit();
         let mut now = Nanos(self.phases.tail_end_ns);
         let end = self.timeline.drain_end;
         loop {
             // Once obeyed, the request to stop has set the drain's end.
-            let stop_at = if self.is_stopped { Nanos::MAX } else { self.control.stop_at() };
-            if self.traffic.in_flight == 0 || now >= end.min(stop_at) {
+            let stop_at = if self.stage.is_stopped { Nanos::MAX } else { self.control.stop_at() };
+            if self.traffic.counts.in_flight == 0 || now >= end.min(stop_at) {
                 break;
             }
             let until = self.traffic.deadlines.next().min(end).min(stop_at);

@@ -23,19 +23,19 @@ impl Recorder {
             true => {
                 let t0_offset = self.timeline.t0.since(self.timeline.start);
                 let by_plan = schedule.planned(t0_offset, self.window_offset());
-                if is_cut { by_plan.max(self.sent.measured) } else { by_plan }
+                if is_cut { by_plan.max(self.counts.sent.measured) } else { by_plan }
             }
-            false => quota.unwrap_or(self.sent.measured).max(self.sent.measured),
+            false => quota.unwrap_or(self.counts.sent.measured).max(self.counts.sent.measured),
         };
         let slices = self.slices.finish(&self.timeline, phases.t1_ns, &never.by_slice);
         let t1 = self.timeline.t1.min(Nanos(phases.t1_ns).max(self.timeline.t0));
-        let mut response_time = self.response.finish();
+        let mut response_time = self.times.response.finish();
         for slice in &slices {
             response_time.ok.add(&slice.ok);
         }
         let mut service_time =
-            if self.is_open_loop { self.service.finish() } else { response_time.clone() };
-        let (unwaited, waited) = (&self.unwaited, &self.waited);
+            if self.is_open_loop { self.times.service.finish() } else { response_time.clone() };
+        let (unwaited, waited) = (&self.times.unwaited, &self.times.waited);
         service_time.ok.add(&sum(&unwaited.service_ok, &waited.service_ok));
         response_time.censored.add(&never.ages);
         let lag = |waited: &Tally| sum(&unwaited.lag, waited);
@@ -45,14 +45,14 @@ impl Recorder {
         }
         let mut connection_wait = histogram(&waited.connection_wait);
         connection_wait.record_range(0, 0, unwaited.lag.exact().count, 0);
-        let mut connect = sum(&self.connect.setup, &self.connect.window);
-        connect.add_tally(&self.connect.other);
+        let mut connect = sum(&self.connects.connect.setup, &self.connects.connect.window);
+        connect.add_tally(&self.connects.connect.other);
         let sent = self.really_sent();
         Measurements {
             planned,
-            outcomes: Outcomes { never_sent: never.ages.count(), ..self.outcomes },
-            status: (0u16..).zip(*self.status).filter(|(_, count)| *count > 0).collect(),
-            errors: self.errors,
+            outcomes: Outcomes { never_sent: never.ages.count(), ..self.counts.outcomes },
+            status: (0u16..).zip(*self.counts.status).filter(|(_, count)| *count > 0).collect(),
+            errors: self.counts.errors,
             sent,
             response_time,
             service_time,
@@ -62,20 +62,20 @@ impl Recorder {
             unlagged: sum(&unwaited.service_ok, &waited.unlagged_ok),
             departures: self.departures.finish(t1),
             occupancy: self.occupancy.finish(&self.timeline, end),
-            first_byte: histogram(&self.first_byte),
-            overdue: self.overdue,
+            first_byte: histogram(&self.times.first_byte),
+            overdue: self.counts.overdue,
             thread_rates: self.sampler.map_or_else(Histogram::new, |sampler| sampler.rates),
-            batch_time: self.batch_time.as_ref().map_or_else(Histogram::new, histogram),
-            tls_handshake: histogram(&self.tls_handshake),
+            batch_time: self.times.batch.as_ref().map_or_else(Histogram::new, histogram),
+            tls_handshake: histogram(&self.connects.tls_handshake),
             connect,
-            connect_setup: histogram(&self.connect.setup),
-            connect_window: histogram(&self.connect.window),
+            connect_setup: histogram(&self.connects.connect.setup),
+            connect_window: histogram(&self.connects.connect.window),
             slices,
             window: self.window,
-            connections: self.connections,
+            connections: self.connects.connections,
             workers: vec![phases],
             intervals: self.series.finish(end),
-            interim_responses: self.interim_responses,
+            interim_responses: self.counts.interim_responses,
             ..Measurements::default()
         }
     }
@@ -83,10 +83,10 @@ impl Recorder {
     /// Requests put on the wire, and apart those whose send failed.
     fn really_sent(&self) -> Sent {
         Sent {
-            warmup: self.sent.warmup - self.unsent.warmup,
-            measured: self.sent.measured - self.unsent.measured,
-            tail: self.sent.tail - self.unsent.tail,
-            failed: self.unsent.total(),
+            warmup: self.counts.sent.warmup - self.counts.unsent.warmup,
+            measured: self.counts.sent.measured - self.counts.unsent.measured,
+            tail: self.counts.sent.tail - self.counts.unsent.tail,
+            failed: self.counts.unsent.total(),
         }
     }
 
@@ -100,7 +100,7 @@ impl Recorder {
     fn never_sent(&self, schedule: &mut Schedule, quota: Option<u64>, end: Nanos) -> NeverSent {
         let mut never = NeverSent::default();
         if !self.is_open_loop {
-            let missing = quota.map_or(0, |quota| quota.saturating_sub(self.sent.measured));
+            let missing = quota.map_or(0, |quota| quota.saturating_sub(self.counts.sent.measured));
             let age = end.since(self.timeline.t0);
             never.add(0, age, age, missing, u128::from(age) * u128::from(missing));
             return never;

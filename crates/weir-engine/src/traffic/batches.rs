@@ -4,9 +4,25 @@
 use weir_http::Answer;
 use weir_io::{ConnId, Nanos};
 
+use super::rests::Rests;
 use super::{Told, Traffic};
 use crate::connection::State;
 use crate::places::NONE;
+
+/// Events for the script, and the delays it has set.
+#[derive(Debug)]
+pub(crate) struct ScriptBridge {
+    /// Events to announce, in order; valid until the next event of the backend.
+    pub(crate) told: Vec<Told>,
+    pub(crate) rests: Rests,
+}
+
+impl ScriptBridge {
+    /// For so many connections that may be delayed.
+    pub(super) fn new(delayed: u32) -> ScriptBridge {
+        ScriptBridge { told: Vec::new(), rests: Rests::new(delayed) }
+    }
+}
 
 impl Traffic {
     /// The nth answer of what `conn` last received.
@@ -23,15 +39,19 @@ impl Traffic {
     /// Keeps what a script is to be told; apart, so that it costs others nothing.
     #[inline(never)]
     pub(super) fn note(&mut self, told: Told) {
-        self.told.push(told);
+        self.script.told.push(told);
     }
 
     /// Keeps the answers that have come, for the script to be told.
     #[inline(never)]
     pub(super) fn note_answers(&mut self, conn: ConnId) {
-        let statuses =
-            self.replies.iter().flat_map(|reply| reply.ids().map(|_| reply.status)).enumerate();
-        self.told.extend(statuses.map(|(nth, status)| Told::Answered { conn, nth, status }));
+        let statuses = self
+            .incoming
+            .replies
+            .iter()
+            .flat_map(|reply| reply.ids().map(|_| reply.status))
+            .enumerate();
+        self.script.told.extend(statuses.map(|(nth, status)| Told::Answered { conn, nth, status }));
     }
 
     /// Whether `conn` is still on its `opened`th socket, with nothing in flight.
@@ -58,28 +78,19 @@ impl Traffic {
     /// `conn` takes no request before `until`.
     pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
         if self.connections[conn.index()].state == State::Open {
-            self.rests_until[conn.index()] = until;
-            self.rests.arm(conn, until);
+            self.script.rests.begin(conn, until);
             // Nothing can come of it before, and that is nobody's fault.
-            self.alive_at = self.alive_at.max(until);
+            self.counts.alive_at = self.counts.alive_at.max(until);
         }
     }
 
     /// Ends the rests that are over at `now`; whether there were any.
     pub(crate) fn end_rests(&mut self, now: Nanos) -> bool {
         let mut have_ended = false;
-        while let Some(conn) = self.rests.take_due(now) {
-            match self.rests_until[conn.index()] {
-                // That was the rest of a socket that is gone.
-                Nanos::MAX => {}
-                until if until > now => self.rests.arm(conn, until),
-                _ => {
-                    self.rests_until[conn.index()] = Nanos::MAX;
-                    self.connections[conn.index()].freed_at = now;
-                    self.lanes.place(conn, 0);
-                    have_ended = true;
-                }
-            }
+        while let Some(conn) = self.script.rests.take_due(now) {
+            self.connections[conn.index()].freed_at = now;
+            self.lanes.place(conn, 0);
+            have_ended = true;
         }
         have_ended
     }

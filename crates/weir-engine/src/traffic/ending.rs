@@ -129,7 +129,7 @@ impl Traffic {
             is_oldest = false;
         }
         let connection = &mut self.connections[conn.index()];
-        self.in_flight -= u64::from(connection.load);
+        self.counts.in_flight -= u64::from(connection.load);
         connection.load = 0;
         connection.unsent = 0;
     }
@@ -138,18 +138,14 @@ impl Traffic {
     pub(crate) fn shut(&mut self, conn: ConnId, at: Nanos) {
         debug_assert_eq!(self.connections[conn.index()].load, 0);
         match self.connections[conn.index()].state {
-            State::Connecting | State::Handshaking => self.connecting -= 1,
-            State::Open | State::Retiring | State::Closing => self.open -= 1,
+            State::Connecting | State::Handshaking => self.counts.connecting -= 1,
+            State::Open | State::Retiring | State::Closing => self.counts.open -= 1,
             State::Closed | State::Queued => return,
         }
         self.lanes.remove(conn);
         self.resolve(conn);
-        if let Some(session) = self.sessions.get_mut(conn.index()) {
-            *session = None;
-        }
-        if self.limits.rests {
-            self.rests_until[conn.index()] = Nanos::MAX;
-        }
+        self.tls.forget(conn);
+        self.script.rests.cancel(conn);
         let place = self.connections[conn.index()].place;
         if self.limits.lends && place != NONE {
             self.places.at(place).protocol.reset();

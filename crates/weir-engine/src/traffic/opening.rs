@@ -1,5 +1,4 @@
-//! The queue of connections that are to be opened, when the next of them may be, and what is done
-//! once its socket is up.
+//! Opening a connection: from the queue to its first free capacity.
 
 use weir_io::{ConnId, Nanos};
 
@@ -10,40 +9,15 @@ use crate::places::NONE;
 impl Traffic {
     /// Puts `conn` in the queue of connections to be opened.
     pub(super) fn queue(&mut self, conn: ConnId, at: Nanos) {
-        let is_first = !self.has_to_open();
-        if let Some(pace) = &mut self.pace
-            && is_first
-        {
-            pace.skip_to(at);
-        }
         self.connections[conn.index()].state = State::Queued;
-        self.to_reopen.push_back(conn);
-    }
-
-    fn has_to_open(&self) -> bool {
-        !self.to_open.is_empty() || !self.to_reopen.is_empty()
-    }
-
-    /// When the next connection may be opened, where that is a matter of time.
-    pub(crate) fn opens_at(&self) -> Nanos {
-        match &self.pace {
-            Some(pace) if self.has_to_open() => pace.next(),
-            _ => Nanos::MAX,
-        }
+        self.open_queue.push(conn, at);
     }
 
     /// The next connection to open, now connecting.
     pub(crate) fn take_to_open(&mut self, now: Nanos) -> Option<ConnId> {
-        if self.pace.as_ref().is_some_and(|pace| pace.next() > now) {
-            return None;
-        }
-        let first = self.to_open.next().map(ConnId);
-        let conn = first.or_else(|| self.to_reopen.pop_front())?;
-        if let Some(pace) = &mut self.pace {
-            pace.take();
-        }
+        let conn = self.open_queue.pop(now)?;
         self.connections[conn.index()].connect(now);
-        self.connecting += 1;
+        self.counts.connecting += 1;
         self.deadlines.arm(conn, now.after(self.limits.connect_timeout_ns));
         Some(conn)
     }
@@ -54,9 +28,9 @@ impl Traffic {
         if connection.state != State::Connecting {
             return Action::None;
         }
-        match self.tls {
-            Some(_) => self.shake_hands(conn, at),
-            None => self.opened(conn, at.since(connection.at), at),
+        match self.tls.is_on() {
+            true => self.shake_hands(conn, at),
+            false => self.opened(conn, at.since(connection.at), at),
         }
         Action::None
     }
@@ -73,10 +47,10 @@ impl Traffic {
         if place != NONE {
             self.places.at(place).protocol.reset();
         }
-        self.connecting -= 1;
-        self.open += 1;
+        self.counts.connecting -= 1;
+        self.counts.open += 1;
         self.resolve(conn);
-        self.recorder.connected(connect_ns, self.open, at);
+        self.recorder.connected(connect_ns, self.counts.open, at);
         self.observers.connected(conn);
         if self.limits.batches {
             self.note(Told::Opened(conn));
@@ -90,7 +64,7 @@ impl Traffic {
     /// The first attempt to open `conn` is decided.
     pub(super) fn resolve(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.index()];
-        self.unresolved -= u32::from(!connection.is_resolved);
+        self.counts.unresolved -= u32::from(!connection.is_resolved);
         connection.is_resolved = true;
     }
 }

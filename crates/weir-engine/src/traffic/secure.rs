@@ -9,19 +9,57 @@ use super::{Action, Traffic};
 use crate::connection::State;
 use crate::places::NONE;
 
-impl Traffic {
-    /// The TLS session of a connection's socket, where there is one.
+/// The TLS sessions of one worker's sockets.
+#[derive(Debug)]
+pub(crate) struct TlsLayer {
+    config: Option<TlsConfig>,
+    /// By connection; empty without TLS.
+    sessions: Vec<Option<Box<Session>>>,
+    /// Output of TLS itself on the connection of the last event: handshake messages and alerts.
+    pub(crate) output: Vec<u8>,
+    /// Decrypted bytes of the last event.
+    plain: Vec<u8>,
+}
+
+impl TlsLayer {
+    /// For so many connections; no TLS if `config` is `None`.
+    pub(super) fn new(config: Option<TlsConfig>, connections: u32) -> TlsLayer {
+        let connections = if config.is_some() { connections } else { 0 };
+        let sessions = (0..connections).map(|_| None).collect();
+        TlsLayer { config, sessions, output: Vec::new(), plain: Vec::new() }
+    }
+
+    /// True if connections speak TLS.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.config.is_some()
+    }
+
+    /// The session of a connection's socket, if there is one.
     #[inline]
     pub(crate) fn session(&mut self, conn: ConnId) -> Option<&mut Session> {
         self.sessions.get_mut(conn.index())?.as_deref_mut()
     }
 
+    /// The socket of `conn` is closed.
+    pub(super) fn forget(&mut self, conn: ConnId) {
+        if let Some(session) = self.sessions.get_mut(conn.index()) {
+            *session = None;
+        }
+    }
+
+    fn start(&mut self, conn: ConnId) {
+        let config = self.config.as_ref().expect("only called if there is TLS");
+        let mut session = Box::new(Session::new(config));
+        session.take_output(&mut self.output);
+        self.sessions[conn.index()] = Some(session);
+    }
+}
+
+impl Traffic {
     /// The socket is up: the handshake begins.
     pub(super) fn shake_hands(&mut self, conn: ConnId, at: Nanos) {
-        let config = self.tls.as_ref().expect("only called where there is TLS");
-        let mut session = Box::new(Session::new(config));
-        session.take_output(&mut self.to_peer);
-        self.sessions[conn.index()] = Some(session);
+        self.tls.start(conn);
         let connection = &mut self.connections[conn.index()];
         connection.state = State::Handshaking;
         connection.at = at;
@@ -30,11 +68,12 @@ impl Traffic {
 
     /// Takes in encrypted bytes.
     pub(super) fn decrypt(&mut self, conn: ConnId, bytes: &mut [u8], at: Nanos) -> Action {
-        let Some(session) = &mut self.sessions[conn.index()] else { return Action::None };
-        let mut plain = std::mem::take(&mut self.plain);
+        let TlsLayer { sessions, output, plain, .. } = &mut self.tls;
+        let Some(session) = &mut sessions[conn.index()] else { return Action::None };
+        let mut plain = std::mem::take(plain);
         plain.clear();
         let read = session.receive(bytes, &mut plain);
-        session.take_output(&mut self.to_peer);
+        session.take_output(output);
         let (is_handshaking, is_closed) = (session.is_handshaking(), session.is_closed());
         let connection = &self.connections[conn.index()];
         if connection.state == State::Handshaking && !is_handshaking {
@@ -46,7 +85,7 @@ impl Traffic {
         if !plain.is_empty() {
             action = self.received(conn, &plain, at);
         }
-        self.plain = plain;
+        self.tls.plain = plain;
         if action != Action::None {
             return action;
         }
@@ -72,7 +111,7 @@ impl Traffic {
         let connection = &self.connections[conn.index()];
         let place = connection.place;
         let is_mid_answer = place != NONE && self.places.protocol(place).is_mid_answer();
-        let session = self.sessions.get(conn.index())?.as_ref()?;
+        let session = self.tls.sessions.get(conn.index())?.as_ref()?;
         let (kind, cause) = match connection.state {
             State::Handshaking => {
                 let code = "closed_in_handshake";

@@ -48,8 +48,8 @@ impl<B: Backend> Worker<'_, B> {
     /// The last batch is left to be submitted: most turns have only that one, and the wait that
     /// follows submits it without reading the clock around it.
     pub(super) fn dispatch(&mut self, mut now: Nanos) {
-        self.is_behind = false;
-        while self.is_sending {
+        self.turn.is_behind = false;
+        while self.stage.is_sending {
             self.heed_stop();
             self.heed_script(now);
             if self.is_over(now) {
@@ -57,14 +57,14 @@ impl<B: Backend> Worker<'_, B> {
             }
             if let RequestSource::Ring(_) = self.requests {
                 now = self.make_due(now);
-                while self.dirty.len() < SEND_BATCH && self.dispatch_batch(now) {}
+                while self.outbox.dirty.len() < SEND_BATCH && self.dispatch_batch(now) {}
             } else {
-                while self.dirty.len() < SEND_BATCH && self.dispatch_next(now) {}
+                while self.outbox.dirty.len() < SEND_BATCH && self.dispatch_next(now) {}
             }
-            let is_full = self.dirty.len() >= SEND_BATCH;
+            let is_full = self.outbox.dirty.len() >= SEND_BATCH;
             self.flush(now);
             // A script that takes long leaves the rest to the next turn, which comes at once.
-            if !is_full || self.is_behind {
+            if !is_full || self.turn.is_behind {
                 return;
             }
             now = self.backend.submit().after;
@@ -84,7 +84,7 @@ impl<B: Backend> Worker<'_, B> {
         let slots = self.take_slots(now, self.traffic.room(conn, traits));
         self.traffic.dispatch(conn, traits, slots, now);
         if self.traffic.connection(conn).unsent == slots.count {
-            self.dirty.push(conn);
+            self.outbox.dirty.push(conn);
         }
         true
     }
@@ -100,7 +100,7 @@ impl<B: Backend> Worker<'_, B> {
             }
             None => {
                 let is_over = now >= timeline.t1 && !self.has_tail();
-                now >= timeline.start && !is_over && self.quota != Some(0)
+                now >= timeline.start && !is_over && self.stage.quota != Some(0)
             }
         }
     }
@@ -115,7 +115,7 @@ impl<B: Backend> Worker<'_, B> {
             self.schedule.take();
             return Slots { intended_at: due, phase, count: 1 };
         }
-        let (phase, count) = match (&mut self.quota, timeline.phase(now)) {
+        let (phase, count) = match (&mut self.stage.quota, timeline.phase(now)) {
             // A batch may hold more requests than the quota has left.
             (Some(0), Phase::Measured) => (Phase::Tail, 1),
             (Some(left), Phase::Measured) => {
@@ -131,17 +131,19 @@ impl<B: Backend> Worker<'_, B> {
     /// True if slots after t1 are sent, which keeps the load up until M is resolved. A number of
     /// requests is exact, and a window that was cut, or that ends like wrk's, is followed by none.
     pub(super) fn has_tail(&self) -> bool {
-        self.job.plan.requests.is_none() && !self.is_cut && !self.job.stops_at_t1
+        self.job.plan.requests.is_none() && !self.stage.is_cut && !self.job.stops_at_t1
     }
 
     /// Hands the dispatched requests to the backend.
     fn flush(&mut self, now: Nanos) {
-        let RequestSource::Static(repeated) = &self.requests else { return self.dirty.clear() };
-        for conn in self.dirty.drain(..) {
+        let RequestSource::Static(repeated) = &self.requests else {
+            return self.outbox.dirty.clear();
+        };
+        for conn in self.outbox.dirty.drain(..) {
             let unsent = std::mem::take(&mut self.traffic.connection(conn).unsent);
-            self.segments.clear();
-            if let Some(session) = self.traffic.session(conn) {
-                let (sealed, segments) = (&mut self.sealed, &mut self.segments);
+            self.outbox.segments.clear();
+            if let Some(session) = self.traffic.tls.session(conn) {
+                let (sealed, segments) = (&mut self.outbox.sealed, &mut self.outbox.segments);
                 let mut sealed_bytes = 0;
                 sealed.clear();
                 let mut pieces =
@@ -164,11 +166,11 @@ impl<B: Backend> Worker<'_, B> {
                     self.backend.close(conn, action);
                     continue;
                 }
-                self.last_send = (sealed_bytes, unsent.into());
+                self.outbox.last_send = (sealed_bytes, unsent.into());
             } else {
-                repeated.segments(unsent, &mut self.segments);
+                repeated.segments(unsent, &mut self.outbox.segments);
             }
-            self.backend.send(conn, &self.segments);
+            self.backend.send(conn, &self.outbox.segments);
         }
     }
 
@@ -191,7 +193,7 @@ impl<B: Backend> Worker<'_, B> {
             self.traffic.dispatch(conn, request.traits, Slots { intended_at, ..slot }, now);
         }
         self.send_batch(conn, batch, now);
-        self.dirty.push(conn);
+        self.outbox.dirty.push(conn);
         true
     }
 
@@ -214,19 +216,19 @@ impl<B: Backend> Worker<'_, B> {
     fn send_batch(&mut self, conn: ConnId, batch: Batch, now: Nanos) {
         self.traffic.connection(conn).unsent = 0;
         let requests = batch.requests.len();
-        let pooled = match self.traffic.session(conn) {
+        let pooled = match self.traffic.tls.session(conn) {
             Some(session) => {
-                self.sealed.clear();
-                if let Err(error) = session.send(&batch.bytes, &mut self.sealed) {
+                self.outbox.sealed.clear();
+                if let Err(error) = session.send(&batch.bytes, &mut self.outbox.sealed) {
                     self.traffic.unsend_unsealed(conn, requests);
                     let action = self.traffic.fail_secure(conn, &error, now);
                     return self.backend.close(conn, action);
                 }
-                self.last_send = (self.sealed.len(), requests);
-                self.backend.pool(&self.sealed)
+                self.outbox.last_send = (self.outbox.sealed.len(), requests);
+                self.backend.pool(&self.outbox.sealed)
             }
             None => {
-                self.last_send = (batch.bytes.len(), requests);
+                self.outbox.last_send = (batch.bytes.len(), requests);
                 self.backend.pool(&batch.bytes)
             }
         };
@@ -252,7 +254,7 @@ impl<B: Backend> Worker<'_, B> {
                 return made_at;
             }
             if made_at.since(now) >= MAKING_TURN_NS {
-                self.is_behind = true;
+                self.turn.is_behind = true;
                 return made_at;
             }
             let is_late = self.is_missed();
@@ -261,7 +263,7 @@ impl<B: Backend> Worker<'_, B> {
                 script.ran_dry += requests;
             }
             // A string that is only repeated is made by nobody, and takes no time.
-            made_at = made_at.max(self.now);
+            made_at = made_at.max(self.turn.now);
         }
     }
 
@@ -288,9 +290,9 @@ impl<B: Backend> Worker<'_, B> {
 
     #[inline(never)]
     fn make_some_ahead(&mut self) {
-        let from = self.now;
+        let from = self.turn.now;
         for _ in 0..AHEAD_TURN {
-            let is_enough = !self.has_time_ahead() || self.now.since(from) >= MAKING_TURN_NS;
+            let is_enough = !self.has_time_ahead() || self.turn.now.since(from) >= MAKING_TURN_NS;
             if is_enough || self.make_batch().is_none() {
                 return;
             }
@@ -308,19 +310,19 @@ impl<B: Backend> Worker<'_, B> {
 
     fn has_time_for(&self, ring: &Ring) -> bool {
         let is_made = ring.repeated.is_some() || !self.schedule.is_open_loop();
-        if is_made || !self.is_sending || self.script.as_ref().is_none_or(Script::is_over) {
+        if is_made || !self.stage.is_sending || self.script.as_ref().is_none_or(Script::is_over) {
             return false;
         }
         let is_free = !self.traffic.lanes.is_empty();
         let waits = ring.is_learning || ring.is_reserving;
         let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
         // As long as no connection is free, nothing can go out, but answers may still teach.
-        let is_pressing = is_free && ring.len() > 0 && self.has_due(self.now.after(mean_ns));
+        let is_pressing = is_free && ring.len() > 0 && self.has_due(self.turn.now.after(mean_ns));
         // Slots of the drain may never come, and what was made for them would be for nothing.
         let last = self.timeline.t1.before(1);
-        let until = if waits { self.now.after(self.lead_ns()).min(last) } else { last };
+        let until = if waits { self.turn.now.after(self.lead_ns()).min(last) } else { last };
         let is_blocked = is_pressing || (waits && !is_free) || ring.len() >= ring.limit();
-        !is_blocked && self.is_slot_within(until, self.now)
+        !is_blocked && self.is_slot_within(until, self.turn.now)
     }
 
     /// In an open loop: when the first slot is due that no batch is made for.
@@ -336,7 +338,7 @@ impl<B: Backend> Worker<'_, B> {
         let t1 = self.timeline.t1;
         match self.next_unmade(ring) {
             Some(due) => due <= until && (due < t1 || self.has_tail()),
-            None => self.is_due(now) && self.quota.is_none_or(|left| ring.requests() < left),
+            None => self.is_due(now) && self.stage.quota.is_none_or(|left| ring.requests() < left),
         }
     }
 
@@ -350,7 +352,7 @@ impl<B: Backend> Worker<'_, B> {
         match &ring.repeated {
             Some(repeated) => batch.clone_from(repeated),
             // The script reads the clock when it is done, which is late enough for what is ahead.
-            None => self.now = script.request(&mut batch, conn, &mut self.backend)?,
+            None => self.turn.now = script.request(&mut batch, conn, &mut self.backend)?,
         }
         batch.reserved = conn.map(|conn| (conn, self.traffic.reserve(conn)));
         let requests = batch.requests.len() as u64;
@@ -372,7 +374,7 @@ impl<B: Backend> Worker<'_, B> {
             RequestSource::Ring(ring)
                 if is_measured && ring.len() == 0 && ring.repeated.is_none() =>
             {
-                due.before(self.lead_ns()).max(self.now.min(due))
+                due.before(self.lead_ns()).max(self.turn.now.min(due))
             }
             _ => due,
         }

@@ -14,7 +14,7 @@ const WINDOW_LEAD_NS: u64 = 100_000_000;
 impl<B: Backend> Worker<'_, B> {
     /// Where the load decides when the window begins, and somebody has seen it: so be it.
     pub(super) fn heed_window(&mut self) {
-        if self.traffic.recorder.settling.is_none() || self.is_cut {
+        if self.traffic.recorder.settling.is_none() || self.stage.is_cut {
             return;
         }
         if let Some(t0) = self.control.window_begins_at() {
@@ -33,7 +33,7 @@ impl<B: Backend> Worker<'_, B> {
         let Some(settling) = &mut self.traffic.recorder.settling else { return };
         if now >= t0 {
             self.traffic.recorder.settling = None;
-            self.is_unsettled = true;
+            self.stage.is_unsettled = true;
         } else if settling.next() <= now {
             let board = self.control.board(self.job.plan.warmup_ns);
             settling.add_to(board, start, now);
@@ -54,7 +54,7 @@ impl<B: Backend> Worker<'_, B> {
         let Timeline { start, t0, t1, .. } = self.timeline;
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
-            self.traffic.recorder.open_at_t0(self.traffic.open);
+            self.traffic.recorder.open_at_t0(self.traffic.counts.open);
             self.lapses.begin(self.backend.usage(), self.waiting.seen());
         }
         if self.traffic.recorder.settling.is_some() {
@@ -73,14 +73,14 @@ impl<B: Backend> Worker<'_, B> {
         }
         if self.traffic.recorder.interval_end() <= now {
             let backlog = self.schedule.backlog(now.since(start));
-            self.traffic.recorder.roll(now, self.traffic.in_flight, backlog, &self.live);
+            self.traffic.recorder.roll(now, self.traffic.counts.in_flight, backlog, &self.live);
         }
     }
 
     /// Notes how much is left at the ends of slices.
     fn end_slices(&mut self, now: Nanos) {
         let start = self.timeline.start;
-        let (schedule, in_flight) = (&self.schedule, self.traffic.in_flight);
+        let (schedule, in_flight) = (&self.schedule, self.traffic.counts.in_flight);
         let backlog = |end: Nanos| schedule.backlog(end.since(start));
         self.traffic.recorder.end_slices(now, in_flight, backlog);
     }
@@ -88,7 +88,7 @@ impl<B: Backend> Worker<'_, B> {
     /// Whether a closed loop with a number of requests is through, or will never be: nothing has
     /// gone well for as long as an answer and a connection may take together.
     fn is_exhausted(&self, now: Nanos) -> bool {
-        let Some(left) = self.quota else { return false };
+        let Some(left) = self.stage.quota else { return false };
         let Timeline { t0, t1, .. } = self.timeline;
         if t1 <= now {
             return false;
@@ -96,8 +96,8 @@ impl<B: Backend> Worker<'_, B> {
         let limits = &self.traffic.limits;
         let patience_ns = limits.timeout_ns + limits.connect_timeout_ns;
         // What is awaited ends with its timeout, unless late answers are taken too.
-        let is_awaiting = self.traffic.in_flight > 0 && !limits.late_answers;
-        let is_dead = !is_awaiting && now.since(self.traffic.alive_at) > patience_ns;
+        let is_awaiting = self.traffic.counts.in_flight > 0 && !limits.late_answers;
+        let is_dead = !is_awaiting && now.since(self.traffic.counts.alive_at) > patience_ns;
         // A worker without a share is through at once, yet its window begins like all others.
         let is_through = left == 0 && self.traffic.recorder.unresolved() == 0;
         (is_through && now >= t0) || is_dead
@@ -107,6 +107,6 @@ impl<B: Backend> Worker<'_, B> {
     pub(super) fn is_resolved(&self) -> bool {
         let Timeline { start, t1, .. } = self.timeline;
         let unsent = self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) < t1);
-        self.traffic.recorder.unresolved() == 0 && (!unsent || self.is_cut)
+        self.traffic.recorder.unresolved() == 0 && (!unsent || self.stage.is_cut)
     }
 }

@@ -17,13 +17,15 @@ impl<B: Backend> Worker<'_, B> {
         let deal = self.job.deal(self.live.worker);
         let from = self.control.begin_connecting(now);
         let rate = self.job.plan.connection.rate;
-        self.traffic.pace = rate.map(|rate| ConnectPace::new(rate, deal, from));
+        if let Some(rate) = rate {
+            self.traffic.open_queue.set_pace(ConnectPace::new(rate, deal, from));
+        }
     }
 
     /// Opens connections that are due to be opened.
     pub(super) fn open(&mut self, now: Nanos) {
-        let most = if self.traffic.pace.is_some() { u32::MAX } else { CONNECTING_MAX };
-        while self.traffic.connecting < most {
+        let most = if self.traffic.open_queue.is_paced() { u32::MAX } else { CONNECTING_MAX };
+        while self.traffic.counts.connecting < most {
             let Some(conn) = self.traffic.take_to_open(now) else { return };
             let number = self.job.deal(self.live.worker).nth_connection(conn.0);
             let options = SocketOptions {

@@ -40,22 +40,22 @@ impl<B: Backend> Worker<'_, B> {
     /// Does what the last event has left to do: sends what TLS has to say, and tells the script.
     /// Returns when the script was done, or the run's epoch if there was nothing to tell it.
     pub(super) fn run_errands(&mut self, conn: ConnId) -> Nanos {
-        if !self.traffic.to_peer.is_empty() {
-            let pooled = self.backend.pool(&self.traffic.to_peer);
-            self.traffic.to_peer.clear();
+        if !self.traffic.tls.output.is_empty() {
+            let pooled = self.backend.pool(&self.traffic.tls.output);
+            self.traffic.tls.output.clear();
             self.backend.send(conn, &[Segment::Pooled(pooled)]);
         }
-        if self.traffic.told.is_empty() {
+        if self.traffic.script.told.is_empty() {
             return Nanos::ZERO;
         }
-        let mut told = std::mem::take(&mut self.traffic.told);
+        let mut told = std::mem::take(&mut self.traffic.script.told);
         for one in told.drain(..) {
             self.tell(one);
         }
         if self.traffic.limits.shows == Some(Interest::Body) {
             self.traffic.forget_answers(conn);
         }
-        self.traffic.told = told;
+        self.traffic.script.told = told;
         self.script.as_ref().map_or(Nanos::ZERO, |script| script.left_at)
     }
 
@@ -71,7 +71,7 @@ impl<B: Backend> Worker<'_, B> {
                 script.response(conn, status, answer, &mut self.backend);
             }
             // Before the load begins nobody rests: see `begin_rests`.
-            Told::Freed(conn) if self.is_sending => {
+            Told::Freed(conn) if self.stage.is_sending => {
                 self.begin_rest(conn);
             }
             Told::Freed(_) => {}
@@ -109,7 +109,7 @@ impl<B: Backend> Worker<'_, B> {
     /// had made when it stopped it is sent first.
     pub(super) fn heed_script(&mut self, at: Nanos) {
         let Some(script) = &self.script else { return };
-        if !script.is_over() || !self.is_sending || self.is_cut {
+        if !script.is_over() || !self.stage.is_sending || self.stage.is_cut {
             return;
         }
         let is_sent = match &self.requests {
