@@ -1,0 +1,71 @@
+//! The queue of connections to be opened, and when the next of them may be.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use weir_io::{ConnId, Nanos};
+
+use crate::pace::ConnectPace;
+
+/// One worker's queue.
+#[derive(Debug)]
+pub(crate) struct OpenQueue {
+    /// Connections to be opened for the first time.
+    first: Range<u32>,
+    /// Connections to be opened again, after those, in the order they came.
+    again: VecDeque<ConnId>,
+    /// When they may be opened, where that is limited.
+    pace: Option<ConnectPace>,
+}
+
+impl OpenQueue {
+    /// A queue of so many connections, none of which was open yet.
+    pub(crate) fn new(connections: u32) -> OpenQueue {
+        OpenQueue { first: 0..connections, again: VecDeque::new(), pace: None }
+    }
+
+    /// Limits the rate of connects.
+    pub(crate) fn set_pace(&mut self, pace: ConnectPace) {
+        self.pace = Some(pace);
+    }
+
+    /// True if the rate of connects is limited.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.pace.is_some()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.again.is_empty()
+    }
+
+    /// Adds a connection that is to be opened again.
+    pub(crate) fn push(&mut self, conn: ConnId, at: Nanos) {
+        let is_first = self.is_empty();
+        if let Some(pace) = &mut self.pace
+            && is_first
+        {
+            pace.skip_to(at);
+        }
+        self.again.push_back(conn);
+    }
+
+    /// When the next connection may be opened, if that depends on time; else [`Nanos::MAX`].
+    pub(crate) fn next_at(&self) -> Nanos {
+        match &self.pace {
+            Some(pace) if !self.is_empty() => pace.next(),
+            _ => Nanos::MAX,
+        }
+    }
+
+    /// Removes the next connection that may be opened at `now`.
+    pub(crate) fn pop(&mut self, now: Nanos) -> Option<ConnId> {
+        if self.pace.as_ref().is_some_and(|pace| pace.next() > now) {
+            return None;
+        }
+        let conn = self.first.next().map(ConnId).or_else(|| self.again.pop_front())?;
+        if let Some(pace) = &mut self.pace {
+            pace.take();
+        }
+        Some(conn)
+    }
+}
