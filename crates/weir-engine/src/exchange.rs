@@ -25,7 +25,7 @@ pub struct Exchange {
     pub sent_at: Nanos,
     /// The phase of its slot.
     pub phase: Phase,
-    /// Names the request among those of the run; 0 where there is only one.
+    /// Names the request: its index in a script's string of several, else 0.
     pub tag: u16,
     /// It was counted as overdue, and its answer is still awaited.
     pub is_overdue: bool,

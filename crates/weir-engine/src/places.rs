@@ -74,11 +74,6 @@ impl Places {
         &self.places[place as usize].protocol
     }
 
-    /// `Tf` of the answer that is under way on one.
-    pub(crate) fn first_byte_at(&self, place: u32) -> Nanos {
-        self.places[place as usize].first_byte_at
-    }
-
     /// The requests in flight of one, by id.
     pub(crate) fn exchanges_of(&self, place: u32) -> &[Exchange] {
         let depth = usize::from(self.depth);

@@ -13,7 +13,7 @@ use weir_run::{
     Connections, ErrorKind, FailureKind, Interval, Load, Outcomes, Sent, Tally, Window,
 };
 
-use crate::completion::{Completion, Outcome};
+use crate::completion::Outcome;
 use crate::departures::DepartureCounts;
 use crate::exchange::{Exchange, Phase};
 use crate::job::Job;
@@ -272,8 +272,13 @@ impl Recorder {
 
     /// At least one exchange ended; `exchanges` that are alike ended alike.
     #[inline]
-    pub(crate) fn completed(&mut self, completion: &Completion, exchanges: u32) {
-        let Completion { exchange, outcome, at, .. } = *completion;
+    pub(crate) fn completed(
+        &mut self,
+        exchange: &Exchange,
+        outcome: Outcome,
+        at: Nanos,
+        exchanges: u32,
+    ) {
         let count = u64::from(exchanges);
         self.occupancy.leave(&self.timeline, exchange.sent_at, at, exchanges);
         let response_ns = at.since(exchange.intended_at);
@@ -299,14 +304,13 @@ impl Recorder {
         }
         if exchange.phase == Phase::Measured {
             self.counts.unresolved -= count;
-            self.resolve(completion, exchanges);
+            self.resolve(exchange, outcome, at, exchanges);
         }
     }
 
     /// Counts members of M by their outcome.
     #[inline]
-    fn resolve(&mut self, completion: &Completion, times: u32) {
-        let Completion { exchange, outcome, at, .. } = *completion;
+    fn resolve(&mut self, exchange: &Exchange, outcome: Outcome, at: Nanos, times: u32) {
         let (response_ns, service_ns) =
             (at.since(exchange.intended_at), at.since(exchange.sent_at));
         if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
@@ -333,9 +337,9 @@ impl Recorder {
 
     /// The run ended before a member of M did. Its response is still awaited, so it stays on the
     /// wire, but it is measured no longer.
-    pub(crate) fn censored(&mut self, completion: &Completion) {
+    pub(crate) fn censored(&mut self, exchange: &Exchange, at: Nanos) {
         self.counts.unresolved -= 1;
-        self.resolve(completion, 1);
+        self.resolve(exchange, Outcome::InFlightAtEnd, at, 1);
     }
 
     /// An exchange is given up without an end of its own: the sockets close.

@@ -95,6 +95,8 @@ pub(crate) struct Slots {
     pub(crate) phase: Phase,
     /// At least 1.
     pub(crate) count: u16,
+    /// Names their request.
+    pub(crate) tag: u16,
 }
 
 /// What happened that a script wants to know, in order.
@@ -281,11 +283,12 @@ impl Traffic {
         slots: Slots,
         now: Nanos,
     ) {
-        let Slots { intended_at, phase, count: requests } = slots;
+        let Slots { intended_at, phase, count: requests, tag } = slots;
         let place = self.place_of(conn);
         let connection = &mut self.connections[conn.index()];
         let freed_at = connection.freed_at;
-        let exchange = Exchange { intended_at, freed_at, sent_at: now, phase, ..Exchange::NONE };
+        let exchange =
+            Exchange { intended_at, freed_at, sent_at: now, phase, tag, ..Exchange::NONE };
         let (lent, exchanges) = self.places.parts(place);
         let mut left = requests;
         while left > 0 {
@@ -380,15 +383,14 @@ impl Traffic {
         }
         let is_stamped = self.stamping.covers(conn);
         let is_observed = is_stamped || self.observers.see_all();
-        let stamps = if is_stamped { Some(self.take_stamps(conn)) } else { None };
+        let stamps = if is_stamped { self.take_stamps(conn) } else { None };
         let connection = &mut self.connections[conn.index()];
         let (lent, exchanges) = self.places.parts(connection.place);
         if connection.load == self.limits.depth || self.limits.batches {
             connection.freed_at = at;
         }
-        let (mut closes, mut left) = (false, self.incoming.replies.len());
+        let mut closes = false;
         for reply in self.incoming.replies.drain(..) {
-            left -= 1;
             let first_byte_at = if reply.began_here { at } else { lent.first_byte_at };
             let response = Response { status: reply.status, first_byte_at };
             let outcome = Outcome::of_response(response, self.limits.success);
@@ -404,12 +406,13 @@ impl Traffic {
                 debug_assert!(ended_now.iter().all(|other| *other == exchange));
                 ended_now.iter_mut().for_each(Exchange::end);
                 answered = others;
-                // What was read together has one stamp, which is the last response's.
-                let kernel = stamps.filter(|_| left == 0 && answered.is_empty());
-                let kernel = kernel.map(|times| times.of(&exchange));
-                let completion = Completion { conn, exchange, outcome, at, kernel };
-                self.recorder.completed(&completion, alike as u32);
+                self.recorder.completed(&exchange, outcome, at, alike as u32);
                 if is_observed {
+                    // What was read together has one stamp, which is the last response's.
+                    let is_last = |last: u16| reply.ids().end == last && answered.is_empty();
+                    let stamps = stamps.filter(|(_, last)| is_last(*last));
+                    let kernel = stamps.map(|(times, _)| times.of(&exchange));
+                    let completion = Completion { conn, exchange, outcome, at, kernel };
                     self.observers.completed(&completion, is_stamped);
                 }
                 connection.load -= alike as u16;
@@ -434,16 +437,17 @@ impl Traffic {
         closes
     }
 
-    /// Takes the kernel's stamps of the event at hand. A transmit stamp belongs to a request only
-    /// if no other is in flight beside it.
+    /// Takes the kernel's stamps of the event at hand, and the end of the ids of the last response,
+    /// which they belong to. A transmit stamp is a request's only if no other is in flight.
     #[inline(never)]
-    fn take_stamps(&mut self, conn: ConnId) -> KernelTimes {
+    fn take_stamps(&mut self, conn: ConnId) -> Option<(KernelTimes, u16)> {
         let transmitted_at = self.stamping.take_transmitted(conn);
         let is_alone = self.connections[conn.index()].load == 1;
-        KernelTimes {
+        let times = KernelTimes {
             received_at: self.incoming.received_at,
             transmitted_at: transmitted_at.filter(|_| is_alone),
-        }
+        };
+        self.incoming.replies.last().map(|reply| (times, reply.ids().end))
     }
 
     /// The peer ended its stream: an answer's proper end, a clean close, or a failure.

@@ -123,7 +123,7 @@ impl Traffic {
                 Outcome::TransportError(ErrorKind::ClosedBeforeAnswer)
             };
             let completion = Completion { conn, exchange: *exchange, outcome, at, kernel: None };
-            self.recorder.completed(&completion, 1);
+            self.recorder.completed(exchange, outcome, at, 1);
             self.observers.completed(&completion, true);
             *exchange = Exchange::NONE;
             is_oldest = false;
@@ -185,9 +185,8 @@ impl Traffic {
     pub(crate) fn censor(&mut self, now: Nanos) {
         for (conn, exchange) in self.places.live() {
             if exchange.phase == Phase::Measured {
-                let completion = in_flight(conn, exchange, now);
-                self.recorder.censored(&completion);
-                self.observers.completed(&completion, true);
+                self.recorder.censored(exchange, now);
+                self.observers.completed(&in_flight(conn, exchange, now), true);
                 (exchange.phase, exchange.is_resolved) = (Phase::Tail, true);
             }
         }

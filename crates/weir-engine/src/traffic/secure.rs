@@ -3,7 +3,7 @@
 
 use weir_io::{Close, ConnId, Nanos};
 use weir_run::{ErrorKind, FailureCause};
-use weir_tls::{Session, TlsError};
+use weir_tls::{Session, TlsConfig, TlsError};
 
 use super::{Action, Traffic};
 use crate::connection::State;

@@ -113,7 +113,7 @@ impl<B: Backend> Worker<'_, B> {
             let due = timeline.start.after(offset_ns);
             let phase = timeline.phase(due);
             self.schedule.take();
-            return Slots { intended_at: due, phase, count: 1 };
+            return Slots { intended_at: due, phase, count: 1, tag: 0 };
         }
         let (phase, count) = match (&mut self.stage.quota, timeline.phase(now)) {
             // A batch may hold more requests than the quota has left.
@@ -125,7 +125,7 @@ impl<B: Backend> Worker<'_, B> {
             }
             (_, phase) => (phase, most),
         };
-        Slots { intended_at: now, phase, count }
+        Slots { intended_at: now, phase, count, tag: 0 }
     }
 
     /// True if slots after t1 are sent, which keeps the load up until M is resolved. A number of
@@ -187,10 +187,10 @@ impl<B: Backend> Worker<'_, B> {
         let requests = u16::try_from(batch.requests.len()).expect("limited when they were read");
         self.traffic.make_room(conn, requests);
         let mut first_due = None;
-        for request in &batch.requests {
+        for (tag, request) in (0..requests).zip(&batch.requests) {
             let slot = self.take_slots(now, 1);
             let intended_at = *first_due.get_or_insert(slot.intended_at);
-            self.traffic.dispatch(conn, request.traits, Slots { intended_at, ..slot }, now);
+            self.traffic.dispatch(conn, request.traits, Slots { intended_at, tag, ..slot }, now);
         }
         self.send_batch(conn, batch, now);
         self.outbox.dirty.push(conn);

@@ -11,6 +11,7 @@ use weir_io::Nanos;
 use weir_run::{Closer, ConnectionPlan, Load, Plan, Rate, StampChoice, Wait};
 use weir_sim::{Client, Fate, Random, Seed, Split, World};
 
+use crate::observers::PerTag;
 use crate::setup::{
     MS, Run, SECOND, check_exact, closed, job, open, poisson, run_job, run_part, script,
     true_service,
@@ -95,7 +96,9 @@ fn run_seed(seed: u64) -> (Run, Plan) {
         needs_connection: plan.requests.is_none() && random.chance(0.5),
         ..job(&plan)
     };
+    let (job, observed) = observed(job, seed);
     let run = run_job(world, &job, number, stop_at, None);
+    observed.iter().for_each(|observed| observed.check(&run, &format!("seed {seed}")));
     check_run(&run, &plan, seed);
     if let (true, Some(window_ns)) = (stops_at_t1, plan.duration_ns) {
         let t1 = run.start().after(plan.warmup_ns + window_ns);
@@ -112,6 +115,16 @@ fn run_seed(seed: u64) -> (Run, Plan) {
         assert!(greatest <= most, "seed {seed}: {greatest} requests on a socket for {most}");
     }
     (run, plan)
+}
+
+/// The job with an observer, for every second seed: without one, exchanges that are alike are
+/// recorded together.
+fn observed(job: Job, seed: u64) -> (Job, Option<PerTag>) {
+    if seed % 2 == 0 {
+        return (job, None);
+    }
+    let observed = PerTag::default();
+    (Job { observers: vec![observed.factory()], ..job }, Some(observed))
 }
 
 /// A script drawn by a seed: strings of one to four numbered requests; perhaps it looks at answers,
@@ -174,8 +187,10 @@ fn run_scripted_seed(seed: u64) -> Run {
         extras: Extras { thread_rates: extras, batch_times: extras, ..Extras::default() },
         ..job(&plan)
     };
+    let (job, observed) = observed(job, seed);
     let world = World::wild(Seed(seed), SPAN_NS);
     let run = run_job(world, &job, number, stop_at, Some(&mut script(&text)));
+    observed.iter().for_each(|observed| observed.check(&run, &format!("seed {seed}")));
     check_run(&run, &plan, seed);
     let is_wrong = run.failure.as_ref().is_some_and(|failure| failure.contains("not its"));
     assert!(!is_wrong, "seed {seed}: {:?}", run.failure);

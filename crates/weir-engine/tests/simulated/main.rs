@@ -5,6 +5,7 @@ mod closed_loop;
 mod conservation;
 mod drain;
 mod faults;
+mod observers;
 mod open_loop;
 mod opening;
 mod queueing;
