@@ -4,6 +4,7 @@
 //! strings. What is not yet in order stands in `xtask/tidy-exceptions.txt`, a list that may only
 //! shrink.
 
+mod circles;
 mod citations;
 mod decisions;
 mod exceptions;
@@ -37,6 +38,7 @@ pub(crate) fn tidy() -> Result<()> {
 fn findings(tree: &Tree) -> Vec<Finding> {
     let rules = [rust::check, text::check, manifests::check, layers::check, journey::check];
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(tree)).collect();
+    findings.extend(circles::check(tree));
     findings.extend(citations::check(tree));
     findings.extend(printing::check(tree));
     findings.extend(decisions::check(tree));

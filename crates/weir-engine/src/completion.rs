@@ -4,7 +4,6 @@ use weir_io::{ConnId, Nanos};
 use weir_run::{ErrorKind, SuccessRule};
 
 use crate::exchange::Exchange;
-use crate::stamps::KernelTimes;
 
 /// The end of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,5 +53,22 @@ impl Outcome {
             true => Outcome::Ok(response),
             false => Outcome::BadResponse(response),
         }
+    }
+}
+
+/// The kernel's stamps of one exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelTimes {
+    /// `Ke`, if the kernel reported it.
+    pub received_at: Option<Nanos>,
+    /// `Kx`, if the kernel reported it and it belongs to this request.
+    pub transmitted_at: Option<Nanos>,
+}
+
+impl KernelTimes {
+    /// The stamps without a transmit stamp from before the request was sent.
+    pub(crate) fn of(self, exchange: &Exchange) -> KernelTimes {
+        let is_own = |at: &Nanos| *at >= exchange.sent_at;
+        KernelTimes { transmitted_at: self.transmitted_at.filter(is_own), ..self }
     }
 }

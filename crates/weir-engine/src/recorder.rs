@@ -6,7 +6,6 @@
 mod finish;
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::Sender;
 
 use weir_io::Nanos;
 use weir_run::{
@@ -17,16 +16,13 @@ use crate::completion::Outcome;
 use crate::departures::DepartureCounts;
 use crate::exchange::{Exchange, Phase};
 use crate::job::Job;
+use crate::live::Live;
 use crate::occupancy::OccupancyCount;
 use crate::sampler::Sampler;
 use crate::series::Series;
 use crate::settling::Settling;
 use crate::slices::Slices;
 use crate::timeline::Timeline;
-
-/// Where finished intervals go while the run lasts: the worker's number and the interval. `None` is
-/// for whoever runs the workers, to say that there will be no more.
-pub type LiveSender = Sender<Option<(u32, Interval)>>;
 
 /// Status codes counted one by one; HTTP has no others.
 const STATUS_CODES: usize = 1000;
@@ -488,24 +484,6 @@ impl Recorder {
     pub(crate) fn sample(&mut self, now: Nanos) {
         if let Some(sampler) = &mut self.sampler {
             sampler.take(now, &self.timeline, self.window.completed);
-        }
-    }
-}
-
-/// Where a worker's finished intervals go while the run lasts.
-#[derive(Debug)]
-pub(crate) struct Live {
-    /// The worker's number.
-    pub(crate) worker: u32,
-    /// Nobody listens when `None`.
-    pub(crate) sender: Option<LiveSender>,
-}
-
-impl Live {
-    /// Sends an interval; a listener that has gone away is no error.
-    pub(crate) fn send(&self, interval: &Interval) {
-        if let Some(sender) = &self.sender {
-            let _gone = sender.send(Some((self.worker, interval.clone())));
         }
     }
 }

@@ -3,12 +3,11 @@
 use weir_io::Nanos;
 use weir_run::{Measurements, RawOutcome, RawPhase, RawRow, RawSink};
 
-use crate::completion::{Completion, Outcome};
+use crate::completion::{Completion, KernelTimes, Outcome};
 use crate::exchange::Phase;
 use crate::job::Job;
 use crate::observer::{Observer, RunEnd};
 use crate::schedule::Schedule;
-use crate::stamps::KernelTimes;
 use crate::timeline::Timeline;
 
 /// Slots of one worker that were never sent and get a row: of an absurd rate the rest is counted.

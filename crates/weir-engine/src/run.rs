@@ -13,7 +13,7 @@ use weir_script::ScriptError;
 
 use crate::control::{Control, ScriptFailure};
 use crate::job::Job;
-use crate::recorder::LiveSender;
+use crate::live::LiveSender;
 use crate::worker::run_on;
 
 /// Stack of a worker's thread: its state is on the heap, and there may be thousands.

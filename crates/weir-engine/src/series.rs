@@ -3,7 +3,7 @@
 use weir_io::Nanos;
 use weir_run::{Interval, Tally};
 
-use crate::recorder::Live;
+use crate::live::Live;
 use crate::timeline::Timeline;
 
 /// The shortest interval.

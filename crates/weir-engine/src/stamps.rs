@@ -4,7 +4,7 @@
 use weir_io::{ConnId, Nanos, StampRequest};
 use weir_run::{Histogram, Measurements, Plan, StampChoice, Stamped, Tally};
 
-use crate::completion::{Completion, Outcome};
+use crate::completion::{Completion, KernelTimes, Outcome};
 use crate::exchange::{Exchange, Phase};
 use crate::observer::{Observer, RunEnd, Scope};
 
@@ -71,23 +71,6 @@ impl Stamping {
             return None;
         }
         self.transmitted_at[(conn.0 / self.every) as usize].take()
-    }
-}
-
-/// The kernel's stamps of one exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelTimes {
-    /// `Ke`, if the kernel reported it.
-    pub received_at: Option<Nanos>,
-    /// `Kx`, if the kernel reported it and it belongs to this request.
-    pub transmitted_at: Option<Nanos>,
-}
-
-impl KernelTimes {
-    /// The stamps without a transmit stamp from before the request was sent.
-    pub(crate) fn of(self, exchange: &Exchange) -> KernelTimes {
-        let is_own = |at: &Nanos| *at >= exchange.sent_at;
-        KernelTimes { transmitted_at: self.transmitted_at.filter(is_own), ..self }
     }
 }
 

@@ -18,16 +18,16 @@ use weir_io::{Close, ConnId, Event, EventKind, Nanos};
 use weir_run::{ErrorKind, FailureCause, SuccessRule};
 use weir_tls::TlsConfig;
 
-use crate::completion::{Completion, Outcome, Response};
+use crate::completion::{Completion, KernelTimes, Outcome, Response};
 use crate::connection::{Connection, State};
 use crate::deadlines::Deadlines;
 use crate::exchange::{Exchange, Phase};
 use crate::lanes::Lanes;
-use crate::observer::Observers;
+use crate::observers::Observers;
 use crate::open_queue::OpenQueue;
 use crate::places::{NONE, Places};
 use crate::recorder::Recorder;
-use crate::stamps::{KernelTimes, Stamping};
+use crate::stamps::Stamping;
 use batches::ScriptBridge;
 use secure::TlsLayer;
 

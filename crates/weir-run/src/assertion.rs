@@ -11,19 +11,19 @@ mod metric;
 mod path;
 mod reason;
 mod unit;
+mod value;
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
-use crate::document::Document;
+use crate::document::{AssertionOutcome, AssertionResult, Document};
 use crate::quantile::Bound;
 use crate::units;
 use confidence::Side;
-use estimate::{Estimate, Evidence, estimate};
+use estimate::estimate;
 use metric::Metric;
 use unit::Unit;
+use value::{Estimate, Evidence};
 
 /// A claim: a number of the document, a comparison, a limit.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,54 +41,6 @@ pub struct Assertion {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AssertionError(String);
-
-/// The outcome of an assertion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum AssertionOutcome {
-    /// The measured value is on the claimed side of the limit.
-    Pass,
-    /// It is not, it is not known, or it is less certain than was asked.
-    Fail,
-}
-
-impl fmt::Display for AssertionOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AssertionOutcome::Pass => "pass",
-            AssertionOutcome::Fail => "fail",
-        })
-    }
-}
-
-/// An assertion and its outcome.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct AssertionResult {
-    /// The claim as it was given.
-    pub assertion: String,
-    /// Pass or fail.
-    pub outcome: AssertionOutcome,
-    /// The measured number, in nanoseconds, per second, as a share of 1 or as a plain number; null
-    /// when it is not known.
-    pub value: Option<f64>,
-    /// The relation of `value` to the true one.
-    pub bound: Bound,
-    /// The limit, in the same unit.
-    pub limit: f64,
-    /// One-sided confidence, 0 to 1, that the true value lies on the same side of the limit as
-    /// `value`; null where none is known.
-    pub confidence: Option<f64>,
-    /// The confidence below which the claim fails; absent where none was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least_confidence: Option<f64>,
-    /// What was measured, in words.
-    pub measured: String,
-    /// Why the claim fails and what to do, where `measured` does not show it.
-    pub reason: Option<String>,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparison {

@@ -5,9 +5,11 @@
 //! [`Document::load`], and written by weir-report. It knows no sockets, no clocks and no layout.
 
 mod accounting;
+mod assertions;
 mod assemble;
 mod bounds;
 mod check;
+mod connection_failure;
 mod connections;
 mod departures;
 mod environment;
@@ -32,11 +34,12 @@ mod timeline;
 mod verdict;
 mod witness;
 
-pub(crate) use accounting::error_name;
 pub use accounting::{Accounting, SentCounts};
+pub use assertions::{AssertionOutcome, AssertionResult};
 pub use assemble::{DocumentParts, RunParts, Trials};
 pub use check::BrokenInvariant;
-pub use connections::{ConnectionFailure, ConnectionsSection, DestinationSection};
+pub use connection_failure::ConnectionFailure;
+pub use connections::{ConnectionsSection, DestinationSection};
 pub use departures::{CountedSpan, DeparturesSection, Dispersion};
 pub use environment::Environment;
 pub use latency::{ExactByOutcome, ExactFigures, HistogramTexts, Latency, Metric, PackedHistogram};
@@ -64,7 +67,6 @@ pub use witness::{Estimate, RatioEstimate, WitnessSection};
 
 use serde::{Deserialize, Serialize};
 
-use crate::assertion::AssertionResult;
 use crate::evidence::{ClientHealth, WorkerUsage};
 use crate::plan::Plan;
 

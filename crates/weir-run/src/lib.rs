@@ -22,9 +22,9 @@ mod schema;
 mod script_usage;
 pub mod units;
 
-pub use assertion::{Assertion, AssertionError, AssertionOutcome, AssertionResult};
+pub use assertion::{Assertion, AssertionError};
 pub use distinct::{distinct, distinct_us};
-pub use document::{Document, DocumentParts, Environment, LoadError, Note};
+pub use document::{AssertionOutcome, AssertionResult, Document, DocumentParts, Environment, LoadError, Note};
 pub use evidence::{
     ClientHealth, DepartureSpan, Departures, Occupancy, RoundTrips, ServerCpu, Stamped, TcpUsage,
     WorkerUsage,

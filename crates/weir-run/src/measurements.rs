@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::errno;
 use crate::evidence::{Departures, Occupancy, Stamped, TcpUsage, WorkerUsage};
 use crate::histogram::{Histogram, SparseHistogram};
 use crate::script_usage::ScriptUsage;
@@ -143,6 +144,23 @@ pub enum ErrorKind {
     Errno(i32),
     /// TLS failed; a stable code.
     Tls(&'static str),
+}
+
+impl ErrorKind {
+    /// Returns its name in a document: `closed_before_answer`, `ECONNRESET`,
+    /// `protocol_bad_chunk`, `errno_999`.
+    pub fn name(&self) -> String {
+        match self {
+            ErrorKind::ClosedBeforeAnswer => "closed_before_answer".to_owned(),
+            ErrorKind::ClosedInAnswer => "closed_in_answer".to_owned(),
+            ErrorKind::Protocol(rule) => format!("protocol_{rule}"),
+            ErrorKind::Tls(code) => format!("tls_{code}"),
+            ErrorKind::Errno(number) => {
+                let name = errno::name(*number);
+                if name.starts_with('E') { name } else { format!("errno_{name}") }
+            }
+        }
+    }
 }
 
 /// What happened to the connections.

@@ -5,7 +5,6 @@ mod log;
 
 pub use log::{RawLog, RawSink, RawSource};
 
-use crate::document::error_name;
 use crate::measurements::ErrorKind;
 
 /// One slot, measured or not, with its stamps (METHOD 1.2). Instants count in nanoseconds from the
@@ -68,7 +67,7 @@ impl RawRow {
 
     /// The name of its error, as in the document's accounting.
     pub fn error_name(&self) -> Option<String> {
-        self.error.as_ref().map(error_name)
+        self.error.as_ref().map(ErrorKind::name)
     }
 }
 

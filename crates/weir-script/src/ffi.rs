@@ -10,11 +10,10 @@ use std::slice;
 use mlua::ffi as lua;
 use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib};
 
+use crate::callback::{About, Arities, Flags};
 use crate::error::ScriptError;
 use crate::memory::{HEADROOM_BYTES, NOT_ENOUGH};
 use crate::state::State;
-use crate::thread::Flags;
-use crate::worker::{About, Arities};
 
 /// A state with everything: `ffi`, `debug`, C modules. Scripts written for wrk expect it.
 pub(crate) fn full_lua() -> Lua {

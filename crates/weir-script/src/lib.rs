@@ -17,6 +17,7 @@
 mod main_state;
 mod worker;
 
+mod callback;
 mod calling;
 mod options;
 mod statistics;
@@ -32,9 +33,10 @@ mod ffi;
 
 mod error;
 
+pub use callback::About;
 pub use calling::{Call, Calling};
 pub use error::ScriptError;
 pub use main_state::Main;
 pub use options::{Mode, Options};
 pub use statistics::{Errors, Statistics, Summary};
-pub use worker::{About, Calls, Wants, Worker};
+pub use worker::{Calls, Wants, Worker};

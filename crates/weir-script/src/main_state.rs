@@ -68,7 +68,7 @@ impl Main {
     pub fn add_worker(&mut self) -> Result<(), ScriptError> {
         let index = self.crew.borrow().len();
         let number = u32::try_from(index + 1).expect("fewer threads than 2^32");
-        let worker = Worker::load(&self.options, number)?;
+        let worker = Worker::load(&self.options, number, thread::own_functions)?;
         self.crew.borrow_mut().push(Some(worker));
         let reach = Reach::Worker { crew: Rc::clone(&self.crew), index };
         let limit = self.options.memory_limit_bytes;

@@ -2,24 +2,15 @@
 //!
 //! They never raise: the first result is the problem, as text, or nil.
 
-use std::cell::{Cell, RefCell};
-use std::net::SocketAddr;
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use mlua::{Lua, LuaString, Table, Value};
 
+use crate::callback::Flags;
 use crate::memory::{self, NOT_ENOUGH};
 use crate::transfer::Datum;
 use crate::worker::Worker;
-
-/// What scripts set on a thread for the run to see.
-#[derive(Debug, Default)]
-pub(crate) struct Flags {
-    pub(crate) stopped: Cell<bool>,
-    pub(crate) address: Cell<Option<SocketAddr>>,
-    /// Set by the run: of the answer at hand, `response` sees only the beginning of the body.
-    pub(crate) body_cut: Cell<bool>,
-}
 
 /// The workers that are not out for a run, by their number.
 pub(crate) type Crew = Rc<RefCell<Vec<Option<Worker>>>>;

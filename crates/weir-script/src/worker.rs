@@ -4,13 +4,13 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use mlua::{Function, Lua, LuaString};
+use mlua::{Function, Lua, LuaString, Table};
 
+use crate::callback::{About, Arities, Flags};
 use crate::error::ScriptError;
 use crate::ffi::Caller;
 use crate::options::Options;
 use crate::state::State;
-use crate::thread::{self, Flags};
 
 /// One worker's state: made by [`Main`](crate::Main), moved into the worker's thread for the run
 /// and back after it.
@@ -43,22 +43,8 @@ pub struct Wants {
     pub body: bool,
 }
 
-/// Where an answer came from.
-#[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
-    /// The connection's number in its worker, from 0.
-    pub connection: u32,
-    /// The bytes of the request that was answered.
-    pub request: &'a [u8],
-}
-
-/// How many arguments each callback gets; 0 if there is none, too.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Arities {
-    pub(crate) request: u32,
-    pub(crate) delay: u32,
-    pub(crate) response: u32,
-}
+/// Makes the functions behind a state's own thread object, within a memory limit in bytes.
+type ThreadFunctions = fn(&Lua, &Rc<Flags>, usize) -> mlua::Result<Table>;
 
 type Callbacks =
     (Option<LuaString>, Option<Function>, u32, Option<Function>, u32, Option<Function>, u32);
@@ -70,12 +56,16 @@ impl fmt::Debug for Worker {
 }
 
 impl Worker {
-    /// Runs the file in a new state and puts `wrk.thread` there.
-    pub(crate) fn load(options: &Options, number: u32) -> Result<Self, ScriptError> {
+    /// Runs the file in a new state and puts `wrk.thread` there, whose functions `thread` makes.
+    pub(crate) fn load(
+        options: &Options,
+        number: u32,
+        thread: ThreadFunctions,
+    ) -> Result<Self, ScriptError> {
         let state = State::load(options, number)?;
         let flags = Rc::new(Flags::default());
         let limit = options.memory_limit_bytes;
-        let functions = state.make("load", |lua| thread::own_functions(lua, &flags, limit))?;
+        let functions = state.make("load", |lua| thread(lua, &flags, limit))?;
         state.call::<()>("load", "own_thread", functions)?;
         let caller = Caller::new(state, flags);
         Ok(Self { number, caller, calls: Calls::default(), static_request: Vec::new() })

@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use weir_run::{AddressRange, Assertion, Rate};
 
-mod check;
-mod choices;
+pub(crate) mod check;
+pub(crate) mod choices;
 mod help;
 mod hints;
 mod peers;
 pub(crate) mod pin;
 mod values;
 
-pub(crate) use check::check_unix;
 pub(crate) use choices::{
     ArrivalsChoice, CloseChoice, Format, IoChoice, PacingChoice, Strict, TimestampsChoice,
     WaitChoice, Warmup, WitnessChoice,

@@ -15,7 +15,8 @@ use weir_run::{
 use crate::args::{CloseChoice, RunArgs};
 use crate::health::ephemeral_port_count;
 use crate::load::Outcome;
-use crate::server_wait::{NoServer, ServerWait};
+use crate::errors::NoServer;
+use crate::server_wait::ServerWait;
 use crate::target::{Url, split_port};
 
 /// Source addresses that are looked at before the load: a wrong one is rarely alone.

@@ -1,7 +1,5 @@
 //! Exit codes, in one place.
 
-use std::fmt;
-use std::io;
 use std::process::ExitCode;
 
 use weir_engine::RunError;
@@ -10,9 +8,8 @@ use weir_run::document::{BrokenInvariant, Grade};
 use weir_run::{AssertionOutcome, Document};
 use weir_serve::ServeError;
 
-use crate::args::Strict;
-use crate::output::NotWritten;
-use crate::server_wait::NoServer;
+use crate::args::choices::Strict;
+use crate::errors::{NoServer, NoThread, NotWritten};
 
 /// The command line or its input is wrong.
 pub(crate) const USAGE: u8 = 2;
@@ -28,19 +25,6 @@ const BROKEN: u8 = 70;
 const MACHINE: u8 = 71;
 /// A result could not be written.
 pub(crate) const NOT_WRITTEN: u8 = 74;
-
-/// A thread could not be started.
-#[derive(Debug)]
-pub(crate) struct NoThread(pub(crate) io::Error);
-
-impl fmt::Display for NoThread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NoThread(error) = self;
-        write!(f, "a thread cannot be started: {error}; raise the limit (ulimit -u, pids.max)")
-    }
-}
-
-impl std::error::Error for NoThread {}
 
 /// The code of what kept weir from reporting. Without a kind of its own it is the user's to mend.
 pub(crate) fn of_error(error: &anyhow::Error) -> u8 {

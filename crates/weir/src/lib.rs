@@ -10,6 +10,7 @@ mod connections;
 mod credentials;
 mod dry_run;
 mod environment;
+mod errors;
 mod exit;
 mod figures;
 mod health;

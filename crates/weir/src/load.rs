@@ -14,7 +14,7 @@ use weir_run::document::{
 use weir_run::{ClientHealth, Document, Measurements, Note};
 
 use crate::environment;
-use crate::exit::NoThread;
+use crate::errors::NoThread;
 use crate::health::{Watched, Watcher};
 use crate::interrupts::Interrupts;
 use crate::live::Intervals;

@@ -5,7 +5,6 @@ mod distinct;
 pub(crate) use distinct::check_distinct;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -14,21 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result};
 
 use crate::terminal::shown;
-
-/// The document was made, and could not be written to a place of the user's.
-#[derive(Debug)]
-pub(crate) struct NotWritten {
-    pub(crate) place: &'static str,
-    pub(crate) error: io::Error,
-}
-
-impl fmt::Display for NotWritten {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cannot be written: {}", self.place, self.error)
-    }
-}
-
-impl std::error::Error for NotWritten {}
 
 /// A file that will appear whole, or not at all: a run that is killed leaves no half of it under
 /// its name.

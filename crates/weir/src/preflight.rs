@@ -17,7 +17,8 @@ use weir_run::document::Preflight;
 use weir_run::units;
 use weir_tls::TlsError;
 
-use crate::server_wait::{NoServer, ServerWait};
+use crate::errors::NoServer;
+use crate::server_wait::ServerWait;
 use secured::{Refused, Secured};
 
 /// Longest the preflight may take: it must not hold up a run against a server that never answers.

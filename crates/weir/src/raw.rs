@@ -11,7 +11,7 @@ use weir_report::raw::{RawAbout, RawWriter};
 use weir_run::document::RawSection;
 use weir_run::{Measurements, Note, Plan, RawLog, printable, units};
 
-use crate::exit::NoThread;
+use crate::errors::NoThread;
 use crate::load::Epoch;
 use crate::output::{ResultFile, Temporaries};
 

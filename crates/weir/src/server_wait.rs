@@ -1,29 +1,18 @@
 //! A server that is not there: how that is reported, and `--wait-for-server`, which tries again
 //! what has failed until it succeeds or the time is over. Nothing here connects or resolves.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use weir_run::units;
 
 use crate::args::RunArgs;
+use crate::errors::NoServer;
 use crate::terminal;
 
 /// From one attempt to the next.
 const EVERY: Duration = Duration::from_millis(100);
-
-/// No load is possible, because of the server: it has no address, or no connection to it comes up.
-#[derive(Debug)]
-pub(crate) struct NoServer(pub(crate) String);
-
-impl Display for NoServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NoServer {}
 
 /// For how long a server is waited for: not at all unless `--wait-for-server` asks for it.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use weir_io::Endpoint;
 use weir_run::Target;
 
-use crate::server_wait::NoServer;
+use crate::errors::NoServer;
 
 /// A URL, taken apart (RFC 3986, RFC 9110 §4.2).
 #[derive(Debug, PartialEq, Eq)]

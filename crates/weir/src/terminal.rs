@@ -11,7 +11,7 @@ use weir_io::{Stdout, system};
 use weir_run::{printable, printable_lines};
 
 use crate::exit;
-use crate::output::NotWritten;
+use crate::errors::NotWritten;
 
 /// Writes a line to standard error. Without a reader, it is lost.
 pub(crate) fn say(line: impl Display) {

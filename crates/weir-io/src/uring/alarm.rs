@@ -10,7 +10,7 @@ use io_uring::types::{TimeoutFlags, Timespec};
 use io_uring::{opcode, squeue};
 
 use super::kind;
-use super::ring::Ring;
+use super::ring::{Ring, timespec};
 use crate::token::Token;
 
 /// When the timer rings. It is never taken back: where it is not needed any more, it ends a sleep
@@ -30,7 +30,7 @@ impl Alarm {
         if self.at_ns.is_some_and(|at_ns| at_ns <= instant_ns) {
             return Ok(());
         }
-        self.time = time(instant_ns);
+        self.time = timespec(instant_ns);
         let (time, word) = (&raw const self.time, Token::new(kind::ALARM, 0, 0).pack());
         let entry = match self.at_ns.replace(instant_ns) {
             None => opcode::Timeout::new(time).flags(TimeoutFlags::ABS).build().user_data(word),
@@ -49,9 +49,4 @@ impl Alarm {
     pub(super) fn rang(&mut self) {
         self.at_ns = None;
     }
-}
-
-/// An instant or a span as the kernel wants it.
-pub(super) fn time(ns: u64) -> Timespec {
-    Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32)
 }

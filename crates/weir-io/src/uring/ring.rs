@@ -7,10 +7,9 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
-use io_uring::types::SubmitArgs;
+use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, cqueue, squeue};
 
-use super::alarm;
 use crate::socket::check;
 
 /// A completion, taken out of the queue.
@@ -131,7 +130,7 @@ impl Ring {
         let Some(ns) = span_ns else {
             return self.enter(self.asleep, want, &SubmitArgs::new());
         };
-        self.enter(self.asleep, want, &SubmitArgs::new().timespec(&alarm::time(ns)))
+        self.enter(self.asleep, want, &SubmitArgs::new().timespec(&timespec(ns)))
     }
 
     /// Takes the completions out of the queue.
@@ -242,6 +241,11 @@ pub(super) fn descriptor(result: i32) -> io::Result<OwnedFd> {
     }
     // SAFETY: the kernel has just made it for us, and nothing else holds it.
     Ok(unsafe { OwnedFd::from_raw_fd(result) })
+}
+
+/// An instant or a span in the kernel's form.
+pub(super) fn timespec(ns: u64) -> Timespec {
+    Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use weir_stats::{binomial_at_least, binomial_at_most, t_cdf};
 
-use super::estimate::{Evidence, Tail};
+use super::value::{Evidence, Tail};
 use crate::histogram::{Histogram, lowest_in};
 
 /// A side of a limit.

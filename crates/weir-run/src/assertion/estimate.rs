@@ -4,80 +4,11 @@ use weir_stats::{SliceTail, mean_interval, percentile_interval, t_quantile};
 
 use super::metric::{Class, Figure, Metric, Rate, Time};
 use super::path;
+use super::value::{Estimate, Evidence, Missing, Tail};
 use crate::document::{Accounting, Document, Metric as Times, SliceEntry};
 use crate::measurements::ByOutcome;
 use crate::quantile::{Bound, least_count};
 use crate::units;
-
-/// A measured number.
-#[derive(Clone, Debug)]
-pub(super) struct Estimate {
-    pub(super) value: f64,
-    /// The relation of the value to the true one.
-    pub(super) bound: Bound,
-    /// Of a time: added by the client, in nanoseconds.
-    pub(super) client_ns: Option<u64>,
-    pub(super) is_rate: bool,
-    pub(super) evidence: Evidence,
-}
-
-/// The data of a confidence.
-#[derive(Clone, Debug)]
-pub(super) enum Evidence {
-    /// Nothing: the number is what this run was or counted, and stands for no other.
-    Fact,
-    /// Nothing, although the number is one of a sample; and why.
-    Unknown(&'static str),
-    /// A percentile.
-    Tail(Box<Tail>),
-    /// So many of so many effective requests.
-    Share { hits: f64, of: f64 },
-    /// A rate with its standard error over slices, and the degrees of freedom.
-    Rate { rps: f64, error_rps: f64, df: f64 },
-}
-
-/// The requests that a percentile is of.
-#[derive(Clone, Debug)]
-pub(super) struct Tail {
-    /// The percentile, 0 to 1.
-    pub(super) p: f64,
-    pub(super) times: ByOutcome,
-    /// Requests.
-    pub(super) count: u64,
-    /// Independent requests that those are worth: n/DEFF.
-    pub(super) effective: f64,
-}
-
-/// Why a number is not known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Missing {
-    pub(super) why: String,
-    pub(super) advice: Option<String>,
-}
-
-impl Missing {
-    pub(super) fn new(why: String) -> Missing {
-        Missing { why, advice: None }
-    }
-}
-
-impl Estimate {
-    /// A value that stands for this run alone.
-    pub(super) fn fact(value: f64) -> Estimate {
-        Estimate {
-            value,
-            bound: Bound::Exact,
-            client_ns: None,
-            is_rate: false,
-            evidence: Evidence::Fact,
-        }
-    }
-
-    /// A figure of a sample of which no confidence is known.
-    pub(super) fn without_confidence(value: f64, why: &'static str) -> Estimate {
-        Estimate { evidence: Evidence::Unknown(why), ..Estimate::fact(value) }
-    }
-}
 
 /// The number that a metric names.
 pub(super) fn estimate(metric: &Metric, document: &Document) -> Result<Estimate, Missing> {

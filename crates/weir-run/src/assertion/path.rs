@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::estimate::{Estimate, Missing};
+use super::value::{Estimate, Missing};
 use super::unit::Unit;
 use crate::document::Document;
 use crate::quantile::Bound;

@@ -1,7 +1,7 @@
 //! Why a claim fails where the measured value alone does not show it, and what to do.
 
 use super::Comparison;
-use super::estimate::Estimate;
+use super::value::Estimate;
 use crate::document::{Document, LimitedBy, TargetState};
 use crate::quantile::Bound;
 use crate::units;

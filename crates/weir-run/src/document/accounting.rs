@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::recorded::Recorded;
-use crate::errno;
-use crate::measurements::{ErrorKind, Outcomes};
+use crate::measurements::Outcomes;
 
 /// What became of every planned request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,19 +116,4 @@ impl Accounting {
 
 pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0
-}
-
-/// The name of an error kind in a document: `closed_before_answer`, `ECONNRESET`,
-/// `protocol_bad_chunk`, `errno_999`.
-pub(crate) fn error_name(kind: &ErrorKind) -> String {
-    match kind {
-        ErrorKind::ClosedBeforeAnswer => "closed_before_answer".to_owned(),
-        ErrorKind::ClosedInAnswer => "closed_in_answer".to_owned(),
-        ErrorKind::Protocol(rule) => format!("protocol_{rule}"),
-        ErrorKind::Tls(code) => format!("tls_{code}"),
-        ErrorKind::Errno(number) => {
-            let name = errno::name(*number);
-            if name.starts_with('E') { name } else { format!("errno_{name}") }
-        }
-    }
 }

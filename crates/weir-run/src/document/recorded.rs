@@ -6,8 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::accounting::error_name;
-use super::connections::{ConnectionFailure, add_failures};
+use super::connection_failure::{ConnectionFailure, add_failures};
 use super::{
     DeparturesSection, Document, Metric, NetworkSection, OccupancySection, Phases, Probed,
     ScriptSection, SeriesEntry, SliceEntry, StampsSection, WitnessSection, health,
@@ -39,7 +38,7 @@ impl Recorded {
     pub(super) fn of(mut measurements: Measurements, part: u32, preflight_sent: u64) -> Recorded {
         let mut errors = BTreeMap::new();
         for (kind, count) in std::mem::take(&mut measurements.errors) {
-            *errors.entry(error_name(&kind)).or_default() += count;
+            *errors.entry(kind.name()).or_default() += count;
         }
         let mut failures = Vec::new();
         for (kind, count) in std::mem::take(&mut measurements.connections.failures) {

@@ -15,9 +15,8 @@ use weir_serve::{
     Delay, Drip, ExtraHeader, Fault, Framing, IoEngine, Mode, Programme, ServeOptions, Stall, Stats,
 };
 
-use crate::args::check_unix;
-use crate::exit::NoThread;
-use crate::output::NotWritten;
+use crate::args::check::check_unix;
+use crate::errors::{NoThread, NotWritten};
 use crate::terminal::{self, shown};
 
 /// `weir serve`.

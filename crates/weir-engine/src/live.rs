@@ -1,0 +1,27 @@
+//! Finished intervals, sent to the program while the run lasts.
+
+use std::sync::mpsc::Sender;
+
+use weir_run::Interval;
+
+/// Receives each finished interval with the number of its worker. `None` is sent by the program
+/// itself, after the last one.
+pub type LiveSender = Sender<Option<(u32, Interval)>>;
+
+/// One worker's end of it.
+#[derive(Debug)]
+pub(crate) struct Live {
+    /// The worker's number.
+    pub(crate) worker: u32,
+    /// `None` if nothing receives.
+    pub(crate) sender: Option<LiveSender>,
+}
+
+impl Live {
+    /// Sends an interval. A receiver that is gone is no error.
+    pub(crate) fn send(&self, interval: &Interval) {
+        if let Some(sender) = &self.sender {
+            let _gone = sender.send(Some((self.worker, interval.clone())));
+        }
+    }
+}

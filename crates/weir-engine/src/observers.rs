@@ -1,0 +1,74 @@
+//! The observers of one worker. Each completion is announced once.
+//!
+//! The recorder sees exchanges that are alike together, which is what makes it cheap. Every other
+//! observer sees them one by one: to add one, implement [`Observer`] and add a line to
+//! [`Observers::new`].
+
+use weir_io::ConnId;
+use weir_run::{FailurePhase, Measurements};
+
+use crate::completion::Completion;
+use crate::destinations::Destinations;
+use crate::job::Job;
+use crate::observer::{Observer, RunEnd, Scope};
+use crate::rows::Rows;
+use crate::stamps::{StampTallies, Stamping};
+
+/// The observers of one worker that see exchanges one by one.
+#[derive(Debug)]
+pub(crate) struct Observers {
+    all: Vec<Box<dyn Observer>>,
+    /// At least one sees every connection.
+    sees_all: bool,
+}
+
+impl Observers {
+    /// Those of worker `number` of `job`.
+    pub(crate) fn new(job: &Job, number: u32, stamping: &Stamping) -> Observers {
+        let destinations = Destinations::new(job.deal(number), job.destinations.len());
+        let mut all: Vec<Box<dyn Observer>> = Vec::new();
+        all.extend(boxed(Some(StampTallies::new(stamping.connections()))));
+        all.extend(boxed(Rows::new(job, number)));
+        all.extend(boxed(destinations));
+        all.extend(job.observers.iter().map(|factory| factory.make(number)));
+        let sees_all = all.iter().any(|one| one.scope() == Scope::AllConnections);
+        Observers { all, sees_all }
+    }
+
+    /// True if at least one sees every connection.
+    #[inline]
+    pub(crate) fn see_all(&self) -> bool {
+        self.sees_all
+    }
+
+    /// Announces the end of an exchange on a connection that `is_stamped` or not. The late response
+    /// to a request that was resolved at the end of the run is not announced again.
+    #[inline(never)]
+    pub(crate) fn completed(&mut self, completion: &Completion, is_stamped: bool) {
+        if completion.exchange.is_resolved {
+            return;
+        }
+        for observer in &mut self.all {
+            if is_stamped || observer.scope() == Scope::AllConnections {
+                observer.completed(completion);
+            }
+        }
+    }
+
+    pub(crate) fn connected(&mut self, conn: ConnId) {
+        self.all.iter_mut().for_each(|observer| observer.connected(conn));
+    }
+
+    pub(crate) fn connection_failed(&mut self, conn: ConnId, phase: FailurePhase) {
+        self.all.iter_mut().for_each(|observer| observer.connection_failed(conn, phase));
+    }
+
+    /// Adds what each has observed to the worker's measurements.
+    pub(crate) fn finish(self, end: &RunEnd<'_>, measurements: &mut Measurements) {
+        self.all.into_iter().for_each(|observer| observer.finish(end, measurements));
+    }
+}
+
+fn boxed<O: Observer + 'static>(observer: Option<O>) -> Option<Box<dyn Observer>> {
+    observer.map(|observer| Box::new(observer) as Box<dyn Observer>)
+}

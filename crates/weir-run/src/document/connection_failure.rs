@@ -1,0 +1,59 @@
+//! Failed connections by kind.
+
+use serde::{Deserialize, Serialize};
+
+use crate::errno;
+use crate::measurements::{FailureCause, FailureKind, FailurePhase};
+
+/// Connections that failed in one way.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionFailure {
+    /// What it was doing: `connect`, `idle` or `in_use`.
+    pub phase: FailurePhase,
+    /// `errno`, `timeout`, `closed`, `protocol_` and the rule that the peer broke, or `tls_` and
+    /// what failed.
+    pub cause: String,
+    /// The name of the error number, `ECONNREFUSED` (its digits where it has no usual name); null
+    /// for other causes.
+    pub errno: Option<String>,
+    /// In words.
+    pub text: String,
+    /// How many.
+    pub count: u64,
+}
+
+impl ConnectionFailure {
+    /// So many failures of a kind.
+    pub fn of(kind: FailureKind, count: u64) -> ConnectionFailure {
+        let (cause, number, text) = match kind.cause {
+            FailureCause::Errno(number) => ("errno".into(), Some(number), errno::text(number)),
+            FailureCause::Timeout => ("timeout".into(), None, "timed out".into()),
+            FailureCause::Closed => ("closed".into(), None, "closed by the peer".into()),
+            FailureCause::Protocol(rule) => {
+                (format!("protocol_{rule}"), None, format!("broke HTTP: {rule}"))
+            }
+            FailureCause::Tls(code) => {
+                (format!("tls_{code}"), None, format!("TLS: {}", code.replace('_', " ")))
+            }
+        };
+        let errno = number.map(errno::name);
+        ConnectionFailure { phase: kind.phase, cause, errno, text, count }
+    }
+
+    fn is_same_kind(&self, other: &ConnectionFailure) -> bool {
+        (self.phase, &self.cause, &self.errno) == (other.phase, &other.cause, &other.errno)
+    }
+}
+
+/// Adds failures of the same kind together; the order is that of phase, cause and errno.
+pub(super) fn add_failures(mine: &mut Vec<ConnectionFailure>, theirs: &[ConnectionFailure]) {
+    for failure in theirs {
+        match mine.iter_mut().find(|known| known.is_same_kind(failure)) {
+            Some(known) => known.count += failure.count,
+            None => mine.push(failure.clone()),
+        }
+    }
+    mine.sort();
+}
