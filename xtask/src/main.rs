@@ -12,6 +12,8 @@ mod ci;
 mod demo;
 mod guard;
 mod instructions;
+mod picture;
+mod readme;
 #[cfg(not(feature = "accuracy"))]
 mod rebuilt;
 #[cfg_attr(not(feature = "accuracy"), expect(dead_code, reason = "it has tools for accuracy too"))]
@@ -46,6 +48,8 @@ cargo xtask <task>
   accuracy [--quick] [--only V5,V9]
                               weir's figures against known truths, METHOD 2.1; a full run writes
                               docs/ACCURACY.md
+  picture                     draws docs/run.svg from a run of weir against nginx
+  readme                      copies measured figures from docs/ into README.md
   setup test|bench|accuracy   installs what that needs and lacks
 ";
 
@@ -70,6 +74,8 @@ fn run(words: &[&str]) -> Result<()> {
         }
         ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
         ["demo"] => demo::demo(),
+        ["readme"] => readme::readme(),
+        ["picture"] => picture::picture(),
         ["bench", options @ ..] => bench::bench(bench::Options::parse(options)?),
         ["accuracy", options @ ..] => accuracy::of_words(options),
         ["setup", purpose] => setup::setup(purpose.parse()?),

@@ -11,6 +11,7 @@ mod exceptions;
 mod journey;
 mod layers;
 mod manifests;
+mod measured;
 mod printing;
 mod rust;
 mod scanner;
@@ -42,6 +43,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(citations::check(tree));
     findings.extend(printing::check(tree));
     findings.extend(decisions::check(tree));
+    findings.extend(measured::check(tree));
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
     findings
 }

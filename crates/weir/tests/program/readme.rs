@@ -1,5 +1,5 @@
-//! The commands of README.md, run as they stand there: against servers of this test, for a moment
-//! instead of the time that they name.
+//! The commands of README.md and docs/COMMANDS.md, run as they stand there against servers of this
+//! test, for a moment instead of the time that they name; and the picture in README.md.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,17 @@ use crate::support::serve::Serve;
 use crate::support::served::Served;
 use crate::support::weir::WEIR;
 
-/// Under this heading is the block of commands.
-const HEADING: &str = "## Common commands";
+/// The pages whose commands are run, and the heading above them.
+const PAGES: [(&str, &str); 2] = [("README.md", "## Five tasks"), ("docs/COMMANDS.md", "# Commands")];
+
+/// The picture of a report.
+const PICTURE: &str = "docs/run.svg";
+
+/// Lines that every report of such a run has, by their labels and in this order.
+const LABELS: [&str; 12] = [
+    "Target", "Load", "Limit", "Grade", "Throughput", "Latency", "p50", "p90", "p99", "p99.9", "max",
+    "mean",
+];
 
 /// What shortens a load, and a server: the last of two equal flags counts.
 const BRIEFLY: [&str; 4] = ["-d300ms", "--warmup", "0", "-c4"];
@@ -87,13 +96,42 @@ fn briefly(words: &[String]) -> Vec<String> {
     words[..at].iter().cloned().chain(flags).chain(words[at..].iter().cloned()).collect()
 }
 
-/// The commands of the README, without their comments.
-fn commands() -> Vec<String> {
-    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).expect("it is there");
-    let section = readme.split(HEADING).nth(1).expect("the heading is there");
+/// The commands of a page below a heading, without their comments.
+fn commands(page: &str, heading: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(ROOT).join(page)).expect("it is there");
+    let section = text.split(heading).nth(1).expect("the heading is there");
     let block = section.split("```").nth(1).expect("a block follows");
     let lines = block.lines().filter(|line| line.starts_with("weir "));
     lines.map(|line| line.split(" # ").next().unwrap_or(line).trim().to_owned()).collect()
+}
+
+/// The text of the picture, line by line.
+fn drawn() -> Vec<String> {
+    let svg = fs::read_to_string(Path::new(ROOT).join(PICTURE)).expect("it is there");
+    let lines = svg.lines().filter(|line| line.starts_with("<text"));
+    let text = |line: &str| {
+        let pieces = line.split("<tspan").skip(1).filter_map(|piece| {
+            let (_, text) = piece.split_once('>')?;
+            text.split_once("</tspan>").map(|(text, _)| text.to_owned())
+        });
+        pieces.collect::<Vec<_>>().join(" ")
+    };
+    lines.map(text).collect()
+}
+
+/// The labels of the lines that have one of [`LABELS`], each at its first appearance.
+fn labels<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
+    let mut found: Vec<&'static str> = Vec::new();
+    for word in lines.filter_map(|line| line.split_whitespace().next()) {
+        found.extend(LABELS.iter().filter(|label| **label == word && !found.contains(label)));
+    }
+    found
+}
+
+/// The heads of the latency table.
+fn heads<'a>(mut lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let line = lines.find(|line| line.trim_start().starts_with("Latency")).unwrap_or_default();
+    line.split_whitespace().collect()
 }
 
 /// The words of a command as a shell takes them apart; single quotes only.
@@ -114,9 +152,24 @@ fn words_of(command: &str) -> Vec<String> {
 #[test]
 fn the_commands_of_the_readme_work() {
     let servers = Servers::start();
-    let commands = commands();
-    assert!(commands.len() >= 20, "{commands:#?}");
+    let commands: Vec<String> =
+        PAGES.iter().flat_map(|(page, heading)| commands(page, heading)).collect();
+    assert!(commands.len() >= 25, "{commands:#?}");
     commands.iter().for_each(|command| servers.run(command));
+}
+
+#[test]
+fn the_picture_has_the_shape_of_a_report() {
+    let server = Serve::start(&[]);
+    let mut weir = Command::new(WEIR);
+    weir.args(["-t1", "-c50", "-R", "5k", "-d1s", "--warmup", "0"]).arg(server.url());
+    let output = Process::start(&mut weir).wait();
+    let report = output.stdout();
+    let drawn = drawn();
+    assert_eq!(labels(report.lines()), LABELS, "{report}");
+    assert_eq!(labels(drawn.iter().map(String::as_str)), LABELS, "cargo xtask picture: {drawn:#?}");
+    let drawn_heads = heads(drawn.iter().map(String::as_str));
+    assert_eq!(drawn_heads, heads(report.lines()), "cargo xtask picture");
 }
 
 #[test]
