@@ -164,7 +164,7 @@ fn the_picture_has_the_shape_of_a_report() {
     let mut weir = Command::new(WEIR);
     weir.args(["-t1", "-c50", "-R", "5k", "-d1s", "--warmup", "0"]).arg(server.url());
     let output = Process::start(&mut weir).wait();
-    let report = output.stdout();
+    let report = &output.stdout;
     let drawn = drawn();
     assert_eq!(labels(report.lines()), LABELS, "{report}");
     assert_eq!(labels(drawn.iter().map(String::as_str)), LABELS, "cargo xtask picture: {drawn:#?}");
