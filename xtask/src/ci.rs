@@ -14,19 +14,34 @@ use crate::tidy;
 /// All crates with all their features, at the versions of Cargo.lock.
 const EVERYTHING: [&str; 3] = ["--locked", "--workspace", "--all-features"];
 
+/// Random worlds of each kind in the simulations of `--quick`.
+const QUICK_SEEDS: &str = "50";
+
 /// A name and what it does.
 type Step = (&'static str, fn() -> Result<()>);
 
+/// Everything a change must pass.
+const ALL: [Step; 6] = [
+    ("fmt", fmt),
+    ("tidy", tidy::tidy),
+    ("clippy", clippy),
+    ("docs", docs),
+    ("instructions", instructions::check),
+    ("test", test),
+];
+
+/// The steps of `--quick`, which takes a minute or two after a change.
+const QUICK: [Step; 5] = [
+    ("fmt", fmt),
+    ("tidy", tidy::tidy),
+    ("clippy", clippy),
+    ("unit", unit),
+    ("simulation", simulation),
+];
+
 /// Runs all steps, also after one has failed, and fails if any did.
-pub(crate) fn ci() -> Result<()> {
-    let steps: [Step; 6] = [
-        ("fmt", fmt),
-        ("tidy", tidy::tidy),
-        ("clippy", clippy),
-        ("docs", docs),
-        ("instructions", instructions::check),
-        ("test", test),
-    ];
+pub(crate) fn ci(is_quick: bool) -> Result<()> {
+    let steps: &[Step] = if is_quick { &QUICK } else { &ALL };
     let mut failed = Vec::new();
     for (name, step) in steps {
         eprintln!("== {name}");
@@ -37,7 +52,7 @@ pub(crate) fn ci() -> Result<()> {
             Ok(()) => eprintln!("== {name}: passed, {spent_s} s"),
             Err(error) => {
                 eprintln!("== {name}: failed, {spent_s} s: {error:#}");
-                failed.push(name);
+                failed.push(*name);
             }
         }
     }
@@ -61,4 +76,13 @@ fn docs() -> Result<()> {
 
 fn test() -> Result<()> {
     run(cargo(&["test"])?.args(EVERYTHING).arg("--no-fail-fast"))
+}
+
+fn unit() -> Result<()> {
+    run(cargo(&["test"])?.args(EVERYTHING).args(["--lib", "--bins"]))
+}
+
+fn simulation() -> Result<()> {
+    let test = ["test", "--locked", "--package", "weir-engine", "--test", "simulated"];
+    run(cargo(&test)?.env("WEIR_SIM_SEEDS", QUICK_SEEDS))
 }

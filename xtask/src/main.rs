@@ -34,7 +34,8 @@ use rebuilt as accuracy;
 const HELP: &str = "\
 cargo xtask <task>
 
-  ci                          everything a change must pass: fmt, tidy, clippy, docs, counts, tests
+  ci [--quick]                everything a change must pass: fmt, tidy, clippy, docs, counts, tests;
+                              quick: fmt, tidy, clippy, unit tests and some simulations
   tidy                        the rules of STYLE.md that a machine can check
   instructions [--write REASON]
                               instructions per request against the committed baseline; with a
@@ -67,7 +68,8 @@ fn main() -> ExitCode {
 
 fn run(words: &[&str]) -> Result<()> {
     match words {
-        ["ci"] => ci::ci(),
+        ["ci"] => ci::ci(false),
+        ["ci", "--quick"] => ci::ci(true),
         ["tidy"] => tidy::tidy(),
         ["instructions", options @ ..] => {
             instructions::instructions(&instructions::Options::parse(options)?)
