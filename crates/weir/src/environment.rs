@@ -12,6 +12,7 @@ const CLOCK_READINGS: u32 = 100_000;
 pub(crate) fn describe(engine: IoEngine, endpoint: &Endpoint, clock: Clock) -> Environment {
     Environment {
         hostname: line("/proc/sys/kernel/hostname"),
+        weir_commit: Some(env!("WEIR_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
         os: Some(format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)),
         kernel: line("/proc/sys/kernel/osrelease"),
         cpu_model: field("/proc/cpuinfo", "model name"),

@@ -12,6 +12,9 @@ use crate::plan::IoEngine;
 pub struct Environment {
     /// The program's version, once more: a fingerprint is whole.
     pub weir_version: String,
+    /// The commit that the program was built from; absent if the build did not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weir_commit: Option<String>,
     /// The I/O engine that ran.
     pub io_engine: IoEngine,
     /// The machine's name, where the user lets it be told.
@@ -45,6 +48,7 @@ impl Environment {
     pub fn unknown(weir_version: &str, io_engine: IoEngine) -> Environment {
         Environment {
             weir_version: weir_version.to_owned(),
+            weir_commit: None,
             io_engine,
             hostname: None,
             os: None,
