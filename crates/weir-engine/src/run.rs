@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 use std::{io, thread};
 
-use weir_io::{BackendOptions, Clock, Epoll, Nanos, Uring};
+use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_run::{IoEngine, Measurements, Plan, Slice};
 use weir_script::ScriptError;
 
@@ -247,6 +247,23 @@ fn regrouped(slices: Vec<Slice>, bounds: &[(u64, u64)]) -> Vec<Slice> {
     groups
 }
 
+/// The work of one worker, for whatever backend it gets.
+struct Work<'a> {
+    job: &'a Job,
+    worker: u32,
+    control: &'a Control,
+    live: Option<LiveSender>,
+    script: Option<&'a mut weir_script::Worker>,
+}
+
+impl OnBackend for Work<'_> {
+    type Output = io::Result<Measurements>;
+
+    fn run<B: Backend>(self, backend: B) -> io::Result<Measurements> {
+        run_on(self.job, self.worker, self.control, backend, self.live, self.script)
+    }
+}
+
 /// One worker and what its thread owns.
 struct WorkerThread {
     job: Arc<Job>,
@@ -296,19 +313,13 @@ impl WorkerThread {
         let engine = job.plan.io;
         let failed = |error| RunError::Engine { worker, engine, error };
         let (control, live, script) = (&*self.control, self.live.take(), self.script.as_mut());
-        let mut measurements = match engine {
-            IoEngine::IoUring => {
-                let backend = Uring::new(options).map_err(failed)?;
-                run_on(job, worker, control, backend, live, script).map_err(failed)?
-            }
-            IoEngine::Epoll => {
-                let backend = Epoll::new(options).map_err(failed)?;
-                run_on(job, worker, control, backend, live, script).map_err(failed)?
-            }
-            IoEngine::Simulated => {
-                return Err(failed(io::Error::other("tests bring their own simulated machine")));
-            }
+        let work = Work { job, worker, control, live, script };
+        let opened = match engine {
+            IoEngine::IoUring => weir_io::open(Engine::Uring, options, work),
+            IoEngine::Epoll => weir_io::open(Engine::Epoll, options, work),
+            IoEngine::Simulated => Err(io::Error::other("tests bring their own simulated machine")),
         };
+        let mut measurements = opened.flatten().map_err(failed)?;
         let cpu_time = weir_io::system::thread_cpu_time().unwrap_or_default().total();
         for phases in &mut measurements.workers {
             phases.cpu_time_ns = u64::try_from(cpu_time.as_nanos()).unwrap_or(u64::MAX);

@@ -5,8 +5,8 @@
 //! [`Document::load`], and written by weir-report. It knows no sockets, no clocks and no layout.
 
 mod accounting;
-mod assertions;
 mod assemble;
+mod assertions;
 mod bounds;
 mod check;
 mod connection_failure;
@@ -35,8 +35,8 @@ mod verdict;
 mod witness;
 
 pub use accounting::{Accounting, SentCounts};
-pub use assertions::{AssertionOutcome, AssertionResult};
 pub use assemble::{DocumentParts, RunParts, Trials};
+pub use assertions::{AssertionOutcome, AssertionResult};
 pub use check::BrokenInvariant;
 pub use connection_failure::ConnectionFailure;
 pub use connections::{ConnectionsSection, DestinationSection};

@@ -24,7 +24,9 @@ pub mod units;
 
 pub use assertion::{Assertion, AssertionError};
 pub use distinct::{distinct, distinct_us};
-pub use document::{AssertionOutcome, AssertionResult, Document, DocumentParts, Environment, LoadError, Note};
+pub use document::{
+    AssertionOutcome, AssertionResult, Document, DocumentParts, Environment, LoadError, Note,
+};
 pub use evidence::{
     ClientHealth, DepartureSpan, Departures, Occupancy, RoundTrips, ServerCpu, Stamped, TcpUsage,
     WorkerUsage,

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use weir_io::{
-    Backend, BackendOptions, Clock, Endpoint, Epoll, ListenOptions, Listener, Uring, WaitPolicy,
-    Waker, system,
+    Backend, BackendOptions, Clock, Endpoint, Engine, ListenOptions, Listener, OnBackend,
+    WaitPolicy, Waker, system,
 };
 
 use crate::options::{IoEngine, OptionsError, ServeOptions};
@@ -71,7 +71,7 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     let cpus = if options.pin { system::usable_cpus()? } else { Vec::new() };
     let mut handle = Handle {
         endpoints,
-        engine: if engine == IoEngine::Epoll { "epoll" } else { "io_uring" },
+        engine: engine.name(),
         shared,
         stop: Arc::default(),
         waker,
@@ -82,11 +82,9 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
         let cpu = (!cpus.is_empty()).then(|| cpus[worker % cpus.len()]);
         let machine = machine.clone();
         // Should a later one fail, dropping the handle stops the earlier ones.
-        handle.start(worker, listeners, cpu, move |shared, listeners, stop| match engine {
-            IoEngine::Epoll => {
-                serve(Server::new(Epoll::new(machine)?, shared, worker, policy), listeners, stop)
-            }
-            _ => serve(Server::new(Uring::new(machine)?, shared, worker, policy), listeners, stop),
+        handle.start(worker, listeners, cpu, move |shared, listeners, stop| {
+            let serving = Serving { shared, worker, policy, listeners, stop };
+            weir_io::open(engine, machine, serving)?
         })?;
     }
     Ok(handle)
@@ -109,12 +107,12 @@ fn listen(options: &ServeOptions) -> Result<(Vec<Endpoint>, Vec<Vec<Listener>>),
     Ok((endpoints, listeners))
 }
 
-/// Settles `auto`: io_uring where a ring can be made.
-fn choose(engine: IoEngine) -> io::Result<IoEngine> {
+/// Chooses the engine for `auto`.
+fn choose(engine: IoEngine) -> io::Result<Engine> {
     match engine {
-        IoEngine::Auto if weir_io::probe_uring().is_ok() => Ok(IoEngine::Uring),
-        IoEngine::Auto | IoEngine::Epoll => Ok(IoEngine::Epoll),
-        IoEngine::Uring => weir_io::probe_uring().map(|()| IoEngine::Uring),
+        IoEngine::Auto => Ok(Engine::best()),
+        IoEngine::Epoll => Ok(Engine::Epoll),
+        IoEngine::Uring => Engine::Uring.probe().map(|()| Engine::Uring),
     }
 }
 
@@ -127,15 +125,25 @@ fn own_listeners(lent: &[Listener], waker: RawFd) -> io::Result<Vec<Listener>> {
     lent.iter().map(Listener::try_clone).collect()
 }
 
-fn serve<B: Backend>(
-    mut server: Server<B>,
+/// The work of one worker, for whatever backend it gets.
+struct Serving<'a> {
+    shared: Arc<Shared>,
+    worker: usize,
+    policy: WaitPolicy,
     listeners: Vec<Listener>,
-    stop: &AtomicBool,
-) -> io::Result<()> {
-    for listener in listeners {
-        server.listen(listener)?;
+    stop: &'a AtomicBool,
+}
+
+impl OnBackend for Serving<'_> {
+    type Output = io::Result<()>;
+
+    fn run<B: Backend>(self, backend: B) -> io::Result<()> {
+        let mut server = Server::new(backend, self.shared, self.worker, self.policy);
+        for listener in self.listeners {
+            server.listen(listener)?;
+        }
+        server.run(self.stop)
     }
-    server.run(stop)
 }
 
 impl Handle {

@@ -13,9 +13,9 @@ use weir_run::{
 };
 
 use crate::args::{CloseChoice, RunArgs};
+use crate::errors::NoServer;
 use crate::health::ephemeral_port_count;
 use crate::load::Outcome;
-use crate::errors::NoServer;
 use crate::server_wait::ServerWait;
 use crate::target::{Url, split_port};
 

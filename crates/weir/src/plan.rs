@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Extras, Job};
 use weir_http::{BodyBudget, Prepared, RequestError};
-use weir_io::Endpoint;
+use weir_io::{Endpoint, Engine};
 use weir_run::{
     Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice, SuccessRule,
     Target, Wait,
@@ -337,7 +337,7 @@ const RINGS_MAX: u32 = 1_024;
 fn engine(choice: IoChoice, threads: u32, notes: &mut Vec<Note>) -> Result<IoEngine> {
     match choice {
         IoChoice::Epoll => Ok(IoEngine::Epoll),
-        IoChoice::Uring => match weir_io::probe_uring() {
+        IoChoice::Uring => match Engine::Uring.probe() {
             Ok(()) => Ok(IoEngine::IoUring),
             Err(error) => bail!("--io uring does not work here: {error}; use --io epoll"),
         },
@@ -356,7 +356,7 @@ fn engine(choice: IoChoice, threads: u32, notes: &mut Vec<Note>) -> Result<IoEng
             notes.push(Note::new("epoll_for_threads", text));
             Ok(IoEngine::Epoll)
         }
-        IoChoice::Auto => Ok(match weir_io::probe_uring() {
+        IoChoice::Auto => Ok(match Engine::Uring.probe() {
             Ok(()) => IoEngine::IoUring,
             Err(error) => {
                 notes.push(Note::new("epoll_fallback", format!("epoll runs: {error}")));

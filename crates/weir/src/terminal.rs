@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use weir_io::{Stdout, system};
 use weir_run::{printable, printable_lines};
 
-use crate::exit;
 use crate::errors::NotWritten;
+use crate::exit;
 
 /// Writes a line to standard error. Without a reader, it is lost.
 pub(crate) fn say(line: impl Display) {

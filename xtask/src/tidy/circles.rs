@@ -77,11 +77,7 @@ fn imports_of<'a>(
 }
 
 /// The file that holds the item at the beginning of `text`.
-fn resolve<'a>(
-    module: &Module,
-    text: &str,
-    modules: &BTreeSet<&'a Module>,
-) -> Option<&'a Module> {
+fn resolve<'a>(module: &Module, text: &str, modules: &BTreeSet<&'a Module>) -> Option<&'a Module> {
     let end = text.find(|c: char| !(c.is_alphanumeric() || "_:".contains(c)));
     let mut path: Module = Vec::new();
     let mut is_first = true;

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::value::{Estimate, Missing};
 use super::unit::Unit;
+use super::value::{Estimate, Missing};
 use crate::document::Document;
 use crate::quantile::Bound;
 

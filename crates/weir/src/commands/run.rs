@@ -13,10 +13,10 @@ use weir_run::{Assertion, AssertionResult, Document, Note, Plan, units};
 
 use crate::args::{Form, Format, RunArgs, WitnessChoice};
 use crate::connections;
+use crate::errors::NotWritten;
 use crate::figures::figures;
 use crate::interrupts::Interrupts;
 use crate::load::{Epoch, Outcome, carry_out, document};
-use crate::errors::NotWritten;
 use crate::output::{ResultFile, Temporaries, check_distinct};
 use crate::plan::{Planned, plan, usable_cpus};
 use crate::preflight::{self, Found};

@@ -16,14 +16,25 @@ use crate::support::served::Served;
 use crate::support::weir::WEIR;
 
 /// The pages whose commands are run, and the heading above them.
-const PAGES: [(&str, &str); 2] = [("README.md", "## Five tasks"), ("docs/COMMANDS.md", "# Commands")];
+const PAGES: [(&str, &str); 2] =
+    [("README.md", "## Five tasks"), ("docs/COMMANDS.md", "# Commands")];
 
 /// The picture of a report.
 const PICTURE: &str = "docs/run.svg";
 
 /// Lines that every report of such a run has, by their labels and in this order.
 const LABELS: [&str; 12] = [
-    "Target", "Load", "Limit", "Grade", "Throughput", "Latency", "p50", "p90", "p99", "p99.9", "max",
+    "Target",
+    "Load",
+    "Limit",
+    "Grade",
+    "Throughput",
+    "Latency",
+    "p50",
+    "p90",
+    "p99",
+    "p99.9",
+    "max",
     "mean",
 ];
 

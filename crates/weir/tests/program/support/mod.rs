@@ -19,7 +19,7 @@ pub(crate) const ENGINES: &[&str] = &["epoll", "uring"];
 /// there weir itself runs on epoll.
 pub(crate) fn for_each_engine(test: impl Fn(&str)) {
     for engine in ENGINES {
-        match weir_io::probe_uring() {
+        match weir_io::Engine::Uring.probe() {
             Err(error) if *engine == "uring" => eprintln!("not on io_uring: {error}"),
             _ => {
                 eprintln!("--io {engine}");
