@@ -29,7 +29,7 @@ pub enum Outcome {
     BadResponse(Response),
     /// An error ended the exchange before a complete response arrived.
     TransportError(ErrorKind),
-    /// No complete response came within the timeout.
+    /// No complete response arrived within the timeout.
     TimedOut,
     /// The run ended before the exchange did.
     InFlightAtEnd,

@@ -55,7 +55,7 @@ pub(crate) struct Connection {
     pub(crate) load: u16,
     /// Of `load`: dispatched, and not yet handed to the backend.
     pub(crate) unsent: u16,
-    /// Number of sockets so far, wrapping; tells the current socket from the last few.
+    /// Number of sockets so far, wrapping; distinguishes the current socket from the last few.
     pub(crate) opened: u16,
 }
 

@@ -3,7 +3,7 @@
 //! The timers are lazy. A connection is armed with the earliest time at which something *could* be
 //! overdue. When that time comes, its owner checks the requests really in flight and arms it again.
 //! So a working connection costs one heap entry per timeout span, and a request costs nothing. An
-//! idle connection has no entry, only four bytes in the index that say so.
+//! idle connection has no entry, and takes four bytes of the index.
 
 use weir_io::{ConnId, Nanos};
 
@@ -14,8 +14,8 @@ const OUT: u32 = u32::MAX;
 /// never more entries than connections.
 #[derive(Debug)]
 pub(crate) struct Deadlines {
-    /// Due time and connection. The entry at `i` is due no later than those at `2i + 1` and `2i +
-    /// 2`. Of entries due together, the lower connection number comes first.
+    /// Due time and connection. The entry at `i` is due no later than those at `2i + 1` and
+    /// `2i + 2`. Of entries due together, the lower connection number comes first.
     heap: Vec<(Nanos, u32)>,
     /// Position of each connection in the heap, or [`OUT`].
     places: Vec<u32>,

@@ -24,7 +24,7 @@ pub(crate) struct Stamping {
 }
 
 impl Stamping {
-    /// Returns the selection that the plan asks for, for a worker with `connections` connections.
+    /// Returns the plan's selection, for a worker with `connections` connections.
     pub(crate) fn new(plan: &Plan, connections: u32) -> Stamping {
         let (every, request) = match plan.stamps {
             StampChoice::None => (0, StampRequest::None),

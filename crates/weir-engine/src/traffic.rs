@@ -76,7 +76,7 @@ pub(crate) struct Limits {
     pub(crate) shows: Option<Interest>,
     /// True if a response after the timeout is still accepted.
     pub(crate) late_answers: bool,
-    /// Rule that tells successful responses from others.
+    /// Rule that decides which responses are successful.
     pub(crate) success: SuccessRule,
     /// Requests that a socket takes before it is renewed; [`u32::MAX`] for no limit.
     pub(crate) requests_max: u32,

@@ -461,7 +461,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         if !self.is_over(self.turn.now) && self.is_ready() && (slot < t1 || self.has_tail()) {
             until = until.min(slot);
         }
-        // Idle time is used to call the script for slots to come.
+        // Idle time is used to call the script for future slots.
         if self.has_time_ahead() {
             until = until.min(self.turn.now);
         }

@@ -42,7 +42,7 @@ pub(crate) enum Cargo {
     Reset,
 }
 
-/// The steps to come.
+/// The future steps.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
     steps: BinaryHeap<Reverse<Entry>>,

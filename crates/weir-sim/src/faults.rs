@@ -108,7 +108,7 @@ pub enum Breakage {
     TwoLengths,
     /// A chunk size that is no number.
     ChunkSize,
-    /// A chunk longer than its size says.
+    /// A chunk longer than its declared size.
     ChunkEnd,
     /// A head without end, 1 MiB of it.
     EndlessHead,

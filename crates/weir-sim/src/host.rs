@@ -44,7 +44,7 @@ struct Session {
     is_open: bool,
     /// Reason of the planned end, if one is planned.
     ending: Option<Ending>,
-    /// Number of occurrences, which tells whether a planned end for idleness still holds.
+    /// Number of occurrences so far. A planned end for idleness holds only if it is unchanged.
     epoch: u64,
 }
 
@@ -176,8 +176,8 @@ impl Host {
         self.start(now, agenda);
     }
 
-    /// Handles cargo about to leave on a connection. Returns false if the connection is no longer
-    /// open.
+    /// Handles cargo that is about to leave on a connection. Returns false if the connection is no
+    /// longer open.
     pub(crate) fn departs(
         &mut self,
         now: Nanos,

@@ -80,8 +80,8 @@ pub fn mm1_quantile(arrival: f64, service: f64, p: f64) -> f64 {
     -(1.0 - p).ln() * mm1_mean(arrival, service)
 }
 
-/// D/M/1: returns σ, the share of arrivals that find the server busy: the root below one of `σ =
-/// exp(−(1 − σ) / ρ)`.
+/// D/M/1: returns σ, the share of arrivals that find the server busy: the root below one of
+/// `σ = exp(−(1 − σ) / ρ)`.
 pub fn dm1_sigma(utilisation: f64) -> f64 {
     assert!((0.0..1.0).contains(&utilisation), "a queue at utilisation {utilisation} grows");
     // Fixed-point iteration from below converges to the smaller root, the other being one; slowly

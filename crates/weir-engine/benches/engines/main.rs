@@ -1,5 +1,5 @@
-//! CPU time of the client per request, by I/O engine. The benchmark resolves differences of 1 to 3
-//! % on a machine whose speed drifts by more than that within a second.
+//! CPU time of the client per request, by I/O engine. The benchmark resolves differences of 1 to
+//! 3 % on a machine whose speed drifts by more than that within a second.
 //!
 //! ```text
 //! cargo bench -p weir-engine --bench engines                      everything, half a minute

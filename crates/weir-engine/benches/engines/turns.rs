@@ -1,5 +1,5 @@
 //! Turns: a backend that lets its thread run only during its turns, and reports the cost and the
-//! work of each. The client on it notices only the time that passes.
+//! work of each. The client on it observes only that time passes.
 
 use std::io;
 use std::sync::Arc;

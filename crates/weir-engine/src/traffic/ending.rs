@@ -114,7 +114,7 @@ impl Traffic {
             _ => Nanos::ZERO,
         };
         let mut is_oldest = true;
-        // Ids wrap around, so the stamps tell the age; a connection has few enough requests to scan
+        // Ids wrap around, so the time stamps decide; a connection has few enough requests to scan
         // them all.
         while let Some(exchange) =
             places.iter_mut().filter(|place| place.is_live()).min_by_key(|place| place.sent_at)

@@ -23,7 +23,7 @@ const SEALED_BYTES: usize = 256 * 1024;
 const MAKING_TURN_NS: u64 = 20_000;
 const AHEAD_TURN: usize = 8;
 
-/// Least lead of a learning script's call before its slot, in nanoseconds.
+/// Least lead of a script's call before its slot, in nanoseconds.
 const LEAD_MIN_NS: u64 = 20_000;
 
 impl<B: Backend> Worker<'_, B> {
@@ -280,7 +280,7 @@ impl<B: Backend> Worker<'_, B> {
         ring.repeated.is_none() && is_measured && is_free
     }
 
-    /// Makes batches for slots to come, while there is time before the next one.
+    /// Makes batches for future slots, while there is time before the next one.
     #[inline]
     pub(super) fn make_ahead(&mut self) {
         if self.has_time_ahead() {
@@ -301,7 +301,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// True if a batch for a slot to come is worth making now.
+    /// True if a batch for a future slot should be made now.
     #[inline(always)]
     pub(super) fn has_time_ahead(&self) -> bool {
         match &self.requests {
@@ -363,8 +363,8 @@ impl<B: Backend> Worker<'_, B> {
         Some(requests)
     }
 
-    /// Returns the lead of a learning script's call before its slot, in nanoseconds: several times
-    /// the duration of a call.
+    /// Returns the lead of a script's call before its slot, in nanoseconds: several times the
+    /// duration of a call.
     fn lead_ns(&self) -> u64 {
         let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
         mean_ns.saturating_mul(4).max(LEAD_MIN_NS)
