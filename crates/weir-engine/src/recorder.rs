@@ -119,7 +119,7 @@ struct Waited {
     sched_lag: Tally,
     connection_wait: Tally,
     service_ok: Tally,
-    /// `Te − T0 − sched_lag`.
+    /// Response time without the scheduling lag (`Te − T0 − sched_lag`).
     unlagged_ok: Tally,
 }
 

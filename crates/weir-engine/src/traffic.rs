@@ -40,7 +40,7 @@ const DISCARD_MIN_BYTES: u64 = 16 * 1024;
 /// The action to apply to the socket after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Nothing.
+    /// Leave the socket as it is.
     None,
     /// Close a socket that has failed. Some requests may be unsent, see [`Traffic::unsend`].
     Failed,
