@@ -8,45 +8,45 @@ use crate::exchange::Exchange;
 /// The end of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The connection that carried it.
+    /// Connection that carried the exchange.
     pub conn: ConnId,
-    /// The request and its stamps.
+    /// Request and its time stamps.
     pub exchange: Exchange,
-    /// How it ended.
+    /// Outcome of the exchange.
     pub outcome: Outcome,
-    /// `Te`.
+    /// End of the exchange (`Te`).
     pub at: Nanos,
-    /// The kernel's stamps; `None` if none were requested for this exchange.
+    /// Kernel time stamps; `None` if none were requested for this exchange.
     pub kernel: Option<KernelTimes>,
 }
 
-/// How an exchange ended (METHOD 1.4).
+/// The outcome of an exchange (METHOD 1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A complete response that the plan counts as success.
     Ok(Response),
-    /// A complete response that it does not.
+    /// A complete response that the plan does not count as success.
     BadResponse(Response),
-    /// No complete response can come any more.
+    /// An error ended the exchange before a complete response arrived.
     TransportError(ErrorKind),
-    /// No complete response came within the timeout.
+    /// No complete response arrived within the timeout.
     TimedOut,
-    /// The run ended first.
+    /// The run ended before the exchange did.
     InFlightAtEnd,
 }
 
 /// A complete response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// Its status code.
+    /// HTTP status code.
     pub status: u16,
-    /// `Tf`.
+    /// Time of the first byte (`Tf`).
     pub first_byte_at: Nanos,
 }
 
 impl Outcome {
-    /// Returns the outcome of an exchange that got a complete response. The only place where a
-    /// response is judged.
+    /// Returns the outcome of an exchange that got a complete response. This is the only place that
+    /// classifies a response.
     #[inline]
     pub(crate) fn of_response(response: Response, rule: SuccessRule) -> Outcome {
         match rule.accepts(response.status) {
@@ -56,17 +56,18 @@ impl Outcome {
     }
 }
 
-/// The kernel's stamps of one exchange.
+/// Kernel time stamps of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelTimes {
-    /// `Ke`, if the kernel reported it.
+    /// Receive time stamp of the last byte (`Ke`), if the kernel reported it.
     pub received_at: Option<Nanos>,
-    /// `Kx`, if the kernel reported it and it belongs to this request.
+    /// Transmit time stamp of the last byte (`Kx`), if the kernel reported it and it belongs to
+    /// this request.
     pub transmitted_at: Option<Nanos>,
 }
 
 impl KernelTimes {
-    /// The stamps without a transmit stamp from before the request was sent.
+    /// Returns the stamps without a transmit stamp that predates the sending of the request.
     pub(crate) fn of(self, exchange: &Exchange) -> KernelTimes {
         let is_own = |at: &Nanos| *at >= exchange.sent_at;
         KernelTimes { transmitted_at: self.transmitted_at.filter(is_own), ..self }

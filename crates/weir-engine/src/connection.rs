@@ -1,64 +1,66 @@
-//! One connection of the load, as the worker keeps it: the state of its socket and the stamps that
-//! belong to the connection rather than to one request.
+//! One connection of the load, as the worker stores it: the state of its socket and the time stamps
+//! that belong to the connection rather than to one request.
 
 use weir_io::Nanos;
 
-/// First wait before a failed connection is tried again.
+/// First delay before a failed connection is retried, in nanoseconds.
 const BACK_OFF_MIN_NS: u64 = 10_000_000;
 
-/// Longest such wait.
+/// Longest such delay, in nanoseconds.
 const BACK_OFF_MAX_NS: u64 = 1_000_000_000;
 
-/// What a connection's socket is doing.
+/// The state of a connection's socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// There is none; the next may be opened at `at`.
+    /// There is no socket; the next one may be opened at `at`.
     Closed,
-    /// In the queue of those to be opened.
+    /// The connection waits in the queue of connections to open.
     Queued,
-    /// The socket connects, since `at`.
+    /// The socket has been connecting since `at`.
     Connecting,
-    /// It is up since `at`, and TLS is being agreed on.
+    /// The socket connected at `at`; the TLS handshake is in progress.
     Handshaking,
-    /// It carries requests, since `at`.
+    /// The connection has been open for requests since `at`.
     Open,
-    /// It has carried what it may, since `at`: it takes no more and is renewed once all is
-    /// answered.
+    /// The connection has reached its limit of requests or age. It has been open since `at`, takes
+    /// no more requests, and is renewed once all responses have arrived.
     Retiring,
-    /// Its last answer has come; the peer is to close it, and this side does at `at`.
+    /// The last response has arrived. The peer is expected to close the connection; this side
+    /// closes it at `at`.
     Closing,
 }
 
-/// One connection. The size of this is what a hundred thousand of them cost.
+/// One connection. A worker keeps one of these per connection, open or not, so its size bounds the
+/// memory of 100,000 idle connections.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Which of the [`Places`](crate::places::Places) it has, or
+    /// Index of the leased slot in [`Places`](crate::places::Places), or
     /// [`NONE`](crate::places::NONE).
     pub(crate) place: u32,
     pub(crate) state: State,
-    /// The first attempt to open it has succeeded or failed.
+    /// True once the first attempt to open the connection has succeeded or failed.
     pub(crate) is_resolved: bool,
-    /// This socket has brought a complete answer.
+    /// True if this socket has delivered a complete response.
     has_answered: bool,
-    /// Sockets in a row that brought none.
+    /// Consecutive sockets that delivered no response.
     fruitless: u8,
-    /// The instant that the state is about.
+    /// The instant that the state refers to.
     pub(crate) at: Nanos,
-    /// When it last came to have room for a request; before its socket is up, when that began to
-    /// connect.
+    /// Time at which the connection last gained room for a request. Before its socket is connected:
+    /// the time at which connecting began.
     pub(crate) freed_at: Nanos,
-    /// Requests that its protocol has places for.
+    /// Requests in flight that the protocol allows.
     pub(crate) depth: u16,
     /// Requests in flight.
     pub(crate) load: u16,
     /// Of `load`: dispatched, and not yet handed to the backend.
     pub(crate) unsent: u16,
-    /// Sockets it has had, wrapping: tells this one from the last few.
+    /// Number of sockets so far, wrapping; distinguishes the current socket from the last few.
     pub(crate) opened: u16,
 }
 
 impl Connection {
-    /// A connection that has not been opened yet.
+    /// Returns a connection that has not been opened yet.
     pub(crate) fn new(depth: u16, place: u32) -> Connection {
         Connection {
             place,
@@ -75,14 +77,14 @@ impl Connection {
         }
     }
 
-    /// Begins to connect.
+    /// Records that the socket begins to connect.
     pub(crate) fn connect(&mut self, at: Nanos) {
         self.state = State::Connecting;
         self.at = at;
         self.freed_at = at;
     }
 
-    /// The socket is up.
+    /// Records that the connection is open for requests.
     pub(crate) fn opened(&mut self, at: Nanos) {
         debug_assert_eq!((self.load, self.unsent), (0, 0));
         self.state = State::Open;
@@ -92,14 +94,15 @@ impl Connection {
         self.freed_at = at;
     }
 
-    /// A complete answer has come on this socket.
+    /// Records a complete response on this socket.
     #[inline]
     pub(crate) fn answered(&mut self) {
         self.has_answered = true;
         self.fruitless = 0;
     }
 
-    /// When its socket is too old to take a request, if it may live for so long.
+    /// Returns the time from which the socket is too old to take a request; [`Nanos::MAX`] unless
+    /// it is open.
     pub(crate) fn retires_at(&self, lifetime_ns: u64) -> Nanos {
         match self.state {
             State::Open => self.at.after(lifetime_ns),
@@ -107,16 +110,19 @@ impl Connection {
         }
     }
 
-    /// Its socket ends as planned, which is no failure even where it brought no answer.
+    /// Marks the end of the socket as planned, which is no failure even if it delivered no
+    /// response.
     pub(crate) fn end_as_planned(&mut self) {
         self.has_answered = true;
     }
 
-    /// The socket is gone. One that worked may be renewed at once; one that never brought an answer
-    /// waits, twice as long each time, so that a server which refuses or drops connections meets no
-    /// storm of them. The wait counts from when the socket came up: one that was open for longer,
-    /// and was closed for being idle, is renewed at once, or the load's slow slots would pay for
-    /// waits of ours. Returns when it may be tried again.
+    /// Records the end of the socket and returns the earliest time of a retry.
+    ///
+    /// A socket that delivered a response is replaced at once. One that did not is retried after a
+    /// delay that doubles each time, so that a server which refuses or drops connections meets no
+    /// connect storm. The delay counts from the time the socket opened. So a connection that was
+    /// open for longer, and was closed for being idle, is replaced at once; otherwise slow slots
+    /// would include the client's own delays.
     pub(crate) fn closed(&mut self, now: Nanos) -> Nanos {
         let retry_at = if self.has_answered {
             now

@@ -1,6 +1,6 @@
-//! What the workers of one run share: the start barrier, the request to stop, and where each one's
-//! script is. But for the last, which lies on lines of its own, nothing here is written while the
-//! load runs, so it stays in every core's cache.
+//! State that the workers of one run share: the start barrier, the stop request, and the callback
+//! each script is in. Only the last, which has cache lines of its own, is written while the load
+//! runs. So the rest stays in every core's cache.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -12,17 +12,21 @@ use weir_script::ScriptError;
 use crate::settling::Board;
 use crate::timeline::Timeline;
 
-/// From the last worker's arrival to the schedule's start: long enough for every worker to wake.
+/// Delay from the last worker's arrival to the start of the schedule, in nanoseconds: long enough
+/// for every worker to wake.
 const LEAD_NS: u64 = 5_000_000;
 
-/// From the request to stop to the instant it names, so that no worker has already passed it.
+/// Delay from the stop request to the stop, in nanoseconds, so that no worker has already passed
+/// the instant.
 const STOP_LEAD_NS: u64 = 2_000_000;
 
-/// Which callback a worker is in, and since when, for whoever waits for it.
+/// The callback that a worker is in, and its start time. The thread that waits for the workers
+/// reads it.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Watch {
-    /// Nanoseconds since the epoch, shifted by two bits that name the callback; 0 in none.
+    /// Start time in nanoseconds since the epoch, shifted left by two bits that name the callback;
+    /// 0 outside callbacks.
     entered: AtomicU64,
 }
 
@@ -37,7 +41,7 @@ impl Watch {
         self.entered.store(0, Ordering::Relaxed);
     }
 
-    /// The callback that has not returned, and when it was called.
+    /// Returns the callback that has not returned, and the time of the call.
     pub(crate) fn stuck_in(&self) -> Option<(Callback, Nanos)> {
         let entered = self.entered.load(Ordering::Relaxed);
         let callback = match entered & 3 {
@@ -50,38 +54,39 @@ impl Watch {
     }
 }
 
-/// A callback that failed, and whose.
+/// A callback that failed, and its worker.
 #[derive(Clone, Debug)]
 pub struct ScriptFailure {
-    /// The worker, from 0.
+    /// Worker number, from 0.
     pub worker: u32,
-    /// What went wrong.
+    /// The script's error.
     pub error: ScriptError,
 }
 
-/// The start barrier, the request to stop, and the first failure of a script.
+/// The start barrier, the stop request, and the first script failure.
 #[derive(Debug)]
 pub struct Control {
     workers: u32,
     arrived: AtomicU32,
-    /// When the first worker began to connect; [`Nanos::MAX`] until then.
+    /// Time at which the first worker began to connect; [`Nanos::MAX`] until then.
     connect_from: AtomicU64,
-    /// A worker has a connection, or needs none.
+    /// True if a worker has a connection or needs none.
     is_connected: AtomicBool,
-    /// All have arrived, and none has one.
+    /// True if all workers have arrived and none has a connection.
     is_unconnected: AtomicBool,
     start_at: AtomicU64,
     stop_at: AtomicU64,
     waker: Option<Waker>,
     watches: Box<[Watch]>,
-    /// When the window begins, where the load decides; [`Nanos::MAX`] until then.
+    /// Begin of the window, if the warm-up ends by detection; [`Nanos::MAX`] until then.
     t0_at: AtomicU64,
     board: OnceLock<Board>,
     failure: Mutex<Option<ScriptFailure>>,
 }
 
 impl Control {
-    /// For `workers` workers; `waker` ends the sleep of those whose backends were made with it.
+    /// Returns the control of `workers` workers; `waker` wakes those whose backends were made with
+    /// it.
     pub fn new(workers: u32, waker: Option<Waker>) -> Control {
         Control {
             workers,
@@ -99,12 +104,13 @@ impl Control {
         }
     }
 
-    /// Where worker `number` tells in which callback it is.
+    /// Returns the watch in which worker `number` records its current callback.
     pub(crate) fn watch(&self, number: u32) -> &Watch {
         &self.watches[number as usize % self.watches.len()]
     }
 
-    /// A callback of worker `number` failed: the run ends in order. The first failure is kept.
+    /// Records that a callback of worker `worker` failed, and stops the run in order. Only the
+    /// first failure is kept.
     #[cold]
     pub(crate) fn script_failed(&self, worker: u32, error: ScriptError, now: Nanos) {
         if let Ok(mut failure) = self.failure.lock() {
@@ -113,24 +119,23 @@ impl Control {
         self.stop(now);
     }
 
-    /// The first failure of a script, if there was one.
+    /// Returns the first script failure, if there was one.
     pub fn script_failure(&self) -> Option<ScriptFailure> {
         self.failure.lock().ok()?.clone()
     }
 
-    /// What the workers' backends are to be made with.
+    /// Returns the waker to make the workers' backends with.
     pub(crate) fn waker(&self) -> Option<Waker> {
         self.waker.clone()
     }
 
-    /// Tells that a worker begins to connect; returns when the first of them did, as far as is
-    /// known.
+    /// Records that a worker begins to connect. Returns the earliest such time recorded so far.
     pub(crate) fn begin_connecting(&self, now: Nanos) -> Nanos {
         Nanos(self.connect_from.fetch_min(now.0, Ordering::AcqRel).min(now.0))
     }
 
-    /// Tells that a worker's connections are up or have failed; the last one sets the start, or
-    /// ends the run if no worker `can_begin`.
+    /// Records that a worker's connections are open or have failed. The last worker sets the start,
+    /// or ends the run if no worker `can_begin`.
     pub(crate) fn arrive(&self, now: Nanos, can_begin: bool) {
         self.is_connected.fetch_or(can_begin, Ordering::AcqRel);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
@@ -138,27 +143,27 @@ impl Control {
                 self.is_unconnected.store(true, Ordering::Release);
                 return self.wake_all();
             }
-            // A worker wakes in some µs; with thousands of them on few cores, later.
+            // A worker wakes within some µs; with thousands of workers on few cores, later.
             let lead_ns = LEAD_NS + 2_000 * u64::from(self.workers);
             self.start_at.store(now.after(lead_ns).0, Ordering::Release);
             self.wake_all();
         }
     }
 
-    /// True if the run ended at the barrier: every attempt to connect failed, and it needs one that
-    /// does not.
+    /// True if the run ended at the barrier: every attempt to connect failed, and the run needs at
+    /// least one connection.
     pub fn is_unconnected(&self) -> bool {
         self.is_unconnected.load(Ordering::Acquire)
     }
 
-    /// S, once every worker has arrived.
+    /// Returns S, once every worker has arrived.
     #[inline]
     pub fn start_at(&self) -> Option<Nanos> {
         let at = self.start_at.load(Ordering::Acquire);
         (at != u64::MAX).then_some(Nanos(at))
     }
 
-    /// Ends the run in order, a little after `now`; the first call decides.
+    /// Ends the run in order, shortly after `now`; the first call decides.
     pub fn stop(&self, now: Nanos) {
         self.stop_exactly_at(now.after(STOP_LEAD_NS));
     }
@@ -169,32 +174,32 @@ impl Control {
         self.wake_all();
     }
 
-    /// When the run is to stop, [`Nanos::MAX`] when nobody has asked for that.
+    /// Returns the time at which the run stops, [`Nanos::MAX`] if no stop is requested.
     #[inline]
     pub(crate) fn stop_at(&self) -> Nanos {
         Nanos(self.stop_at.load(Ordering::Relaxed))
     }
 
-    /// Where workers add up what is answered in a warm-up of at most `warmup_ns`.
+    /// Returns the counters in which workers sum the responses of a warm-up of at most `warmup_ns`.
     pub(crate) fn board(&self, warmup_ns: u64) -> &Board {
         self.board.get_or_init(|| Board::new(warmup_ns))
     }
 
-    /// The load is steady: the window begins at `t0`.
+    /// Begins the window at `t0`, because the load is steady.
     pub(crate) fn begin_window(&self, t0: Nanos) {
         self.t0_at.store(t0.0, Ordering::Release);
         self.wake_all();
     }
 
-    /// When the window begins, once the load has decided.
+    /// Returns the begin of the window, once the detection of the warm-up's end has set it.
     #[inline]
     pub(crate) fn window_begins_at(&self) -> Option<Nanos> {
         let at = self.t0_at.load(Ordering::Acquire);
         (at != u64::MAX).then_some(Nanos(at))
     }
 
-    /// t0 and t1 of `plan`, once S is known; t1 is [`Nanos::MAX`] where answers decide it, and both
-    /// may come earlier where the load does.
+    /// Returns t0 and t1 of `plan`, once S is set. t1 is [`Nanos::MAX`] if a number of responses
+    /// ends the window. Both may come earlier if the warm-up ends by detection.
     pub fn window(&self, plan: &Plan) -> Option<(Nanos, Nanos)> {
         let mut timeline = Timeline::new(plan, self.start_at()?);
         if let Some(t0) = self.window_begins_at() {

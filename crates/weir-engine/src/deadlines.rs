@@ -1,35 +1,35 @@
-//! When to look at a connection again: for a timeout, a late connect, the end of a back-off.
+//! Timers of connections: request timeouts, connect timeouts, and the end of a back-off.
 //!
-//! Lazy on purpose. A connection stands here with the earliest time at which something *could* be
-//! overdue; when that comes, its owner looks at what is really in flight and arms it again. So a
-//! connection that works costs one entry per timeout span, and a request costs nothing; and one
-//! that is idle has no entry, only the note of four bytes that says so.
+//! The timers are lazy. A connection is armed with the earliest time at which something *could* be
+//! overdue. When that time comes, its owner checks the requests really in flight and arms it again.
+//! So a working connection costs one heap entry per timeout span, and a request costs nothing. An
+//! idle connection has no entry, and takes four bytes of the index.
 
 use weir_io::{ConnId, Nanos};
 
-/// Not in the heap.
+/// Marks a connection that is not in the heap.
 const OUT: u32 = u32::MAX;
 
-/// The times at which connections want to be looked at: a binary heap that knows where each
-/// connection stands in it, so that there are never more entries than connections.
+/// The connections' timers: a binary heap with an index of each connection's position. So there are
+/// never more entries than connections.
 #[derive(Debug)]
 pub(crate) struct Deadlines {
-    /// When, and which connection; each is due no later than those at twice its index and one or
-    /// two more. Of those due together, the lower number comes first.
+    /// Due time and connection. The entry at `i` is due no later than those at `2i + 1` and
+    /// `2i + 2`. Of entries due together, the lower connection number comes first.
     heap: Vec<(Nanos, u32)>,
-    /// Where each connection stands in the heap, or [`OUT`].
+    /// Position of each connection in the heap, or [`OUT`].
     places: Vec<u32>,
 }
 
 impl Deadlines {
-    /// None armed.
+    /// Returns timers of which none is armed.
     pub(crate) fn new(connections: u32) -> Deadlines {
         let connections = connections as usize;
-        // Room for all, of which only what is used at once takes memory.
+        // Capacity for all; only the pages in use take memory.
         Deadlines { heap: Vec::with_capacity(connections), places: vec![OUT; connections] }
     }
 
-    /// Asks for a look at `conn` no later than `at`.
+    /// Arms the timer of `conn` for `at`, unless it is due earlier already.
     #[inline]
     pub(crate) fn arm(&mut self, conn: ConnId, at: Nanos) {
         let armed = self.heap.get(self.places[conn.index()] as usize);
@@ -47,7 +47,7 @@ impl Deadlines {
         self.rise(place, (at, conn.0));
     }
 
-    /// Asks for no look at `conn` any more.
+    /// Disarms the timer of `conn`.
     pub(crate) fn disarm(&mut self, conn: ConnId) {
         let place = std::mem::replace(&mut self.places[conn.index()], OUT) as usize;
         if place < self.heap.len() {
@@ -55,13 +55,13 @@ impl Deadlines {
         }
     }
 
-    /// When the next look is due.
+    /// Returns the time at which the next timer is due.
     #[inline]
     pub(crate) fn next(&self) -> Nanos {
         self.heap.first().map_or(Nanos::MAX, |(at, _)| *at)
     }
 
-    /// A connection whose look is due at `now`; disarms it.
+    /// Returns a connection whose timer is due at `now`, and disarms it.
     pub(crate) fn take_due(&mut self, now: Nanos) -> Option<ConnId> {
         let (at, first) = *self.heap.first()?;
         if at > now {
@@ -77,7 +77,7 @@ impl Deadlines {
         self.places[entry.1 as usize] = place as u32;
     }
 
-    /// Fills `place`, whose entry is to go, with the last one.
+    /// Fills `place`, whose entry is being removed, with the last entry.
     fn fill(&mut self, place: usize) {
         let Some(last) = self.heap.pop() else { return };
         if place < self.heap.len() {
@@ -86,7 +86,7 @@ impl Deadlines {
         }
     }
 
-    /// Puts an entry at `place` or as far above as it belongs.
+    /// Moves an entry from `place` up to its position in the heap.
     fn rise(&mut self, mut place: usize, entry: (Nanos, u32)) {
         while place > 0 {
             let above = (place - 1) / 2;
@@ -99,7 +99,7 @@ impl Deadlines {
         self.put(place, entry);
     }
 
-    /// Makes room for an entry at `place`, or as far below as it belongs, and says where.
+    /// Moves the entries below `place` up as far as they precede `entry`; returns its position.
     fn sink(&mut self, mut place: usize, entry: (Nanos, u32)) -> usize {
         loop {
             let left = 2 * place + 1;
@@ -143,7 +143,7 @@ mod tests {
         for (conn, at) in [(0, 10), (1, 50), (2, 20), (3, 60), (4, 30)] {
             deadlines.arm(ConnId(conn), Nanos(at));
         }
-        // The last entry, which takes its place, belongs above that.
+        // The last entry replaces the one of connection 3, and must move up from there.
         deadlines.disarm(ConnId(3));
         deadlines.disarm(ConnId(0));
         deadlines.disarm(ConnId(0));

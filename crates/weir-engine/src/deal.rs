@@ -1,8 +1,8 @@
-//! Dealing: which connections and which slots belong to which part of a run.
+//! Partitioning: the connections and slots that belong to each part of a run.
 //!
-//! Connection j belongs to part `j mod parts`, so remainders are dealt, never truncated. Slot i
-//! belongs to the part that owns connection `i mod connections`, so load follows connections and no
-//! slot is stranded. Parts are workers; over several machines there are only more of them.
+//! Connection j belongs to part `j mod parts`, so remainders are distributed, never truncated. Slot
+//! i belongs to the part that owns connection `i mod connections`. So load follows connections and
+//! no slot lacks an owner. Parts are workers; a run over several machines only has more parts.
 
 /// One part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,39 +15,39 @@ pub(crate) struct Deal {
 }
 
 impl Deal {
-    /// Part `part` of `parts`, with `connections` over all parts.
+    /// Returns part `part` of `parts`, with `connections` over all parts.
     ///
     /// # Panics
-    /// When there is no such part, or fewer connections than parts.
+    /// If there is no such part, or there are fewer connections than parts.
     pub(crate) fn new(part: u32, parts: u32, connections: u32) -> Deal {
         assert!(part < parts && parts <= connections, "part {part}/{parts} of {connections}");
         let own = connections / parts + u32::from(part < connections % parts);
         Deal { part, parts, connections, own }
     }
 
-    /// Connections that this part owns.
+    /// Returns the number of connections that this part owns.
     pub(crate) fn own_connections(&self) -> u32 {
         self.own
     }
 
-    /// The number in the run of this part's connection `own`, from 0.
+    /// Returns the number within the run of this part's connection `own`, from 0.
     #[inline]
     pub(crate) fn nth_connection(&self, own: u32) -> u32 {
         self.part + own * self.parts
     }
 
-    /// This part's share of all slots.
+    /// Returns this part's share of all slots.
     pub(crate) fn fraction(&self) -> f64 {
         f64::from(self.own_connections()) / f64::from(self.connections)
     }
 
-    /// Whether slot `index` belongs to this part.
+    /// True if slot `index` belongs to this part.
     #[inline]
     pub(crate) fn owns(&self, index: u64) -> bool {
         (index % u64::from(self.connections)) % u64::from(self.parts) == u64::from(self.part)
     }
 
-    /// The index of this part's `rank`-th slot, from 0.
+    /// Returns the index of this part's `rank`-th slot, from 0.
     #[inline]
     pub(crate) fn nth_owned(&self, rank: u64) -> u64 {
         if self.parts == 1 {
@@ -58,19 +58,19 @@ impl Deal {
         cycle * u64::from(self.connections) + u64::from(self.part) + within * u64::from(self.parts)
     }
 
-    /// How many of the slots `0..index` belong to this part.
+    /// Returns the number of slots in `0..index` that belong to this part.
     pub(crate) fn owned_below(&self, index: u64) -> u64 {
         let cycle = u64::from(self.connections);
         let within = (index % cycle).saturating_sub(u64::from(self.part));
         index / cycle * u64::from(self.own_connections()) + within.div_ceil(u64::from(self.parts))
     }
 
-    /// Sum of the indices of this part's slots with ranks `from..until`.
+    /// Returns the sum of the indices of this part's slots with ranks `from..until`.
     pub(crate) fn sum_of_owned(&self, from: u64, until: u64) -> u128 {
         self.sum_below(until) - self.sum_below(from)
     }
 
-    /// Sum of the indices of this part's first `rank` slots.
+    /// Returns the sum of the indices of this part's first `rank` slots.
     fn sum_below(&self, rank: u64) -> u128 {
         let own = u128::from(self.own_connections());
         let (cycles, within) = (u128::from(rank) / own, u128::from(rank) % own);

@@ -1,8 +1,8 @@
-//! When requests left, millisecond by millisecond: what shows whether the client kept the arrival
-//! process that was planned (METHOD 1.9, A1–A3).
+//! Departure counts per millisecond. They show whether the client kept to the planned arrival
+//! process (METHOD 1.9, A1–A3).
 //!
-//! A send counts at `T0 + sched_lag`, when the client alone would have made it: what it waited for
-//! a busy connection is the server's and leaves no trace.
+//! A send counts at `T0 + sched_lag`, the time at which the client alone would have made it. The
+//! wait for a busy connection is the server's and leaves no trace.
 
 use weir_io::Nanos;
 use weir_run::{DepartureSpan, Departures};
@@ -12,28 +12,29 @@ use crate::timeline::Timeline;
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
-/// Bins of one span.
+/// Bins per span.
 const SPAN_MS: u64 = 1000;
 
-/// Spans of one worker at most: longer windows are looked at for a second at a time.
+/// Most spans of one worker; longer windows are sampled for one second at a time.
 const SPANS: u64 = 60;
 
-/// Spans of all workers together at most, 8 KB each.
+/// Most spans of all workers together, 8 KB each.
 const SPANS_OF_ALL: u64 = 2400;
 
-/// A gap is displaced when it differs from its plan by more than this and by more than a twentieth
-/// of the mean gap: what timers and wake-ups do is no burst.
+/// A gap is displaced if it differs from its plan by more than this and by more than a twentieth of
+/// the mean gap. Smaller differences, from timers and wake-ups, do not count as bursts.
 const DISPLACED_MIN_NS: u64 = 50_000;
 
 /// One worker's departures.
 #[derive(Debug)]
 pub(crate) struct DepartureCounts {
     t0: Nanos,
-    /// Milliseconds between the begins of two spans.
+    /// Milliseconds between the starts of two spans.
     period_ms: u64,
     sent: Vec<u32>,
     planned: Vec<u32>,
-    /// The bin looked up last and its bounds: times come nearly in order.
+    /// The last bin looked up, followed by its bounds. Times are nearly in order, so most look-ups
+    /// hit it.
     bin: Option<usize>,
     bin_from: Nanos,
     bin_until: Nanos,
@@ -44,7 +45,8 @@ pub(crate) struct DepartureCounts {
 }
 
 impl DepartureCounts {
-    /// For the window of `timeline`, one of `workers`, whose slots are `gap_ns` apart on average.
+    /// Returns empty counts for the window of `timeline`, for one of `workers` whose slots are
+    /// `gap_ns` apart on average.
     pub(crate) fn new(timeline: &Timeline, workers: u32, gap_ns: u64) -> DepartureCounts {
         let window_ms = match timeline.t1 {
             Nanos::MAX => 0,
@@ -56,7 +58,7 @@ impl DepartureCounts {
         DepartureCounts {
             t0: timeline.t0,
             period_ms,
-            // Zeroed by the allocator: pages never touched cost nothing.
+            // The allocator provides zeroed pages: pages never touched cost nothing.
             sent: vec![0; bins],
             planned: vec![0; bins],
             bin: None,
@@ -69,7 +71,7 @@ impl DepartureCounts {
         }
     }
 
-    /// A member of M goes out.
+    /// Counts the send of a member of M.
     #[inline]
     pub(crate) fn count(&mut self, exchange: &Exchange, sched_lag_ns: u64) {
         if let Some(bin) = self.bin(exchange.intended_at) {
@@ -101,7 +103,7 @@ impl DepartureCounts {
         self.bin_until = self.bin_from.after(MILLISECOND_NS);
     }
 
-    /// The counts of the spans that the window, which ended at `t1`, has wholly.
+    /// Returns the counts of the spans that lie wholly in the window, which ended at `t1`.
     pub(crate) fn finish(mut self, t1: Nanos) -> Departures {
         let window_ms = t1.since(self.t0) / MILLISECOND_NS;
         let mut spans = Vec::new();

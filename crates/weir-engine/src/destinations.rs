@@ -1,4 +1,4 @@
-//! Outcomes and connection failures for each of several destinations.
+//! Outcomes and connection failures, per destination.
 
 use weir_io::ConnId;
 use weir_run::{DestinationCounts, FailurePhase, Measurements};
@@ -8,7 +8,7 @@ use crate::deal::Deal;
 use crate::exchange::Phase;
 use crate::observer::{Observer, RunEnd};
 
-/// Counts for each destination, where there are several.
+/// Counts for each of several destinations.
 #[derive(Debug)]
 pub(crate) struct Destinations {
     deal: Deal,
@@ -16,8 +16,8 @@ pub(crate) struct Destinations {
 }
 
 impl Destinations {
-    /// Counts for so many destinations, partitioned over the connections of the run; `None` if
-    /// there is one.
+    /// Returns counts for `destinations` destinations, partitioned over the run's connections;
+    /// `None` if there is only one.
     pub(crate) fn new(deal: Deal, destinations: usize) -> Option<Destinations> {
         let counts = vec![DestinationCounts::default(); destinations];
         (destinations > 1).then_some(Destinations { deal, counts })

@@ -2,39 +2,40 @@
 
 use weir_io::Nanos;
 
-/// The part of the run a slot belongs to, by its intended time.
+/// The phase of the run that a slot belongs to, by its intended time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Before t0.
     Warmup,
     /// A member of M, the measured set.
     Measured,
-    /// In the drain: keeps the load up until M is resolved. Also what is no longer measured.
+    /// In the drain: keeps the load up until M is resolved. Also requests that are no longer
+    /// measured.
     Tail,
 }
 
 /// A request on the wire, with its stamps (METHOD 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// `T0`; in a closed loop the same as `sent_at`. Requests that leave as one string share the
-    /// first one's.
+    /// Intended time (`T0`); in a closed loop equal to `sent_at`. Requests sent as one string share
+    /// the first one's.
     pub intended_at: Nanos,
-    /// When the capacity it uses became free.
+    /// Time at which the capacity it uses became free (`F`).
     pub freed_at: Nanos,
-    /// `Ts`; [`Nanos::MAX`] marks a place with no request in flight.
+    /// Send time (`Ts`); [`Nanos::MAX`] marks a slot with no request in flight.
     pub sent_at: Nanos,
-    /// The phase of its slot.
+    /// Phase of the request's slot in the schedule.
     pub phase: Phase,
-    /// Names the request: its index in a script's string of several, else 0.
+    /// Identifies the request: its index in a script's string of several, else 0.
     pub tag: u16,
-    /// It was counted as overdue, and its answer is still awaited.
+    /// True if the request was counted as overdue and its response is still awaited.
     pub is_overdue: bool,
-    /// The run was over before its answer came, which is awaited and counts no more.
+    /// True if the run ended before the response. The response is still awaited, and not counted.
     pub is_resolved: bool,
 }
 
 impl Exchange {
-    /// A place with no request in flight.
+    /// The value of a slot with no request in flight.
     pub(crate) const NONE: Exchange = Exchange {
         intended_at: Nanos::MAX,
         freed_at: Nanos::MAX,
@@ -45,8 +46,8 @@ impl Exchange {
         is_resolved: false,
     };
 
-    /// Returns `connection_wait = max(0, freed_at − T0)` in nanoseconds: how long the slot was due
-    /// before the capacity it uses became free.
+    /// Returns `connection_wait = max(0, freed_at − T0)` in nanoseconds: the time from the slot's
+    /// intended time until the capacity it uses became free.
     #[inline]
     pub fn connection_wait(&self) -> u64 {
         self.freed_at.since(self.intended_at)
@@ -58,13 +59,13 @@ impl Exchange {
         self.sent_at.since(self.intended_at.max(self.freed_at))
     }
 
-    /// No request is in flight here any more.
+    /// Marks the slot as free: no request is in flight.
     #[inline]
     pub(crate) fn end(&mut self) {
         self.sent_at = Nanos::MAX;
     }
 
-    /// Whether a request is in flight here.
+    /// True if a request is in flight.
     #[inline]
     pub(crate) fn is_live(&self) -> bool {
         self.sent_at != Nanos::MAX

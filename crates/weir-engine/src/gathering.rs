@@ -1,48 +1,50 @@
-//! The decision of a late client to gather many responses (`--wait auto` in a closed loop): where
-//! trials show that this costs no throughput. It knows neither the clock nor the backend.
+//! Adaptive coalescing of responses (`--wait auto` in a closed loop): a busy client collects many
+//! responses per wake-up, if trials show that this costs no throughput. This module reads neither
+//! clock nor backend.
 
 use weir_io::Nanos;
 
-/// Turns of a block, and those before it in which the load settles.
+/// Turns of a block, and turns before each block in which the load settles.
 const BLOCK_TURNS: u32 = 64;
 const SETTLING_TURNS: u32 = 32;
 
-/// Many are no loss where they bring at least this share of the throughput. By Little's law the
-/// mean response time then grows by as little.
+/// Coalescing counts as no loss if it delivers at least this share of the throughput. By Little's
+/// law the mean response time then grows by as little.
 const NO_LOSS: (u128, u128) = (31, 32);
 
-/// Decided once so many more pairs of blocks speak for one side than for the other.
+/// A decision needs this many more pairs of blocks for one side than for the other.
 const DECIDED: i32 = 4;
 const SCORE_MAX: i32 = 8;
 
-/// For how long many may gather: one part in so many of the mean response time, within bounds.
+/// Time for which responses are coalesced: one part in `SPAN_SHARE` of the mean response time,
+/// within bounds in nanoseconds.
 const SPAN_SHARE: u64 = 20;
 const SPAN_MIN_NS: u64 = 20_000;
 const SPAN_MAX_NS: u64 = 100_000;
 
-/// Blocks until the next pair once that is so. A trial costs throughput only where many do.
+/// Blocks until the next pair after a decision. A trial costs throughput only if coalescing does.
 const REST_OF_MANY: u32 = 16;
 const REST_OF_FEW: u32 = 2_048;
 
-/// One worker's trials: pairs of blocks of turns, the first with few answers gathered at a time and
-/// the second with many, of which the throughputs are compared.
+/// One worker's trials: pairs of blocks of turns, the first without and the second with coalescing,
+/// whose throughputs are compared.
 #[derive(Clone, Debug)]
 pub(crate) struct Gathering {
     is_many: bool,
     /// Turns until the block ends; beyond [`BLOCK_TURNS`] it has not begun.
     turns: u32,
     block: Block,
-    /// The first block of the pair, if this is the second.
+    /// The first block of the pair, during the second block.
     few: Option<Block>,
-    /// Pairs in which many were no loss, less the others.
+    /// Pairs in which coalescing was no loss, minus the others.
     score: i32,
     /// Blocks until the next pair.
     rest: u32,
-    /// For how long many gather.
+    /// Time for which responses are coalesced, in nanoseconds.
     span_ns: u32,
 }
 
-/// A stretch of turns.
+/// Consecutive turns, with the responses they delivered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     since: Nanos,
@@ -63,8 +65,9 @@ impl Gathering {
         }
     }
 
-    /// The last turn brought so many answers; the next begins at `now` with so many connections
-    /// busy. Returns for how long that one is to gather many, if it is.
+    /// Records the end of a turn that delivered `answers` responses. The next turn begins at `now`
+    /// with `busy` busy connections. Returns the time for which that turn coalesces, `None` if it
+    /// does not.
     #[inline]
     pub(crate) fn turned(&mut self, now: Nanos, answers: u64, busy: u32) -> Option<u32> {
         if self.turns == BLOCK_TURNS {
@@ -81,7 +84,7 @@ impl Gathering {
         self.is_many.then_some(self.span_ns)
     }
 
-    /// A block has ended: chooses the next one.
+    /// Chooses the next block after one has ended.
     fn ended(&mut self, busy: u32) {
         if !self.is_many {
             self.span_ns = span_ns(self.block, busy);
@@ -91,7 +94,7 @@ impl Gathering {
         } else if self.rest > 0 {
             self.rest -= 1;
         } else if self.is_many {
-            // The next pair begins with few.
+            // The next pair begins without coalescing.
             self.is_many = false;
         } else {
             self.few = Some(self.block);
@@ -99,7 +102,7 @@ impl Gathering {
         }
     }
 
-    /// A pair has ended, of which these were few.
+    /// Compares the block that has ended with `few`, the first block of its pair.
     fn compared(&mut self, few: Block) {
         let product = |answers: u64, length_ns: u64| u128::from(answers) * u128::from(length_ns);
         let is_no_loss = product(self.block.answers, few.length_ns) * NO_LOSS.1
@@ -115,7 +118,7 @@ impl Gathering {
     }
 }
 
-/// A share of the mean response time, which is connections over throughput (Little's law).
+/// Returns a share of the mean response time, which is connections over throughput (Little's law).
 fn span_ns(block: Block, busy: u32) -> u32 {
     let response_ns = u64::from(busy) * block.length_ns / block.answers.max(1);
     (response_ns / SPAN_SHARE).clamp(SPAN_MIN_NS, SPAN_MAX_NS) as u32
@@ -125,8 +128,8 @@ fn span_ns(block: Block, busy: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Goes on for so many turns: of 5 answers each where few are gathered, else of 20, each of
-    /// which then takes `many_ns` instead of 7 µs. Returns the share of turns with many.
+    /// Runs `turns` turns. Without coalescing each delivers 5 responses of 7 µs each; with it, 20
+    /// of `many_ns` each. Returns the share of turns with coalescing.
     fn share_of_many(gathering: &mut Gathering, turns: u32, many_ns: u64) -> f64 {
         let (mut now, mut answers, mut many) = (Nanos::ZERO, 5, 0);
         for _ in 0..turns {
@@ -143,7 +146,7 @@ mod tests {
         let mut gathering = Gathering::new();
         share_of_many(&mut gathering, 1_000, 7_000);
         assert!(share_of_many(&mut gathering, 100_000, 7_000) > 0.9);
-        // A loss of less than the 32nd part is none.
+        // A loss of less than one part in 32 counts as none.
         assert!(share_of_many(&mut gathering, 100_000, 7_200) > 0.9);
     }
 
@@ -177,7 +180,7 @@ mod tests {
 
     #[test]
     fn chance_decides_nothing() {
-        // A pair in three is spoiled by something else.
+        // One pair in three is distorted by something else.
         let mut gathering = Gathering::new();
         let (few, mut won) = (Block { since: Nanos(0), length_ns: 100, answers: 100 }, 0);
         for pair in 0..300 {

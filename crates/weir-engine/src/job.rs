@@ -1,4 +1,4 @@
-//! What a run is made of: the plan, and what was prepared from it.
+//! The input of a run: the plan, and the values prepared from it.
 
 use weir_http::{BodyBudget, Prepared};
 use weir_io::Endpoint;
@@ -12,56 +12,56 @@ use crate::schedule::Schedule;
 /// A plan, ready to run.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The plan.
+    /// The validated plan.
     pub plan: Plan,
-    /// Where connections go; of several destinations the first.
+    /// Target of the connections; the first one if there are several.
     pub endpoint: Endpoint,
-    /// Where connections go that are dealt over several destinations, as the plan names them;
-    /// empty: all go to `endpoint`.
+    /// Targets of connections that are partitioned over several destinations, in the plan's order.
+    /// If empty, all connections go to `endpoint`.
     pub destinations: Vec<Endpoint>,
     /// The request to send.
     pub request: Prepared,
-    /// Answers have bodies worth throwing away unread.
+    /// True if responses have bodies large enough to discard unread.
     pub discard: bool,
-    /// CPUs to pin workers to, worker i to the i-th, from the first again where there are more
-    /// workers; empty: none is pinned.
+    /// CPUs to pin workers to, worker i to the i-th, wrapping around if there are more workers. If
+    /// empty, no worker is pinned.
     pub cpus: Vec<u32>,
-    /// Speak TLS, as this says.
+    /// TLS configuration; `None` for plain text.
     pub tls: Option<TlsConfig>,
-    /// An answer that comes after the timeout is counted as overdue and still taken, instead of
-    /// ending its connection: wrk's idea of a timeout.
+    /// True if a response after the timeout is counted as overdue and still accepted, instead of
+    /// ending its connection. This is wrk's meaning of a timeout.
     pub late_answers: bool,
     /// Memory budget of the bodies that scripts keep, over all connections.
     pub body_budget: BodyBudget,
-    /// The load ends at t1, as wrk's does: the drain sends nothing, and the age of a slot that was
-    /// never sent is its age at t1.
+    /// True if the load ends at t1, as wrk's does. The drain then sends nothing, and the age of a
+    /// slot that was never sent is its age at t1.
     pub stops_at_t1: bool,
-    /// The run ends before its warm-up if every first attempt to connect fails.
+    /// True if the run ends before its warm-up when every first attempt to connect fails.
     pub needs_connection: bool,
-    /// What is to be counted beside the usual.
+    /// Optional measurements.
     pub extras: Extras,
-    /// Where each slot is written down, one by one, if anywhere.
+    /// Destination of the raw log, which has one row per slot; `None` for no log.
     pub raw: Option<RawLog>,
-    /// Observers beside those that the plan asks for.
+    /// Observers in addition to those that the plan requires.
     pub observers: Vec<ObserverFactory>,
 }
 
-/// What only some reports want to know.
+/// Measurements that only some reports need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
-    /// Completions per second of each worker in spans of 100 ms.
+    /// Completions per second of each worker, in spans of 100 ms.
     pub thread_rates: bool,
     /// Times of whole batches.
     pub batch_times: bool,
-    /// The network's round trip inside the window, by handshakes of the machine's watcher.
+    /// Network round-trip times inside the window, from the handshakes of the machine's watcher.
     pub round_trips: bool,
-    /// The run is worth nothing after its stop: nothing is awaited then.
+    /// True if the results are discarded after a stop: nothing is awaited then.
     pub abandons: bool,
 }
 
 impl Job {
-    /// A plan whose connections all go to one place, pinned nowhere, and nothing beside what is
-    /// always done.
+    /// Returns a job without pinning, TLS or optional measurements, whose connections all go to
+    /// `endpoint`.
     pub fn new(plan: Plan, endpoint: Endpoint, request: Prepared) -> Job {
         Job {
             plan,
@@ -81,27 +81,27 @@ impl Job {
         }
     }
 
-    /// What worker `number` owns.
+    /// Returns the partition of worker `number`.
     pub(crate) fn deal(&self, number: u32) -> Deal {
         Deal::new(number, self.plan.threads, self.plan.connections)
     }
 
-    /// Where connection `number` of the run goes.
+    /// Returns the destination of connection `number` of the run.
     pub(crate) fn destination(&self, number: u32) -> &Endpoint {
         let several = self.destinations.len();
         let index = (number as usize).checked_rem(several);
         index.map_or(&self.endpoint, |index| &self.destinations[index])
     }
 
-    /// The CPU that worker `number` is pinned to.
+    /// Returns the CPU that worker `number` is pinned to.
     pub(crate) fn cpu_of(&self, number: u32) -> Option<u32> {
         let index = (number as usize).checked_rem(self.cpus.len())?;
         Some(self.cpus[index])
     }
 }
 
-/// Slots in the window of a plan that time ends, over all workers; `None` where answers decide.
-/// Walks a Poisson plan.
+/// Returns the number of slots in the window over all workers; `None` if the number of responses,
+/// not time, ends the window. Walks the whole of a Poisson plan.
 pub fn planned_slots(plan: &Plan) -> Option<u64> {
     let schedule = Schedule::new(plan.load, Deal::new(0, 1, 1));
     let until_ns = plan.warmup_ns.saturating_add(plan.duration_ns?);

@@ -1,15 +1,15 @@
-//! Which connection takes the next request: the least loaded one, and of those the one that has
-//! been so for longest. Constant time for any number of connections; one list per load.
+//! The queue of connections that can take a request: the least loaded first, and among equals the
+//! one that has waited longest. Every operation takes constant time; there is one list per load.
 
 use weir_io::ConnId;
 
-/// No connection.
+/// Marks the end of a list.
 const NONE: u32 = u32::MAX;
 
-/// Most requests in flight on one connection: the lanes in use are bits of one word.
+/// Most requests in flight on one connection: the occupied lanes are bits of one word.
 pub(crate) const DEPTH_MAX: u16 = 128;
 
-/// Connections that can take a request, by how many they already carry.
+/// Connections that can take a request, by the number of requests they carry.
 #[derive(Debug)]
 pub(crate) struct Lanes {
     links: Vec<Link>,
@@ -23,11 +23,11 @@ pub(crate) struct Lanes {
 struct Link {
     before: u32,
     after: u32,
-    /// The lane it stands in, or [`OUT`].
+    /// Lane of the connection, or [`OUT`].
     lane: u16,
 }
 
-/// In no lane: closed, or full.
+/// Marks a connection in no lane: closed, or full.
 const OUT: u16 = u16::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ struct Ends {
 }
 
 impl Lanes {
-    /// No connection in any lane; `depth` lanes, for loads `0..depth`.
+    /// Returns `depth` empty lanes, for loads `0..depth`.
     pub(crate) fn new(connections: u32, depth: u16) -> Lanes {
         assert!((1..=DEPTH_MAX).contains(&depth), "depth {depth}");
         Lanes {
@@ -48,13 +48,13 @@ impl Lanes {
         }
     }
 
-    /// How many connections can take a request.
+    /// Returns the number of connections that can take a request.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// The connection to take next.
+    /// Returns the connection that takes the next request.
     #[inline]
     pub(crate) fn peek(&self) -> Option<ConnId> {
         if self.occupied == 0 {
@@ -63,13 +63,14 @@ impl Lanes {
         Some(ConnId(self.ends[self.occupied.trailing_zeros() as usize].first))
     }
 
-    /// Whether no connection can take a request.
+    /// True if no connection can take a request.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.occupied == 0
     }
 
-    /// Puts `conn` at the end of the lane of its load; a load of `depth` or more means out.
+    /// Puts `conn` at the end of the lane of its load. A load of `depth` or more removes it from
+    /// all lanes.
     #[inline]
     pub(crate) fn place(&mut self, conn: ConnId, load: u16) {
         self.remove(conn);
@@ -85,7 +86,7 @@ impl Lanes {
         self.links[conn.index()] = Link { before: last, after: NONE, lane: load };
     }
 
-    /// Takes `conn` out of its lane, if it is in one.
+    /// Removes `conn` from its lane, if it is in one.
     #[inline]
     pub(crate) fn remove(&mut self, conn: ConnId) {
         let Link { before, after, lane } = self.links[conn.index()];

@@ -1,5 +1,5 @@
-//! What the worker's thread took and lost inside the window: CPU time, waiting for a CPU, and the
-//! longest stretch in which it could not act (METHOD 1.9, C2, C4 and C13).
+//! CPU time and stalls of the worker's thread inside the window: time on the CPU, time runnable but
+//! not running, and the longest stretch in which it could not act (METHOD 1.9, C2, C4 and C13).
 
 use weir_io::{Nanos, ThreadUsage};
 use weir_run::WorkerUsage;
@@ -9,15 +9,15 @@ use crate::waiting::Seen;
 /// The window, as one worker saw it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
-    /// When it saw that it had begun.
+    /// Time at which the worker detected the begin of the window.
     pub(crate) t0: Nanos,
-    /// When it saw that it had ended.
+    /// Time at which the worker detected the end of the window.
     pub(crate) t1: Nanos,
-    /// When it was to begin.
+    /// Planned begin of the window.
     pub(crate) from: Nanos,
 }
 
-/// One worker's lapses.
+/// One worker's CPU time and stalls.
 #[derive(Debug, Default)]
 pub(crate) struct Lapses {
     gap_max_ns: u64,
@@ -27,9 +27,10 @@ pub(crate) struct Lapses {
 }
 
 impl Lapses {
-    /// A turn ended at `end`. It had begun to wait at `from`, was to wake at `until` at the latest,
-    /// and had something to handle from `woken` on. A wait that lasted too long shows where it was
-    /// for a slot or a deadline; where an answer ended it, nobody can tell when that came.
+    /// Records a turn that ended at `end`. It had begun to wait at `from`, had to wake at `until`
+    /// at the latest, and had something to handle from `woken` on. A wait that overran counts if a
+    /// slot or a deadline was due. If a response ended it, the time of its arrival is unknown, and
+    /// the wait does not count.
     #[inline]
     pub(crate) fn turn(&mut self, from: Nanos, until: Nanos, woken: Nanos, end: Nanos) {
         let should_act = until.min(woken).max(from);
@@ -44,13 +45,13 @@ impl Lapses {
         (self.gap_max_ns, self.gap_at) = (gap_ns, at);
     }
 
-    /// The window begins: `usage` is what the thread has taken so far, `seen` for how much. A turn
-    /// that began before does not count.
+    /// Begins the window. `usage` is the thread's usage so far and `seen` the work done for it. A
+    /// turn that began earlier does not count.
     pub(crate) fn begin(&mut self, usage: ThreadUsage, seen: Seen) {
         *self = Lapses { at_t0: (usage, seen), ..Lapses::default() };
     }
 
-    /// The window has ended. What the thread lost in it stays as it is now.
+    /// Ends the window and fixes the thread's usage in it.
     pub(crate) fn end(&mut self, window: Window, usage: ThreadUsage, seen: Seen) {
         let (before, seen_before) = self.at_t0;
         let run_delay = usage.run_delay_ns.zip(before.run_delay_ns);
@@ -66,7 +67,7 @@ impl Lapses {
         };
     }
 
-    /// What it took and lost.
+    /// Returns the thread's usage in the window.
     pub(crate) fn usage(&self) -> WorkerUsage {
         self.usage
     }

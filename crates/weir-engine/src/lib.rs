@@ -1,7 +1,7 @@
 //! The load: schedule, worker, connections, recorder.
 //!
-//! The engine turns a [`Job`] into [`weir_run::Measurements`]. It reads no clock and opens no
-//! socket but through [`weir_io::Backend`], prints nothing and knows no file: the same code runs on
+//! The engine turns a [`Job`] into [`weir_run::Measurements`]. It reads the clock and opens sockets
+//! only through [`weir_io::Backend`], prints nothing and accesses no file. So the same code runs on
 //! io_uring, on epoll and in virtual time.
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Finished intervals, sent to the program while the run lasts.
+//! Finished intervals, sent to the program during the run.
 
 use std::sync::mpsc::Sender;
 
@@ -8,17 +8,17 @@ use weir_run::Interval;
 /// itself, after the last one.
 pub type LiveSender = Sender<Option<(u32, Interval)>>;
 
-/// One worker's end of it.
+/// One worker's sending side of the channel.
 #[derive(Debug)]
 pub(crate) struct Live {
-    /// The worker's number.
+    /// Worker number, from 0.
     pub(crate) worker: u32,
-    /// `None` if nothing receives.
+    /// Channel to the program; `None` if nothing receives.
     pub(crate) sender: Option<LiveSender>,
 }
 
 impl Live {
-    /// Sends an interval. A receiver that is gone is no error.
+    /// Sends an interval. A closed channel is no error.
     pub(crate) fn send(&self, interval: &Interval) {
         if let Some(sender) = &self.sender {
             let _gone = sender.send(Some((self.worker, interval.clone())));

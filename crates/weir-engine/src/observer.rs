@@ -17,17 +17,17 @@ pub trait Observer: Debug + Send {
         Scope::AllConnections
     }
 
-    /// An exchange ended. Called once for each, in the worker's thread, between an event and the
-    /// next send: what takes long here delays the load.
+    /// Called once for each exchange that ended, in the worker's thread, between an event and the
+    /// next send. Slow observers delay the load.
     fn completed(&mut self, completion: &Completion);
 
-    /// A connection is open.
+    /// Called when a connection is open.
     fn connected(&mut self, _conn: ConnId) {}
 
-    /// A connection failed.
+    /// Called when a connection failed.
     fn connection_failed(&mut self, _conn: ConnId, _phase: FailurePhase) {}
 
-    /// The run has ended: adds the observations to the worker's measurements.
+    /// Adds the observations to the worker's measurements, after the run has ended.
     fn finish(self: Box<Self>, _end: &RunEnd<'_>, _measurements: &mut Measurements) {}
 }
 
@@ -36,17 +36,17 @@ pub trait Observer: Debug + Send {
 pub enum Scope {
     /// Every connection.
     AllConnections,
-    /// Those with kernel time stamps.
+    /// Connections with kernel time stamps.
     StampedConnections,
 }
 
 /// The end of a worker's run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunEnd<'a> {
-    /// Still holds the slots that were never sent.
+    /// Schedule that still holds the slots that were never sent.
     pub(crate) schedule: &'a Schedule,
     pub(crate) timeline: &'a Timeline,
-    /// The age of a slot that was never sent is its age at this instant.
+    /// Time up to which the age of a slot that was never sent counts.
     pub(crate) unsent_until: Nanos,
 }
 
@@ -55,7 +55,7 @@ pub struct RunEnd<'a> {
 pub struct ObserverFactory(Arc<dyn Fn(u32) -> Box<dyn Observer> + Send + Sync>);
 
 impl ObserverFactory {
-    /// A factory that calls `make` with the number of each worker.
+    /// Returns a factory that calls `make` with the number of each worker.
     pub fn new(make: impl Fn(u32) -> Box<dyn Observer> + Send + Sync + 'static) -> ObserverFactory {
         ObserverFactory(Arc::new(make))
     }

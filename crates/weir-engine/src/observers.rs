@@ -1,7 +1,7 @@
 //! The observers of one worker. Each completion is announced once.
 //!
-//! The recorder sees exchanges that are alike together, which is what makes it cheap. Every other
-//! observer sees them one by one: to add one, implement [`Observer`] and add a line to
+//! The recorder receives identical exchanges as one call with a count, which makes it cheap. Every
+//! other observer receives them one by one. To add one, implement [`Observer`] and add a line to
 //! [`Observers::new`].
 
 use weir_io::ConnId;
@@ -18,12 +18,12 @@ use crate::stamps::{StampTallies, Stamping};
 #[derive(Debug)]
 pub(crate) struct Observers {
     all: Vec<Box<dyn Observer>>,
-    /// At least one sees every connection.
+    /// True if at least one observer sees every connection.
     sees_all: bool,
 }
 
 impl Observers {
-    /// Those of worker `number` of `job`.
+    /// Returns the observers of worker `number` of `job`.
     pub(crate) fn new(job: &Job, number: u32, stamping: &Stamping) -> Observers {
         let destinations = Destinations::new(job.deal(number), job.destinations.len());
         let mut all: Vec<Box<dyn Observer>> = Vec::new();
@@ -35,7 +35,7 @@ impl Observers {
         Observers { all, sees_all }
     }
 
-    /// True if at least one sees every connection.
+    /// True if at least one observer sees every connection.
     #[inline]
     pub(crate) fn see_all(&self) -> bool {
         self.sees_all
@@ -63,7 +63,7 @@ impl Observers {
         self.all.iter_mut().for_each(|observer| observer.connection_failed(conn, phase));
     }
 
-    /// Adds what each has observed to the worker's measurements.
+    /// Adds each observer's results to the worker's measurements.
     pub(crate) fn finish(self, end: &RunEnd<'_>, measurements: &mut Measurements) {
         self.all.into_iter().for_each(|observer| observer.finish(end, measurements));
     }

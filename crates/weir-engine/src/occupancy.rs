@@ -1,6 +1,6 @@
-//! Little's law, counted twice: requests on the wire integrated over the window as their number
-//! changes, and the time each of them spent there, summed when it leaves (METHOD 1.7). A request
-//! that is lost, or ends twice, or a window that is not the same everywhere, makes them differ.
+//! Little's law, counted twice (METHOD 1.7): the requests on the wire integrated over the window,
+//! and the sum of the time each of them spent there. A request that is lost, or ends twice, or a
+//! window that is not the same everywhere makes the two differ.
 
 use weir_io::Nanos;
 use weir_run::Occupancy;
@@ -11,21 +11,21 @@ use crate::timeline::Timeline;
 #[derive(Debug, Default)]
 pub(crate) struct OccupancyCount {
     on_wire: i64,
-    /// Where in the window the last change was, in nanoseconds from t0.
+    /// Time of the last change, in nanoseconds from t0, within the window.
     last_ns: u64,
     integral_ns: i128,
     sum_ns: u128,
 }
 
 impl OccupancyCount {
-    /// So many requests go onto the wire.
+    /// Adds `requests` requests to the wire.
     #[inline]
     pub(crate) fn enter(&mut self, timeline: &Timeline, at: Nanos, requests: u32) {
         self.step(timeline, at);
         self.on_wire += i64::from(requests);
     }
 
-    /// So many requests, which were sent at `sent_at`, leave it.
+    /// Removes `requests` requests, which were sent at `sent_at`, from the wire.
     #[inline]
     pub(crate) fn leave(&mut self, timeline: &Timeline, sent_at: Nanos, at: Nanos, requests: u32) {
         self.step(timeline, at);
@@ -34,12 +34,12 @@ impl OccupancyCount {
         self.sum_ns += u128::from(spent_ns) * u128::from(requests);
     }
 
-    /// Events of one harvest may be told in another order than they happened: a step back in time
-    /// takes back what was counted for it.
+    /// Integrates up to `at`. Events read together may be out of order: a step back in time
+    /// subtracts the time counted too much.
     #[inline]
     fn step(&mut self, timeline: &Timeline, at: Nanos) {
         let now_ns = place(timeline, at);
-        // What happens at one instant, as most of a harvest and of a batch does.
+        // Most events read together, and all of a batch, have the same time.
         if now_ns == self.last_ns {
             return;
         }
@@ -48,7 +48,7 @@ impl OccupancyCount {
         self.last_ns = now_ns;
     }
 
-    /// The two counts once the window is over.
+    /// Returns the two counts once the window is over.
     pub(crate) fn finish(mut self, timeline: &Timeline, end: Nanos) -> Occupancy {
         self.step(timeline, end);
         let integral_ns = u128::try_from(self.integral_ns).unwrap_or(0);
@@ -56,7 +56,7 @@ impl OccupancyCount {
     }
 }
 
-/// Where in the window an instant lies, in nanoseconds from t0; the nearer end when outside.
+/// Returns an instant's position in the window, in nanoseconds from t0; outside it, the nearer end.
 #[inline]
 fn place(timeline: &Timeline, at: Nanos) -> u64 {
     at.min(timeline.t1).since(timeline.t0)

@@ -1,4 +1,4 @@
-//! The queue of connections to be opened, and when the next of them may be.
+//! The queue of connections to open, and the time of the next connect.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,16 +10,16 @@ use crate::pace::ConnectPace;
 /// One worker's queue.
 #[derive(Debug)]
 pub(crate) struct OpenQueue {
-    /// Connections to be opened for the first time.
+    /// Connections to open for the first time.
     first: Range<u32>,
-    /// Connections to be opened again, after those, in the order they came.
+    /// Connections to reopen, in order of arrival; they follow those of `first`.
     again: VecDeque<ConnId>,
-    /// When they may be opened, where that is limited.
+    /// Limit of the connect rate, if there is one.
     pace: Option<ConnectPace>,
 }
 
 impl OpenQueue {
-    /// A queue of so many connections, none of which was open yet.
+    /// Returns a queue of `connections` connections that have never been open.
     pub(crate) fn new(connections: u32) -> OpenQueue {
         OpenQueue { first: 0..connections, again: VecDeque::new(), pace: None }
     }
@@ -38,7 +38,7 @@ impl OpenQueue {
         self.first.is_empty() && self.again.is_empty()
     }
 
-    /// Adds a connection that is to be opened again.
+    /// Adds a connection to reopen.
     pub(crate) fn push(&mut self, conn: ConnId, at: Nanos) {
         let is_first = self.is_empty();
         if let Some(pace) = &mut self.pace
@@ -49,7 +49,8 @@ impl OpenQueue {
         self.again.push_back(conn);
     }
 
-    /// When the next connection may be opened, if that depends on time; else [`Nanos::MAX`].
+    /// Returns the time from which the next connection may be opened; [`Nanos::MAX`] if the queue
+    /// is empty or the rate is not limited.
     pub(crate) fn next_at(&self) -> Nanos {
         match &self.pace {
             Some(pace) if !self.is_empty() => pace.next(),

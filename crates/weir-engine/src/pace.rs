@@ -1,6 +1,7 @@
-//! `--connect-rate`: when connections may be opened. Evenly spaced slots, from the index as those
-//! of requests are (METHOD 1.3), dealt to workers with their connections. A slot that finds nobody
-//! waiting is gone: a rate is no right to a burst later.
+//! `--connect-rate`: the times at which connections may be opened. The slots are evenly spaced,
+//! computed from the index as those of requests are (METHOD 1.3), and partitioned over workers
+//! along with their connections. A slot that finds no connection waiting is lost: unused slots
+//! allow no burst later.
 
 use weir_io::Nanos;
 use weir_run::Rate;
@@ -9,24 +10,24 @@ use crate::deal::Deal;
 
 const SECOND_NS: u128 = 1_000_000_000;
 
-/// The connects of one worker.
+/// One worker's connect slots.
 #[derive(Debug)]
 pub(crate) struct ConnectPace {
     rate: Rate,
     deal: Deal,
-    /// When the run's first slot is.
+    /// Time of the run's first slot.
     from: Nanos,
-    /// Which of the worker's slots is next.
+    /// Rank of the worker's next slot.
     rank: u64,
 }
 
 impl ConnectPace {
-    /// This part's slots of the run's `rate`, which counts from `from`.
+    /// Returns this part's slots of the run's `rate`, which counts from `from`.
     pub(crate) fn new(rate: Rate, deal: Deal, from: Nanos) -> ConnectPace {
         ConnectPace { rate, deal, from, rank: 0 }
     }
 
-    /// When the next slot is.
+    /// Returns the time of the next slot.
     pub(crate) fn next(&self) -> Nanos {
         let index = u128::from(self.deal.nth_owned(self.rank));
         let billions = index.saturating_mul(u128::from(self.rate.denominator) * SECOND_NS);
@@ -34,12 +35,12 @@ impl ConnectPace {
         self.from.after(u64::try_from(offset_ns).unwrap_or(u64::MAX))
     }
 
-    /// The next slot is used.
+    /// Uses up the next slot.
     pub(crate) fn take(&mut self) {
         self.rank += 1;
     }
 
-    /// Nobody waited before `now`.
+    /// Drops the unused slots before `now`.
     pub(crate) fn skip_to(&mut self, now: Nanos) {
         let span = u128::from(now.since(self.from)) * u128::from(self.rate.numerator);
         let index = span.div_ceil(u128::from(self.rate.denominator) * SECOND_NS);
@@ -88,7 +89,7 @@ mod tests {
         check(1_000_000, 1_000_000);
         check(1_000_001, 3_000_000);
         check(50_000_000, 51_000_000);
-        // Time never goes back, but an event may be older than what was done before it.
+        // Time is monotonic, but an event may be older than those handled before it.
         check(10_000_000, 51_000_000);
         pace.take();
         assert_eq!(pace.next(), FROM.after(53_000_000));

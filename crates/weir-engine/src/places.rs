@@ -1,28 +1,29 @@
-//! What a connection needs only while requests are in flight on it: its protocol, and a place for
-//! each of them.
+//! Per-connection state that is needed only while requests are in flight: the protocol, and a slot
+//! for each request.
 //!
-//! A worker with many connections lends these to those at work, so that an idle one takes next to
-//! no memory; one with few gives each connection its own for good, which spares the lending.
+//! A worker with many connections leases these to active connections, so that an idle one takes
+//! next to no memory. A worker with few connections gives each its own permanently, which saves the
+//! leasing.
 
 use weir_http::{BodyBudget, Interest, Protocol};
 use weir_io::{ConnId, Nanos};
 
 use crate::exchange::Exchange;
 
-/// Nothing is lent.
+/// Marks a connection without a lease.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What one connection is lent.
+/// The state leased to one connection.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) protocol: Protocol,
-    /// `Tf` of the answer that is under way.
+    /// Time of the first byte (`Tf`) of the response being received.
     pub(crate) first_byte_at: Nanos,
-    /// Whose it is.
+    /// Connection that holds the lease.
     pub(crate) owner: ConnId,
 }
 
-/// All that can be lent.
+/// All leasable states, leased and free.
 #[derive(Debug)]
 pub(crate) struct Places {
     /// Requests in flight per connection.
@@ -31,19 +32,19 @@ pub(crate) struct Places {
     /// Memory budget of bodies over all connections of the process.
     budget: BodyBudget,
     places: Vec<Place>,
-    /// `depth` of each, by request id.
+    /// Requests in flight: `depth` for each of `places`, by request id.
     exchanges: Vec<Exchange>,
     free: Vec<u32>,
 }
 
 impl Places {
-    /// None yet.
+    /// Returns an empty set; states are made on demand.
     pub(crate) fn new(depth: u16, interest: Interest, budget: BodyBudget) -> Places {
         let (places, exchanges, free) = (Vec::new(), Vec::new(), Vec::new());
         Places { depth, interest, budget, places, exchanges, free }
     }
 
-    /// One for `owner`, fresh or as good as that.
+    /// Leases a state to `owner`, either new or returned in its initial condition.
     pub(crate) fn lend(&mut self, owner: ConnId) -> u32 {
         if let Some(place) = self.free.pop() {
             self.places[place as usize].owner = owner;
@@ -53,34 +54,34 @@ impl Places {
         protocol.set_interest_within(self.interest, &self.budget);
         self.places.push(Place { protocol, first_byte_at: Nanos::ZERO, owner });
         self.exchanges.resize(self.places.len() * usize::from(self.depth), Exchange::NONE);
-        // One for each connection at most.
+        // There is at most one for each connection.
         self.places.len() as u32 - 1
     }
 
-    /// Takes one back whose protocol is fresh or rests, and on which nothing is in flight.
+    /// Takes back a lease whose protocol is idle and on which no request is in flight.
     pub(crate) fn take_back(&mut self, place: u32) {
         debug_assert!(self.exchanges_of(place).iter().all(|exchange| !exchange.is_live()));
         self.free.push(place);
     }
 
-    /// One of them.
+    /// Returns the state at `place`.
     #[inline]
     pub(crate) fn at(&mut self, place: u32) -> &mut Place {
         &mut self.places[place as usize]
     }
 
-    /// The protocol of one.
+    /// Returns the protocol at `place`.
     pub(crate) fn protocol(&self, place: u32) -> &Protocol {
         &self.places[place as usize].protocol
     }
 
-    /// The requests in flight of one, by id.
+    /// Returns the requests in flight at `place`, by request id.
     pub(crate) fn exchanges_of(&self, place: u32) -> &[Exchange] {
         let depth = usize::from(self.depth);
         &self.exchanges[place as usize * depth..][..depth]
     }
 
-    /// One of them and its requests in flight, by id.
+    /// Returns the state at `place` and its requests in flight, by request id.
     #[inline]
     pub(crate) fn parts(&mut self, place: u32) -> (&mut Place, &mut [Exchange]) {
         let depth = usize::from(self.depth);
@@ -88,7 +89,7 @@ impl Places {
         (&mut self.places[place as usize], exchanges)
     }
 
-    /// Every request in flight, and whose it is.
+    /// Returns every request in flight with its connection.
     pub(crate) fn live(&mut self) -> impl Iterator<Item = (ConnId, &mut Exchange)> {
         let exchanges = self.exchanges.chunks_mut(usize::from(self.depth));
         let owned = self.places.iter().zip(exchanges);
@@ -98,7 +99,7 @@ impl Places {
         })
     }
 
-    /// Makes `depth` places of each.
+    /// Raises the number of requests in flight per connection to `depth`.
     pub(crate) fn deepen(&mut self, depth: u16) {
         let (old, new) = (usize::from(self.depth), usize::from(depth));
         let mut exchanges = vec![Exchange::NONE; self.places.len() * new];
@@ -109,7 +110,7 @@ impl Places {
         self.depth = depth;
     }
 
-    /// 1xx answers over all connections.
+    /// Returns the number of 1xx responses over all connections.
     pub(crate) fn interim_responses(&self) -> u64 {
         self.places.iter().map(|place| place.protocol.interim_responses()).sum()
     }

@@ -19,22 +19,22 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    /// The process with `rate` arrivals per second.
+    /// Returns the process with `rate` arrivals per second.
     pub(crate) fn new(seed: u64, rate: Rate) -> Gaps {
         Gaps { seed, mean_ns: 1e9 / rate.rps(), index: 0, state: 0, offset_subticks: 0 }
     }
 
-    /// The same process from its beginning.
+    /// Returns the same process, restarted from its beginning.
     pub(crate) fn restarted(&self) -> Gaps {
         Gaps { index: 0, state: 0, offset_subticks: 0, ..self.clone() }
     }
 
-    /// Mean gap in nanoseconds.
+    /// Returns the mean gap in nanoseconds.
     pub(crate) fn mean_ns(&self) -> f64 {
         self.mean_ns
     }
 
-    /// The next arrival, as an offset from the start in whole nanoseconds.
+    /// Returns the next arrival, as an offset from the start in whole nanoseconds.
     pub(crate) fn next_offset(&mut self) -> u64 {
         if self.index.is_multiple_of(BLOCK) {
             self.state = mix(self.seed ^ mix(self.index / BLOCK));
@@ -49,8 +49,8 @@ impl Gaps {
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
-/// OOPSLA 2014).
+/// Returns the output of SplitMix64's finaliser (Steele, Lea, Flood: Fast Splittable Pseudorandom
+/// Number Generators, OOPSLA 2014).
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -24,7 +24,7 @@ use crate::settling::Settling;
 use crate::slices::Slices;
 use crate::timeline::Timeline;
 
-/// Status codes counted one by one; HTTP has no others.
+/// Status codes counted one by one; HTTP has only three-digit codes.
 const STATUS_CODES: usize = 1000;
 
 /// One worker's counters and histograms.
@@ -32,9 +32,9 @@ const STATUS_CODES: usize = 1000;
 pub(crate) struct Recorder {
     is_open_loop: bool,
     workers: u32,
-    /// Mean time between the worker's slots.
+    /// Mean time between the worker's slots, in nanoseconds.
     gap_ns: u64,
-    /// The worker's.
+    /// Timeline of the worker.
     timeline: Timeline,
     counts: Counts,
     times: Times,
@@ -44,7 +44,7 @@ pub(crate) struct Recorder {
     series: Series,
     departures: DepartureCounts,
     occupancy: OccupancyCount,
-    /// Detects the end of the warm-up, until it has.
+    /// Detector of the end of the warm-up, until it has detected it.
     pub(crate) settling: Option<Settling>,
     /// Completions in short spans, if the report needs them.
     sampler: Option<Sampler>,
@@ -60,7 +60,7 @@ struct Counts {
     sent: Sent,
     /// Of `sent`: requests whose send failed.
     unsent: Sent,
-    /// Members of M on the wire and unresolved.
+    /// Members of M that are on the wire and unresolved.
     unresolved: u64,
     overdue: u64,
     interim_responses: u64,
@@ -74,11 +74,11 @@ struct Times {
     unwaited: Unwaited,
     waited: Waited,
     first_byte: Tally,
-    /// `Te − T0` of the last response of each batch, if the report needs it.
+    /// Time until the last response of each batch (`Te − T0`), if the report needs it.
     batch: Option<Tally>,
 }
 
-/// Connections and how long they took.
+/// Counts of connections and their connect times.
 #[derive(Debug)]
 struct Connects {
     connections: Connections,
@@ -92,11 +92,11 @@ struct ConnectTimes {
     /// Before S.
     setup: Tally,
     window: Tally,
-    /// In the warm-up and after t1.
+    /// In the warm-up, and after t1.
     other: Tally,
 }
 
-/// One time of the slots that did not end `ok`.
+/// Times of the slots that did not end `ok`.
 #[derive(Debug, Default)]
 struct Failures {
     bad: Tally,
@@ -104,39 +104,40 @@ struct Failures {
     censored: Tally,
 }
 
-/// Slots of an open loop that found a free connection: all of their lag is the client's, and what
-/// is left of the response time without it is the service time.
+/// Slots of an open loop that found a free connection. All of their lag is the client's, and their
+/// response time without it is the service time.
 #[derive(Debug, Default)]
 struct Unwaited {
     lag: Tally,
     service_ok: Tally,
 }
 
-/// Those that waited for a connection: their lag, its two parts, and their times.
+/// Slots that waited for a connection: their lag, its two parts, and their times.
 #[derive(Debug, Default)]
 struct Waited {
     send_lag: Tally,
     sched_lag: Tally,
     connection_wait: Tally,
     service_ok: Tally,
-    /// `Te − T0 − sched_lag`.
+    /// Response time without the scheduling lag (`Te − T0 − sched_lag`).
     unlagged_ok: Tally,
 }
 
-/// What decides how many requests are planned beside the schedule.
+/// Facts beside the schedule that decide the number of planned requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Planned {
-    /// How many a closed loop was to measure, where not all of them were sent.
+    /// Requests that a closed loop had to measure; `None` if all of them were sent.
     pub(crate) quota: Option<u64>,
-    /// The window ended early, at an instant that some requests may have been sent beyond: those
-    /// of one string go out before their slots, and a busy worker hears of the end late.
+    /// True if the window ended early. Some requests may then have been sent beyond its end: those
+    /// of one string leave before their slots, and a busy worker detects the end late.
     pub(crate) is_cut: bool,
-    /// When sending ended: the age of a slot that was never sent counts up to here.
+    /// End of sending: the age of a slot that was never sent counts up to here.
     pub(crate) unsent_until: Nanos,
 }
 
 impl Recorder {
-    /// For a worker with `asked` connections, whose slots are `gap_ns` apart on average.
+    /// Returns the recorder of a worker with `asked` connections, whose slots are `gap_ns` apart on
+    /// average.
     pub(crate) fn new(job: &Job, asked: u64, gap_ns: u64) -> Recorder {
         let timeline = Timeline::new(&job.plan, Nanos::MAX);
         let (workers, extras) = (job.plan.threads, job.extras);
@@ -178,7 +179,7 @@ impl Recorder {
         }
     }
 
-    /// Sets the timeline once S is known. What was counted while connecting stays.
+    /// Sets the timeline once S is fixed. The counts from the time of connecting stay.
     pub(crate) fn begin(&mut self, timeline: Timeline) {
         self.timeline = timeline;
         self.slices = Slices::new(&timeline);
@@ -188,7 +189,7 @@ impl Recorder {
         }
     }
 
-    /// The window begins earlier than it was to; nothing of it has been recorded yet.
+    /// Begins the window earlier than planned; nothing of it has been recorded yet.
     pub(crate) fn begin_window(&mut self, timeline: Timeline) {
         self.series.rebase(timeline.t0);
         self.timeline = timeline;
@@ -198,28 +199,28 @@ impl Recorder {
         }
     }
 
-    /// The window ends earlier than it was to.
+    /// Ends the window earlier than planned.
     pub(crate) fn cut(&mut self, timeline: Timeline) {
         self.timeline = timeline;
     }
 
-    /// The first border of intervals at or after `at`.
+    /// Returns the first border of intervals at or after `at`.
     pub(crate) fn border_from(&self, at: Nanos) -> Nanos {
         let before_ns = self.timeline.t0.since(at);
         self.timeline.t0.before(before_ns - before_ns % self.series.length_ns())
     }
 
-    /// Members of M that are on the wire and unresolved.
+    /// Returns the number of members of M that are on the wire and unresolved.
     pub(crate) fn unresolved(&self) -> u64 {
         self.counts.unresolved
     }
 
-    /// Slots of M sent so far.
+    /// Returns the number of slots of M sent so far.
     pub(crate) fn measured(&self) -> u64 {
         self.counts.sent.measured
     }
 
-    /// So many requests that are alike go out.
+    /// Counts the sending of `requests` identical requests.
     #[inline]
     pub(crate) fn sent(&mut self, exchange: &Exchange, requests: u32) {
         let count = u64::from(requests);
@@ -242,7 +243,7 @@ impl Recorder {
         }
     }
 
-    /// The send of a request of this phase failed.
+    /// Counts a request of this phase whose send failed.
     #[cold]
     pub(crate) fn unsent(&mut self, phase: Phase) {
         match phase {
@@ -252,7 +253,7 @@ impl Recorder {
         }
     }
 
-    /// How late the request is, and by whose doing.
+    /// Records the request's send lag, split into `connection_wait` and `sched_lag`.
     #[inline]
     fn lag(&mut self, exchange: &Exchange) {
         let (wait, sched_lag) = (exchange.connection_wait(), exchange.sched_lag());
@@ -266,7 +267,7 @@ impl Recorder {
         self.departures.count(exchange, sched_lag);
     }
 
-    /// At least one exchange ended; `exchanges` that are alike ended alike.
+    /// Counts the end of `exchanges` identical exchanges, at least one, with the same outcome.
     #[inline]
     pub(crate) fn completed(
         &mut self,
@@ -331,19 +332,20 @@ impl Recorder {
         }
     }
 
-    /// The run ended before a member of M did. Its response is still awaited, so it stays on the
-    /// wire, but it is measured no longer.
+    /// Censors a member of M that is in flight at the end of the run. Its response is still
+    /// awaited, so the request stays on the wire, but it is no longer measured.
     pub(crate) fn censored(&mut self, exchange: &Exchange, at: Nanos) {
         self.counts.unresolved -= 1;
         self.resolve(exchange, Outcome::InFlightAtEnd, at, 1);
     }
 
-    /// An exchange is given up without an end of its own: the sockets close.
+    /// Removes an exchange that has no end of its own because the sockets close.
     pub(crate) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
         self.occupancy.leave(&self.timeline, exchange.sent_at, at, 1);
     }
 
-    /// The last answer of a batch came at `at`; `exchange` is any of the batch.
+    /// Records the time of a batch whose last response arrived at `at`; `exchange` is any of the
+    /// batch.
     #[inline]
     pub(crate) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
         if let Some(times) = &mut self.times.batch
@@ -353,7 +355,7 @@ impl Recorder {
         }
     }
 
-    /// An exchange has waited for longer than the timeout, and goes on waiting.
+    /// Counts an exchange that has exceeded the timeout and is still awaited.
     pub(crate) fn overdue(&mut self, exchange: &Exchange) {
         self.counts.overdue += u64::from(exchange.phase == Phase::Measured);
     }
@@ -397,7 +399,7 @@ impl Recorder {
         self.times.service.censored.record(service);
     }
 
-    /// Bytes came in.
+    /// Counts received bytes.
     #[inline]
     pub(crate) fn received(&mut self, bytes: u64, at: Nanos) {
         self.series.current.bytes_received += bytes;
@@ -406,7 +408,7 @@ impl Recorder {
         }
     }
 
-    /// A connection came up at `at`; `open` are open now.
+    /// Counts a connection that opened at `at`; `open` are open now.
     pub(crate) fn connected(&mut self, took_ns: u64, open: u64, at: Nanos) {
         self.connects.connections.connects += 1;
         self.connects.connections.open_max = self.connects.connections.open_max.max(open);
@@ -418,44 +420,44 @@ impl Recorder {
         connects.record(took_ns);
     }
 
-    /// A TLS handshake succeeded.
+    /// Records the time of a successful TLS handshake.
     pub(crate) fn shook_hands(&mut self, took_ns: u64) {
         self.connects.tls_handshake.record(took_ns);
     }
 
-    /// The peer closed a connection cleanly.
+    /// Counts a connection that the peer closed cleanly.
     pub(crate) fn closed_by_peer(&mut self) {
         self.connects.connections.closed_by_peer += 1;
     }
 
-    /// A connection was closed by plan.
+    /// Counts a connection that was closed as planned.
     pub(crate) fn renewed(&mut self) {
         self.connects.connections.renewed += 1;
     }
 
-    /// A connection failed.
+    /// Counts a failed connection.
     #[cold]
     pub(crate) fn connection_failed(&mut self, kind: FailureKind) {
         *self.connects.connections.failures.entry(kind).or_default() += 1;
     }
 
-    /// Connections open when the window began.
+    /// Sets the number of connections open at the begin of the window.
     pub(crate) fn open_at_t0(&mut self, open: u64) {
         self.connects.connections.open_at_t0 = open;
     }
 
-    /// 1xx answers of a connection.
+    /// Adds the 1xx responses of the connections.
     pub(crate) fn interim_responses(&mut self, count: u64) {
         self.counts.interim_responses += count;
     }
 
-    /// The end of the slice that is to be looked at next.
+    /// Returns the end of the next slice to close.
     #[inline]
     pub(crate) fn slice_end(&self) -> Nanos {
         self.slices.next_end()
     }
 
-    /// Notes what is left at the ends of the slices that have ended.
+    /// Records the requests in flight and the backlog at the ends of the slices that have ended.
     pub(crate) fn end_slices(
         &mut self,
         now: Nanos,
@@ -465,7 +467,7 @@ impl Recorder {
         self.slices.end(now, in_flight, backlog);
     }
 
-    /// The end of the interval that is being filled.
+    /// Returns the end of the current interval.
     pub(crate) fn interval_end(&self) -> Nanos {
         self.series.current_end()
     }
@@ -475,7 +477,7 @@ impl Recorder {
         self.series.roll(now, in_flight, backlog, live);
     }
 
-    /// When the next sample of the rate is due.
+    /// Returns the time at which the next sample of the rate is due.
     pub(crate) fn sample_at(&self) -> Nanos {
         self.sampler.as_ref().map_or(Nanos::MAX, |sampler| sampler.due_at(&self.timeline))
     }

@@ -1,5 +1,5 @@
-//! Where requests come from: the same one each time, or batches that a script makes. Lists are to
-//! be a further variant of [`RequestSource`].
+//! Sources of requests: the same request each time, or batches that a script makes. Lists are
+//! planned as a further variant of [`RequestSource`].
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use weir_io::{Backend, Segment, TemplateId};
 
 use crate::ring::Ring;
 
-/// A template holds the request several times over, up to this size, so that a batch is one
-/// segment.
+/// Largest template. It holds the request several times over, up to this size, so that a batch is
+/// one segment.
 const TEMPLATE_MAX_BYTES: usize = 256 * 1024;
 
-/// Where the worker's requests come from.
+/// The source of the worker's requests.
 #[derive(Debug)]
 pub(crate) enum RequestSource {
-    /// The same request each time, registered once with the machine.
+    /// The same request each time, registered once with the backend.
     Static(Repeated),
     /// Batches, made shortly before they are due.
     Ring(Ring),
@@ -25,16 +25,16 @@ pub(crate) enum RequestSource {
 #[derive(Debug)]
 pub(crate) struct Repeated {
     template: TemplateId,
-    /// What the template holds: the request, `copies` times.
+    /// Bytes of the template: the request, `copies` times.
     bytes: Arc<[u8]>,
     one_bytes: usize,
     copies: u16,
-    /// What decides how its answer is read.
+    /// Properties of the request that determine how its response is parsed.
     pub(crate) traits: RequestTraits,
 }
 
 impl Repeated {
-    /// Always the same request, up to `depth` at a time.
+    /// Registers a request that is sent up to `depth` times at once.
     pub(crate) fn new(
         one: &Arc<[u8]>,
         traits: RequestTraits,
@@ -43,7 +43,7 @@ impl Repeated {
     ) -> Repeated {
         let fitting = (TEMPLATE_MAX_BYTES / one.len()).max(1);
         let copies = depth.min(u16::try_from(fitting).unwrap_or(u16::MAX));
-        // A long request stays the one that all workers share.
+        // A single copy shares its memory with all workers, which matters for long requests.
         let bytes = match copies {
             1 => Arc::clone(one),
             _ => one.repeat(usize::from(copies)).into(),
@@ -52,7 +52,7 @@ impl Repeated {
         Repeated { template, bytes, one_bytes: one.len(), copies, traits }
     }
 
-    /// Bytes of so many requests.
+    /// Returns the size of `requests` requests in bytes.
     pub(crate) fn bytes_of(&self, requests: u64) -> u64 {
         requests.saturating_mul(self.one_bytes as u64)
     }
@@ -66,7 +66,7 @@ impl Repeated {
         }
     }
 
-    /// The bytes of the next `count` requests, in as few strings as there can be.
+    /// Returns the bytes of the next `count` requests, in as few strings as possible.
     #[inline]
     pub(crate) fn strings(&self, count: u16) -> impl Iterator<Item = &[u8]> {
         let mut left = count;

@@ -1,10 +1,10 @@
-//! Batches of requests that a script has made and that wait for their slots, in order.
+//! The queue of request batches that a script has made, waiting for their slots in order.
 //!
-//! In an open loop they are made ahead, while there is nothing else to do, so that a slow script
-//! does not make the server look slow. How far ahead depends on what the script may learn in the
-//! meantime: one that sees answers, or makes each request for a certain connection, gets its call
-//! as shortly before the slot as its own speed allows. In a closed loop nothing is due before it
-//! can be sent, and batches are made when a connection is free.
+//! In an open loop batches are made ahead, in idle time, so that a slow script does not make the
+//! server look slow. The lead depends on the script. One that reads responses, or makes each
+//! request for a certain connection, is called as shortly before the slot as its own speed allows.
+//! In a closed loop nothing is due before it can be sent, and batches are made when a connection is
+//! free.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::script::Batch;
 /// Most batches made ahead.
 const AHEAD: usize = 256;
 
-/// Most batches made ahead by a script that may learn from answers.
+/// Most batches made ahead by a script whose requests may depend on responses.
 const AHEAD_LEARNING: usize = 16;
 
 /// Batches in the order in which they will be sent.
@@ -23,11 +23,11 @@ pub(crate) struct Ring {
     spare: Vec<Batch>,
     /// Requests in `ready`.
     requests: u64,
-    /// The string sent each time, where the script has no `request()`.
+    /// The string to send each time, if the script has no `request()`.
     pub(crate) repeated: Option<Batch>,
-    /// Answers may change what the script asks next.
+    /// True if responses may change the script's next request.
     pub(crate) is_learning: bool,
-    /// Each batch is made for one connection.
+    /// True if each batch is made for one connection.
     pub(crate) is_reserving: bool,
 }
 
@@ -43,45 +43,45 @@ impl Ring {
         }
     }
 
-    /// Most batches to be made ahead.
+    /// Returns the most batches to make ahead.
     pub(crate) fn limit(&self) -> usize {
         if self.is_learning || self.is_reserving { AHEAD_LEARNING } else { AHEAD }
     }
 
-    /// Batches that are ready.
+    /// Returns the number of batches that are ready.
     pub(crate) fn len(&self) -> usize {
         self.ready.len()
     }
 
-    /// Of these: made for a certain connection, which no longer stands with the free ones. In one
-    /// run that is all of them or none.
+    /// Returns the number of ready batches that are made for a certain connection, which is
+    /// therefore not among the free ones. In one run that is all of them or none.
     pub(crate) fn reserved(&self) -> usize {
         self.peek().map_or(0, |batch| batch.reserved.map_or(0, |_| self.len()))
     }
 
-    /// Whether the batch to be sent next is made for a certain connection.
+    /// True if the next batch to send is made for a certain connection.
     pub(crate) fn is_reserved(&self) -> bool {
         self.peek().is_some_and(|batch| batch.reserved.is_some())
     }
 
-    /// Requests that are ready.
+    /// Returns the number of requests that are ready.
     pub(crate) fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// The batch to be sent next.
+    /// Returns the next batch to send.
     pub(crate) fn peek(&self) -> Option<&Batch> {
         self.ready.front()
     }
 
-    /// Takes the batch to be sent next.
+    /// Removes and returns the next batch to send.
     pub(crate) fn take(&mut self) -> Option<Batch> {
         let batch = self.ready.pop_front()?;
         self.requests -= batch.requests.len() as u64;
         Some(batch)
     }
 
-    /// An empty batch to be filled.
+    /// Returns an empty batch to fill, with reused memory if there is some.
     pub(crate) fn empty(&mut self) -> Batch {
         self.spare.pop().unwrap_or_default()
     }
@@ -92,7 +92,7 @@ impl Ring {
         self.ready.push_back(batch);
     }
 
-    /// Gives a batch back for its memory.
+    /// Keeps a used batch, whose memory [`empty`](Ring::empty) reuses.
     pub(crate) fn recycle(&mut self, mut batch: Batch) {
         batch.reserved = None;
         if self.spare.len() < AHEAD {

@@ -1,4 +1,4 @@
-//! Raw output (`--raw`): one row for each slot, when it is resolved.
+//! Raw output (`--raw`): one row for each slot, written when it is resolved.
 
 use weir_io::Nanos;
 use weir_run::{Measurements, RawOutcome, RawPhase, RawRow, RawSink};
@@ -10,10 +10,11 @@ use crate::observer::{Observer, RunEnd};
 use crate::schedule::Schedule;
 use crate::timeline::Timeline;
 
-/// Slots of one worker that were never sent and get a row: of an absurd rate the rest is counted.
+/// Most rows of one worker for slots that were never sent. At an absurd rate the rest is only
+/// counted.
 const NEVER_SENT_MAX: u64 = 1_000_000;
 
-/// One worker's rows.
+/// One worker's writer of rows.
 #[derive(Debug)]
 pub(crate) struct Rows {
     sink: RawSink,
@@ -21,13 +22,13 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// For worker `worker` of a job whose slots somebody wants to see.
+    /// Returns the writer of worker `worker`, if the job has a raw log.
     pub(crate) fn new(job: &Job, worker: u32) -> Option<Rows> {
         job.raw.as_ref().map(|log| Rows { sink: log.sink(), worker })
     }
 
-    /// The members of M that were never sent, given up at `end`; `schedule` still has them. The run
-    /// is over: there is time to wait for the writer.
+    /// Writes the members of M that were never sent, which are given up at `end`; `schedule` still
+    /// holds them. The run is over, so waiting for the writer delays nothing.
     fn never_sent(&mut self, mut schedule: Schedule, timeline: &Timeline, end: Nanos) {
         let until = timeline.t1.min(end);
         let mut written = 0;

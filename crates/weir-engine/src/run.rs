@@ -16,17 +16,19 @@ use crate::job::Job;
 use crate::live::LiveSender;
 use crate::worker::run_on;
 
-/// Stack of a worker's thread: its state is on the heap, and there may be thousands.
+/// Stack of a worker's thread. Its state is on the heap, and there may be thousands of threads.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// How often workers that have not ended are looked at.
+/// Interval between checks of workers that have not ended.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// How long a callback may take before the run is ended for it, and after the run's end.
+/// Longest time of a callback before the run is stopped because of it, during the run and after its
+/// end.
 const PATIENCE_NS: u64 = 10_000_000_000;
 const STOPPED_PATIENCE_NS: u64 = 2_000_000_000;
 
-/// Why a run could not be carried out. What servers and networks do is never an error here.
+/// The reason why a run could not be carried out. Failures of servers and networks are never errors
+/// here.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A thread could not be started.
@@ -35,45 +37,45 @@ pub enum RunError {
          (ulimit -u, pids.max)"
     )]
     Thread {
-        /// Which one.
+        /// Worker number, from 0.
         worker: u32,
-        /// Why.
+        /// Error of the operating system.
         error: io::Error,
     },
     /// The I/O engine failed.
     #[error("the {engine} engine of worker {worker} failed: {error}")]
     Engine {
-        /// Which worker's.
+        /// Worker number, from 0.
         worker: u32,
-        /// Which engine.
+        /// I/O engine that failed.
         engine: IoEngine,
-        /// Why.
+        /// Error of the engine.
         error: io::Error,
     },
-    /// A worker panicked: a fault of weir.
+    /// A worker panicked: a bug in weir.
     #[error("worker {worker} panicked")]
     Panicked {
-        /// Which one.
+        /// Worker number, from 0.
         worker: u32,
     },
 }
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Finished {
-    /// What was measured, over all workers.
+    /// Measurements over all workers.
     pub measurements: Measurements,
-    /// The workers' scripts by number, those of lost workers excepted.
+    /// Scripts by worker number, except those of lost workers.
     pub scripts: Vec<(u32, weir_script::Worker)>,
     /// Workers whose script did not return, and whose measurements are lost.
     pub lost: Vec<ScriptFailure>,
 }
 
-/// Runs `job` on threads of its own, to the end. `live` gets each worker's intervals as they end;
-/// `scripts` has one for each worker, or none.
+/// Runs `job` to its end, with a thread for each worker. `live` receives each worker's intervals as
+/// they end; `scripts` has one script for each worker, or none.
 ///
 /// # Errors
-/// When a worker cannot be started or its I/O engine fails; the others are stopped first.
+/// If a worker cannot be started or its I/O engine fails; the others are stopped first.
 pub fn run(
     job: &Arc<Job>,
     clock: Clock,
@@ -112,15 +114,15 @@ pub fn run(
     failed.map_or(Ok(finished), Err)
 }
 
-/// What a worker's thread ends with.
+/// The message with which a worker's thread ends.
 struct Ended {
     worker: u32,
     result: Result<Measurements, RunError>,
     script: Option<weir_script::Worker>,
 }
 
-/// Waits for every worker. One whose script does not return is given up, once the others, which
-/// are then told to stop, have ended: nothing can end a compiled loop from outside.
+/// Waits for every worker. If a script does not return, the other workers are stopped, and its
+/// worker is given up once they have ended: nothing can end a compiled loop from outside.
 fn collect(
     receiver: &Receiver<Ended>,
     started: u32,
@@ -137,7 +139,8 @@ fn collect(
             Ok(ended) => {
                 waiting.remove(&ended.worker);
                 match ended.result {
-                    // At once, as the histograms of thousands of workers are much to keep.
+                    // Merged at once, since the histograms of thousands of workers take much
+                    // memory.
                     Ok(part) if sum.workers.is_empty() => sum = part,
                     Ok(part) if have_same_slices(&sum, &part) => sum.merge(&part),
                     Ok(part) => apart.push(part),
@@ -173,14 +176,14 @@ fn collect(
     }
     finished.measurements.workers.sort_by_key(|phases| phases.worker);
     if !finished.lost.is_empty() {
-        // They have ended early too, and so may the window of the others.
+        // The lost workers have ended early too, and so may the window of the others.
         let lost = u32::try_from(finished.lost.len()).unwrap_or(u32::MAX);
         finished.measurements.script.get_or_insert_default().stopped += lost;
     }
     Ok(finished)
 }
 
-/// Those of the workers that have been in one callback for too long.
+/// Returns the workers that have been in one callback for too long.
 fn stuck(
     waiting: &BTreeSet<u32>,
     now: Nanos,
@@ -203,14 +206,14 @@ fn stuck(
     stuck.collect()
 }
 
-/// Whether the windows of two workers are divided in the same way.
+/// True if the windows of both workers are divided in the same way.
 fn have_same_slices(one: &Measurements, other: &Measurements) -> bool {
     let bounds = |slice: &Slice| (slice.start_ns, slice.end_ns);
     one.slices.iter().map(bounds).eq(other.slices.iter().map(bounds))
 }
 
-/// Gives every worker the slices of the one whose window was the longest. They differ where each
-/// ended with the last of its own requests: the longer it took, the longer its slices.
+/// Gives every worker the slices of the one with the longest window. They differ if each window
+/// ended with the last of the worker's own requests: the longer it took, the longer its slices.
 fn align_slices(parts: &mut [Measurements]) {
     let length_ns =
         |part: &Measurements| part.slices.first().map_or(0, |slice| slice.end_ns - slice.start_ns);
@@ -230,7 +233,7 @@ fn align_slices(parts: &mut [Measurements]) {
     }
 }
 
-/// Slices put together into those of `bounds`, each of which holds several of them whole.
+/// Returns `slices` merged into those of `bounds`, each of which contains several of them whole.
 fn regrouped(slices: Vec<Slice>, bounds: &[(u64, u64)]) -> Vec<Slice> {
     let mut groups: Vec<Slice> = Vec::new();
     for slice in slices {
@@ -281,28 +284,30 @@ impl WorkerThread {
             self.control.stop(self.clock.now());
         }
         let message = Ended { worker: self.worker, result, script: self.script.take() };
-        // Before it is told: whoever drops the waker last closes it, which must not be this thread
-        // in a table of its own.
+        // Dropped before the message is sent: the last owner of the waker closes it, and that must
+        // not be this thread, which may have a descriptor table of its own.
         drop(self);
-        // Nobody waits any more where the others have failed.
+        // The receiver is gone if another worker has failed.
         let _gone = ended.send(message);
     }
 
-    /// The worker, on the engine that the plan names.
+    /// Runs the worker on the engine that the plan names.
     fn measure(&mut self) -> Result<Measurements, RunError> {
         let (job, worker) = (&*self.job, self.worker);
         let waker = self.control.waker();
-        // A script may have files open, and takes them along from thread to thread.
+        // A script may have files open and moves between threads with them, so its thread keeps the
+        // shared descriptor table.
         if self.script.is_none() {
             let kept: Vec<_> = waker.iter().map(AsRawFd::as_raw_fd).collect();
-            // With the table of all, there may be fewer connections.
+            // On failure the table of the process remains, which may allow fewer connections.
             let _shared = weir_io::own_descriptors(&kept);
         }
         if let Some(cpu) = job.cpu_of(worker) {
-            // Failing to pin costs precision, not truth: the document shows where workers ran.
+            // Failing to pin costs precision, not truth: the document shows the CPUs that workers
+            // ran on.
             let _unpinned = weir_io::system::pin_to_cpu(cpu);
         }
-        // Nor is a coarse timer untrue: its lateness is in the send lag.
+        // A coarse timer does not falsify results: its lateness is part of the send lag.
         let _coarse = weir_io::system::set_timer_slack(1);
         let options = BackendOptions {
             clock: self.clock,

@@ -1,31 +1,32 @@
-//! Completions per second in short spans of the window, one worker's: what wrk's line "Req/Sec" is
-//! made of. Spans without a completion count as well, or a stall would not lower the figure.
+//! Completions per second of one worker, in short spans of the window: the samples of wrk's
+//! "Req/Sec" line. Spans without a completion count as well; otherwise a stall would not lower the
+//! figure.
 
 use weir_io::Nanos;
 use weir_run::Histogram;
 
 use crate::timeline::Timeline;
 
-/// Length of a span.
+/// Length of a span, in nanoseconds.
 const SPAN_NS: u64 = 100_000_000;
 
 /// Takes a sample at the end of each span.
 #[derive(Debug)]
 pub(crate) struct Sampler {
-    /// Samples in 1/s.
+    /// Samples, in completions per second.
     pub(crate) rates: Histogram,
-    /// Where the span under way began, and how many had completed by then.
+    /// Begin of the current span, and the completions of the window by then.
     from: Nanos,
     completed: u64,
 }
 
 impl Sampler {
-    /// No sample yet.
+    /// Returns a sampler without samples.
     pub(crate) fn new() -> Sampler {
         Sampler { rates: Histogram::new(), from: Nanos::ZERO, completed: 0 }
     }
 
-    /// When the span under way ends; the last one ends with the window.
+    /// Returns the end of the current span; the last one ends with the window.
     pub(crate) fn due_at(&self, timeline: &Timeline) -> Nanos {
         if self.from >= timeline.t1 {
             return Nanos::MAX;
@@ -33,9 +34,11 @@ impl Sampler {
         self.from.max(timeline.t0).after(SPAN_NS).min(timeline.t1)
     }
 
-    /// Ends the span at `now`; `completed` is the count of the window so far. A worker that was
-    /// held up looks late, and the time since its last look counts as so many spans, all alike. A
-    /// last span of less than half the usual length tells nothing, unless it is all there is.
+    /// Ends the span at `now`; `completed` is the count of the window so far.
+    ///
+    /// A worker that was held up takes its sample late. The time since its last sample then counts
+    /// as several spans with the same rate. A last span of less than half the usual length is
+    /// dropped, unless it is the only one.
     pub(crate) fn take(&mut self, now: Nanos, timeline: &Timeline, completed: u64) {
         let from = self.from.max(timeline.t0);
         let span_ns = now.min(timeline.t1).since(from);

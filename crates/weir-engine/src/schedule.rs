@@ -1,4 +1,4 @@
-//! The schedule: which slots this worker owns and when each is due.
+//! The schedule: the slots this worker owns and the due time of each.
 //!
 //! A schedule is a monotonic sequence of intended send times and also the queue: a slot that is due
 //! and not yet taken simply stays in the past (METHOD 1.3). Deterministic schedules compute each
@@ -20,7 +20,7 @@ pub(crate) struct Schedule {
     deal: Deal,
     /// Owned slots taken so far.
     taken: u64,
-    /// Offset of the next owned slot; unused in a closed loop.
+    /// Offset of the next owned slot in nanoseconds; unused in a closed loop.
     next_ns: u64,
 }
 
@@ -32,7 +32,7 @@ enum Kind {
 }
 
 impl Schedule {
-    /// The schedule of the worker that `deal` describes.
+    /// Returns the schedule of the worker that owns `deal`.
     pub(crate) fn new(load: Load, deal: Deal) -> Schedule {
         let kind = match load {
             Load::ClosedLoop => Kind::Closed,
@@ -46,18 +46,19 @@ impl Schedule {
         schedule
     }
 
-    /// Whether slots have times of their own.
+    /// True if slots have planned times.
     pub(crate) fn is_open_loop(&self) -> bool {
         !matches!(self.kind, Kind::Closed)
     }
 
-    /// When the next slot is due, as an offset from S. A closed loop has no plan: `None`.
+    /// Returns the due time of the next slot, as an offset from S. A closed loop has no plan:
+    /// `None`.
     #[inline]
     pub(crate) fn peek(&self) -> Option<u64> {
         self.is_open_loop().then_some(self.next_ns)
     }
 
-    /// Mean time between owned slots; 0 in a closed loop.
+    /// Returns the mean time between owned slots in nanoseconds; 0 in a closed loop.
     pub(crate) fn gap_ns(&self) -> u64 {
         let all_ns = match &self.kind {
             Kind::Closed => return 0,
@@ -67,7 +68,7 @@ impl Schedule {
         (all_ns / self.deal.fraction()) as u64
     }
 
-    /// Takes the slot that [`peek`](Schedule::peek) showed.
+    /// Takes the slot that [`peek`](Schedule::peek) returned.
     #[inline]
     pub(crate) fn take(&mut self) {
         self.taken += 1;
@@ -93,8 +94,8 @@ impl Schedule {
         }
     }
 
-    /// Owned slots due in `[from_ns, until_ns)`, from the plan alone: the count that the outcome
-    /// classes must add up to. A Poisson plan is walked again from its seed.
+    /// Returns the number of owned slots due in `[from_ns, until_ns)`, from the plan alone. The
+    /// outcome classes must add up to it. A Poisson plan is walked again from its seed.
     pub(crate) fn planned(&self, from_ns: u64, until_ns: u64) -> u64 {
         match &self.kind {
             Kind::Closed => 0,
@@ -113,8 +114,8 @@ impl Schedule {
         }
     }
 
-    /// Owned slots that are due before `until_ns` and not taken. For a Poisson plan the expected
-    /// number, since counting would mean walking it.
+    /// Returns the number of owned slots that are due before `until_ns` and not taken. For a
+    /// Poisson plan it is the expected number, since counting would mean walking the plan.
     pub(crate) fn backlog(&self, until_ns: u64) -> u64 {
         match &self.kind {
             Kind::Closed => 0,
@@ -129,9 +130,9 @@ impl Schedule {
         }
     }
 
-    /// Takes every slot due before `until_ns`, in runs whose slots all fall inside one of the
-    /// consecutive spans that `span_end` draws: for an offset, the exclusive end of its span. So a
-    /// rate far beyond what can be sent still ends at once: uniform runs are counted, not walked.
+    /// Takes every slot due before `until_ns`, in runs that do not cross the border of a span.
+    /// `span_end` returns, for an offset, the exclusive end of its span. Uniform runs are counted,
+    /// not walked, so a rate far beyond what can be sent still ends at once.
     pub(crate) fn take_ranges(
         &mut self,
         until_ns: u64,
@@ -169,18 +170,18 @@ impl Schedule {
 /// Consecutive owned slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotRange {
-    /// How many, at least 1.
+    /// Number of slots, at least 1.
     pub(crate) slots: u64,
-    /// Offset of the first.
+    /// Offset of the first slot.
     pub(crate) first_ns: u64,
-    /// Offset of the last.
+    /// Offset of the last slot.
     pub(crate) last_ns: u64,
-    /// Sum of the offsets, to within 1 ns per slot.
+    /// Sum of the offsets, accurate to 1 ns per slot.
     pub(crate) sum_ns: u128,
 }
 
-/// Offset from S at which `requests` slots of the whole plan, all after `from_ns`, have come: the
-/// end of a window that is limited by a number of requests.
+/// Returns the offset from S at which `requests` slots of the whole plan after `from_ns` have
+/// passed. A window that is limited by a number of requests ends there.
 pub(crate) fn end_of_requests(load: Load, from_ns: u64, requests: u64) -> Option<u64> {
     match load {
         Load::ClosedLoop => None,
@@ -208,7 +209,7 @@ pub(crate) fn end_of_requests(load: Load, from_ns: u64, requests: u64) -> Option
     }
 }
 
-/// `floor((2i + 1) · den · 10⁹ / (2 · num))` (METHOD 1.3).
+/// Returns `floor((2i + 1) · den · 10⁹ / (2 · num))` (METHOD 1.3).
 #[inline]
 fn uniform_offset(rate: Rate, index: u64) -> u64 {
     // 64 bits hold the product in any run of a sane length, and divide several times faster.
@@ -224,7 +225,7 @@ fn uniform_offset(rate: Rate, index: u64) -> u64 {
     }
 }
 
-/// The least index whose offset is at least `ns`.
+/// Returns the least index whose offset is at least `ns`.
 fn uniform_first_at(rate: Rate, ns: u64) -> u64 {
     // offset(i) ≥ ns  ⇔  (2i + 1) · den · 10⁹ ≥ 2 · num · ns, since ns is whole.
     let right = 2 * u128::from(rate.numerator) * u128::from(ns);
@@ -232,11 +233,11 @@ fn uniform_first_at(rate: Rate, ns: u64) -> u64 {
     saturate(halves / 2)
 }
 
-/// Sum of the offsets of slots whose indices add up to `indices`.
+/// Returns the sum of the offsets of slots whose indices add up to `indices`.
 fn sum_ns(rate: Rate, slots: u64, indices: u128) -> u128 {
     let halves = 2 * indices + u128::from(slots);
     let (per, divisor) = (u128::from(rate.denominator) * SECOND_NS, 2 * u128::from(rate.numerator));
-    // Split so that the product stays in 128 bits for any count of slots.
+    // Split so that the product fits in 128 bits for any number of slots.
     halves / divisor * per + halves % divisor * per / divisor
 }
 

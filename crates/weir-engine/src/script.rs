@@ -1,8 +1,8 @@
-//! A worker's script: its callbacks, timed and watched, and what went wrong in them.
+//! A worker's script: its callbacks with their times, and its failures.
 //!
-//! Everything a script does happens here, so that nothing of it is charged to the server unseen:
-//! each call is counted with its time, and an endless one can be named by whoever waits for the
-//! worker.
+//! All calls into a script happen here, so that none of their time is attributed to the server
+//! unseen. Each call is counted with its time, and the thread that waits for the worker can name a
+//! call that does not return.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,7 +14,8 @@ use weir_script::{About, Calls, ScriptError};
 
 use crate::control::{Control, Watch};
 
-/// Calls from here on are long: all connections of the worker wait meanwhile.
+/// Calls of at least this length count as long, in nanoseconds: all connections of the worker wait
+/// meanwhile.
 const LONG_NS: u64 = 1_000_000;
 
 /// A worker's script while the load runs.
@@ -26,35 +27,36 @@ pub(crate) struct Script<'a> {
     watch: &'a Watch,
     worker: u32,
     usage: [CallbackUsage; 3],
-    /// Requests made too late, by the plan.
+    /// Requests that were made after their slots were due, while a connection was free.
     pub(crate) ran_dry: u64,
-    /// Bodies of which it saw only the beginning.
+    /// Response bodies of which the script received only the beginning.
     bodies_cut: u64,
-    /// When the last callback was done.
+    /// Time at which the last callback returned.
     pub(crate) left_at: Nanos,
-    /// It was `request()` that stopped the worker.
+    /// True if `request()` stopped the worker.
     pub(crate) is_stopped_by_request: bool,
-    /// A callback has failed; none is called again.
+    /// True if a callback has failed; none is called again.
     is_broken: bool,
-    /// What each connection has sent and awaits the answers to, where the script asks for it.
+    /// Requests that await their responses, by connection; empty unless the script distinguishes
+    /// connections.
     outstanding: Vec<Batch>,
 }
 
-/// Requests that leave as one string.
+/// Requests that are sent as one string.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
-    /// The connection it was made for, and which of its sockets.
+    /// Connection that the batch was made for, and the socket's number in its count of sockets.
     pub(crate) reserved: Option<(ConnId, u16)>,
     /// The string.
     pub(crate) bytes: Vec<u8>,
-    /// Its requests.
+    /// Requests in the string.
     pub(crate) requests: Vec<RawRequest>,
-    /// Of `requests`: answered.
+    /// Of `requests`: those with a response.
     answered: usize,
 }
 
 impl<'a> Script<'a> {
-    /// The script of worker `number`.
+    /// Returns the script of worker `number`.
     pub(crate) fn new(
         state: &'a mut weir_script::Worker,
         number: u32,
@@ -82,12 +84,12 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// What it wants to be called for.
+    /// Returns the callbacks that the script defines.
     pub(crate) fn calls(&self) -> Calls {
         self.calls
     }
 
-    /// How much of each answer it wants to see; `None` when it sees none.
+    /// Returns the part of each response that the script reads; `None` if it reads none.
     pub(crate) fn interest(&self) -> Option<Interest> {
         self.calls.response.map(|wants| match (wants.fields, wants.body) {
             (_, true) => Interest::Body,
@@ -96,7 +98,7 @@ impl<'a> Script<'a> {
         })
     }
 
-    /// The string that it sends where it has no `request()`.
+    /// Returns the string to send if the script has no `request()`.
     pub(crate) fn static_request(&mut self, backend: &mut impl Backend) -> Batch {
         let mut batch = Batch { bytes: self.state.static_request().to_vec(), ..Batch::default() };
         if let Err(error) = read_requests(&batch.bytes, &mut batch.requests) {
@@ -105,22 +107,22 @@ impl<'a> Script<'a> {
         batch
     }
 
-    /// Where the next connection goes, if the script says.
+    /// Returns the target of the next connection, if the script sets one.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.state.address()
     }
 
-    /// Whether nothing is to be sent any more.
+    /// True if the script has failed or stopped its worker: it makes no more requests.
     pub(crate) fn is_over(&self) -> bool {
         self.is_broken || self.state.is_stopped()
     }
 
-    /// Whether it stopped its own worker.
+    /// True if the script stopped its own worker.
     pub(crate) fn is_stopped(&self) -> bool {
         !self.is_broken && self.state.is_stopped()
     }
 
-    /// A new socket of `conn` is up.
+    /// Reports a new socket of `conn` to the script.
     pub(crate) fn opened(&mut self, conn: ConnId, backend: &mut impl Backend) {
         if self.calls.knows_connections
             && let Err(error) = self.state.opened(conn.0)
@@ -129,8 +131,9 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Asks for the next string, which `batch` gets. Returns when the script had made it; `None`
-    /// when it holds no requests, which is not an error after `wrk.thread:stop()`.
+    /// Calls `request()` for the next string and stores it in `batch`. Returns the time at which
+    /// the call returned; `None` if the string holds no requests, which is not an error after
+    /// `wrk.thread:stop()`.
     pub(crate) fn request(
         &mut self,
         batch: &mut Batch,
@@ -165,7 +168,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Asks how long `conn` rests before it takes a request, in nanoseconds.
+    /// Calls `delay()` and returns the delay before the next request on `conn`, in nanoseconds.
     pub(crate) fn delay(&mut self, conn: ConnId, backend: &mut impl Backend) -> u64 {
         if self.is_over() {
             return 0;
@@ -212,7 +215,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Notes what goes out on `conn`; returns a batch to be used again.
+    /// Stores the batch sent on `conn`. Returns a batch for reuse.
     pub(crate) fn sent(&mut self, conn: ConnId, batch: Batch) -> Batch {
         match self.outstanding.get_mut(conn.index()) {
             Some(place) => std::mem::replace(place, batch),
@@ -220,7 +223,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Mean time of a `request()` so far, in nanoseconds.
+    /// Returns the mean time of a `request()` so far, in nanoseconds.
     pub(crate) fn request_mean_ns(&self) -> u64 {
         let usage = &self.usage[Callback::Request as usize];
         usage.time_ns / usage.calls.max(1)
@@ -259,7 +262,7 @@ impl<'a> Script<'a> {
         self.control.script_failed(self.worker, error, now);
     }
 
-    /// What it took. `is_cut` says that the worker was ended early, by whatever.
+    /// Returns the script's usage. `is_cut` is true if the worker was ended early, for any reason.
     pub(crate) fn finish(self, is_cut: bool) -> ScriptUsage {
         let has_ended_it = self.is_stopped() || (is_cut && self.control.script_failure().is_some());
         let kinds = [Callback::Request, Callback::Delay, Callback::Response];
@@ -276,7 +279,7 @@ impl<'a> Script<'a> {
 }
 
 impl Batch {
-    /// The bytes of the request that is answered next.
+    /// Returns the bytes of the request that belongs to the next response.
     fn next_answered(&mut self) -> &[u8] {
         let lengths = self.requests.iter().map(|request| request.bytes as usize);
         let from: usize = lengths.take(self.answered).sum();

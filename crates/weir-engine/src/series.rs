@@ -1,4 +1,4 @@
-//! The time series: what happened in each second, by when it happened.
+//! The time series: events per interval, by the time of the event.
 
 use weir_io::Nanos;
 use weir_run::{Interval, Tally};
@@ -6,20 +6,20 @@ use weir_run::{Interval, Tally};
 use crate::live::Live;
 use crate::timeline::Timeline;
 
-/// The shortest interval.
+/// Shortest interval, in nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Most intervals of a window of known length; longer runs have longer ones.
+/// Most intervals of a window of known length; longer runs have longer intervals.
 const INTERVALS: u64 = 3600;
 
-/// Bytes that the latencies of finished intervals may take, over all workers. Beyond that they are
-/// kept by coarser buckets, so that memory does not grow with the length of a run.
+/// Most bytes of the latencies of finished intervals, over all workers. Beyond that their buckets
+/// are coarsened, so that memory does not grow with the length of a run.
 const LATENCY_BYTES: usize = 32 << 20;
 
-/// The least share of a worker.
+/// Smallest share of one worker, in bytes.
 const LATENCY_BYTES_MIN: usize = 64 << 10;
 
-/// Finished intervals that are coarsened at a time: about 50 µs of work.
+/// Finished intervals coarsened at a time: about 50 µs of work.
 const COARSENED_AT_ONCE: usize = 32;
 
 /// One worker's series.
@@ -27,7 +27,7 @@ const COARSENED_AT_ONCE: usize = 32;
 pub(crate) struct Series {
     t0: Nanos,
     length_ns: u64,
-    /// The interval being filled; its latencies are in `latency`.
+    /// Interval being filled; its latencies are in `latency`.
     pub(crate) current: Interval,
     latency: Tally,
     done: Vec<Interval>,
@@ -35,7 +35,8 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// Intervals lie on a grid through t0; the first one begins at S and may be shorter.
+    /// Returns an empty series. Intervals lie on a grid through t0; the first one begins at S and
+    /// may be shorter.
     pub(crate) fn new(timeline: &Timeline, workers: u32) -> Series {
         let window_ns = match timeline.t1 {
             Nanos::MAX => 0,
@@ -60,7 +61,7 @@ impl Series {
         }
     }
 
-    /// The window begins at `t0`, some intervals earlier than it was to.
+    /// Moves the begin of the window to `t0`, some intervals earlier than planned.
     pub(crate) fn rebase(&mut self, t0: Nanos) {
         let earlier_ns = i64::try_from(self.t0.since(t0)).unwrap_or(i64::MAX);
         let all = self.done.iter_mut().chain([&mut self.current]);
@@ -68,12 +69,12 @@ impl Series {
         self.t0 = t0;
     }
 
-    /// Length of an interval.
+    /// Returns the length of an interval in nanoseconds.
     pub(crate) fn length_ns(&self) -> u64 {
         self.length_ns
     }
 
-    /// So many complete answers.
+    /// Counts `answers` complete responses.
     #[inline]
     pub(crate) fn completed(&mut self, is_ok: bool, latency_ns: u64, answers: u32) {
         self.current.completed += u64::from(answers);
@@ -81,7 +82,7 @@ impl Series {
         self.latency.record_times(latency_ns, answers);
     }
 
-    /// The end of the current interval.
+    /// Returns the end of the current interval.
     #[inline]
     pub(crate) fn current_end(&self) -> Nanos {
         let end = self.current.start_ns.saturating_add_unsigned(self.current.length_ns);
@@ -109,7 +110,7 @@ impl Series {
         self.keep(interval);
     }
 
-    /// The whole series; the interval under way is cut at `end`.
+    /// Returns the whole series; the current interval is cut at `end`.
     pub(crate) fn finish(mut self, end: Nanos) -> Vec<Interval> {
         self.current.length_ns -= self.current_end().since(end).min(self.current.length_ns);
         if self.current.length_ns > 0 {
@@ -119,8 +120,8 @@ impl Series {
         self.done
     }
 
-    /// Keeps a finished interval, and gives up precision of some earlier ones where all take too
-    /// much.
+    /// Keeps a finished interval. If all intervals together take too much memory, coarsens some
+    /// earlier ones.
     fn keep(&mut self, mut interval: Interval) {
         let kept = &mut self.kept;
         interval.latency.coarsen(kept.level);
@@ -143,7 +144,7 @@ impl Series {
     }
 }
 
-/// Buckets are at most an octave wide.
+/// Most doublings of the bucket width: buckets are then an octave wide.
 const LEVEL_MAX: u32 = 10;
 
 /// Memory of the finished intervals.
@@ -151,7 +152,7 @@ const LEVEL_MAX: u32 = 10;
 struct Kept {
     bytes: usize,
     bytes_max: usize,
-    /// How often the width of buckets was doubled.
+    /// Number of times the bucket width was doubled.
     level: u32,
     /// Number of intervals with buckets of that width, from the first on.
     coarsened: usize,
@@ -161,7 +162,7 @@ struct Kept {
 mod tests {
     use super::*;
 
-    /// A series whose intervals have `buckets` buckets each.
+    /// Returns a series whose intervals have `buckets` buckets each.
     fn filled(bytes_max: usize, intervals: u64, buckets: u64) -> Series {
         let t0 = Nanos(0);
         let timeline = Timeline { start: t0, t0, t1: Nanos::MAX, drain_end: Nanos::MAX };
@@ -170,7 +171,7 @@ mod tests {
         let live = Live { worker: 0, sender: None };
         for interval in 1..=intervals {
             for bucket in 0..buckets {
-                // A bucket of its own each, from 1 ms on.
+                // Each value falls into a bucket of its own, from 1 ms on.
                 series.completed(true, 1_048_576 + bucket * 1_024, 1);
             }
             series.roll(Nanos(interval * SECOND_NS), 0, 0, &live);
@@ -183,7 +184,7 @@ mod tests {
         let series = filled(1 << 20, 3_600, 1_000);
         let bytes: usize = series.done.iter().map(|interval| interval.latency.bytes()).sum();
         assert_eq!(bytes, series.kept.bytes);
-        // Intervals that arrive while earlier ones are coarsened are beside it.
+        // The limit excludes intervals that are added while earlier ones are coarsened.
         assert!(bytes < 2 << 20, "{bytes} bytes at level {}", series.kept.level);
         let done = series.finish(Nanos(3_600 * SECOND_NS));
         assert_eq!(done.len(), 3_600);

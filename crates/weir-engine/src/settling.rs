@@ -1,25 +1,25 @@
 //! The warm-up that ends when the load is steady (`--warmup auto`, METHOD 1.12).
 //!
-//! Workers add up what is answered in each tenth of a second on a board that they share; the first
-//! of them looks at it and names t0. Until then t0 is where the warm-up ends at the latest.
+//! Workers add up the responses of each tenth of a second in shared counters. The first worker
+//! evaluates them and sets t0. Until then t0 is the latest end of the warm-up.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weir_io::Nanos;
 
-/// Length of a bin.
+/// Length of a bin, in nanoseconds.
 const BIN_NS: u64 = 100_000_000;
 
-/// Bins of a batch: MSER-5.
+/// Bins per batch, as in MSER-5.
 const BATCH: usize = 5;
 
-/// Most bins: ten minutes. A longer warm-up is looked at in its first ten.
+/// Most bins: ten minutes. Of a longer warm-up only the first ten minutes are evaluated.
 const BINS_MAX: u64 = 6_000;
 
-/// After a bin has ended, until all workers have added theirs.
+/// Delay after the end of a bin until all workers have added theirs, in nanoseconds.
 const LATE_NS: u64 = 200_000_000;
 
-/// What all workers have seen answered, by tenths of a second from S.
+/// Responses of all workers, by tenths of a second from S.
 #[derive(Debug)]
 pub(crate) struct Board {
     bins: Box<[Bin]>,
@@ -32,7 +32,7 @@ struct Bin {
 }
 
 impl Board {
-    /// For a warm-up of at most `warmup_ns`.
+    /// Returns empty bins for a warm-up of at most `warmup_ns`.
     pub(crate) fn new(warmup_ns: u64) -> Board {
         let bins = warmup_ns.div_ceil(BIN_NS).min(BINS_MAX);
         Board { bins: (0..bins).map(|_| Bin::default()).collect() }
@@ -45,8 +45,8 @@ impl Board {
         }
     }
 
-    /// Whether what was answered until `elapsed_ns` after S has settled: both the rate and the mean
-    /// time want less than half of it deleted.
+    /// True if the responses until `elapsed_ns` after S are steady: MSER deletes less than half of
+    /// the series of rates, and of the series of mean times.
     pub(crate) fn has_settled(&self, elapsed_ns: u64) -> bool {
         let complete = (elapsed_ns.saturating_sub(LATE_NS) / BIN_NS) as usize;
         let bins = &self.bins[..complete.min(self.bins.len())];
@@ -57,7 +57,7 @@ impl Board {
             };
             let answers = sum(|bin| &bin.answers);
             rates.push(answers);
-            // A batch without an answer is as far from steady as can be.
+            // A batch without a response counts as infinitely far from steady.
             times.push(if answers > 0.0 { sum(|bin| &bin.time_ns) / answers } else { f64::MAX });
         }
         if times.contains(&f64::MAX) {
@@ -70,13 +70,13 @@ impl Board {
     }
 }
 
-/// What one worker has seen answered and not yet added.
+/// Responses of one worker that are not yet added to the board.
 #[derive(Debug, Default)]
 pub(crate) struct Settling {
     current: Sum,
-    /// Bins that are over.
+    /// Bins that are over and not yet added.
     complete: Vec<Sum>,
-    /// When the board is to be looked at again.
+    /// Time of the next update of the board.
     look_at: Nanos,
 }
 
@@ -88,7 +88,7 @@ struct Sum {
 }
 
 impl Settling {
-    /// So many answers came `since_start_ns` after S and had each taken `time_ns`.
+    /// Counts `answers` responses that arrived `since_start_ns` after S and took `time_ns` each.
     #[inline]
     pub(crate) fn answered(&mut self, since_start_ns: u64, time_ns: u64, answers: u32) {
         let bin = since_start_ns / BIN_NS;
@@ -101,12 +101,12 @@ impl Settling {
         self.current.time_ns = self.current.time_ns.saturating_add(times_ns);
     }
 
-    /// When something is to be done here again.
+    /// Returns the time of the next update of the board.
     pub(crate) fn next(&self) -> Nanos {
         self.look_at
     }
 
-    /// Adds what is over at `now` to the board.
+    /// Adds the bins that are over at `now` to the board.
     pub(crate) fn add_to(&mut self, board: &Board, start: Nanos, now: Nanos) {
         if self.current.bin < now.since(start) / BIN_NS {
             self.complete.push(std::mem::take(&mut self.current));
@@ -122,7 +122,7 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
-    /// When a load whose answers take `time_ns` at each instant is seen to be steady.
+    /// Returns the time at which a load with response times `time_ns` is detected as steady.
     fn settles_at(time_ns: impl Fn(u64) -> u64) -> Option<u64> {
         let (board, mut settling) = (Board::new(60 * SECOND_NS), Settling::default());
         let mut noise = 1_u64;

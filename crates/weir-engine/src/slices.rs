@@ -1,4 +1,4 @@
-//! The window in equal parts: response times by intended time, and counts by when things happened.
+//! The window in equal parts: response times by intended time, and counts by the time of the event.
 //! Intervals and trends are computed from them (METHOD 1.7).
 
 use std::collections::BTreeMap;
@@ -11,8 +11,9 @@ use crate::timeline::Timeline;
 /// Parts of a window of known length.
 const SLICES: u64 = 30;
 
-/// Of a window whose end only answers decide: parts of this length, twice as many at most, and
-/// when those are full, half as many of twice the length.
+/// First length of the slices, in nanoseconds, if only the number of responses decides the window's
+/// end. Such a window has at most `2 * SLICES` slices; when they are full, every two become one of
+/// twice the length.
 const FIRST_LENGTH_NS: u64 = 5_000_000;
 
 /// One worker's slices.
@@ -21,15 +22,15 @@ pub(crate) struct Slices {
     t0: Nanos,
     extent: Extent,
     slices: Vec<SliceTally>,
-    /// The slice hit last by intended time and its bounds: these times come nearly in order.
+    /// Slice of the last look-up by intended time, and its bounds. These times are nearly in order.
     due: Cursor,
-    /// The slice hit last by the time of an event.
+    /// Slice of the last look-up by the time of an event.
     now: Cursor,
-    /// The slice whose end is yet to be looked at.
+    /// Index of the first slice that is not closed yet.
     ending: usize,
 }
 
-/// How long a window is, or a slice of one whose end is not known.
+/// The length of a window; of one with an unknown end, the length of a slice.
 #[derive(Clone, Copy, Debug)]
 enum Extent {
     Known { span_ns: u64, count: u64 },
@@ -43,18 +44,18 @@ struct Cursor {
     until: Nanos,
 }
 
-/// What one slice keeps.
+/// Tallies of one slice.
 #[derive(Debug, Default)]
 pub(crate) struct SliceTally {
     /// Response times of `ok` slots.
     pub(crate) ok: Tally,
-    /// Of others: when they failed, or their age.
+    /// Other slots: response time of failures, or age.
     pub(crate) not_ok: Tally,
-    /// What happened in it.
+    /// Events within the slice.
     pub(crate) counts: SliceCounts,
 }
 
-/// What happened in a slice, and what was left at its end.
+/// Events within a slice, and the requests left at its end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SliceCounts {
     pub(crate) sent: u64,
@@ -65,7 +66,7 @@ pub(crate) struct SliceCounts {
 }
 
 impl Slices {
-    /// The slices of a window.
+    /// Returns the empty slices of a window.
     pub(crate) fn new(timeline: &Timeline) -> Slices {
         let span_ns = timeline.t1.since(timeline.t0);
         let extent = match timeline.t1 {
@@ -87,7 +88,7 @@ impl Slices {
         }
     }
 
-    /// Where slice `index` begins, and the one before it ends.
+    /// Returns the begin of slice `index`, which is the end of the one before it.
     fn bound(&self, index: usize) -> Nanos {
         let index = index as u64;
         match self.extent {
@@ -99,7 +100,7 @@ impl Slices {
         }
     }
 
-    /// The number of the slice that `at` lies in.
+    /// Returns the index of the slice that `at` lies in.
     pub(crate) fn index(&self, at: Nanos) -> usize {
         let (span_ns, count) = match self.extent {
             Extent::Open { length_ns } => (length_ns, 1),
@@ -112,7 +113,7 @@ impl Slices {
         if guess < last && self.bound(guess + 1) <= at { guess + 1 } else { guess }
     }
 
-    /// The exclusive end of the slice that `at` lies in; t0 for times before the window.
+    /// Returns the exclusive end of the slice that `at` lies in; t0 for times before the window.
     pub(crate) fn end_of(&self, at: Nanos) -> Nanos {
         if at < self.t0 { self.t0 } else { self.bound(self.index(at) + 1) }
     }
@@ -125,7 +126,7 @@ impl Slices {
         Cursor { index, from: self.bound(index), until: self.bound(index + 1) }
     }
 
-    /// Makes one slice of every two.
+    /// Merges every two slices into one.
     #[cold]
     fn coarsen(&mut self) {
         if let Extent::Open { length_ns } = &mut self.extent {
@@ -142,7 +143,7 @@ impl Slices {
         (self.due, self.now) = (unset, unset);
     }
 
-    /// The slice of a slot of M.
+    /// Returns the slice of a slot of M.
     #[inline]
     pub(crate) fn at(&mut self, intended_at: Nanos) -> &mut SliceTally {
         if intended_at < self.due.from || intended_at >= self.due.until {
@@ -151,7 +152,7 @@ impl Slices {
         &mut self.slices[self.due.index]
     }
 
-    /// The counts of the slice in which something happened at `at`, which lies in the window.
+    /// Returns the counts of the slice that the event time `at`, which is in the window, lies in.
     #[inline]
     pub(crate) fn counts(&mut self, at: Nanos) -> &mut SliceCounts {
         if at < self.now.from || at >= self.now.until {
@@ -160,14 +161,14 @@ impl Slices {
         &mut self.slices[self.now.index].counts
     }
 
-    /// The end of the slice that is to be looked at next.
+    /// Returns the end of the next slice to close.
     #[inline]
     pub(crate) fn next_end(&self) -> Nanos {
         if self.ending < self.slices.len() { self.bound(self.ending + 1) } else { Nanos::MAX }
     }
 
-    /// Notes what is left at the ends of the slices that ended at or before `now`: `in_flight`
-    /// requests are on the wire, `backlog` tells how many slots were due and unsent at an instant.
+    /// Closes the slices that ended at or before `now`: `in_flight` requests are on the wire, and
+    /// `backlog` returns the number of slots due and unsent at an instant.
     pub(crate) fn end(&mut self, now: Nanos, in_flight: u64, backlog: impl Fn(Nanos) -> u64) {
         while self.next_end() <= now {
             let end = self.next_end();
@@ -177,7 +178,7 @@ impl Slices {
         }
     }
 
-    /// The slices as measured: those that began before the window really ended.
+    /// Returns the slices as measured: those that began before the window really ended.
     pub(crate) fn finish(
         &self,
         timeline: &Timeline,
@@ -200,7 +201,8 @@ impl Slices {
                 slice.not_ok.add(ages);
             }
             match slices.last_mut() {
-                // What ended the window happened at its end, where the next slice begins.
+                // The events that ended the window happened at its end, where the next slice
+                // begins.
                 Some(last) if from >= t1 => add(last, &slice),
                 _ if from >= t1 && slice.ok.is_empty() && slice.not_ok.is_empty() => {}
                 _ => slices.push(slice),
@@ -210,7 +212,7 @@ impl Slices {
     }
 }
 
-/// Adds what belongs to no slice of its own.
+/// Adds the tallies of a rest that is no slice of its own.
 fn add(slice: &mut Slice, rest: &Slice) {
     slice.ok.add(&rest.ok);
     slice.not_ok.add(&rest.not_ok);

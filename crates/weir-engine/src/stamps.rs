@@ -1,5 +1,5 @@
-//! Kernel time stamps (METHOD 1.2): the connections that request them, the transmit stamps that
-//! have come, and the times that follow from them.
+//! Kernel time stamps (METHOD 1.2): the connections that request them, the transmit stamps received
+//! so far, and the times derived from them.
 
 use weir_io::{ConnId, Nanos, StampRequest};
 use weir_run::{Histogram, Measurements, Plan, StampChoice, Stamped, Tally};
@@ -8,23 +8,23 @@ use crate::completion::{Completion, KernelTimes, Outcome};
 use crate::exchange::{Exchange, Phase};
 use crate::observer::{Observer, RunEnd, Scope};
 
-/// One connection in so many of each worker is stamped by default, and at least one, and of what it
-/// sends a sample (METHOD B.2).
+/// Default sampling interval: one in `SAMPLE` connections of each worker is stamped, at least one.
+/// A sample of the sends on it is stamped (METHOD B.2).
 const SAMPLE: u32 = 64;
 
-/// Sampling interval: one in N connections is stamped. Holds their last transmit stamps.
+/// Selection of the stamped connections, one in N, and their last transmit stamps.
 #[derive(Debug)]
 pub(crate) struct Stamping {
     every: u32,
-    /// What stamped connections ask for.
+    /// Stamps requested on stamped connections.
     request: StampRequest,
-    /// Stamped connections have none of these bits.
+    /// Bits that are zero in the number of every stamped connection.
     unstamped_bits: u32,
     transmitted_at: Vec<Option<Nanos>>,
 }
 
 impl Stamping {
-    /// As the plan says, for a worker with so many connections.
+    /// Returns the plan's selection, for a worker with `connections` connections.
     pub(crate) fn new(plan: &Plan, connections: u32) -> Stamping {
         let (every, request) = match plan.stamps {
             StampChoice::None => (0, StampRequest::None),
@@ -41,31 +41,31 @@ impl Stamping {
         }
     }
 
-    /// What `conn` asks for.
+    /// Returns the stamps to request on `conn`.
     pub(crate) fn request(&self, conn: ConnId) -> StampRequest {
         if self.covers(conn) { self.request } else { StampRequest::None }
     }
 
-    /// Whether `conn` asks for stamps.
+    /// True if `conn` requests stamps.
     #[inline]
     pub(crate) fn covers(&self, conn: ConnId) -> bool {
         conn.0 & self.unstamped_bits == 0 && self.every != 0
     }
 
-    /// How many connections do.
+    /// Returns the number of stamped connections.
     pub(crate) fn connections(&self) -> u32 {
         u32::try_from(self.transmitted_at.len()).unwrap_or(u32::MAX)
     }
 
-    /// The kernel has sent the last byte so far of `conn`.
+    /// Records that the kernel transmitted the last byte so far of `conn`.
     pub(crate) fn transmitted(&mut self, conn: ConnId, at: Nanos) {
         if self.covers(conn) {
             self.transmitted_at[(conn.0 / self.every) as usize] = Some(at);
         }
     }
 
-    /// When the kernel sent something on `conn` since it was last asked, the latest; `None` where
-    /// it has not told, or is not asked.
+    /// Returns and clears the latest transmit stamp of `conn`; `None` if there is none since the
+    /// last call.
     pub(crate) fn take_transmitted(&mut self, conn: ConnId) -> Option<Nanos> {
         if !self.covers(conn) {
             return None;
@@ -77,7 +77,7 @@ impl Stamping {
 /// The times of successful, measured exchanges on stamped connections.
 #[derive(Debug, Default)]
 pub(crate) struct StampTallies {
-    /// Connections that are stamped.
+    /// Stamped connections.
     connections: u32,
     response: Tally,
     unlagged: Tally,
@@ -89,7 +89,7 @@ pub(crate) struct StampTallies {
 }
 
 impl StampTallies {
-    /// Tallies for a worker with so many stamped connections.
+    /// Returns empty tallies of a worker with `connections` stamped connections.
     pub(crate) fn new(connections: u32) -> StampTallies {
         StampTallies { connections, ..StampTallies::default() }
     }

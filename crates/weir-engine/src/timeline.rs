@@ -1,4 +1,4 @@
-//! The phases of a run as instants on the one clock, the same for every worker (METHOD 1.5).
+//! The phases of a run as instants on one clock, the same for every worker (METHOD 1.5).
 
 use weir_io::Nanos;
 use weir_run::Plan;
@@ -9,24 +9,24 @@ use crate::schedule::end_of_requests;
 /// S, t0, t1 and the end of the drain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeline {
-    /// S: slot times count from here.
+    /// Start of the schedule (S): slot times count from here.
     pub(crate) start: Nanos,
-    /// The window begins.
+    /// Begin of the window.
     pub(crate) t0: Nanos,
-    /// The window ends, exclusive; [`Nanos::MAX`] while only a number of requests will tell.
+    /// End of the window, exclusive; [`Nanos::MAX`] as long as only a number of requests decides
+    /// it.
     pub(crate) t1: Nanos,
-    /// The drain ends at the latest: nothing is sent from here on, and what is unresolved becomes
-    /// censored.
+    /// Latest end of the drain. Nothing is sent from here on, and unresolved slots are censored.
     pub(crate) drain_end: Nanos,
 }
 
 impl Timeline {
-    /// The timeline of a run whose schedule starts at `start`.
+    /// Returns the timeline of a run whose schedule starts at `start`.
     pub(crate) fn new(plan: &Plan, start: Nanos) -> Timeline {
         Timeline::with_window(plan, start, start.after(plan.warmup_ns))
     }
 
-    /// The same where the window begins at `t0`.
+    /// Returns the timeline of a run whose window begins at `t0`.
     pub(crate) fn with_window(plan: &Plan, start: Nanos, t0: Nanos) -> Timeline {
         let by_time = plan.duration_ns.map_or(Nanos::MAX, |span_ns| t0.after(span_ns));
         let by_count = plan
@@ -37,24 +37,24 @@ impl Timeline {
         Timeline { start, t0, t1, drain_end: t1.after(plan.drain_limit_ns()) }
     }
 
-    /// The timeline of a run that ended before it began.
+    /// Returns the timeline of a run that ended before its schedule began.
     pub(crate) fn empty(now: Nanos) -> Timeline {
         Timeline { start: now, t0: now, t1: now, drain_end: now }
     }
 
-    /// Ends the window at `at`, if it would have ended later, and the drain `drain_ns` after that.
+    /// Ends the window at `at` and the drain `drain_ns` later, unless they end earlier.
     pub(crate) fn cut(&mut self, at: Nanos, drain_ns: u64) {
         self.t1 = self.t1.min(at);
         self.t0 = self.t0.min(self.t1);
         self.end_drain(at.after(drain_ns));
     }
 
-    /// Ends the drain at `at`, if it would have ended later.
+    /// Ends the drain at `at`, unless it ends earlier.
     pub(crate) fn end_drain(&mut self, at: Nanos) {
         self.drain_end = self.drain_end.min(at);
     }
 
-    /// The phase of a slot intended at `at`.
+    /// Returns the phase of a slot intended at `at`.
     #[inline]
     pub(crate) fn phase(&self, at: Nanos) -> Phase {
         if at < self.t0 {
@@ -66,7 +66,7 @@ impl Timeline {
         }
     }
 
-    /// Whether `at` lies in the window.
+    /// True if `at` lies in the window.
     #[inline]
     pub(crate) fn is_in_window(&self, at: Nanos) -> bool {
         self.t0 <= at && at < self.t1

@@ -1,7 +1,7 @@
 //! The connections of one worker and the requests in flight on them.
 //!
-//! Events come in, exchanges come out to the recorder, and what is to be done to a socket goes back
-//! to the worker as an [`Action`]. Nothing here sends, sleeps or reads a clock.
+//! This module takes in events, passes completed exchanges to the recorder, and returns an
+//! [`Action`] for the worker to apply to the socket. Nothing here sends, sleeps or reads a clock.
 
 mod batches;
 mod ending;
@@ -31,89 +31,91 @@ use crate::stamps::Stamping;
 use batches::ScriptBridge;
 use secure::TlsLayer;
 
-/// How long the peer may take to close a connection after its last answer.
+/// Longest wait for the peer to close a connection after its last response, in nanoseconds.
 const CLOSING_NS: u64 = 100_000_000;
 
-/// Bodies with at least this much to come are worth a discarding receive.
+/// Least number of outstanding body bytes that is worth a discarding receive.
 const DISCARD_MIN_BYTES: u64 = 16 * 1024;
 
-/// What is to be done to the socket after an event.
+/// The action to apply to the socket after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Nothing.
+    /// Leave the socket as it is.
     None,
-    /// Its socket has failed: requests may be unsent, see [`Traffic::unsend`].
+    /// Close a socket that has failed. Some requests may be unsent, see [`Traffic::unsend`].
     Failed,
-    /// The next bytes are of no interest.
+    /// Discard the next bytes, which are part of a body that is not needed.
     Discard(u64),
-    /// Close it; [`Traffic::connection`] says when it may be renewed.
+    /// Close it; [`Traffic::connection`] has the time from which it may be renewed.
     Close(Close),
 }
 
-/// What the traffic of a worker depends on.
+/// Limits and options of a worker's traffic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Connections of this worker.
     pub(crate) connections: u32,
     /// Requests in flight per connection.
     pub(crate) depth: u16,
-    /// Longest wait for an answer.
+    /// Longest wait for a response, in nanoseconds.
     pub(crate) timeout_ns: u64,
-    /// Longest wait for a connection.
+    /// Longest wait for a connection, in nanoseconds.
     pub(crate) connect_timeout_ns: u64,
-    /// Bodies may be discarded by the machine.
+    /// True if the backend may discard bodies.
     pub(crate) discard: bool,
-    /// A connection is filled before the next one gets a request, and again when half of its places
-    /// are free: in a closed loop every place is taken at once anyway, and so requests leave in
-    /// sends of many.
+    /// True if a connection is filled before the next one gets a request, and again when half of
+    /// its slots are free. In a closed loop every slot is taken at once anyway, and so requests
+    /// leave in sends of many.
     pub(crate) fill: bool,
-    /// A connection takes the next batch of requests when it has all answers to the last one.
+    /// True if a connection takes the next batch of requests once it has all responses to the last
+    /// one.
     pub(crate) batches: bool,
-    /// Before a connection takes a request, somebody is asked how long it rests.
+    /// True if the script's `delay()` is called before a connection takes a request.
     pub(crate) rests: bool,
-    /// What somebody wants to see of each answer.
+    /// Part of each response that the script reads; `None` if it reads none.
     pub(crate) shows: Option<Interest>,
-    /// An answer after the timeout is still taken.
+    /// True if a response after the timeout is still accepted.
     pub(crate) late_answers: bool,
-    /// Tells successful responses from others.
+    /// Rule that decides which responses are successful.
     pub(crate) success: SuccessRule,
-    /// Requests that a socket takes before it is renewed; [`u32::MAX`] where that is not limited.
+    /// Requests that a socket takes before it is renewed; [`u32::MAX`] for no limit.
     pub(crate) requests_max: u32,
-    /// How old a socket may be to take a request; [`u64::MAX`] where that is not limited.
+    /// Greatest age of a socket that takes a request, in nanoseconds; [`u64::MAX`] for no limit.
     pub(crate) lifetime_ns: u64,
-    /// How a socket is closed that is renewed.
+    /// Method of closing a socket that is renewed.
     pub(crate) renew_by: Close,
-    /// What only connections at work need is lent to them.
+    /// True if connections lease their protocol and request slots only while requests are in
+    /// flight.
     pub(crate) lends: bool,
 }
 
-/// Slots that are alike and leave together.
+/// Identical slots that are dispatched together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
-    /// `T0`.
+    /// Intended time (`T0`).
     pub(crate) intended_at: Nanos,
     pub(crate) phase: Phase,
-    /// At least 1.
+    /// Number of slots, at least 1.
     pub(crate) count: u16,
-    /// Names their request.
+    /// Identifies their request.
     pub(crate) tag: u16,
 }
 
-/// What happened that a script wants to know, in order.
+/// An event to report to the script, in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Told {
-    /// A new socket of this connection is up.
+    /// A new socket of this connection is open.
     Opened(ConnId),
-    /// The nth answer of what this connection last received.
+    /// The nth response in the last bytes that this connection received.
     Answered {
-        /// The connection.
+        /// Connection of the response.
         conn: ConnId,
-        /// Which of its answers.
+        /// Index of the response.
         nth: usize,
-        /// Its status.
+        /// HTTP status code.
         status: u16,
     },
-    /// This connection could take a request.
+    /// This connection can take a request.
     Freed(ConnId),
 }
 
@@ -123,7 +125,7 @@ pub(crate) struct Traffic {
     pub(crate) limits: Limits,
     connections: Vec<Connection>,
     places: Places,
-    /// Requests that each connection's socket has taken; empty where that is not limited.
+    /// Requests that each connection's socket has taken; empty if that is not limited.
     taken: Vec<u32>,
     pub(crate) tls: TlsLayer,
     pub(crate) lanes: Lanes,
@@ -131,7 +133,7 @@ pub(crate) struct Traffic {
     pub(crate) open_queue: OpenQueue,
     pub(crate) counts: Counts,
     incoming: Incoming,
-    /// When the requests were sent that ended with the last socket that failed, and their phases.
+    /// Send times and phases of the requests that ended with the last failed socket.
     failing: Vec<(Nanos, Phase)>,
     pub(crate) script: ScriptBridge,
     pub(crate) recorder: Recorder,
@@ -144,29 +146,29 @@ pub(crate) struct Traffic {
 pub(crate) struct Counts {
     /// Connections that are open.
     pub(crate) open: u64,
-    /// Connections whose sockets connect.
+    /// Connections whose sockets are connecting.
     pub(crate) connecting: u32,
-    /// Connections whose first attempt is undecided.
+    /// Connections whose first attempt has neither succeeded nor failed.
     pub(crate) unresolved: u32,
     /// Requests in flight.
     pub(crate) in_flight: u64,
-    /// When the last response came, or a delay ends.
+    /// Time of the last response, or end of the last delay, whichever is later.
     pub(crate) alive_at: Nanos,
 }
 
 /// State of the event being handled.
 #[derive(Debug)]
 struct Incoming {
-    /// The kernel's receive stamp of its bytes.
+    /// Kernel receive stamp of the event's bytes.
     received_at: Option<Nanos>,
-    /// Responses it completed.
+    /// Responses that the event completed.
     replies: Vec<Reply>,
-    /// The last response heads, already parsed.
+    /// Cache of the last parsed response heads.
     known: KnownHead,
 }
 
 impl Traffic {
-    /// Nothing is open yet.
+    /// Returns the traffic of a worker, of which no connection is open yet.
     pub(crate) fn new(
         limits: Limits,
         tls: Option<TlsConfig>,
@@ -212,24 +214,24 @@ impl Traffic {
         }
     }
 
-    /// Drops the connections and returns what has observed them.
+    /// Drops the connections and returns the recorder and the observers.
     pub(crate) fn into_observers(mut self) -> (Recorder, Observers) {
         self.recorder.interim_responses(self.places.interim_responses());
         (self.recorder, self.observers)
     }
 
-    /// A connection.
+    /// Returns a connection.
     pub(crate) fn connection(&mut self, conn: ConnId) -> &mut Connection {
         &mut self.connections[conn.index()]
     }
 
-    /// Connections with requests in flight, at most.
+    /// Returns an upper bound of the connections with requests in flight.
     #[inline]
     pub(crate) fn busy(&self) -> u32 {
         self.counts.in_flight.min(self.counts.open) as u32
     }
 
-    /// Takes in one event.
+    /// Handles one event; returns the action to apply to the socket.
     pub(crate) fn handle(&mut self, event: Event<'_>) -> Action {
         let Event { conn, at, kind, .. } = event;
         self.incoming.received_at = None;
@@ -259,12 +261,12 @@ impl Traffic {
                 self.stamping.transmitted(conn, tx_at);
                 Action::None
             }
-            // The load never listens.
+            // The load does not listen.
             EventKind::Accepted => Action::None,
         }
     }
 
-    /// How many requests that are alike `conn`, which can take one, can take at once.
+    /// Returns the number of identical requests that `conn`, which can take one, can take at once.
     #[inline]
     pub(crate) fn room(&self, conn: ConnId, request: RequestTraits) -> u16 {
         let is_counted = self.limits.requests_max < u32::MAX;
@@ -274,7 +276,7 @@ impl Traffic {
         self.limits.depth - self.connections[conn.index()].load
     }
 
-    /// Notes that so many requests, which are alike, go out on `conn`.
+    /// Records that `slots.count` identical requests are sent on `conn`.
     #[inline(always)]
     pub(crate) fn dispatch(
         &mut self,
@@ -314,7 +316,7 @@ impl Traffic {
         }
     }
 
-    /// The connection can take a request, once it has rested.
+    /// Makes the connection available for a request, after its delay if the script sets one.
     #[inline]
     fn free(&mut self, conn: ConnId, lane: u16) {
         match self.limits.rests {
@@ -333,7 +335,7 @@ impl Traffic {
         self.after_read(conn, at, read)
     }
 
-    /// Settles what a read has completed, and decides what becomes of the connection.
+    /// Completes the responses of a read, and decides the connection's next state.
     #[inline]
     fn after_read(
         &mut self,
@@ -372,7 +374,8 @@ impl Traffic {
         Action::None
     }
 
-    /// Ends the exchanges of the replies that have come; whether the last one closes.
+    /// Ends the exchanges of the complete responses. Returns true if the last one closes the
+    /// connection.
     #[inline]
     fn settle(&mut self, conn: ConnId, at: Nanos) -> bool {
         if self.incoming.replies.is_empty() {
@@ -408,7 +411,7 @@ impl Traffic {
                 answered = others;
                 self.recorder.completed(&exchange, outcome, at, alike as u32);
                 if is_observed {
-                    // What was read together has one stamp, which is the last response's.
+                    // Bytes read together have one stamp, which belongs to the last response.
                     let is_last = |last: u16| reply.ids().end == last && answered.is_empty();
                     let stamps = stamps.filter(|(_, last)| is_last(*last));
                     let kernel = stamps.map(|(times, _)| times.of(&exchange));
@@ -437,8 +440,9 @@ impl Traffic {
         closes
     }
 
-    /// Takes the kernel's stamps of the event at hand, and the end of the ids of the last response,
-    /// which they belong to. A transmit stamp is a request's only if no other is in flight.
+    /// Returns the kernel stamps of the current event, and the end of the request ids of the last
+    /// response, which the stamps belong to. A transmit stamp belongs to a request only if no other
+    /// is in flight.
     #[inline(never)]
     fn take_stamps(&mut self, conn: ConnId) -> Option<(KernelTimes, u16)> {
         let transmitted_at = self.stamping.take_transmitted(conn);
@@ -450,7 +454,8 @@ impl Traffic {
         self.incoming.replies.last().map(|reply| (times, reply.ids().end))
     }
 
-    /// The peer ended its stream: an answer's proper end, a clean close, or a failure.
+    /// Handles the end of the peer's stream: the proper end of a response, a clean close, or a
+    /// failure.
     fn ended_by_peer(&mut self, conn: ConnId, at: Nanos) -> Action {
         if let Some(action) = self.ended_insecurely(conn, at) {
             return action;
@@ -472,7 +477,7 @@ impl Traffic {
     }
 }
 
-/// Where the exchanges of requests with these ids are.
+/// Returns the positions of the exchanges of requests with these ids.
 #[inline(always)]
 fn places(ids: Range<u16>) -> Range<usize> {
     ids.start.into()..ids.end.into()

@@ -1,85 +1,86 @@
-//! How a worker waits for what comes next: what pacing and `--wait` mean for each turn.
+//! Receive strategy: the wait policy of each turn, from the pacing and `--wait`.
 //!
-//! A slot is never waited for longer than until it is due. What is chosen here is how answers are
-//! awaited: each one at once, many together, or without sleeping at all.
+//! A wait never lasts beyond the next due slot. The policy decides about responses: to wake for
+//! each one, to coalesce many, or to busy-poll.
 
 use weir_io::{Nanos, WaitPolicy};
 use weir_run::{Load, Pacing, Plan, Wait};
 
 use crate::gathering::Gathering;
 
-/// Connections at work below which nothing is gathered: there, an answer that is kept back is load
-/// that is missing.
+/// Least number of busy connections for coalescing. With fewer, a response that is held back
+/// reduces the load.
 const GATHER_MIN: u32 = 8;
 
-/// The most events gathered: what a ring has buffers for, with some to spare.
+/// Most events coalesced: the number of buffers of a ring, less a reserve.
 const GATHER_MAX: u32 = 48;
 
-/// For how long events may gather where throughput is all that counts.
+/// Longest time of coalescing if only throughput counts, in nanoseconds.
 const GATHER_NS: u32 = 100_000;
 
-/// The same in `auto` unless trials have shown that more costs nothing: as many events as are
-/// gathered then are likely to be there already.
+/// The same in `auto`, unless trials have shown that more costs nothing. The number of events
+/// coalesced then is likely to be available already.
 const GATHER_AUTO_NS: u32 = 20_000;
 
-/// In `auto`, a client is late that finds so many answers, in as many events, whenever it looks: so
-/// many times more often than not. One that is in time finds them by chance.
+/// In `auto`, a client is late if a wait delivers at least this many responses, in as many events.
+/// The number of such waits must exceed the number of others by `LATE_HARVESTS`: a client that
+/// keeps up sees some by chance.
 const LATE_ANSWERS: u32 = 3;
 const LATE_HARVESTS: u32 = 8;
 
-/// As many of those times as are remembered.
+/// Upper limit of that difference.
 const LATE_HARVESTS_MAX: u32 = 16;
 
-/// One turn in so many asks for more events than came last.
+/// One turn in this many waits for more events than came last.
 const ASK_FOR_MORE: u32 = 16;
 
-/// For how long after a turn an answer is awaited without sleeping where only latency counts.
+/// Busy-polling for a response after a turn, if only latency counts, in nanoseconds.
 const ATTENTION_NS: u64 = 100_000;
 
-/// The same in `auto`, which sleeps at once where answers usually take longer than this.
+/// The same in `auto`, which sleeps at once if responses usually take longer than this.
 const ATTENTION_AUTO_NS: u64 = 250_000;
 
-/// In `auto`, one nanosecond in so many may be spent on that.
+/// In `auto`, one nanosecond in this many may be spent on busy-polling.
 const ATTENTION_SHARE: u64 = 8;
 
-/// An answer is late once it took so many times the usual.
+/// A response is late once it has taken this many times the usual time.
 const LATE: u64 = 4;
 
-/// The most that can be saved up for it.
+/// Upper limit of the saved budget of busy-polling, in nanoseconds.
 const SAVINGS_NS: u64 = 1_000_000;
 
-/// How one worker waits.
+/// The receive strategy of one worker.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     choice: Wait,
-    /// How slots are awaited.
+    /// Wait policy for slots.
     pacing: WaitPolicy,
     is_open_loop: bool,
-    /// A connection may wait for several answers.
+    /// True if a connection may await several responses.
     is_pipelined: bool,
     /// Events of the last wait.
     harvested: u32,
-    /// Waits that brought as many answers as to a client that is late, less those that did not.
+    /// Waits that delivered as many responses as to a late client, minus those that did not.
     late: u32,
-    /// Answers of the last wait.
+    /// Responses of the last wait.
     answers: u64,
-    /// True if `auto` gathers as much as `throughput`.
+    /// Trials that decide whether `auto` coalesces as much as `throughput`.
     gathering: Gathering,
-    /// Turns since more events were asked for than came last.
+    /// Turns since a wait for more events than came last.
     modest: u32,
-    /// What `auto` may spend on attention.
+    /// Budget of busy-polling in `auto`, in nanoseconds.
     savings_ns: u64,
-    /// When the last turn ended.
+    /// End of the last turn.
     turned_at: Nanos,
-    /// When the requests on the wire began to be awaited: there was none before.
+    /// Begin of the time with requests on the wire; `None` while there is none.
     since: Option<Nanos>,
-    /// How long that usually takes.
+    /// Moving average of such a time, in nanoseconds; [`u64::MAX`] before the first.
     usual_ns: u64,
-    /// Waits that brought events, and how many.
+    /// Waits that delivered events, and their events.
     seen: Seen,
 }
 
-/// How often a worker woke for something, and for how much.
+/// Wake-ups of a worker that delivered events, and the number of those events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) wakes: u64,
@@ -118,12 +119,13 @@ impl Waiting {
         }
     }
 
-    /// What has been seen so far.
+    /// Returns the wake-ups and events so far.
     pub(crate) fn seen(&self) -> Seen {
         self.seen
     }
 
-    /// How to wait, from `now` to `until` at the latest, for answers on `busy` connections.
+    /// Returns the policy of a wait from `now` to `until` at the latest, for responses on `busy`
+    /// connections.
     #[inline]
     pub(crate) fn policy(&mut self, now: Nanos, until: Nanos, busy: u32) -> WaitPolicy {
         match self.choice {
@@ -134,15 +136,15 @@ impl Waiting {
             }
             Wait::Latency => WaitPolicy::Attentive { awake_until: now.after(ATTENTION_NS) },
             Wait::Auto if self.is_open_loop => self.attend(now, until),
-            // A worker that finds several whenever it looks is late already, and hardly later for
-            // waiting until some are there again.
+            // A worker that finds several responses per wait is late already. Waiting until a few
+            // have arrived makes it hardly later.
             Wait::Auto if self.late >= LATE_HARVESTS => {
                 match self.gathering.turned(now, self.answers, busy) {
                     Some(within_ns) => {
                         let worth = self.worth();
                         self.gather(busy, worth, within_ns)
                     }
-                    // More would come together because more did before.
+                    // With pipelining more would arrive together only because more did before.
                     None if !self.is_pipelined => self.gather(busy, LATE_ANSWERS, GATHER_AUTO_NS),
                     None => self.gather(busy, self.harvested.max(LATE_ANSWERS), GATHER_AUTO_NS),
                 }
@@ -151,12 +153,13 @@ impl Waiting {
         }
     }
 
-    /// How many events are worth waiting for: as many as came last, lest those that are answered
-    /// soon wait for the others, but now and then more, lest it stays at few.
+    /// Returns the number of events worth waiting for: as many as came last, so that fast
+    /// connections do not wait for slow ones. Now and then it is more, so that the number can grow
+    /// again.
     fn worth(&mut self) -> u32 {
         self.modest += 1;
-        // A pipelined connection has more in flight, for which the server does not wait for this
-        // side.
+        // A pipelined connection has more requests in flight, so the server need not wait for the
+        // client.
         if self.is_pipelined || self.modest == ASK_FOR_MORE {
             self.modest = 0;
             return GATHER_MAX;
@@ -164,8 +167,8 @@ impl Waiting {
         self.harvested
     }
 
-    /// So many events, but three of four connections' at most, so that the server has something to
-    /// do while this side has.
+    /// Returns the policy that waits for `worth` events. It waits for three in four of the
+    /// connections at most, so that the server has work while the client has.
     fn gather(&self, busy: u32, worth: u32, within_ns: u32) -> WaitPolicy {
         let events = worth.min(busy - busy / 4).min(GATHER_MAX);
         if busy < GATHER_MIN || events < 2 {
@@ -174,10 +177,12 @@ impl Waiting {
         WaitPolicy::Gather { events, within_ns }
     }
 
-    /// A sleeping thread wakes later than an answer comes from nearby. Where answers are that fast
-    /// and so few that looking out for each takes little time, their times are worth it. Some of
-    /// them are not: two kinds of times would be mixed. And a CPU with less time until the next
-    /// slot hardly falls asleep, and wakes soon.
+    /// Returns the policy of `auto` in an open loop: busy-poll for the response, or sleep.
+    ///
+    /// A sleeping thread wakes later than a response arrives from nearby. So polling pays if
+    /// responses are that fast and few enough that polling for each fits the budget. Polling for
+    /// only some would mix two kinds of times. With little time until the next slot the CPU hardly
+    /// enters a sleep state and wakes quickly, so the thread sleeps.
     fn attend(&mut self, now: Nanos, until: Nanos) -> WaitPolicy {
         let usual_ns = self.usual_ns;
         if self.pacing != WaitPolicy::Hybrid
@@ -191,7 +196,7 @@ impl Waiting {
         WaitPolicy::Attentive { awake_until: now.after(late_ns.min(self.savings_ns)) }
     }
 
-    /// A wait brought so many events, and those so many answers.
+    /// Records a wait that delivered `events` events, and with them `answers` responses.
     #[inline]
     pub(crate) fn harvested(&mut self, events: u32, answers: u64) {
         self.seen.wakes += u64::from(events > 0);
@@ -205,8 +210,8 @@ impl Waiting {
         self.answers = answers;
     }
 
-    /// A turn of an open loop has ended with so many requests on the wire, after a wait that was or
-    /// was not attentive.
+    /// Records the end of a turn with `in_flight` requests on the wire, after a wait by `policy`.
+    /// Has an effect only in `auto` and in an open loop.
     #[inline]
     pub(crate) fn turned(&mut self, now: Nanos, policy: WaitPolicy, in_flight: u64) {
         if !self.is_open_loop || self.choice != Wait::Auto {
@@ -260,7 +265,7 @@ mod tests {
 
     #[test]
     fn the_fast_do_not_wait_for_the_slow() {
-        // Twenty connections, of which five are answered soon and fifteen after a long time.
+        // Twenty connections: five get fast responses, fifteen slow ones.
         let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
         let mut in_vain = 0;
         for _ in 0..1_000 {
@@ -269,7 +274,7 @@ mod tests {
             waiting.harvested(asked.min(5), 5);
         }
         assert!((20..=70).contains(&in_vain), "{in_vain}");
-        // Once all are fast again, that is noticed.
+        // Once all are fast again, the number grows again.
         for _ in 0..20 {
             let asked = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
             waiting.harvested(asked, asked.into());
@@ -300,21 +305,21 @@ mod tests {
         assert_eq!(after(&[3], 100), Some(3));
         assert_eq!(after(&[], 7), None);
         assert_eq!(after(&[40], 100), Some(3));
-        // It takes more than one small harvest to be in time again.
+        // Several small waits are needed before the client counts as in time again.
         assert_eq!(after(&[1], 100), Some(3));
         assert_eq!(after(&[1], 100), None);
         assert_eq!(after(&[40], 100), Some(3));
         assert_eq!(after(&[40; 100], 100), Some(3));
         assert_eq!(after(&[1; 8], 100), Some(3));
         assert_eq!(after(&[1], 100), None);
-        // Many pieces of few answers are nothing of the kind.
+        // Many events with few responses do not count as late.
         (0..100).for_each(|_| waiting.harvested(40, 2));
         assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 100)), None);
     }
 
     #[test]
     fn auto_gathers_as_throughput_does_where_that_is_no_loss() {
-        // Answers come every `gap_ns` whatever is gathered, or every tenth of a turn's length less.
+        // Responses arrive every 7 µs, or `loss_ns` later each if they are coalesced for long.
         let share_of_long = |loss_ns: u64| {
             let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
             let (mut now, mut long) = (Nanos::ZERO, 0);
@@ -333,8 +338,8 @@ mod tests {
         assert!(share_of_long(500) < 0.1, "{}", share_of_long(500));
     }
 
-    /// The share of time spent on looking out for answers, with `rate` of them a second and each
-    /// after `took_ns`.
+    /// Returns the share of time spent on busy-polling, with `rate` responses per second that take
+    /// `took_ns` each.
     fn attention(rate: u64, took_ns: u64) -> f64 {
         let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Hybrid, true);
         let gap_ns = 1_000_000_000 / rate;

@@ -1,8 +1,8 @@
-//! The worker: one thread, one machine, one loop.
+//! The worker: one thread, one backend, one loop.
 //!
-//! connect → start barrier → warm-up → window → drain (METHOD 1.5). Each turn of the loop
-//! waits, takes in what has happened, looks at what is overdue and sends what is due. A worker
-//! shares nothing with others but [`Control`], and reads no clock but its backend's.
+//! connect → start barrier → warm-up → window → drain (METHOD 1.5). Each turn of the loop waits,
+//! handles events, checks timers and sends the slots that are due. A worker shares only [`Control`]
+//! with others, and reads no clock but its backend's.
 
 mod dispatch;
 mod limits;
@@ -33,24 +33,24 @@ use crate::waiting::Waiting;
 use dispatch::SEND_BATCH;
 use limits::limits;
 
-/// Events handled before due slots are looked at again, so that a burst of answers does not hold up
+/// Events handled before due slots are checked again, so that a burst of responses does not delay
 /// sends (METHOD 1.8).
 const EVENT_BATCH: usize = 64;
 
-/// Events that the callbacks of one count for beside it: they take as long.
+/// Weight of an event's callbacks, in events: they take about as long.
 const CALLBACK_EVENTS: usize = 7;
 
-/// Connections closed at once when all are.
+/// Connections closed per submission at the end of the run.
 const CLOSE_BATCH: u32 = 1024;
 
-/// Longest drain of an interrupted window.
+/// Longest drain of an interrupted window, in nanoseconds.
 const INTERRUPTED_DRAIN_NS: u64 = 1_000_000_000;
 
 /// Runs worker `number` of `job` on `backend`, in the calling thread, with the script that makes
 /// its requests, if there is one.
 ///
 /// # Errors
-/// When the machine itself fails.
+/// If the backend itself fails.
 pub fn run_on<B: Backend>(
     job: &Job,
     number: u32,
@@ -74,7 +74,7 @@ pub(crate) struct Worker<'a, B> {
     outbox: Outbox,
     waiting: Waiting,
     live: Live,
-    /// Unknown until S is. The recorder has a copy.
+    /// Phases of the run; unset until S is fixed. The recorder has a copy.
     timeline: Timeline,
     stage: Stage,
     turn: Turn,
@@ -85,47 +85,48 @@ pub(crate) struct Worker<'a, B> {
 /// Requests that were dispatched and not yet handed to the backend.
 #[derive(Debug)]
 struct Outbox {
-    /// Connections that have some.
+    /// Connections with such requests.
     dirty: Vec<ConnId>,
     /// Buffers reused from send to send.
     segments: Vec<Segment>,
     sealed: Vec<u8>,
-    /// Bytes of the last sealed or scripted send, and its number of requests.
+    /// Bytes of the last encrypted or scripted send, and its number of requests.
     last_send: (usize, usize),
 }
 
-/// How far the run has come.
+/// The progress of the run.
 #[derive(Debug)]
 struct Stage {
-    /// Requests of M still to be dispatched, in a closed loop with a number of them.
+    /// Requests of M not yet dispatched, in a closed loop with a number of requests.
     quota: Option<u64>,
-    /// More may be sent.
+    /// True if more requests may be sent.
     is_sending: bool,
-    /// The signal to stop was handled.
+    /// True if the stop request was handled.
     is_stopped: bool,
-    /// It came before the window's end.
+    /// True if the stop request came before the window's end.
     is_interrupted: bool,
-    /// The window ended early, by a signal or by the script.
+    /// True if the window ended early, by a stop request or by the script.
     is_cut: bool,
-    /// The automatic warm-up reached its limit before the load was steady.
+    /// True if the automatic warm-up reached its limit before the load was steady.
     is_unsettled: bool,
 }
 
 /// One turn of the loop.
 #[derive(Debug)]
 struct Turn {
-    /// The time at the end of the last turn.
+    /// Time at the end of the last turn.
     now: Nanos,
-    /// When the first event of this turn happened.
+    /// Time of the first event of this turn.
     woken_at: Nanos,
-    /// More requests can go out than the script has made in its share of the last turn.
+    /// True if connections could take more requests than the script made in its share of the last
+    /// turn.
     is_behind: bool,
-    /// Events may leave work: a script to call, or bytes that TLS sends.
+    /// True if events may leave work: calls of the script, or bytes that TLS has to send.
     has_errands: bool,
 }
 
 impl<'a, B: Backend> Worker<'a, B> {
-    /// Worker `number` of the job, on `backend`.
+    /// Returns worker `number` of the job, on `backend`.
     pub(crate) fn new(
         job: &'a Job,
         number: u32,
@@ -196,7 +197,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// Runs the worker's part of the job from the first connect to the last close.
     ///
     /// # Errors
-    /// When the machine itself fails.
+    /// If the backend itself fails.
     pub(crate) fn run(mut self) -> io::Result<Measurements> {
         if self.connect()? {
             self.load()?;
@@ -208,19 +209,19 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.phases.drained_ns = end.0;
         self.phases.usage = self.lapses.usage();
         let Timeline { t0, t1, .. } = self.timeline;
-        // Where nothing ended the window it ended with the run.
+        // A window without an end of its own ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
         let missing =
             self.stage.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
         let quota = missing
             .filter(|_| !self.stage.is_cut)
             .map(|left| left + self.traffic.recorder.measured());
-        // In the dialects what was never sent is as old as it is at t1.
+        // In the dialects the age of a slot that was never sent is its age at t1.
         let unsent_until = match self.job.stops_at_t1 {
             true => self.timeline.t1.min(end),
             false => Nanos(self.phases.tail_end_ns),
         };
-        // What a worker knows of its connections makes room for what it has measured.
+        // Dropped first, so that its memory is free for the measurements.
         drop(self.backend);
         let (recorder, observers) = self.traffic.into_observers();
         let (timeline, schedule) = (self.timeline, self.schedule.clone());
@@ -228,7 +229,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         let mut measurements = recorder.finish(&mut self.schedule, planned, self.phases);
         let end = RunEnd { schedule: &schedule, timeline: &timeline, unsent_until };
         observers.finish(&end, &mut measurements);
-        // A script that fails ends the run as a signal does, and is no signal.
+        // A failing script stops the run like a signal, but counts as no interruption.
         let has_failed = self.control.script_failure().is_some();
         measurements.is_unsettled = self.stage.is_unsettled;
         measurements.tcp = tcp_usage(tcp);
@@ -237,7 +238,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         Ok(measurements)
     }
 
-    /// Opens every connection, or lets each fail once, and passes the barrier. Returns whether
+    /// Opens every connection, or lets each fail once, and passes the barrier. Returns true if
     /// there is a load to run.
     fn connect(&mut self) -> io::Result<bool> {
         let mut now = self.backend.now();
@@ -269,7 +270,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    /// S is known.
+    /// Begins the schedule once S is fixed.
     fn begin(&mut self, timeline: Timeline) {
         self.phases.start_ns = timeline.start.0;
         self.timeline = timeline;
@@ -279,7 +280,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.begin_rests();
     }
 
-    /// Warm-up and window, and the drain as long as the load continues in it.
+    /// Runs the warm-up, the window, and the drain as long as the load continues in it.
     fn load(&mut self) -> io::Result<()> {
         self.turn.now = self.backend.now();
         self.make_ahead();
@@ -297,7 +298,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    /// One turn of the loop; returns the time at its end.
+    /// Runs one turn of the loop; returns the time at its end.
     fn turn(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<Nanos> {
         let from = self.turn.now;
         self.backend.wait(until, policy)?;
@@ -306,12 +307,13 @@ impl<'a, B: Backend> Worker<'a, B> {
         let called_at = self.harvest();
         let mut now = self.backend.now();
         let woken_at = std::mem::replace(&mut self.turn.woken_at, Nanos::MAX).min(now);
-        // An answer that came while callbacks ran is seen in the next turn, so not overdue in this.
+        // A response that arrived while callbacks ran is handled in the next turn, so it is not
+        // overdue now.
         if self.expire(now.min(called_at)) {
-            // That may have taken long, and what is sent now must not be stamped as of then.
+            // Handling timers may have taken long, and requests sent now need a current time stamp.
             now = self.backend.now();
         }
-        // What it leaves to be submitted goes out first thing in the next wait.
+        // The next wait submits the remaining sends first.
         self.dispatch(now);
         // Making requests may have taken long.
         now = now.max(self.turn.now);
@@ -323,9 +325,8 @@ impl<'a, B: Backend> Worker<'a, B> {
         Ok(self.turn.now)
     }
 
-    /// Cuts the window where a signal asked for it, or ends the drain if the window is over.
-    /// Checked before the events of a turn: whatever comes later than that instant is seen after
-    /// it.
+    /// Cuts the window if a stop is requested, or ends the drain if the window is over. Checked
+    /// before the events of a turn, so that later ones are handled after the stop.
     fn heed_stop(&mut self) {
         let stop_at = self.control.stop_at();
         if stop_at == Nanos::MAX || !self.stage.is_sending || self.stage.is_stopped {
@@ -340,7 +341,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    /// Ends the window at `at`. What was sent by then is awaited for a short time.
+    /// Ends the window at `at`. Responses to requests sent by then are awaited for a short time.
     fn cut_window(&mut self, at: Nanos) {
         let drain_ns = match self.job.extras.abandons {
             true => 0,
@@ -351,13 +352,14 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.stage.is_cut = true;
     }
 
-    /// True if nothing more is sent: the drain is at its end, or the load ends with the window.
+    /// True if nothing more is sent: the drain has ended, or the load ends with the window.
     fn is_over(&self, now: Nanos) -> bool {
         let Timeline { t1, drain_end, .. } = self.timeline;
         now >= drain_end || (now >= t1 && (self.stage.is_cut || self.job.stops_at_t1))
     }
 
-    /// Takes in what has happened. Returns when callbacks were first called for it, if they were.
+    /// Handles all pending events. Returns the time of the first event that callbacks were called
+    /// for; [`Nanos::MAX`] if there was none.
     fn harvest(&mut self) -> Nanos {
         let (mut events, mut handled, mut called_at) = (0, 0, Nanos::MAX);
         let in_flight = self.traffic.counts.in_flight;
@@ -391,7 +393,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         called_at
     }
 
-    /// The socket of `conn` has failed, perhaps with requests that it had not taken.
+    /// Closes a failed socket of `conn`, and counts the requests that it had not sent.
     #[cold]
     fn failed(&mut self, conn: ConnId) {
         let bytes = self.backend.unsent_bytes();
@@ -413,7 +415,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    /// Looks at the connections whose deadlines have come or whose rests are over; whether there
+    /// Handles the connections whose timers are due or whose delays are over. Returns true if there
     /// were any.
     fn expire(&mut self, now: Nanos) -> bool {
         let mut have_come = self.traffic.end_rests(now);
@@ -425,14 +427,15 @@ impl<'a, B: Backend> Worker<'a, B> {
         have_come
     }
 
-    /// Until when to sleep.
+    /// Returns the time to sleep until.
     fn next_wake(&self) -> Nanos {
         let Timeline { start, t0, t1, drain_end } = self.timeline;
         let mut until =
             self.traffic.deadlines.next().min(self.traffic.script.rests.next()).min(drain_end);
         until = until.min(self.traffic.open_queue.next_at());
         until = until.min(self.traffic.recorder.interval_end());
-        // Once heeded, the request to stop is past, and would keep the worker from sleeping.
+        // A stop request that was handled lies in the past, and would keep the worker from
+        // sleeping.
         if !self.stage.is_stopped {
             until = until.min(self.control.stop_at());
         }
@@ -448,38 +451,38 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
         let slot = match self.schedule.peek() {
             Some(offset_ns) => self.lead(self.ticked(start, offset_ns)),
-            // A closed loop sends as soon as it may, so all there is to wait for is the start, and
-            // a script that was cut short.
+            // A closed loop sends as soon as it can. It waits only for the start, and for a script
+            // that ran out of its share of a turn.
             None if self.turn.now < start => start,
             None if self.turn.is_behind => self.turn.now,
             None => Nanos::MAX,
         };
-        // Where the load ends with the window, not even what was due before t1 is sent later.
+        // If the load ends with the window, not even slots due before t1 are sent later.
         if !self.is_over(self.turn.now) && self.is_ready() && (slot < t1 || self.has_tail()) {
             until = until.min(slot);
         }
-        // A script has something to do while nothing else is.
+        // Idle time is used to call the script for future slots.
         if self.has_time_ahead() {
             until = until.min(self.turn.now);
         }
         until
     }
 
-    /// When the slot at `offset_ns` is to be sent: the first tick that is not before it is due,
-    /// where there are ticks.
+    /// Returns the send time of the slot at `offset_ns`: with `--tick`, the first tick at or after
+    /// its due time.
     fn ticked(&self, start: Nanos, offset_ns: u64) -> Nanos {
         let tick_ns = self.job.plan.tick_ns.unwrap_or(1);
         start.after(offset_ns.div_ceil(tick_ns).saturating_mul(tick_ns))
     }
 
-    /// The rest of the drain: sends nothing more, and awaits what is in flight.
+    /// Runs the rest of the drain: sends nothing more, and awaits the responses in flight.
     fn drain(&mut self) -> io::Result<()> {
         self.stage.is_sending = false;
         self.backend.submit();
         let mut now = Nanos(self.phases.tail_end_ns);
         let end = self.timeline.drain_end;
         loop {
-            // Once obeyed, the request to stop has set the drain's end.
+            // A stop request that was handled has set the drain's end.
             let stop_at = if self.stage.is_stopped { Nanos::MAX } else { self.control.stop_at() };
             if self.traffic.counts.in_flight == 0 || now >= end.min(stop_at) {
                 break;
@@ -496,14 +499,14 @@ impl<'a, B: Backend> Worker<'a, B> {
         Ok(())
     }
 
-    /// Closes every socket; returns when that was done.
+    /// Closes every socket; returns the time at which that was done.
     fn close_all(&mut self) -> Nanos {
         for conn in (0..self.traffic.limits.connections).map(ConnId) {
             match self.traffic.connection(conn).state {
                 State::Closed | State::Queued => {}
                 _ => self.backend.close(conn, Close::Graceful),
             }
-            // What is noted to be closed takes memory too.
+            // The queue of sockets to close takes memory too.
             if conn.0 % CLOSE_BATCH == CLOSE_BATCH - 1 {
                 self.backend.submit();
             }
@@ -512,7 +515,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     }
 }
 
-/// The kernel's counters in the words of the document.
+/// Returns the kernel's counters in the document's terms.
 fn tcp_usage(tally: TcpTally) -> TcpUsage {
     TcpUsage {
         sockets: tally.sockets,

@@ -1,47 +1,48 @@
-//! What will happen, in order of time; what happens at one instant happens in the order planned.
+//! The agenda: future steps in order of time; steps of one instant run in the order planned.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use weir_io::Nanos;
 
-/// Something that happens in the world. `socket` counts sockets over the whole run.
+/// A step of the world. `socket` counts sockets over the whole run.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// A connect is answered.
+    /// A connect succeeds or fails.
     ConnectEnds { socket: usize, refused: bool, reset: bool },
     /// Bytes reach the server.
     ReachServer { socket: usize, sent_at: Nanos, bytes: Vec<u8> },
     /// The client's end of a connection, by close or reset, reaches the server.
     ClientLeaves { socket: usize },
-    /// A worker has done its work on the request that its connection waits for.
+    /// A worker has finished the request that its connection waits for.
     Served { socket: usize },
-    /// Something leaves the server.
+    /// Cargo leaves the server.
     Depart { socket: usize, cargo: Cargo },
-    /// Something reaches the client.
+    /// Cargo reaches the client.
     ReachClient { socket: usize, cargo: Cargo },
-    /// Time to close a connection if nothing happened since `epoch`.
+    /// The server closes a connection, if it was idle since `epoch`.
     CloseIdle { socket: usize, epoch: u64 },
-    /// Time to reset a connection if nothing happened since `epoch`.
+    /// The server resets a connection, if it was idle since `epoch`.
     ResetIdle { socket: usize, epoch: u64, after_ns: u64 },
     /// The server resets every connection.
     ResetAll,
-    /// Something from outside the world.
+    /// A signal from outside the world.
     Signal(usize),
 }
 
-/// What travels from the server to the client.
+/// Data on its way from the server to the client.
 #[derive(Debug)]
 pub(crate) enum Cargo {
-    /// Bytes; `begins` and `ends` name the request whose final answer begins and ends with them.
+    /// Bytes; `begins` and `ends` identify the request whose final response begins and ends with
+    /// them.
     Bytes { bytes: Vec<u8>, begins: Option<usize>, ends: Option<usize> },
-    /// The end of the stream; `ends` names the request whose answer only this ends.
+    /// The end of the stream; `ends` identifies the request whose response it ends.
     End { ends: Option<usize> },
     /// A reset.
     Reset,
 }
 
-/// Steps to come.
+/// The future steps.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
     steps: BinaryHeap<Reverse<Entry>>,
@@ -55,12 +56,12 @@ impl Agenda {
         self.planned += 1;
     }
 
-    /// When the next step is due.
+    /// Returns the time of the next step.
     pub(crate) fn peek(&self) -> Option<Nanos> {
         self.steps.peek().map(|Reverse(entry)| entry.at)
     }
 
-    /// The next step.
+    /// Removes and returns the next step.
     pub(crate) fn take(&mut self) -> Option<(Nanos, Step)> {
         self.steps.pop().map(|Reverse(entry)| (entry.at, entry.step))
     }

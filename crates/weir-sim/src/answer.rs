@@ -1,37 +1,38 @@
-//! The bytes of answers, well-formed and broken ones. Nothing here knows of time or connections.
+//! The bytes of responses, well-formed and malformed. This module depends on neither time nor
+//! connections.
 
 use crate::faults::Breakage;
 use crate::random::Random;
 use crate::server::{Answers, Framing, Version};
 
-/// An answer ready to be sent.
+/// A response ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// A 1xx answer that goes before, or nothing.
+    /// A preceding 1xx response, or nothing.
     pub(crate) interim: Vec<u8>,
-    /// The final answer.
+    /// The final response.
     pub(crate) bytes: Vec<u8>,
-    /// Its first so many bytes are its head.
+    /// Length of the head in `bytes`.
     pub(crate) head_bytes: usize,
-    /// Its status.
+    /// HTTP status code.
     pub(crate) status: u16,
-    /// The connection ends with it.
+    /// True if the connection ends with the response.
     pub(crate) closes: bool,
-    /// Only the end of the connection tells the end of its body.
+    /// True if only the end of the connection marks the end of the body.
     pub(crate) ends_by_close: bool,
 }
 
 impl Answer {
-    /// Where to cut it so that a client must see that it is cut: inside it, and inside its head
-    /// when nothing tells how long its body is.
+    /// Returns a position to cut the response at so that a client must detect the cut. It is inside
+    /// the response, and inside its head if nothing announces the length of the body.
     pub(crate) fn cut(&self, random: &mut Random) -> usize {
         let whole = if self.ends_by_close { self.head_bytes } else { self.bytes.len() };
         usize::try_from(random.between(1, whole as u64 - 1)).expect("inside a buffer")
     }
 }
 
-/// Makes the answer to a request that is HEAD or not, and numbered or not; `is_last` when the
-/// connection is to end with it in any case.
+/// Returns the response to a request that is HEAD or not, and numbered or not. `is_last` is true if
+/// the connection ends with it in any case.
 pub(crate) fn compose(
     answers: &Answers,
     (is_head, number): (bool, Option<u64>),
@@ -65,7 +66,7 @@ pub(crate) fn compose(
     Answer { interim, bytes, head_bytes, status, closes, ends_by_close }
 }
 
-/// A broken answer.
+/// Returns a malformed response.
 pub(crate) fn malformed(breakage: Breakage) -> Vec<u8> {
     let text = match breakage {
         Breakage::StatusLine => "this is not HTTP\r\n\r\n",
@@ -92,7 +93,7 @@ pub(crate) fn malformed(breakage: Breakage) -> Vec<u8> {
     text.as_bytes().to_vec()
 }
 
-/// A status by weight.
+/// Returns a random status by weight.
 fn status(weighted: &[(u16, f64)], random: &mut Random) -> u16 {
     let (last, _) = *weighted.last().expect("the server has at least one status to answer with");
     let total: f64 = weighted.iter().map(|(_, weight)| weight).sum();
@@ -106,7 +107,8 @@ fn status(weighted: &[(u16, f64)], random: &mut Random) -> u16 {
     last
 }
 
-/// The framing of one answer: `Mixed` is decided, and HTTP/1.0 knows no chunks.
+/// Returns the framing of one response: chooses one for `Mixed`, and replaces chunks in HTTP/1.0,
+/// which has none.
 fn framing(answers: &Answers, random: &mut Random) -> Framing {
     let decided = match answers.framing {
         Framing::Mixed => match random.between(0, 2) {
@@ -151,8 +153,8 @@ fn head(
         .into_bytes()
 }
 
-/// A body that looks like answers, so that a client that loses its place in the stream miscounts;
-/// its request's number goes first.
+/// Returns a body that begins with its request's number and looks like responses. A client that
+/// loses its position in the stream then miscounts.
 fn body(number: Option<u64>, bytes: usize) -> Vec<u8> {
     let named = number.map_or_else(String::new, |number| format!("{number} "));
     let answers = b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n0\r\n\r\n".iter().cycle();

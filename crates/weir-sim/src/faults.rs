@@ -1,31 +1,31 @@
-//! What goes wrong, and when: by share, by count or by time, always repeatable.
+//! The faults of a world and their times: by share, by count or by time, always repeatable.
 
 use weir_io::Nanos;
 
 use crate::random::Random;
 
-/// Which of a sequence of happenings are meant. Ordinals count from zero.
+/// A selection from a sequence of occurrences. Ordinals count from zero.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pick {
     /// Each with this probability.
     Share(f64),
-    /// The last of every so many: `Every(3)` means ordinals 2, 5, 8, ….
+    /// The last one of every group of this size: `Every(3)` selects ordinals 2, 5, 8, ….
     Every(u64),
-    /// The first so many.
+    /// The first ones, up to this number.
     First(u64),
     /// These ordinals.
     Exactly(Vec<u64>),
-    /// All that happen in `[from, until)`.
+    /// All within `[from, until)`.
     Between {
-        /// First instant.
+        /// First instant selected.
         from: Nanos,
-        /// First instant no longer meant.
+        /// First instant no longer selected.
         until: Nanos,
     },
 }
 
 impl Pick {
-    /// Whether the happening `ordinal`, at `at`, is meant.
+    /// True if the occurrence `ordinal`, at `at`, is selected.
     pub(crate) fn hits(&self, ordinal: u64, at: Nanos, random: &mut Random) -> bool {
         match self {
             Pick::Share(share) => random.chance(*share),
@@ -37,57 +37,59 @@ impl Pick {
     }
 }
 
-/// What goes wrong. Where several faults are meant, the first in the list happens.
+/// The faults of a world. If several are selected, the first in the list happens.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
-    /// By connect, in order of the calls.
+    /// Faults by connect, in order of the calls.
     pub connect: Vec<(Pick, ConnectFault)>,
-    /// By request, in order of arrival at the server.
+    /// Faults by request, in order of arrival at the server.
     pub answer: Vec<(Pick, AnswerFault)>,
-    /// By send (all that one `submit` lets out on one connection): it fails with `ENOBUFS`.
+    /// Faults by send (all bytes that one `submit` sends on one connection): it fails with
+    /// `ENOBUFS`.
     pub send: Vec<Pick>,
-    /// The server resets every open connection at these instants.
+    /// Instants at which the server resets every open connection.
     pub reset_all_at: Vec<Nanos>,
 }
 
-/// What becomes of a connect.
+/// A fault of a connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConnectFault {
     /// `ECONNREFUSED`, after the time a connect takes.
     Refuse,
-    /// No answer ever.
+    /// The connect never succeeds or fails.
     Hang,
-    /// It succeeds, and in the same instant the server resets it.
+    /// The connect succeeds, and the server resets the connection in the same instant.
     ResetAtOnce,
 }
 
-/// What becomes of the answer to a request. Each happens when the answer would have been sent.
+/// A fault of the response to a request. It happens at the time at which the response would be
+/// sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AnswerFault {
     /// The connection is reset, without a byte.
     ResetBefore,
-    /// The connection is reset after a part of the answer, of at least one byte.
+    /// The connection is reset after a part of the response, of at least one byte.
     ResetWithin,
-    /// The answer is sent; when nothing arrives for so long after it, the connection is reset.
+    /// The response is sent, and the connection is reset if nothing arrives for this time after it.
     ResetIdle {
-        /// How long, in nanoseconds.
+        /// Idle time before the reset, in nanoseconds.
         after_ns: u64,
     },
     /// The connection is closed, without a byte.
     CloseBefore,
-    /// The connection is closed after a part of the answer, of at least one byte.
+    /// The connection is closed after a part of the response, of at least one byte.
     CloseWithin,
-    /// The answer is sent, and the connection closed without a word of it in the answer.
+    /// The response is sent, and the connection is closed without an announcement in the response.
     CloseAfter,
-    /// The answer breaks HTTP.
+    /// The response is malformed.
     Malformed(Breakage),
-    /// The answer is followed by bytes that belong to nothing.
+    /// The response is followed by bytes that belong to no response.
     JunkAfter,
-    /// The request is read and never answered.
+    /// The request is read and gets no response.
     Swallow,
 }
 
-/// How an answer breaks HTTP; each so that no reader of RFC 9112 could let it pass.
+/// The defect of a malformed response; each one that a parser must reject by RFC 9112.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Breakage {
     /// Not a status line at all.
@@ -106,14 +108,14 @@ pub enum Breakage {
     TwoLengths,
     /// A chunk size that is no number.
     ChunkSize,
-    /// A chunk longer than its size says.
+    /// A chunk longer than its declared size.
     ChunkEnd,
     /// A head without end, 1 MiB of it.
     EndlessHead,
 }
 
 impl Breakage {
-    /// All of them.
+    /// All defects.
     pub const ALL: [Breakage; 10] = [
         Breakage::StatusLine,
         Breakage::Version,

@@ -1,19 +1,20 @@
-//! Finds the ends of requests in a stream of bytes: the little of HTTP/1 that a server must read.
+//! Detects the ends of requests in a stream of bytes: the little of HTTP/1 that a server must
+//! parse.
 
 use weir_io::Nanos;
 
 /// A request whose last byte has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Framed {
-    /// Its first byte left the client.
+    /// Time at which its first byte left the client.
     pub(crate) sent_at: Nanos,
-    /// The method is HEAD: the answer has no body.
+    /// True if the method is HEAD: the response has no body.
     pub(crate) is_head: bool,
-    /// The number that its target ends with.
+    /// Number at the end of its target.
     pub(crate) number: Option<u64>,
 }
 
-/// The reader of one connection.
+/// The parser of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Framer {
     head: Vec<u8>,
@@ -22,7 +23,8 @@ pub(crate) struct Framer {
 }
 
 impl Framer {
-    /// Takes bytes that left the client at `sent_at`; calls `found` for each request they end.
+    /// Parses bytes that left the client at `sent_at`; calls `found` for each request they
+    /// complete.
     pub(crate) fn receive(&mut self, bytes: &[u8], sent_at: Nanos, mut found: impl FnMut(Framed)) {
         let mut left = bytes;
         while !left.is_empty() {
@@ -60,13 +62,13 @@ impl Framer {
     }
 }
 
-/// Where the empty line that ends a head is over.
+/// Returns the position after the empty line that ends a head.
 fn head_end(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|start| start + 4)
 }
 
-/// The value of `Content-Length`, zero without one. A value that is no number is the client's
-/// defect, which a simulated server must not hide.
+/// Returns the value of `Content-Length`, zero without one. A value that is no number is the
+/// client's bug, which a simulated server must not hide.
 fn body_bytes(head: &[u8]) -> u64 {
     const NAME: &[u8] = b"content-length:";
     for line in head.split(|&byte| byte == b'\n') {
@@ -78,7 +80,7 @@ fn body_bytes(head: &[u8]) -> u64 {
     0
 }
 
-/// The digits before the request line's second blank.
+/// Returns the number at the end of the request target.
 fn number(head: &[u8]) -> Option<u64> {
     let target = head.split(|byte| *byte == b' ').nth(1)?;
     let digits = target.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();

@@ -1,5 +1,5 @@
-//! The server at work: sessions, a queue of requests, workers, and what its faults do to answers.
-//! It knows neither the network nor the client; it plans what leaves it, and when.
+//! The running server: sessions, a queue of requests, workers, and the faults of its responses. It
+//! accesses neither the network nor the client; it plans the cargo that leaves it, and the times.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,15 +14,15 @@ use crate::random::{Random, Seed};
 use crate::server::{Server, Workers};
 use crate::truth::{Fate, Request, TruthHandle};
 
-/// The server at work.
+/// The running server.
 #[derive(Debug)]
 pub(crate) struct Host {
     server: Server,
     faults: Vec<(Pick, AnswerFault)>,
     stalls: Pauses,
-    /// By socket; `None` where no connection came about.
+    /// Sessions by socket; `None` if no connection was established.
     sessions: Vec<Option<Session>>,
-    /// Requests at the head of their session, by order of arrival, with their sockets.
+    /// First waiting requests of their sessions, by order of arrival, with their sockets.
     queue: BTreeMap<usize, usize>,
     busy: u32,
     service_chance: Random,
@@ -40,11 +40,11 @@ struct Session {
     waiting: VecDeque<Job>,
     serving: Option<Job>,
     answered: u64,
-    /// Neither side has ended it.
+    /// True as long as neither side has ended the session.
     is_open: bool,
-    /// Why the end that is planned is planned.
+    /// Reason of the planned end, if one is planned.
     ending: Option<Ending>,
-    /// Counts happenings, so that a planned end for idleness can tell whether it still holds.
+    /// Number of occurrences so far. A planned end for idleness holds only if it is unchanged.
     epoch: u64,
 }
 
@@ -86,7 +86,7 @@ impl Host {
         }
     }
 
-    /// A connection came about.
+    /// Opens the session of a new connection.
     pub(crate) fn accept(
         &mut self,
         now: Nanos,
@@ -111,7 +111,7 @@ impl Host {
         self.plan_idle_close(now, socket, agenda);
     }
 
-    /// Bytes arrived. False when there is no connection that could take them.
+    /// Handles bytes that arrived. Returns false if no open connection can take them.
     pub(crate) fn receive(
         &mut self,
         now: Nanos,
@@ -158,14 +158,14 @@ impl Host {
         true
     }
 
-    /// The client's end of a connection arrived.
+    /// Handles the client's end of a connection.
     pub(crate) fn client_leaves(&mut self, socket: usize) {
         if self.end(socket, Fate::Abandoned) {
             self.truth.read().counts.closes_by_client += 1;
         }
     }
 
-    /// A worker has done its work.
+    /// Handles the end of a worker's work on a request.
     pub(crate) fn served(&mut self, now: Nanos, socket: usize, agenda: &mut Agenda) {
         self.busy -= 1;
         let session = self.sessions[socket].as_mut().expect("only sessions are served");
@@ -176,7 +176,8 @@ impl Host {
         self.start(now, agenda);
     }
 
-    /// Something is about to leave on a connection. False when it is no longer open.
+    /// Handles cargo that is about to leave on a connection. Returns false if the connection is no
+    /// longer open.
     pub(crate) fn departs(
         &mut self,
         now: Nanos,
@@ -218,7 +219,7 @@ impl Host {
         true
     }
 
-    /// The time has come to close a connection, if nothing happened since.
+    /// Plans the close of a connection, if it was idle since `epoch`.
     pub(crate) fn close_idle(
         &mut self,
         now: Nanos,
@@ -232,7 +233,7 @@ impl Host {
         }
     }
 
-    /// The time has come to reset a connection, if nothing happened since.
+    /// Plans the reset of a connection, if it was idle since `epoch`.
     pub(crate) fn reset_idle(
         &mut self,
         now: Nanos,
@@ -280,7 +281,7 @@ impl Host {
         }
     }
 
-    /// Gives free workers the oldest requests.
+    /// Assigns the oldest requests to free workers.
     fn start(&mut self, now: Nanos, agenda: &mut Agenda) {
         loop {
             let is_free = match self.server.workers {
@@ -314,7 +315,7 @@ impl Host {
         agenda.plan(self.stalls.finish(from, work_ns), Step::Served { socket });
     }
 
-    /// Plans what leaves the server for one request.
+    /// Plans the cargo for one request.
     fn answer(&mut self, now: Nanos, socket: usize, job: Job, agenda: &mut Agenda) {
         let session = self.sessions[socket].as_mut().expect("only sessions are answered");
         let is_last = self.server.answers.close_after == Some(session.answered + 1);
@@ -357,7 +358,7 @@ impl Host {
         }
     }
 
-    /// Plans a complete answer, piece by piece, and what its fault puts after it.
+    /// Plans a complete response, piece by piece, and the fault that follows it.
     fn answer_well(
         &mut self,
         now: Nanos,
@@ -400,7 +401,7 @@ impl Host {
                 let cargo = Cargo::Bytes { bytes, begins: None, ends: None };
                 agenda.plan(at, Step::Depart { socket, cargo });
             }
-            // The departure of the last piece counts as one more happening.
+            // The departure of the last piece counts as one more occurrence.
             Some(AnswerFault::ResetIdle { after_ns }) if !closes => {
                 let step = Step::ResetIdle { socket, epoch: session.epoch + 1, after_ns };
                 agenda.plan(self.stalls.resume(at.after(after_ns)), step);
@@ -426,7 +427,7 @@ impl Host {
         agenda.plan(at, Step::CloseIdle { socket, epoch: session.epoch });
     }
 
-    /// Ends a session; what it had not answered gets `fate`. False when it had ended before.
+    /// Ends a session; its unanswered requests get `fate`. Returns false if it had ended before.
     fn end(&mut self, socket: usize, fate: Fate) -> bool {
         let Some(session) = self.sessions.get_mut(socket).and_then(Option::as_mut) else {
             return false;

@@ -1,54 +1,54 @@
-//! Probability laws of time spans: what a service, a journey or a delay may take.
+//! Probability distributions of time spans: service times, network delays and other delays.
 
 use crate::random::Random;
 
-/// How long something takes, in nanoseconds. Draws are rounded to the nearest nanosecond.
+/// The distribution of a time span in nanoseconds. Draws are rounded to the nearest nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
-    /// Always the same.
+    /// Always the same span.
     Fixed(u64),
-    /// Evenly between two bounds, both included.
+    /// Uniform between two bounds, both included.
     Uniform {
-        /// The shortest.
+        /// Shortest span.
         low_ns: u64,
-        /// The longest.
+        /// Longest span.
         high_ns: u64,
     },
-    /// Memoryless, by its mean.
+    /// Exponential, by its mean.
     Exponential {
-        /// The mean.
+        /// Mean span.
         mean_ns: u64,
     },
-    /// The logarithm is normal.
+    /// Log-normal.
     LogNormal {
-        /// The median.
+        /// Median span.
         median_ns: u64,
         /// Standard deviation of the natural logarithm.
         sigma: f64,
     },
-    /// Mostly fast, now and then slow.
+    /// One of two spans, usually the fast one.
     Bimodal {
-        /// The usual span.
+        /// Usual span.
         fast_ns: u64,
-        /// The other one.
+        /// Other span.
         slow_ns: u64,
-        /// How often it is the other one.
+        /// Probability of the other span.
         slow_share: f64,
     },
-    /// A heavy tail: `P(X > x) = (scale / x)^shape`.
+    /// Pareto, with a heavy tail: `P(X > x) = (scale / x)^shape`.
     Pareto {
-        /// The shortest.
+        /// Shortest span.
         scale_ns: u64,
-        /// The exponent; at 1 and below the mean is infinite.
+        /// Exponent; at 1 and below the mean is infinite.
         shape: f64,
     },
 }
 
 impl Law {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Law = Law::Fixed(0);
 
-    /// One span.
+    /// Returns a random span in nanoseconds.
     pub fn draw(&self, random: &mut Random) -> u64 {
         match *self {
             Law::Fixed(span_ns) => span_ns,
@@ -71,13 +71,13 @@ impl Law {
     }
 }
 
-/// A standard normal number (Box and Muller's method, one of its two results).
+/// Returns a standard normal number (Box and Muller's method, one of its two results).
 fn normal(random: &mut Random) -> f64 {
     let radius = (-2.0 * (1.0 - random.unit()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.unit()).cos()
 }
 
-/// To the nearest nanosecond; a float beyond the range saturates.
+/// Rounds to the nearest nanosecond; a float beyond the range saturates.
 fn round(span_ns: f64) -> u64 {
     span_ns.round() as u64
 }

@@ -1,9 +1,9 @@
 //! The machine, simulated in virtual time: a clock, a network, an HTTP/1 server and their faults.
 //!
 //! [`Sim`] is a [`weir_io::Backend`]: the engine runs on it unmodified, in no real time, and a seed
-//! repeats a run to the nanosecond. What truly happened is kept in [`Truth`], so that a test can
-//! hold the engine's numbers against it. This crate never reads a real clock, opens no socket and
-//! knows nothing of the engine.
+//! repeats a run to the nanosecond. [`Truth`] records the events that really happened, so that a
+//! test can compare the engine's numbers with them. This crate never reads a real clock, opens no
+//! socket and does not depend on the engine.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! The world under the client: sockets, the network and the server, driven by the agenda. It has no
-//! clock; every step carries its own time. What the client sees of it is in `sim`.
+//! The world behind the client: sockets, the network and the server, driven by the agenda. It has
+//! no clock; every step carries its own time. The client's view of it is in `sim`.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use crate::socket::{Pending, Socket, State};
 use crate::truth::TruthHandle;
 use crate::world::{Signal, World};
 
-/// The world under the client.
+/// The world behind the client.
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) agenda: Agenda,
@@ -24,7 +24,7 @@ pub(crate) struct Machine {
     pub(crate) sockets: Vec<Socket>,
     /// Sockets with something pending, in order.
     pub(crate) ready: VecDeque<usize>,
-    /// A signal came.
+    /// True if a signal came.
     pub(crate) is_woken: bool,
     pub(crate) truth: TruthHandle,
     wire: Wire,
@@ -68,7 +68,7 @@ impl Machine {
         }
     }
 
-    /// Begins a connect; gives the new socket.
+    /// Begins a connect; returns the new socket.
     pub(crate) fn connect(
         &mut self,
         now: Nanos,
@@ -107,7 +107,7 @@ impl Machine {
         socket
     }
 
-    /// Lets out what a socket is to send. It leaves the client at `now`.
+    /// Sends the pending bytes of a socket. They leave the client at `now`.
     pub(crate) fn send(&mut self, now: Nanos, id: usize) {
         let socket = &mut self.sockets[id];
         let bytes = std::mem::take(&mut socket.outgoing);
@@ -130,12 +130,12 @@ impl Machine {
             self.agenda.plan(at, step);
         }
         if socket.stamps_send() {
-            // It is told ahead of what arrives next, and wakes nobody.
+            // The stamp is reported ahead of the next bytes received, and wakes no thread.
             socket.pending.push_back(Pending::Transmitted(now));
         }
     }
 
-    /// The client closes a socket.
+    /// Closes a socket on the client's side.
     pub(crate) fn close(&mut self, now: Nanos, id: usize) {
         let socket = &mut self.sockets[id];
         if socket.state == State::Closed {
@@ -146,13 +146,13 @@ impl Machine {
         self.ended(id);
     }
 
-    /// A socket is gone: closed by the client, or failed and said so.
+    /// Ends a socket that the client closed, or whose failure was reported.
     pub(crate) fn ended(&mut self, id: usize) {
         self.sockets[id].end();
         self.open -= usize::from(self.sockets[id].has_descriptor);
     }
 
-    /// Does the next thing that happens in the world; says when it happened.
+    /// Executes the next step of the world; returns its time.
     pub(crate) fn step(&mut self) -> Option<Nanos> {
         let (now, step) = self.agenda.take()?;
         let agenda = &mut self.agenda;
@@ -207,7 +207,7 @@ impl Machine {
         self.arrive(id, Pending::Connected);
     }
 
-    /// Sends cargo on its way to the client, in pieces as the network cuts them.
+    /// Sends cargo to the client, in the network's segments.
     fn travel_down(&mut self, now: Nanos, socket: usize, cargo: Cargo) {
         let link = &mut self.sockets[socket].link;
         let Cargo::Bytes { bytes, begins, ends } = cargo else {
@@ -252,7 +252,7 @@ impl Machine {
         }
     }
 
-    /// Something is there for the client. After a failure nothing more can come.
+    /// Queues an event for the client. No more can follow a failure.
     fn arrive(&mut self, id: usize, pending: Pending) {
         let socket = &mut self.sockets[id];
         if matches!(socket.pending.back(), Some(Pending::Failed(_))) {

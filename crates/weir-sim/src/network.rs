@@ -1,4 +1,4 @@
-//! What lies between client and server: delays in order, and pieces of any size.
+//! The network between client and server: delays in order, and segments of any size.
 
 use weir_io::Nanos;
 
@@ -8,15 +8,15 @@ use crate::random::{Random, Seed};
 /// The network. Each connection is a stream: bytes never overtake each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
-    /// From `connect` to the answer that it succeeded or was refused.
+    /// Time from `connect` to its success or refusal.
     pub connect: Law,
-    /// One way, client to server, for each piece sent.
+    /// Delay from client to server, for each segment.
     pub up: Law,
-    /// One way, server to client, for each piece sent.
+    /// Delay from server to client, for each segment.
     pub down: Law,
-    /// Longest piece that travels as one; each piece has its own delay.
+    /// Longest segment in bytes; each segment has its own delay.
     pub segment_bytes: usize,
-    /// How arrived bytes are cut when they are lent to the client.
+    /// Splitting of arrived bytes on their way to the client.
     pub split: Split,
 }
 
@@ -32,26 +32,26 @@ impl Default for Network {
     }
 }
 
-/// How arrived bytes are cut when they are lent to the client.
+/// The splitting of arrived bytes into the pieces that the client receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
-    /// Not at all: all that has arrived is lent at once, answers together.
+    /// No splitting: all arrived bytes are delivered at once, responses together.
     #[default]
     Whole,
-    /// At random places; now and then the rest is left for the next harvest.
+    /// At random positions; now and then the rest is left for the next `wait`.
     Random,
-    /// At every byte, within one harvest.
+    /// After every byte, within one `wait`.
     EveryByte,
 }
 
-/// The network at work.
+/// The running network.
 #[derive(Debug)]
 pub(crate) struct Wire {
     pub(crate) network: Network,
     random: Random,
 }
 
-/// When the last piece of each direction arrives, so that a later one is not earlier.
+/// Arrival times of the last segment in each direction, so that a later one is not earlier.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
     up_at: Nanos,
@@ -64,19 +64,19 @@ impl Wire {
         Wire { network, random: Random::new(seed, 1) }
     }
 
-    /// When `connect`, called now, is answered.
+    /// Returns the time at which a `connect` at `now` is answered.
     pub(crate) fn connected_at(&mut self, now: Nanos) -> Nanos {
         now.after(self.network.connect.draw(&mut self.random))
     }
 
-    /// When what leaves the client now reaches the server.
+    /// Returns the time at which a segment sent by the client at `now` reaches the server.
     pub(crate) fn up_at(&mut self, link: &mut Link, now: Nanos) -> Nanos {
         let at = now.after(self.network.up.draw(&mut self.random));
         link.up_at = link.up_at.max(at);
         link.up_at
     }
 
-    /// When what leaves the server now reaches the client.
+    /// Returns the time at which a segment sent by the server at `now` reaches the client.
     pub(crate) fn down_at(&mut self, link: &mut Link, now: Nanos) -> Nanos {
         let at = now.after(self.network.down.draw(&mut self.random));
         link.down_at = link.down_at.max(at);

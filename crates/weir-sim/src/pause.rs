@@ -1,18 +1,18 @@
-//! Spans in which a process stands still, as under SIGSTOP: pure arithmetic on instants.
+//! Spans in which a process is stopped, as by SIGSTOP: pure arithmetic on instants.
 
 use weir_io::Nanos;
 
-/// A process does nothing in `[from, until)`; the kernel under it goes on.
+/// A span `[from, until)` in which a process does not run; the kernel under it continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pause {
-    /// It stops.
+    /// Begin of the pause.
     pub from: Nanos,
-    /// It goes on.
+    /// End of the pause, exclusive.
     pub until: Nanos,
 }
 
 impl Pause {
-    /// A pause of `span_ns` that begins at `from`.
+    /// Returns a pause of `span_ns` that begins at `from`.
     pub fn new(from: Nanos, span_ns: u64) -> Pause {
         Pause { from, until: from.after(span_ns) }
     }
@@ -25,21 +25,21 @@ pub(crate) struct Pauses {
 }
 
 impl Pauses {
-    /// Pauses may be given in any order and may overlap.
+    /// Returns the pauses in order; they may be given in any order and may overlap.
     pub(crate) fn new(pauses: &[Pause]) -> Pauses {
         let mut sorted = pauses.to_vec();
         sorted.sort_unstable();
         Pauses { sorted }
     }
 
-    /// The first instant at or after `at` at which the process runs.
+    /// Returns the first instant at or after `at` at which the process runs.
     pub(crate) fn resume(&self, at: Nanos) -> Nanos {
         let stopped = |at: Nanos, pause: &Pause| at >= pause.from && at < pause.until;
         self.sorted.iter().fold(at, |at, pause| if stopped(at, pause) { pause.until } else { at })
     }
 
-    /// When `work_ns` of work begun at `from` is done; work stands still in a pause. Work that is
-    /// done in the instant in which a pause begins is done.
+    /// Returns the end of `work_ns` of work begun at `from`. Work stops during a pause. Work that
+    /// is done in the instant in which a pause begins is done.
     pub(crate) fn finish(&self, from: Nanos, work_ns: u64) -> Nanos {
         let mut at = self.resume(from);
         let mut left_ns = work_ns;

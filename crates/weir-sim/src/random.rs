@@ -1,24 +1,24 @@
-//! Chance that a seed repeats: xoshiro256** seeded by splitmix64, one stream per purpose.
+//! Seeded random numbers: xoshiro256** seeded by splitmix64, one stream per purpose.
 
-/// What repeats a run.
+/// The seed that repeats a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Seed(pub u64);
 
-/// A generator of random numbers; the same seed and stream give the same numbers for ever.
+/// A generator of random numbers; the same seed and stream always give the same numbers.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: [u64; 4],
 }
 
 impl Random {
-    /// The generator of one purpose. Streams are independent, so that, say, a change of the
-    /// network's chance leaves the service times as they were.
+    /// Returns the generator of one purpose. Streams are independent: a change of the network's
+    /// random numbers, say, leaves the service times unchanged.
     pub fn new(seed: Seed, stream: u64) -> Random {
         let mut counter = seed.0 ^ stream.wrapping_mul(0xd134_2543_de82_ef95);
         Random { state: std::array::from_fn(|_| splitmix(&mut counter)) }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
         let result = b.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
@@ -28,13 +28,13 @@ impl Random {
         result
     }
 
-    /// Uniform in `[0, 1)`, from 53 bits.
+    /// Returns a number uniform in `[0, 1)`, from 53 bits.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in `[low, high]`; the bias of the multiplication is below 2⁻³² for spans that fit
-    /// into 32 bits, far below what a test can see.
+    /// Returns a number uniform in `[low, high]`. The bias of the multiplication is below 2⁻³² for
+    /// spans that fit into 32 bits, far below the resolution of a test.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         debug_assert!(low <= high, "between {low} and {high}");
         let span = u128::from(high - low) + 1;
@@ -48,7 +48,7 @@ impl Random {
     }
 }
 
-/// splitmix64: turns a counter into well mixed bits.
+/// Returns the next output of splitmix64, which mixes the bits of a counter.
 fn splitmix(counter: &mut u64) -> u64 {
     *counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *counter;

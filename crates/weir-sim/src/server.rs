@@ -1,25 +1,25 @@
-//! What answers: a description of the HTTP/1 server, how long it takes and what it says.
+//! The description of the HTTP/1 server: its service times and its responses.
 
 use weir_io::Nanos;
 
 use crate::law::Law;
 use crate::pause::Pause;
 
-/// The server. Requests of one connection are answered in order, one at a time.
+/// The server. It answers the requests of one connection in order, one at a time.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// How long one request takes once it is begun.
+    /// Service time of one request.
     pub service: Law,
-    /// How many requests are served at once.
+    /// Number of requests served at once.
     pub workers: Workers,
-    /// What is answered.
+    /// Responses of the server.
     pub answers: Answers,
-    /// Spans in which the server stands still, as under SIGSTOP: work under way stops and goes on
-    /// after, while the network accepts bytes and connections.
+    /// Spans in which the server is stopped, as by SIGSTOP. Work in progress continues after them,
+    /// while the network accepts bytes and connections.
     pub stalls: Vec<Pause>,
-    /// From then on requests are read and never answered.
+    /// Time from which on requests are read and never answered.
     pub black_hole_from: Option<Nanos>,
-    /// A connection on which nothing happened for so long is closed, in nanoseconds.
+    /// Idle time after which a connection is closed, in nanoseconds.
     pub idle_close_ns: Option<u64>,
 }
 
@@ -36,31 +36,31 @@ impl Default for Server {
     }
 }
 
-/// How many requests are served at once.
+/// The number of requests served at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workers {
     /// Each connection has its own worker.
     Unlimited,
-    /// So many workers serve all, in order of arrival (FIFO).
+    /// This many workers serve all connections, in order of arrival (FIFO).
     Limited(u32),
 }
 
-/// What is answered.
+/// The responses of the server.
 #[derive(Clone, Debug)]
 pub struct Answers {
     /// Status codes with their weights. At least one; 204 and 304 have no body.
     pub statuses: Vec<(u16, f64)>,
-    /// Body bytes.
+    /// Body length in bytes.
     pub body_bytes: Law,
-    /// How a body's end is told.
+    /// Framing of the body.
     pub framing: Framing,
-    /// The protocol version.
+    /// Protocol version.
     pub version: Version,
-    /// A 1xx answer before the final one, and how often.
+    /// Status of a 1xx response before the final one, and its probability.
     pub interim: Option<(u16, f64)>,
-    /// The so-manyth answer of a connection says `Connection: close` and is the last.
+    /// Ordinal, from 1, of the response with `Connection: close`, the last one of its connection.
     pub close_after: Option<u64>,
-    /// Answers are sent in pieces.
+    /// Pieces that responses are sent in; `None` for one piece.
     pub drip: Option<Drip>,
 }
 
@@ -78,39 +78,40 @@ impl Default for Answers {
     }
 }
 
-/// How a body's end is told.
+/// The framing of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// `Content-Length`.
     Length,
-    /// Chunks of at most so many bytes.
+    /// Chunks of limited size.
     Chunked {
-        /// Bytes of a chunk.
+        /// Most bytes of a chunk.
         chunk_bytes: usize,
     },
     /// The connection ends with the body.
     Close,
-    /// One of the three at random, by answer.
+    /// One of the three at random, by response.
     Mixed,
 }
 
-/// The protocol version of an answer.
+/// The protocol version of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// HTTP/1.1: connections are kept unless said otherwise.
+    /// HTTP/1.1: connections persist unless announced otherwise.
     Http11,
-    /// HTTP/1.0: connections end unless said otherwise. Chunks do not exist and become lengths.
+    /// HTTP/1.0: connections end unless announced otherwise. Chunks do not exist and become
+    /// lengths.
     Http10 {
-        /// `Connection: keep-alive` is said.
+        /// True to send `Connection: keep-alive`.
         keep_alive: bool,
     },
 }
 
-/// Answers are sent in pieces.
+/// The pieces of a response that is sent slowly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drip {
-    /// How many, at most one a byte.
+    /// Number of pieces, at most one per byte.
     pub pieces: usize,
-    /// Between one and the next, in nanoseconds.
+    /// Time between two pieces, in nanoseconds.
     pub gap_ns: u64,
 }

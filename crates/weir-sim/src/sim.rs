@@ -1,6 +1,6 @@
 //! The client's view of the simulated world: [`Sim`] is a [`Backend`] whose clock is virtual.
 //!
-//! It is stricter than a kernel: what the contract of `Backend` forbids panics here.
+//! It is stricter than a kernel: calls that the contract of `Backend` forbids panic here.
 
 use std::collections::VecDeque;
 use std::io;
@@ -34,29 +34,29 @@ pub struct Sim {
     templates: Vec<Arc<[u8]>>,
     pooled: Vec<Option<Vec<u8>>>,
     pooled_free: Vec<u32>,
-    /// Sockets with bytes to be let out, in order of their first `send`.
+    /// Sockets with bytes to send, in order of their first `send`.
     outgoing: Vec<usize>,
-    /// Sockets whose rest is kept for the next harvest.
+    /// Sockets whose remaining events are kept for the next `wait`.
     kept: VecDeque<usize>,
     lent: Vec<u8>,
     chance: Random,
     calls: u64,
     idle_calls: u64,
     busy_until: Nanos,
-    /// Of the connection whose failure was lent last.
+    /// Unsent bytes of the connection whose failure was reported last.
     unsent_bytes: u64,
 }
 
-/// One connection number.
+/// The state of one connection number.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// Of the next `connect`.
+    /// Generation of the next `connect`.
     generation: u16,
     socket: Option<usize>,
 }
 
 impl Sim {
-    /// A world at its beginning: time zero, no connection.
+    /// Returns a world at its beginning: time zero, no connection.
     pub fn new(world: World) -> Sim {
         let lending = Lending {
             split: world.network.split,
@@ -87,12 +87,12 @@ impl Sim {
         }
     }
 
-    /// A copy of the truth so far.
+    /// Returns a copy of the truth so far.
     pub fn truth(&self) -> Truth {
         self.machine.truth.snapshot()
     }
 
-    /// The way to the truth that stays when the simulation is given away.
+    /// Returns a handle to the truth, which stays valid when the simulation is moved.
     pub fn truth_handle(&self) -> TruthHandle {
         self.machine.truth.clone()
     }
@@ -102,7 +102,7 @@ impl Sim {
         self.now = self.now.max(self.stops.resume(to));
     }
 
-    /// Counts a call or a step, and gives up a run that does not end.
+    /// Counts a call or a step, and panics in a run that does not end.
     fn tick(&mut self, at: Nanos) {
         self.calls += 1;
         if at > self.busy_until {
@@ -120,7 +120,7 @@ impl Sim {
         );
     }
 
-    /// Does everything that happens until `until`.
+    /// Executes all steps until `until`.
     fn run_until(&mut self, until: Nanos) {
         while self.machine.agenda.peek().is_some_and(|at| at <= until) {
             self.run_step();
@@ -133,7 +133,7 @@ impl Sim {
         }
     }
 
-    /// Lets the world go on until so many events are there for the client, or `until`.
+    /// Lets the world continue until `events` sockets have events for the client, or until `until`.
     fn gather(&mut self, until: Nanos, events: usize) {
         while self.machine.ready.len() < events && self.now < until && !self.machine.is_woken {
             let next = self.machine.agenda.peek().map_or(until, |at| at.min(until));
@@ -142,7 +142,8 @@ impl Sim {
         }
     }
 
-    /// Lets the world go on until something is there for the client, or `until`; says when.
+    /// Lets the world continue until an event is there for the client, or until `until`; returns
+    /// that time.
     fn sleep(&mut self, until: Nanos) -> Nanos {
         while self.machine.ready.is_empty() && !self.machine.is_woken {
             match self.machine.agenda.peek() {
@@ -173,7 +174,7 @@ impl Sim {
         )
     }
 
-    /// The open socket of `conn`.
+    /// Returns the socket of `conn`, if it has one.
     fn socket(&self, conn: ConnId) -> Option<usize> {
         self.conns.get(conn.index())?.socket
     }
@@ -193,7 +194,7 @@ impl Sim {
         }
     }
 
-    /// Where a socket goes that has more to say than was lent.
+    /// Queues a socket that may have more events than the one delivered.
     fn requeue(&mut self, id: usize) {
         let socket = &mut self.machine.sockets[id];
         if !socket.is_ready() {
@@ -290,7 +291,7 @@ impl Backend for Sim {
         self.machine.truth.read().counts.waits += 1;
         self.machine.ready.append(&mut self.kept);
         let from = self.now;
-        // Sockets that were closed while they had something pending.
+        // Removes sockets that were closed while they had events pending.
         let sockets = &self.machine.sockets;
         self.machine.ready.retain(|&id| sockets[id].state != State::Closed);
         self.run_until(self.now);
@@ -303,7 +304,7 @@ impl Backend for Sim {
             self.advance(woken_at.after(late_ns));
             self.run_until(self.now);
         }
-        // What is there already counts, and does not end the wait.
+        // Events already there count, but do not end the wait.
         if let WaitPolicy::Gather { events, within_ns } = policy {
             self.gather(from.after(within_ns.into()).min(until), events as usize);
         }

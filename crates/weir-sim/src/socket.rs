@@ -1,4 +1,4 @@
-//! One socket of the client: what has arrived for it and was not yet lent.
+//! One socket of the client: the events that have arrived for it and were not yet delivered.
 
 use std::collections::VecDeque;
 
@@ -15,35 +15,35 @@ pub(crate) struct Socket {
     pub(crate) generation: u16,
     pub(crate) options: SocketOptions,
     pub(crate) state: State,
-    /// Arrived and not yet lent, in order.
+    /// Events that have arrived and were not yet delivered, in order.
     pub(crate) pending: VecDeque<Pending>,
-    /// It stands in a queue of sockets with something pending.
+    /// True if the socket is in a queue of sockets with events pending.
     pub(crate) is_queued: bool,
-    /// Bytes to be let out by the next submit.
+    /// Bytes that the next submit sends.
     pub(crate) outgoing: Vec<u8>,
-    /// Bytes that may still be thrown away.
+    /// Bytes that may still be discarded.
     pub(crate) discard_bytes: u64,
-    /// The system gave a descriptor for it.
+    /// True if the system provided a descriptor.
     pub(crate) has_descriptor: bool,
     pub(crate) link: Link,
-    /// Sends until one is stamped, of a connection that asks for a sample.
+    /// Sends until the next stamped one, on a connection that requests a sample.
     until_stamped: u32,
-    /// Bytes of its sends that failed.
+    /// Bytes of its failed sends.
     pub(crate) unsent_bytes: u64,
 }
 
-/// What a socket can do.
+/// The state of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Its connect is not answered, or the answer not yet lent.
+    /// Its connect has neither succeeded nor failed, or that was not yet delivered.
     Connecting,
-    /// It can send.
+    /// The socket can send.
     Open,
-    /// It is gone.
+    /// The socket is closed or failed.
     Closed,
 }
 
-/// Something that arrived.
+/// An event that arrived.
 #[derive(Debug)]
 pub(crate) enum Pending {
     Connected,
@@ -54,11 +54,11 @@ pub(crate) enum Pending {
     },
     End,
     Failed(i32),
-    /// Only told ahead of bytes, and nothing to wake for.
+    /// Delivered only ahead of bytes; wakes no thread.
     Transmitted(Nanos),
 }
 
-/// How arrived bytes are lent.
+/// Options for the delivery of arrived bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lending {
     pub(crate) split: Split,
@@ -66,11 +66,11 @@ pub(crate) struct Lending {
     pub(crate) read_bytes: usize,
 }
 
-/// What one event is about.
+/// The content of one event.
 #[derive(Debug)]
 pub(crate) enum Taken {
     Connected,
-    /// The bytes were written to the buffer given; the last of them arrived then.
+    /// The bytes are in the buffer given; the last of them arrived at this time.
     Received(Nanos),
     Discarded(u64),
     Transmitted(Nanos),
@@ -96,7 +96,7 @@ impl Socket {
         }
     }
 
-    /// Something is sent; whether that is stamped.
+    /// Counts a send; returns true if it is stamped.
     pub(crate) fn stamps_send(&mut self) -> bool {
         match self.options.stamps {
             StampRequest::None => false,
@@ -110,19 +110,19 @@ impl Socket {
         }
     }
 
-    /// Ends the socket and forgets all that belongs to it.
+    /// Ends the socket and drops its events and bytes.
     pub(crate) fn end(&mut self) {
         self.state = State::Closed;
         self.pending = VecDeque::new();
         self.outgoing = Vec::new();
     }
 
-    /// Whether there is something for the client.
+    /// True if there is an event for the client.
     pub(crate) fn is_ready(&self) -> bool {
         self.pending.iter().any(|pending| !matches!(pending, Pending::Transmitted(_)))
     }
 
-    /// Takes the next happening; bytes go to `lent`.
+    /// Removes and returns the next event; its bytes go to `lent`.
     pub(crate) fn take(
         &mut self,
         lending: Lending,
@@ -136,7 +136,7 @@ impl Socket {
                 return Some(self.take_bytes(lending, random, lent));
             }
             Pending::Bytes { .. } => {}
-            // No answer will come that it could be told ahead of.
+            // No response follows that the stamp could precede.
             _ => drop(self.pending.drain(..transmitted)),
         }
         Some(match self.pending.pop_front()? {
@@ -186,7 +186,7 @@ impl Socket {
         if discards { Taken::Discarded(bytes as u64) } else { Taken::Received(at) }
     }
 
-    /// Moves so many arrived bytes to `lent`; says when the last of them arrived.
+    /// Moves `bytes` arrived bytes to `lent`; returns the arrival time of the last of them.
     fn move_bytes(&mut self, bytes: usize, lent: &mut Vec<u8>) -> Nanos {
         let mut last_at = Nanos::ZERO;
         while lent.len() < bytes {

@@ -1,4 +1,4 @@
-//! What truly happened, kept apart from everything the client could see or count.
+//! The true events of a world, kept apart from everything the client could observe or count.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,27 +8,27 @@ use weir_io::{ConnId, Endpoint, Nanos};
 
 use crate::faults::AnswerFault;
 
-/// What truly happened in a world.
+/// The true events of a world.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     /// Every call of `connect`, in order.
     pub connects: Vec<Connect>,
     /// Every request that reached the server whole, in order of arrival.
     pub requests: Vec<Request>,
-    /// Everything countable.
+    /// All counters.
     pub counts: Counts,
 }
 
 /// One call of `connect`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connect {
-    /// When.
+    /// Time of the call.
     pub at: Nanos,
     /// The client's connection.
     pub conn: ConnId,
-    /// Where to.
+    /// Target of the connect.
     pub to: Endpoint,
-    /// Where from, where that was said.
+    /// Source address, if one was given.
     pub source: Option<IpAddr>,
 }
 
@@ -37,38 +37,40 @@ pub struct Connect {
 pub struct Request {
     /// The client's connection.
     pub conn: ConnId,
-    /// Which socket of it.
+    /// Generation of the connection's socket.
     pub generation: u16,
-    /// The number that its target ends with, by which a test knows it again; its answer says it in
-    /// a field `x-number`, and its body begins with it.
+    /// Number at the end of its target, by which a test identifies it. The response has it in the
+    /// field `x-number`, and its body begins with it.
     pub number: Option<u64>,
-    /// Its first byte left the client.
+    /// Time at which its first byte left the client.
     pub sent_at: Nanos,
-    /// Its last byte reached the server's machine.
+    /// Time at which its last byte reached the server's machine.
     pub received_at: Nanos,
-    /// A worker began with it.
+    /// Time at which a worker began to serve it.
     pub started_at: Option<Nanos>,
-    /// The last byte of its complete answer left the server, or the end of the stream where only
-    /// that ends the answer.
+    /// Time at which the last byte of its complete response left the server. If only the end of the
+    /// stream ends the response: the time at which that left.
     pub departed_at: Option<Nanos>,
-    /// The first byte of its final answer reached the client's machine, on an open socket.
+    /// Time at which the first byte of its final response reached the client's machine, on an open
+    /// socket.
     pub first_delivered_at: Option<Nanos>,
-    /// That reached the client's machine, on an open socket.
+    /// Time at which the end of its response (see `departed_at`) reached the client's machine, on
+    /// an open socket.
     pub delivered_at: Option<Nanos>,
-    /// What the server made of it.
+    /// Result of the request on the server.
     pub fate: Fate,
 }
 
-/// What the server made of a request.
+/// The result of a request on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Nothing yet.
+    /// None yet.
     Waiting,
-    /// Answered completely and well, with this status (also when a fault follows the answer).
+    /// A complete, well-formed response with this status (also if a fault follows the response).
     Answered(u16),
     /// Ended by this fault.
     Faulted(AnswerFault),
-    /// Read by the black hole.
+    /// Read, and never answered because of `black_hole_from`.
     Swallowed,
     /// Unanswered when the server closed or reset the connection for another reason.
     Dropped,
@@ -76,7 +78,7 @@ pub enum Fate {
     Abandoned,
 }
 
-/// Everything countable.
+/// All counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Calls of `connect`.
@@ -85,7 +87,7 @@ pub struct Counts {
     pub connects_done: u64,
     /// Of `connects`: refused by a fault.
     pub connects_refused: u64,
-    /// Of `connects`: never answered, by a fault.
+    /// Of `connects`: neither succeeded nor failed, by a fault.
     pub connects_hung: u64,
     /// Of `connects`: failed with `EMFILE`.
     pub connects_over_limit: u64,
@@ -93,11 +95,11 @@ pub struct Counts {
     pub connects_reset: u64,
     /// Sends that failed with `ENOBUFS`.
     pub sends_failed: u64,
-    /// Faults of answers, each counted when it happened.
+    /// Faults of responses, each counted when it happened.
     pub injected: BTreeMap<AnswerFault, u64>,
     /// Connections reset by `reset_all_at`.
     pub resets_by_time: u64,
-    /// Connections the server closed after an answer that said so or needed it.
+    /// Connections the server closed after a response that announced or required it.
     pub closes_after_answer: u64,
     /// Connections the server closed because they were idle.
     pub closes_when_idle: u64,
@@ -109,45 +111,45 @@ pub struct Counts {
     pub bytes_to_server: u64,
     /// Bytes that reached the client on open sockets.
     pub bytes_to_client: u64,
-    /// 1xx answers sent.
+    /// 1xx responses sent.
     pub interim_answers: u64,
     /// Most sockets open or connecting at once.
     pub open_max: usize,
     /// Calls of `wait`.
     pub waits: u64,
-    /// Events lent.
+    /// Events delivered.
     pub events: u64,
 }
 
 impl Counts {
-    /// How often `fault` happened.
+    /// Returns the number of times `fault` happened.
     pub fn injected(&self, fault: AnswerFault) -> u64 {
         self.injected.get(&fault).copied().unwrap_or(0)
     }
 }
 
 impl Truth {
-    /// Requests answered completely and well.
+    /// Returns the number of requests with a complete, well-formed response.
     pub fn answered(&self) -> u64 {
         let answered = |request: &&Request| matches!(request.fate, Fate::Answered(_));
         self.requests.iter().filter(answered).count() as u64
     }
 }
 
-/// The way to the truth after the simulation was given away, also from another thread.
+/// A handle to the truth that stays valid when the simulation is moved, also to another thread.
 #[derive(Clone, Debug, Default)]
 pub struct TruthHandle {
     shared: Arc<Mutex<Truth>>,
 }
 
 impl TruthHandle {
-    /// The truth so far. The simulation stands still while this is held.
+    /// Returns the truth so far. The simulation is blocked while the guard is held.
     pub fn read(&self) -> MutexGuard<'_, Truth> {
-        // A panic of the engine elsewhere leaves the log as it was: still true.
+        // A panic of the engine elsewhere leaves the log unchanged, and so still true.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A copy of the truth so far.
+    /// Returns a copy of the truth so far.
     pub fn snapshot(&self) -> Truth {
         self.read().clone()
     }

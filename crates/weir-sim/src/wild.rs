@@ -1,5 +1,5 @@
-//! Worlds drawn by a seed: well ones, in which a client's numbers must be exact, and wild ones, in
-//! which everything happens that can and only what must always hold can be asked.
+//! Random worlds, generated from a seed. In fault-free ones a client's numbers must be exact. In
+//! wild ones all faults happen, and a test can check only the invariants.
 
 use weir_io::Nanos;
 
@@ -12,9 +12,9 @@ use crate::server::{Answers, Drip, Framing, Server, Version, Workers};
 use crate::world::{Client, Discards, World};
 
 impl World {
-    /// A world without faults, for a run of about `span_ns`: its delays, its server and the cutting
-    /// of its answers are random, its client takes no time, and no connection ends unless an answer
-    /// says so.
+    /// Returns a world without faults, for a run of about `span_ns`. Its delays, its server and the
+    /// splitting of its responses are random, and its client takes no time. No connection ends
+    /// unless a response announces it.
     pub fn well(seed: Seed, span_ns: u64) -> World {
         let mut random = Random::new(seed, 100);
         let unit_ns = span_ns / 100;
@@ -34,7 +34,7 @@ impl World {
         World { seed, client, network, server, ..World::default() }
     }
 
-    /// A world in which everything happens that can, for a run of about `span_ns`.
+    /// Returns a world with all kinds of faults, for a run of about `span_ns`.
     pub fn wild(seed: Seed, span_ns: u64) -> World {
         let mut random = Random::new(seed, 101);
         let unit_ns = span_ns / 100;
@@ -72,7 +72,7 @@ fn server(random: &mut Random, span_ns: u64) -> Server {
         drip: random.chance(0.3).then_some(Drip { pieces: 4, gap_ns: span_ns / 300 }),
     };
     Server {
-        // Never without time, or a closed loop would run in place.
+        // Never zero, or a closed loop would make no progress in virtual time.
         service: match law(random, span_ns / 50) {
             Law::Fixed(span_ns) => Law::Fixed(span_ns.max(1_000)),
             other => other,
@@ -83,7 +83,7 @@ fn server(random: &mut Random, span_ns: u64) -> Server {
     }
 }
 
-/// Every fault now and then.
+/// Returns every kind of fault, each with a small probability.
 fn faults(unit_ns: u64) -> Faults {
     let mut answer = vec![
         (Pick::Share(0.02), AnswerFault::ResetBefore),
@@ -96,7 +96,7 @@ fn faults(unit_ns: u64) -> Faults {
         (Pick::Share(0.01), AnswerFault::Swallow),
     ];
     for breakage in Breakage::ALL {
-        // A head without end is a megabyte of events where answers are cut at every byte.
+        // An endless head is a megabyte of events if responses are split after every byte.
         if breakage != Breakage::EndlessHead {
             answer.push((Pick::Share(0.002), AnswerFault::Malformed(breakage)));
         }

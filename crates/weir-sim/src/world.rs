@@ -1,4 +1,4 @@
-//! The whole description of a simulated world: plain values, nothing that runs.
+//! The complete description of a simulated world: plain values, nothing that runs.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,44 +12,44 @@ use crate::pause::Pause;
 use crate::random::Seed;
 use crate::server::Server;
 
-/// A world to run an engine in. `World::default()` is a well server that answers each request in
-/// 1 ms, at the end of a network that takes no time, before a client that takes no time either.
+/// A world to run an engine in. `World::default()` has a faultless server that answers each request
+/// in 1 ms. Network and client take no time.
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// Repeats the run; part of every panic of this crate.
+    /// Seed that repeats the run; part of every panic of this crate.
     pub seed: Seed,
     /// The machine on which the engine runs.
     pub client: Client,
-    /// What lies between.
+    /// The network between client and server.
     pub network: Network,
-    /// What answers.
+    /// The server.
     pub server: Server,
-    /// What goes wrong.
+    /// The faults of the server, the network and the client's sockets.
     pub faults: Faults,
-    /// When a run is given up as endless.
+    /// Limits after which a run counts as endless.
     pub limits: Limits,
 }
 
 /// The machine on which the engine runs.
 #[derive(Clone, Debug)]
 pub struct Client {
-    /// What one reading of the clock costs, in nanoseconds.
+    /// Duration of one reading of the clock, in nanoseconds.
     pub clock_ns: u64,
-    /// What one `submit` costs when something is to be sent. The bytes leave at its end.
+    /// Duration of one `submit` with bytes to send, in nanoseconds. The bytes leave at its end.
     pub submit_ns: u64,
-    /// What the handling of one event costs.
+    /// Duration of the handling of one event, in nanoseconds.
     pub event_ns: u64,
-    /// How late the client is when it slept.
+    /// Delay of the client's wake-up after a sleep.
     pub wake_late: Law,
-    /// Spans in which the client does not run, while events pile up.
+    /// Spans in which the client does not run, while events queue up.
     pub stops: Vec<Pause>,
-    /// Most open sockets; beyond, `connect` fails with `EMFILE`.
+    /// Most open sockets; beyond them `connect` fails with `EMFILE`.
     pub open_max: Option<usize>,
-    /// Most bytes that one `Received` lends.
+    /// Most bytes of one `Received` event.
     pub read_bytes: usize,
-    /// What becomes of bytes that may be thrown away.
+    /// Handling of bytes that may be discarded.
     pub discards: Discards,
-    /// Events from outside the world.
+    /// Signals from outside the world.
     pub signals: Vec<Signal>,
 }
 
@@ -69,33 +69,34 @@ impl Default for Client {
     }
 }
 
-/// What becomes of bytes that may be thrown away.
+/// The handling of bytes that may be discarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Discards {
-    /// They are thrown away.
+    /// They are discarded.
     #[default]
     Always,
-    /// They are lent all the same.
+    /// They are delivered nevertheless.
     Never,
-    /// Any mix of the two.
+    /// A random mix of the two.
     Random,
 }
 
-/// Something from outside, as a signal handler would do it: sets `flag` and wakes the client.
+/// A signal from outside the world, which sets `flag` and wakes the client, as a signal handler
+/// would.
 #[derive(Clone, Debug)]
 pub struct Signal {
-    /// When.
+    /// Time of the signal.
     pub at: Nanos,
-    /// What it sets.
+    /// Flag that the signal sets.
     pub flag: Arc<AtomicBool>,
 }
 
-/// When a run is given up as endless: the simulation panics, naming its seed.
+/// Limits after which a run counts as endless: the simulation then panics with its seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Calls of the backend, and steps of the world, in one instant of virtual time.
     pub idle_calls: u64,
-    /// Calls and steps in all.
+    /// Calls and steps in total.
     pub calls: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The rules that `Backend` states, held against the simulation by a client that does anything the
-//! rules permit, in hundreds of random worlds; and that a seed repeats a run.
+//! The rules of `Backend`, checked on the simulation by a client that makes any calls the rules
+//! permit, in hundreds of random worlds. Also checks that a seed repeats a run.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -16,7 +16,7 @@ use weir_sim::{Breakage, Client, Law, Limits, Pause, Random, Seed, Signal, Sim, 
 
 const MS: u64 = 1_000_000;
 
-/// What a client knows of one of its connections.
+/// A client's state of one of its connections.
 #[derive(Clone, Debug, Default)]
 struct Known {
     connects: u64,
@@ -26,7 +26,7 @@ struct Known {
     permitted: u64,
 }
 
-/// Does what it likes until 100 ms, and checks what it is told. Returns all it was told.
+/// A client that makes random calls until 100 ms, and checks and records every event.
 struct Wanderer<'a> {
     sim: &'a mut Sim,
     random: Random,
@@ -78,7 +78,7 @@ impl Wanderer<'_> {
         assert!(self.sim.next().is_none(), "an event of a closed connection");
     }
 
-    /// One call on a connection, any that the rules permit.
+    /// Makes one random call on a connection, any that the rules permit.
     fn act(&mut self, number: usize) {
         let conn = ConnId(u32::try_from(number).unwrap());
         let known = &mut self.known[number];
@@ -111,7 +111,7 @@ impl Wanderer<'_> {
         }
     }
 
-    /// Takes one event. False when there is none.
+    /// Takes one event. Returns false if there is none.
     fn listen(&mut self) -> bool {
         let Some(event) = self.sim.next() else {
             return false;
@@ -171,7 +171,7 @@ fn the_rules_hold_in_wild_worlds() {
     let (mut answered, mut kinds) = (0, std::collections::BTreeSet::new());
     for seed in 0..150 {
         let (told, lent_bytes, truth) = wander(seed);
-        // What had arrived when the client closed was never lent.
+        // Bytes that had arrived when the client closed were never delivered.
         assert!(lent_bytes <= truth.counts.bytes_to_client, "seed {seed}");
         assert_eq!(told.len() as u64, truth.counts.events, "seed {seed}");
         for request in &truth.requests {
@@ -255,8 +255,8 @@ fn answers_that_arrived_together_are_lent_together() {
 
 #[test]
 fn stamps_divide_the_time_of_a_request_exactly() {
-    // The client takes 3 µs to submit, and stands still from 1.5 ms to 11.5 ms: the answer arrives
-    // within that, and a network takes 0.4 ms each way.
+    // The client takes 3 µs to submit, and is stopped from 1.5 ms to 11.5 ms. The response arrives
+    // within that stop; the network takes 0.4 ms each way.
     let mut world = World::default();
     world.client.submit_ns = 3_000;
     world.client.stops = vec![Pause::new(Nanos(1_500_000), 10 * MS)];
@@ -267,7 +267,7 @@ fn stamps_divide_the_time_of_a_request_exactly() {
     send(&mut sim, template);
     let sent_at = sim.submit().before;
     let tx_at = sent_at.after(3_000);
-    // Nobody is woken because something was sent.
+    // A send wakes no thread.
     sim.wait(tx_at.after(10), WaitPolicy::Sleep).unwrap();
     assert!(sim.now() == tx_at.after(10) && sim.next().is_none());
     sim.wait(Nanos::MAX, WaitPolicy::Sleep).unwrap();

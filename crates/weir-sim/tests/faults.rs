@@ -1,5 +1,5 @@
-//! Every fault, injected alone and at known places: the client sees it so often and in that form,
-//! and the truth counts it so often.
+//! Every fault, injected alone and at known positions: the client sees it as often and in its form,
+//! and the truth counts it as often.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -16,24 +16,24 @@ use weir_sim::{
 
 const MS: u64 = 1_000_000;
 
-/// How the end of a request looked to the client.
+/// The end of a request as the client saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Seen {
-    /// A complete answer of default size.
+    /// A complete response of default size.
     Answer,
-    /// The end of the stream, or an error, after so few or so many bytes.
+    /// The end of the stream, or an error, before or within a response.
     EndBefore,
     EndWithin,
     ErrorBefore(i32),
     ErrorWithin(i32),
-    /// Bytes that are no answer.
+    /// Bytes that are no response.
     Nonsense,
-    /// Nothing for 100 ms.
+    /// No event for 100 ms.
     Silence,
 }
 
-/// Sends `requests` requests one after the other on one connection, renewed when it must be; the
-/// failures of connects are counted apart.
+/// Sends `requests` requests one after the other on one connection, which is reopened if needed.
+/// Failures of connects are counted separately.
 fn run(world: World, requests: usize) -> (BTreeMap<Seen, usize>, BTreeMap<i32, usize>, Sim) {
     let mut sim = Sim::new(world);
     let template = sim.template(Arc::from(REQUEST));
@@ -61,7 +61,7 @@ fn run(world: World, requests: usize) -> (BTreeMap<Seen, usize>, BTreeMap<i32, u
     (seen, failed_connects, sim)
 }
 
-/// An error number, or zero when nothing came.
+/// Returns an error number if the connect failed, or zero if there was no event.
 fn wait_connected(sim: &mut Sim, give_up_at: Nanos) -> Result<(), i32> {
     sim.wait(give_up_at, WaitPolicy::Sleep).unwrap();
     match sim.next().map(|event| event.kind) {
@@ -75,7 +75,7 @@ fn wait_connected(sim: &mut Sim, give_up_at: Nanos) -> Result<(), i32> {
     }
 }
 
-/// What became of a request, and whether the connection can take another.
+/// Returns the end of a request, and true if the connection can take another.
 fn wait_answer(sim: &mut Sim) -> (Seen, bool) {
     let give_up_at = sim.now().after(100 * MS);
     let mut received = Vec::new();
@@ -112,7 +112,8 @@ fn wait_answer(sim: &mut Sim) -> (Seen, bool) {
     }
 }
 
-/// A complete answer of default size, nonsense, or not yet either.
+/// Returns `Answer` for a complete response of default size, `Nonsense` for other bytes, or `None`
+/// as long as neither is certain.
 fn judge(received: &[u8]) -> Option<Seen> {
     const HEAD: &[u8] = b"HTTP/1.1 200 Simulated\r\nserver: weir-sim\r\n";
     let shared = HEAD.len().min(received.len());
@@ -128,7 +129,7 @@ fn with_fault(fault: AnswerFault) -> World {
     World { faults: Faults { answer, ..Faults::default() }, ..World::default() }
 }
 
-/// Three of twenty requests meet `fault`, and each time the client sees `seen`.
+/// Checks that three of twenty requests meet `fault`, and that the client sees `seen` each time.
 fn check_answer_fault(fault: AnswerFault, seen: Seen) {
     let (counts, failed_connects, sim) = run(with_fault(fault), 20);
     let truth = sim.truth();
@@ -272,7 +273,8 @@ fn counts_of(server: Server, requests: usize) -> (usize, Counts) {
 fn connections_end_after_so_many_answers() {
     let answers = Answers { close_after: Some(4), ..Answers::default() };
     let (_, counts) = counts_of(Server { answers, ..Server::default() }, 20);
-    // The last answer of each says `connection: close`, which this client's judge calls nonsense.
+    // The last response of each has `connection: close`, which `judge` does not accept as a
+    // response.
     assert_eq!((counts.closes_after_answer, counts.connects), (5, 5));
     let answers = Answers { version: Version::Http10 { keep_alive: false }, ..Answers::default() };
     let (_, counts) = counts_of(Server { answers, ..Server::default() }, 7);

@@ -44,7 +44,7 @@ fn quantile(values: &[f64], p: f64) -> f64 {
     sorted[rank.max(1) - 1]
 }
 
-/// Holds `expected` against the mean over 30 batches of `statistic`, within five standard errors.
+/// Checks the mean over 30 batches of `statistic` against `expected`, within five standard errors.
 fn check(values: &[f64], statistic: impl Fn(&[f64]) -> f64, expected: f64) {
     let batches: Vec<f64> = values.chunks(values.len() / 30).take(30).map(statistic).collect();
     let mean = batches.iter().sum::<f64>() / 30.0;
@@ -73,7 +73,7 @@ fn one_worker_and_poisson_arrivals_are_mm1() {
         let values = latencies_s(single_worker(11), 400, &poisson(rate, 600_000, 11));
         let arrival = rate as f64;
         check(&values, mean, theory::mm1_mean(arrival, 1_000.0));
-        // The law is exponential: the share above its own p99 is one in a hundred.
+        // The distribution is exponential: the share above its own p99 is one in a hundred.
         let p99 = theory::mm1_quantile(arrival, 1_000.0, 0.99);
         check(&values, |batch| share_above(batch, p99), 0.01);
     }
@@ -146,7 +146,8 @@ fn a_stalled_server_gives_the_stall_curve() {
     }
 }
 
-/// V13: a client that stops sees the same curve, and the server's log says that it is innocent.
+/// V13: a client that stops sees the same curve, and the server's log shows that it caused no
+/// delay.
 #[test]
 fn a_stopped_client_gives_the_stall_curve_too() {
     let stall_s = 1.4;
@@ -174,16 +175,16 @@ fn share_above(values: &[f64], limit: f64) -> f64 {
 /// One finished exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Done {
-    /// When it was due.
+    /// Time at which it was due.
     due_at: Nanos,
-    /// When it was sent.
+    /// Time at which it was sent.
     sent_at: Nanos,
-    /// When its answer was complete.
+    /// Time at which its response was complete.
     ended_at: Nanos,
 }
 
-/// A client that sends at given times on any free connection; its server must be well and must
-/// answer with lengths.
+/// A client that sends at given times on any free connection. Its server must have no faults and
+/// must answer with lengths.
 struct Scripted<'a> {
     sim: &'a mut Sim,
     template: TemplateId,
@@ -200,7 +201,7 @@ struct Conn {
 }
 
 impl Scripted<'_> {
-    /// Opens so many connections.
+    /// Opens `conns` connections.
     fn open(sim: &mut Sim, conns: u32) -> Scripted<'_> {
         let template = sim.template(Arc::from(REQUEST));
         for conn in 0..conns {
@@ -216,7 +217,7 @@ impl Scripted<'_> {
     }
 
     /// Sends one request at each of these times, or as soon after as a connection is free, and
-    /// awaits all answers.
+    /// awaits all responses.
     fn run(&mut self, due: &[Nanos]) {
         let mut next = 0;
         let target = self.done.len() + due.len();
@@ -258,7 +259,7 @@ impl Scripted<'_> {
     }
 }
 
-/// Whether an answer is complete, by its `content-length`.
+/// True if a response is complete, by its `content-length`.
 fn is_whole(received: &[u8]) -> bool {
     let text = String::from_utf8_lossy(received);
     let Some((head, body)) = text.split_once("\r\n\r\n") else {

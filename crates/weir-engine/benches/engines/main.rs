@@ -1,5 +1,5 @@
-//! What a request costs the client, by I/O engine, measured finely enough to tune by: it resolves
-//! differences of 1 to 3 % on a machine whose speed drifts by more than that within a second.
+//! CPU time of the client per request, by I/O engine. The benchmark resolves differences of 1 to
+//! 3 % on a machine whose speed drifts by more than that within a second.
 //!
 //! ```text
 //! cargo bench -p weir-engine --bench engines                      everything, half a minute
@@ -7,18 +7,17 @@
 //! cargo bench -p weir-engine --bench engines -- connections=20 body=131072 sides=uring,epoll
 //! ```
 //!
-//! All sides live in one process, each in a thread of its own with its own connections to one
-//! server on another CPU, and take turns of 12 ms on one CPU; the order turns round each round.
-//! Whatever the machine does meanwhile meets them all. Cost is the thread's CPU time
-//! (`CLOCK_THREAD_CPUTIME_ID`) per request sent in a turn. A ratio is the median over rounds of
-//! the ratios within a round, with an interval that holds the true median with 95 % confidence
-//! (the sign test turned round).
+//! All sides are in one process, each in a thread of its own, with its own connections to one
+//! server on another CPU. They take turns of 12 ms on one CPU; the order is reversed each round. So
+//! disturbances of the machine affect all of them. Cost is the thread's CPU time
+//! (`CLOCK_THREAD_CPUTIME_ID`) per request sent in a turn. A ratio is the median over rounds of the
+//! ratios within a round, with a 95 % confidence interval (by inversion of the sign test).
 //!
-//! A side is an engine with a whole worker on it (`uring`, `epoll`: parser, histograms, stamps of
-//! the usual sample of connections), the same with stamps of none (`uring-unstamped`), or with
-//! nothing on it (`uring-null`, `epoll-null`: it counts bytes, and nothing real can be cheaper).
-//! To judge a change, run this before and after it and compare the ratios to a side that the
-//! change does not touch; or make the change a side.
+//! A side is an engine with a client. `uring` and `epoll` have a whole worker: parser, histograms,
+//! time stamps of the usual sample of connections. `uring-unstamped` has a worker without time
+//! stamps. `uring-null` and `epoll-null` only count bytes, which is a lower bound of the cost of
+//! any client. To judge a change, run this before and after it and compare the ratios to a side
+//! that the change does not affect; or make the change a side.
 #![forbid(unsafe_code)]
 
 mod null;
@@ -44,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse(&words)?;
     let cpus = system::usable_cpus()?;
     let server = ServerProcess::start()?;
-    // Threads begin where their maker is.
+    // Threads start on the CPU of the thread that spawns them.
     system::pin_to_cpu(*cpus.last().ok_or("no CPU at all")?)?;
     println!(
         "{} rounds of turns of {} ms; µs of CPU per request, and the ratio to {}'s",

@@ -1,5 +1,5 @@
-//! A client with nothing on it: it counts the bytes of answers that are all the same length, and
-//! asks again. What it costs is what the engine and the kernel cost.
+//! The minimal client: it counts the bytes of responses, which all have the same length, and sends
+//! the next requests. Its cost is the cost of the engine and the kernel.
 
 use std::io;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) fn run<B: Backend>(
                 EventKind::Discarded(bytes) => bytes,
                 kind => return Err(io::Error::other(format!("{kind:?}"))),
             };
-            // As many are asked for as have been answered whole, as a real client does.
+            // Sends as many requests as responses have been completed, as a real client does.
             let owed = missing.div_ceil(answer_bytes);
             *missing -= bytes;
             let answered = owed - missing.div_ceil(answer_bytes);

@@ -1,24 +1,24 @@
-//! The words behind `cargo bench -- `.
+//! The arguments of `cargo bench -- `.
 
 use std::str::FromStr;
 
 use crate::side::SideKind;
 
-/// What is compared.
+/// The sides to compare, and their loads.
 pub(crate) struct Options {
     pub(crate) connections: Vec<u32>,
     /// Requests in flight on each connection.
     pub(crate) depths: Vec<u16>,
-    /// Length of the answers' bodies, or the server's usual one.
+    /// Length of the response bodies; `None` for the server's default.
     pub(crate) body_bytes: Option<u32>,
-    /// The first is what the others are held to.
+    /// Sides; the first is the reference of the ratios.
     pub(crate) sides: Vec<SideKind>,
     pub(crate) rounds: usize,
     pub(crate) turn_ms: u64,
 }
 
 impl Options {
-    /// Words such as `connections=1,20`; what cargo adds begins with a dash.
+    /// Parses arguments such as `connections=1,20`; those that cargo adds begin with a dash.
     pub(crate) fn parse(words: &[String]) -> Result<Options, String> {
         let mut options = Options {
             connections: vec![1, 20, 100, 1_000],

@@ -1,4 +1,4 @@
-//! The reference server in a process of its own, so that its CPU time is nobody else's.
+//! The reference server, in a process of its own so that its CPU time is separate.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,10 +9,10 @@ use std::time::Duration;
 use weir_io::system;
 use weir_serve::{ServeOptions, spawn};
 
-/// With this word the program is the server.
+/// Argument that makes the program run the server.
 pub(crate) const WORD: &str = "serve";
 
-/// Serves until its input ends, so not longer than who started it.
+/// Serves until its standard input ends, and so no longer than its parent process.
 pub(crate) fn serve() -> Result<(), Box<dyn Error>> {
     let cpus = system::usable_cpus()?;
     system::pin_to_cpu(*cpus.first().ok_or("no CPU at all")?)?;
@@ -22,7 +22,7 @@ pub(crate) fn serve() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// That process.
+/// The server's process.
 pub(crate) struct ServerProcess {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -42,14 +42,15 @@ impl ServerProcess {
         Ok(ServerProcess { child, address })
     }
 
-    /// Length of the answer to a request. The reference server always says the same.
+    /// Returns the length of the response to a request. The reference server always sends the same
+    /// one.
     pub(crate) fn answer_bytes(&self, request: &[u8]) -> Result<u64, Box<dyn Error>> {
         let mut stream = TcpStream::connect(self.address)?;
         stream.write_all(request)?;
-        // An answer of any length is there long before.
+        // A response of any length arrives long before.
         stream.set_read_timeout(Some(Duration::from_millis(300)))?;
         let mut answer = Vec::new();
-        // It ends in a timeout, as the connection stays open.
+        // Ends with a timeout, as the connection stays open.
         let _timeout = stream.read_to_end(&mut answer);
         Ok(answer.len() as u64)
     }
@@ -58,7 +59,7 @@ impl ServerProcess {
 impl Drop for ServerProcess {
     fn drop(&mut self) {
         self.child.stdin = None;
-        // How it ends matters to nobody.
+        // The exit status is of no interest.
         let _ended = self.child.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! The sides of a comparison, who deals them their turns, and what comes of it.
+//! The sides of a comparison, the assignment of their turns, and the results.
 
 use std::error::Error;
 use std::fmt;
@@ -16,10 +16,10 @@ use crate::stats::median;
 use crate::turns::{Seat, Turn, Turning};
 use crate::{null, whole};
 
-/// Rounds before those that count: connections are opened in them, caches filled.
+/// Rounds before those that count: they open connections and fill caches.
 const WARM_UP_ROUNDS: usize = 6;
 
-/// From this length on a body is thrown away unread.
+/// Least body length for discarding it unread.
 const LARGE_BYTES: u32 = 16_384;
 
 /// A closed loop.
@@ -37,7 +37,7 @@ impl Load {
     }
 }
 
-/// An engine, and what is on it.
+/// An engine, and the client on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SideKind {
     Uring,
@@ -72,7 +72,7 @@ impl FromStr for SideKind {
     }
 }
 
-/// What every side does.
+/// The load, target and request of every side.
 #[derive(Clone)]
 struct Task {
     load: Load,
@@ -87,7 +87,7 @@ pub(crate) struct Fleet {
     sides: Vec<Side>,
 }
 
-/// One side, from outside.
+/// One side, as the benchmark's main thread controls it.
 struct Side {
     kind: SideKind,
     grant: Sender<()>,
@@ -112,7 +112,7 @@ impl Fleet {
         Ok(Fleet { load, sides: sides.collect() })
     }
 
-    /// Deals the turns and prints what came of them.
+    /// Assigns the turns and prints the results.
     pub(crate) fn compare(mut self, rounds: usize) -> Result<(), Box<dyn Error>> {
         for round in 0..WARM_UP_ROUNDS + rounds {
             let mut order: Vec<usize> = (0..self.sides.len()).collect();
@@ -145,14 +145,14 @@ impl Side {
         Side { kind, grant, done, thread, turns: Vec::new() }
     }
 
-    /// Says whether the side is still there.
+    /// Runs one turn. Returns true if the side is still running.
     fn take_turn(&mut self, counts: bool) -> bool {
         let turn = self.grant.send(()).ok().and_then(|()| self.done.recv().ok());
         self.turns.extend(turn.filter(|_| counts));
         turn.is_some()
     }
 
-    /// Why it is not.
+    /// Returns the reason why the side is no longer running.
     fn failure(self) -> Box<dyn Error> {
         let kind = self.kind;
         match self.thread.join() {

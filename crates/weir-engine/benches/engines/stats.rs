@@ -1,9 +1,10 @@
-//! The median of ratios, and how far it can be trusted.
+//! The median of ratios, and its confidence interval.
 
-/// How sure an interval is to hold the true median.
+/// Confidence that an interval contains the true median.
 const CONFIDENCE: f64 = 0.95;
 
-/// The median of at least one value, and the interval of the sign test; none for fewer than six.
+/// Returns the median of at least one value, and the interval of the sign test; `None` for fewer
+/// than six values.
 pub(crate) fn median(mut values: Vec<f64>) -> (f64, Option<(f64, f64)>) {
     values.sort_by(f64::total_cmp);
     let count = values.len();
@@ -12,8 +13,9 @@ pub(crate) fn median(mut values: Vec<f64>) -> (f64, Option<(f64, f64)>) {
     (median, rank.map(|rank| (values[rank - 1], values[count - rank])))
 }
 
-/// The largest `k` such that fewer than `k` of `count` fair coins show heads in at most half of
-/// what [`CONFIDENCE`] leaves: the median then lies between the `k`-th smallest and largest.
+/// Returns the largest `k` for which fewer than `k` of `count` fair coins show heads with a
+/// probability of at most `(1 - CONFIDENCE) / 2`. The median then lies between the `k`-th smallest
+/// and largest.
 fn interval_rank(count: usize) -> Option<usize> {
     let mut exactly = 0.5_f64.powf(count as f64);
     let mut fewer = 0.0;

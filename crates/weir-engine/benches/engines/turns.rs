@@ -1,5 +1,5 @@
-//! Taking turns: a backend that lets its thread run only when it is its turn, and tells what each
-//! turn has cost and done. Whoever drives the backend notices nothing but time.
+//! Turns: a backend that lets its thread run only during its turns, and reports the cost and the
+//! work of each. The client on it observes only that time passes.
 
 use std::io;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use weir_io::{
     Submitted, TcpTally, TemplateId, WaitPolicy, system,
 };
 
-/// What a turn has cost and done.
+/// The cost and the work of a turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub(crate) cpu_ns: u64,
@@ -18,12 +18,12 @@ pub(crate) struct Turn {
     pub(crate) requests: u64,
 }
 
-/// A side's ends of the channels to whoever deals the turns.
+/// A side's ends of the channels to the thread that assigns the turns.
 pub(crate) struct Seat {
     pub(crate) granted: Receiver<()>,
     pub(crate) done: Sender<Turn>,
     pub(crate) turn_ns: u64,
-    /// Length of one request, by which those in a send are counted.
+    /// Length of one request, which the requests of a send are counted by.
     pub(crate) request_bytes: u32,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Seat {
 pub(crate) struct Turning<B> {
     backend: B,
     seat: Seat,
-    /// None before the first turn.
+    /// Start of the current turn; `None` before the first.
     begun: Option<Begun>,
     requests: u64,
 }
@@ -47,7 +47,8 @@ impl<B: Backend> Turning<B> {
         Turning { backend, seat, begun: None, requests: 0 }
     }
 
-    /// Ends the turn if its time is over, and waits for the next. Says when that one ends.
+    /// Ends the turn if its time is over, and waits for the next. Returns the end of the current
+    /// turn.
     fn sit_out(&mut self) -> io::Result<Nanos> {
         let now = self.backend.now();
         if let Some(begun) = &self.begun {

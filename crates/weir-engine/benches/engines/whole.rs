@@ -1,4 +1,4 @@
-//! A client with everything on it: the worker as `weir` runs it.
+//! The whole client: the worker as `weir` runs it.
 
 use std::io;
 

@@ -1,9 +1,9 @@
-//! What a request costs in weir itself: the worker's own loop on a machine made of memory, where
-//! neither a kernel nor a server takes any time. `cargo xtask instructions` counts in it.
+//! Cost of a request in weir itself: the worker's own loop on a backend in memory, where neither a
+//! kernel nor a server takes any time. `cargo xtask instructions` counts its instructions.
 //!
 //! `cargo run --release -p weir-engine --example hot_path` prints the wall time of each scenario,
-//! the least of several runs; with `count SCENARIO TIMES` it runs one of them for so many times its
-//! usual span and prints how many requests that were.
+//! the least of several runs. With `count SCENARIO TIMES` it runs one of them for `TIMES` times its
+//! usual span and prints the number of requests.
 
 mod memory;
 mod scenario;
@@ -16,8 +16,9 @@ use weir_engine::{Control, run_on};
 use memory::Memory;
 use scenario::Scenario;
 
-/// Runs of a scenario whose least wall time is printed, and how much longer they are than counted
-/// ones: long enough to be timed, short enough that one of them is left alone by other programs.
+/// Timed runs of a scenario, of which the least wall time is printed, and their length in usual
+/// spans. They are long enough to be timed, and short enough that other programs leave one of them
+/// undisturbed.
 const TIMED_RUNS: u32 = 15;
 const TIMED_LENGTH: u64 = 20;
 
@@ -37,7 +38,7 @@ fn main() {
     }
 }
 
-/// Runs a scenario for so many times its usual span; returns how many requests were answered.
+/// Runs a scenario for `times` times its usual span; returns the number of completed requests.
 fn run(scenario: &Scenario, times: u64) -> u64 {
     let job = scenario.job(times);
     let control = Control::new(1, None);

@@ -1,5 +1,5 @@
-//! A machine made of memory: every request is answered, a fixed time after it was sent, with the
-//! same bytes. Costs next to nothing itself, so that what is counted is the engine.
+//! A backend in memory: every request gets the same response, a fixed time after it was sent. It
+//! costs next to nothing itself, so that the counted instructions are the engine's.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,13 +13,13 @@ use weir_io::{
 
 use crate::scenario::Scenario;
 
-/// What a reading of the clock takes.
+/// Duration of a reading of the clock, in nanoseconds.
 const READING_NS: u64 = 30;
 
-/// From a request to its answer.
+/// Time from a request to its response, in nanoseconds.
 const ANSWER_NS: u64 = 50_000;
 
-/// Requests that were sent together, and when their answers come.
+/// Requests that were sent together, and the time of their responses.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     conn: ConnId,
@@ -27,24 +27,24 @@ struct Sent {
     due_at: Nanos,
 }
 
-/// The machine.
+/// The backend in memory.
 #[derive(Debug)]
 pub(crate) struct Memory {
     now: Nanos,
     request_bytes: usize,
-    /// The answers to as many requests as can be in flight on a connection.
+    /// Responses to as many requests as can be in flight on a connection.
     answers: Vec<u8>,
     answer_bytes: usize,
     piece_bytes: usize,
     connecting: VecDeque<ConnId>,
     sent: VecDeque<Sent>,
-    /// Of the oldest of `sent`: bytes of its answers that were received.
+    /// Bytes received of the responses to the oldest of `sent`.
     received: usize,
     is_stamped: Vec<bool>,
 }
 
 impl Memory {
-    /// For a scenario whose request has so many bytes.
+    /// Returns the backend of a scenario whose request has `request_bytes` bytes.
     pub(crate) fn new(scenario: &Scenario, request_bytes: usize) -> Memory {
         Memory {
             now: Nanos(1_000),

@@ -1,4 +1,4 @@
-//! The loads that are counted: what is asked for, and what the answers look like.
+//! The loads that are counted: their requests and their responses.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -7,7 +7,7 @@ use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_run::{Arrivals, IoEngine, Load, Plan, Rate, StampChoice};
 
-/// Usual length: long enough that every part of the window's bookkeeping is used.
+/// Usual length in nanoseconds: long enough to exercise every part of the window's bookkeeping.
 const SPAN_NS: u64 = 5_000_000;
 
 /// One load.
@@ -15,18 +15,18 @@ const SPAN_NS: u64 = 5_000_000;
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) connections: u32,
-    /// Requests in flight on each.
+    /// Requests in flight on each connection.
     depth: u16,
     load: Load,
     stamps: StampChoice,
-    /// The answers to the requests in flight on one connection; all are of one length.
+    /// Responses to the requests in flight on one connection, all of the same length.
     pub(crate) answers: Vec<Vec<u8>>,
-    /// How many bytes come at a time.
+    /// Most bytes received at a time.
     pub(crate) piece_bytes: usize,
 }
 
 impl Scenario {
-    /// Every scenario. None but one has stamps, which are for one connection in 64.
+    /// Returns every scenario. Only one has time stamps.
     pub(crate) fn all() -> Vec<Scenario> {
         let closed = |name, depth: u16, answer: Vec<u8>| Scenario {
             name,
@@ -60,7 +60,7 @@ impl Scenario {
         ]
     }
 
-    /// What runs it, for so many times its usual span.
+    /// Returns a job that runs the scenario for `times` times its usual span.
     pub(crate) fn job(&self, times: u64) -> Job {
         let plan = Plan {
             load: self.load,
@@ -78,13 +78,13 @@ impl Scenario {
     }
 }
 
-/// As short as answers are: two headers.
+/// Returns the shortest realistic response, with two headers.
 fn short() -> Vec<u8> {
     b"HTTP/1.1 200 OK\r\nServer: weir\r\nContent-Length: 2\r\n\r\nok".to_vec()
 }
 
-/// As nginx answers for a small file, to the letter; `nth` makes what servers change with each
-/// answer.
+/// Returns nginx's response for a small file, to the letter; `nth` varies the headers that servers
+/// change with each response.
 fn nginx(nth: Option<u32>) -> Vec<u8> {
     let id = nth.unwrap_or(0).wrapping_mul(0x9e37_79b9);
     let answer = format!(
@@ -97,7 +97,7 @@ fn nginx(nth: Option<u32>) -> Vec<u8> {
     answer.into_bytes()
 }
 
-/// A small answer whose length is not told before.
+/// Returns a small chunked response, whose length is not announced.
 fn chunked() -> Vec<u8> {
     b"HTTP/1.1 200 OK\r\nServer: nginx/1.24.0\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
       Content-Type: text/html\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n\
@@ -105,7 +105,7 @@ fn chunked() -> Vec<u8> {
         .to_vec()
 }
 
-/// A large file.
+/// Returns the response for a large file.
 fn body_128k() -> Vec<u8> {
     let head = "HTTP/1.1 200 OK\r\nServer: nginx/1.24.0\r\nContent-Length: 131072\r\n\r\n";
     [head.as_bytes(), &vec![b'x'; 128 * 1024]].concat()

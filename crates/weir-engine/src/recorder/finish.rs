@@ -1,4 +1,4 @@
-//! From a worker's tallies to its measurements, once it has ended.
+//! Conversion of a worker's tallies to its measurements, after its end.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use crate::schedule::Schedule;
 use crate::timeline::Timeline;
 
 impl Recorder {
-    /// The worker's measurements. `schedule` gives up its slots of M that were never sent.
+    /// Returns the worker's measurements. Takes the slots of M that were never sent from
+    /// `schedule`.
     pub(crate) fn finish(
         self,
         schedule: &mut Schedule,
@@ -80,7 +81,7 @@ impl Recorder {
         }
     }
 
-    /// Requests put on the wire, and apart those whose send failed.
+    /// Returns the number of requests put on the wire and, apart, of those whose send failed.
     fn really_sent(&self) -> Sent {
         Sent {
             warmup: self.counts.sent.warmup - self.counts.unsent.warmup,
@@ -90,13 +91,13 @@ impl Recorder {
         }
     }
 
-    /// Offset of t1 from S.
+    /// Returns the offset of t1 from S, in nanoseconds.
     fn window_offset(&self) -> u64 {
         self.timeline.t1.since(self.timeline.start)
     }
 
-    /// The slots of M that were never sent, by bucket arithmetic: a range of slots whose ages share
-    /// a bucket and a slice is one record, so that an absurd rate ends at once.
+    /// Returns the slots of M that were never sent, by bucket arithmetic. A range of slots whose
+    /// ages share a bucket and a slice is one record, so that an absurd rate ends at once.
     fn never_sent(&self, schedule: &mut Schedule, quota: Option<u64>, end: Nanos) -> NeverSent {
         let mut never = NeverSent::default();
         if !self.is_open_loop {

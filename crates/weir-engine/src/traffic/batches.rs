@@ -1,5 +1,4 @@
-//! What scripts add to the traffic: batches of any size, rests between them, and timeouts that
-//! only count.
+//! Script-specific traffic: batches of any size, delays between them, and timeouts that only count.
 
 use weir_http::Answer;
 use weir_io::{ConnId, Nanos};
@@ -18,31 +17,32 @@ pub(crate) struct ScriptBridge {
 }
 
 impl ScriptBridge {
-    /// For so many connections that may be delayed.
+    /// Returns the bridge for `delayed` connections that may be delayed.
     pub(super) fn new(delayed: u32) -> ScriptBridge {
         ScriptBridge { told: Vec::new(), rests: Rests::new(delayed) }
     }
 }
 
 impl Traffic {
-    /// The nth answer of what `conn` last received.
+    /// Returns the nth response in the last bytes that `conn` received.
     pub(crate) fn answer(&self, conn: ConnId, nth: usize) -> Answer<'_> {
         self.places.protocol(self.connections[conn.index()].place).answer(nth)
     }
 
-    /// The answers of what `conn` last received have been shown.
+    /// Drops the responses in the last bytes that `conn` received, after the script has read them.
     pub(crate) fn forget_answers(&mut self, conn: ConnId) {
         let place = self.connections[conn.index()].place;
         self.places.at(place).protocol.forget_answers();
     }
 
-    /// Keeps what a script is to be told; apart, so that it costs others nothing.
+    /// Queues an event for the script; a function of its own, so that runs without a script pay
+    /// nothing.
     #[inline(never)]
     pub(super) fn note(&mut self, told: Told) {
         self.script.told.push(told);
     }
 
-    /// Keeps the answers that have come, for the script to be told.
+    /// Queues the complete responses for the script.
     #[inline(never)]
     pub(super) fn note_answers(&mut self, conn: ConnId) {
         let statuses = self
@@ -54,13 +54,13 @@ impl Traffic {
         self.script.told.extend(statuses.map(|(nth, status)| Told::Answered { conn, nth, status }));
     }
 
-    /// Whether `conn` is still on its `opened`th socket, with nothing in flight.
+    /// True if `conn` still has its `opened`th socket, with nothing in flight.
     pub(crate) fn is_idle(&self, conn: ConnId, opened: u16) -> bool {
         let connection = &self.connections[conn.index()];
         connection.state == State::Open && connection.opened == opened && connection.load == 0
     }
 
-    /// Makes places for `requests` on `conn`, which has none in flight.
+    /// Provides slots for `requests` requests on `conn`, which has none in flight.
     pub(crate) fn make_room(&mut self, conn: ConnId, requests: u16) {
         if requests > self.limits.depth {
             self.limits.depth = requests.checked_next_power_of_two().unwrap_or(requests);
@@ -75,16 +75,16 @@ impl Traffic {
         }
     }
 
-    /// `conn` takes no request before `until`.
+    /// Delays the next request on `conn` until `until`.
     pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
         if self.connections[conn.index()].state == State::Open {
             self.script.rests.begin(conn, until);
-            // Nothing can come of it before, and that is nobody's fault.
+            // A delay counts as activity: no response can arrive before its end.
             self.counts.alive_at = self.counts.alive_at.max(until);
         }
     }
 
-    /// Ends the rests that are over at `now`; whether there were any.
+    /// Ends the delays that are over at `now`. Returns true if there were any.
     pub(crate) fn end_rests(&mut self, now: Nanos) -> bool {
         let mut have_ended = false;
         while let Some(conn) = self.script.rests.take_due(now) {
@@ -95,7 +95,7 @@ impl Traffic {
         have_ended
     }
 
-    /// Takes `conn` out of those that can take a request: one is being prepared for it.
+    /// Reserves `conn` for a request that is being prepared. Returns the number of its socket.
     pub(crate) fn reserve(&mut self, conn: ConnId) -> u16 {
         self.lanes.remove(conn);
         self.connections[conn.index()].opened

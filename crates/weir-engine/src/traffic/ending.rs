@@ -1,4 +1,4 @@
-//! Ends that no answer brings: failures, deadlines that come, and the end of the run.
+//! Ends without a response: failures, timeouts, and the end of the run.
 
 use weir_io::{Close, ConnId, Nanos};
 use weir_run::{ErrorKind, FailureCause, FailureKind, FailurePhase};
@@ -10,7 +10,7 @@ use crate::exchange::{Exchange, Phase};
 use crate::places::NONE;
 
 impl Traffic {
-    /// Looks at a connection whose deadline has come.
+    /// Handles the timer of a connection.
     pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
         let connection = &self.connections[conn.index()];
         let due = match connection.state {
@@ -55,8 +55,8 @@ impl Traffic {
         Action::Close(Close::Graceful)
     }
 
-    /// The connection has failed: so have the requests in flight on it, the oldest for the reason
-    /// given, those behind it because their answers can no longer come.
+    /// Handles a failed connection. The oldest request in flight fails for the given reason, the
+    /// ones behind it because their responses can no longer arrive.
     pub(crate) fn fail(&mut self, conn: ConnId, at: Nanos, kind: ErrorKind, cause: FailureCause) {
         let connection = &self.connections[conn.index()];
         let phase = match connection.state {
@@ -69,7 +69,7 @@ impl Traffic {
         self.shut(conn, at);
     }
 
-    /// Keeps what [`Traffic::unsend`] needs of a connection whose socket has failed.
+    /// Saves the requests in flight of a failed socket for [`Traffic::unsend`].
     #[cold]
     pub(super) fn note_failing(&mut self, conn: ConnId) {
         self.failing.clear();
@@ -80,8 +80,9 @@ impl Traffic {
         }
     }
 
-    /// The socket that failed last had not taken `bytes` bytes, of which a request has `each`: its
-    /// youngest requests were not sent, the one that was cut in two among them.
+    /// Counts the requests that the last failed socket did not send. It had `bytes` bytes left, and
+    /// a request has `each` bytes. They are the youngest requests, including one that was sent in
+    /// part.
     #[cold]
     pub(crate) fn unsend(&mut self, bytes: u64, each: u64) {
         let requests = bytes.div_ceil(each.max(1));
@@ -92,7 +93,7 @@ impl Traffic {
         }
     }
 
-    /// TLS could not seal the last `requests` requests on `conn`, none of which is sent.
+    /// Counts the last `requests` requests on `conn` as unsent, because TLS could not encrypt them.
     #[cold]
     pub(crate) fn unsend_unsealed(&mut self, conn: ConnId, requests: usize) {
         self.note_failing(conn);
@@ -100,8 +101,8 @@ impl Traffic {
     }
 
     /// Ends every exchange in flight on `conn`: the oldest as `oldest`, the others as closed before
-    /// their answer (none is ever sent again). Where the oldest has timed out, so has each that was
-    /// sent as long ago.
+    /// their response (none is ever sent again). If the oldest has timed out, so has each one sent
+    /// as long ago.
     fn end_all(&mut self, conn: ConnId, at: Nanos, oldest: Outcome) {
         let place = self.connections[conn.index()].place;
         if place == NONE {
@@ -113,7 +114,8 @@ impl Traffic {
             _ => Nanos::ZERO,
         };
         let mut is_oldest = true;
-        // Ids go round, so age is in the stamps; a connection carries few enough to look at all.
+        // Ids wrap around, so the time stamps decide; a connection has few enough requests to scan
+        // them all.
         while let Some(exchange) =
             places.iter_mut().filter(|place| place.is_live()).min_by_key(|place| place.sent_at)
         {
@@ -134,7 +136,7 @@ impl Traffic {
         connection.unsent = 0;
     }
 
-    /// The socket of `conn` is about to be closed, or is.
+    /// Updates the state of `conn` for a socket that is closed or about to be.
     pub(crate) fn shut(&mut self, conn: ConnId, at: Nanos) {
         debug_assert_eq!(self.connections[conn.index()].load, 0);
         match self.connections[conn.index()].state {
@@ -157,7 +159,7 @@ impl Traffic {
         }
     }
 
-    /// When the oldest request in flight on `conn` was sent; none that is overdue already counts.
+    /// Returns the send time of the oldest request in flight on `conn` that is not overdue already.
     pub(super) fn oldest(&self, conn: ConnId) -> Option<Nanos> {
         let lent = self.connections[conn.index()].place;
         if lent == NONE {
@@ -168,7 +170,7 @@ impl Traffic {
         waiting.map(|place| place.sent_at).min()
     }
 
-    /// The connection has failed.
+    /// Counts the failure of a connection.
     pub(super) fn count_failure(&mut self, conn: ConnId, phase: FailurePhase, cause: FailureCause) {
         self.recorder.connection_failed(FailureKind { phase, cause });
         self.observers.connection_failed(conn, phase);
@@ -180,8 +182,8 @@ impl Traffic {
         self.shut(conn, now);
     }
 
-    /// The run is over: members of M that are still in flight are censored here. Their answers are
-    /// still awaited, so that the server has answered all it was sent, but no longer measured.
+    /// Censors the members of M that are still in flight at the end of the run. Their responses are
+    /// still awaited, so that the server has answered every request, but no longer measured.
     pub(crate) fn censor(&mut self, now: Nanos) {
         for (conn, exchange) in self.places.live() {
             if exchange.phase == Phase::Measured {
@@ -192,7 +194,7 @@ impl Traffic {
         }
     }
 
-    /// The sockets are about to be closed: what is still in flight is given up.
+    /// Ends the exchanges still in flight because the sockets are about to be closed.
     pub(crate) fn abandon(&mut self, now: Nanos) {
         for (conn, exchange) in self.places.live() {
             self.recorder.abandoned(exchange, now);
@@ -201,7 +203,7 @@ impl Traffic {
     }
 }
 
-/// The end of an exchange that the end of the run decides.
+/// Returns the completion of an exchange that is still in flight at the end of the run.
 fn in_flight(conn: ConnId, exchange: &Exchange, at: Nanos) -> Completion {
     let outcome = Outcome::InFlightAtEnd;
     Completion { conn, exchange: *exchange, outcome, at, kernel: None }

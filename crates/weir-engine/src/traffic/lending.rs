@@ -1,4 +1,4 @@
-//! What connections have only while they are at work, and the others are not to pay for.
+//! Leasing: connections have a protocol and request slots only while requests are in flight.
 
 use weir_io::ConnId;
 
@@ -6,7 +6,7 @@ use super::Traffic;
 use crate::places::NONE;
 
 impl Traffic {
-    /// Where `conn` has its protocol and its requests in flight.
+    /// Returns the index of the state of `conn` in `places`; leases one if needed.
     #[inline]
     pub(super) fn place_of(&mut self, conn: ConnId) -> u32 {
         let connection = &mut self.connections[conn.index()];
@@ -16,7 +16,7 @@ impl Traffic {
         connection.place
     }
 
-    /// Takes back what `conn` was lent, if it could as well go on with another.
+    /// Takes back the lease of `conn` if nothing is in flight and its protocol is idle.
     #[inline(never)]
     pub(super) fn end_loan(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.index()];

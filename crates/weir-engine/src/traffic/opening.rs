@@ -7,13 +7,13 @@ use crate::connection::State;
 use crate::places::NONE;
 
 impl Traffic {
-    /// Puts `conn` in the queue of connections to be opened.
+    /// Puts `conn` in the queue of connections to open.
     pub(super) fn queue(&mut self, conn: ConnId, at: Nanos) {
         self.connections[conn.index()].state = State::Queued;
         self.open_queue.push(conn, at);
     }
 
-    /// The next connection to open, now connecting.
+    /// Returns the next connection to open, in state `Connecting`.
     pub(crate) fn take_to_open(&mut self, now: Nanos) -> Option<ConnId> {
         let conn = self.open_queue.pop(now)?;
         self.connections[conn.index()].connect(now);
@@ -22,7 +22,7 @@ impl Traffic {
         Some(conn)
     }
 
-    /// The socket of `conn` is up.
+    /// Handles a socket of `conn` that has connected.
     pub(super) fn connected(&mut self, conn: ConnId, at: Nanos) -> Action {
         let connection = &self.connections[conn.index()];
         if connection.state != State::Connecting {
@@ -35,10 +35,10 @@ impl Traffic {
         Action::None
     }
 
-    /// The connection can carry requests; its socket took so long to connect.
+    /// Marks the connection as open for requests; its socket took `connect_ns` to connect.
     pub(super) fn opened(&mut self, conn: ConnId, connect_ns: u64, at: Nanos) {
         self.connections[conn.index()].opened(at);
-        // So that those that are idle from the start have no entry there.
+        // Connections that are idle from the start then have no entry there.
         self.deadlines.disarm(conn);
         if let Some(taken) = self.taken.get_mut(conn.index()) {
             *taken = 0;
@@ -61,7 +61,7 @@ impl Traffic {
         self.free(conn, 0);
     }
 
-    /// The first attempt to open `conn` is decided.
+    /// Marks the first attempt to open `conn` as decided.
     pub(super) fn resolve(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.index()];
         self.counts.unresolved -= u32::from(!connection.is_resolved);

@@ -1,5 +1,5 @@
-//! Planned ends: a connection that has carried what it may, or is as old as it may be, takes no
-//! more requests, and is renewed once all that it carries is answered. None of this is an error.
+//! Planned renewal: a connection that has reached its limit of requests or age takes no more
+//! requests. It is renewed once all its responses have arrived. None of this is an error.
 
 use weir_io::{ConnId, Nanos};
 
@@ -7,8 +7,9 @@ use super::{Action, Traffic};
 use crate::connection::State;
 
 impl Traffic {
-    /// Counts a request against those that the socket of `conn` may take. Apart, so that it costs
-    /// others nothing. A script's batch is not divided: its last requests may be too many.
+    /// Counts a request against the limit of the socket of `conn`. A function of its own, so that
+    /// unlimited connections pay nothing. A script's batch is not divided: its last requests may
+    /// exceed the limit.
     #[inline(never)]
     pub(super) fn spend(&mut self, conn: ConnId) {
         let taken = &mut self.taken[conn.index()];
@@ -18,24 +19,24 @@ impl Traffic {
         }
     }
 
-    /// `conn` takes no more requests.
+    /// Marks `conn` as taking no more requests.
     fn retire(&mut self, conn: ConnId) {
         self.connections[conn.index()].state = State::Retiring;
         self.lanes.remove(conn);
     }
 
-    /// `conn` is as old as it may be.
+    /// Retires `conn`, which has reached its limit of age.
     pub(super) fn outlive(&mut self, conn: ConnId, now: Nanos) -> Action {
         self.retire(conn);
         if self.connections[conn.index()].load == 0 {
             return self.renew(conn, now);
         }
-        // Its requests may time out, which is looked at next.
+        // Its requests may time out; the timer checks that next.
         self.deadlines.arm(conn, now);
         Action::None
     }
 
-    /// Ends the socket of `conn`, on which nothing is in flight; another one is opened at once.
+    /// Ends the socket of `conn`, on which nothing is in flight, and queues the next one.
     pub(super) fn renew(&mut self, conn: ConnId, at: Nanos) -> Action {
         self.recorder.renewed();
         self.connections[conn.index()].end_as_planned();

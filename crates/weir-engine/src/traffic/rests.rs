@@ -1,26 +1,27 @@
-//! Connections that a script's `delay()` keeps idle, and until when.
+//! Connections that a script's `delay()` keeps idle, and the ends of their delays.
 
 use weir_io::{ConnId, Nanos};
 
 use crate::deadlines::Deadlines;
 
-/// The delays of one worker's connections. Kept apart from the deadlines of requests, of which a
-/// busy connection has at most one in a timeout's span.
+/// The delays of one worker's connections. They are kept apart from the timers of requests, of
+/// which a busy connection has at most one per timeout span.
 #[derive(Debug)]
 pub(crate) struct Rests {
-    /// By connection; [`Nanos::MAX`] if it is not delayed. Empty if no script delays.
+    /// End of the delay by connection; [`Nanos::MAX`] if it is not delayed. Empty if no script
+    /// delays.
     until: Vec<Nanos>,
     deadlines: Deadlines,
 }
 
 impl Rests {
-    /// For so many connections that may be delayed.
+    /// Returns the delays of `connections` connections, none of which is delayed.
     pub(super) fn new(connections: u32) -> Rests {
         let until = vec![Nanos::MAX; connections as usize];
         Rests { until, deadlines: Deadlines::new(connections) }
     }
 
-    /// When the next delay ends, at the earliest.
+    /// Returns a lower bound of the end of the next delay.
     pub(crate) fn next(&self) -> Nanos {
         self.deadlines.next()
     }
@@ -31,7 +32,7 @@ impl Rests {
         self.deadlines.arm(conn, until);
     }
 
-    /// The socket of `conn` is gone, and its delay with it.
+    /// Cancels the delay of `conn`, whose socket is gone.
     pub(super) fn cancel(&mut self, conn: ConnId) {
         if let Some(until) = self.until.get_mut(conn.index()) {
             *until = Nanos::MAX;
@@ -42,7 +43,7 @@ impl Rests {
     pub(super) fn take_due(&mut self, now: Nanos) -> Option<ConnId> {
         while let Some(conn) = self.deadlines.take_due(now) {
             match self.until[conn.index()] {
-                // The delay was that of a socket that is gone.
+                // The delay belonged to a socket that is gone.
                 Nanos::MAX => {}
                 until if until > now => self.deadlines.arm(conn, until),
                 _ => {

@@ -1,5 +1,5 @@
-//! TLS between the machine and the protocol: the handshake before a connection is open, and what
-//! is decrypted after it.
+//! TLS between the backend and the protocol: the handshake before a connection is open, and the
+//! decryption after it.
 
 use weir_io::{Close, ConnId, Nanos};
 use weir_run::{ErrorKind, FailureCause};
@@ -13,7 +13,7 @@ use crate::places::NONE;
 #[derive(Debug)]
 pub(crate) struct TlsLayer {
     config: Option<TlsConfig>,
-    /// By connection; empty without TLS.
+    /// Sessions by connection; empty without TLS.
     sessions: Vec<Option<Box<Session>>>,
     /// Output of TLS itself on the connection of the last event: handshake messages and alerts.
     pub(crate) output: Vec<u8>,
@@ -22,26 +22,26 @@ pub(crate) struct TlsLayer {
 }
 
 impl TlsLayer {
-    /// For so many connections; no TLS if `config` is `None`.
+    /// Returns the layer for `connections` connections; no TLS if `config` is `None`.
     pub(super) fn new(config: Option<TlsConfig>, connections: u32) -> TlsLayer {
         let connections = if config.is_some() { connections } else { 0 };
         let sessions = (0..connections).map(|_| None).collect();
         TlsLayer { config, sessions, output: Vec::new(), plain: Vec::new() }
     }
 
-    /// True if connections speak TLS.
+    /// True if connections use TLS.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.config.is_some()
     }
 
-    /// The session of a connection's socket, if there is one.
+    /// Returns the session of a connection's socket, if there is one.
     #[inline]
     pub(crate) fn session(&mut self, conn: ConnId) -> Option<&mut Session> {
         self.sessions.get_mut(conn.index())?.as_deref_mut()
     }
 
-    /// The socket of `conn` is closed.
+    /// Drops the session of `conn`, whose socket is closed.
     pub(super) fn forget(&mut self, conn: ConnId) {
         if let Some(session) = self.sessions.get_mut(conn.index()) {
             *session = None;
@@ -57,7 +57,7 @@ impl TlsLayer {
 }
 
 impl Traffic {
-    /// The socket is up: the handshake begins.
+    /// Starts the handshake on a connected socket.
     pub(super) fn shake_hands(&mut self, conn: ConnId, at: Nanos) {
         self.tls.start(conn);
         let connection = &mut self.connections[conn.index()];
@@ -66,7 +66,7 @@ impl Traffic {
         self.deadlines.arm(conn, at.after(self.limits.connect_timeout_ns));
     }
 
-    /// Takes in encrypted bytes.
+    /// Decrypts received bytes and handles the plain text.
     pub(super) fn decrypt(&mut self, conn: ConnId, bytes: &mut [u8], at: Nanos) -> Action {
         let TlsLayer { sessions, output, plain, .. } = &mut self.tls;
         let Some(session) = &mut sessions[conn.index()] else { return Action::None };
@@ -98,15 +98,16 @@ impl Traffic {
         }
     }
 
-    /// TLS has failed on `conn`; returns how to close it.
+    /// Handles a TLS failure on `conn`; returns the way to close it.
     pub(crate) fn fail_secure(&mut self, conn: ConnId, error: &TlsError, at: Nanos) -> Close {
         let code = error.code();
         self.fail(conn, at, ErrorKind::Tls(code), FailureCause::Tls(code));
         Close::Reset
     }
 
-    /// What an end of the stream means where TLS has not announced it: the handshake failed, or
-    /// the answer under way may have been cut (RFC 9112 §9.8). `None` when it means nothing more.
+    /// Handles an end of the stream that TLS has not announced: the handshake failed, or the
+    /// current response may have been truncated (RFC 9112 §9.8). Returns `None` if neither is the
+    /// case.
     pub(super) fn ended_insecurely(&mut self, conn: ConnId, at: Nanos) -> Option<Action> {
         let connection = &self.connections[conn.index()];
         let place = connection.place;

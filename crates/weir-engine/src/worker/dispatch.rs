@@ -1,5 +1,5 @@
-//! What is due goes out: slots onto free connections, in stamped batches; and before that, from a
-//! script, the requests themselves.
+//! Dispatch: sends due slots on free connections, in stamped batches, and first has a script make
+//! the requests.
 
 use weir_io::{Backend, ConnId, Nanos, Segment};
 
@@ -10,31 +10,31 @@ use crate::ring::Ring;
 use crate::script::{Batch, Script};
 use crate::traffic::Slots;
 
-/// Sends that leave with one stamp: the stamp is taken before all of them, so the last of a batch
-/// is overstated by what the others take (about 3 µs each on loopback).
+/// Sends that share one time stamp. It is taken before all of them. So the latency of the last one
+/// is overstated by the duration of the others (about 3 µs each on loopback).
 pub(super) const SEND_BATCH: usize = 16;
 
-/// Plaintext that goes into one buffer of records: a multiple of the longest record, so that a
-/// long request is cut into no more of them.
+/// Plaintext that is encrypted into one buffer of records: a multiple of the longest record, so
+/// that a long request is not cut into more of them.
 const SEALED_BYTES: usize = 256 * 1024;
 
-/// Longest that requests are made in one turn, beyond the last one's end, and how many at most are
-/// made ahead: what is made already and answers wait meanwhile.
+/// Limits of making requests in one turn, in nanoseconds (the last call may overrun) and in batches
+/// made ahead. Requests already made, and responses, wait meanwhile.
 const MAKING_TURN_NS: u64 = 20_000;
 const AHEAD_TURN: usize = 8;
 
-/// The least that a learning script's call leads its slot.
+/// Least lead of a script's call before its slot, in nanoseconds.
 const LEAD_MIN_NS: u64 = 20_000;
 
 impl<B: Backend> Worker<'_, B> {
-    /// Whether a planned slot is due.
+    /// True if a planned slot is due.
     pub(super) fn has_due(&self, now: Nanos) -> bool {
         let start = self.timeline.start;
         self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) <= now)
     }
 
-    /// Whether a slot that comes due can be sent: there is a connection for it, and a request or
-    /// somebody to make one.
+    /// True if a slot that comes due can be sent: a connection is free, and a request is made or a
+    /// script can make one.
     pub(super) fn is_ready(&self) -> bool {
         let is_free = !self.traffic.lanes.is_empty();
         match &self.requests {
@@ -44,9 +44,9 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Sends what is due, as far as connections have room, in batches with a stamp of their own.
-    /// The last batch is left to be submitted: most turns have only that one, and the wait that
-    /// follows submits it without reading the clock around it.
+    /// Sends the due slots, as far as connections have room, in batches with a time stamp of their
+    /// own. The last batch is not submitted here. Most turns have only that one, and the following
+    /// wait submits it without reading the clock around it.
     pub(super) fn dispatch(&mut self, mut now: Nanos) {
         self.turn.is_behind = false;
         while self.stage.is_sending {
@@ -63,7 +63,7 @@ impl<B: Backend> Worker<'_, B> {
             }
             let is_full = self.outbox.dirty.len() >= SEND_BATCH;
             self.flush(now);
-            // A script that takes long leaves the rest to the next turn, which comes at once.
+            // A slow script leaves the rest to the next turn, which follows at once.
             if !is_full || self.turn.is_behind {
                 return;
             }
@@ -71,8 +71,8 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Gives the next slot to a connection, if there are both; in a closed loop, where all slots
-    /// are alike, as many as it has room for.
+    /// Dispatches the next slot if it is due and a connection is free. In a closed loop, where all
+    /// slots are identical, dispatches as many as the connection has room for.
     #[inline]
     fn dispatch_next(&mut self, now: Nanos) -> bool {
         let RequestSource::Static(repeated) = &self.requests else { return false };
@@ -89,7 +89,7 @@ impl<B: Backend> Worker<'_, B> {
         true
     }
 
-    /// Whether a request may go out at `now`.
+    /// True if a request may be sent at `now`.
     #[inline]
     fn is_due(&self, now: Nanos) -> bool {
         let timeline = &self.timeline;
@@ -105,7 +105,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Takes the next slots that are alike, at most `most`. Planned slots come one by one.
+    /// Takes the next identical slots, at most `most`. Planned slots are taken one by one.
     #[inline]
     fn take_slots(&mut self, now: Nanos, most: u16) -> Slots {
         let timeline = &self.timeline;
@@ -128,8 +128,9 @@ impl<B: Backend> Worker<'_, B> {
         Slots { intended_at: now, phase, count, tag: 0 }
     }
 
-    /// True if slots after t1 are sent, which keeps the load up until M is resolved. A number of
-    /// requests is exact, and a window that was cut, or that ends like wrk's, is followed by none.
+    /// True if slots after t1 are sent, which keeps the load up until M is resolved. None are sent
+    /// if the number of requests is fixed, if the window was cut, or if the load ends at t1 like
+    /// wrk's.
     pub(super) fn has_tail(&self) -> bool {
         self.job.plan.requests.is_none() && !self.stage.is_cut && !self.job.stops_at_t1
     }
@@ -148,7 +149,8 @@ impl<B: Backend> Worker<'_, B> {
                 sealed.clear();
                 let mut pieces =
                     repeated.strings(unsent).flat_map(|plain| plain.chunks(SEALED_BYTES));
-                // Lent piece by piece, so that what has left is given back before the last does.
+                // Pooled piece by piece, so that buffers already sent are returned before the last
+                // piece is sent.
                 let sent = pieces.try_for_each(|plain| {
                     if sealed.len() >= SEALED_BYTES {
                         sealed_bytes += sealed.len();
@@ -174,8 +176,8 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Sends the next batch of a script, if it is due and its connection is there. It takes one
-    /// slot for each of its requests; all count from the first one's time.
+    /// Sends the next batch of a script, if it is due and its connection is available. The batch
+    /// takes one slot for each of its requests; all count from the intended time of the first.
     #[inline(never)]
     fn dispatch_batch(&mut self, now: Nanos) -> bool {
         let Some(conn) = self.next_reserved() else { return false };
@@ -197,7 +199,7 @@ impl<B: Backend> Worker<'_, B> {
         true
     }
 
-    /// The connection that the next batch goes out on. Batches made for a socket that is gone are
+    /// Returns the connection of the next batch. Batches made for a socket that is gone are
     /// dropped.
     fn next_reserved(&mut self) -> Option<ConnId> {
         let RequestSource::Ring(ring) = &mut self.requests else { return None };
@@ -242,8 +244,8 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Makes the batches that could go out now and are not made, as far as that does not take long.
-    /// Returns the time at which it was done, which is the earliest stamp they may get.
+    /// Makes the missing batches that could be sent now, within a limit of time. Returns the time
+    /// at which they were ready, which is their earliest send time.
     #[inline(never)]
     fn make_due(&mut self, now: Nanos) -> Nanos {
         let mut made_at = now;
@@ -262,13 +264,13 @@ impl<B: Backend> Worker<'_, B> {
             if let (Some(script), true) = (&mut self.script, is_late) {
                 script.ran_dry += requests;
             }
-            // A string that is only repeated is made by nobody, and takes no time.
+            // A string that is only repeated needs no call, and takes no time.
             made_at = made_at.max(self.turn.now);
         }
     }
 
-    /// Whether the request for the next slot that is due could have been sent in time, had it been
-    /// made: a connection was free.
+    /// True if the request for the next due slot could have been sent in time, had it been made: a
+    /// connection was free.
     fn is_missed(&mut self) -> bool {
         let RequestSource::Ring(ring) = &self.requests else { return false };
         let Some(due) = self.next_unmade(ring) else { return false };
@@ -278,11 +280,11 @@ impl<B: Backend> Worker<'_, B> {
         ring.repeated.is_none() && is_measured && is_free
     }
 
-    /// Makes batches for slots to come, while there is time before the next one.
+    /// Makes batches for future slots, while there is time before the next one.
     #[inline]
     pub(super) fn make_ahead(&mut self) {
         if self.has_time_ahead() {
-            // What was stamped goes out before the script takes its time.
+            // Sends that are stamped already are submitted before the script runs.
             self.backend.submit();
             self.make_some_ahead();
         }
@@ -299,7 +301,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Whether a batch should be made now for a slot to come.
+    /// True if a batch for a future slot should be made now.
     #[inline(always)]
     pub(super) fn has_time_ahead(&self) -> bool {
         match &self.requests {
@@ -316,23 +318,24 @@ impl<B: Backend> Worker<'_, B> {
         let is_free = !self.traffic.lanes.is_empty();
         let waits = ring.is_learning || ring.is_reserving;
         let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
-        // As long as no connection is free, nothing can go out, but answers may still teach.
+        // While no connection is free nothing can be sent, but responses may still change later
+        // requests.
         let is_pressing = is_free && ring.len() > 0 && self.has_due(self.turn.now.after(mean_ns));
-        // Slots of the drain may never come, and what was made for them would be for nothing.
+        // Slots of the drain may never come, and batches made for them would be wasted.
         let last = self.timeline.t1.before(1);
         let until = if waits { self.turn.now.after(self.lead_ns()).min(last) } else { last };
         let is_blocked = is_pressing || (waits && !is_free) || ring.len() >= ring.limit();
         !is_blocked && self.is_slot_within(until, self.turn.now)
     }
 
-    /// In an open loop: when the first slot is due that no batch is made for.
+    /// Returns the due time of the first slot without a batch; `None` in a closed loop.
     fn next_unmade(&self, ring: &Ring) -> Option<Nanos> {
         let offset_ns = self.schedule.peek()?;
         let later_ns = self.schedule.gap_ns().saturating_mul(ring.requests());
         Some(self.timeline.start.after(offset_ns).after(later_ns))
     }
 
-    /// Whether there is a slot, not yet provided for, that is due before `until`.
+    /// True if a slot without a batch is due by `until`.
     fn is_slot_within(&self, until: Nanos, now: Nanos) -> bool {
         let RequestSource::Ring(ring) = &self.requests else { return false };
         let t1 = self.timeline.t1;
@@ -342,7 +345,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Makes a batch; how many requests it holds. `None` when the script makes no more.
+    /// Makes a batch and returns its number of requests; `None` if the script makes no more.
     fn make_batch(&mut self) -> Option<u64> {
         let RequestSource::Ring(ring) = &mut self.requests else { return None };
         let script = self.script.as_mut().filter(|script| !script.is_over())?;
@@ -351,7 +354,7 @@ impl<B: Backend> Worker<'_, B> {
         let mut batch = ring.empty();
         match &ring.repeated {
             Some(repeated) => batch.clone_from(repeated),
-            // The script reads the clock when it is done, which is late enough for what is ahead.
+            // The script reads the clock after the call; batches made ahead need no later time.
             None => self.turn.now = script.request(&mut batch, conn, &mut self.backend)?,
         }
         batch.reserved = conn.map(|conn| (conn, self.traffic.reserve(conn)));
@@ -360,14 +363,15 @@ impl<B: Backend> Worker<'_, B> {
         Some(requests)
     }
 
-    /// How long before its slot a learning script is called: several times what it takes.
+    /// Returns the lead of a script's call before its slot, in nanoseconds: several times the
+    /// duration of a call.
     fn lead_ns(&self) -> u64 {
         let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
         mean_ns.saturating_mul(4).max(LEAD_MIN_NS)
     }
 
-    /// When to wake for a slot that is due at `due`: earlier, where its request is not made yet.
-    /// Nothing is made ahead for slots after t1.
+    /// Returns the time to wake for a slot that is due at `due`: earlier if its request is not made
+    /// yet. Nothing is made ahead for slots after t1.
     pub(super) fn lead(&self, due: Nanos) -> Nanos {
         let is_measured = due < self.timeline.t1;
         match &self.requests {

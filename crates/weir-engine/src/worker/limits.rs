@@ -1,4 +1,4 @@
-//! Demands of a job on a worker's connections. Only reads the plan and the script's callbacks.
+//! Limits of a worker's connections, derived from the job's plan and the script's callbacks alone.
 
 use weir_io::Close;
 use weir_run::{Closer, Load};
@@ -7,10 +7,11 @@ use crate::job::Job;
 use crate::script::Script;
 use crate::traffic::Limits;
 
-/// Connections of a worker from which on those that are idle share what only the others need.
+/// Connections of a worker from which on they lease their protocol and request slots, so that idle
+/// ones take next to no memory.
 const LENT_FROM: u32 = 512;
 
-/// What the traffic of a worker depends on.
+/// Returns the limits and options of a worker's traffic.
 pub(super) fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
     let calls = script.map(Script::calls).unwrap_or_default();
     let shows = script.and_then(Script::interest);
@@ -33,7 +34,8 @@ pub(super) fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -
             Some(Closer::Client) => Close::Reset,
             _ => Close::Graceful,
         },
-        // A script is shown answers after they have come, and asks for places by the batch.
+        // A script reads responses after they have arrived and needs slots for a whole batch, so
+        // its connections keep theirs.
         lends: connections >= LENT_FROM && script.is_none(),
     }
 }

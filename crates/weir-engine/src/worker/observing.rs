@@ -1,5 +1,5 @@
-//! What passes by itself: the borders of the window, of slices and of intervals, a warm-up that
-//! settles, and a load that is through.
+//! Phase changes: the borders of the window, of slices and of intervals. Detects the end of an
+//! automatic warm-up, and of a load with a number of requests.
 
 use weir_io::{Backend, Nanos};
 
@@ -7,12 +7,12 @@ use super::Worker;
 use crate::lapses::Window;
 use crate::timeline::Timeline;
 
-/// From the decision that the warm-up is over to the window's begin, at least: every worker must
-/// have heard of it.
+/// Least delay between the decision that the warm-up is over and the begin of the window, in
+/// nanoseconds: every worker must have read it by then.
 const WINDOW_LEAD_NS: u64 = 100_000_000;
 
 impl<B: Backend> Worker<'_, B> {
-    /// Where the load decides when the window begins, and somebody has seen it: so be it.
+    /// Sets the begin of the window once an automatic warm-up has ended.
     pub(super) fn heed_window(&mut self) {
         if self.traffic.recorder.settling.is_none() || self.stage.is_cut {
             return;
@@ -26,8 +26,8 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Tells the other workers what was answered in the warm-up; the first of them decides whether
-    /// it is over. The window begins at a border of intervals that none has passed.
+    /// Adds this worker's responses of the warm-up to the board; the first worker decides whether
+    /// it is over. The window begins at a border of intervals that no worker has passed.
     fn settle_in(&mut self, now: Nanos) {
         let Timeline { start, t0, .. } = self.timeline;
         let Some(settling) = &mut self.traffic.recorder.settling else { return };
@@ -45,7 +45,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Notes the phases as they pass.
+    /// Records the phases as they pass.
     pub(super) fn observe(&mut self, now: Nanos) {
         if self.is_exhausted(now) {
             self.timeline.cut(now, 0);
@@ -77,7 +77,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Notes how much is left at the ends of slices.
+    /// Records the requests in flight and the backlog at the ends of slices.
     fn end_slices(&mut self, now: Nanos) {
         let start = self.timeline.start;
         let (schedule, in_flight) = (&self.schedule, self.traffic.counts.in_flight);
@@ -85,8 +85,8 @@ impl<B: Backend> Worker<'_, B> {
         self.traffic.recorder.end_slices(now, in_flight, backlog);
     }
 
-    /// Whether a closed loop with a number of requests is through, or will never be: nothing has
-    /// gone well for as long as an answer and a connection may take together.
+    /// True if a closed loop with a number of requests is complete, or never will be: there was no
+    /// response for longer than a request and a connect may take together.
     fn is_exhausted(&self, now: Nanos) -> bool {
         let Some(left) = self.stage.quota else { return false };
         let Timeline { t0, t1, .. } = self.timeline;
@@ -95,15 +95,15 @@ impl<B: Backend> Worker<'_, B> {
         }
         let limits = &self.traffic.limits;
         let patience_ns = limits.timeout_ns + limits.connect_timeout_ns;
-        // What is awaited ends with its timeout, unless late answers are taken too.
+        // A request in flight ends with its timeout, unless late responses are accepted.
         let is_awaiting = self.traffic.counts.in_flight > 0 && !limits.late_answers;
         let is_dead = !is_awaiting && now.since(self.traffic.counts.alive_at) > patience_ns;
-        // A worker without a share is through at once, yet its window begins like all others.
+        // A worker without a share is complete at once, yet its window begins like all others.
         let is_through = left == 0 && self.traffic.recorder.unresolved() == 0;
         (is_through && now >= t0) || is_dead
     }
 
-    /// Whether no member of M is left to be sent or answered.
+    /// True if no member of M is left unsent or unresolved.
     pub(super) fn is_resolved(&self) -> bool {
         let Timeline { start, t1, .. } = self.timeline;
         let unsent = self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) < t1);

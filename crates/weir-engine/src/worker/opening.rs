@@ -1,4 +1,4 @@
-//! How connections are opened: when, from where and where to.
+//! Opening of connections: their times, sources and targets.
 
 use weir_io::{Backend, Endpoint, Nanos, SocketOptions};
 
@@ -6,13 +6,13 @@ use super::Worker;
 use crate::pace::ConnectPace;
 use crate::script::Script;
 
-/// Sockets of one worker that may be connecting at once: enough to hide a round trip, few enough
-/// not to be a flood. Who sets a rate sets it instead.
+/// Most sockets of one worker that connect at once: enough to hide a round trip, few enough not to
+/// be a flood. A connect rate replaces this limit.
 const CONNECTING_MAX: u32 = 512;
 
 impl<B: Backend> Worker<'_, B> {
-    /// Takes this worker's part of the run's connect rate. The slots of all workers count from when
-    /// the first of them began.
+    /// Takes this worker's part of the run's connect rate. The slots of all workers count from the
+    /// time at which the first of them began.
     pub(super) fn deal_connections(&mut self, now: Nanos) {
         let deal = self.job.deal(self.live.worker);
         let from = self.control.begin_connecting(now);
@@ -22,7 +22,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Opens connections that are due to be opened.
+    /// Opens the connections that are due.
     pub(super) fn open(&mut self, now: Nanos) {
         let most = if self.traffic.open_queue.is_paced() { u32::MAX } else { CONNECTING_MAX };
         while self.traffic.counts.connecting < most {

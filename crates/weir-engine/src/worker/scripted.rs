@@ -1,4 +1,4 @@
-//! The worker and its script: what it makes of it, what it tells it, and when it heeds it.
+//! The worker and its script: requests from the script, events reported to it, and its stop.
 
 use weir_http::Interest;
 use weir_io::{Backend, ConnId, Nanos, Segment};
@@ -10,7 +10,7 @@ use crate::ring::Ring;
 use crate::script::Script;
 use crate::traffic::Told;
 
-/// Where the requests come from: the job, or its script.
+/// Returns the source of requests: the job's request or the script.
 pub(super) fn source(
     job: &Job,
     script: Option<&mut Script<'_>>,
@@ -37,8 +37,9 @@ pub(super) fn source(
 }
 
 impl<B: Backend> Worker<'_, B> {
-    /// Does what the last event has left to do: sends what TLS has to say, and tells the script.
-    /// Returns when the script was done, or the run's epoch if there was nothing to tell it.
+    /// Processes the work left by the last event: sends TLS output, and reports events to the
+    /// script. Returns the time at which the script's callbacks were done, zero if there was
+    /// nothing to report.
     pub(super) fn run_errands(&mut self, conn: ConnId) -> Nanos {
         if !self.traffic.tls.output.is_empty() {
             let pooled = self.backend.pool(&self.traffic.tls.output);
@@ -59,7 +60,7 @@ impl<B: Backend> Worker<'_, B> {
         self.script.as_ref().map_or(Nanos::ZERO, |script| script.left_at)
     }
 
-    /// Tells the script what has happened.
+    /// Reports an event to the script.
     fn tell(&mut self, told: Told) {
         let Some(script) = &mut self.script else { return };
         match told {
@@ -70,7 +71,7 @@ impl<B: Backend> Worker<'_, B> {
                     (shows != Some(Interest::Status)).then(|| self.traffic.answer(conn, nth));
                 script.response(conn, status, answer, &mut self.backend);
             }
-            // Before the load begins nobody rests: see `begin_rests`.
+            // Before the load begins there are no delays: see `begin_rests`.
             Told::Freed(conn) if self.stage.is_sending => {
                 self.begin_rest(conn);
             }
@@ -78,7 +79,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// S is known: connections that are up rest from then on, where the script wants it.
+    /// Delays the open connections from S on, if the script has a `delay()`.
     pub(super) fn begin_rests(&mut self) {
         if self.traffic.limits.rests {
             for conn in (0..self.traffic.limits.connections).map(ConnId) {
@@ -87,8 +88,8 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Lets `conn`, if it is free, rest for as long as the script says, from when it has said so,
-    /// but not from before S.
+    /// Delays `conn`, if it is free, by the script's `delay()`. The delay counts from the return of
+    /// the call, but not from before S.
     fn begin_rest(&mut self, conn: ConnId) {
         let from = self.timeline.start;
         let opened = self.traffic.connection(conn).opened;
@@ -105,8 +106,8 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Ends the window at `at` where the script has failed or stopped its worker. What `request()`
-    /// had made when it stopped it is sent first.
+    /// Ends the window at `at` if the script has failed or stopped its worker. If `request()`
+    /// stopped it, the batches already made are sent first.
     pub(super) fn heed_script(&mut self, at: Nanos) {
         let Some(script) = &self.script else { return };
         if !script.is_over() || !self.stage.is_sending || self.stage.is_cut {

@@ -1,4 +1,4 @@
-//! Closed loops: every number is what truly happened, whatever the answers look like.
+//! Closed loops: every number equals the truth, for any shape of responses.
 
 use weir_io::Nanos;
 use weir_run::{Plan, Wait};
@@ -11,7 +11,7 @@ use crate::setup::{
     true_service,
 };
 
-/// Holds a run without faults against the truth: same members of M, same times.
+/// Checks a run without faults against the truth: same members of M, same times.
 fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
     let t0 = run.start().after(plan.warmup_ns);
     let t1 = t0.after(plan.duration_ns.expect("a run of known length"));
@@ -55,7 +55,7 @@ fn a_fixed_service_is_exact() {
     check_against_truth(&run, &plan, "fixed");
 }
 
-/// What a client reports that takes some 5 µs for each request.
+/// The results of a client that takes some 5 µs for each request.
 #[derive(Debug)]
 struct Busy {
     answers: u64,
@@ -107,7 +107,7 @@ fn gathering_unasked_ends_where_nothing_queues() {
         let what = format!("{connections}: {each:?}, {auto:?}");
         assert!(auto.answers * 100 >= each.answers * 98, "{what}");
         assert!(auto.median_ns * 100 <= each.median_ns * 102, "{what}");
-        // What `throughput` does here, which was asked for it.
+        // The same with `throughput`, which coalesces at the expense of the rate here.
         let asked = Busy::client(&server, connections, Wait::Throughput);
         assert!(asked.answers < auto.answers, "{what}, {asked:?}");
     }
@@ -185,7 +185,7 @@ fn every_shape_of_answer_is_read_exactly() {
             world.server.answers = answers.clone();
             let plan = Plan { pipeline, duration_ns: Some(SECOND / 5), ..closed(4) };
             let run = run(world, &plan);
-            // Whoever pipelines loses what is behind an answer that closes.
+            // With pipelining, the requests behind a response that closes are lost.
             let closes = run.truth.counts.closes_after_answer > 0;
             if pipeline == 1 || !closes {
                 check_against_truth(&run, &plan, name);
@@ -219,7 +219,7 @@ fn pipelined_requests_have_stamps_of_their_own() {
     let plan = Plan { pipeline: 3, ..closed(2) };
     let run = run(serving(MS), &plan);
     check_against_truth(&run, &plan, "pipelined");
-    // Each connection serves one a millisecond; once three are in flight each takes three.
+    // Each connection serves one per millisecond; once three are in flight each takes three.
     assert_eq!(run.measured.window.completed, 2 * 999);
     assert_eq!(run.measured.service_time.ok.exact().max_ns, 3 * MS);
     assert_eq!(run.measured.service_time.ok.exact().min_ns, MS);
@@ -277,8 +277,8 @@ fn random_well_worlds_are_measured_exactly() {
     }
 }
 
-/// Rule N: with clocks that advance, what is reported is at least what truly happened, and more
-/// only by what the calls cost.
+/// Rule N: with clocks that advance, reported times are at least the true ones. They exceed them
+/// only by the cost of the calls.
 #[test]
 fn nothing_is_under_reported_when_calls_cost_time() {
     let mut world = serving(MS);
@@ -288,8 +288,8 @@ fn nothing_is_under_reported_when_calls_cost_time() {
     let plan = closed(20);
     let run = run(world, &plan);
     let exact = run.measured.service_time.ok.exact();
-    // A turn handles at most all connections: two batches of sends, twenty events. Answers that
-    // come together by the dozen are gathered for a twentieth of their time at most.
+    // A turn handles at most all connections: two batches of sends, twenty events. Responses that
+    // arrive together by the dozen are coalesced for a twentieth of their time at most.
     let cost_most = 2 * 1_500 + 20 * 200 + 102 * 25 + MS / 20;
     assert!(exact.min_ns >= MS, "{exact:?}");
     assert!(exact.max_ns <= MS + cost_most, "{exact:?}");

@@ -1,7 +1,7 @@
-//! Worlds in which everything happens that can, drawn by seeds: whatever happens, no slot is lost,
-//! none counted twice, nothing is better than it truly was, and every run ends.
+//! Random worlds with all kinds of faults, generated from seeds. In each of them no slot is lost or
+//! counted twice, no time is better than the true one, and every run ends.
 //!
-//! `WEIR_SIM_SEEDS` says how many seeds are tried, `WEIR_SIM_FROM` which is the first.
+//! `WEIR_SIM_SEEDS` sets the number of seeds, `WEIR_SIM_FROM` the first one.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ use crate::setup::{
     true_service,
 };
 
-/// How long the load of one run lasts.
+/// Length of the load of one run, in nanoseconds.
 const SPAN_NS: u64 = 100 * MS;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -27,7 +27,7 @@ fn setting(name: &str, default: u64) -> u64 {
     }
 }
 
-/// A plan drawn by a seed, the worker of it that runs, and when it is interrupted.
+/// Returns a random plan, the worker of it that runs, and the time of its interruption.
 fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
     let connections = u32::try_from(random.between(1, 8)).expect("small");
     let rate = random.between(1, 20_000);
@@ -62,7 +62,7 @@ fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
     (Plan { connection, drain_ns, ..plan }, number, stop_at)
 }
 
-/// How connections are opened and renewed: plainly, or by anything there is together.
+/// Returns random options for opening and renewing connections: the defaults, or any combination.
 fn random_connection(random: &mut Random) -> ConnectionPlan {
     if random.chance(0.5) {
         return ConnectionPlan::default();
@@ -82,7 +82,8 @@ fn run_seed(seed: u64) -> (Run, Plan) {
     let mut random = Random::new(Seed(seed), 200);
     let (plan, number, stop_at) = random_plan(&mut random);
     let mut world = World::wild(Seed(seed), SPAN_NS);
-    // An endless head, which wild worlds leave out, where reading it is not a million events.
+    // Adds an endless head, which wild worlds leave out, if parsing it does not take a million
+    // events.
     if world.network.split == Split::Whole && world.network.segment_bytes > 1_000 {
         let fault = weir_sim::AnswerFault::Malformed(weir_sim::Breakage::EndlessHead);
         world.faults.answer.push((weir_sim::Pick::Share(0.005), fault));
@@ -92,7 +93,7 @@ fn run_seed(seed: u64) -> (Run, Plan) {
     let job = Job {
         stops_at_t1,
         late_answers: stops_at_t1 && random.chance(0.5),
-        // Without a connection nothing is planned, whatever number is asked for.
+        // Without a connection nothing is planned, even if a number of requests is requested.
         needs_connection: plan.requests.is_none() && random.chance(0.5),
         ..job(&plan)
     };
@@ -117,8 +118,8 @@ fn run_seed(seed: u64) -> (Run, Plan) {
     (run, plan)
 }
 
-/// The job with an observer, for every second seed: without one, exchanges that are alike are
-/// recorded together.
+/// Returns the job with an observer, for every second seed. Without an observer, identical
+/// exchanges are recorded together.
 fn observed(job: Job, seed: u64) -> (Job, Option<PerTag>) {
     if seed % 2 == 0 {
         return (job, None);
@@ -127,8 +128,8 @@ fn observed(job: Job, seed: u64) -> (Job, Option<PerTag>) {
     (Job { observers: vec![observed.factory()], ..job }, Some(observed))
 }
 
-/// A script drawn by a seed: strings of one to four numbered requests; perhaps it looks at answers,
-/// rests, stops or fails.
+/// Returns a random script: strings of one to four numbered requests. It may read responses, delay,
+/// stop or fail.
 fn random_script(random: &mut Random) -> String {
     let connection = if random.chance(0.3) { "connection" } else { "" };
     let mut text = format!(
@@ -176,7 +177,7 @@ end
     text
 }
 
-/// The same with a script that makes the requests.
+/// Runs a random plan with a script that makes the requests.
 fn run_scripted_seed(seed: u64) -> Run {
     let mut random = Random::new(Seed(seed), 202);
     let (plan, number, stop_at) = random_plan(&mut random);
@@ -194,7 +195,7 @@ fn run_scripted_seed(seed: u64) -> Run {
     check_run(&run, &plan, seed);
     let is_wrong = run.failure.as_ref().is_some_and(|failure| failure.contains("not its"));
     assert!(!is_wrong, "seed {seed}: {:?}", run.failure);
-    // What reaches the server went out once, and in the order in which it was made.
+    // Requests at the server were sent once, in the order in which they were made.
     let mut requests = run.truth.requests.clone();
     requests.sort_by_key(|request| request.number);
     for pair in requests.windows(2) {
@@ -204,7 +205,7 @@ fn run_scripted_seed(seed: u64) -> Run {
     run
 }
 
-/// What must hold beside what `run_part` checks of every run.
+/// Checks the invariants beyond those that `run_part` checks for every run.
 fn check_run(run: &Run, plan: &Plan, seed: u64) {
     let (measured, truth) = (&run.measured, &run.truth);
     let what = format!("seed {seed}, {:?}: {:?}", plan.load, measured.outcomes);
@@ -218,7 +219,7 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
     let outcomes = measured.outcomes;
     assert!(outcomes.ok <= answered_with(|status| status < 400), "{what}");
     assert!(outcomes.bad_response <= answered_with(|status| status >= 400), "{what}");
-    // Every wave of answers is at least as slow as the fastest that truly was.
+    // No reported time is less than that of the fastest true response.
     let fastest = truth.requests.iter().filter(|request| matches!(request.fate, Fate::Answered(_)));
     let fastest = fastest.filter_map(|request| Some(request.delivered_at?.since(request.sent_at)));
     if let Some(fastest_ns) = fastest.min() {
@@ -262,7 +263,7 @@ fn wild_worlds_lose_nothing() {
     assert!(answered >= seeds, "{answered} answers in {seeds} runs say nothing");
 }
 
-/// So many that those at work borrow from the idle.
+/// With so many connections, the active ones lease their protocols and slots.
 #[test]
 fn wild_worlds_of_many_connections_lose_nothing() {
     const MANY: u32 = 600;
@@ -338,11 +339,11 @@ fn a_seed_repeats_a_run() {
     }
 }
 
-/// How long a long world lasts: ten minutes.
+/// Length of a long world: ten minutes, in nanoseconds.
 const LONG_NS: u64 = 600 * SECOND;
 
-/// A world that lasts, in which the server stands still, the client is stopped and connections
-/// are reset at any time; a load that goes on all the while.
+/// Runs a long world with a continuous load. The server stalls, the client is stopped and
+/// connections are reset at random times.
 fn run_long_seed(seed: u64) -> Run {
     let mut random = Random::new(Seed(seed), 203);
     let mut world = World::wild(Seed(seed), SECOND);
@@ -374,7 +375,7 @@ fn run_long_seed(seed: u64) -> Run {
     run
 }
 
-/// `WEIR_SIM_HOURS` says for how many hours of virtual time.
+/// `WEIR_SIM_HOURS` sets the hours of virtual time.
 #[test]
 fn long_wild_worlds_lose_nothing() {
     let from = setting("WEIR_SIM_FROM", 0);

@@ -1,4 +1,4 @@
-//! The drain (METHOD 1.5): how long it lasts, what is sent in it, and how old what it leaves is.
+//! The drain (METHOD 1.5): its length, its sends, and the ages of the slots that it leaves.
 
 use weir_engine::Job;
 use weir_io::Nanos;
@@ -10,14 +10,14 @@ use crate::setup::{
     run_job, run_part, serving,
 };
 
-/// Accepts connections and requests, and never responds.
+/// Returns a server that accepts connections and requests, and never responds.
 fn silent() -> World {
     let mut world = serving(MS);
     world.server.black_hole_from = Some(Nanos::ZERO);
     world
 }
 
-/// A server whose every response takes `service_ns`, and that stands still from `from` for
+/// Returns a server that takes `service_ns` for every response and stalls from `from` for
 /// `stall_ns`.
 fn stalled(service_ns: u64, from: Nanos, stall_ns: u64) -> World {
     let mut world = serving(service_ns);
@@ -25,7 +25,7 @@ fn stalled(service_ns: u64, from: Nanos, stall_ns: u64) -> World {
     world
 }
 
-/// A plan as the dialects make them: late responses count, and the load ends at t1.
+/// Returns the job of a plan in a dialect: late responses count, and the load ends at t1.
 fn dialect(plan: &Plan) -> Job {
     Job { late_answers: true, stops_at_t1: true, ..job(plan) }
 }
@@ -34,7 +34,7 @@ fn run_dialect(world: World, plan: &Plan) -> Run {
     run_job(world, &dialect(plan), 0, Nanos::MAX, None)
 }
 
-/// When sending ended, and when the sockets were closed.
+/// Returns the end of sending, and the time at which the sockets were closed.
 fn ends(run: &Run) -> (Nanos, Nanos) {
     let phases = &run.measured.workers[0];
     (Nanos(phases.tail_end_ns), Nanos(phases.drained_ns))
@@ -63,7 +63,7 @@ fn a_silent_server_costs_one_drain_and_no_more() {
             let run = run(silent(), &plan);
             let end = START.after(plan.duration_ns.expect("it is by time") + drain_ns);
             let what = format!("{:?} {drain_ns}", plan.load);
-            // Where requests time out before that, the window's last may do so too.
+            // If requests time out before that, the window's last ones may do so too.
             assert!(ends(&run) <= (end, end), "{what}: {:?}", ends(&run));
             if plan.timeout_ns > drain_ns {
                 assert_eq!(ends(&run), (end, end), "{what}");
@@ -84,7 +84,7 @@ fn what_a_drain_leaves_is_as_old_as_it_is_then() {
     check_ranges("ages", &run.measured.response_time.censored, ages);
 }
 
-/// There is no window to take a part of: the limit is the timeout.
+/// A window without a length has no fraction as the limit, so the limit is the timeout.
 #[test]
 fn a_number_of_requests_alone_is_awaited_for_the_timeout() {
     let plan = Plan { requests: Some(4), duration_ns: None, ..open(10, 1, 4) };
@@ -94,8 +94,8 @@ fn a_number_of_requests_alone_is_awaited_for_the_timeout() {
     assert_eq!(ends(&run).0, START.after(3_350 * MS));
 }
 
-/// Due requests of the window are sent in the drain as connections get free, and responses that
-/// arrive in it complete their requests. The load beyond the window is neither.
+/// Due requests of the window are sent in the drain as connections become free, and responses that
+/// arrive in it complete their requests. The load beyond the window does neither.
 #[test]
 fn a_backlog_is_worked_off_in_the_drain() {
     let world = stalled(MS, START.after(500 * MS), 700 * MS);
@@ -106,13 +106,13 @@ fn a_backlog_is_worked_off_in_the_drain() {
     assert!(run.measured.window.completed <= 50);
     assert!(run.sent_between(t1, Nanos::MAX).len() as u64 > run.measured.sent.tail);
     assert!(run.measured.sent.tail > 0, "the load continues");
-    // The server is back at 1,200 ms and takes 1 ms for each of 2: all is served long before 2 s.
+    // The server resumes at 1,200 ms and takes 1 ms for each of 2: all is served long before 2 s.
     let (sending_end, closed_at) = ends(&run);
     assert!(sending_end < START.after(1_300 * MS), "{sending_end}");
     assert!(closed_at <= sending_end.after(2 * MS), "{closed_at}");
 }
 
-/// A server that is well has answered all it was sent when the sockets close.
+/// A faultless server has answered every request it received when the sockets close.
 #[test]
 fn the_load_of_the_drain_is_awaited() {
     for plan in [closed(5), open(1_000, 1, 50)] {
@@ -126,24 +126,24 @@ fn the_load_of_the_drain_is_awaited() {
 
 #[test]
 fn a_dialect_sends_nothing_after_the_window() {
-    // Two connections carry 200 requests a second of the 1,000 that are planned.
+    // Two connections carry 200 of the planned 1,000 requests per second.
     let plan = open(1_000, 1, 2);
     let run = run_dialect(serving(10 * MS), &plan);
     let (t1, measured) = (START.after(SECOND), &run.measured);
     assert_eq!(run.sent_between(t1, Nanos::MAX).len(), 0);
     assert_eq!((measured.planned, measured.sent.measured, measured.sent.tail), (1_000, 200, 0));
     assert_eq!((measured.outcomes.ok, measured.outcomes.never_sent), (200, 800));
-    // What was never sent is as old as it is at t1.
+    // The age of a slot that was never sent is its age at t1.
     let ages = (200..1_000).map(|index| t1.since(due_at(&run, &plan, index)));
     check_ranges("ages", &measured.response_time.censored, ages);
-    // Sent at 0.5 and 1.5 ms, and each 10 ms from there: the last at 990.5 and 991.5 ms.
+    // Sent at 0.5 and 1.5 ms, and every 10 ms from there: the last at 990.5 and 991.5 ms.
     assert_eq!(ends(&run), (t1, t1.after(1_500_000)));
     check_all("service", &measured.service_time.ok, 200, 10 * MS);
 
     let run = run_dialect(serving(10 * MS), &closed(2));
     assert_eq!(run.sent_between(t1, Nanos::MAX).len(), 0);
     assert_eq!((run.measured.outcomes.ok, run.measured.sent.tail), (200, 0));
-    // The last left at 990 ms and were answered as the window ended.
+    // The last requests were sent at 990 ms and answered as the window ended.
     assert_eq!(ends(&run), (t1, t1));
 }
 
@@ -161,7 +161,8 @@ fn a_dialect_awaits_what_is_in_flight_for_one_drain() {
         assert_eq!(ends(&run), (t1, t1.after(drain_ns)));
         let (outcomes, censored) = (run.measured.outcomes, &run.measured.response_time.censored);
         assert_eq!((outcomes.in_flight_at_end, outcomes.never_sent), (3, run.measured.planned - 3));
-        // Those in flight are as old as they are at the drain's end, the others as at t1.
+        // The age of requests in flight is that at the drain's end, the age of the others that at
+        // t1.
         let until = |index| if index < 3 { t1.after(drain_ns) } else { t1 };
         let ages =
             (0..run.measured.planned).map(|index| until(index).since(due_at(&run, &plan, index)));
@@ -198,7 +199,7 @@ fn a_signal_in_the_drain_ends_it_and_keeps_the_window() {
     assert_eq!(run.sent_between(stop_at, Nanos::MAX).len(), 0);
 }
 
-/// The load of the drain is all that is left when the signal comes.
+/// Only the load of the drain is left when the signal arrives.
 #[test]
 fn a_signal_ends_the_wait_for_unmeasured_responses() {
     // From t1 on one in two requests takes ten seconds.

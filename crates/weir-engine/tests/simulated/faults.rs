@@ -11,7 +11,7 @@ use crate::setup::{
     serving,
 };
 
-/// Where faults strike: some early, two in a row, one on a later socket.
+/// Ordinals of the faulty requests: some early, two in a row, one on a later socket.
 const PLACES: [u64; 5] = [3, 10, 11, 12, 500];
 
 fn with_fault(fault: AnswerFault) -> World {
@@ -24,7 +24,7 @@ fn failure(phase: FailurePhase, cause: FailureCause) -> FailureKind {
     FailureKind { phase, cause }
 }
 
-/// In closed and open loops the faults come out as `expected`, and nothing else does.
+/// Checks that the faults appear as `expected` and cause no other error, in closed and open loops.
 fn check_fault(fault: AnswerFault, expected: Option<ErrorKind>) {
     let struck = PLACES.len() as u64;
     for plan in [closed(1), closed(4), open(1_000, 1, 4), open(1_000, 1, 50)] {
@@ -120,7 +120,7 @@ fn a_share_of_faults_is_counted_as_it_came() {
         faults.iter().map(|(share, fault)| (Pick::Share(*share), *fault)).collect();
     let plan = open(2_000, 1, 50);
     let run = run(world, &plan);
-    // A fault may also strike what is sent after the window.
+    // A fault may also affect a request sent after the window.
     let injected = |index: usize| {
         let measured = &run.truth.requests[..2_000];
         let struck = |request: &&weir_sim::Request| request.fate == Fate::Faulted(faults[index].1);
@@ -147,7 +147,7 @@ fn answers_behind_a_failed_one_are_never_asked_for_again() {
     assert_eq!(errors[&ErrorKind::ClosedInAnswer], 5);
     let dropped = |request: &&weir_sim::Request| request.fate == Fate::Dropped;
     let dropped = run.truth.requests.iter().filter(dropped).count() as u64;
-    // Those behind it had arrived at the server, except what was on its way again.
+    // The requests behind it had arrived at the server, except those in transit.
     assert_eq!(errors[&ErrorKind::ClosedBeforeAnswer], dropped);
     assert_eq!(run.truth.requests.len() as u64, run.measured.planned + run.measured.sent.tail);
 }
@@ -174,7 +174,7 @@ fn a_server_that_refuses_for_a_while_leaves_slots_waiting() {
     let run = run(world, &plan);
     let outcomes = run.measured.outcomes;
     assert_eq!(outcomes.ok + outcomes.transport_error, 100);
-    // Slots due while nobody listened were sent later, and say how much later.
+    // Slots due while the server refused were sent later, and record the wait.
     let wait = run.measured.connection_wait.exact();
     assert!(wait.max_ns > 290 * MS && wait.max_ns < 1_200 * MS, "{wait:?}");
     assert_eq!(run.measured.sched_lag.exact().max_ns, 0);
@@ -201,7 +201,8 @@ fn a_server_that_is_not_there_ends_every_kind_of_run() {
             let outcomes = run.measured.outcomes;
             let what = format!("{fault:?}, {:?}, {outcomes:?}", plan.load);
             assert_eq!((outcomes.ok, outcomes.bad_response), (0, 0), "{what}");
-            // A connection that is reset at once may have carried a request to nobody.
+            // A connection that is reset at once may have carried a request that no server
+            // received.
             if fault != ConnectFault::ResetAtOnce {
                 assert_eq!((run.measured.planned, outcomes.never_sent), (*planned, *planned));
             }
@@ -219,7 +220,7 @@ fn connects_without_an_answer_time_out() {
     assert_eq!(run.measured.connections.failures, BTreeMap::from([(hung, 2)]));
     assert_eq!(run.start(), START.after(50 * MS), "all had failed once");
     assert_eq!(run.measured.outcomes.ok, run.measured.planned);
-    // Both were opened again after the shortest back-off, 10 ms: 4.998 ms into the window.
+    // Both were reopened after the shortest back-off, 10 ms: 4.998 ms into the window.
     assert_eq!(run.measured.planned, 2 * 996);
 }
 
@@ -264,7 +265,7 @@ fn of_requests_sent_together_those_that_did_not_leave_are_not_sent() {
     }
 }
 
-/// V10: accepts, and never answers.
+/// V10: a server that accepts, and never answers.
 #[test]
 fn a_black_hole_leaves_bounds_and_no_zeros() {
     let mut world = serving(MS);
@@ -275,7 +276,7 @@ fn a_black_hole_leaves_bounds_and_no_zeros() {
     assert_eq!(outcomes.timed_out, outcomes.total());
     assert_eq!(closed_loop.measured.window.completed, 0);
     check_all("ages", &closed_loop.measured.response_time.censored, outcomes.timed_out, 200 * MS);
-    // Sent at 0, 200, 400, 600, 800 ms: sockets that were up for so long are renewed at once.
+    // Sent at 0, 200, 400, 600, 800 ms: a socket that was open for that long is replaced at once.
     assert_eq!(outcomes.timed_out, 4 * 5);
 
     let plan = Plan { timeout_ns: 200 * MS, ..open(1_000, 1, 4) };
@@ -295,7 +296,8 @@ fn a_black_hole_in_the_middle_is_exact() {
     let plan = Plan { timeout_ns: 100 * MS, ..open(1_000, 1, 2_000) };
     let run = run(world, &plan);
     let outcomes = run.measured.outcomes;
-    // Due at 0.5, 1.5, … ms: 500 before, all others swallowed, each on a connection of its own.
+    // Due at 0.5, 1.5, … ms: 500 before the fault, all others lost, each on a connection of its
+    // own.
     assert_eq!((outcomes.ok, outcomes.timed_out), (500, 500));
     check_all("ages", &run.measured.response_time.censored, 500, 100 * MS);
 }
@@ -323,7 +325,7 @@ fn an_answer_that_drips_past_the_timeout_times_out() {
     check_all("ages", &run.measured.response_time.censored, 20, 100 * MS);
 }
 
-/// Slots that waited for a connection first: their ages count from when they were due.
+/// Ages of slots that waited for a connection first count from the time they were due.
 #[test]
 fn a_timeout_counts_from_the_send_and_its_age_from_the_plan() {
     let mut world = serving(MS);
@@ -383,7 +385,7 @@ fn check_interrupted(run: &Run, plan: &Plan, at: Nanos) {
     assert!(run.truth.requests.iter().all(|request| request.sent_at < at), "{what}: sent after");
 }
 
-/// A connection that is closed for being idle, again and again, is there when a slot is due.
+/// A connection that is repeatedly closed for being idle is open again when a slot is due.
 #[test]
 fn a_server_that_closes_idle_connections_costs_slow_slots_nothing() {
     let mut world = serving(MS);

@@ -1,5 +1,5 @@
-//! Whole runs of the engine in virtual time, against what truly happened and against theory. One
-//! program, so that the engine is linked once.
+//! Whole runs of the engine in virtual time, checked against the truth and against theory. They are
+//! one program, so that the engine is linked once.
 
 mod closed_loop;
 mod conservation;

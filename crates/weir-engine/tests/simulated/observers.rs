@@ -14,7 +14,7 @@ use crate::setup::{MS, Run, closed, job, open, run_job, script, serving};
 pub(crate) struct PerTag(Arc<Mutex<BTreeMap<u16, Outcomes>>>);
 
 impl PerTag {
-    /// The factory of observers that count here.
+    /// Returns a factory of observers that count here.
     pub(crate) fn factory(&self) -> ObserverFactory {
         let counts = self.clone();
         ObserverFactory::new(move |_worker| Box::new(counts.clone()))
@@ -24,7 +24,7 @@ impl PerTag {
         self.0.lock().expect("no observer panicked").clone()
     }
 
-    /// Holds the counts against those of the run.
+    /// Checks the counts against those of the run.
     pub(crate) fn check(&self, run: &Run, what: &str) {
         let mut sum = Outcomes::default();
         for counts in self.by_tag().values() {

@@ -1,5 +1,5 @@
-//! Open loops: slots leave when they are due, latency counts from then, and nothing depends on how
-//! the load is dealt.
+//! Open loops: slots are sent when they are due, latency counts from then, and the partitioning of
+//! the load has no influence.
 
 use weir_io::Nanos;
 use weir_run::{Load, Plan};
@@ -10,7 +10,7 @@ use crate::setup::{
     run, run_part, serving, true_response, true_service,
 };
 
-/// Holds a well run of one worker against the truth.
+/// Checks a faultless run of one worker against the truth.
 fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
     let response = true_response(run, plan);
     assert_eq!(run.measured.planned, response.len() as u64, "{what}");
@@ -48,7 +48,7 @@ fn a_fixed_service_is_exact() {
 
 #[test]
 fn ticks_send_what_is_due_together() {
-    // Answers come before the next slot is due, so that only ticks send.
+    // Responses arrive before the next slot is due, so that only ticks send.
     let plan = Plan { tick_ns: Some(MS), ..open(10_000, 1, 50) };
     let run = run(serving(20_000), &plan);
     let measured = &run.measured;
@@ -57,7 +57,7 @@ fn ticks_send_what_is_due_together() {
     let off_ticks = requests.iter().filter(|request| request.sent_at.since(run.start()) % MS != 0);
     assert_eq!(off_ticks.count(), 0);
     let lag = measured.send_lag.ok.exact();
-    // Of ten slots the first is due 950 µs before its tick, and the last 50 µs.
+    // Of ten slots per tick the first is due 950 µs before it, and the last 50 µs.
     assert_eq!((lag.min_ns, lag.max_ns), (50_000, 950_000));
     check_exact("response", &measured.response_time.ok, true_response(&run, &plan));
 }
@@ -92,7 +92,7 @@ fn a_number_of_requests_is_kept_exactly() {
     }
 }
 
-/// When requests left, from the schedule's start, over all parts of a plan.
+/// Returns the send times of the requests, from the schedule's start, over all parts of a plan.
 fn sent_offsets(plan: &Plan, threads: u32) -> Vec<u64> {
     let plan = Plan { threads, ..plan.clone() };
     let mut offsets = Vec::new();
@@ -161,13 +161,14 @@ fn overload_is_awaited_to_its_end() {
         let granularity = 1.0 / 1_200.0 + 0.001 + expected / 1_000.0;
         assert!((found - expected).abs() < granularity, "p {p}: {found} is not {expected}");
     }
-    // Once all connections are taken, slots wait for one: the wait is theirs, not the client's.
+    // Once all connections are busy, slots wait for one: the wait counts as theirs, not as the
+    // client's lag.
     assert_eq!(measured.sched_lag.exact().max_ns, 0);
     assert!(quantile(&measured.connection_wait, 0.99) > 19 * SECOND / 10);
     assert_eq!(measured.service_time.ok.exact().max_ns, 50 * MS, "what a closed loop would tell");
 }
 
-/// V8, with a drain that is too short: what is late beyond it is reported as a bound.
+/// V8, with a drain that is too short: latency beyond it is reported as a bound.
 #[test]
 fn overload_beyond_the_drain_is_censored() {
     let mut world = serving(MS);
@@ -176,7 +177,7 @@ fn overload_beyond_the_drain_is_censored() {
     let plan = Plan { duration_ns: Some(10 * SECOND), timeout_ns, ..open(1_200, 1, 50) };
     let run = run(world, &plan);
     let outcomes = run.measured.outcomes;
-    // Served by the end of the drain: 10,500 of 12,000, the last 50 of the rest under way.
+    // Served by the end of the drain: 10,500 of 12,000, with 50 of the rest in flight.
     assert_eq!(outcomes.ok, 10_499);
     assert_eq!(outcomes.in_flight_at_end, 50);
     assert_eq!(outcomes.never_sent, 12_000 - 10_499 - 50);
@@ -204,14 +205,14 @@ fn absurd_rates_end() {
         assert!(outcomes.ok <= answered, "{outcomes:?}");
         assert_eq!(outcomes.never_sent, 2 * rate - outcomes.ok - outcomes.in_flight_at_end);
         let ages = run.measured.response_time.censored.exact();
-        // The oldest that was never sent was due just after those that were.
+        // The oldest slot that was never sent was due just after those that were.
         assert!(ages.max_ns < 3 * SECOND && ages.min_ns > SECOND - MS, "{ages:?}");
         let mean = (ages.sum_ns / u128::from(ages.count)) as f64 / 1e9;
         assert!((mean - 2.0).abs() < 0.01, "{mean}");
     }
 }
 
-/// V13: a client that stands still is found out; the server is innocent, and says so.
+/// V13: the send lag reveals a client that stops; the server's times stay unchanged.
 #[test]
 fn a_client_that_stops_accuses_itself() {
     let stops = vec![Pause::new(START.after(SECOND), SECOND / 2)];
@@ -221,7 +222,8 @@ fn a_client_that_stops_accuses_itself() {
     let run = run(world, &plan);
     let measured = &run.measured;
     assert_eq!(measured.outcomes.ok, 4_000);
-    // Slots due while it stood still were sent at its end, and those under way were read then.
+    // Slots due during the stop were sent at its end, and responses that arrived in it were read
+    // then.
     let (from, until) = (START.after(SECOND), START.after(SECOND + SECOND / 2));
     let due = (0..4_000).map(|index| due_at(&run, &plan, index));
     let lag = |due: Nanos| if (from..until).contains(&due) { until.since(due) } else { 0 };
@@ -254,7 +256,7 @@ fn a_late_timer_is_told_as_lag() {
     });
 }
 
-/// A connection that is renewed while slots are due: they wait for it, and that is no client's lag.
+/// Slots that wait for a connection being renewed do not count as the client's lag.
 #[test]
 fn slots_wait_for_a_connection_that_is_renewed() {
     let mut world = serving(MS);
@@ -272,7 +274,7 @@ fn random_well_worlds_are_measured_exactly() {
     for seed in 0..60 {
         let mut random = Random::new(Seed(seed), 7);
         let mut world = World::well(Seed(seed), 100 * MS);
-        // So that requests reach the server in the order in which they left.
+        // A fixed delay, so that requests reach the server in the order in which they were sent.
         world.network.up = weir_sim::Law::Fixed(random.between(0, MS));
         let rate = random.between(1, 5_000);
         let plan = Plan {
@@ -296,7 +298,7 @@ fn random_well_worlds_are_measured_exactly() {
     }
 }
 
-/// The load is spread: nothing in the plan sends two requests at once (wrk2 sends groups).
+/// The load is spread evenly: the plan never sends two requests at once (wrk2 sends groups).
 #[test]
 fn sends_are_evenly_spaced_over_any_connections() {
     let plan = open(10_000, 1, 50);
@@ -325,7 +327,7 @@ fn a_warm_up_ends_when_the_load_is_steady() {
 
 #[test]
 fn a_load_that_never_settles_is_measured_and_told() {
-    // One connection serves 100 requests a second of the 200 that come: the backlog grows.
+    // One connection serves 100 of the 200 requests per second, so the backlog grows.
     let plan = Plan { warmup_ns: 8 * SECOND, warmup_is_auto: true, ..open(200, 1, 1) };
     let plan = Plan { duration_ns: Some(2 * SECOND), ..plan };
     let run = run(serving(10 * MS), &plan);

@@ -1,4 +1,4 @@
-//! When connections are opened, where from and where to.
+//! Opening of connections: their times, sources and targets.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -14,7 +14,8 @@ fn paced(plan: Plan, per_second: u64) -> Plan {
     Plan { connection: ConnectionPlan { rate, ..plan.connection.clone() }, ..plan }
 }
 
-/// A well server that answers in 1 ms, at the end of a network on which connecting takes a while.
+/// Returns a faultless server that answers in 1 ms, on a network on which connecting takes
+/// `connect_ns`.
 fn far(connect_ns: u64) -> World {
     let mut world = serving(MS);
     world.network.connect = Law::Fixed(connect_ns);
@@ -50,7 +51,7 @@ fn the_connects_of_all_workers_are_one_schedule() {
 
 #[test]
 fn renewals_keep_to_the_rate_and_save_nothing_up() {
-    // Each of four connections lives for 100 ms; all four want to be renewed at once.
+    // Each of four connections lives for 100 ms; all four become due for renewal at once.
     let plan = paced(open(100, 1, 4), 100);
     let connection = ConnectionPlan { lifetime_ns: Some(100 * MS), ..plan.connection.clone() };
     let run = run(far(0), &Plan { connection, ..plan });
@@ -79,7 +80,7 @@ fn a_closed_loop_that_renews_each_connection_runs_at_the_rate_of_connects() {
     assert!(connects >= opened + 20, "those of the drain too: {connects}");
 }
 
-/// Where the connects of each connection came from and went to.
+/// Returns the target and the source of each connect.
 fn ends(connects: &[Connect]) -> Vec<(String, Option<String>)> {
     let text = |connect: &Connect| {
         (connect.to.to_string(), connect.source.map(|source| source.to_string()))

@@ -1,11 +1,13 @@
-//! Queues with a known law (METHOD 2.3): arrivals by the engine's own plan, service by the world.
+//! Queues with a known distribution (METHOD 2.3): arrivals by the engine's own plan, service by the
+//! world.
 
 use weir_run::{Histogram, Plan};
 use weir_sim::{Law, Seed, Workers, World, theory};
 
 use crate::setup::{Run, SECOND, open, poisson, quantile, run, serving};
 
-/// One worker that serves 1,000 a second, exponentially.
+/// Returns a world with one worker that serves 1,000 requests per second, with exponential service
+/// times.
 fn queue(seed: u64) -> World {
     let mut world = serving(0);
     world.seed = Seed(seed);
@@ -18,7 +20,7 @@ fn long(plan: Plan) -> Plan {
     Plan { warmup_ns: 5 * SECOND, duration_ns: Some(600 * SECOND), timeout_ns: 60 * SECOND, ..plan }
 }
 
-/// Holds `expected` against the mean of `statistic` over the slices, within five standard errors.
+/// Checks the mean of `statistic` over the slices against `expected`, within five standard errors.
 fn check(run: &Run, statistic: impl Fn(&Histogram) -> f64, expected: f64) {
     let values: Vec<f64> = run.measured.slices.iter().map(|slice| statistic(&slice.ok)).collect();
     let count = values.len() as f64;
@@ -75,7 +77,7 @@ fn poisson_arrivals_at_a_fixed_speed_are_md1() {
     check(&run, mean_s, theory::md1_mean(800.0, 1_000.0));
 }
 
-/// A server that never queues shows its own law: M/G/∞.
+/// A server that never queues shows the distribution of its service times: M/G/∞.
 #[test]
 fn a_sleeping_server_shows_its_own_law() {
     let mut world = queue(8);

@@ -1,5 +1,5 @@
-//! Connections that are renewed by plan: after so many requests, at an age, or after each request.
-//! No answer is lost by it, and none of it is an error.
+//! Connections that are renewed as planned: after a number of requests, at an age, or after each
+//! request. No response is lost by it, and none of it is an error.
 
 use weir_io::Nanos;
 use weir_run::{Closer, ConnectionPlan, Plan};
@@ -20,14 +20,14 @@ fn at_age(plan: Plan, lifetime_ns: u64) -> Plan {
     renewing(plan, ConnectionPlan { lifetime_ns, ..ConnectionPlan::default() })
 }
 
-/// A well server at the end of a network on which connecting takes a while.
+/// Returns a faultless server on a network on which connecting takes `connect_ns`.
 fn far(service_ns: u64, connect_ns: u64) -> World {
     let mut world = serving(service_ns);
     world.network.connect = Law::Fixed(connect_ns);
     world
 }
 
-/// The requests of each socket, in order of their first.
+/// Returns the requests of each socket, in order of their first.
 fn by_socket(run: &Run) -> Vec<Vec<Request>> {
     let mut sockets: Vec<Vec<Request>> = Vec::new();
     for request in &run.truth.requests {
@@ -41,7 +41,7 @@ fn by_socket(run: &Run) -> Vec<Vec<Request>> {
     sockets
 }
 
-/// All is answered, and nothing failed.
+/// Checks that all requests were answered and nothing failed.
 fn check_well(run: &Run, what: &str) {
     let measured = &run.measured;
     assert_eq!(measured.outcomes.ok, measured.planned, "{what}: {:?}", measured.outcomes);
@@ -84,7 +84,7 @@ fn a_renewed_connection_takes_the_next_request_as_soon_as_it_is_up() {
 
 #[test]
 fn a_request_that_waits_for_a_renewed_connection_counts_that_wait() {
-    // Due every 10 ms, answered in 1 ms; the next connection is up 15 ms after the last answer.
+    // Due every 10 ms, answered in 1 ms; connecting takes 12 ms more.
     let plan = renewing(
         open(100, 1, 1),
         ConnectionPlan { close: Some(Closer::Client), ..ConnectionPlan::default() },
@@ -114,11 +114,11 @@ fn an_old_connection_is_renewed_and_its_answer_awaited() {
 
 #[test]
 fn an_idle_connection_is_renewed_at_its_age() {
-    // A request in every second half of a second; the connection is renewed every 50 ms meanwhile.
+    // One request in every half second; the connection is renewed every 50 ms meanwhile.
     let run = run(far(MS, MS), &at_age(open(2, 1, 1), 50 * MS));
     check_well(&run, "an idle connection");
     let connections = &run.measured.connections;
-    // From one opening to the next are 51 ms, without back-off though most brought no answer.
+    // Openings are 51 ms apart, without back-off though most sockets delivered no response.
     assert!((18..=22).contains(&connections.renewed), "{connections:?}");
     assert_eq!(run.truth.counts.closes_by_client, connections.renewed, "none but these");
 }
@@ -143,7 +143,8 @@ fn a_server_that_dies_meets_no_storm_of_renewals() {
     let run = run(world, &plan);
     let connections = &run.measured.connections;
     assert!(run.measured.outcomes.timed_out > 0);
-    // Some 250 of two requests; then timeouts of 50 ms with growing waits between them.
+    // Some 250 sockets of two requests each, then timeouts of 50 ms with growing waits between
+    // them.
     assert!((245..265).contains(&connections.connects), "{connections:?}");
     assert!(run.truth.counts.connects < 265 + SECOND / (50 * MS));
 }

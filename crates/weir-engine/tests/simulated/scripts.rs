@@ -1,5 +1,6 @@
-//! Scripts in virtual time: every request is the script's own and in its order, every answer is
-//! shown with its request, and what scripts do to the load is counted as it truly happened.
+//! Scripts in virtual time. Every request is the script's own, in its order. Every response is
+//! passed to the script with its request. The effects of scripts on the load are counted as they
+//! truly happened.
 
 use weir_engine::{Extras, Job};
 use weir_io::{ConnId, Nanos};
@@ -11,7 +12,7 @@ use crate::setup::{
     run_script, script, serving, true_service,
 };
 
-/// Each request has the next number.
+/// A script that numbers its requests.
 const COUNTING: &str = r#"
 made = 0
 function request()
@@ -20,7 +21,7 @@ function request()
 end
 "#;
 
-/// A script whose strings hold `sizes` requests in turn, numbered.
+/// Returns a script whose strings hold `sizes` requests in turn, numbered.
 fn batching(sizes: &str) -> String {
     format!(
         r#"
@@ -38,7 +39,7 @@ end
     )
 }
 
-/// A `response()` that fails unless each answer is that of the request it is shown with.
+/// A `response()` that fails unless each response belongs to the request passed with it.
 const SHOWN: &str = r#"
 shown = 0
 function response(status, headers, body, connection, request)
@@ -50,12 +51,12 @@ function response(status, headers, body, connection, request)
 end
 "#;
 
-/// The numbers of all requests that reached the server, in the order of arrival.
+/// Returns the numbers of all requests that reached the server, in the order of arrival.
 fn numbers(run: &Run) -> Vec<u64> {
     run.truth.requests.iter().map(|request| request.number.expect("numbered")).collect()
 }
 
-/// Calls of a callback.
+/// Returns the number of calls of a callback.
 fn calls(run: &Run, callback: Callback) -> u64 {
     let script = run.measured.script.as_ref().expect("there was a script");
     script.callbacks.get(&callback).map_or(0, |usage| usage.calls)
@@ -116,7 +117,7 @@ fn rests_are_exact() {
     }
 }
 
-/// The first slot of the batch that slot `index` belongs to.
+/// Returns the first slot of the batch that slot `index` belongs to.
 fn first_of_batch(index: u64, sizes: &[u64]) -> u64 {
     let mut first = 0;
     for size in sizes.iter().cycle() {
@@ -128,8 +129,8 @@ fn first_of_batch(index: u64, sizes: &[u64]) -> u64 {
     unreachable!("sizes go round")
 }
 
-/// Response times of the measured slots of an open loop in batches, as the truth has them: all
-/// requests of a string count from the first one's slot.
+/// Returns the true response times of the measured slots of an open loop in batches. All requests
+/// of a string count from the first one's slot.
 fn true_responses(run: &Run, plan: &Plan, sizes: &[u64]) -> Vec<u64> {
     let t0 = run.start().after(plan.warmup_ns);
     let t1 = t0.after(plan.duration_ns.expect("a run of known length"));
@@ -177,7 +178,7 @@ fn batches_are_answered_and_timed_one_by_one() {
     }
 }
 
-/// Answers in every shape, cut at every place: what `response()` sees is always its own.
+/// Responses in every shape, cut at every position: `response()` always receives the right one.
 #[test]
 fn answers_are_shown_with_their_requests() {
     let plain = Answers::default();
@@ -221,7 +222,7 @@ end
 "#;
     let run = run_script(serving(MS), &closed(1), CLOSING);
     check_well(&run, "closing");
-    // The server leaves it to the client, which waits 100 ms for it.
+    // The server leaves the close to the client, which waits 100 ms for it.
     assert_eq!(run.measured.planned, 20);
     assert_eq!(run.measured.connections.connects, 10);
     for request in &run.truth.requests {
@@ -280,7 +281,7 @@ fn rests_hold_across_reconnects() {
     assert_eq!(run.measured.planned, 3 * 238);
 }
 
-/// A connection that is closed while it rests begins a new rest, and the old one wakes nobody.
+/// A connection that is closed during its delay begins a new delay, and the old one has no effect.
 #[test]
 fn a_rest_ends_with_its_socket() {
     const ALTERNATING: &str = r#"
@@ -294,8 +295,8 @@ end
     world.server.idle_close_ns = Some(5 * MS);
     let run = run_script(world, &closed(1), ALTERNATING);
     check_well(&run, "idle");
-    // 5 ms of a rest of 8, then 2 on a new socket, then an answer; from S on, when the first
-    // socket was up for 5.002 ms and so was closed a little after S.
+    // 5 ms of a delay of 8, then 2 on a new socket, then 1 for the response. Delays begin at S,
+    // when the first socket had been open for 5.002 ms, so it was closed shortly after S.
     let sent: Vec<Nanos> = run.truth.requests.iter().map(|request| request.sent_at).collect();
     for (index, pair) in sent.windows(2).enumerate() {
         assert_eq!(pair[1].since(pair[0]), 8 * MS, "{index}: {pair:?}");
@@ -333,8 +334,8 @@ end
     }
 }
 
-/// Where nothing is to be learnt, requests are made ahead; a script that sees answers is called
-/// after the last one that came in time.
+/// Requests are made ahead if the script reads no responses. A script that reads them is called
+/// after the last response that arrived in time.
 #[test]
 fn a_script_that_learns_is_called_as_late_as_can_be() {
     const LEARNING: &str = r#"
@@ -345,7 +346,7 @@ function request()
 end
 "#;
     let learning = LEARNING.to_owned() + "function response() shown = shown + 1 end";
-    // At 900/s answers come 0.1 ms before the next slot; at 990/s still half the least lead.
+    // At 900/s responses arrive 0.1 ms before the next slot; at 990/s still half the least lead.
     for plan in [closed(1), open(900, 1, 1), open(970, 1, 1), open(2_000, 1, 1)] {
         let what = format!("{:?}", plan.load);
         let run = run_script(serving(MS), &plan, &learning);
@@ -364,8 +365,8 @@ end
     assert!(sent <= 100, "300 were made when {sent} were sent");
 }
 
-/// The time that a script takes stands before stamps or after sends, never between: with a clock
-/// that takes 10 µs each call takes 20.
+/// The time of a script's calls falls before time stamps or after sends, never between. With a
+/// clock that takes 10 µs each call takes 20.
 #[test]
 fn a_slow_script_is_not_charged_to_the_server() {
     for text in [COUNTING.to_owned(), batching("2"), COUNTING.to_owned() + SHOWN] {
@@ -388,7 +389,7 @@ const STOPPING: [(&str, &str); 3] = [
     ("delay", "function delay() count() return 0 end"),
 ];
 
-/// `callback` that calls `wrk.thread:stop()` at its hundredth call.
+/// Returns a script with `callback`, which calls `wrk.thread:stop()` at its hundredth call.
 fn stopping(callback: &str) -> String {
     let count = r#"
 local calls = 0
@@ -408,7 +409,7 @@ fn a_script_that_stops_ends_the_window_there() {
             let run = run_script(serving(MS), &plan, &stopping(callback));
             check_well(&run, &what);
             assert_eq!(run.measured.script.as_ref().expect("a script").stopped, 1, "{what}");
-            // delay() is asked before each request, and the hundredth is never sent.
+            // `delay()` is called before each request, and the hundredth request is never sent.
             let sent = if name == "delay" { 99 } else { 100 };
             assert_eq!(run.truth.requests.len(), sent, "{what}");
             assert_eq!(run.measured.planned, sent as u64, "{what}");
@@ -499,7 +500,7 @@ fn a_callback_that_fails_ends_the_run_in_order() {
     }
 }
 
-/// Requests of one string go out before their slots come, so the end may fall between them.
+/// Requests of one string are sent before their slots are due, so the end may fall between them.
 #[test]
 fn an_end_between_the_slots_of_a_batch_is_accounted_for() {
     let plans = [open(10, 1, 3), open(100, 1, 3), Plan { warmup_ns: 333 * MS, ..open(30, 1, 1) }];
@@ -534,12 +535,13 @@ fn late(plan: &Plan) -> Job {
 
 #[test]
 fn late_answers_are_taken_and_counted() {
-    // Every second connection is slow: 1 ms or 50 ms.
+    // Some requests are slow: 50 ms instead of 1 ms.
     let mut world = serving(MS);
     world.server.service = Law::Bimodal { fast_ns: MS, slow_ns: 50 * MS, slow_share: 0.3 };
     for plan in [closed(4), Plan { pipeline: 3, ..closed(2) }, open(200, 1, 30)] {
         let plan = Plan { timeout_ns: 20 * MS, ..plan };
-        // The drain lasts no longer than the timeout: the last slow ones are in flight at its end.
+        // The drain lasts no longer than the timeout: the last slow requests are in flight at its
+        // end.
         let run = run_job(world.clone(), &late(&plan), 0, Nanos::MAX, None);
         let what = format!("{:?}, {}", plan.load, plan.pipeline);
         let outcomes = run.measured.outcomes;
@@ -577,7 +579,7 @@ fn rates_are_sampled_and_batches_timed() {
     let mut world = serving(MS);
     world.server.stalls = vec![weir_sim::Pause::new(START.after(200 * MS), 300 * MS)];
     let run = run_job(world.clone(), &late(&plan), 0, Nanos::MAX, None);
-    // Whole spans without an answer count; the last one is half as long.
+    // Whole spans without a response count; the last span is half as long.
     let rates: Vec<u64> = run
         .measured
         .thread_rates

@@ -1,5 +1,5 @@
-//! How a simulated run is made, what every one of them must satisfy, and how its histograms are
-//! held against exact values.
+//! Setup of simulated runs, the invariants of every run, and checks of histograms against exact
+//! values.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,32 +20,32 @@ pub(crate) const US: u64 = 1_000;
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
-/// When the schedule starts in a world whose connects take no time.
+/// Start of the schedule in a world whose connects take no time.
 pub(crate) const START: Nanos = Nanos(5_002_000);
 
-/// One run, and what truly happened.
+/// One run, and its truth.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) measured: Measurements,
     pub(crate) truth: Truth,
-    /// What went wrong in the script.
+    /// Error of the script, if it failed.
     pub(crate) failure: Option<String>,
 }
 
 impl Run {
-    /// S.
+    /// Returns the start of the schedule (S).
     pub(crate) fn start(&self) -> Nanos {
         Nanos(self.measured.workers[0].start_ns)
     }
 
-    /// Requests that reached the server and left the client in `[from, until)`.
+    /// Returns the requests that reached the server and left the client in `[from, until)`.
     pub(crate) fn sent_between(&self, from: Nanos, until: Nanos) -> Vec<Request> {
         let sent = |request: &&Request| (from..until).contains(&request.sent_at);
         self.truth.requests.iter().filter(sent).copied().collect()
     }
 }
 
-/// A closed loop for a second.
+/// Returns a closed loop of one second.
 pub(crate) fn closed(connections: u32) -> Plan {
     Plan {
         connections,
@@ -56,27 +56,28 @@ pub(crate) fn closed(connections: u32) -> Plan {
     }
 }
 
-/// An open loop for a second: `requests` per `seconds`.
+/// Returns an open loop of one second: `requests` per `seconds`.
 pub(crate) fn open(requests: u64, seconds: u64, connections: u32) -> Plan {
     let rate = Rate { numerator: requests, denominator: seconds };
     let load = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
     Plan { load, ..closed(connections) }
 }
 
-/// The same with Poisson arrivals.
+/// Returns an open loop of one second with Poisson arrivals.
 pub(crate) fn poisson(requests: u64, seconds: u64, connections: u32, seed: u64) -> Plan {
     let rate = Rate { numerator: requests, denominator: seconds };
     let load = Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } };
     Plan { load, ..closed(connections) }
 }
 
-/// A well server, with a worker for each connection, that takes `service_ns` for each request.
+/// Returns a faultless server with a worker for each connection, which takes `service_ns` per
+/// request.
 pub(crate) fn serving(service_ns: u64) -> World {
     let server = Server { service: Law::Fixed(service_ns), ..Server::default() };
     World { server, ..World::default() }
 }
 
-/// The job of a plan.
+/// Returns the job of a plan.
 pub(crate) fn job(plan: &Plan) -> Job {
     let request = Prepared::http1(&plan.request.method, "/", "sim", &[], None);
     let endpoint = Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)));
@@ -99,7 +100,7 @@ pub(crate) fn run_script(world: World, plan: &Plan, text: &str) -> Run {
     run_job(world, &job(plan), 0, Nanos::MAX, Some(&mut script(text)))
 }
 
-/// A worker's state with the script `text`.
+/// Returns a worker's state with the script `text`.
 pub(crate) fn script(text: &str) -> Worker {
     static FILES: AtomicU32 = AtomicU32::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
@@ -148,7 +149,7 @@ pub(crate) fn run_job(
     run
 }
 
-/// What holds for every run whatever happens: nothing is lost, and nothing counted twice.
+/// Checks the invariants of every run: nothing is lost, and nothing is counted twice.
 fn check_conservation(run: &Run, seed: u64) {
     let Measurements { outcomes, status, errors, response_time, service_time, .. } = &run.measured;
     let equal = |what: &str, left: u64, right: u64| {
@@ -172,7 +173,7 @@ fn check_conservation(run: &Run, seed: u64) {
     let slices = |of: fn(&weir_run::Slice) -> &Histogram| {
         run.measured.slices.iter().map(|slice| of(slice).count()).sum::<u64>()
     };
-    // A run that was given up before its window began has none.
+    // A run that ended before its window began has no slices.
     if !run.measured.slices.is_empty() {
         let others = outcomes.total() - outcomes.ok;
         equal("ok over slices", slices(|slice| &slice.ok), outcomes.ok);
@@ -192,7 +193,7 @@ fn check_conservation(run: &Run, seed: u64) {
     assert!(run.measured.connections.connects <= run.truth.counts.connects_done);
 }
 
-/// What the client tells against itself fits what it measured.
+/// Checks the client's measurements of itself against its other results.
 fn check_evidence(run: &Run, seed: u64) {
     let Measurements { outcomes, occupancy, departures, stamped, slices, window, .. } =
         &run.measured;
@@ -210,7 +211,7 @@ fn check_evidence(run: &Run, seed: u64) {
     }
     equal("stamped times", stamped.rx_delay.count(), stamped.response.count());
     assert!(stamped.response.count() + stamped.missed <= outcomes.ok, "seed {seed}: {outcomes:?}");
-    // What the client added and what was outside make up the whole (METHOD 1.2).
+    // The client's share and the outside share add up to the whole (METHOD 1.2).
     let sum = |histogram: &Histogram| histogram.exact().sum_ns;
     let whole = sum(&stamped.outside) + sum(&stamped.rx_delay);
     assert_eq!(whole, sum(&stamped.unlagged), "seed {seed}: {outcomes:?}");
@@ -220,7 +221,7 @@ fn check_evidence(run: &Run, seed: u64) {
     equal("good over slices", counted(|slice| slice.good), window.good);
 }
 
-/// Percentile `p`, in `[0, 1]`: the upper edge of its bucket, or the greatest value.
+/// Returns percentile `p`, in `[0, 1]`: the upper edge of its bucket, or the greatest value.
 pub(crate) fn quantile(histogram: &Histogram, p: f64) -> u64 {
     let rank = ((p * histogram.count() as f64).ceil() as u64).max(1);
     let mut seen = 0;
@@ -233,7 +234,7 @@ pub(crate) fn quantile(histogram: &Histogram, p: f64) -> u64 {
     panic!("percentile {p} of an empty histogram")
 }
 
-/// Holds a histogram against the values it should hold, bucket by bucket and in its exact figures.
+/// Checks a histogram against its expected values, bucket by bucket and in its exact figures.
 pub(crate) fn check_exact(what: &str, found: &Histogram, values: impl IntoIterator<Item = u64>) {
     let mut expected = Histogram::new();
     for value in values {
@@ -244,7 +245,7 @@ pub(crate) fn check_exact(what: &str, found: &Histogram, values: impl IntoIterat
     assert_eq!(buckets, expected.buckets().collect::<Vec<_>>(), "{what}");
 }
 
-/// The same for slots that were recorded as ranges, whose sums are right to 1 ns for each.
+/// Checks a histogram of slots that were recorded as ranges, whose sums are accurate to 1 ns each.
 pub(crate) fn check_ranges(what: &str, found: &Histogram, values: impl IntoIterator<Item = u64>) {
     let mut expected = Histogram::new();
     for value in values {
@@ -258,7 +259,7 @@ pub(crate) fn check_ranges(what: &str, found: &Histogram, values: impl IntoItera
     assert_eq!(buckets, expected.buckets().collect::<Vec<_>>(), "{what}");
 }
 
-/// Whether every value of a histogram is `ns`.
+/// Checks that a histogram has `count` values, all of them `ns`.
 pub(crate) fn check_all(what: &str, histogram: &Histogram, count: u64, ns: u64) {
     let exact = histogram.exact();
     assert_eq!(exact.count, count, "{what}: count");
@@ -269,7 +270,7 @@ pub(crate) fn check_all(what: &str, histogram: &Histogram, count: u64, ns: u64) 
     }
 }
 
-/// Service times of the ok answers among `requests`, as the truth has them.
+/// Returns the true service times of the ok responses among `requests`.
 pub(crate) fn true_service(requests: &[Request]) -> Vec<u64> {
     let ok = |request: &&Request| matches!(request.fate, Fate::Answered(status) if status < 400);
     let times = requests
@@ -279,7 +280,7 @@ pub(crate) fn true_service(requests: &[Request]) -> Vec<u64> {
     times.collect()
 }
 
-/// When slot `index` of a uniform plan is due.
+/// Returns the due time of slot `index` of a uniform plan.
 pub(crate) fn due_at(run: &Run, plan: &Plan, index: u64) -> Nanos {
     let Load::OpenLoop { rate, .. } = plan.load else { panic!("a closed loop has no plan") };
     let product = (2 * u128::from(index) + 1) * u128::from(rate.denominator) * u128::from(SECOND);
@@ -287,8 +288,8 @@ pub(crate) fn due_at(run: &Run, plan: &Plan, index: u64) -> Nanos {
     run.start().after(u64::try_from(offset).expect("a short run"))
 }
 
-/// Response times of a well run of a uniform plan, as the truth has them: slots go out in their
-/// order, so the n-th request at the server is the n-th slot.
+/// Returns the true response times of a faultless run of a uniform plan. Slots are sent in order,
+/// so the n-th request at the server is the n-th slot.
 pub(crate) fn true_response(run: &Run, plan: &Plan) -> Vec<u64> {
     let t0 = run.start().after(plan.warmup_ns);
     let t1 = t0.after(plan.duration_ns.expect("a run of known length"));

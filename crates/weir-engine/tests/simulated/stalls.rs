@@ -1,4 +1,4 @@
-//! The stall curve (METHOD 2.2) and its relatives: what a server that stands still must look like.
+//! The stall curve (METHOD 2.2) and related curves: the expected results for a server that stalls.
 
 use weir_io::Nanos;
 use weir_run::Plan;
@@ -12,8 +12,8 @@ use crate::setup::{
 
 const STALL_NS: u64 = 1_400 * MS;
 
-/// A server with base latency 500 µs that stands still for 1.4 s and then drains at `service_ns`
-/// each; zero: at once.
+/// Returns a server with a base latency of 500 µs that stalls for 1.4 s. It then drains at
+/// `service_ns` each; at zero, at once.
 fn stalled(service_ns: u64) -> World {
     let mut world = serving(service_ns);
     if service_ns > 0 {
@@ -60,7 +60,7 @@ fn open_loop_shows_the_stall_curve() {
     }
 }
 
-/// The same stall through 100 connections: the response time keeps the curve, the service time
+/// The same stall through 100 connections: the response time shows the curve, the service time
 /// hides it.
 #[test]
 fn service_time_hides_the_stall_and_response_time_does_not() {
@@ -79,7 +79,7 @@ fn service_time_hides_the_stall_and_response_time_does_not() {
     }
 }
 
-/// V6: a closed loop of C connections has C slow requests, and nothing makes more of them.
+/// V6: a closed loop of C connections has C slow requests, and no correction adds more.
 #[test]
 fn closed_loop_shows_one_slow_request_per_connection() {
     let plan = Plan { duration_ns: Some(30 * SECOND), ..closed(20) };
@@ -112,7 +112,7 @@ fn half_the_time_stalled_gives_the_rule_of_thumb() {
     assert!(quantile(response, 0.49) < MS);
 }
 
-/// V11: a stall over the window's end; who drops what is in flight then sees half of it.
+/// V11: a stall over the window's end. A tool that drops requests in flight sees only half of it.
 #[test]
 fn a_stall_over_the_end_is_seen_whole() {
     let mut world = serving(500 * US);
@@ -134,7 +134,7 @@ fn a_stall_over_the_end_is_seen_whole() {
     }
 }
 
-/// A stall that outlasts the drain: nothing of it is lost, all of it is a bound.
+/// A stall that outlasts the drain: no slot of it is lost, each is a bound.
 #[test]
 fn a_stall_beyond_the_drain_is_censored() {
     let mut world = serving(500 * US);
@@ -146,7 +146,7 @@ fn a_stall_beyond_the_drain_is_censored() {
     check_all("ages", &run.measured.response_time.censored, 1_000, SECOND);
 }
 
-/// Stalls between slots and inside them, of any length: always what truly happened.
+/// Stalls between slots and inside them, of any length: results always equal the truth.
 #[test]
 fn every_stall_is_measured_exactly() {
     for index in 0..30 {

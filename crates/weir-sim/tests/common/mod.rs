@@ -1,4 +1,4 @@
-//! What every test client sends, and where to.
+//! The request and the endpoint of every test client.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -7,7 +7,7 @@ use weir_io::Endpoint;
 /// A request.
 pub(crate) const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: sim\r\n\r\n";
 
-/// Where the client connects to.
+/// Returns the endpoint that the client connects to.
 pub(crate) fn endpoint() -> Endpoint {
     Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)))
 }
