@@ -24,6 +24,7 @@ mod occupancy;
 mod open_queue;
 mod pace;
 mod places;
+mod pool;
 mod random;
 mod recorder;
 mod requests;
@@ -38,7 +39,6 @@ mod settling;
 mod slices;
 mod stamps;
 mod timeline;
-mod traffic;
 mod waiting;
 mod worker;
 

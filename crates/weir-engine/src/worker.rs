@@ -22,13 +22,13 @@ use crate::lapses::Lapses;
 use crate::live::{Live, LiveSender};
 use crate::observer::RunEnd;
 use crate::observers::Observers;
+use crate::pool::{Action, ConnectionPool};
 use crate::recorder::{Planned, Recorder};
 use crate::requests::RequestSource;
 use crate::schedule::Schedule;
 use crate::script::Script;
 use crate::stamps::Stamping;
 use crate::timeline::Timeline;
-use crate::traffic::{Action, Traffic};
 use crate::waiting::Waiting;
 use dispatch::SEND_BATCH;
 use limits::limits;
@@ -67,7 +67,7 @@ pub(crate) struct Worker<'a, B> {
     job: &'a Job,
     control: &'a Control,
     backend: B,
-    traffic: Traffic,
+    pool: ConnectionPool,
     schedule: Schedule,
     requests: RequestSource,
     script: Option<Script<'a>>,
@@ -149,7 +149,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         Worker {
             requests: scripted::source(job, script.as_mut(), &mut backend),
             schedule,
-            traffic: Traffic::new(
+            pool: ConnectionPool::new(
                 limits,
                 job.tls.clone(),
                 recorder,
@@ -205,7 +205,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
         let end = self.close_all();
         let tcp = self.backend.tcp();
-        self.traffic.abandon(end);
+        self.pool.abandon(end);
         self.phases.drained_ns = end.0;
         self.phases.usage = self.lapses.usage();
         let Timeline { t0, t1, .. } = self.timeline;
@@ -213,9 +213,8 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
         let missing =
             self.stage.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
-        let quota = missing
-            .filter(|_| !self.stage.is_cut)
-            .map(|left| left + self.traffic.recorder.measured());
+        let quota =
+            missing.filter(|_| !self.stage.is_cut).map(|left| left + self.pool.recorder.measured());
         // In the dialects the age of a slot that was never sent is its age at t1.
         let unsent_until = match self.job.stops_at_t1 {
             true => self.timeline.t1.min(end),
@@ -223,7 +222,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         };
         // Dropped first, so that its memory is free for the measurements.
         drop(self.backend);
-        let (recorder, observers) = self.traffic.into_observers();
+        let (recorder, observers) = self.pool.into_observers();
         let (timeline, schedule) = (self.timeline, self.schedule.clone());
         let planned = Planned { quota, is_cut: self.stage.is_cut, unsent_until };
         let mut measurements = recorder.finish(&mut self.schedule, planned, self.phases);
@@ -247,17 +246,16 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.open(now);
         let mut has_arrived = false;
         loop {
-            if !has_arrived && self.traffic.counts.unresolved == 0 {
+            if !has_arrived && self.pool.counts.unresolved == 0 {
                 has_arrived = true;
                 self.phases.connected_ns = now.0;
-                self.control
-                    .arrive(now, self.traffic.counts.open > 0 || !self.job.needs_connection);
+                self.control.arrive(now, self.pool.counts.open > 0 || !self.job.needs_connection);
             }
             let is_stopped = self.control.stop_at() <= now;
             if is_stopped || self.control.is_unconnected() {
                 self.stage.is_interrupted = is_stopped;
                 self.begin(Timeline::empty(now));
-                self.traffic.recorder.open_at_t0(self.traffic.counts.open);
+                self.pool.recorder.open_at_t0(self.pool.counts.open);
                 self.phases.tail_end_ns = now.0;
                 return Ok(false);
             }
@@ -265,7 +263,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 self.begin(Timeline::new(&self.job.plan, start));
                 return Ok(true);
             }
-            let until = self.traffic.deadlines.next().min(self.traffic.open_queue.next_at());
+            let until = self.pool.deadlines.next().min(self.pool.open_queue.next_at());
             now = self.turn(until.min(self.control.stop_at()), WaitPolicy::Sleep)?;
         }
     }
@@ -274,8 +272,8 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn begin(&mut self, timeline: Timeline) {
         self.phases.start_ns = timeline.start.0;
         self.timeline = timeline;
-        self.traffic.recorder.begin(timeline);
-        self.traffic.counts.alive_at = timeline.start;
+        self.pool.recorder.begin(timeline);
+        self.pool.counts.alive_at = timeline.start;
         self.stage.is_sending = true;
         self.begin_rests();
     }
@@ -286,9 +284,9 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.make_ahead();
         loop {
             let until = self.next_wake();
-            let policy = self.waiting.policy(self.turn.now, until, self.traffic.busy());
+            let policy = self.waiting.policy(self.turn.now, until, self.pool.busy());
             let now = self.turn(until, policy)?;
-            self.waiting.turned(now, policy, self.traffic.counts.in_flight);
+            self.waiting.turned(now, policy, self.pool.counts.in_flight);
             self.observe(now);
             let t1 = self.timeline.t1;
             if self.is_over(now) || (now >= t1 && self.is_resolved()) {
@@ -348,7 +346,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             false => self.job.plan.drain_limit_ns().min(INTERRUPTED_DRAIN_NS),
         };
         self.timeline.cut(at, drain_ns);
-        self.traffic.recorder.cut(self.timeline);
+        self.pool.recorder.cut(self.timeline);
         self.stage.is_cut = true;
     }
 
@@ -362,12 +360,12 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// for; [`Nanos::MAX`] if there was none.
     fn harvest(&mut self) -> Nanos {
         let (mut events, mut handled, mut called_at) = (0, 0, Nanos::MAX);
-        let in_flight = self.traffic.counts.in_flight;
+        let in_flight = self.pool.counts.in_flight;
         while let Some(event) = self.backend.next() {
             events += 1;
             let (conn, mut at) = (event.conn, event.at);
             self.turn.woken_at = self.turn.woken_at.min(at);
-            let action = self.traffic.handle(event);
+            let action = self.pool.handle(event);
             handled += 1;
             if self.turn.has_errands {
                 let told_at = self.run_errands(conn);
@@ -388,7 +386,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 }
             }
         }
-        let answers = in_flight.saturating_sub(self.traffic.counts.in_flight);
+        let answers = in_flight.saturating_sub(self.pool.counts.in_flight);
         self.waiting.harvested(events, answers);
         called_at
     }
@@ -401,7 +399,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             (RequestSource::Static(repeated), None) => repeated.bytes_of(1),
             _ => (self.outbox.last_send.0 / self.outbox.last_send.1.max(1)) as u64,
         };
-        self.traffic.unsend(bytes, each);
+        self.pool.unsend(bytes, each);
         self.backend.close(conn, Close::Reset);
     }
 
@@ -418,9 +416,9 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// Handles the connections whose timers are due or whose delays are over. Returns true if there
     /// were any.
     fn expire(&mut self, now: Nanos) -> bool {
-        let mut have_come = self.traffic.end_rests(now);
-        while let Some(conn) = self.traffic.deadlines.take_due(now) {
-            let action = self.traffic.expire(conn, now);
+        let mut have_come = self.pool.end_rests(now);
+        while let Some(conn) = self.pool.deadlines.take_due(now) {
+            let action = self.pool.expire(conn, now);
             self.act(conn, action);
             have_come = true;
         }
@@ -431,16 +429,16 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn next_wake(&self) -> Nanos {
         let Timeline { start, t0, t1, drain_end } = self.timeline;
         let mut until =
-            self.traffic.deadlines.next().min(self.traffic.script.rests.next()).min(drain_end);
-        until = until.min(self.traffic.open_queue.next_at());
-        until = until.min(self.traffic.recorder.interval_end());
+            self.pool.deadlines.next().min(self.pool.script.rests.next()).min(drain_end);
+        until = until.min(self.pool.open_queue.next_at());
+        until = until.min(self.pool.recorder.interval_end());
         // A stop request that was handled lies in the past, and would keep the worker from
         // sleeping.
         if !self.stage.is_stopped {
             until = until.min(self.control.stop_at());
         }
-        until = until.min(self.traffic.recorder.sample_at());
-        if let Some(settling) = &self.traffic.recorder.settling {
+        until = until.min(self.pool.recorder.sample_at());
+        if let Some(settling) = &self.pool.recorder.settling {
             until = until.min(settling.next());
         }
         if self.phases.t0_ns == 0 {
@@ -484,25 +482,25 @@ impl<'a, B: Backend> Worker<'a, B> {
         loop {
             // A stop request that was handled has set the drain's end.
             let stop_at = if self.stage.is_stopped { Nanos::MAX } else { self.control.stop_at() };
-            if self.traffic.counts.in_flight == 0 || now >= end.min(stop_at) {
+            if self.pool.counts.in_flight == 0 || now >= end.min(stop_at) {
                 break;
             }
-            let until = self.traffic.deadlines.next().min(end).min(stop_at);
-            let until = until.min(self.traffic.recorder.interval_end());
+            let until = self.pool.deadlines.next().min(end).min(stop_at);
+            let until = until.min(self.pool.recorder.interval_end());
             self.backend.wait(until, WaitPolicy::Sleep)?;
             let called_at = self.harvest();
             now = self.backend.now();
             self.expire(now.min(called_at));
             self.observe(now);
         }
-        self.traffic.censor(now);
+        self.pool.censor(now);
         Ok(())
     }
 
     /// Closes every socket; returns the time at which that was done.
     fn close_all(&mut self) -> Nanos {
-        for conn in (0..self.traffic.limits.connections).map(ConnId) {
-            match self.traffic.connection(conn).state {
+        for conn in (0..self.pool.limits.connections).map(ConnId) {
+            match self.pool.connection(conn).state {
                 State::Closed | State::Queued => {}
                 _ => self.backend.close(conn, Close::Graceful),
             }

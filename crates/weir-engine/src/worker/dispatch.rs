@@ -5,10 +5,10 @@ use weir_io::{Backend, ConnId, Nanos, Segment};
 
 use super::Worker;
 use crate::exchange::Phase;
+use crate::pool::Slots;
 use crate::requests::RequestSource;
 use crate::ring::Ring;
 use crate::script::{Batch, Script};
-use crate::traffic::Slots;
 
 /// Sends that share one time stamp. It is taken before all of them. So the latency of the last one
 /// is overstated by the duration of the others (about 3 µs each on loopback).
@@ -36,7 +36,7 @@ impl<B: Backend> Worker<'_, B> {
     /// True if a slot that comes due can be sent: a connection is free, and a request is made or a
     /// script can make one.
     pub(super) fn is_ready(&self) -> bool {
-        let is_free = !self.traffic.lanes.is_empty();
+        let is_free = !self.pool.lanes.is_empty();
         match &self.requests {
             RequestSource::Static(_) => is_free,
             RequestSource::Ring(ring) if ring.len() > 0 => is_free || ring.is_reserved(),
@@ -77,13 +77,13 @@ impl<B: Backend> Worker<'_, B> {
     fn dispatch_next(&mut self, now: Nanos) -> bool {
         let RequestSource::Static(repeated) = &self.requests else { return false };
         let traits = repeated.traits;
-        let Some(conn) = self.traffic.lanes.peek() else { return false };
+        let Some(conn) = self.pool.lanes.peek() else { return false };
         if !self.is_due(now) {
             return false;
         }
-        let slots = self.take_slots(now, self.traffic.room(conn, traits));
-        self.traffic.dispatch(conn, traits, slots, now);
-        if self.traffic.connection(conn).unsent == slots.count {
+        let slots = self.take_slots(now, self.pool.room(conn, traits));
+        self.pool.dispatch(conn, traits, slots, now);
+        if self.pool.connection(conn).unsent == slots.count {
             self.outbox.dirty.push(conn);
         }
         true
@@ -141,9 +141,9 @@ impl<B: Backend> Worker<'_, B> {
             return self.outbox.dirty.clear();
         };
         for conn in self.outbox.dirty.drain(..) {
-            let unsent = std::mem::take(&mut self.traffic.connection(conn).unsent);
+            let unsent = std::mem::take(&mut self.pool.connection(conn).unsent);
             self.outbox.segments.clear();
-            if let Some(session) = self.traffic.tls.session(conn) {
+            if let Some(session) = self.pool.tls.session(conn) {
                 let (sealed, segments) = (&mut self.outbox.sealed, &mut self.outbox.segments);
                 let mut sealed_bytes = 0;
                 sealed.clear();
@@ -163,8 +163,8 @@ impl<B: Backend> Worker<'_, B> {
                 segments.push(Segment::Pooled(self.backend.pool(sealed)));
                 if let Err(error) = sent {
                     self.backend.send(conn, segments);
-                    self.traffic.unsend_unsealed(conn, unsent.into());
-                    let action = self.traffic.fail_secure(conn, &error, now);
+                    self.pool.unsend_unsealed(conn, unsent.into());
+                    let action = self.pool.fail_secure(conn, &error, now);
                     self.backend.close(conn, action);
                     continue;
                 }
@@ -187,12 +187,12 @@ impl<B: Backend> Worker<'_, B> {
         let RequestSource::Ring(ring) = &mut self.requests else { return false };
         let batch = ring.take().expect("the next batch was looked at");
         let requests = u16::try_from(batch.requests.len()).expect("limited when they were read");
-        self.traffic.make_room(conn, requests);
+        self.pool.make_room(conn, requests);
         let mut first_due = None;
         for (tag, request) in (0..requests).zip(&batch.requests) {
             let slot = self.take_slots(now, 1);
             let intended_at = *first_due.get_or_insert(slot.intended_at);
-            self.traffic.dispatch(conn, request.traits, Slots { intended_at, tag, ..slot }, now);
+            self.pool.dispatch(conn, request.traits, Slots { intended_at, tag, ..slot }, now);
         }
         self.send_batch(conn, batch, now);
         self.outbox.dirty.push(conn);
@@ -205,8 +205,8 @@ impl<B: Backend> Worker<'_, B> {
         let RequestSource::Ring(ring) = &mut self.requests else { return None };
         loop {
             match ring.peek()?.reserved {
-                None => return self.traffic.lanes.peek(),
-                Some((conn, opened)) if self.traffic.is_idle(conn, opened) => return Some(conn),
+                None => return self.pool.lanes.peek(),
+                Some((conn, opened)) if self.pool.is_idle(conn, opened) => return Some(conn),
                 Some(_) => {
                     let batch = ring.take().expect("looked at");
                     ring.recycle(batch);
@@ -216,14 +216,14 @@ impl<B: Backend> Worker<'_, B> {
     }
 
     fn send_batch(&mut self, conn: ConnId, batch: Batch, now: Nanos) {
-        self.traffic.connection(conn).unsent = 0;
+        self.pool.connection(conn).unsent = 0;
         let requests = batch.requests.len();
-        let pooled = match self.traffic.tls.session(conn) {
+        let pooled = match self.pool.tls.session(conn) {
             Some(session) => {
                 self.outbox.sealed.clear();
                 if let Err(error) = session.send(&batch.bytes, &mut self.outbox.sealed) {
-                    self.traffic.unsend_unsealed(conn, requests);
-                    let action = self.traffic.fail_secure(conn, &error, now);
+                    self.pool.unsend_unsealed(conn, requests);
+                    let action = self.pool.fail_secure(conn, &error, now);
                     return self.backend.close(conn, action);
                 }
                 self.outbox.last_send = (self.outbox.sealed.len(), requests);
@@ -251,7 +251,7 @@ impl<B: Backend> Worker<'_, B> {
         let mut made_at = now;
         loop {
             let RequestSource::Ring(ring) = &self.requests else { return made_at };
-            let wanted = SEND_BATCH.min(ring.reserved() + self.traffic.lanes.len());
+            let wanted = SEND_BATCH.min(ring.reserved() + self.pool.lanes.len());
             if ring.len() >= wanted || !self.is_slot_within(now, now) {
                 return made_at;
             }
@@ -274,9 +274,9 @@ impl<B: Backend> Worker<'_, B> {
     fn is_missed(&mut self) -> bool {
         let RequestSource::Ring(ring) = &self.requests else { return false };
         let Some(due) = self.next_unmade(ring) else { return false };
-        let Some(conn) = self.traffic.lanes.peek() else { return false };
+        let Some(conn) = self.pool.lanes.peek() else { return false };
         let is_measured = due < self.timeline.t1;
-        let is_free = self.traffic.connection(conn).freed_at <= due;
+        let is_free = self.pool.connection(conn).freed_at <= due;
         ring.repeated.is_none() && is_measured && is_free
     }
 
@@ -315,7 +315,7 @@ impl<B: Backend> Worker<'_, B> {
         if is_made || !self.stage.is_sending || self.script.as_ref().is_none_or(Script::is_over) {
             return false;
         }
-        let is_free = !self.traffic.lanes.is_empty();
+        let is_free = !self.pool.lanes.is_empty();
         let waits = ring.is_learning || ring.is_reserving;
         let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
         // While no connection is free nothing can be sent, but responses may still change later
@@ -350,14 +350,14 @@ impl<B: Backend> Worker<'_, B> {
         let RequestSource::Ring(ring) = &mut self.requests else { return None };
         let script = self.script.as_mut().filter(|script| !script.is_over())?;
         let reserves = ring.is_reserving || !self.schedule.is_open_loop();
-        let conn = if reserves { Some(self.traffic.lanes.peek()?) } else { None };
+        let conn = if reserves { Some(self.pool.lanes.peek()?) } else { None };
         let mut batch = ring.empty();
         match &ring.repeated {
             Some(repeated) => batch.clone_from(repeated),
             // The script reads the clock after the call; batches made ahead need no later time.
             None => self.turn.now = script.request(&mut batch, conn, &mut self.backend)?,
         }
-        batch.reserved = conn.map(|conn| (conn, self.traffic.reserve(conn)));
+        batch.reserved = conn.map(|conn| (conn, self.pool.reserve(conn)));
         let requests = batch.requests.len() as u64;
         ring.push(batch);
         Some(requests)

@@ -4,8 +4,8 @@ use weir_io::Close;
 use weir_run::{Closer, Load};
 
 use crate::job::Job;
+use crate::pool::Limits;
 use crate::script::Script;
-use crate::traffic::Limits;
 
 /// Connections of a worker from which on they lease their protocol and request slots, so that idle
 /// ones take next to no memory.

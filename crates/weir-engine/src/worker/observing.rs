@@ -14,15 +14,15 @@ const WINDOW_LEAD_NS: u64 = 100_000_000;
 impl<B: Backend> Worker<'_, B> {
     /// Sets the begin of the window once an automatic warm-up has ended.
     pub(super) fn heed_window(&mut self) {
-        if self.traffic.recorder.settling.is_none() || self.stage.is_cut {
+        if self.pool.recorder.settling.is_none() || self.stage.is_cut {
             return;
         }
         if let Some(t0) = self.control.window_begins_at() {
             let start = self.timeline.start;
             let timeline = Timeline::with_window(&self.job.plan, start, t0);
             self.timeline = timeline;
-            self.traffic.recorder.begin_window(timeline);
-            self.traffic.recorder.settling = None;
+            self.pool.recorder.begin_window(timeline);
+            self.pool.recorder.settling = None;
         }
     }
 
@@ -30,14 +30,14 @@ impl<B: Backend> Worker<'_, B> {
     /// it is over. The window begins at a border of intervals that no worker has passed.
     fn settle_in(&mut self, now: Nanos) {
         let Timeline { start, t0, .. } = self.timeline;
-        let Some(settling) = &mut self.traffic.recorder.settling else { return };
+        let Some(settling) = &mut self.pool.recorder.settling else { return };
         if now >= t0 {
-            self.traffic.recorder.settling = None;
+            self.pool.recorder.settling = None;
             self.stage.is_unsettled = true;
         } else if settling.next() <= now {
             let board = self.control.board(self.job.plan.warmup_ns);
             settling.add_to(board, start, now);
-            let begins_at = self.traffic.recorder.border_from(now.after(WINDOW_LEAD_NS));
+            let begins_at = self.pool.recorder.border_from(now.after(WINDOW_LEAD_NS));
             let decides = self.live.worker == 0 && begins_at < t0;
             if decides && board.has_settled(now.since(start)) {
                 self.control.begin_window(begins_at);
@@ -49,18 +49,18 @@ impl<B: Backend> Worker<'_, B> {
     pub(super) fn observe(&mut self, now: Nanos) {
         if self.is_exhausted(now) {
             self.timeline.cut(now, 0);
-            self.traffic.recorder.cut(self.timeline);
+            self.pool.recorder.cut(self.timeline);
         }
         let Timeline { start, t0, t1, .. } = self.timeline;
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
-            self.traffic.recorder.open_at_t0(self.traffic.counts.open);
+            self.pool.recorder.open_at_t0(self.pool.counts.open);
             self.lapses.begin(self.backend.usage(), self.waiting.seen());
         }
-        if self.traffic.recorder.settling.is_some() {
+        if self.pool.recorder.settling.is_some() {
             self.settle_in(now);
         }
-        if self.traffic.recorder.slice_end() <= now {
+        if self.pool.recorder.slice_end() <= now {
             self.end_slices(now);
         }
         if self.phases.t1_ns == 0 && now >= t1 {
@@ -68,21 +68,21 @@ impl<B: Backend> Worker<'_, B> {
             let window = Window { t0: Nanos(self.phases.t0_ns), t1: now, from: t0 };
             self.lapses.end(window, self.backend.usage(), self.waiting.seen());
         }
-        if self.traffic.recorder.sample_at() <= now {
-            self.traffic.recorder.sample(now);
+        if self.pool.recorder.sample_at() <= now {
+            self.pool.recorder.sample(now);
         }
-        if self.traffic.recorder.interval_end() <= now {
+        if self.pool.recorder.interval_end() <= now {
             let backlog = self.schedule.backlog(now.since(start));
-            self.traffic.recorder.roll(now, self.traffic.counts.in_flight, backlog, &self.live);
+            self.pool.recorder.roll(now, self.pool.counts.in_flight, backlog, &self.live);
         }
     }
 
     /// Records the requests in flight and the backlog at the ends of slices.
     fn end_slices(&mut self, now: Nanos) {
         let start = self.timeline.start;
-        let (schedule, in_flight) = (&self.schedule, self.traffic.counts.in_flight);
+        let (schedule, in_flight) = (&self.schedule, self.pool.counts.in_flight);
         let backlog = |end: Nanos| schedule.backlog(end.since(start));
-        self.traffic.recorder.end_slices(now, in_flight, backlog);
+        self.pool.recorder.end_slices(now, in_flight, backlog);
     }
 
     /// True if a closed loop with a number of requests is complete, or never will be: there was no
@@ -93,13 +93,13 @@ impl<B: Backend> Worker<'_, B> {
         if t1 <= now {
             return false;
         }
-        let limits = &self.traffic.limits;
+        let limits = &self.pool.limits;
         let patience_ns = limits.timeout_ns + limits.connect_timeout_ns;
         // A request in flight ends with its timeout, unless late responses are accepted.
-        let is_awaiting = self.traffic.counts.in_flight > 0 && !limits.late_answers;
-        let is_dead = !is_awaiting && now.since(self.traffic.counts.alive_at) > patience_ns;
+        let is_awaiting = self.pool.counts.in_flight > 0 && !limits.late_answers;
+        let is_dead = !is_awaiting && now.since(self.pool.counts.alive_at) > patience_ns;
         // A worker without a share is complete at once, yet its window begins like all others.
-        let is_through = left == 0 && self.traffic.recorder.unresolved() == 0;
+        let is_through = left == 0 && self.pool.recorder.unresolved() == 0;
         (is_through && now >= t0) || is_dead
     }
 
@@ -107,6 +107,6 @@ impl<B: Backend> Worker<'_, B> {
     pub(super) fn is_resolved(&self) -> bool {
         let Timeline { start, t1, .. } = self.timeline;
         let unsent = self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) < t1);
-        self.traffic.recorder.unresolved() == 0 && (!unsent || self.stage.is_cut)
+        self.pool.recorder.unresolved() == 0 && (!unsent || self.stage.is_cut)
     }
 }

@@ -18,19 +18,19 @@ impl<B: Backend> Worker<'_, B> {
         let from = self.control.begin_connecting(now);
         let rate = self.job.plan.connection.rate;
         if let Some(rate) = rate {
-            self.traffic.open_queue.set_pace(ConnectPace::new(rate, deal, from));
+            self.pool.open_queue.set_pace(ConnectPace::new(rate, deal, from));
         }
     }
 
     /// Opens the connections that are due.
     pub(super) fn open(&mut self, now: Nanos) {
-        let most = if self.traffic.open_queue.is_paced() { u32::MAX } else { CONNECTING_MAX };
-        while self.traffic.counts.connecting < most {
-            let Some(conn) = self.traffic.take_to_open(now) else { return };
+        let most = if self.pool.open_queue.is_paced() { u32::MAX } else { CONNECTING_MAX };
+        while self.pool.counts.connecting < most {
+            let Some(conn) = self.pool.take_to_open(now) else { return };
             let number = self.job.deal(self.live.worker).nth_connection(conn.0);
             let options = SocketOptions {
-                stamps: self.traffic.stamping.request(conn),
-                discard: self.traffic.limits.discard,
+                stamps: self.pool.stamping.request(conn),
+                discard: self.pool.limits.discard,
                 source: self.job.plan.connection.source(number),
             };
             match self.script.as_ref().and_then(Script::address) {

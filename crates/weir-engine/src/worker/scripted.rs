@@ -5,10 +5,10 @@ use weir_io::{Backend, ConnId, Nanos, Segment};
 
 use super::Worker;
 use crate::job::Job;
+use crate::pool::Told;
 use crate::requests::{Repeated, RequestSource};
 use crate::ring::Ring;
 use crate::script::Script;
-use crate::traffic::Told;
 
 /// Returns the source of requests: the job's request or the script.
 pub(super) fn source(
@@ -41,22 +41,22 @@ impl<B: Backend> Worker<'_, B> {
     /// script. Returns the time at which the script's callbacks were done, zero if there was
     /// nothing to report.
     pub(super) fn run_errands(&mut self, conn: ConnId) -> Nanos {
-        if !self.traffic.tls.output.is_empty() {
-            let pooled = self.backend.pool(&self.traffic.tls.output);
-            self.traffic.tls.output.clear();
+        if !self.pool.tls.output.is_empty() {
+            let pooled = self.backend.pool(&self.pool.tls.output);
+            self.pool.tls.output.clear();
             self.backend.send(conn, &[Segment::Pooled(pooled)]);
         }
-        if self.traffic.script.told.is_empty() {
+        if self.pool.script.told.is_empty() {
             return Nanos::ZERO;
         }
-        let mut told = std::mem::take(&mut self.traffic.script.told);
+        let mut told = std::mem::take(&mut self.pool.script.told);
         for one in told.drain(..) {
             self.tell(one);
         }
-        if self.traffic.limits.shows == Some(Interest::Body) {
-            self.traffic.forget_answers(conn);
+        if self.pool.limits.shows == Some(Interest::Body) {
+            self.pool.forget_answers(conn);
         }
-        self.traffic.script.told = told;
+        self.pool.script.told = told;
         self.script.as_ref().map_or(Nanos::ZERO, |script| script.left_at)
     }
 
@@ -66,9 +66,8 @@ impl<B: Backend> Worker<'_, B> {
         match told {
             Told::Opened(conn) => script.opened(conn, &mut self.backend),
             Told::Answered { conn, nth, status } => {
-                let shows = self.traffic.limits.shows;
-                let answer =
-                    (shows != Some(Interest::Status)).then(|| self.traffic.answer(conn, nth));
+                let shows = self.pool.limits.shows;
+                let answer = (shows != Some(Interest::Status)).then(|| self.pool.answer(conn, nth));
                 script.response(conn, status, answer, &mut self.backend);
             }
             // Before the load begins there are no delays: see `begin_rests`.
@@ -81,8 +80,8 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Delays the open connections from S on, if the script has a `delay()`.
     pub(super) fn begin_rests(&mut self) {
-        if self.traffic.limits.rests {
-            for conn in (0..self.traffic.limits.connections).map(ConnId) {
+        if self.pool.limits.rests {
+            for conn in (0..self.pool.limits.connections).map(ConnId) {
                 self.begin_rest(conn);
             }
         }
@@ -92,16 +91,16 @@ impl<B: Backend> Worker<'_, B> {
     /// the call, but not from before S.
     fn begin_rest(&mut self, conn: ConnId) {
         let from = self.timeline.start;
-        let opened = self.traffic.connection(conn).opened;
+        let opened = self.pool.connection(conn).opened;
         let Some(script) = &mut self.script else { return };
-        if !self.traffic.is_idle(conn, opened) {
+        if !self.pool.is_idle(conn, opened) {
             return;
         }
         match script.delay(conn, &mut self.backend) {
-            0 => self.traffic.lanes.place(conn, 0),
+            0 => self.pool.lanes.place(conn, 0),
             delay_ns => {
                 let until = from.max(script.left_at).after(delay_ns);
-                self.traffic.rest(conn, until);
+                self.pool.rest(conn, until);
             }
         }
     }

@@ -42,11 +42,11 @@ const DISCARD_MIN_BYTES: u64 = 16 * 1024;
 pub(crate) enum Action {
     /// Leave the socket as it is.
     None,
-    /// Close a socket that has failed. Some requests may be unsent, see [`Traffic::unsend`].
+    /// Close a socket that has failed. Some requests may be unsent, see [`ConnectionPool::unsend`].
     Failed,
     /// Discard the next bytes, which are part of a body that is not needed.
     Discard(u64),
-    /// Close it; [`Traffic::connection`] has the time from which it may be renewed.
+    /// Close it; [`ConnectionPool::connection`] has the time from which it may be renewed.
     Close(Close),
 }
 
@@ -121,7 +121,7 @@ pub(crate) enum Told {
 
 /// The connections of one worker.
 #[derive(Debug)]
-pub(crate) struct Traffic {
+pub(crate) struct ConnectionPool {
     pub(crate) limits: Limits,
     connections: Vec<Connection>,
     places: Places,
@@ -167,7 +167,7 @@ struct Incoming {
     known: KnownHead,
 }
 
-impl Traffic {
+impl ConnectionPool {
     /// Returns the traffic of a worker, of which no connection is open yet.
     pub(crate) fn new(
         limits: Limits,
@@ -176,7 +176,7 @@ impl Traffic {
         stamping: Stamping,
         observers: Observers,
         budget: BodyBudget,
-    ) -> Traffic {
+    ) -> ConnectionPool {
         let interest = limits.shows.unwrap_or(Interest::Status);
         let mut places = Places::new(limits.depth, interest, budget);
         let connection = |conn| {
@@ -185,7 +185,7 @@ impl Traffic {
         };
         let connections = (0..limits.connections).map(ConnId).map(connection).collect();
         let if_so = |wanted: bool| if wanted { limits.connections } else { 0 };
-        Traffic {
+        ConnectionPool {
             limits,
             connections,
             places,

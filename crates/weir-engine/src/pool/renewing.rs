@@ -3,10 +3,10 @@
 
 use weir_io::{ConnId, Nanos};
 
-use super::{Action, Traffic};
+use super::{Action, ConnectionPool};
 use crate::connection::State;
 
-impl Traffic {
+impl ConnectionPool {
     /// Counts a request against the limit of the socket of `conn`. A function of its own, so that
     /// unlimited connections pay nothing. A script's batch is not divided: its last requests may
     /// exceed the limit.

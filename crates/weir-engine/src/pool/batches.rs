@@ -4,7 +4,7 @@ use weir_http::Answer;
 use weir_io::{ConnId, Nanos};
 
 use super::rests::Rests;
-use super::{Told, Traffic};
+use super::{ConnectionPool, Told};
 use crate::connection::State;
 use crate::places::NONE;
 
@@ -23,7 +23,7 @@ impl ScriptBridge {
     }
 }
 
-impl Traffic {
+impl ConnectionPool {
     /// Returns the nth response in the last bytes that `conn` received.
     pub(crate) fn answer(&self, conn: ConnId, nth: usize) -> Answer<'_> {
         self.places.protocol(self.connections[conn.index()].place).answer(nth)

@@ -2,11 +2,11 @@
 
 use weir_io::{ConnId, Nanos};
 
-use super::{Action, Told, Traffic};
+use super::{Action, ConnectionPool, Told};
 use crate::connection::State;
 use crate::places::NONE;
 
-impl Traffic {
+impl ConnectionPool {
     /// Puts `conn` in the queue of connections to open.
     pub(super) fn queue(&mut self, conn: ConnId, at: Nanos) {
         self.connections[conn.index()].state = State::Queued;

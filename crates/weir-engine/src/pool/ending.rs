@@ -3,13 +3,13 @@
 use weir_io::{Close, ConnId, Nanos};
 use weir_run::{ErrorKind, FailureCause, FailureKind, FailurePhase};
 
-use super::{Action, Traffic};
+use super::{Action, ConnectionPool};
 use crate::completion::{Completion, Outcome};
 use crate::connection::State;
 use crate::exchange::{Exchange, Phase};
 use crate::places::NONE;
 
-impl Traffic {
+impl ConnectionPool {
     /// Handles the timer of a connection.
     pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
         let connection = &self.connections[conn.index()];
@@ -69,7 +69,7 @@ impl Traffic {
         self.shut(conn, at);
     }
 
-    /// Saves the requests in flight of a failed socket for [`Traffic::unsend`].
+    /// Saves the requests in flight of a failed socket for [`ConnectionPool::unsend`].
     #[cold]
     pub(super) fn note_failing(&mut self, conn: ConnId) {
         self.failing.clear();

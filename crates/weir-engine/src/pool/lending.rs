@@ -2,10 +2,10 @@
 
 use weir_io::ConnId;
 
-use super::Traffic;
+use super::ConnectionPool;
 use crate::places::NONE;
 
-impl Traffic {
+impl ConnectionPool {
     /// Returns the index of the state of `conn` in `places`; leases one if needed.
     #[inline]
     pub(super) fn place_of(&mut self, conn: ConnId) -> u32 {

@@ -5,7 +5,7 @@ use weir_io::{Close, ConnId, Nanos};
 use weir_run::{ErrorKind, FailureCause};
 use weir_tls::{Session, TlsConfig, TlsError};
 
-use super::{Action, Traffic};
+use super::{Action, ConnectionPool};
 use crate::connection::State;
 use crate::places::NONE;
 
@@ -56,7 +56,7 @@ impl TlsLayer {
     }
 }
 
-impl Traffic {
+impl ConnectionPool {
     /// Starts the handshake on a connected socket.
     pub(super) fn shake_hands(&mut self, conn: ConnId, at: Nanos) {
         self.tls.start(conn);
