@@ -22,10 +22,10 @@ use crate::completion::{Completion, KernelTimes, Outcome, Response};
 use crate::connection::{Connection, State};
 use crate::deadlines::Deadlines;
 use crate::exchange::{Exchange, Phase};
-use crate::lanes::Lanes;
 use crate::observers::Observers;
 use crate::open_queue::OpenQueue;
 use crate::places::{NONE, Places};
+use crate::ready_queue::ReadyQueue;
 use crate::recorder::Recorder;
 use crate::stamps::Stamping;
 use batches::ScriptBridge;
@@ -128,7 +128,7 @@ pub(crate) struct ConnectionPool {
     /// Requests that each connection's socket has taken; empty if that is not limited.
     taken: Vec<u32>,
     pub(crate) tls: TlsLayer,
-    pub(crate) lanes: Lanes,
+    pub(crate) ready: ReadyQueue,
     pub(crate) deadlines: Deadlines,
     pub(crate) open_queue: OpenQueue,
     pub(crate) counts: Counts,
@@ -191,7 +191,7 @@ impl ConnectionPool {
             places,
             taken: vec![0; if_so(limits.requests_max < u32::MAX) as usize],
             tls: TlsLayer::new(tls, limits.connections),
-            lanes: Lanes::new(limits.connections, limits.depth),
+            ready: ReadyQueue::new(limits.connections, limits.depth),
             deadlines: Deadlines::new(limits.connections),
             open_queue: OpenQueue::new(limits.connections),
             counts: Counts {
@@ -304,10 +304,10 @@ impl ConnectionPool {
         connection.unsent += requests;
         self.counts.in_flight += u64::from(requests);
         match lent.protocol.capacity() {
-            0 => self.lanes.remove(conn),
-            _ if self.limits.batches => self.lanes.remove(conn),
+            0 => self.ready.remove(conn),
+            _ if self.limits.batches => self.ready.remove(conn),
             _ if self.limits.fill => {}
-            _ => self.lanes.place(conn, connection.load),
+            _ => self.ready.place(conn, connection.load),
         }
         self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
         self.recorder.sent(&exchange, requests.into());
@@ -321,7 +321,7 @@ impl ConnectionPool {
     fn free(&mut self, conn: ConnId, lane: u16) {
         match self.limits.rests {
             true => self.note(Told::Freed(conn)),
-            false => self.lanes.place(conn, lane),
+            false => self.ready.place(conn, lane),
         }
     }
 
@@ -358,7 +358,7 @@ impl ConnectionPool {
             let until = at.after(CLOSING_NS);
             connection.state = State::Closing;
             connection.at = until;
-            self.lanes.remove(conn);
+            self.ready.remove(conn);
             self.deadlines.arm(conn, until);
         } else if connection.state == State::Retiring && connection.load == 0 {
             return self.renew(conn, at);

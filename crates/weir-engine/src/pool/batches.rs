@@ -89,7 +89,7 @@ impl ConnectionPool {
         let mut have_ended = false;
         while let Some(conn) = self.script.rests.take_due(now) {
             self.connections[conn.index()].freed_at = now;
-            self.lanes.place(conn, 0);
+            self.ready.place(conn, 0);
             have_ended = true;
         }
         have_ended
@@ -97,7 +97,7 @@ impl ConnectionPool {
 
     /// Reserves `conn` for a request that is being prepared. Returns the number of its socket.
     pub(crate) fn reserve(&mut self, conn: ConnId) -> u16 {
-        self.lanes.remove(conn);
+        self.ready.remove(conn);
         self.connections[conn.index()].opened
     }
 

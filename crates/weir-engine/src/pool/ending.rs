@@ -144,7 +144,7 @@ impl ConnectionPool {
             State::Open | State::Retiring | State::Closing => self.counts.open -= 1,
             State::Closed | State::Queued => return,
         }
-        self.lanes.remove(conn);
+        self.ready.remove(conn);
         self.resolve(conn);
         self.tls.forget(conn);
         self.script.rests.cancel(conn);

@@ -22,7 +22,7 @@ impl ConnectionPool {
     /// Marks `conn` as taking no more requests.
     fn retire(&mut self, conn: ConnId) {
         self.connections[conn.index()].state = State::Retiring;
-        self.lanes.remove(conn);
+        self.ready.remove(conn);
     }
 
     /// Retires `conn`, which has reached its limit of age.

@@ -36,7 +36,7 @@ impl<B: Backend> Worker<'_, B> {
     /// True if a slot that comes due can be sent: a connection is free, and a request is made or a
     /// script can make one.
     pub(super) fn is_ready(&self) -> bool {
-        let is_free = !self.pool.lanes.is_empty();
+        let is_free = !self.pool.ready.is_empty();
         match &self.requests {
             RequestSource::Static(_) => is_free,
             RequestSource::Ring(ring) if ring.len() > 0 => is_free || ring.is_reserved(),
@@ -77,7 +77,7 @@ impl<B: Backend> Worker<'_, B> {
     fn dispatch_next(&mut self, now: Nanos) -> bool {
         let RequestSource::Static(repeated) = &self.requests else { return false };
         let traits = repeated.traits;
-        let Some(conn) = self.pool.lanes.peek() else { return false };
+        let Some(conn) = self.pool.ready.peek() else { return false };
         if !self.is_due(now) {
             return false;
         }
@@ -205,7 +205,7 @@ impl<B: Backend> Worker<'_, B> {
         let RequestSource::Ring(ring) = &mut self.requests else { return None };
         loop {
             match ring.peek()?.reserved {
-                None => return self.pool.lanes.peek(),
+                None => return self.pool.ready.peek(),
                 Some((conn, opened)) if self.pool.is_idle(conn, opened) => return Some(conn),
                 Some(_) => {
                     let batch = ring.take().expect("looked at");
@@ -251,7 +251,7 @@ impl<B: Backend> Worker<'_, B> {
         let mut made_at = now;
         loop {
             let RequestSource::Ring(ring) = &self.requests else { return made_at };
-            let wanted = SEND_BATCH.min(ring.reserved() + self.pool.lanes.len());
+            let wanted = SEND_BATCH.min(ring.reserved() + self.pool.ready.len());
             if ring.len() >= wanted || !self.is_slot_within(now, now) {
                 return made_at;
             }
@@ -274,7 +274,7 @@ impl<B: Backend> Worker<'_, B> {
     fn is_missed(&mut self) -> bool {
         let RequestSource::Ring(ring) = &self.requests else { return false };
         let Some(due) = self.next_unmade(ring) else { return false };
-        let Some(conn) = self.pool.lanes.peek() else { return false };
+        let Some(conn) = self.pool.ready.peek() else { return false };
         let is_measured = due < self.timeline.t1;
         let is_free = self.pool.connection(conn).freed_at <= due;
         ring.repeated.is_none() && is_measured && is_free
@@ -315,7 +315,7 @@ impl<B: Backend> Worker<'_, B> {
         if is_made || !self.stage.is_sending || self.script.as_ref().is_none_or(Script::is_over) {
             return false;
         }
-        let is_free = !self.pool.lanes.is_empty();
+        let is_free = !self.pool.ready.is_empty();
         let waits = ring.is_learning || ring.is_reserving;
         let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
         // While no connection is free nothing can be sent, but responses may still change later
@@ -350,7 +350,7 @@ impl<B: Backend> Worker<'_, B> {
         let RequestSource::Ring(ring) = &mut self.requests else { return None };
         let script = self.script.as_mut().filter(|script| !script.is_over())?;
         let reserves = ring.is_reserving || !self.schedule.is_open_loop();
-        let conn = if reserves { Some(self.pool.lanes.peek()?) } else { None };
+        let conn = if reserves { Some(self.pool.ready.peek()?) } else { None };
         let mut batch = ring.empty();
         match &ring.repeated {
             Some(repeated) => batch.clone_from(repeated),

@@ -97,7 +97,7 @@ impl<B: Backend> Worker<'_, B> {
             return;
         }
         match script.delay(conn, &mut self.backend) {
-            0 => self.pool.lanes.place(conn, 0),
+            0 => self.pool.ready.place(conn, 0),
             delay_ns => {
                 let until = from.max(script.left_at).after(delay_ns);
                 self.pool.rest(conn, until);

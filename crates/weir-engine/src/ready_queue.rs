@@ -11,7 +11,7 @@ pub(crate) const DEPTH_MAX: u16 = 128;
 
 /// Connections that can take a request, by the number of requests they carry.
 #[derive(Debug)]
-pub(crate) struct Lanes {
+pub(crate) struct ReadyQueue {
     links: Vec<Link>,
     ends: Vec<Ends>,
     occupied: u128,
@@ -36,11 +36,11 @@ struct Ends {
     last: u32,
 }
 
-impl Lanes {
+impl ReadyQueue {
     /// Returns `depth` empty lanes, for loads `0..depth`.
-    pub(crate) fn new(connections: u32, depth: u16) -> Lanes {
+    pub(crate) fn new(connections: u32, depth: u16) -> ReadyQueue {
         assert!((1..=DEPTH_MAX).contains(&depth), "depth {depth}");
-        Lanes {
+        ReadyQueue {
             links: vec![Link { before: NONE, after: NONE, lane: OUT }; connections as usize],
             ends: vec![Ends { first: NONE, last: NONE }; usize::from(depth)],
             occupied: 0,
@@ -113,33 +113,33 @@ mod tests {
 
     #[test]
     fn idle_connections_go_round() {
-        let mut lanes = Lanes::new(3, 1);
+        let mut ready = ReadyQueue::new(3, 1);
         for conn in 0..3 {
-            lanes.place(ConnId(conn), 0);
+            ready.place(ConnId(conn), 0);
         }
         let mut order = Vec::new();
         for _ in 0..5 {
-            let conn = lanes.peek().expect("all are idle again");
+            let conn = ready.peek().expect("all are idle again");
             order.push(conn.0);
-            lanes.place(conn, 1);
-            lanes.place(conn, 0);
+            ready.place(conn, 1);
+            ready.place(conn, 0);
         }
         assert_eq!(order, [0, 1, 2, 0, 1]);
     }
 
     #[test]
     fn the_least_loaded_is_next() {
-        let mut lanes = Lanes::new(3, 4);
-        lanes.place(ConnId(0), 2);
-        lanes.place(ConnId(1), 1);
-        lanes.place(ConnId(2), 3);
-        assert_eq!(lanes.peek(), Some(ConnId(1)));
-        lanes.place(ConnId(1), 4);
-        assert_eq!(lanes.peek(), Some(ConnId(0)));
-        lanes.remove(ConnId(0));
-        assert_eq!(lanes.peek(), Some(ConnId(2)));
-        lanes.remove(ConnId(2));
-        lanes.remove(ConnId(2));
-        assert!(lanes.is_empty() && lanes.peek().is_none());
+        let mut ready = ReadyQueue::new(3, 4);
+        ready.place(ConnId(0), 2);
+        ready.place(ConnId(1), 1);
+        ready.place(ConnId(2), 3);
+        assert_eq!(ready.peek(), Some(ConnId(1)));
+        ready.place(ConnId(1), 4);
+        assert_eq!(ready.peek(), Some(ConnId(0)));
+        ready.remove(ConnId(0));
+        assert_eq!(ready.peek(), Some(ConnId(2)));
+        ready.remove(ConnId(2));
+        ready.remove(ConnId(2));
+        assert!(ready.is_empty() && ready.peek().is_none());
     }
 }
