@@ -34,7 +34,7 @@ pub(crate) enum State {
 /// memory of 100,000 idle connections.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Index of the leased slot in [`Places`](crate::places::Places), or
+    /// Index of the leased slot in [`ProtocolSlots`](crate::places::Places), or
     /// [`NONE`](crate::places::NONE).
     pub(crate) place: u32,
     pub(crate) state: State,

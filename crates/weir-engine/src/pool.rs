@@ -5,7 +5,7 @@
 
 mod batches;
 mod ending;
-mod lending;
+mod leasing;
 mod opening;
 mod renewing;
 mod rests;
@@ -24,7 +24,7 @@ use crate::deadlines::Deadlines;
 use crate::exchange::{Exchange, Phase};
 use crate::observers::Observers;
 use crate::open_queue::OpenQueue;
-use crate::places::{NONE, Places};
+use crate::protocol_slots::{NONE, ProtocolSlots};
 use crate::ready_queue::ReadyQueue;
 use crate::recorder::Recorder;
 use crate::stamps::Stamping;
@@ -86,7 +86,7 @@ pub(crate) struct Limits {
     pub(crate) renew_by: Close,
     /// True if connections lease their protocol and request slots only while requests are in
     /// flight.
-    pub(crate) lends: bool,
+    pub(crate) leases: bool,
 }
 
 /// Identical slots that are dispatched together.
@@ -124,7 +124,7 @@ pub(crate) enum Told {
 pub(crate) struct ConnectionPool {
     pub(crate) limits: Limits,
     connections: Vec<Connection>,
-    places: Places,
+    places: ProtocolSlots,
     /// Requests that each connection's socket has taken; empty if that is not limited.
     taken: Vec<u32>,
     pub(crate) tls: TlsLayer,
@@ -178,9 +178,9 @@ impl ConnectionPool {
         budget: BodyBudget,
     ) -> ConnectionPool {
         let interest = limits.shows.unwrap_or(Interest::Status);
-        let mut places = Places::new(limits.depth, interest, budget);
+        let mut places = ProtocolSlots::new(limits.depth, interest, budget);
         let connection = |conn| {
-            let place = if limits.lends { NONE } else { places.lend(conn) };
+            let place = if limits.leases { NONE } else { places.lease(conn) };
             Connection::new(limits.depth, place)
         };
         let connections = (0..limits.connections).map(ConnId).map(connection).collect();
@@ -245,7 +245,7 @@ impl ConnectionPool {
             }
             EventKind::Discarded(bytes) => {
                 self.recorder.received(bytes, at);
-                let place = self.place_of(conn);
+                let place = self.slot_of(conn);
                 let read = self.places.at(place).protocol.skip(bytes, &mut self.incoming.replies);
                 self.after_read(conn, at, read)
             }
@@ -286,7 +286,7 @@ impl ConnectionPool {
         now: Nanos,
     ) {
         let Slots { intended_at, phase, count: requests, tag } = slots;
-        let place = self.place_of(conn);
+        let place = self.slot_of(conn);
         let connection = &mut self.connections[conn.index()];
         let freed_at = connection.freed_at;
         let exchange =
@@ -328,7 +328,7 @@ impl ConnectionPool {
     #[inline]
     fn received(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) -> Action {
         self.recorder.received(bytes.len() as u64, at);
-        let place = self.place_of(conn);
+        let place = self.slot_of(conn);
         let protocol = &mut self.places.at(place).protocol;
         let Incoming { known, replies, .. } = &mut self.incoming;
         let read = protocol.receive_knowing(bytes, known, replies);
@@ -368,8 +368,8 @@ impl ConnectionPool {
                 return Action::Discard(bytes);
             }
         }
-        if self.limits.lends {
-            self.end_loan(conn);
+        if self.limits.leases {
+            self.end_lease(conn);
         }
         Action::None
     }
@@ -460,7 +460,7 @@ impl ConnectionPool {
         if let Some(action) = self.ended_insecurely(conn, at) {
             return action;
         }
-        let place = self.place_of(conn);
+        let place = self.slot_of(conn);
         let read = self.places.at(place).protocol.end_of_stream(&mut self.incoming.replies);
         let kind = match read {
             Err(_) => ErrorKind::ClosedInAnswer,

@@ -6,7 +6,7 @@ use weir_io::{ConnId, Nanos};
 use super::rests::Rests;
 use super::{ConnectionPool, Told};
 use crate::connection::State;
-use crate::places::NONE;
+use crate::protocol_slots::NONE;
 
 /// Events for the script, and the delays it has set.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl ConnectionPool {
         debug_assert_eq!(connection.load, 0);
         if connection.depth < self.limits.depth {
             connection.depth = self.limits.depth;
-            let place = self.place_of(conn);
+            let place = self.slot_of(conn);
             self.places.at(place).protocol.set_depth(self.limits.depth);
         }
     }

@@ -7,7 +7,7 @@ use super::{Action, ConnectionPool};
 use crate::completion::{Completion, Outcome};
 use crate::connection::State;
 use crate::exchange::{Exchange, Phase};
-use crate::places::NONE;
+use crate::protocol_slots::NONE;
 
 impl ConnectionPool {
     /// Handles the timer of a connection.
@@ -149,9 +149,9 @@ impl ConnectionPool {
         self.tls.forget(conn);
         self.script.rests.cancel(conn);
         let place = self.connections[conn.index()].place;
-        if self.limits.lends && place != NONE {
+        if self.limits.leases && place != NONE {
             self.places.at(place).protocol.reset();
-            self.end_loan(conn);
+            self.end_lease(conn);
         }
         match self.connections[conn.index()].closed(at) {
             retry_at if retry_at <= at => self.queue(conn, at),

@@ -4,7 +4,7 @@ use weir_io::{ConnId, Nanos};
 
 use super::{Action, ConnectionPool, Told};
 use crate::connection::State;
-use crate::places::NONE;
+use crate::protocol_slots::NONE;
 
 impl ConnectionPool {
     /// Puts `conn` in the queue of connections to open.

@@ -7,7 +7,7 @@ use weir_tls::{Session, TlsConfig, TlsError};
 
 use super::{Action, ConnectionPool};
 use crate::connection::State;
-use crate::places::NONE;
+use crate::protocol_slots::NONE;
 
 /// The TLS sessions of one worker's sockets.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use crate::script::Script;
 
 /// Connections of a worker from which on they lease their protocol and request slots, so that idle
 /// ones take next to no memory.
-const LENT_FROM: u32 = 512;
+const LEASED_FROM: u32 = 512;
 
 /// Returns the limits and options of a worker's traffic.
 pub(super) fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
@@ -36,6 +36,6 @@ pub(super) fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -
         },
         // A script reads responses after they have arrived and needs slots for a whole batch, so
         // its connections keep theirs.
-        lends: connections >= LENT_FROM && script.is_none(),
+        leases: connections >= LEASED_FROM && script.is_none(),
     }
 }

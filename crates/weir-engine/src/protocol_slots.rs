@@ -15,7 +15,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// The state leased to one connection.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ProtocolSlot {
     pub(crate) protocol: Protocol,
     /// Time of the first byte (`Tf`) of the response being received.
     pub(crate) first_byte_at: Nanos,
@@ -25,48 +25,48 @@ pub(crate) struct Place {
 
 /// All leasable states, leased and free.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct ProtocolSlots {
     /// Requests in flight per connection.
     depth: u16,
     interest: Interest,
     /// Memory budget of bodies over all connections of the process.
     budget: BodyBudget,
-    places: Vec<Place>,
+    places: Vec<ProtocolSlot>,
     /// Requests in flight: `depth` for each of `places`, by request id.
     exchanges: Vec<Exchange>,
     free: Vec<u32>,
 }
 
-impl Places {
+impl ProtocolSlots {
     /// Returns an empty set; states are made on demand.
-    pub(crate) fn new(depth: u16, interest: Interest, budget: BodyBudget) -> Places {
+    pub(crate) fn new(depth: u16, interest: Interest, budget: BodyBudget) -> ProtocolSlots {
         let (places, exchanges, free) = (Vec::new(), Vec::new(), Vec::new());
-        Places { depth, interest, budget, places, exchanges, free }
+        ProtocolSlots { depth, interest, budget, places, exchanges, free }
     }
 
     /// Leases a state to `owner`, either new or returned in its initial condition.
-    pub(crate) fn lend(&mut self, owner: ConnId) -> u32 {
+    pub(crate) fn lease(&mut self, owner: ConnId) -> u32 {
         if let Some(place) = self.free.pop() {
             self.places[place as usize].owner = owner;
             return place;
         }
         let mut protocol = Protocol::http1(self.depth);
         protocol.set_interest_within(self.interest, &self.budget);
-        self.places.push(Place { protocol, first_byte_at: Nanos::ZERO, owner });
+        self.places.push(ProtocolSlot { protocol, first_byte_at: Nanos::ZERO, owner });
         self.exchanges.resize(self.places.len() * usize::from(self.depth), Exchange::NONE);
         // There is at most one for each connection.
         self.places.len() as u32 - 1
     }
 
     /// Takes back a lease whose protocol is idle and on which no request is in flight.
-    pub(crate) fn take_back(&mut self, place: u32) {
+    pub(crate) fn release(&mut self, place: u32) {
         debug_assert!(self.exchanges_of(place).iter().all(|exchange| !exchange.is_live()));
         self.free.push(place);
     }
 
     /// Returns the state at `place`.
     #[inline]
-    pub(crate) fn at(&mut self, place: u32) -> &mut Place {
+    pub(crate) fn at(&mut self, place: u32) -> &mut ProtocolSlot {
         &mut self.places[place as usize]
     }
 
@@ -83,7 +83,7 @@ impl Places {
 
     /// Returns the state at `place` and its requests in flight, by request id.
     #[inline]
-    pub(crate) fn parts(&mut self, place: u32) -> (&mut Place, &mut [Exchange]) {
+    pub(crate) fn parts(&mut self, place: u32) -> (&mut ProtocolSlot, &mut [Exchange]) {
         let depth = usize::from(self.depth);
         let exchanges = &mut self.exchanges[place as usize * depth..][..depth];
         (&mut self.places[place as usize], exchanges)

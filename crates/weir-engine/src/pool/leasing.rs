@@ -3,29 +3,29 @@
 use weir_io::ConnId;
 
 use super::ConnectionPool;
-use crate::places::NONE;
+use crate::protocol_slots::NONE;
 
 impl ConnectionPool {
     /// Returns the index of the state of `conn` in `places`; leases one if needed.
     #[inline]
-    pub(super) fn place_of(&mut self, conn: ConnId) -> u32 {
+    pub(super) fn slot_of(&mut self, conn: ConnId) -> u32 {
         let connection = &mut self.connections[conn.index()];
         if connection.place == NONE {
-            connection.place = self.places.lend(conn);
+            connection.place = self.places.lease(conn);
         }
         connection.place
     }
 
     /// Takes back the lease of `conn` if nothing is in flight and its protocol is idle.
     #[inline(never)]
-    pub(super) fn end_loan(&mut self, conn: ConnId) {
+    pub(super) fn end_lease(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.index()];
         if connection.load > 0 || connection.place == NONE {
             return;
         }
         let protocol = self.places.protocol(connection.place);
         if !protocol.is_mid_answer() && protocol.capacity() > 0 {
-            self.places.take_back(std::mem::replace(&mut connection.place, NONE));
+            self.places.release(std::mem::replace(&mut connection.place, NONE));
         }
     }
 }
