@@ -4,27 +4,27 @@ use weir_io::ConnId;
 use weir_run::{DestinationCounts, FailurePhase, Measurements};
 
 use crate::completion::{Completion, Outcome};
-use crate::deal::Deal;
 use crate::exchange::Phase;
 use crate::observer::{Observer, RunEnd};
+use crate::partition::Partition;
 
 /// Counts for each of several destinations.
 #[derive(Debug)]
 pub(crate) struct Destinations {
-    deal: Deal,
+    partition: Partition,
     counts: Vec<DestinationCounts>,
 }
 
 impl Destinations {
     /// Returns counts for `destinations` destinations, partitioned over the run's connections;
     /// `None` if there is only one.
-    pub(crate) fn new(deal: Deal, destinations: usize) -> Option<Destinations> {
+    pub(crate) fn new(partition: Partition, destinations: usize) -> Option<Destinations> {
         let counts = vec![DestinationCounts::default(); destinations];
-        (destinations > 1).then_some(Destinations { deal, counts })
+        (destinations > 1).then_some(Destinations { partition, counts })
     }
 
     fn of(&mut self, conn: ConnId) -> &mut DestinationCounts {
-        let index = self.deal.nth_connection(conn.0) as usize % self.counts.len();
+        let index = self.partition.nth_connection(conn.0) as usize % self.counts.len();
         &mut self.counts[index]
     }
 }

@@ -5,8 +5,8 @@ use weir_io::Endpoint;
 use weir_run::{Plan, RawLog};
 use weir_tls::TlsConfig;
 
-use crate::deal::Deal;
 use crate::observer::ObserverFactory;
+use crate::partition::Partition;
 use crate::schedule::Schedule;
 
 /// A plan, ready to run.
@@ -82,8 +82,8 @@ impl Job {
     }
 
     /// Returns the partition of worker `number`.
-    pub(crate) fn deal(&self, number: u32) -> Deal {
-        Deal::new(number, self.plan.threads, self.plan.connections)
+    pub(crate) fn partition(&self, number: u32) -> Partition {
+        Partition::new(number, self.plan.threads, self.plan.connections)
     }
 
     /// Returns the destination of connection `number` of the run.
@@ -103,7 +103,7 @@ impl Job {
 /// Returns the number of slots in the window over all workers; `None` if the number of responses,
 /// not time, ends the window. Walks the whole of a Poisson plan.
 pub fn planned_slots(plan: &Plan) -> Option<u64> {
-    let schedule = Schedule::new(plan.load, Deal::new(0, 1, 1));
+    let schedule = Schedule::new(plan.load, Partition::new(0, 1, 1));
     let until_ns = plan.warmup_ns.saturating_add(plan.duration_ns?);
     schedule.is_open_loop().then(|| schedule.planned(plan.warmup_ns, until_ns))
 }

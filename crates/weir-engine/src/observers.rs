@@ -25,7 +25,7 @@ pub(crate) struct Observers {
 impl Observers {
     /// Returns the observers of worker `number` of `job`.
     pub(crate) fn new(job: &Job, number: u32, stamping: &Stamping) -> Observers {
-        let destinations = Destinations::new(job.deal(number), job.destinations.len());
+        let destinations = Destinations::new(job.partition(number), job.destinations.len());
         let mut all: Vec<Box<dyn Observer>> = Vec::new();
         all.extend(boxed(Some(StampTallies::new(stamping.connections()))));
         all.extend(boxed(Rows::new(job, number)));

@@ -6,7 +6,7 @@
 use weir_io::Nanos;
 use weir_run::Rate;
 
-use crate::deal::Deal;
+use crate::partition::Partition;
 
 const SECOND_NS: u128 = 1_000_000_000;
 
@@ -14,7 +14,7 @@ const SECOND_NS: u128 = 1_000_000_000;
 #[derive(Debug)]
 pub(crate) struct ConnectPace {
     rate: Rate,
-    deal: Deal,
+    partition: Partition,
     /// Time of the run's first slot.
     from: Nanos,
     /// Rank of the worker's next slot.
@@ -23,13 +23,13 @@ pub(crate) struct ConnectPace {
 
 impl ConnectPace {
     /// Returns this part's slots of the run's `rate`, which counts from `from`.
-    pub(crate) fn new(rate: Rate, deal: Deal, from: Nanos) -> ConnectPace {
-        ConnectPace { rate, deal, from, rank: 0 }
+    pub(crate) fn new(rate: Rate, partition: Partition, from: Nanos) -> ConnectPace {
+        ConnectPace { rate, partition, from, rank: 0 }
     }
 
     /// Returns the time of the next slot.
     pub(crate) fn next(&self) -> Nanos {
-        let index = u128::from(self.deal.nth_owned(self.rank));
+        let index = u128::from(self.partition.nth_owned(self.rank));
         let billions = index.saturating_mul(u128::from(self.rate.denominator) * SECOND_NS);
         let offset_ns = billions / u128::from(self.rate.numerator);
         self.from.after(u64::try_from(offset_ns).unwrap_or(u64::MAX))
@@ -45,7 +45,7 @@ impl ConnectPace {
         let span = u128::from(now.since(self.from)) * u128::from(self.rate.numerator);
         let index = span.div_ceil(u128::from(self.rate.denominator) * SECOND_NS);
         let index = u64::try_from(index).unwrap_or(u64::MAX);
-        self.rank = self.rank.max(self.deal.owned_below(index));
+        self.rank = self.rank.max(self.partition.owned_below(index));
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
     const FROM: Nanos = Nanos(5_000);
 
     fn pace(part: u32, parts: u32, connections: u32, rate: Rate) -> ConnectPace {
-        ConnectPace::new(rate, Deal::new(part, parts, connections), FROM)
+        ConnectPace::new(rate, Partition::new(part, parts, connections), FROM)
     }
 
     #[test]

@@ -311,7 +311,7 @@ impl WorkerThread {
         let _coarse = weir_io::system::set_timer_slack(1);
         let options = BackendOptions {
             clock: self.clock,
-            connections: job.deal(worker).own_connections(),
+            connections: job.partition(worker).own_connections(),
             backends: job.plan.threads,
             waker,
         };

@@ -7,7 +7,7 @@
 
 use weir_run::{Arrivals, Load, Rate};
 
-use crate::deal::Deal;
+use crate::partition::Partition;
 use crate::random::Gaps;
 
 /// Nanoseconds in a second.
@@ -17,7 +17,7 @@ const SECOND_NS: u128 = 1_000_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     kind: Kind,
-    deal: Deal,
+    partition: Partition,
     /// Owned slots taken so far.
     taken: u64,
     /// Offset of the next owned slot in nanoseconds; unused in a closed loop.
@@ -32,8 +32,8 @@ enum Kind {
 }
 
 impl Schedule {
-    /// Returns the schedule of the worker that owns `deal`.
-    pub(crate) fn new(load: Load, deal: Deal) -> Schedule {
+    /// Returns the schedule of the worker that owns `partition`.
+    pub(crate) fn new(load: Load, partition: Partition) -> Schedule {
         let kind = match load {
             Load::ClosedLoop => Kind::Closed,
             Load::OpenLoop { rate, arrivals: Arrivals::Uniform } => Kind::Uniform(rate),
@@ -41,7 +41,7 @@ impl Schedule {
                 Kind::Poisson { gaps: Gaps::new(seed, rate), next_index: 0 }
             }
         };
-        let mut schedule = Schedule { kind, deal, taken: 0, next_ns: 0 };
+        let mut schedule = Schedule { kind, partition, taken: 0, next_ns: 0 };
         schedule.advance();
         schedule
     }
@@ -65,7 +65,7 @@ impl Schedule {
             Kind::Uniform(rate) => 1e9 / rate.rps(),
             Kind::Poisson { gaps, .. } => gaps.mean_ns(),
         };
-        (all_ns / self.deal.fraction()) as u64
+        (all_ns / self.partition.fraction()) as u64
     }
 
     /// Takes the slot that [`peek`](Schedule::peek) returned.
@@ -80,13 +80,13 @@ impl Schedule {
         match &mut self.kind {
             Kind::Closed => {}
             Kind::Uniform(rate) => {
-                self.next_ns = uniform_offset(*rate, self.deal.nth_owned(self.taken));
+                self.next_ns = uniform_offset(*rate, self.partition.nth_owned(self.taken));
             }
             Kind::Poisson { gaps, next_index } => loop {
                 let offset = gaps.next_offset();
                 let index = *next_index;
                 *next_index += 1;
-                if self.deal.owns(index) {
+                if self.partition.owns(index) {
                     self.next_ns = offset;
                     break;
                 }
@@ -100,7 +100,7 @@ impl Schedule {
         match &self.kind {
             Kind::Closed => 0,
             Kind::Uniform(rate) => {
-                let below = |ns| self.deal.owned_below(uniform_first_at(*rate, ns));
+                let below = |ns| self.partition.owned_below(uniform_first_at(*rate, ns));
                 below(until_ns) - below(from_ns)
             }
             Kind::Poisson { gaps, .. } => {
@@ -108,7 +108,7 @@ impl Schedule {
                 (0u64..)
                     .map(|index| (index, gaps.next_offset()))
                     .take_while(|(_, offset)| *offset < until_ns)
-                    .filter(|(index, offset)| *offset >= from_ns && self.deal.owns(*index))
+                    .filter(|(index, offset)| *offset >= from_ns && self.partition.owns(*index))
                     .count() as u64
             }
         }
@@ -119,12 +119,13 @@ impl Schedule {
     pub(crate) fn backlog(&self, until_ns: u64) -> u64 {
         match &self.kind {
             Kind::Closed => 0,
-            Kind::Uniform(rate) => {
-                self.deal.owned_below(uniform_first_at(*rate, until_ns)).saturating_sub(self.taken)
-            }
+            Kind::Uniform(rate) => self
+                .partition
+                .owned_below(uniform_first_at(*rate, until_ns))
+                .saturating_sub(self.taken),
             Kind::Poisson { gaps, .. } if self.next_ns < until_ns => {
                 let overdue_ns = until_ns - self.next_ns;
-                1 + (overdue_ns as f64 / gaps.mean_ns() * self.deal.fraction()) as u64
+                1 + (overdue_ns as f64 / gaps.mean_ns() * self.partition.fraction()) as u64
             }
             Kind::Poisson { .. } => 0,
         }
@@ -144,9 +145,9 @@ impl Schedule {
             let end = span_end(first_ns).clamp(first_ns + 1, until_ns);
             let range = match &self.kind {
                 Kind::Uniform(rate) => {
-                    let end_rank = self.deal.owned_below(uniform_first_at(*rate, end));
-                    let last = uniform_offset(*rate, self.deal.nth_owned(end_rank - 1));
-                    let indices = self.deal.sum_of_owned(self.taken, end_rank);
+                    let end_rank = self.partition.owned_below(uniform_first_at(*rate, end));
+                    let last = uniform_offset(*rate, self.partition.nth_owned(end_rank - 1));
+                    let indices = self.partition.sum_of_owned(self.taken, end_rank);
                     let slots = end_rank - self.taken;
                     self.taken = end_rank;
                     SlotRange {
@@ -261,8 +262,8 @@ mod tests {
         Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } }
     }
 
-    fn offsets(load: Load, deal: Deal, until_ns: u64) -> Vec<u64> {
-        let mut schedule = Schedule::new(load, deal);
+    fn offsets(load: Load, partition: Partition, until_ns: u64) -> Vec<u64> {
+        let mut schedule = Schedule::new(load, partition);
         let mut offsets = Vec::new();
         while let Some(ns) = schedule.peek().filter(|ns| *ns < until_ns) {
             offsets.push(ns);
@@ -273,15 +274,15 @@ mod tests {
 
     #[test]
     fn uniform_slots_lie_half_a_gap_inside() {
-        let all = offsets(uniform(rate(4, 1)), Deal::new(0, 1, 1), 1_000_000_000);
+        let all = offsets(uniform(rate(4, 1)), Partition::new(0, 1, 1), 1_000_000_000);
         assert_eq!(all, [125_000_000, 375_000_000, 625_000_000, 875_000_000]);
     }
 
     #[test]
     fn rates_below_one_per_second_and_fractions() {
-        let slow = offsets(uniform(rate(1, 4)), Deal::new(0, 1, 3), 12_000_000_000);
+        let slow = offsets(uniform(rate(1, 4)), Partition::new(0, 1, 3), 12_000_000_000);
         assert_eq!(slow, [2_000_000_000, 6_000_000_000, 10_000_000_000]);
-        let third = offsets(uniform(rate(10, 3)), Deal::new(0, 1, 1), 3_000_000_000);
+        let third = offsets(uniform(rate(10, 3)), Partition::new(0, 1, 1), 3_000_000_000);
         assert_eq!(third.len(), 10);
         assert_eq!(third[0], 150_000_000);
     }
@@ -290,12 +291,12 @@ mod tests {
     fn parts_share_every_slot_once() {
         for load in [uniform(rate(1_000, 1)), poisson(rate(1_000, 1), 7)] {
             for (parts, connections) in [(1, 1), (2, 10), (2, 3), (3, 10), (7, 7), (4, 5)] {
-                let whole = offsets(load, Deal::new(0, 1, connections), 1_000_000_000);
+                let whole = offsets(load, Partition::new(0, 1, connections), 1_000_000_000);
                 let mut union = Vec::new();
                 for part in 0..parts {
-                    let deal = Deal::new(part, parts, connections);
-                    let mine = offsets(load, deal, 1_000_000_000);
-                    let schedule = Schedule::new(load, deal);
+                    let partition = Partition::new(part, parts, connections);
+                    let mine = offsets(load, partition, 1_000_000_000);
+                    let schedule = Schedule::new(load, partition);
                     assert_eq!(mine.len() as u64, schedule.planned(0, 1_000_000_000));
                     union.extend(mine);
                 }
@@ -307,10 +308,10 @@ mod tests {
 
     #[test]
     fn planned_counts_windows_exactly() {
-        let schedule = Schedule::new(uniform(rate(20_000, 1)), Deal::new(0, 1, 100));
+        let schedule = Schedule::new(uniform(rate(20_000, 1)), Partition::new(0, 1, 100));
         assert_eq!(schedule.planned(2_000_000_000, 12_000_000_000), 200_000);
-        let all = offsets(uniform(rate(333, 7)), Deal::new(1, 3, 8), 20_000_000_000);
-        let schedule = Schedule::new(uniform(rate(333, 7)), Deal::new(1, 3, 8));
+        let all = offsets(uniform(rate(333, 7)), Partition::new(1, 3, 8), 20_000_000_000);
+        let schedule = Schedule::new(uniform(rate(333, 7)), Partition::new(1, 3, 8));
         for (from, until) in [(0, 1), (1_234_567, 9_876_543_210), (5_000_000_000, 5_000_000_001)] {
             let counted = all.iter().filter(|ns| (from..until).contains(*ns)).count() as u64;
             assert_eq!(schedule.planned(from, until), counted, "[{from}, {until})");
@@ -320,9 +321,9 @@ mod tests {
     #[test]
     fn ranges_are_what_walking_gives() {
         let load = uniform(rate(12_345, 11));
-        let deal = Deal::new(1, 2, 5);
-        let walked = offsets(load, deal, 3_000_000_000);
-        let mut schedule = Schedule::new(load, deal);
+        let partition = Partition::new(1, 2, 5);
+        let walked = offsets(load, partition, 3_000_000_000);
+        let mut schedule = Schedule::new(load, partition);
         for _ in 0..17 {
             schedule.take();
         }
@@ -347,7 +348,8 @@ mod tests {
 
     #[test]
     fn absurd_rates_are_counted_not_walked() {
-        let mut schedule = Schedule::new(uniform(rate(100_000_000_000, 1)), Deal::new(0, 1, 3));
+        let mut schedule =
+            Schedule::new(uniform(rate(100_000_000_000, 1)), Partition::new(0, 1, 3));
         let mut slots = 0;
         schedule.take_ranges(u64::MAX / 1_000_000, |ns| ns + 1_000_000_000, |r| slots += r.slots);
         assert_eq!(slots, schedule.planned(0, u64::MAX / 1_000_000));
@@ -357,11 +359,11 @@ mod tests {
     fn a_number_of_requests_takes_its_time() {
         let load = uniform(rate(1_000, 1));
         assert_eq!(end_of_requests(load, 2_000_000_000, 500), Some(2_500_000_000));
-        let schedule = Schedule::new(load, Deal::new(0, 1, 1));
+        let schedule = Schedule::new(load, Partition::new(0, 1, 1));
         assert_eq!(schedule.planned(2_000_000_000, 2_500_000_000), 500);
         let load = poisson(rate(1_000, 1), 3);
         let end = end_of_requests(load, 1_000_000_000, 500).expect("open loop");
-        let schedule = Schedule::new(load, Deal::new(0, 1, 1));
+        let schedule = Schedule::new(load, Partition::new(0, 1, 1));
         assert_eq!(schedule.planned(1_000_000_000, end), 500);
     }
 }

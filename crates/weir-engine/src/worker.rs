@@ -135,13 +135,13 @@ impl<'a, B: Backend> Worker<'a, B> {
         live: Option<LiveSender>,
         script: Option<&'a mut weir_script::Worker>,
     ) -> Worker<'a, B> {
-        let deal = job.deal(number);
+        let partition = job.partition(number);
         let plan = &job.plan;
         let is_open_loop = plan.load != Load::ClosedLoop;
-        let connections = deal.own_connections();
+        let connections = partition.own_connections();
         let mut script = script.map(|state| Script::new(state, number, connections, control));
         let limits = limits(job, connections, script.as_ref());
-        let schedule = Schedule::new(plan.load, deal);
+        let schedule = Schedule::new(plan.load, partition);
         let recorder = Recorder::new(job, limits.connections.into(), schedule.gap_ns());
         let stamping = Stamping::new(plan, connections);
         let observers = Observers::new(job, number, &stamping);
@@ -180,7 +180,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 last_send: (0, 1),
             },
             stage: Stage {
-                quota: quota.map(|requests| deal.owned_below(requests)),
+                quota: quota.map(|requests| partition.owned_below(requests)),
                 is_sending: false,
                 is_stopped: false,
                 is_interrupted: false,
@@ -242,7 +242,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn connect(&mut self) -> io::Result<bool> {
         let mut now = self.backend.now();
         self.phases.connect_ns = now.0;
-        self.deal_connections(now);
+        self.partition_connections(now);
         self.open(now);
         let mut has_arrived = false;
         loop {

@@ -13,12 +13,12 @@ const CONNECTING_MAX: u32 = 512;
 impl<B: Backend> Worker<'_, B> {
     /// Takes this worker's part of the run's connect rate. The slots of all workers count from the
     /// time at which the first of them began.
-    pub(super) fn deal_connections(&mut self, now: Nanos) {
-        let deal = self.job.deal(self.live.worker);
+    pub(super) fn partition_connections(&mut self, now: Nanos) {
+        let partition = self.job.partition(self.live.worker);
         let from = self.control.begin_connecting(now);
         let rate = self.job.plan.connection.rate;
         if let Some(rate) = rate {
-            self.pool.open_queue.set_pace(ConnectPace::new(rate, deal, from));
+            self.pool.open_queue.set_pace(ConnectPace::new(rate, partition, from));
         }
     }
 
@@ -27,7 +27,7 @@ impl<B: Backend> Worker<'_, B> {
         let most = if self.pool.open_queue.is_paced() { u32::MAX } else { CONNECTING_MAX };
         while self.pool.counts.connecting < most {
             let Some(conn) = self.pool.take_to_open(now) else { return };
-            let number = self.job.deal(self.live.worker).nth_connection(conn.0);
+            let number = self.job.partition(self.live.worker).nth_connection(conn.0);
             let options = SocketOptions {
                 stamps: self.pool.stamping.request(conn),
                 discard: self.pool.limits.discard,

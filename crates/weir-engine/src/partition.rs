@@ -6,7 +6,7 @@
 
 /// One part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Deal {
+pub(crate) struct Partition {
     part: u32,
     parts: u32,
     connections: u32,
@@ -14,15 +14,15 @@ pub(crate) struct Deal {
     own: u32,
 }
 
-impl Deal {
+impl Partition {
     /// Returns part `part` of `parts`, with `connections` over all parts.
     ///
     /// # Panics
     /// If there is no such part, or there are fewer connections than parts.
-    pub(crate) fn new(part: u32, parts: u32, connections: u32) -> Deal {
+    pub(crate) fn new(part: u32, parts: u32, connections: u32) -> Partition {
         assert!(part < parts && parts <= connections, "part {part}/{parts} of {connections}");
         let own = connections / parts + u32::from(part < connections % parts);
-        Deal { part, parts, connections, own }
+        Partition { part, parts, connections, own }
     }
 
     /// Returns the number of connections that this part owns.
@@ -89,10 +89,11 @@ mod tests {
 
     #[test]
     fn remainders_are_dealt() {
-        let owned: Vec<u32> = (0..4).map(|part| Deal::new(part, 4, 10).own_connections()).collect();
+        let owned: Vec<u32> =
+            (0..4).map(|part| Partition::new(part, 4, 10).own_connections()).collect();
         assert_eq!(owned, [3, 3, 2, 2]);
-        let deal = Deal::new(1, 4, 10);
-        let numbers: Vec<u32> = (0..3).map(|own| deal.nth_connection(own)).collect();
+        let partition = Partition::new(1, 4, 10);
+        let numbers: Vec<u32> = (0..3).map(|own| partition.nth_connection(own)).collect();
         assert_eq!(numbers, [1, 5, 9]);
     }
 
@@ -100,15 +101,15 @@ mod tests {
     fn ranks_and_sums_agree_with_counting() {
         for (parts, connections) in [(1, 1), (1, 4), (2, 3), (3, 10), (4, 4)] {
             for part in 0..parts {
-                let deal = Deal::new(part, parts, connections);
-                let owned: Vec<u64> = (0..200).filter(|index| deal.owns(*index)).collect();
+                let partition = Partition::new(part, parts, connections);
+                let owned: Vec<u64> = (0..200).filter(|index| partition.owns(*index)).collect();
                 for (rank, index) in owned.iter().enumerate() {
-                    assert_eq!(deal.nth_owned(rank as u64), *index);
-                    assert_eq!(deal.owned_below(*index), rank as u64);
-                    assert_eq!(deal.owned_below(*index + 1), rank as u64 + 1);
+                    assert_eq!(partition.nth_owned(rank as u64), *index);
+                    assert_eq!(partition.owned_below(*index), rank as u64);
+                    assert_eq!(partition.owned_below(*index + 1), rank as u64 + 1);
                     let sum: u64 = owned[1.min(rank)..rank].iter().sum();
                     let from = 1.min(rank) as u64;
-                    assert_eq!(deal.sum_of_owned(from, rank as u64), u128::from(sum));
+                    assert_eq!(partition.sum_of_owned(from, rank as u64), u128::from(sum));
                 }
             }
         }
