@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weir_http::RequestTraits;
 use weir_io::{Backend, Segment, TemplateId};
 
-use crate::ring::Ring;
+use crate::request_queue::RequestQueue;
 
 /// Largest template. It holds the request several times over, up to this size, so that a batch is
 /// one segment.
@@ -18,7 +18,7 @@ pub(crate) enum RequestSource {
     /// The same request each time, registered once with the backend.
     Static(Repeated),
     /// Batches, made shortly before they are due.
-    Ring(Ring),
+    RequestQueue(RequestQueue),
 }
 
 /// One request, sent again and again.

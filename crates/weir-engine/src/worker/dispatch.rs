@@ -6,8 +6,8 @@ use weir_io::{Backend, ConnId, Nanos, Segment};
 use super::Worker;
 use crate::exchange::Phase;
 use crate::pool::Slots;
+use crate::request_queue::RequestQueue;
 use crate::requests::RequestSource;
-use crate::ring::Ring;
 use crate::script::{Batch, Script};
 
 /// Sends that share one time stamp. It is taken before all of them. So the latency of the last one
@@ -39,8 +39,10 @@ impl<B: Backend> Worker<'_, B> {
         let is_free = !self.pool.ready.is_empty();
         match &self.requests {
             RequestSource::Static(_) => is_free,
-            RequestSource::Ring(ring) if ring.len() > 0 => is_free || ring.is_reserved(),
-            RequestSource::Ring(_) => is_free && !self.script.as_ref().is_some_and(Script::is_over),
+            RequestSource::Queue(queue) if queue.len() > 0 => is_free || queue.is_reserved(),
+            RequestSource::Queue(_) => {
+                is_free && !self.script.as_ref().is_some_and(Script::is_over)
+            }
         }
     }
 
@@ -55,7 +57,7 @@ impl<B: Backend> Worker<'_, B> {
             if self.is_over(now) {
                 return;
             }
-            if let RequestSource::Ring(_) = self.requests {
+            if let RequestSource::Queue(_) = self.requests {
                 now = self.make_due(now);
                 while self.outbox.dirty.len() < SEND_BATCH && self.dispatch_batch(now) {}
             } else {
@@ -184,8 +186,8 @@ impl<B: Backend> Worker<'_, B> {
         if !self.is_due(now) {
             return false;
         }
-        let RequestSource::Ring(ring) = &mut self.requests else { return false };
-        let batch = ring.take().expect("the next batch was looked at");
+        let RequestSource::Queue(queue) = &mut self.requests else { return false };
+        let batch = queue.take().expect("the next batch was looked at");
         let requests = u16::try_from(batch.requests.len()).expect("limited when they were read");
         self.pool.make_room(conn, requests);
         let mut first_due = None;
@@ -202,14 +204,14 @@ impl<B: Backend> Worker<'_, B> {
     /// Returns the connection of the next batch. Batches made for a socket that is gone are
     /// dropped.
     fn next_reserved(&mut self) -> Option<ConnId> {
-        let RequestSource::Ring(ring) = &mut self.requests else { return None };
+        let RequestSource::Queue(queue) = &mut self.requests else { return None };
         loop {
-            match ring.peek()?.reserved {
+            match queue.peek()?.reserved {
                 None => return self.pool.ready.peek(),
                 Some((conn, opened)) if self.pool.is_idle(conn, opened) => return Some(conn),
                 Some(_) => {
-                    let batch = ring.take().expect("looked at");
-                    ring.recycle(batch);
+                    let batch = queue.take().expect("looked at");
+                    queue.recycle(batch);
                 }
             }
         }
@@ -239,8 +241,8 @@ impl<B: Backend> Worker<'_, B> {
             Some(script) => script.sent(conn, batch),
             None => batch,
         };
-        if let RequestSource::Ring(ring) = &mut self.requests {
-            ring.recycle(used);
+        if let RequestSource::Queue(queue) = &mut self.requests {
+            queue.recycle(used);
         }
     }
 
@@ -250,9 +252,9 @@ impl<B: Backend> Worker<'_, B> {
     fn make_due(&mut self, now: Nanos) -> Nanos {
         let mut made_at = now;
         loop {
-            let RequestSource::Ring(ring) = &self.requests else { return made_at };
-            let wanted = SEND_BATCH.min(ring.reserved() + self.pool.ready.len());
-            if ring.len() >= wanted || !self.is_slot_within(now, now) {
+            let RequestSource::Queue(queue) = &self.requests else { return made_at };
+            let wanted = SEND_BATCH.min(queue.reserved() + self.pool.ready.len());
+            if queue.len() >= wanted || !self.is_slot_within(now, now) {
                 return made_at;
             }
             if made_at.since(now) >= MAKING_TURN_NS {
@@ -272,12 +274,12 @@ impl<B: Backend> Worker<'_, B> {
     /// True if the request for the next due slot could have been sent in time, had it been made: a
     /// connection was free.
     fn is_missed(&mut self) -> bool {
-        let RequestSource::Ring(ring) = &self.requests else { return false };
-        let Some(due) = self.next_unmade(ring) else { return false };
+        let RequestSource::Queue(queue) = &self.requests else { return false };
+        let Some(due) = self.next_unmade(queue) else { return false };
         let Some(conn) = self.pool.ready.peek() else { return false };
         let is_measured = due < self.timeline.t1;
         let is_free = self.pool.connection(conn).freed_at <= due;
-        ring.repeated.is_none() && is_measured && is_free
+        queue.repeated.is_none() && is_measured && is_free
     }
 
     /// Makes batches for future slots, while there is time before the next one.
@@ -306,60 +308,60 @@ impl<B: Backend> Worker<'_, B> {
     pub(super) fn has_time_ahead(&self) -> bool {
         match &self.requests {
             RequestSource::Static(_) => false,
-            RequestSource::Ring(ring) => self.has_time_for(ring),
+            RequestSource::Queue(queue) => self.has_time_for(queue),
         }
     }
 
-    fn has_time_for(&self, ring: &Ring) -> bool {
-        let is_made = ring.repeated.is_some() || !self.schedule.is_open_loop();
+    fn has_time_for(&self, queue: &RequestQueue) -> bool {
+        let is_made = queue.repeated.is_some() || !self.schedule.is_open_loop();
         if is_made || !self.stage.is_sending || self.script.as_ref().is_none_or(Script::is_over) {
             return false;
         }
         let is_free = !self.pool.ready.is_empty();
-        let waits = ring.is_learning || ring.is_reserving;
+        let waits = queue.is_learning || queue.is_reserving;
         let mean_ns = self.script.as_ref().map_or(0, |script| script.request_mean_ns());
         // While no connection is free nothing can be sent, but responses may still change later
         // requests.
-        let is_pressing = is_free && ring.len() > 0 && self.has_due(self.turn.now.after(mean_ns));
+        let is_pressing = is_free && queue.len() > 0 && self.has_due(self.turn.now.after(mean_ns));
         // Slots of the drain may never come, and batches made for them would be wasted.
         let last = self.timeline.t1.before(1);
         let until = if waits { self.turn.now.after(self.lead_ns()).min(last) } else { last };
-        let is_blocked = is_pressing || (waits && !is_free) || ring.len() >= ring.limit();
+        let is_blocked = is_pressing || (waits && !is_free) || queue.len() >= queue.limit();
         !is_blocked && self.is_slot_within(until, self.turn.now)
     }
 
     /// Returns the due time of the first slot without a batch; `None` in a closed loop.
-    fn next_unmade(&self, ring: &Ring) -> Option<Nanos> {
+    fn next_unmade(&self, queue: &RequestQueue) -> Option<Nanos> {
         let offset_ns = self.schedule.peek()?;
-        let later_ns = self.schedule.gap_ns().saturating_mul(ring.requests());
+        let later_ns = self.schedule.gap_ns().saturating_mul(queue.requests());
         Some(self.timeline.start.after(offset_ns).after(later_ns))
     }
 
     /// True if a slot without a batch is due by `until`.
     fn is_slot_within(&self, until: Nanos, now: Nanos) -> bool {
-        let RequestSource::Ring(ring) = &self.requests else { return false };
+        let RequestSource::Queue(queue) = &self.requests else { return false };
         let t1 = self.timeline.t1;
-        match self.next_unmade(ring) {
+        match self.next_unmade(queue) {
             Some(due) => due <= until && (due < t1 || self.has_tail()),
-            None => self.is_due(now) && self.stage.quota.is_none_or(|left| ring.requests() < left),
+            None => self.is_due(now) && self.stage.quota.is_none_or(|left| queue.requests() < left),
         }
     }
 
     /// Makes a batch and returns its number of requests; `None` if the script makes no more.
     fn make_batch(&mut self) -> Option<u64> {
-        let RequestSource::Ring(ring) = &mut self.requests else { return None };
+        let RequestSource::Queue(queue) = &mut self.requests else { return None };
         let script = self.script.as_mut().filter(|script| !script.is_over())?;
-        let reserves = ring.is_reserving || !self.schedule.is_open_loop();
+        let reserves = queue.is_reserving || !self.schedule.is_open_loop();
         let conn = if reserves { Some(self.pool.ready.peek()?) } else { None };
-        let mut batch = ring.empty();
-        match &ring.repeated {
+        let mut batch = queue.empty();
+        match &queue.repeated {
             Some(repeated) => batch.clone_from(repeated),
             // The script reads the clock after the call; batches made ahead need no later time.
             None => self.turn.now = script.request(&mut batch, conn, &mut self.backend)?,
         }
         batch.reserved = conn.map(|conn| (conn, self.pool.reserve(conn)));
         let requests = batch.requests.len() as u64;
-        ring.push(batch);
+        queue.push(batch);
         Some(requests)
     }
 
@@ -375,8 +377,8 @@ impl<B: Backend> Worker<'_, B> {
     pub(super) fn lead(&self, due: Nanos) -> Nanos {
         let is_measured = due < self.timeline.t1;
         match &self.requests {
-            RequestSource::Ring(ring)
-                if is_measured && ring.len() == 0 && ring.repeated.is_none() =>
+            RequestSource::Queue(queue)
+                if is_measured && queue.len() == 0 && queue.repeated.is_none() =>
             {
                 due.before(self.lead_ns()).max(self.turn.now.min(due))
             }

@@ -6,8 +6,8 @@ use weir_io::{Backend, ConnId, Nanos, Segment};
 use super::Worker;
 use crate::job::Job;
 use crate::pool::Told;
+use crate::request_queue::RequestQueue;
 use crate::requests::{Repeated, RequestSource};
-use crate::ring::Ring;
 use crate::script::Script;
 
 /// Returns the source of requests: the job's request or the script.
@@ -24,7 +24,7 @@ pub(super) fn source(
     let calls = script.calls();
     let is_learning = calls.response.is_some();
     if calls.request {
-        return RequestSource::Ring(Ring::new(None, is_learning, calls.knows_connections));
+        return RequestSource::Queue(RequestQueue::new(None, is_learning, calls.knows_connections));
     }
     let batch = script.static_request(backend);
     match batch.requests[..] {
@@ -32,7 +32,7 @@ pub(super) fn source(
             let one = batch.bytes.into();
             RequestSource::Static(Repeated::new(&one, request.traits, depth, backend))
         }
-        _ => RequestSource::Ring(Ring::new(Some(batch), false, calls.knows_connections)),
+        _ => RequestSource::Queue(RequestQueue::new(Some(batch), false, calls.knows_connections)),
     }
 }
 
@@ -113,7 +113,7 @@ impl<B: Backend> Worker<'_, B> {
             return;
         }
         let is_sent = match &self.requests {
-            RequestSource::Ring(ring) => ring.len() == 0,
+            RequestSource::Queue(queue) => queue.len() == 0,
             RequestSource::Static(_) => true,
         };
         if is_sent || !script.is_stopped() || !script.is_stopped_by_request {

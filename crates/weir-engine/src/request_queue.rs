@@ -18,7 +18,7 @@ const AHEAD_LEARNING: usize = 16;
 
 /// Batches in the order in which they will be sent.
 #[derive(Debug)]
-pub(crate) struct Ring {
+pub(crate) struct RequestQueue {
     ready: VecDeque<Batch>,
     spare: Vec<Batch>,
     /// Requests in `ready`.
@@ -31,9 +31,13 @@ pub(crate) struct Ring {
     pub(crate) is_reserving: bool,
 }
 
-impl Ring {
-    pub(crate) fn new(repeated: Option<Batch>, is_learning: bool, is_reserving: bool) -> Ring {
-        Ring {
+impl RequestQueue {
+    pub(crate) fn new(
+        repeated: Option<Batch>,
+        is_learning: bool,
+        is_reserving: bool,
+    ) -> RequestQueue {
+        RequestQueue {
             ready: VecDeque::new(),
             spare: Vec::new(),
             requests: 0,
