@@ -9,8 +9,8 @@ use weir_io::{Nanos, Waker};
 use weir_run::{Callback, Plan};
 use weir_script::ScriptError;
 
-use crate::settling::Board;
 use crate::timeline::Timeline;
+use crate::warmup::WarmupBoard;
 
 /// Delay from the last worker's arrival to the start of the schedule, in nanoseconds: long enough
 /// for every worker to wake.
@@ -80,7 +80,7 @@ pub struct Control {
     watches: Box<[Watch]>,
     /// Begin of the window, if the warm-up ends by detection; [`Nanos::MAX`] until then.
     t0_at: AtomicU64,
-    board: OnceLock<Board>,
+    board: OnceLock<WarmupBoard>,
     failure: Mutex<Option<ScriptFailure>>,
 }
 
@@ -181,8 +181,8 @@ impl Control {
     }
 
     /// Returns the counters in which workers sum the responses of a warm-up of at most `warmup_ns`.
-    pub(crate) fn board(&self, warmup_ns: u64) -> &Board {
-        self.board.get_or_init(|| Board::new(warmup_ns))
+    pub(crate) fn board(&self, warmup_ns: u64) -> &WarmupBoard {
+        self.board.get_or_init(|| WarmupBoard::new(warmup_ns))
     }
 
     /// Begins the window at `t0`, because the load is steady.

@@ -35,11 +35,11 @@ mod sampler;
 mod schedule;
 mod script;
 mod series;
-mod settling;
 mod slices;
 mod stamps;
 mod timeline;
 mod waiting;
+mod warmup;
 mod worker;
 
 pub use completion::{Completion, KernelTimes, Outcome, Response};

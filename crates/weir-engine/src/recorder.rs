@@ -20,9 +20,9 @@ use crate::live::Live;
 use crate::occupancy::OccupancyCount;
 use crate::sampler::Sampler;
 use crate::series::Series;
-use crate::settling::Settling;
 use crate::slices::Slices;
 use crate::timeline::Timeline;
+use crate::warmup::WarmupDetector;
 
 /// Status codes counted one by one; HTTP has only three-digit codes.
 const STATUS_CODES: usize = 1000;
@@ -45,7 +45,7 @@ pub(crate) struct Recorder {
     departures: DepartureCounts,
     occupancy: OccupancyCount,
     /// Detector of the end of the warm-up, until it has detected it.
-    pub(crate) settling: Option<Settling>,
+    pub(crate) warmup: Option<WarmupDetector>,
     /// Completions in short spans, if the report needs them.
     sampler: Option<Sampler>,
 }
@@ -174,7 +174,7 @@ impl Recorder {
             series: Series::new(&timeline, workers),
             departures: DepartureCounts::new(&timeline, workers, gap_ns),
             occupancy: OccupancyCount::default(),
-            settling: job.plan.warmup_is_auto.then(Settling::default),
+            warmup: job.plan.warmup_is_auto.then(WarmupDetector::default),
             sampler: extras.thread_rates.then(Sampler::new),
         }
     }
@@ -283,8 +283,8 @@ impl Recorder {
             Outcome::Ok(_) | Outcome::BadResponse(_) => {
                 let is_ok = matches!(outcome, Outcome::Ok(_));
                 self.series.completed(is_ok, response_ns, exchanges);
-                if let Some(settling) = &mut self.settling {
-                    settling.answered(at.since(self.timeline.start), response_ns, exchanges);
+                if let Some(warmup) = &mut self.warmup {
+                    warmup.answered(at.since(self.timeline.start), response_ns, exchanges);
                 }
                 if self.timeline.is_in_window(at) {
                     let good = if is_ok { count } else { 0 };

@@ -438,8 +438,8 @@ impl<'a, B: Backend> Worker<'a, B> {
             until = until.min(self.control.stop_at());
         }
         until = until.min(self.pool.recorder.sample_at());
-        if let Some(settling) = &self.pool.recorder.settling {
-            until = until.min(settling.next());
+        if let Some(warmup) = &self.pool.recorder.warmup {
+            until = until.min(warmup.next());
         }
         if self.phases.t0_ns == 0 {
             until = until.min(t0);

@@ -14,7 +14,7 @@ const WINDOW_LEAD_NS: u64 = 100_000_000;
 impl<B: Backend> Worker<'_, B> {
     /// Sets the begin of the window once an automatic warm-up has ended.
     pub(super) fn heed_window(&mut self) {
-        if self.pool.recorder.settling.is_none() || self.stage.is_cut {
+        if self.pool.recorder.warmup.is_none() || self.stage.is_cut {
             return;
         }
         if let Some(t0) = self.control.window_begins_at() {
@@ -22,7 +22,7 @@ impl<B: Backend> Worker<'_, B> {
             let timeline = Timeline::with_window(&self.job.plan, start, t0);
             self.timeline = timeline;
             self.pool.recorder.begin_window(timeline);
-            self.pool.recorder.settling = None;
+            self.pool.recorder.warmup = None;
         }
     }
 
@@ -30,13 +30,13 @@ impl<B: Backend> Worker<'_, B> {
     /// it is over. The window begins at a border of intervals that no worker has passed.
     fn settle_in(&mut self, now: Nanos) {
         let Timeline { start, t0, .. } = self.timeline;
-        let Some(settling) = &mut self.pool.recorder.settling else { return };
+        let Some(warmup) = &mut self.pool.recorder.warmup else { return };
         if now >= t0 {
-            self.pool.recorder.settling = None;
+            self.pool.recorder.warmup = None;
             self.stage.is_unsettled = true;
-        } else if settling.next() <= now {
+        } else if warmup.next() <= now {
             let board = self.control.board(self.job.plan.warmup_ns);
-            settling.add_to(board, start, now);
+            warmup.add_to(board, start, now);
             let begins_at = self.pool.recorder.border_from(now.after(WINDOW_LEAD_NS));
             let decides = self.live.worker == 0 && begins_at < t0;
             if decides && board.has_settled(now.since(start)) {
@@ -57,7 +57,7 @@ impl<B: Backend> Worker<'_, B> {
             self.pool.recorder.open_at_t0(self.pool.counts.open);
             self.lapses.begin(self.backend.usage(), self.waiting.seen());
         }
-        if self.pool.recorder.settling.is_some() {
+        if self.pool.recorder.warmup.is_some() {
             self.settle_in(now);
         }
         if self.pool.recorder.slice_end() <= now {

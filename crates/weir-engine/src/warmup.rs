@@ -21,7 +21,7 @@ const LATE_NS: u64 = 200_000_000;
 
 /// Responses of all workers, by tenths of a second from S.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct WarmupBoard {
     bins: Box<[Bin]>,
 }
 
@@ -31,11 +31,11 @@ struct Bin {
     time_ns: AtomicU64,
 }
 
-impl Board {
+impl WarmupBoard {
     /// Returns empty bins for a warm-up of at most `warmup_ns`.
-    pub(crate) fn new(warmup_ns: u64) -> Board {
+    pub(crate) fn new(warmup_ns: u64) -> WarmupBoard {
         let bins = warmup_ns.div_ceil(BIN_NS).min(BINS_MAX);
-        Board { bins: (0..bins).map(|_| Bin::default()).collect() }
+        WarmupBoard { bins: (0..bins).map(|_| Bin::default()).collect() }
     }
 
     fn add(&self, sum: Sum) {
@@ -72,7 +72,7 @@ impl Board {
 
 /// Responses of one worker that are not yet added to the board.
 #[derive(Debug, Default)]
-pub(crate) struct Settling {
+pub(crate) struct WarmupDetector {
     current: Sum,
     /// Bins that are over and not yet added.
     complete: Vec<Sum>,
@@ -87,7 +87,7 @@ struct Sum {
     time_ns: u64,
 }
 
-impl Settling {
+impl WarmupDetector {
     /// Counts `answers` responses that arrived `since_start_ns` after S and took `time_ns` each.
     #[inline]
     pub(crate) fn answered(&mut self, since_start_ns: u64, time_ns: u64, answers: u32) {
@@ -107,7 +107,7 @@ impl Settling {
     }
 
     /// Adds the bins that are over at `now` to the board.
-    pub(crate) fn add_to(&mut self, board: &Board, start: Nanos, now: Nanos) {
+    pub(crate) fn add_to(&mut self, board: &WarmupBoard, start: Nanos, now: Nanos) {
         if self.current.bin < now.since(start) / BIN_NS {
             self.complete.push(std::mem::take(&mut self.current));
         }
@@ -124,13 +124,13 @@ mod tests {
 
     /// Returns the time at which a load with response times `time_ns` is detected as steady.
     fn settles_at(time_ns: impl Fn(u64) -> u64) -> Option<u64> {
-        let (board, mut settling) = (Board::new(60 * SECOND_NS), Settling::default());
+        let (board, mut warmup) = (WarmupBoard::new(60 * SECOND_NS), WarmupDetector::default());
         let mut noise = 1_u64;
         (0..60_000).map(|step| step * 1_000_000).find(|at| {
             noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            settling.answered(*at, time_ns(*at) + (noise >> 54), 1);
-            if settling.next() <= Nanos(*at) {
-                settling.add_to(&board, Nanos::ZERO, Nanos(*at));
+            warmup.answered(*at, time_ns(*at) + (noise >> 54), 1);
+            if warmup.next() <= Nanos(*at) {
+                warmup.add_to(&board, Nanos::ZERO, Nanos(*at));
                 return board.has_settled(*at);
             }
             false
