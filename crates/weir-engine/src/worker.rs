@@ -18,7 +18,6 @@ use weir_run::{Load, Measurements, TcpUsage, WorkerPhases};
 use crate::connection::State;
 use crate::control::Control;
 use crate::job::Job;
-use crate::lapses::Lapses;
 use crate::live::{Live, LiveSender};
 use crate::observer::RunEnd;
 use crate::observers::Observers;
@@ -28,6 +27,7 @@ use crate::requests::RequestSource;
 use crate::schedule::Schedule;
 use crate::script::Script;
 use crate::stamps::Stamping;
+use crate::thread_stalls::ThreadStalls;
 use crate::timeline::Timeline;
 use crate::waiting::Waiting;
 use dispatch::SEND_BATCH;
@@ -79,7 +79,7 @@ pub(crate) struct Worker<'a, B> {
     stage: Stage,
     turn: Turn,
     phases: WorkerPhases,
-    lapses: Lapses,
+    stalls: ThreadStalls,
 }
 
 /// Requests that were dispatched and not yet handed to the backend.
@@ -172,7 +172,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 ..WorkerPhases::default()
             },
             timeline: Timeline::new(plan, Nanos::MAX),
-            lapses: Lapses::default(),
+            stalls: ThreadStalls::default(),
             outbox: Outbox {
                 dirty: Vec::with_capacity(SEND_BATCH),
                 segments: Vec::new(),
@@ -207,7 +207,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         let tcp = self.backend.tcp();
         self.pool.abandon(end);
         self.phases.drained_ns = end.0;
-        self.phases.usage = self.lapses.usage();
+        self.phases.usage = self.stalls.usage();
         let Timeline { t0, t1, .. } = self.timeline;
         // A window without an end of its own ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
@@ -319,7 +319,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.open(now);
         self.turn.now = now;
         self.make_ahead();
-        self.lapses.turn(from, until, woken_at, self.turn.now);
+        self.stalls.turn(from, until, woken_at, self.turn.now);
         Ok(self.turn.now)
     }
 

@@ -4,7 +4,7 @@
 use weir_io::{Backend, Nanos};
 
 use super::Worker;
-use crate::lapses::Window;
+use crate::thread_stalls::Window;
 use crate::timeline::Timeline;
 
 /// Least delay between the decision that the warm-up is over and the begin of the window, in
@@ -55,7 +55,7 @@ impl<B: Backend> Worker<'_, B> {
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
             self.pool.recorder.open_at_t0(self.pool.counts.open);
-            self.lapses.begin(self.backend.usage(), self.waiting.seen());
+            self.stalls.begin(self.backend.usage(), self.waiting.seen());
         }
         if self.pool.recorder.warmup.is_some() {
             self.settle_in(now);
@@ -66,7 +66,7 @@ impl<B: Backend> Worker<'_, B> {
         if self.phases.t1_ns == 0 && now >= t1 {
             self.phases.t1_ns = now.0;
             let window = Window { t0: Nanos(self.phases.t0_ns), t1: now, from: t0 };
-            self.lapses.end(window, self.backend.usage(), self.waiting.seen());
+            self.stalls.end(window, self.backend.usage(), self.waiting.seen());
         }
         if self.pool.recorder.sample_at() <= now {
             self.pool.recorder.sample(now);

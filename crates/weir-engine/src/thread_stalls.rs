@@ -19,14 +19,14 @@ pub(crate) struct Window {
 
 /// One worker's CPU time and stalls.
 #[derive(Debug, Default)]
-pub(crate) struct Lapses {
+pub(crate) struct ThreadStalls {
     gap_max_ns: u64,
     gap_at: Nanos,
     at_t0: (ThreadUsage, Seen),
     usage: WorkerUsage,
 }
 
-impl Lapses {
+impl ThreadStalls {
     /// Records a turn that ended at `end`. It had begun to wait at `from`, had to wake at `until`
     /// at the latest, and had something to handle from `woken` on. A wait that overran counts if a
     /// slot or a deadline was due. If a response ended it, the time of its arrival is unknown, and
@@ -48,7 +48,7 @@ impl Lapses {
     /// Begins the window. `usage` is the thread's usage so far and `seen` the work done for it. A
     /// turn that began earlier does not count.
     pub(crate) fn begin(&mut self, usage: ThreadUsage, seen: Seen) {
-        *self = Lapses { at_t0: (usage, seen), ..Lapses::default() };
+        *self = ThreadStalls { at_t0: (usage, seen), ..ThreadStalls::default() };
     }
 
     /// Ends the window and fixes the thread's usage in it.
@@ -78,9 +78,9 @@ mod tests {
     use super::*;
 
     fn gap(from: u64, until: u64, woken: u64, end: u64) -> u64 {
-        let mut lapses = Lapses::default();
-        lapses.turn(Nanos(from), Nanos(until), Nanos(woken), Nanos(end));
-        lapses.gap_max_ns
+        let mut stalls = ThreadStalls::default();
+        stalls.turn(Nanos(from), Nanos(until), Nanos(woken), Nanos(end));
+        stalls.gap_max_ns
     }
 
     #[test]
@@ -93,15 +93,15 @@ mod tests {
 
     #[test]
     fn the_longest_is_kept_and_where_it_began() {
-        let mut lapses = Lapses::default();
-        lapses.turn(Nanos(0), Nanos(10), Nanos(90), Nanos(95));
+        let mut stalls = ThreadStalls::default();
+        stalls.turn(Nanos(0), Nanos(10), Nanos(90), Nanos(95));
         let usage = |cpu_ns, run_delay_ns| ThreadUsage { cpu_ns, spun_ns: 0, run_delay_ns };
-        lapses.begin(usage(5, Some(3)), Seen { wakes: 1, events: 2 });
-        lapses.turn(Nanos(200), Nanos(300), Nanos(350), Nanos(360));
-        lapses.turn(Nanos(400), Nanos(500), Nanos(500), Nanos(501));
+        stalls.begin(usage(5, Some(3)), Seen { wakes: 1, events: 2 });
+        stalls.turn(Nanos(200), Nanos(300), Nanos(350), Nanos(360));
+        stalls.turn(Nanos(400), Nanos(500), Nanos(500), Nanos(501));
         let window = Window { t0: Nanos(110), t1: Nanos(910), from: Nanos(100) };
-        lapses.end(window, usage(55, Some(10)), Seen { wakes: 4, events: 9 });
-        let usage = lapses.usage();
+        stalls.end(window, usage(55, Some(10)), Seen { wakes: 4, events: 9 });
+        let usage = stalls.usage();
         assert_eq!((usage.gap_max_ns, usage.gap_at_ns), (60, 200));
         assert_eq!((usage.wall_ns, usage.cpu_ns, usage.run_delay_ns), (800, 50, Some(7)));
         assert_eq!((usage.wakes, usage.events), (3, 7));
