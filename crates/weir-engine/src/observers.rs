@@ -11,7 +11,7 @@ use crate::completion::Completion;
 use crate::destinations::Destinations;
 use crate::job::Job;
 use crate::observer::{Observer, RunEnd, Scope};
-use crate::rows::Rows;
+use crate::raw_writer::RawWriter;
 use crate::stamps::{StampTallies, Stamping};
 
 /// The observers of one worker that see exchanges one by one.
@@ -28,7 +28,7 @@ impl Observers {
         let destinations = Destinations::new(job.partition(number), job.destinations.len());
         let mut all: Vec<Box<dyn Observer>> = Vec::new();
         all.extend(boxed(Some(StampTallies::new(stamping.connections()))));
-        all.extend(boxed(Rows::new(job, number)));
+        all.extend(boxed(RawWriter::new(job, number)));
         all.extend(boxed(destinations));
         all.extend(job.observers.iter().map(|factory| factory.make(number)));
         let sees_all = all.iter().any(|one| one.scope() == Scope::AllConnections);

@@ -16,15 +16,15 @@ const NEVER_SENT_MAX: u64 = 1_000_000;
 
 /// One worker's writer of rows.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct RawWriter {
     sink: RawSink,
     worker: u32,
 }
 
-impl Rows {
+impl RawWriter {
     /// Returns the writer of worker `worker`, if the job has a raw log.
-    pub(crate) fn new(job: &Job, worker: u32) -> Option<Rows> {
-        job.raw.as_ref().map(|log| Rows { sink: log.sink(), worker })
+    pub(crate) fn new(job: &Job, worker: u32) -> Option<RawWriter> {
+        job.raw.as_ref().map(|log| RawWriter { sink: log.sink(), worker })
     }
 
     /// Writes the members of M that were never sent, which are given up at `end`; `schedule` still
@@ -54,7 +54,7 @@ impl Rows {
     }
 }
 
-impl Observer for Rows {
+impl Observer for RawWriter {
     fn completed(&mut self, completion: &Completion) {
         let Completion { conn, exchange, outcome, at, kernel } = completion;
         let stamp = |of: fn(&KernelTimes) -> Option<Nanos>| {
