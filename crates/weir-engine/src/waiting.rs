@@ -59,7 +59,7 @@ pub(crate) struct Waiting {
     /// True if a connection may await several responses.
     is_pipelined: bool,
     /// Events of the last wait.
-    harvested: u32,
+    processed_events: u32,
     /// Waits that delivered as many responses as to a late client, minus those that did not.
     late: u32,
     /// Responses of the last wait.
@@ -106,7 +106,7 @@ impl Waiting {
             pacing,
             is_open_loop,
             is_pipelined: false,
-            harvested: 0,
+            processed_events: 0,
             late: 0,
             answers: 0,
             gathering: Gathering::new(),
@@ -146,7 +146,9 @@ impl Waiting {
                     }
                     // With pipelining more would arrive together only because more did before.
                     None if !self.is_pipelined => self.gather(busy, LATE_ANSWERS, GATHER_AUTO_NS),
-                    None => self.gather(busy, self.harvested.max(LATE_ANSWERS), GATHER_AUTO_NS),
+                    None => {
+                        self.gather(busy, self.processed_events.max(LATE_ANSWERS), GATHER_AUTO_NS)
+                    }
                 }
             }
             Wait::Auto | Wait::Spin => self.pacing,
@@ -164,7 +166,7 @@ impl Waiting {
             self.modest = 0;
             return GATHER_MAX;
         }
-        self.harvested
+        self.processed_events
     }
 
     /// Returns the policy that waits for `worth` events. It waits for three in four of the
@@ -198,10 +200,10 @@ impl Waiting {
 
     /// Records a wait that delivered `events` events, and with them `answers` responses.
     #[inline]
-    pub(crate) fn harvested(&mut self, events: u32, answers: u64) {
+    pub(crate) fn processed_events(&mut self, events: u32, answers: u64) {
         self.seen.wakes += u64::from(events > 0);
         self.seen.events += u64::from(events);
-        self.harvested = events;
+        self.processed_events = events;
         let is_late = answers.min(events.into()) >= LATE_ANSWERS.into();
         self.late = match is_late {
             true => (self.late + 1).min(LATE_HARVESTS_MAX),
@@ -253,7 +255,7 @@ mod tests {
     fn throughput_gathers_three_of_four_at_most() {
         let check = |busy, expected| {
             let waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
-            let mut waiting = Waiting { harvested: 100, ..waiting };
+            let mut waiting = Waiting { processed_events: 100, ..waiting };
             assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, busy)), expected, "{busy}");
         };
         check(0, None);
@@ -271,13 +273,13 @@ mod tests {
         for _ in 0..1_000 {
             let asked = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
             in_vain += u32::from(asked > 5);
-            waiting.harvested(asked.min(5), 5);
+            waiting.processed_events(asked.min(5), 5);
         }
         assert!((20..=70).contains(&in_vain), "{in_vain}");
         // Once all are fast again, the number grows again.
         for _ in 0..20 {
             let asked = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
-            waiting.harvested(asked, asked.into());
+            waiting.processed_events(asked, asked.into());
         }
         assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)), Some(15));
     }
@@ -288,7 +290,7 @@ mod tests {
         let mut waiting = Waiting { is_pipelined: true, ..waiting };
         for _ in 0..100 {
             assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)), Some(15));
-            waiting.harvested(2, 32);
+            waiting.processed_events(2, 32);
         }
     }
 
@@ -296,7 +298,9 @@ mod tests {
     fn auto_gathers_a_few_where_as_many_come_together_anyway() {
         let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
         let mut after = |harvests: &[u32], busy| {
-            harvests.iter().for_each(|events| waiting.harvested(*events, u64::from(*events)));
+            harvests
+                .iter()
+                .for_each(|events| waiting.processed_events(*events, u64::from(*events)));
             events(waiting.policy(Nanos::ZERO, Nanos::MAX, busy))
         };
         assert_eq!(after(&[], 100), None);
@@ -313,7 +317,7 @@ mod tests {
         assert_eq!(after(&[1; 8], 100), Some(3));
         assert_eq!(after(&[1], 100), None);
         // Many events with few responses do not count as late.
-        (0..100).for_each(|_| waiting.harvested(40, 2));
+        (0..100).for_each(|_| waiting.processed_events(40, 2));
         assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 100)), None);
     }
 
@@ -327,7 +331,7 @@ mod tests {
                 let policy = waiting.policy(now, Nanos::MAX, 100);
                 let is_long = matches!(policy, WaitPolicy::Gather { within_ns: 20_001.., .. });
                 let came = events(policy).unwrap_or(3).min(15);
-                waiting.harvested(came, came.into());
+                waiting.processed_events(came, came.into());
                 let answer_ns = if is_long { 7_000 + loss_ns } else { 7_000 };
                 now = now.after(u64::from(came) * answer_ns);
                 long += u32::from(is_long);

@@ -122,7 +122,7 @@ struct Turn {
     /// turn.
     is_behind: bool,
     /// True if events may leave work: calls of the script, or bytes that TLS has to send.
-    has_errands: bool,
+    has_pending: bool,
 }
 
 impl<'a, B: Backend> Worker<'a, B> {
@@ -161,7 +161,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 now: Nanos::ZERO,
                 woken_at: Nanos::MAX,
                 is_behind: false,
-                has_errands: script.is_some() || job.tls.is_some(),
+                has_pending: script.is_some() || job.tls.is_some(),
             },
             script,
             live: Live { worker: number, sender: live },
@@ -300,9 +300,9 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn turn(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<Nanos> {
         let from = self.turn.now;
         self.backend.wait(until, policy)?;
-        self.heed_window();
-        self.heed_stop();
-        let called_at = self.harvest();
+        self.check_window();
+        self.check_stop();
+        let called_at = self.process_events();
         let mut now = self.backend.now();
         let woken_at = std::mem::replace(&mut self.turn.woken_at, Nanos::MAX).min(now);
         // A response that arrived while callbacks ran is handled in the next turn, so it is not
@@ -315,7 +315,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.dispatch(now);
         // Making requests may have taken long.
         now = now.max(self.turn.now);
-        self.heed_script(now.after(1));
+        self.check_script(now.after(1));
         self.open(now);
         self.turn.now = now;
         self.make_ahead();
@@ -325,7 +325,7 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// Cuts the window if a stop is requested, or ends the drain if the window is over. Checked
     /// before the events of a turn, so that later ones are handled after the stop.
-    fn heed_stop(&mut self) {
+    fn check_stop(&mut self) {
         let stop_at = self.control.stop_at();
         if stop_at == Nanos::MAX || !self.stage.is_sending || self.stage.is_stopped {
             return;
@@ -358,7 +358,7 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// Handles all pending events. Returns the time of the first event that callbacks were called
     /// for; [`Nanos::MAX`] if there was none.
-    fn harvest(&mut self) -> Nanos {
+    fn process_events(&mut self) -> Nanos {
         let (mut events, mut handled, mut called_at) = (0, 0, Nanos::MAX);
         let in_flight = self.pool.counts.in_flight;
         while let Some(event) = self.backend.next() {
@@ -367,12 +367,12 @@ impl<'a, B: Backend> Worker<'a, B> {
             self.turn.woken_at = self.turn.woken_at.min(at);
             let action = self.pool.handle(event);
             handled += 1;
-            if self.turn.has_errands {
-                let told_at = self.run_errands(conn);
+            if self.turn.has_pending {
+                let told_at = self.flush_pending(conn);
                 if told_at > at {
                     called_at = called_at.min(at);
                     at = told_at;
-                    self.heed_stop();
+                    self.check_stop();
                     handled += CALLBACK_EVENTS;
                 }
             }
@@ -387,7 +387,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             }
         }
         let answers = in_flight.saturating_sub(self.pool.counts.in_flight);
-        self.waiting.harvested(events, answers);
+        self.waiting.processed_events(events, answers);
         called_at
     }
 
@@ -488,7 +488,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             let until = self.pool.deadlines.next().min(end).min(stop_at);
             let until = until.min(self.pool.recorder.interval_end());
             self.backend.wait(until, WaitPolicy::Sleep)?;
-            let called_at = self.harvest();
+            let called_at = self.process_events();
             now = self.backend.now();
             self.expire(now.min(called_at));
             self.observe(now);

@@ -52,8 +52,8 @@ impl<B: Backend> Worker<'_, B> {
     pub(super) fn dispatch(&mut self, mut now: Nanos) {
         self.turn.is_behind = false;
         while self.stage.is_sending {
-            self.heed_stop();
-            self.heed_script(now);
+            self.check_stop();
+            self.check_script(now);
             if self.is_over(now) {
                 return;
             }

@@ -13,7 +13,7 @@ const WINDOW_LEAD_NS: u64 = 100_000_000;
 
 impl<B: Backend> Worker<'_, B> {
     /// Sets the begin of the window once an automatic warm-up has ended.
-    pub(super) fn heed_window(&mut self) {
+    pub(super) fn check_window(&mut self) {
         if self.pool.recorder.warmup.is_none() || self.stage.is_cut {
             return;
         }

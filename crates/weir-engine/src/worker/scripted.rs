@@ -40,7 +40,7 @@ impl<B: Backend> Worker<'_, B> {
     /// Processes the work left by the last event: sends TLS output, and reports events to the
     /// script. Returns the time at which the script's callbacks were done, zero if there was
     /// nothing to report.
-    pub(super) fn run_errands(&mut self, conn: ConnId) -> Nanos {
+    pub(super) fn flush_pending(&mut self, conn: ConnId) -> Nanos {
         if !self.pool.tls.output.is_empty() {
             let pooled = self.backend.pool(&self.pool.tls.output);
             self.pool.tls.output.clear();
@@ -107,7 +107,7 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Ends the window at `at` if the script has failed or stopped its worker. If `request()`
     /// stopped it, the batches already made are sent first.
-    pub(super) fn heed_script(&mut self, at: Nanos) {
+    pub(super) fn check_script(&mut self, at: Nanos) {
         let Some(script) = &self.script else { return };
         if !script.is_over() || !self.stage.is_sending || self.stage.is_cut {
             return;
