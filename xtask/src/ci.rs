@@ -14,10 +14,10 @@ use crate::tidy;
 /// All crates with all their features, at the versions of Cargo.lock.
 const EVERYTHING: [&str; 3] = ["--locked", "--workspace", "--all-features"];
 
-/// A name and what it does.
+/// Name and function of a step.
 type Step = (&'static str, fn() -> Result<()>);
 
-/// Runs all steps, also after one has failed, and fails if any did.
+/// Runs all steps, even after one has failed, and fails if any did.
 pub(crate) fn ci() -> Result<()> {
     let steps: [Step; 6] = [
         ("fmt", fmt),

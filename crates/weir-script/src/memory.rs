@@ -1,4 +1,4 @@
-//! A state's memory limit, where Rust code allocates in the state.
+//! A state's memory limit, as it applies to allocations by Rust code.
 //!
 //! An allocation beyond the limit raises a Lua error, which must not cross Rust frames. Rust code
 //! therefore either checks first that there is room, or suspends the limit.

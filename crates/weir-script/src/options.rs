@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::calling::Calling;
 
-/// Load mode. It selects between wrk's and wrk2's meaning of `#statistics`, where the two differ.
+/// Load mode. It selects wrk's or wrk2's meaning of `#statistics`, in which the two differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// As wrk: `#statistics` is the number of distinct values.

@@ -15,7 +15,7 @@ use crate::units::{ParseError, parse_span, round_ns, span_ns, span_text};
 /// share of slow) or `pareto:1ms,1.5` (scale, alpha).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Delay {
-    /// The same delay every time.
+    /// One fixed delay.
     Fixed(Duration),
     /// Uniform between two spans.
     Uniform {

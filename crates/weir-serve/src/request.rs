@@ -213,7 +213,7 @@ fn read_query(request: &mut Request, name: &[u8], value: &[u8]) -> Result<(), Ba
 
 fn read_header(request: &mut Request, name: &[u8], value: &[u8]) -> Result<(), BadRequest> {
     let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-    // By length first: most headers of most requests match none of these.
+    // The length is compared first: most headers of most requests match none of these.
     match name.len() {
         6 if is("expect") => {
             request.expects_continue = value.eq_ignore_ascii_case(b"100-continue");

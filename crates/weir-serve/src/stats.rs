@@ -22,23 +22,23 @@ pub struct Stats {
     /// Requests read to their last byte, except those counted in `bad_requests` and those for
     /// `/weir/stats`.
     pub requests: u64,
-    /// Of `requests`: those whose whole response was passed to the kernel's queue.
+    /// Requests whose whole response was passed to the kernel's queue; subset of `requests`.
     pub answered: u64,
-    /// Of `requests`: those answered by an injected reset.
+    /// Requests answered by an injected reset; subset of `requests`.
     pub reset: u64,
-    /// Of `requests`: those answered by an injected close.
+    /// Requests answered by an injected close; subset of `requests`.
     pub closed: u64,
-    /// Of `requests`: those dropped by an injected fault that turned their connection into a black
-    /// hole.
+    /// Requests dropped by an injected fault that turned their connection into a black hole; subset
+    /// of `requests`.
     pub blackholed: u64,
-    /// Of `requests`: those answered in part by an injected fault.
+    /// Requests answered in part by an injected fault; subset of `requests`.
     pub partial: u64,
-    /// Of `answered`: those with injected bytes after the response.
+    /// Requests with injected bytes after the response; subset of `answered`.
     pub garbage: u64,
-    /// Of `requests`: those never answered because their connection had ended, or had become a
-    /// black hole, before their response was due.
+    /// Requests never answered because their connection had ended, or had become a black hole,
+    /// before their response was due; subset of `requests`.
     pub abandoned: u64,
-    /// Of `requests`: those whose response is still held back.
+    /// Requests whose response is still held back; subset of `requests`.
     pub owed: u64,
     /// Invalid or unsupported requests; answered with 4xx or 5xx and closed.
     pub bad_requests: u64,
@@ -47,7 +47,7 @@ pub struct Stats {
     /// Recorded arrivals ([`Programme::arrivals_max`]), in order, for each worker. Filled only at
     /// the end, by [`Handle::stop`](crate::Handle::stop).
     pub arrivals: Vec<Vec<Arrival>>,
-    /// Of `requests`: those that did not fit into the log. Filled only at the end.
+    /// Requests that did not fit into the log; subset of `requests`. Filled only at the end.
     pub arrivals_lost: u64,
 }
 

@@ -19,7 +19,7 @@ const WEAK: f64 = 3.7;
 pub struct SliceTail {
     /// Requests in the slice.
     pub count: u64,
-    /// Of `count`: requests above the run's own percentile.
+    /// Requests above the run's own percentile; subset of `count`.
     pub beyond: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct PercentileInterval {
     pub deff: f64,
     /// Equivalent number of independent requests: n/DEFF.
     pub effective: f64,
-    /// Of `effective`: those on the scarcer side of the percentile, `effective`·min(p, 1 − p).
+    /// Independent requests on the scarcer side of the percentile: `effective`·min(p, 1 − p).
     pub support: f64,
     /// Reliability that follows from the support.
     pub standing: Standing,
@@ -76,9 +76,9 @@ pub fn guard_of(p: f64) -> Option<f64> {
 /// measures counter that, and decision 0009 has the figures:
 ///
 /// * `guard` holds the counts of the same slices for [`guard_of`] the percentile, where clusters
-/// are more frequent; the greater of the two design effects is used;
+///   are more frequent; the greater of the two design effects is used;
 /// * the end towards which slices are skewed is moved out (Johnson, Journal of the American
-/// Statistical Association 1978); no end is moved in.
+///   Statistical Association 1978); no end is moved in.
 ///
 /// `None` if fewer than two slices have requests.
 pub fn percentile_interval(
@@ -190,7 +190,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<MeanInterval> {
     let slices = values.len();
     let error = (variance(values) / slices as f64).sqrt();
     let half_width = match error {
-        0.0 => 0.0, // also where t is infinite
+        0.0 => 0.0, // also if t is infinite
         _ => t_quantile((1.0 + confidence) / 2.0, (slices - 1) as f64) * error,
     };
     Some(MeanInterval { mean: mean(values), half_width, slices })

@@ -215,9 +215,9 @@ impl Run {
 pub(crate) struct Coverage {
     /// Intervals computed.
     pub(crate) given: u32,
-    /// Of `given`: those with the true value below their lower end.
+    /// Intervals with the true value below their lower end; subset of `given`.
     pub(crate) truth_below: u32,
-    /// Of `given`: those with the true value above their upper end.
+    /// Intervals with the true value above their upper end; subset of `given`.
     pub(crate) truth_above: u32,
 }
 
