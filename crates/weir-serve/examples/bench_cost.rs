@@ -127,8 +127,8 @@ fn measure(candidate: &Candidate, load: &Load) -> Result<(f64, f64), Box<dyn Err
     Ok((used_us / count, count / f64::from(seconds)))
 }
 
-/// Returns the CPU time of a process so far: fields 14 and 15 of proc_pid_stat(5), in ticks of 10
-/// ms.
+/// Returns the CPU time of a process so far: fields 14 and 15 of proc_pid_stat(5), in ticks of
+/// 10 ms.
 fn cpu_us(pid: u32) -> Result<f64, Box<dyn Error>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let (_, rest) = stat.rsplit_once(')').ok_or("no name in stat")?;

@@ -147,8 +147,7 @@ impl Desk {
         }
     }
 
-    /// Records that the peer has closed its sending side: pending responses are still sent, then
-    /// the connection is closed.
+    /// Handles the end of the peer's data: sends pending responses, then closes the connection.
     pub(crate) fn peer_ended(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.index()];
         connection.is_ending = true;
@@ -256,8 +255,7 @@ impl Desk {
         if request.body == Body::None {
             return self.take_request(conn, &request, at);
         }
-        // RFC 9110 §10.1.1: not needed once the body has begun to arrive; HTTP/1.0 does not support
-        // it.
+        // RFC 9110 §10.1.1: not needed once the body has begun to arrive; not part of HTTP/1.0.
         if request.expects_continue && is_last && !request.is_http10 {
             let answer = self.bare_answer(AnswerKind::Continue, 100, at);
             self.line_up(conn, answer, None, at, at);
@@ -353,8 +351,7 @@ impl Desk {
         }
     }
 
-    /// Queues the error response to bytes that are not a valid request; the connection ends after
-    /// it.
+    /// Queues the error response to an invalid request; the connection ends after it.
     fn refuse(&mut self, conn: ConnId, bad: BadRequest, at: Nanos) {
         add(&self.counters().bad_requests, 1);
         let answer = self.bare_answer(AnswerKind::Refusal(bad.why), bad.status, at);
@@ -377,8 +374,8 @@ impl Desk {
         }
     }
 
-    /// Queues a response that is ready at `ready_at` behind the queued ones of its connection (RFC
-    /// 9112 §9.3.2: responses leave in the order of their requests).
+    /// Queues a response that is ready at `ready_at` behind the queued ones of its connection
+    /// (RFC 9112 §9.3.2: responses leave in the order of their requests).
     fn line_up(
         &mut self,
         conn: ConnId,
@@ -487,8 +484,7 @@ impl Desk {
         self.connections[conn.index()].is_open
     }
 
-    /// True if no more responses will be sent on a connection that its peer or a response has
-    /// ended.
+    /// True if a connection that its peer or a response has ended gets no more responses.
     pub(crate) fn is_finished(&self, conn: ConnId) -> bool {
         let connection = &self.connections[conn.index()];
         connection.is_open && connection.is_ending && connection.queued == 0

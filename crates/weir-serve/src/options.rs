@@ -63,8 +63,8 @@ pub enum IoEngine {
 /// Behaviour of the server towards requests. [`Programme::default`] answers every request at once
 /// with status 200 and a body of 14 bytes.
 ///
-/// A single request may override status, size, delay and fault by header (`x-status: 503`, `x-size:
-/// 10k`, `x-delay: exp:2ms`, `x-delay-ns: 5000000`, `x-fault: reset`) or by query
+/// A single request may override status, size, delay and fault by header (`x-status: 503`,
+/// `x-size: 10k`, `x-delay: exp:2ms`, `x-delay-ns: 5000000`, `x-fault: reset`) or by query
 /// (`/?status=503&size=10k&delay=5ms&delay_ns=5000000&fault=reset`); if both are given, the header
 /// takes precedence. `GET /weir/stats` always returns the counters and is not counted.
 #[derive(Clone, Debug, PartialEq)]

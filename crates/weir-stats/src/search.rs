@@ -26,8 +26,8 @@ pub struct Goal {
     pub final_s: f64,
     /// Total duration of full-length trials at a rate, in seconds, after which it gets no more.
     pub sum_s: f64,
-    /// Share of that time, 0 to below 1, in which a rate may miss the objective and still pass (RFC
-    /// 9971, goal exceed ratio).
+    /// Share of that time, 0 to below 1, in which a rate may miss the objective and still pass
+    /// (RFC 9971, goal exceed ratio).
     pub exceed_ratio: f64,
     /// Target width of the interval: (upper − lower)/upper.
     pub width: f64,

@@ -94,7 +94,7 @@ fn add_wrk2(lab: &Lab, server: &Server, seconds: u32, table: &mut Table) -> Resu
     Ok(true)
 }
 
-/// Returns the time in a line such as ` 50.000% 1.06ms`, in microseconds.
+/// Returns the time in a line such as ` 50.000%    1.06ms`, in microseconds.
 fn printed_us(printed: &str, name: &str) -> Option<f64> {
     let time = printed.lines().find_map(|line| line.trim().strip_prefix(name))?.trim();
     let (number, unit) = time.split_at(time.find(|c: char| c.is_ascii_alphabetic())?);
