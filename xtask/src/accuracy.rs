@@ -1,10 +1,10 @@
-//! `cargo xtask accuracy`: weir's figures against known truths, on this machine, and the page that
-//! says so (METHOD 2).
+//! `cargo xtask accuracy`: compares weir's figures with known values on this machine, and writes
+//! the page with the results (METHOD 2).
 //!
-//! Each case is a function that measures against a server whose behaviour is known, from theory or
-//! from its own log, and returns a [`Section`]. What was measured replaces its part of
-//! `docs/ACCURACY.md`, with `--print` nothing. A run ends in failure when a case is not as
-//! expected, after having told all.
+//! Each case is a function that measures against a server with known behaviour, from theory or from
+//! its own log, and returns a [`Section`]. The sections of the measured cases are replaced in
+//! `docs/ACCURACY.md`; with `--print`, none. A run fails if a case is not as expected, after
+//! printing all sections.
 
 mod batches;
 mod curve;
@@ -48,10 +48,10 @@ use lab::Lab;
 pub(crate) use options::Options;
 use section::Section;
 
-/// The page that a full run writes.
+/// Page that a full run writes.
 const PAGE: &str = "docs/ACCURACY.md";
 
-/// What METHOD 1.9 (C2) has no objection to.
+/// Largest share of time a thread may wait for a CPU without a finding (METHOD 1.9, C2).
 const WAITED_MAX: f64 = 0.005;
 
 /// A case of METHOD 2.1.
@@ -60,7 +60,7 @@ struct Case {
     run: fn(&Lab) -> Result<Section>,
 }
 
-/// In the order of the page.
+/// All cases, in the order of the page.
 const CASES: &[Case] = &[
     Case { id: "V2", run: delivery::delivery },
     Case { id: "V3", run: queues::laws },
@@ -85,7 +85,7 @@ const CASES: &[Case] = &[
     Case { id: "V29", run: everyday::everyday_commands },
 ];
 
-/// Holds weir against known truths, as the words say.
+/// Runs the cases that the arguments select.
 pub(crate) fn of_words(words: &[&str]) -> Result<()> {
     accuracy(Options::parse(words)?)
 }
@@ -129,7 +129,7 @@ fn accuracy(options: Options) -> Result<()> {
     Ok(())
 }
 
-/// What stands before the cases.
+/// Returns the introduction of the page.
 fn introduction(lab: &Lab) -> Result<String> {
     let mut lines = machine::describe();
     lines.extend([

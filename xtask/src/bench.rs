@@ -1,8 +1,9 @@
-//! `cargo xtask bench`: weir beside its peers, on this machine, and the page that says so.
+//! `cargo xtask bench`: compares weir with its peers on this machine, and writes the page with the
+//! results.
 //!
-//! Every comparison is of paired rounds: both sides run within seconds of each other, in an order
-//! that turns round each time, and what is reported is the median of the rounds' ratios. What was
-//! measured replaces its part of `docs/PERFORMANCE.md`, with `--print` nothing.
+//! Every comparison consists of paired rounds: both sides run within seconds of each other, in an
+//! order that alternates. The result is the median of the rounds' ratios. The sections of the
+//! measured cases are replaced in `docs/PERFORMANCE.md`; with `--print`, none.
 
 mod client;
 mod connections;
@@ -35,16 +36,16 @@ use crate::shell::{cargo, find_program, root, run, target_dir};
 pub(crate) use options::Options;
 use peers::Peer;
 
-/// The page.
+/// Page that a run writes.
 const PAGE: &str = "docs/PERFORMANCE.md";
 
-/// What can be measured.
+/// A benchmark.
 struct Case {
     name: &'static str,
     run: fn(&Lab) -> Result<Section>,
 }
 
-/// In the order of the page.
+/// All cases, in the order of the page.
 const CASES: &[Case] = &[
     Case { name: "defaults", run: defaults::defaults },
     Case { name: "depth", run: matrix::depth },
@@ -60,19 +61,19 @@ const CASES: &[Case] = &[
     Case { name: "scripts", run: scripts::scripts },
 ];
 
-/// What the cases work with.
+/// Environment of the cases.
 struct Lab {
     options: Options,
     weir: PathBuf,
-    /// What `weir --help` prints.
+    /// Output of `weir --help`.
     help: String,
-    /// Absent where it is not installed.
+    /// Path of wrk; none if it is not installed.
     wrk: Option<PathBuf>,
     nginx: PathBuf,
     placement: Placement,
-    /// The I/O engines that work here, each as the flags that choose it.
+    /// I/O engines available here, each as the flags that select it.
     engines: Vec<&'static [&'static str]>,
-    /// For files that clients need; in the build directory.
+    /// Directory for files that clients need, in the build directory.
     directory: PathBuf,
 }
 
@@ -80,7 +81,7 @@ struct Lab {
 struct Section {
     title: &'static str,
     text: String,
-    /// What must not be and was.
+    /// Conditions that failed.
     failures: Vec<String>,
 }
 
@@ -107,7 +108,8 @@ pub(crate) fn bench(options: Options) -> Result<()> {
         print!("{text}");
         page.put(case.name, text);
         failures.extend(section.failures);
-        // After each case, so that one that fails takes nothing from those before it.
+        // The page is written after each case, so that a failing case loses none of those before
+        // it.
         if lab.options.writes_page {
             let text = page.text(&head, CASES.iter().map(|case| case.name));
             fs::write(&place, text).with_context(|| format!("failed to write {PAGE}"))?;
@@ -153,7 +155,7 @@ impl Lab {
         tried.is_ok()
     }
 
-    /// Whether weir has this flag.
+    /// True if weir has this flag.
     fn knows(&self, flag: &str) -> bool {
         self.help.split_whitespace().any(|word| word.trim_end_matches(',') == flag)
     }
@@ -166,13 +168,13 @@ impl Lab {
         Server::weir(&self.weir, self.placement.server, 1)
     }
 
-    /// How a comparison was made, in a sentence.
+    /// Returns the method of a comparison, in a sentence.
     fn method(&self, seconds: u32, more: &str) -> String {
         let rounds = self.options.rounds;
         format!("{rounds} rounds of {seconds} s for each program; {more}.")
     }
 
-    /// What stands before the cases.
+    /// Returns the introduction of the page.
     fn introduction(&self) -> Result<String> {
         let mut lines = machine::describe();
         lines.extend([

@@ -17,7 +17,7 @@ const EVERYTHING: [&str; 3] = ["--locked", "--workspace", "--all-features"];
 /// Random worlds of each kind in the simulations of `--quick`.
 const QUICK_SEEDS: &str = "50";
 
-/// A name and what it does.
+/// Name and function of a step.
 type Step = (&'static str, fn() -> Result<()>);
 
 /// Everything a change must pass.
@@ -39,7 +39,7 @@ const QUICK: [Step; 5] = [
     ("simulation", simulation),
 ];
 
-/// Runs all steps, also after one has failed, and fails if any did.
+/// Runs all steps, even after one has failed, and fails if any did.
 pub(crate) fn ci(is_quick: bool) -> Result<()> {
     let steps: &[Step] = if is_quick { &QUICK } else { &ALL };
     let mut failed = Vec::new();

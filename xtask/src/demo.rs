@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: weir against its own server, once for each kind of load, in half a minute.
 //!
 //! The server stalls in the second run, so that response time and service time differ. It ends with
-//! this program, however this program ends. One client thread leaves the server a CPU.
+//! this program, even if this program is killed. One client thread leaves the server a CPU.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use crate::guard::Guarded;
 use crate::shell::{cargo, root, run, show, target_dir};
 
-/// Where the documents of the demo go, from the root of the repository.
+/// Directory of the demo's documents, from the root of the repository.
 const DOCUMENTS: &str = "demo";
 
 const RATE_LESSON: &str = "
@@ -30,7 +30,7 @@ What to look at: the server stopped for 1.4 s, once, in the middle of the second
                 ≤ is an upper bound: a part of it is weir's own, since client and server share
                 this machine. Neither is withheld.";
 
-/// Builds weir, serves, loads, explains.
+/// Builds weir, starts the server, runs the loads, and explains the results.
 pub(crate) fn demo() -> Result<()> {
     run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
     let weir = target_dir()?.join("release").join("weir");
@@ -64,7 +64,7 @@ fn load(weir: &Path, options: &[&str], document: &str, server: &Server) -> Resul
     Ok(())
 }
 
-/// A running `weir serve`, which ends when this value does.
+/// A running `weir serve`, killed when the value is dropped.
 struct Server {
     #[expect(dead_code, reason = "ends the server when it is dropped")]
     guarded: Guarded,

@@ -1,4 +1,4 @@
-//! Servers that end with this program, however this program ends.
+//! Servers that end with this program, even if this program is killed.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -6,10 +6,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// A shell between this program and the server: it ends the server when its own input ends. A
-/// signal that ends this program can thus not leave the server behind, and needs no handler here.
-/// It closes its own output, so that the end of the server's shows. It says the server's number
-/// first, and lets it have as many files as this user may.
+/// A shell between this program and the server, which kills the server when its own standard input
+/// ends. A signal that kills this program therefore leaves no server behind, and this program needs
+/// no signal handler. The shell closes its own standard output, so that the end of the server's is
+/// visible. It prints the server's process id first, and raises the limit of open files to this
+/// user's maximum.
 const GUARD: &str = r#"
 trap '' INT
 ulimit -n "$(ulimit -Hn)" 2>/dev/null
@@ -22,19 +23,19 @@ kill "$server" 2>/dev/null
 wait "$server"
 "#;
 
-/// A running server, which ends when this value does.
+/// A running server, killed when the value is dropped.
 pub(crate) struct Guarded {
     guard: Child,
-    /// Closed by the kernel when this program ends, whatever ends it.
+    /// Input of the guard; the kernel closes it when this program ends, whatever the cause.
     lifeline: Option<ChildStdin>,
-    /// Held open, so that the server may go on printing.
+    /// Kept open, so that the server can continue to print.
     output: BufReader<ChildStdout>,
-    /// The server's process.
+    /// Process id of the server.
     pub(crate) pid: u32,
 }
 
 impl Guarded {
-    /// Starts the server that these words name.
+    /// Starts the server with this command line.
     pub(crate) fn start<W: AsRef<OsStr>>(words: &[W]) -> Result<Guarded> {
         let mut guard = Command::new("sh")
             .args(["-c", GUARD, "guard"])
@@ -52,7 +53,7 @@ impl Guarded {
         Ok(server)
     }
 
-    /// Reads on until the server has printed this line.
+    /// Reads until the server has printed this line.
     #[cfg(feature = "accuracy")]
     pub(crate) fn await_line(&mut self, line: &str) -> Result<()> {
         let mut printed = String::new();
@@ -68,7 +69,7 @@ impl Guarded {
         }
     }
 
-    /// Reads on until a `weir serve` has said where it listens.
+    /// Reads until a `weir serve` has printed its address, and returns that.
     pub(crate) fn listening_url(&mut self) -> Result<String> {
         let mut printed = String::new();
         loop {
@@ -87,12 +88,12 @@ impl Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         self.lifeline = None;
-        // The guard has killed the server by then; how it ended matters to nobody.
+        // The guard has killed the server by then; its exit status is irrelevant.
         self.guard.wait().ok();
     }
 }
 
-/// The address in `listening on http://127.0.0.1:8080`.
+/// Returns the address in `listening on http://127.0.0.1:8080`.
 fn url_in(line: &str) -> Option<&str> {
     let (_, after) = line.split_once("listening on ")?;
     after.split_whitespace().next().filter(|url| url.starts_with("http://"))

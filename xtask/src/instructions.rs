@@ -1,10 +1,11 @@
-//! `cargo xtask instructions`: what a request costs in weir, in instructions, against the committed
-//! baseline. Times differ from run to run by more than most changes do; instructions hardly do.
+//! `cargo xtask instructions`: weir's instructions per request, compared with the committed
+//! baseline. Times vary between runs by more than the effect of most changes; instructions hardly
+//! do.
 //!
 //! Each scenario of the engine's `hot_path` example runs twice under valgrind, the second time
-//! twice as long: what the second run has more, divided by the requests that it has more, is free
-//! of what starting and ending cost. A count beyond the tolerance, either way, needs a new baseline
-//! with its reason; so the file tells why each is as it is.
+//! twice as long. The difference in instructions divided by the difference in requests excludes the
+//! cost of start and end. A count beyond the tolerance, in either direction, needs a new baseline
+//! with its reason, so the file documents the reason for every count.
 
 mod baseline;
 
@@ -16,19 +17,19 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::shell::{cargo, find_program, run, show, target_dir};
 use baseline::Baseline;
 
-/// How far a count may be from its baseline.
+/// Largest relative difference of a count from its baseline.
 const TOLERANCE: f64 = 0.02;
 
-/// What the baseline is for: other processors need other instructions.
+/// Architecture of the baseline; other processors need other instructions.
 const ARCHITECTURE: &str = "x86_64";
 
-/// Without these the C library chooses the same routines on every processor.
+/// Setting with which the C library chooses the same routines on every processor.
 const TUNABLES: &str = "glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-AVX512F,-AVX512VL,-ERMS,-FSRM";
 
-/// What is to become of counts that differ.
+/// Handling of counts that differ.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// They are the new baseline, for this reason.
+    /// Reason to make them the new baseline; none to fail.
     reason: Option<String>,
 }
 
@@ -44,7 +45,7 @@ impl Options {
     }
 }
 
-/// As a step of `cargo xtask ci`.
+/// Runs as a step of `cargo xtask ci`.
 pub(crate) fn check() -> Result<()> {
     instructions(&Options { reason: None })
 }
@@ -96,7 +97,7 @@ pub(crate) fn instructions(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Whether a count is as good as the same.
+/// True if the count is within the tolerance of its baseline.
 fn is_within(count: f64, baseline: f64) -> bool {
     (count - baseline).abs() <= TOLERANCE * baseline
 }
@@ -105,21 +106,21 @@ fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }
 
-/// Builds the program that is counted in.
+/// Builds the measured program.
 fn build() -> Result<PathBuf> {
     let what = ["--profile", "instructions", "--package", "weir-engine", "--example", "hot_path"];
     run(cargo(&["build", "--locked"])?.args(what))?;
     Ok(target_dir()?.join("instructions/examples/hot_path"))
 }
 
-/// Instructions per request of one scenario.
+/// Returns the instructions per request of one scenario.
 fn per_request(valgrind: &Path, program: &Path, name: &str) -> Result<f64> {
     let (once, twice) = (count(valgrind, program, name, 1)?, count(valgrind, program, name, 2)?);
     ensure!(twice.1 > once.1, "{name}: twice the span has no more requests");
     Ok((twice.0 - once.0) as f64 / (twice.1 - once.1) as f64)
 }
 
-/// Instructions and requests of one run.
+/// Returns the instructions and requests of one run.
 fn count(valgrind: &Path, program: &Path, name: &str, times: u32) -> Result<(u64, u64)> {
     let mut command = Command::new(valgrind);
     command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
@@ -130,13 +131,13 @@ fn count(valgrind: &Path, program: &Path, name: &str, times: u32) -> Result<(u64
     Ok((counted, requests.trim().parse().context("failed to read a number of requests")?))
 }
 
-/// The number in valgrind's line `==1== I   refs:      14,107,282`.
+/// Returns the number in valgrind's line `==1== I refs: 14,107,282`.
 fn instruction_count(said: &str) -> Option<u64> {
     let line = said.lines().find(|line| line.contains("refs:"))?;
     line.rsplit(' ').next()?.replace(',', "").parse().ok()
 }
 
-/// What a command writes to its two outputs.
+/// Returns the standard output and standard error of a command.
 fn output(command: &mut Command) -> Result<(String, String)> {
     let shown = show(command);
     let output = command.output().with_context(|| format!("failed to start `{shown}`"))?;

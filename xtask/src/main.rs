@@ -1,6 +1,6 @@
 //! Scripts of this repository, in its own language: `cargo xtask <task>`.
 //!
-//! A task is a function of its arguments that succeeds or says what is wrong. This program knows
+//! A task is a function of its arguments that succeeds or reports an error. This program depends on
 //! the repository and the tools around it; it imports none of the crates it builds.
 
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
-//! What the tasks that measure have in common: servers, clients, the machine they run on, and
-//! tables of figures. It knows no case and judges nothing.
+//! Common parts of the measuring tasks: servers, clients, the machine, and tables of figures. This
+//! module depends on no case and judges nothing.
 
 pub(crate) mod clients;
 pub(crate) mod machine;

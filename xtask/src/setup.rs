@@ -1,8 +1,9 @@
-//! `cargo xtask setup`: what the tests need besides Rust, from the system's package manager.
+//! `cargo xtask setup`: installs the programs that the tests need besides Rust, with the system's
+//! package manager.
 //!
-//! As root it installs what is missing. Else it says exactly what to type, and fails if that is
-//! something the tests cannot do without. It installs from nowhere else, but for one peer of the
-//! bench that is itself a crate: cargo builds that into the build directory.
+//! As root it installs the missing programs. Otherwise it prints the commands to type, and fails if
+//! a required program is missing. It installs from no other source, with one exception: a peer of
+//! the bench that is itself a crate, which cargo builds into the build directory.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::shell::{cargo, find_program, find_tool, is_root, run, tools_dir};
 
-/// What the programs are needed for.
+/// Purpose of the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Test,
@@ -32,7 +33,7 @@ impl FromStr for Purpose {
     }
 }
 
-/// Installs what is missing, or says what is.
+/// Installs the missing programs, or lists them.
 pub(crate) fn setup(purpose: Purpose) -> Result<()> {
     if purpose == Purpose::Bench {
         build_oha()?;
@@ -54,14 +55,14 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
     report(&self::missing(purpose), manager)
 }
 
-/// A program that must be found, and why.
+/// A required program, and the reason.
 #[derive(Debug)]
 struct Need {
-    /// Its name; [`Manager::package`] knows which package has it.
+    /// Name of the program; [`Manager::package`] maps it to its package.
     program: &'static str,
     reason: &'static str,
     required_by: &'static [Purpose],
-    /// What is only wanted is used where it is found and marked absent where it is not.
+    /// Purposes for which the program is optional: used if found, marked absent if not.
     wanted_by: &'static [Purpose],
 }
 
@@ -148,8 +149,8 @@ fn missing(purpose: Purpose) -> Vec<(&'static Need, bool)> {
     missing.map(|need| (need, need.required_by.contains(&purpose))).collect()
 }
 
-/// Has cargo build oha, which few systems have a package of. Without it the bench has one peer
-/// less, so a failure is only told.
+/// Builds oha with cargo, since few systems have a package of it. A failure is only reported: the
+/// bench then has one peer less.
 fn build_oha() -> Result<()> {
     let tools = tools_dir()?;
     if find_program("oha").or_else(|| find_tool("oha")).is_some() {
@@ -163,7 +164,7 @@ fn build_oha() -> Result<()> {
     Ok(())
 }
 
-/// Says what is still missing; an error if something required is.
+/// Prints the programs that are still missing; an error if one is required.
 fn report(missing: &[(&Need, bool)], manager: Option<Manager>) -> Result<()> {
     for (need, required) in missing {
         let kind = if *required { "missing" } else { "missing, but not required" };
@@ -182,7 +183,7 @@ fn report(missing: &[(&Need, bool)], manager: Option<Manager>) -> Result<()> {
     Ok(())
 }
 
-/// The package managers of the usual systems.
+/// Package managers of common systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manager {
     Apt,
@@ -197,7 +198,7 @@ impl Manager {
         all.into_iter().find(|manager| find_program(manager.words()[0]).is_some())
     }
 
-    /// The command that installs the package named after it.
+    /// Returns the command that installs the package appended to it.
     fn words(self) -> &'static [&'static str] {
         match self {
             Manager::Apt => &["apt-get", "install", "--yes", "--no-install-recommends"],
@@ -211,7 +212,7 @@ impl Manager {
         format!("{} {package}", self.words().join(" "))
     }
 
-    /// The package that has a program.
+    /// Returns the package that contains a program.
     fn package(self, program: &'static str) -> &'static str {
         match (program, self) {
             ("ab", Manager::Apt | Manager::Apk) => "apache2-utils",
@@ -227,8 +228,8 @@ impl Manager {
         }
     }
 
-    /// Installs one package after the other, since one that a system lacks must not keep back the
-    /// rest. Failures show in what is missing afterwards.
+    /// Installs one package at a time, so that one unavailable package does not block the rest.
+    /// Failures show up later as missing programs.
     fn install(self, needs: &[(&Need, bool)]) {
         for (need, _) in needs {
             let package = self.package(need.program);
@@ -247,8 +248,8 @@ impl Manager {
     fn command(self, package: &str) -> Command {
         let mut command = Command::new(self.words()[0]);
         command.args(&self.words()[1..]).arg(package);
-        // Debian's packages ask no questions, and in runlevel 1 start no service: a web server on
-        // port 80 is not what somebody wants who runs the tests.
+        // Debian's packages ask no questions, and start no service in runlevel 1: the tests must
+        // not leave a web server on port 80.
         command.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
         command
     }
@@ -260,8 +261,8 @@ fn complain(need: &Need, outcome: Result<()>) {
     }
 }
 
-/// Stops the service that the installation of the package may have started all the same. There was
-/// no nginx before, so nobody else's is meant.
+/// Stops the service that the package's installation may have started despite that. There was no
+/// nginx before, so no other service can be hit.
 fn stop_nginx() -> Result<()> {
     if !Path::new("/run/nginx.pid").exists() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Running other programs from the root of the repository, with every command shown.
+//! Execution of other programs from the root of the repository; prints every command.
 
 use std::env;
 use std::ffi::OsStr;
@@ -7,39 +7,40 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub(crate) fn root() -> Result<PathBuf> {
     let manifest_dir = env::var_os("CARGO_MANIFEST_DIR").context("run this as `cargo xtask`")?;
     let root = Path::new(&manifest_dir).parent().context("failed to find the repository")?;
     Ok(root.to_owned())
 }
 
-/// Where cargo puts what it builds.
+/// Returns cargo's build directory.
 pub(crate) fn target_dir() -> Result<PathBuf> {
-    // A relative path counts from the root, where this module starts cargo.
+    // A relative path is relative to the root, where this module starts cargo.
     let named = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     Ok(root()?.join(named.unwrap_or_else(|| PathBuf::from("target"))))
 }
 
-/// Where `cargo xtask setup` puts programs that no package of the system has; `bin` is below it.
+/// Returns the directory in which `cargo xtask setup` puts programs without a system package; `bin`
+/// is below it.
 pub(crate) fn tools_dir() -> Result<PathBuf> {
     Ok(target_dir()?.join("tools"))
 }
 
-/// Looks up a program that `cargo xtask setup` has put there.
+/// Returns the path of a program in that directory.
 pub(crate) fn find_tool(name: &str) -> Option<PathBuf> {
     let place = tools_dir().ok()?.join("bin").join(name);
     place.is_file().then_some(place)
 }
 
-/// The cargo that started this program, at the root of the repository.
+/// Returns the cargo that started this program, at the root of the repository.
 pub(crate) fn cargo(arguments: &[&str]) -> Result<Command> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root()?);
     Ok(command)
 }
 
-/// Shows and runs a command; anything but exit code 0 is an error.
+/// Prints and runs a command; any exit code but 0 is an error.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let shown = show(command);
     eprintln!("$ {shown}");
@@ -48,20 +49,20 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// A command as one would type it, without the directory of its program.
+/// Formats a command as typed, without the directory of its program.
 pub(crate) fn show(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = [program].into_iter().chain(command.get_args());
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether this is the administrator.
+/// True if the current user is root.
 pub(crate) fn is_root() -> Result<bool> {
     let id = Command::new("id").arg("-u").output().context("failed to ask id who this is")?;
     Ok(id.stdout.trim_ascii() == b"0")
 }
 
-/// Looks a program up in `PATH` and in the directories for administrators, which the `PATH` of an
+/// Searches a program in `PATH` and in the directories for administrators, which the `PATH` of an
 /// ordinary user may lack.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();

@@ -1,8 +1,7 @@
-//! `cargo xtask sim`: the engine's simulated runs with many more seeds than the tests take.
+//! `cargo xtask sim`: runs the engine's simulations with many more seeds than the tests.
 //!
-//! The tests read how many from `WEIR_SIM_SEEDS`, for how many hours of virtual time from
-//! `WEIR_SIM_HOURS` and the first seed from `WEIR_SIM_FROM`, and name the seed in the message with
-//! which they fail.
+//! The tests read the number of seeds from `WEIR_SIM_SEEDS`, the hours of virtual time from
+//! `WEIR_SIM_HOURS` and the first seed from `WEIR_SIM_FROM`. Their failure messages name the seed.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -13,10 +12,10 @@ use crate::shell::{cargo, show};
 
 const SEEDS_DEFAULT: u64 = 2_000;
 
-/// Hours of virtual time in worlds that last.
+/// Hours of virtual time in long-running simulations.
 const HOURS_DEFAULT: u64 = 240;
 
-/// Which seeds to try.
+/// Seeds to try.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     seeds: u64,
@@ -45,7 +44,7 @@ impl Options {
     }
 }
 
-/// Runs the simulations, shows their output, and says how to repeat the first failure.
+/// Runs the simulations, shows their output, and prints the command that repeats the first failure.
 pub(crate) fn sim(options: &Options) -> Result<()> {
     let mut command = cargo(&["test", "--package", "weir-engine", "--no-fail-fast", "--tests"])?;
     command.env("WEIR_SIM_SEEDS", options.seeds.to_string());
@@ -76,7 +75,7 @@ pub(crate) fn sim(options: &Options) -> Result<()> {
     }
 }
 
-/// The number after the word `seed` in a line that a failed test wrote.
+/// Returns the number after the word `seed` in a line that a failed test wrote.
 fn seed_in(line: &str) -> Option<u64> {
     let (_, after) = line.split_once("seed ").or_else(|| line.split_once("seed: "))?;
     let end = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());

@@ -1,8 +1,7 @@
-//! `cargo xtask tidy`: the rules of STYLE.md that a machine can check and rustc or clippy do not.
+//! `cargo xtask tidy`: checks the rules of STYLE.md that neither rustc nor clippy checks.
 //!
-//! Every rule is a pure function from the tree of files to findings, so that its tests are small
-//! strings. What is not yet in order stands in `xtask/tidy-exceptions.txt`, a list that may only
-//! shrink.
+//! Every rule is a pure function from the tree of files to findings, so that its tests are short
+//! strings. Known violations are listed in `xtask/tidy-exceptions.txt`, which may only shrink.
 
 mod circles;
 mod citations;
@@ -25,7 +24,7 @@ use anyhow::{Result, ensure};
 use crate::shell;
 use tree::Tree;
 
-/// Checks the whole repository and prints what is wrong.
+/// Checks the whole repository and prints the findings.
 pub(crate) fn tidy() -> Result<()> {
     let tree = Tree::read(&shell::root()?)?;
     let findings = exceptions::apply(&tree, findings(&tree));
@@ -48,14 +47,14 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// One place that breaks one rule.
+/// A violation of one rule in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
     path: String,
-    /// Counted from 1.
+    /// Line number, from 1.
     line: usize,
     rule: &'static str,
-    /// What to do about it.
+    /// Instruction for a fix.
     advice: String,
 }
 

@@ -1,5 +1,6 @@
-//! What one call into a script costs, in nanoseconds: the least of many short batches, which no
-//! other process interrupted. Build it with `--release`: LuaJIT's assertions are in the others.
+//! Cost of one call into a script, in nanoseconds: the minimum over many short batches, which
+//! excludes interruptions by other processes. Build it with `--release`: other profiles enable
+//! LuaJIT's assertions.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -139,7 +140,7 @@ fn respond(worker: &mut Worker, call: u32, is_varied: bool) -> Result<(), Script
     worker.response(200, fields.chain(varied), &[b'x'; 100], Some(about))
 }
 
-/// The cost of one call in the fastest batch.
+/// Returns the time of one call in the fastest batch, in nanoseconds.
 fn least_ns(mut call: impl FnMut(u32) -> Result<(), ScriptError>) -> Result<f64, ScriptError> {
     let mut least = f64::INFINITY;
     for _ in 0..BATCHES {

@@ -3,16 +3,16 @@
 use std::cell::Cell;
 use std::net::SocketAddr;
 
-/// Where an answer came from.
+/// Origin of a response.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a> {
-    /// The connection's number in its worker, from 0.
+    /// Number of the connection in its worker, from 0.
     pub connection: u32,
-    /// The bytes of the request that was answered.
+    /// Bytes of the request that this response belongs to.
     pub request: &'a [u8],
 }
 
-/// How many arguments each callback gets; 0 if there is none, too.
+/// Number of arguments passed to each callback; also 0 if the script does not define it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arities {
     pub(crate) request: u32,
@@ -20,11 +20,11 @@ pub(crate) struct Arities {
     pub(crate) response: u32,
 }
 
-/// What scripts set on a thread for the run to see.
+/// Flags that a script sets on its thread object and that the run reads.
 #[derive(Debug, Default)]
 pub(crate) struct Flags {
     pub(crate) stopped: Cell<bool>,
     pub(crate) address: Cell<Option<SocketAddr>>,
-    /// Set by the run: of the answer at hand, `response` sees only the beginning of the body.
+    /// Set by the run: true if `response` receives only the beginning of the current body.
     pub(crate) body_cut: Cell<bool>,
 }

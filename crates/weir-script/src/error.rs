@@ -1,31 +1,32 @@
-//! What went wrong in a script, where, and on whose behalf it ran.
+//! Script errors: the message, its place in the file and the callback that raised it.
 
 use crate::memory::NOT_ENOUGH;
 
-/// Frames of this crate's own Lua files begin so; see `State`.
+/// Prefix of traceback frames in this crate's own Lua files; see `State`.
 const OWN_FRAME: &str = "\twrk:";
-/// Library functions, written in C or in assembly.
+/// Prefixes of traceback frames of library functions, written in C or in assembly.
 const LIBRARY_FRAMES: [&str; 2] = ["\t[C]:", "\t[builtin#"];
 
-/// A script raised an error, or gave back what cannot be used.
+/// A script raised an error or returned an unusable value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{callback}: {message}")]
 pub struct ScriptError {
-    /// What ran: `load` for the file itself, `resolve`, `setup`, `init`, `request`, `delay`,
-    /// `response`, `done` or `teardown`.
+    /// Callback that ran: `load` for the file itself, `resolve`, `setup`, `init`, `request`,
+    /// `delay`, `response`, `done` or `teardown`.
     pub callback: &'static str,
-    /// `FILE:LINE: TEXT`; the calls that led there follow, a line each, if there are any.
+    /// `FILE:LINE: TEXT`, followed by the traceback, one call per line, if there is one.
     pub message: String,
 }
 
 impl ScriptError {
-    /// `text` is what the message handler made: the error and a traceback.
+    /// Makes an error from `text`, the message handler's output: the error and a traceback.
     pub(crate) fn new(callback: &'static str, text: &str, memory_limit_bytes: usize) -> Self {
         let (problem, frames) = text.split_once("\nstack traceback:").unwrap_or((text, ""));
         if problem.ends_with(NOT_ENOUGH) {
             return Self { callback, message: out_of_memory(memory_limit_bytes) };
         }
-        // Around the script's frames stand those that called it, and what raised the error.
+        // Foreign frames surround the script's: its callers, and the function that raised the
+        // error.
         let frames: Vec<&str> = frames.lines().filter(|line| !line.is_empty()).collect();
         let first = frames.iter().position(|frame| !is_foreign(frame)).unwrap_or(frames.len());
         let end =
@@ -62,7 +63,7 @@ fn out_of_memory(limit_bytes: usize) -> String {
     format!("{NOT_ENOUGH}: a worker's script may hold {mib} MiB; is a table only growing?")
 }
 
-/// Where our own Lua files found the problem, the place is the line of the script that called them.
+/// Replaces a place in this crate's own Lua files by the line of the script that called them.
 fn placed(problem: &str, frames: &[&str]) -> String {
     let Some(text) = problem.strip_prefix("wrk:").and_then(|rest| rest.split_once(": ")) else {
         return problem.to_owned();

@@ -1,7 +1,7 @@
 //! The calls per request, on LuaJIT's own interface, and the one type that moves between threads.
 //!
-//! The safe binding costs two to three times as much per call. Nothing here may raise a Lua error
-//! outside a protected call: what allocates first looks whether the memory limit leaves room.
+//! The safe binding takes two to three times as long per call. No code here may raise a Lua error
+//! outside a protected call: before each allocation it checks that the memory limit leaves room.
 
 use std::ffi::{c_char, c_int};
 use std::rc::Rc;
@@ -15,14 +15,15 @@ use crate::error::ScriptError;
 use crate::memory::{HEADROOM_BYTES, NOT_ENOUGH};
 use crate::state::State;
 
-/// A state with everything: `ffi`, `debug`, C modules. Scripts written for wrk expect it.
+/// Makes a state with all libraries, including `ffi`, `debug` and C modules, which scripts written
+/// for wrk expect.
 pub(crate) fn full_lua() -> Lua {
-    // SAFETY: what is unsafe is what scripts can do with these libraries; a script is code with
-    // the user's rights, and the crate's documentation says so.
+    // SAFETY: these libraries let scripts do unsafe things; a script is code with the user's
+    // rights, and the crate's documentation says so.
     unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::default()) }
 }
 
-/// A worker's state with its callbacks at fixed places of the stack.
+/// A worker's state with its callbacks at fixed stack indices.
 pub(crate) struct Caller {
     state: State,
     flags: Rc<Flags>,
@@ -30,15 +31,15 @@ pub(crate) struct Caller {
     places: Places,
     arities: Arities,
     definitions: Definitions,
-    /// Names and values of the last answer's fields; the strings are in the table at
+    /// Names and values of the last response's fields; the strings are in the table at
     /// `places.strings`, names at odd indices.
     fields: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 // SAFETY: a `Caller` owns one whole Lua state. All handles into it (`State`, the closures inside
 // Lua and their `Rc<Flags>`) belong to this value and move with it; `State` and `Flags` are lent
-// within this crate only, and nobody there keeps a clone of a handle elsewhere. LuaJIT and mlua's
-// binding keep nothing per operating-system thread. It is not `Sync`: only one thread has it.
+// within this crate only, and no code there keeps a clone of a handle elsewhere. LuaJIT and mlua's
+// binding keep no state per operating-system thread. It is not `Sync`: only one thread has it.
 unsafe impl Send for Caller {}
 
 /// `FILE:LINE` of each callback's definition.
@@ -59,18 +60,18 @@ impl Definitions {
     }
 }
 
-/// `FILE:LINE` of a Lua function's definition; none for a C function.
+/// Returns `FILE:LINE` of a Lua function's definition; none for a C function.
 fn definition(function: &Function) -> Option<String> {
     let info = function.info();
     Some(format!("{}:{}", info.short_src?, info.line_defined?))
 }
 
-/// Indices on the stack of values that stay there.
+/// Stack indices of the values that stay there between calls.
 #[derive(Clone, Copy, Default)]
 struct Places {
-    /// Makes an error into text with a traceback.
+    /// Message handler, which makes an error into text with a traceback.
     explain: c_int,
-    /// The connections' tables, by number from 1.
+    /// Table of the connections' tables, by number from 1.
     connections: c_int,
     connection: c_int,
     strings: c_int,
@@ -95,7 +96,7 @@ impl Caller {
         &self.flags
     }
 
-    /// Puts the callbacks where the calls find them.
+    /// Pushes the callbacks to their fixed stack indices.
     pub(crate) fn bind(
         &mut self,
         request: Option<Function>,
@@ -116,8 +117,8 @@ impl Caller {
             let strings = lua.create_table()?;
             let values = (explain, connections, connection, strings, request, delay, response);
             lua.exec_raw_lua(|raw| {
-                // SAFETY: the stack has room for 40 values outside calls, and these seven are
-                // all that this crate leaves there; the binding never looks below its own.
+                // SAFETY: the stack has room for 40 values outside calls. These seven are all that
+                // this crate leaves there, and the binding never reads below its own values.
                 unsafe {
                     let top = lua::lua_gettop(raw.state());
                     values.push_into_stack_multi(raw)?;
@@ -155,7 +156,7 @@ impl Caller {
         self.protected("delay", args, 1)?;
         // SAFETY: the call left one result at the top; `lua_tonumber` neither raises nor allocates.
         let ms = unsafe { lua::lua_tonumber(self.raw, -1) };
-        // Cut, and what is negative or no number becomes 0.
+        // The cast truncates; negative values and NaN become 0.
         Ok(ms as u64)
     }
 
@@ -194,7 +195,7 @@ impl Caller {
         self.protected("response", args, 0)
     }
 
-    /// Drops what the last call left, and pushes the function.
+    /// Drops the results of the last call and pushes the function.
     #[inline]
     fn begin(
         &mut self,
@@ -225,7 +226,7 @@ impl Caller {
         if status == 0 { Ok(()) } else { Err(self.failure(callback)) }
     }
 
-    /// The error text at the top of the stack.
+    /// Makes an error from the text at the top of the stack.
     #[cold]
     fn failure(&self, callback: &'static str) -> ScriptError {
         let text = String::from_utf8_lossy(self.top_string().unwrap_or(b"an error without text"));
@@ -244,9 +245,9 @@ impl Caller {
         self.placed(self.state.failed("request", problem))
     }
 
-    /// The result of `request()`; nil is valid after `wrk.thread:stop()`.
+    /// Returns the result of `request()`; nil is valid after `wrk.thread:stop()`.
     fn result_bytes(&self) -> Result<&[u8], ScriptError> {
-        // A number is a string to Lua; `top_string` makes it one.
+        // Lua converts numbers to strings; `top_string` does so here.
         if let Some(bytes) = self.top_string() {
             return Ok(bytes);
         }
@@ -259,7 +260,7 @@ impl Caller {
         Err(self.refused(&format!("request() must return a string, not {kind}")))
     }
 
-    /// The string at the top of the stack.
+    /// Returns the string at the top of the stack.
     #[inline]
     fn top_string(&self) -> Option<&[u8]> {
         let mut length = 0;
@@ -271,7 +272,7 @@ impl Caller {
         }
     }
 
-    /// Pushes the connection's table, or nil; one argument.
+    /// Pushes the connection's table, or nil, and returns the number of arguments pushed: 1.
     #[inline]
     fn push_connection(
         &mut self,
@@ -300,8 +301,8 @@ impl Caller {
         Ok(1)
     }
 
-    /// Pushes the table of fields. Most answers repeat most fields, so the strings of the last
-    /// answer are kept: comparing is cheaper than hashing and interning.
+    /// Pushes the table of fields. Most responses repeat most fields, so the strings of the last
+    /// response are kept: comparing is cheaper than hashing and interning.
     fn push_fields<'a>(
         &mut self,
         fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -334,7 +335,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Keeps one string of the field.
+    /// Stores one string of a field, both here and in the table of strings.
     fn remember(&mut self, index: usize, is_name: bool, bytes: &[u8]) -> Result<(), ScriptError> {
         self.make_room("response", bytes.len())?;
         let field = &mut self.fields[index];
@@ -347,7 +348,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Pushes a string; room for it was made.
+    /// Pushes a string. The caller has made room for it.
     #[inline]
     fn push_bytes(&mut self, bytes: &[u8]) {
         // SAFETY: the bytes are copied; a slice's pointer is never null.
@@ -356,8 +357,8 @@ impl Caller {
         }
     }
 
-    /// Sees to it that `bytes` and the headroom can be allocated without reaching the limit, where
-    /// the allocation would raise an error that nothing here could catch.
+    /// Ensures that `bytes` and the headroom can be allocated without reaching the limit. At the
+    /// limit, the allocation would raise an error outside any protected call.
     #[inline]
     fn make_room(&self, callback: &'static str, bytes: usize) -> Result<(), ScriptError> {
         let limit = self.state.memory_limit_bytes();
@@ -378,7 +379,7 @@ impl Caller {
         Err(self.placed(self.state.failed(callback, NOT_ENOUGH)))
     }
 
-    /// What the state holds, to a KiB.
+    /// Returns the state's memory use in bytes, rounded up to a KiB.
     #[inline]
     fn held_bytes(&self) -> usize {
         // SAFETY: reading the count changes nothing.
@@ -387,7 +388,7 @@ impl Caller {
     }
 }
 
-/// Where a field's name or value stands in the table of strings.
+/// Index of a field's name or value in the table of strings.
 fn index_of(field: usize, is_name: bool) -> c_int {
     let name = 2 * field + 1;
     c_int::try_from(if is_name { name } else { name + 1 }).expect("few fields")

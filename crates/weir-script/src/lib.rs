@@ -1,16 +1,16 @@
 //! wrk's Lua API on LuaJIT: one main state, and one state per worker.
 //!
-//! Scripts written for wrk and wrk2 run as they are: the global `wrk`, the callbacks `setup`,
-//! `init`, `request`, `delay`, `response` and `done`, thread, address and statistics objects. This
-//! crate runs scripts and nothing else: it sends no request, reads no monotonic clock, starts no
-//! thread and knows none of the other crates.
+//! Scripts written for wrk and wrk2 run unchanged: the global `wrk`, the callbacks `setup`, `init`,
+//! `request`, `delay`, `response` and `done`, thread, address and statistics objects. This crate
+//! only runs scripts: it sends no request, reads no monotonic clock, starts no thread and depends
+//! on none of the other crates.
 //!
 //! A script is code with the user's rights: `ffi`, `debug`, `os` and C modules are all there.
 //!
 //! **No Lua error ever crosses a Rust frame.** LuaJIT raises errors by unwinding, and a program
-//! built with `panic = "abort"` ends when foreign unwinding reaches a Rust function. So whatever
-//! may fail on the script's account fails inside Lua (`src/lua/`), below a protected call;
-//! functions written in Rust give their problem back as a value, which Lua code then raises.
+//! built with `panic = "abort"` ends when foreign unwinding reaches a Rust function. Every
+//! operation that a script can make fail therefore fails inside Lua (`src/lua/`), below a protected
+//! call. Functions written in Rust return their error as a value, which Lua code then raises.
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The main state: it sets the workers up before the run and sums up after it.
+//! The main state, which calls `setup` before the run and `done` after it.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::statistics::{Statistics, Summary};
 use crate::thread::{self, Crew, Reach};
 use crate::worker::Worker;
 
-/// The main state, and the workers that are not out for a run.
+/// The main state, and the workers that are not taken for a run.
 pub struct Main {
     state: State,
     options: Options,
@@ -37,7 +37,7 @@ impl Main {
     }
 
     /// Fills `wrk.addrs` by `wrk.resolve`, which a script may have replaced: the target's addresses
-    /// that accept a connection, or all when none does.
+    /// that accept a connection, or all if none does.
     ///
     /// # Errors
     ///
@@ -74,15 +74,15 @@ impl Main {
         let limit = self.options.memory_limit_bytes;
         let functions = self.state.make("setup", |lua| thread::functions(lua, &reach, limit))?;
         self.state.call::<()>("setup", "setup", functions)?;
-        // The worker's script cannot reach the main state, so nobody else borrows the crew.
+        // The worker's script cannot reach the main state, so no other borrow of the crew exists.
         let mut crew = self.crew.borrow_mut();
         let worker = crew[index].as_mut().expect("it was pushed above");
         worker.init(&self.options)
     }
 
-    /// Gives the workers out for the run, in the order in which they were added. What was stopped
-    /// or counted before is forgotten; `thread.addr` stays. Until they are returned, thread objects
-    /// of the main state answer with the error that the thread is running.
+    /// Returns the workers for the run, in the order in which they were added, and clears their
+    /// stop flags; `thread.addr` stays. Until the workers are returned, thread objects of the main
+    /// state fail with the error that the thread is running.
     pub fn take_workers(&mut self) -> Vec<Worker> {
         let mut crew = self.crew.borrow_mut();
         let taken: Vec<Worker> = crew.iter_mut().filter_map(Option::take).collect();
@@ -99,16 +99,16 @@ impl Main {
         }
     }
 
-    /// Calls the global `teardown()` of each worker's state where there is one.
+    /// Calls the global `teardown()` in each worker's state that defines one.
     ///
     /// # Errors
     ///
-    /// The first that was raised; the others' `teardown` is not called then.
+    /// The first error raised; the remaining `teardown` functions are then not called.
     pub fn teardown(&mut self) -> Result<(), ScriptError> {
         self.crew.borrow().iter().flatten().try_for_each(Worker::teardown)
     }
 
-    /// Whether the script wants to be told how the run went.
+    /// True if the script defines `done`.
     ///
     /// # Errors
     ///

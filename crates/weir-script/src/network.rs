@@ -1,15 +1,15 @@
-//! What scripts ask of the network before a run: names to addresses, and who accepts.
+//! Network access for scripts before a run: name resolution and connection checks.
 //!
-//! The load itself never passes here.
+//! The load itself does not use this module.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A host that answers nothing must not hold up a script for minutes.
+/// Connect timeout; bounds the time that an unresponsive host can block a script.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The addresses of `host`, in the resolver's order; `service` is a port or a service's name.
+/// Returns the addresses of `host`, in the resolver's order; `service` is a port or a service name.
 pub(crate) fn lookup(host: &str, service: &str) -> Result<Vec<SocketAddr>, String> {
     let unable = |reason: &str| format!("unable to resolve {host}:{service} {reason}");
     let port = port(service).ok_or_else(|| unable("Servname not supported"))?;
@@ -20,12 +20,12 @@ pub(crate) fn lookup(host: &str, service: &str) -> Result<Vec<SocketAddr>, Strin
     Ok(found.collect())
 }
 
-/// Whether somebody accepts connections there.
+/// True if the address accepts a TCP connection.
 pub(crate) fn accepts(address: SocketAddr) -> bool {
     TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_ok()
 }
 
-/// Wall-clock time since 1970, in microseconds; below 2^53, so a Lua number holds it.
+/// Returns the wall-clock time since 1970, in microseconds; below 2^53, so a Lua number holds it.
 pub(crate) fn wall_clock_us() -> f64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (since.as_nanos() / 1_000) as f64
@@ -42,7 +42,8 @@ fn port(service: &str) -> Option<u16> {
     }
 }
 
-/// The port if this line of services(5), `NAME PORT/tcp ALIAS… # COMMENT`, is about the service.
+/// Returns the port if this line of services(5), `NAME PORT/tcp ALIAS… # COMMENT`, defines the
+/// service.
 fn port_in(line: &str, service: &str) -> Option<u16> {
     let mut words = line.split('#').next()?.split_whitespace();
     let name = words.next()?;

@@ -1,11 +1,11 @@
-//! What a script is told about the run before it starts.
+//! Options of a script: the file, the target and the arguments, fixed before the run starts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::calling::Calling;
 
-/// What drives the load; it decides the one question on which wrk and wrk2 contradict each other.
+/// Load mode. It selects wrk's or wrk2's meaning of `#statistics`, in which the two differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// As wrk: `#statistics` is the number of distinct values.
@@ -14,30 +14,31 @@ pub enum Mode {
     ConstantRate,
 }
 
-/// The script, the target and the words of the command line.
+/// The script, the target and the command line's arguments.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The script.
+    /// Path of the script.
     pub file: PathBuf,
-    /// Its content, if it is a pipe, which can be read only once. Otherwise each state reads it.
+    /// Content of the script, if it is a pipe, which can be read only once. Otherwise each state
+    /// reads `file`.
     pub source: Option<Arc<[u8]>>,
-    /// The target as it was given; `args[0]` of `init`.
+    /// URL of the target as given; `args[0]` of `init`.
     pub url: String,
     /// `http` or `https`.
     pub scheme: String,
-    /// A name or an address, IPv6 without brackets.
+    /// Host name or address, IPv6 without brackets.
     pub host: String,
-    /// As given in the URL; none if it had none.
+    /// Port as given in the URL; none if it had none.
     pub port: Option<String>,
     /// Path and query.
     pub path: String,
     /// Names and values of the user's header fields; the last of one name wins.
     pub headers: Vec<(String, String)>,
-    /// The words after the URL; `args[1]` and on of `init`.
+    /// Arguments after the URL; `args[1]` and on of `init`.
     pub args: Vec<String>,
-    /// What drives the load.
+    /// Load mode.
     pub mode: Mode,
-    /// How much one state may hold, garbage included; 0 is no limit.
+    /// Memory limit of one state in bytes, garbage included; 0 is no limit.
     pub memory_limit_bytes: usize,
     /// Records the current call for a watchdog thread.
     pub calling: Arc<Calling>,

@@ -13,7 +13,7 @@ use crate::memory::NOT_ENOUGH;
 use crate::options::{Mode, Options};
 use crate::{ffi, memory, network};
 
-/// The chunk's name: positions in it read `wrk:LINE`.
+/// Name of this crate's own chunk: positions in it read `wrk:LINE`.
 const OWN_CHUNK: &str = "=wrk";
 
 /// A state, and the functions of `src/lua/wrk.lua` that Rust calls in it.
@@ -28,8 +28,8 @@ pub(crate) struct State {
 impl State {
     /// Makes the state and runs the file in it.
     ///
-    /// The number is 0 for the main state, and the worker's, from 1, for the others; it seeds
-    /// `math.random`, so that the streams differ, and are the same in the next run.
+    /// The number is 0 for the main state and the worker's number, from 1, for the others. It seeds
+    /// `math.random`, so that the streams differ between states and repeat in the next run.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl State {
         Ok(Self { lua, hooks, guard, memory_limit_bytes: limit, calling })
     }
 
-    /// Calls one of our Lua functions, which may call the script.
+    /// Calls one of this crate's own Lua functions, which may call the script.
     ///
     /// # Errors
     ///
@@ -97,7 +97,8 @@ impl State {
         Err(ScriptError::new(callback, &text, self.memory_limit_bytes))
     }
 
-    /// Makes arguments, which the limit does not concern: they are the run's, not the script's.
+    /// Makes arguments without the memory limit, since they belong to the run and not to the
+    /// script.
     pub(crate) fn make<R>(
         &self,
         callback: &'static str,
@@ -107,7 +108,8 @@ impl State {
             .map_err(|error| self.failed(callback, error))
     }
 
-    /// What our own use of the state gave as an error; the only one there is, is lack of memory.
+    /// Makes an error from a failure of this crate's own use of the state, which can only be lack
+    /// of memory.
     pub(crate) fn failed(&self, callback: &'static str, error: impl ToString) -> ScriptError {
         ScriptError::new(callback, &error.to_string(), self.memory_limit_bytes)
     }
@@ -117,17 +119,17 @@ impl State {
     }
 }
 
-/// Where the packages of Linux distributions put modules, which LuaJIT built by itself does not
-/// know.
+/// Module paths of Linux distributions' packages, which LuaJIT built from source does not search.
 const PACKAGED: &[u8] = b";/usr/share/lua/5.1/?.lua;/usr/share/lua/5.1/?/init.lua";
 
-/// The same for modules written in C: Debian's place, which names the machine, and the others'.
+/// Returns the same for modules written in C: Debian's directory, which names the architecture, and
+/// the others'.
 fn packaged_c() -> String {
     let debian = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
     [&debian, "/usr/lib64", "/usr/lib"].map(|place| format!(";{place}/lua/5.1/?.so")).concat()
 }
 
-/// Modules beside the script are found first, those of the system last.
+/// Sets the module path: directories beside the script first, those of the system last.
 fn search_beside(lua: &Lua, file: &Path) -> mlua::Result<()> {
     let directory = match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.as_os_str().as_bytes(),
@@ -143,7 +145,7 @@ fn search_beside(lua: &Lua, file: &Path) -> mlua::Result<()> {
     package.set("cpath", lua.create_string(beside.concat())?)
 }
 
-/// What `wrk` is made from.
+/// Makes the table of options from which `wrk` is built.
 fn given(lua: &Lua, options: &Options, number: u32) -> mlua::Result<Table> {
     let headers = lua.create_table()?;
     for (name, value) in &options.headers {
@@ -162,7 +164,7 @@ fn given(lua: &Lua, options: &Options, number: u32) -> mlua::Result<Table> {
     Ok(given)
 }
 
-/// Functions for Lua code that never raise; see the crate's head.
+/// Makes the native functions for Lua code. They never raise; see the crate's documentation.
 fn natives(lua: &Lua, limit_bytes: usize) -> mlua::Result<Table> {
     let natives = lua.create_table()?;
     let lookup = move |lua: &Lua, (host, service): (LuaString, LuaString)| {
@@ -183,7 +185,7 @@ fn natives(lua: &Lua, limit_bytes: usize) -> mlua::Result<Table> {
     Ok(natives)
 }
 
-/// Addresses as Lua code holds them.
+/// Formats addresses as Lua code holds them.
 pub(crate) fn texts(addresses: &[SocketAddr]) -> Vec<String> {
     addresses.iter().map(SocketAddr::to_string).collect()
 }

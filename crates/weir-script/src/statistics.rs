@@ -1,41 +1,41 @@
-//! What `done` is told: totals, and distributions as distinct values with their counts.
+//! Arguments of `done`: totals, and distributions as distinct values with their counts.
 
 use mlua::{Lua, Table, Value};
 
 use crate::options::Mode;
 
-/// `done`'s first argument.
+/// First argument of `done`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// How long the run was.
+    /// Duration of the run, in microseconds.
     pub duration_us: u64,
-    /// Answered requests.
+    /// Completed requests.
     pub requests: u64,
     /// Received bytes.
     pub bytes: u64,
-    /// What went wrong.
+    /// Errors by class.
     pub errors: Errors,
 }
 
-/// What went wrong, in wrk's classes.
+/// Error counts, in wrk's classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
     /// Connections that could not be opened.
     pub connect: u64,
-    /// Answers that could not be read.
+    /// Responses that could not be read.
     pub read: u64,
     /// Requests that could not be written.
     pub write: u64,
-    /// Answers with a status above 399.
+    /// Responses with a status above 399.
     pub status: u64,
     /// Requests that took longer than the timeout.
     pub timeout: u64,
 }
 
-/// One of `done`'s distributions.
+/// A distribution passed to `done`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
-    /// Distinct values, ascending, each with how often it occurred.
+    /// Distinct values, ascending, each with its count.
     pub values: Vec<(u64, u64)>,
     /// The arithmetic mean; 0 if there are no values.
     pub mean: f64,

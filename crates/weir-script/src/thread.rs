@@ -1,4 +1,4 @@
-//! What stands behind a thread object: the functions by which Lua code reaches a worker's state.
+//! Functions behind a thread object, by which Lua code accesses a worker's state.
 //!
 //! They never raise: the first result is the problem, as text, or nil.
 
@@ -12,20 +12,20 @@ use crate::memory::{self, NOT_ENOUGH};
 use crate::transfer::Datum;
 use crate::worker::Worker;
 
-/// The workers that are not out for a run, by their number.
+/// Workers by their number; none for a worker that is taken for a run.
 pub(crate) type Crew = Rc<RefCell<Vec<Option<Worker>>>>;
 
-/// Whose state a thread object stands for.
+/// State that a thread object stands for.
 #[derive(Clone)]
 pub(crate) enum Reach {
-    /// The one the object is in: `wrk.thread`.
+    /// The state that contains the object: `wrk.thread`.
     Own(Rc<Flags>),
-    /// A worker's; the object is in the main state.
+    /// A worker's state; the object is in the main state.
     Worker { crew: Crew, index: usize },
 }
 
 impl Reach {
-    /// Visits the state, which has room for what is small, as has `here`, the state that asks.
+    /// Calls `visit` on the state. Fails unless `here`, the calling state, has the headroom left.
     fn with<R>(
         &self,
         here: &Lua,
@@ -47,7 +47,7 @@ impl Reach {
     }
 }
 
-/// The functions behind one thread object, for the Lua code that makes it.
+/// Makes the functions behind one thread object, for the Lua code that constructs it.
 pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::Result<Table> {
     let table = lua.create_table()?;
 
@@ -114,7 +114,7 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
     Ok(table)
 }
 
-/// Those of a state's own thread object, which tells of the answer at hand too.
+/// Makes the functions of a state's own thread object, which also reports on the current response.
 pub(crate) fn own_functions(
     lua: &Lua,
     flags: &Rc<Flags>,

@@ -1,13 +1,13 @@
-//! Values on their way from one state to another: deep copies that belong to neither.
+//! Deep copies of Lua values in transfer from one state to another; they belong to neither.
 
 use std::ffi::c_void;
 
 use mlua::{Lua, Table, Value};
 
-/// Deeper tables are refused, so that copying needs a bounded stack.
+/// Maximum table depth, so that copying needs a bounded stack.
 const DEPTH_MAX: usize = 100;
 
-/// What may pass between states.
+/// A value that can be transferred between states.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Datum {
     Nil,
@@ -15,7 +15,7 @@ pub(crate) enum Datum {
     Number(f64),
     /// Any bytes, NUL included.
     String(Vec<u8>),
-    /// Keys and values.
+    /// Pairs of keys and values.
     Table(Vec<(Datum, Datum)>),
 }
 
@@ -24,8 +24,8 @@ impl Datum {
     ///
     /// # Errors
     ///
-    /// A sentence for the script: functions, userdata, coroutines and cdata cannot pass, and
-    /// neither can a table that contains itself or is nested deeper than 100 tables.
+    /// A message for the script: functions, userdata, coroutines and cdata cannot be transferred,
+    /// and neither can a table that contains itself or is nested deeper than 100 tables.
     pub(crate) fn read(value: &Value) -> Result<Self, String> {
         read_below(value, &mut Vec::new())
     }
@@ -34,7 +34,7 @@ impl Datum {
     ///
     /// # Errors
     ///
-    /// The state's memory is at its end.
+    /// The state has no memory left.
     pub(crate) fn write(&self, lua: &Lua) -> mlua::Result<Value> {
         Ok(match self {
             Self::Nil => Value::Nil,
@@ -51,7 +51,7 @@ impl Datum {
         })
     }
 
-    /// What the copy needs in a state, roughly and rather too much.
+    /// Estimates the memory that the copy needs in a state, in bytes, rounded up generously.
     pub(crate) fn size_bytes(&self) -> usize {
         match self {
             Self::Nil | Self::Boolean(_) | Self::Number(_) => 0,
@@ -66,12 +66,12 @@ impl Datum {
     }
 }
 
-/// `path` are the tables that contain the value.
+/// Copies a value; `path` holds the tables that contain it.
 fn read_below(value: &Value, path: &mut Vec<*const c_void>) -> Result<Datum, String> {
     match value {
         Value::Nil => Ok(Datum::Nil),
         Value::Boolean(boolean) => Ok(Datum::Boolean(*boolean)),
-        // A Lua number that is whole; it came from a double, so it fits one.
+        // A whole Lua number came from a double, so it fits one.
         Value::Integer(integer) => Ok(Datum::Number(*integer as f64)),
         Value::Number(number) => Ok(Datum::Number(*number)),
         Value::String(string) => Ok(Datum::String(string.as_bytes().to_vec())),
@@ -98,7 +98,7 @@ fn read_table(table: &Table, path: &mut Vec<*const c_void>) -> Result<Datum, Str
     Ok(Datum::Table(entries))
 }
 
-/// The name that Lua's `type` gives.
+/// Returns the name that Lua's `type` gives.
 fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Function(_) => "function",

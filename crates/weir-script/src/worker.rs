@@ -21,23 +21,23 @@ pub struct Worker {
     static_request: Vec<u8>,
 }
 
-/// What the script wants to be asked and told in this state.
+/// Callbacks that the script defines in this state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
-    /// There is a `request()`; otherwise [`Worker::static_request`] is what is sent.
+    /// True if there is a `request()`; otherwise the run sends [`Worker::static_request`].
     pub request: bool,
-    /// There is a `delay()`.
+    /// True if there is a `delay()`.
     pub delay: bool,
-    /// There is a `response()`, and what of an answer it declares.
+    /// Parts of a response that `response()` declares; none if there is no `response()`.
     pub response: Option<Wants>,
-    /// Some function declares a connection, or the request behind an answer.
+    /// True if a callback declares the connection, or the request behind a response.
     pub knows_connections: bool,
 }
 
-/// The parts of an answer that the script looks at.
+/// Parts of a response that the script reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wants {
-    /// Names and values.
+    /// Names and values of the header fields.
     pub fields: bool,
     /// The decoded body.
     pub body: bool,
@@ -56,7 +56,7 @@ impl fmt::Debug for Worker {
 }
 
 impl Worker {
-    /// Runs the file in a new state and puts `wrk.thread` there, whose functions `thread` makes.
+    /// Runs the file in a new state and sets `wrk.thread` there, whose functions `thread` makes.
     pub(crate) fn load(
         options: &Options,
         number: u32,
@@ -71,7 +71,7 @@ impl Worker {
         Ok(Self { number, caller, calls: Calls::default(), static_request: Vec::new() })
     }
 
-    /// Runs `init(args)` and looks up what the script defined.
+    /// Runs `init(args)` and looks up the callbacks that the script defined.
     pub(crate) fn init(&mut self, options: &Options) -> Result<(), ScriptError> {
         let state = self.caller.state();
         let args = state.make("init", |lua| {
@@ -95,22 +95,23 @@ impl Worker {
         self.caller.bind(request, delay, response, arities)
     }
 
-    /// What the script wants to be asked and told.
+    /// Returns the callbacks that the script defines.
     pub fn calls(&self) -> Calls {
         self.calls
     }
 
-    /// What `wrk.request()` returned after `init`; every request if there is no `request()`.
+    /// Returns the result of `wrk.request()` after `init`; every request if there is no
+    /// `request()`.
     pub fn static_request(&self) -> &[u8] {
         &self.static_request
     }
 
-    /// Calls `request`: one or several whole requests, which stay until the next call of any kind.
-    /// The connection's number is from 0. The result may be empty after `wrk.thread:stop()`.
+    /// Calls `request` and returns one or several whole requests, valid until the next call of any
+    /// kind. The connection's number is from 0. The result may be empty after `wrk.thread:stop()`.
     ///
     /// # Errors
     ///
-    /// The script raised an error, or returned something else than a string. Or there is no
+    /// The script raised an error, or returned something other than a string. Or there is no
     /// `request()`; see [`Calls`].
     ///
     /// # Panics
@@ -126,7 +127,8 @@ impl Worker {
         self.caller.refused(problem)
     }
 
-    /// Calls `delay`: whole milliseconds, cut; what is no number or below 0 is 0.
+    /// Calls `delay` and returns whole milliseconds, truncated; 0 if the result is negative or not
+    /// a number.
     ///
     /// # Errors
     ///
@@ -140,8 +142,8 @@ impl Worker {
         self.caller.delay(connection)
     }
 
-    /// Calls `response`. Of fields with one name the last is kept; fields and body are looked at
-    /// only where [`Calls::response`] says so.
+    /// Calls `response`. Of several fields with one name the last is kept. Fields and body are read
+    /// only if [`Calls::response`] includes them.
     ///
     /// # Errors
     ///
@@ -161,13 +163,14 @@ impl Worker {
         self.caller.response(status, fields, body, about)
     }
 
-    /// Says of the next answer, for `wrk.body_cut()`, that its body is not whole.
+    /// Sets the flag of the next response that `wrk.body_cut()` returns: true if its body is
+    /// truncated.
     #[inline]
     pub fn set_body_cut(&self, is_cut: bool) {
         self.flags().body_cut.set(is_cut);
     }
 
-    /// Tells that this connection, from 0, has a new socket.
+    /// Records that this connection, from 0, has a new socket.
     ///
     /// # Errors
     ///
@@ -179,17 +182,17 @@ impl Worker {
         self.caller.state().call("request", "opened", connection + 1)
     }
 
-    /// Whether `wrk.thread:stop()` was called since the run began.
+    /// True if `wrk.thread:stop()` was called since the run began.
     pub fn is_stopped(&self) -> bool {
         self.caller.flags().stopped.get()
     }
 
-    /// `thread.addr` now.
+    /// Returns the current `thread.addr`.
     pub fn address(&self) -> Option<SocketAddr> {
         self.caller.flags().address.get()
     }
 
-    /// What the state holds, garbage included.
+    /// Returns the state's memory use in bytes, garbage included.
     pub fn memory_bytes(&self) -> usize {
         self.lua().used_memory()
     }
@@ -206,7 +209,7 @@ impl Worker {
         self.caller.flags()
     }
 
-    /// The run begins: a stop before it has no effect, as in wrk.
+    /// Starts the run: a stop before it has no effect, as in wrk.
     pub(crate) fn begin(&self) {
         self.flags().stopped.set(false);
     }

@@ -1,7 +1,7 @@
-//! What a request costs the server, against nginx: processor time per request under wrk, in
-//! interleaved rounds. `bench_cost [rounds] [seconds] [NAME=PID=URL …]`; further servers that
-//! already run may be named. Needs nginx, wrk and taskset on PATH, and `bench_server` built beside
-//! it. Servers run on processor 0, wrk on processor 1.
+//! Cost of a request in the server compared with nginx: CPU time per request under wrk, in
+//! interleaved rounds. `bench_cost [rounds] [seconds] [NAME=PID=URL …]`; the names add servers that
+//! already run. Needs nginx, wrk and taskset on PATH, and `bench_server` built beside it. Servers
+//! run on CPU 0, wrk on CPU 1.
 
 use std::error::Error;
 use std::fs;
@@ -9,10 +9,10 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// What is measured: connections, and how many requests each keeps in flight.
+/// Measured loads: connections, and requests in flight per connection.
 const REGIMES: [(u32, u32); 3] = [(50, 1), (100, 1), (50, 16)];
 
-/// How wrk keeps several requests in flight.
+/// wrk script that keeps `DEPTH` requests in flight per connection.
 const PIPELINE: &str = "init = function(args)
   local requests = {}
   for k = 1, DEPTH do requests[k] = wrk.format() end
@@ -21,7 +21,7 @@ end
 request = function() return batch end
 ";
 
-/// One way of running wrk.
+/// Parameters of one wrk run.
 struct Load {
     seconds: u32,
     connections: u32,
@@ -32,14 +32,14 @@ struct Candidate {
     name: String,
     pid: u32,
     url: String,
-    /// Ends with this program; absent for servers started elsewhere.
+    /// The server's process, killed when this program ends; none for servers started elsewhere.
     child: Option<Child>,
 }
 
 impl Drop for Candidate {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            // It may have ended by itself; nobody is left to be told.
+            // The process may have ended by itself; that is no error.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -85,7 +85,7 @@ fn compare(candidates: &[Candidate], rounds: u32, load: &Load) -> Result<(), Box
     let mut rates = vec![Vec::new(); candidates.len()];
     for round in 0..rounds as usize {
         for turn in 0..candidates.len() {
-            // Another one begins each round.
+            // Each round starts with another candidate.
             let place = (round + turn) % candidates.len();
             let (cost_us, rate_rps) = measure(&candidates[place], load)?;
             costs[place].push(cost_us);
@@ -107,7 +107,7 @@ fn compare(candidates: &[Candidate], rounds: u32, load: &Load) -> Result<(), Box
     Ok(())
 }
 
-/// Processor time per request in µs, and requests per second.
+/// Returns the CPU time per request in µs, and requests per second.
 fn measure(candidate: &Candidate, load: &Load) -> Result<(f64, f64), Box<dyn Error>> {
     let (seconds, connections) = (load.seconds, load.connections);
     let before = cpu_us(candidate.pid)?;
@@ -127,7 +127,8 @@ fn measure(candidate: &Candidate, load: &Load) -> Result<(f64, f64), Box<dyn Err
     Ok((used_us / count, count / f64::from(seconds)))
 }
 
-/// What a process has used so far: fields 14 and 15 of proc_pid_stat(5), in ticks of 10 ms.
+/// Returns the CPU time of a process so far: fields 14 and 15 of proc_pid_stat(5), in ticks of
+/// 10 ms.
 fn cpu_us(pid: u32) -> Result<f64, Box<dyn Error>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let (_, rest) = stat.rsplit_once(')').ok_or("no name in stat")?;
@@ -155,7 +156,7 @@ fn start_nginx(home: &Path) -> Result<Candidate, Box<dyn Error>> {
     let mut command = Command::new("taskset");
     command.args(["-c", "0", "nginx", "-p"]).arg(home).arg("-c").arg(&path);
     let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    // taskset becomes nginx (execve(2)), so the number is nginx's.
+    // taskset execs nginx (execve(2)), so the process id is nginx's.
     let (pid, url) = (child.id(), format!("http://127.0.0.1:{port}/"));
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
         std::thread::yield_now();

@@ -1,6 +1,6 @@
-//! How true the server's delays and stamps are: `bench_delay [epoll|uring]`. One client per
-//! connection asks for a delay, reads the answer, and compares the server's stamps with the delay
-//! and with its own clock, which is the same one.
+//! Accuracy of the server's delays and time stamps: `bench_delay [epoll|uring]`. One client per
+//! connection requests a delay, reads the response, and compares the server's time stamps with the
+//! delay and with its own clock, which is the same one.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -15,13 +15,13 @@ const REGIMES: [(usize, u64); 4] = [(1, 1000), (1, 100), (10, 1000), (100, 10_00
 /// Requests of each connection.
 const REQUESTS: usize = 1000;
 
-/// What one request told, in ns.
+/// Differences measured for one request, in nanoseconds.
 struct Sample {
-    /// How much longer than asked the answer was held back.
+    /// Time by which the response was late: time held back minus the requested delay.
     excess: i64,
-    /// From before the request was sent to the server's receive stamp.
+    /// Time from before the request was sent to the server's receive time stamp.
     to_server: i64,
-    /// From the server's send stamp to after the answer was read.
+    /// Time from the server's send time stamp to after the response was read.
     from_server: i64,
 }
 

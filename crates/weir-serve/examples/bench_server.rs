@@ -1,7 +1,7 @@
-//! The server for measurements of its own cost: `bench_server [epoll|uring] [option…]`. Prints its
+//! A server for measurements of its own cost: `bench_server [epoll|uring] [option…]`. It prints its
 //! address, serves until its standard input ends, then prints the counters.
 //!
-//! Options: `delay=D`, `size=N`, `stamps`, `pin`. Decision 0003 says how it is used.
+//! Options: `delay=D`, `size=N`, `stamps`, `pin`. Decision 0003 describes its use.
 
 use std::io::{self, Read};
 

@@ -1,5 +1,5 @@
-//! One answer, and how it is put into bytes: segments of shared templates where there is much to
-//! send, a pooled buffer for the rest. Decides nothing.
+//! A response and its encoding: segments of shared templates for large bodies, a pooled buffer for
+//! the rest. This module makes no decisions.
 
 use std::sync::Arc;
 
@@ -11,51 +11,51 @@ use crate::request::Slot;
 use crate::stats::Shared;
 use crate::units::{push_decimal, push_hex};
 
-/// An answer that is decided and perhaps held back.
+/// A response that is decided and perhaps held back.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) kind: AnswerKind,
     pub(crate) status: u16,
     pub(crate) body_bytes: u64,
     pub(crate) framing: Framing,
-    /// The request was HEAD.
+    /// True if the request was HEAD.
     pub(crate) is_head: bool,
-    /// The status line says HTTP/1.0.
+    /// True if the status line says HTTP/1.0.
     pub(crate) is_http10: bool,
     pub(crate) persistence: Persistence,
-    /// When the request's last byte had been read.
+    /// Time at which the request's last byte had been read.
     pub(crate) received_at: Nanos,
     pub(crate) slot: Slot,
-    /// Where its request stands in the log, if there is one.
+    /// Index of the request in the log, if there is one.
     pub(crate) log_place: Option<LogPlace>,
 }
 
-/// What an answer is for.
+/// Kind of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerKind {
-    /// A counted request.
+    /// Response to a counted request.
     Ordinary,
     /// `100 Continue`.
     Continue,
-    /// A request for `/weir/stats`.
+    /// Response to a request for `/weir/stats`.
     Stats,
-    /// What was no request; this is the body.
+    /// Response to bytes that are not a valid request; the string is its body.
     Refusal(String),
 }
 
-/// What an answer says about its connection.
+/// Connection persistence that a response announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Persistence {
-    /// Nothing: it persists, as HTTP/1.1 does by default.
+    /// No header: the connection persists, as HTTP/1.1 does by default.
     Silent,
-    /// That it persists, which HTTP/1.0 has to be told.
+    /// `Connection: keep-alive`, which HTTP/1.0 requires for a persistent connection.
     KeepAlive,
-    /// That it ends; and it does.
+    /// `Connection: close`; the connection ends after the response.
     Close,
 }
 
 impl Answer {
-    /// Bytes of the body that are really sent.
+    /// Returns the number of body bytes that are sent; 0 for responses without a body.
     fn sent_bytes(&self) -> u64 {
         if self.has_body() { self.body_bytes } else { 0 }
     }
@@ -65,12 +65,12 @@ impl Answer {
     }
 }
 
-/// Which part of an answer is to be rendered.
+/// Part of a response to render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// Piece `piece` of `pieces`; piece 0 begins with the head.
     Piece { piece: u32, pieces: u32 },
-    /// The head and half of the body, or half of the head where there is no body.
+    /// The head and half of the body, or half of the head if there is no body.
     Half,
 }
 
@@ -78,17 +78,17 @@ impl Part {
     pub(crate) const WHOLE: Part = Part::Piece { piece: 0, pieces: 1 };
 }
 
-/// The longest run of body bytes that is copied next to its head rather than sent from a template.
+/// Longest run of body bytes that is copied next to its head rather than sent from a template.
 const COPIED_MAX_BYTES: u64 = 2048;
 
-/// How many bytes of body the filler template holds.
+/// Body bytes in the filler template.
 const FILLER_BYTES: u32 = 1 << 20;
 
-/// Puts answers into bytes.
+/// Encodes responses into segments.
 #[derive(Debug)]
 pub(crate) struct Renderer {
     shared: Arc<Shared>,
-    /// The header lines of every answer, ready to copy.
+    /// Header lines common to all responses, ready to copy.
     fixed_headers: Vec<u8>,
     filler: TemplateId,
     chunks: Option<Chunks>,
@@ -96,12 +96,12 @@ pub(crate) struct Renderer {
     segments: Vec<Segment>,
 }
 
-/// A template of whole chunks of the programme's size, one after the other.
+/// A template of consecutive whole chunks of the programme's size.
 #[derive(Clone, Copy, Debug)]
 struct Chunks {
     template: TemplateId,
     chunk_bytes: u32,
-    /// Of one chunk with its framing.
+    /// Bytes of one chunk with its framing.
     framed_bytes: u32,
     count: u32,
 }
@@ -125,8 +125,8 @@ impl Renderer {
         Renderer { shared, fixed_headers, filler, chunks, text: Vec::new(), segments: Vec::new() }
     }
 
-    /// The segments of `part` of `answer`, to be sent at once and in this order. `now` is what the
-    /// answer will tell as its send stamp.
+    /// Returns the segments of `part` of `answer`, to be sent at once and in this order. `now`
+    /// becomes the response's send time stamp.
     pub(crate) fn render<B: Backend>(
         &mut self,
         backend: &mut B,
@@ -142,7 +142,8 @@ impl Renderer {
                 if piece == 0 {
                     self.head(answer, now);
                 }
-                // From the index, so that the pieces add up to the body whatever the remainder.
+                // Computed from the index, so that the pieces add up to the body despite
+                // remainders.
                 let edge = |k: u32| total * u64::from(k) / u64::from(pieces);
                 let body = edge(piece + 1) - edge(piece);
                 self.body(backend, answer, body, piece + 1 == pieces);
@@ -160,14 +161,15 @@ impl Renderer {
         &self.segments
     }
 
-    /// The segments of sixteen bytes that belong to no answer.
+    /// Returns the segments of sixteen bytes that belong to no response.
     pub(crate) fn garbage<B: Backend>(&mut self, backend: &mut B) -> &[Segment] {
         self.segments.clear();
         self.segments.push(Segment::Pooled(backend.pool(b"\0garbage\r\n\xff\xfe\xfd\xfc\r\n")));
         &self.segments
     }
 
-    /// The bytes of a whole answer, when it is all text (so only for short bodies by length).
+    /// Returns a whole response's bytes if it is one text: only for short bodies with
+    /// `Content-Length`.
     pub(crate) fn plain_bytes(&mut self, answer: &Answer) -> Option<Vec<u8>> {
         if answer.framing != Framing::Length || answer.sent_bytes() > PLAIN_MAX_BYTES {
             return None;
@@ -199,7 +201,8 @@ impl Renderer {
             (_, counters) => counters.as_ref(),
         };
         match answer.framing {
-            // RFC 9110 §8.6: not with 204. With 304 and HEAD it tells what GET would have got.
+            // RFC 9110 §8.6: not with 204. With 304 and HEAD it is the length of the response to
+            // GET.
             Framing::Length if answer.status != 204 => {
                 let length = own_body.map_or(answer.body_bytes, |body| body.len() as u64);
                 text.extend_from_slice(b"Content-Length: ");
@@ -226,7 +229,8 @@ impl Renderer {
         }
     }
 
-    /// `bytes` bytes of body, in the answer's framing, and its end where these are the `last`.
+    /// Adds `bytes` bytes of body in the response's framing, and the body's end if these are the
+    /// `last`.
     fn body<B: Backend>(&mut self, backend: &mut B, answer: &Answer, bytes: u64, last: bool) {
         let Framing::Chunked { chunk_bytes } = answer.framing else {
             return self.fill(backend, bytes);
@@ -289,11 +293,11 @@ impl Renderer {
     }
 }
 
-/// What bodies are made of: one and the same byte, so that every prefix of the filler is as good
-/// as every other stretch of a body.
+/// Byte that all bodies consist of. With a single value, every prefix of the filler serves for any
+/// part of a body.
 const FILLER: u8 = b'x';
 
-/// The longest body of an answer that is kept ready as a whole.
+/// Longest body of a response that is kept ready as a whole, in bytes.
 const PLAIN_MAX_BYTES: u64 = 64 * 1024;
 
 impl Chunks {
@@ -324,7 +328,7 @@ fn push_stamps(text: &mut Vec<u8>, answer: &Answer, now: Nanos, epoch_ns: u64) {
     text.extend_from_slice(b"\r\n");
 }
 
-/// The reason phrase (RFC 9110 §15), empty for a status without a common one.
+/// Returns the reason phrase (RFC 9110 §15), empty for a status without a common one.
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
@@ -359,8 +363,8 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// Whether the programme gives every plain request the same bytes at once, so that they can be kept
-/// ready.
+/// True if the programme gives every plain request the same bytes at once, so that they can be
+/// prepared.
 pub(crate) fn is_uniform(programme: &Programme) -> bool {
     programme.delay.is_none()
         && programme.mode == Mode::Concurrent

@@ -1,36 +1,36 @@
-//! What the server remembers of one connection: values only, changed by the desk.
+//! State of one connection: values only, changed by `Desk`.
 
 use weir_io::Nanos;
 
 use crate::request::{Body, Request};
 
-/// One connection, from its number's point of view: the number outlives the socket.
+/// State of a connection number, which outlives its sockets.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Counts the sockets that had this number, so that what waits for an older one is recognised.
+    /// Sockets that have had this number; identifies queued work of an older socket.
     pub(crate) life: u32,
-    /// How many sockets its worker had accepted before this one.
+    /// Sockets that the worker had accepted before this one.
     pub(crate) number: u64,
     pub(crate) is_open: bool,
-    /// An answer that closes has been decided, or the peer has ended: nothing more is read.
+    /// True if a response that closes has been decided or the peer has ended: nothing more is read.
     pub(crate) is_ending: bool,
-    /// The peer has ended its side.
+    /// True if the peer has closed its sending side.
     pub(crate) has_peer_ended: bool,
-    /// It has become a black hole: what is due is dropped.
+    /// True after a black-hole fault: due responses are dropped.
     pub(crate) is_muted: bool,
-    /// Requests taken in this life.
+    /// Requests taken from this socket.
     pub(crate) taken: u64,
-    /// Answers in the waiting line, of every kind.
+    /// Responses of every kind in the queue.
     pub(crate) queued: u32,
-    /// Counted requests without an answer yet.
+    /// Counted requests without a response yet.
     pub(crate) owed: u32,
-    /// When the last piece of the last answer in the waiting line is due.
+    /// Time at which the last piece of the last queued response is due.
     pub(crate) last_due_at: Nanos,
     pub(crate) last_traffic_at: Nanos,
     /// The request whose body is being read.
     pub(crate) held: Option<Box<Request>>,
     pub(crate) body: Body,
-    /// The beginning of a head whose end has not arrived.
+    /// Beginning of a head whose end has not arrived.
     pub(crate) partial: Vec<u8>,
 }
 

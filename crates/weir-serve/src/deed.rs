@@ -1,35 +1,35 @@
-//! What the desk wants done: values only.
+//! Actions that `Desk` decides: values only.
 
 use weir_io::{ConnId, Nanos};
 
 use crate::answer::Answer;
 use crate::fault::FaultKind;
 
-/// Something to do to a connection now.
+/// An action on a connection, to be done now.
 #[derive(Clone, Debug)]
 pub(crate) enum Deed {
-    /// Send the plain answer this many times.
+    /// Send the plain response this many times.
     Plain { conn: ConnId, copies: u32 },
-    /// Give an answer that was decided earlier.
+    /// Send a response that was decided earlier.
     Give(Due),
     /// Close in order.
     Close { conn: ConnId },
 }
 
-/// A decided answer with its connection.
+/// A decided response with its connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Due {
     pub(crate) conn: ConnId,
-    /// Which life of the connection it belongs to.
+    /// Life of the connection that the response belongs to; see `Connection::life`.
     pub(crate) life: u32,
-    /// It went through the waiting line.
+    /// True if the response went through the queue.
     pub(crate) was_queued: bool,
     pub(crate) answer: Answer,
     pub(crate) fault: Option<FaultKind>,
     pub(crate) pieces: u32,
     pub(crate) piece: u32,
-    /// When piece 0 was due; the others count from here.
+    /// Time at which piece 0 was due; the other pieces count from here.
     pub(crate) first_due_at: Nanos,
-    /// Its place among answers due at the same instant.
+    /// Tie-breaker among responses due at the same time: lower values leave first.
     pub(crate) turn: u64,
 }

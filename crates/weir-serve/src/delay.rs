@@ -1,5 +1,5 @@
-//! How long an answer is held back: the language of `--delay` and `x-delay`, and its sampling. A
-//! pure function of the request's draws; reads no clock.
+//! Response delays: the syntax of `--delay` and `x-delay`, and sampling. A pure function of the
+//! request's draws; reads no clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,13 +15,13 @@ use crate::units::{ParseError, parse_span, round_ns, span_ns, span_text};
 /// share of slow) or `pareto:1ms,1.5` (scale, alpha).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Delay {
-    /// Always this long.
+    /// One fixed delay.
     Fixed(Duration),
-    /// Evenly spread between two spans.
+    /// Uniform between two spans.
     Uniform {
-        /// The shortest.
+        /// Shortest delay.
         low: Duration,
-        /// The longest; not below `low`.
+        /// Longest delay; not below `low`.
         high: Duration,
     },
     /// Exponential: the service time of M/M/1.
@@ -36,18 +36,18 @@ pub enum Delay {
         /// The standard deviation of the logarithm, 0 to 10.
         sigma: f64,
     },
-    /// One of two spans.
+    /// One of two delays.
     Bimodal {
-        /// The usual one.
+        /// The usual delay.
         fast: Duration,
-        /// The rare one.
+        /// The rare delay.
         slow: Duration,
         /// The probability of `slow`, 0 to 1.
         slow_share: f64,
     },
     /// Pareto: P(delay > x) = (scale / x)^alpha for x ≥ scale. Its mean is infinite for alpha ≤ 1.
     Pareto {
-        /// The shortest delay.
+        /// Shortest delay.
         scale: Duration,
         /// The tail index, above 0 up to 100.
         alpha: f64,
@@ -64,12 +64,12 @@ impl Delay {
     /// No delay at all.
     pub const NONE: Delay = Delay::Fixed(Duration::ZERO);
 
-    /// The longest delay a draw may give, in nanoseconds: an hour. Longer draws are cut to it, so
-    /// that a heavy tail cannot hold a connection for ever.
+    /// Longest delay that a draw may give, in nanoseconds: an hour. Longer draws are truncated to
+    /// it, so that a heavy tail cannot hold a connection for ever.
     pub const SAMPLE_MAX_NS: u64 = 3_600_000_000_000;
 
-    /// The delay of the request these draws belong to, in nanoseconds, to the nearest. At most
-    /// [`Delay::SAMPLE_MAX_NS`].
+    /// Returns the delay of the request that these draws belong to, rounded to the nearest
+    /// nanosecond; at most [`Delay::SAMPLE_MAX_NS`].
     pub fn sample_ns(&self, draws: Draws) -> u64 {
         let sample = match *self {
             Delay::Fixed(span) => return span_ns(span).min(Delay::SAMPLE_MAX_NS),
@@ -91,13 +91,13 @@ impl Delay {
         round_ns(sample).min(Delay::SAMPLE_MAX_NS)
     }
 
-    /// True when every request is answered at once.
+    /// True if every request is answered at once.
     pub fn is_none(&self) -> bool {
         *self == Delay::NONE
     }
 }
 
-/// The first of the lanes of [`Draws`] that a delay may use (it uses two); faults use later ones.
+/// First lane of [`Draws`] for delays, which use two lanes; faults use later ones.
 const LANE: u64 = 0;
 
 fn float_ns(span: Duration) -> f64 {
@@ -224,7 +224,7 @@ mod tests {
         check("pareto:1ms,nan", "pareto:1ms,1.5");
     }
 
-    /// Sorted samples of `text` in milliseconds, under a fixed seed.
+    /// Returns sorted samples of `text` in milliseconds, under a fixed seed.
     fn samples(text: &str) -> Vec<f64> {
         let delay: Delay = text.parse().expect(text);
         let mut all: Vec<f64> =
@@ -233,8 +233,8 @@ mod tests {
         all
     }
 
-    /// The Kolmogorov-Smirnov distance to the distribution function `truth` stays below the value
-    /// that one fair sample in 10,000 would exceed.
+    /// Checks the Kolmogorov-Smirnov distance to the distribution function `truth` against the
+    /// value that one fair sample in 10,000 would exceed.
     fn check_law(text: &str, truth: impl Fn(f64) -> f64) {
         let all = samples(text);
         let n = all.len() as f64;

@@ -1,6 +1,6 @@
-//! The state of every connection and the decisions: takes received bytes in, reads requests from
-//! them, decides each one's answer, and holds it until it is due. Neither sends nor reads a clock:
-//! what is to be done comes out as [`Deed`]s, and `at` or `now` is an argument.
+//! State of all connections of a worker, and the decisions: takes received bytes, reads requests
+//! from them, decides each response, and holds it until it is due. This module neither sends nor
+//! reads a clock: actions come out as [`Deed`]s, and `at` or `now` is an argument.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,22 +20,21 @@ use crate::request::{BadRequest, Body, Request};
 use crate::stats::{Counters, Shared, add};
 use crate::units::{parse_digits, span_ns};
 
-/// What waits for an instant.
+/// A queued item with a due time.
 #[derive(Clone, Debug)]
 enum Waiting {
     Answer(Due),
-    /// To look whether the connection has been idle too long.
+    /// A check for the connection's idle timeout.
     IdleCheck {
         conn: ConnId,
         life: u32,
     },
 }
 
-/// The most answers one connection may have in the waiting line; a client that pipelines more is
-/// cut off.
+/// Maximum of queued responses per connection; a client that pipelines more is disconnected.
 const QUEUED_MAX: u32 = 100_000;
 
-/// The state and the decisions of one worker.
+/// State and decisions of one worker.
 #[derive(Debug)]
 pub(crate) struct Desk {
     shared: Arc<Shared>,
@@ -44,10 +43,10 @@ pub(crate) struct Desk {
     waiting: Pending<Waiting>,
     deeds: VecDeque<Deed>,
     fifo: Fifo,
-    /// The last head that turned out to be plain: load generators send the same bytes again and
-    /// again, and comparing is cheaper than reading.
+    /// The last head that turned out to be plain. Load generators send the same bytes repeatedly,
+    /// and comparing is cheaper than parsing.
     plain_head: Vec<u8>,
-    /// Plain requests get [`Deed::Plain`].
+    /// True if plain requests get [`Deed::Plain`].
     is_uniform: bool,
     log: Option<ArrivalLog>,
 }
@@ -77,17 +76,17 @@ impl Desk {
         self.shared.counters(self.worker)
     }
 
-    /// When the next waiting thing is due.
+    /// Returns the time at which the next queued item is due.
     pub(crate) fn next_due_at(&self) -> Option<Nanos> {
         self.waiting.next_due()
     }
 
-    /// The next thing to do at once.
+    /// Returns the next action to do at once.
     pub(crate) fn take_deed(&mut self) -> Option<Deed> {
         self.deeds.pop_front()
     }
 
-    /// The next waiting thing that is due at `now`, as a deed.
+    /// Returns the next queued item that is due at `now`, as an action.
     pub(crate) fn take_due(&mut self, now: Nanos) -> Option<Deed> {
         while let Some(waiting) = self.waiting.take_due(now) {
             let deed = match waiting {
@@ -126,7 +125,7 @@ impl Desk {
         None
     }
 
-    /// A new socket has the number `conn`.
+    /// Records that a new socket has the number `conn`.
     pub(crate) fn accepted(&mut self, conn: ConnId, at: Nanos) {
         let accepted = &self.counters().accepted;
         let number = accepted.load(Ordering::Relaxed);
@@ -148,7 +147,7 @@ impl Desk {
         }
     }
 
-    /// The peer has ended its side: what is owed is still given, then the connection is closed.
+    /// Handles the end of the peer's data: sends pending responses, then closes the connection.
     pub(crate) fn peer_ended(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.index()];
         connection.is_ending = true;
@@ -158,7 +157,7 @@ impl Desk {
         }
     }
 
-    /// The socket is gone.
+    /// Records that the socket is closed.
     pub(crate) fn gone(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.index()];
         connection.is_open = false;
@@ -167,7 +166,7 @@ impl Desk {
         add(&self.counters().abandoned, owed);
     }
 
-    /// Bytes arrived on `conn`, read at `at`.
+    /// Handles bytes that arrived on `conn`, read at `at`.
     pub(crate) fn receive(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
         let connection = &mut self.connections[conn.index()];
         connection.last_traffic_at = at;
@@ -185,8 +184,8 @@ impl Desk {
         self.connections[conn.index()].partial = partial;
     }
 
-    /// Takes whole requests and pieces of bodies from the start of `bytes` and says how many bytes
-    /// that was.
+    /// Takes whole requests and pieces of bodies from the start of `bytes` and returns the number
+    /// of bytes taken.
     fn take_requests(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) -> usize {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -230,7 +229,7 @@ impl Desk {
         bytes.len() - rest.len()
     }
 
-    /// How many times over the known plain head stands at the start of `bytes`.
+    /// Counts how often the cached plain head repeats at the start of `bytes`.
     #[inline]
     fn plain_copies(&self, bytes: &[u8]) -> usize {
         if self.plain_head.is_empty() {
@@ -256,7 +255,7 @@ impl Desk {
         if request.body == Body::None {
             return self.take_request(conn, &request, at);
         }
-        // RFC 9110 §10.1.1: not needed once the body is on its way; HTTP/1.0 does not know it.
+        // RFC 9110 §10.1.1: not needed once the body has begun to arrive; not part of HTTP/1.0.
         if request.expects_continue && is_last && !request.is_http10 {
             let answer = self.bare_answer(AnswerKind::Continue, 100, at);
             self.line_up(conn, answer, None, at, at);
@@ -282,7 +281,7 @@ impl Desk {
         }
     }
 
-    /// A request is complete, read at `at`: decides its answer.
+    /// Decides the response to a complete request, read at `at`.
     fn take_request(&mut self, conn: ConnId, request: &Request, at: Nanos) {
         let connection = &mut self.connections[conn.index()];
         if connection.is_ending {
@@ -330,7 +329,7 @@ impl Desk {
         self.line_up(conn, answer, fault, due_at, at);
     }
 
-    /// Notes the request just taken, where arrivals are kept.
+    /// Logs the request just taken, if arrivals are kept.
     fn log_arrival(&mut self, conn: ConnId, request: &Request, at: Nanos) -> Option<LogPlace> {
         let connection = &self.connections[conn.index()];
         self.log.as_mut()?.arrived(Arrival {
@@ -352,7 +351,7 @@ impl Desk {
         }
     }
 
-    /// What cannot be read as a request gets its answer in its turn, and the connection ends.
+    /// Queues the error response to an invalid request; the connection ends after it.
     fn refuse(&mut self, conn: ConnId, bad: BadRequest, at: Nanos) {
         add(&self.counters().bad_requests, 1);
         let answer = self.bare_answer(AnswerKind::Refusal(bad.why), bad.status, at);
@@ -375,8 +374,8 @@ impl Desk {
         }
     }
 
-    /// Puts an answer that is ready at `ready_at` behind those of its connection that still wait
-    /// (RFC 9112 §9.3.2: answers leave in the order of their requests).
+    /// Queues a response that is ready at `ready_at` behind the queued ones of its connection
+    /// (RFC 9112 §9.3.2: responses leave in the order of their requests).
     fn line_up(
         &mut self,
         conn: ConnId,
@@ -411,8 +410,8 @@ impl Desk {
         self.waiting.push(first_due_at, turn, Waiting::Answer(due));
     }
 
-    /// Whether an answer is still to be given: not when its connection is gone, nor when that has
-    /// become a black hole.
+    /// True if a response is still to be sent: not if its connection is closed or has become a
+    /// black hole.
     pub(crate) fn is_wanted(&mut self, due: &Due) -> bool {
         if !self.is_current(due.conn, due.life) {
             return false;
@@ -429,7 +428,7 @@ impl Desk {
         false
     }
 
-    /// The connection becomes a black hole, which only its peer can end.
+    /// Turns the connection into a black hole, which only its peer can close.
     pub(crate) fn mute(&mut self, due: &Due) {
         let connection = &mut self.connections[due.conn.index()];
         connection.is_muted = true;
@@ -439,8 +438,8 @@ impl Desk {
         }
     }
 
-    /// Piece `due.piece` has been sent. Puts the next one in the line, or ends the answer; true
-    /// when the answer has ended.
+    /// Records that piece `due.piece` has been sent. Queues the next piece, or ends the response.
+    /// Returns true if the response has ended.
     pub(crate) fn sent_piece(&mut self, mut due: Due, now: Nanos) -> bool {
         due.piece += 1;
         if due.piece == due.pieces {
@@ -462,7 +461,7 @@ impl Desk {
         false
     }
 
-    /// A fault has taken the place of an answer (or, for garbage, stands beside it).
+    /// Counts a fault that replaced a response (or, for garbage, accompanies it).
     pub(crate) fn injected(&mut self, conn: ConnId, kind: FaultKind) {
         let place = FaultKind::ALL.iter().position(|&other| other == kind);
         add(&self.counters().injected[place.expect("all kinds are in the list")], 1);
@@ -471,7 +470,7 @@ impl Desk {
         }
     }
 
-    /// Whether the plain answer, `copies` times, is still to be sent; counts them either way.
+    /// True if `copies` of the plain response are still to be sent; counts them either way.
     #[inline]
     pub(crate) fn settle_plain(&self, conn: ConnId, copies: u32) -> bool {
         let connection = &self.connections[conn.index()];
@@ -485,13 +484,13 @@ impl Desk {
         self.connections[conn.index()].is_open
     }
 
-    /// Whether nothing more will be given on a connection whose peer or whose answer has ended it.
+    /// True if a connection that its peer or a response has ended gets no more responses.
     pub(crate) fn is_finished(&self, conn: ConnId) -> bool {
         let connection = &self.connections[conn.index()];
         connection.is_open && connection.is_ending && connection.queued == 0
     }
 
-    /// Hands the kept arrivals over.
+    /// Moves the kept arrivals to `Shared`.
     pub(crate) fn hand_over_arrivals(&mut self) {
         if let Some(log) = &mut self.log {
             self.shared.keep_arrivals(self.worker, log.take());

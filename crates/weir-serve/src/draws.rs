@@ -1,28 +1,30 @@
-//! Random numbers by counting: the draws of request `index` are a pure function of (seed, index,
-//! lane), so a run can be repeated and checked whatever the threads did. No state, no clock.
+//! Counter-based random numbers: the draws of request `index` are a pure function of (seed, index,
+//! lane), so a run can be repeated and checked however its threads were scheduled. No state, no
+//! clock.
 
-/// The random numbers that belong to one request.
+/// Random numbers of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draws {
     key: u64,
 }
 
 impl Draws {
-    /// The draws of request `index`, counted from zero over the whole process, under `seed`.
+    /// Makes the draws of request `index`, counted from zero over the whole process, under `seed`.
     pub fn new(seed: u64, index: u64) -> Draws {
         // Two rounds, so that neighbouring seeds and neighbouring indices do not share a pattern.
         let seeded = scramble(seed.wrapping_add(STEP));
         Draws { key: scramble(seeded ^ index.wrapping_mul(STEP)) }
     }
 
-    /// The number of lane `lane`, uniform in (0, 1]. Never zero, so its logarithm is finite.
+    /// Returns the number of lane `lane`, uniform in (0, 1]. Never zero, so its logarithm is
+    /// finite.
     pub fn uniform(self, lane: u64) -> f64 {
         let bits = scramble(self.key.wrapping_add((lane + 1).wrapping_mul(STEP)));
         // 53 bits fill a double exactly.
         ((bits >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// A standard normal number from lanes `lane` and `lane + 1` (Box and Muller 1958).
+    /// Returns a standard normal number from lanes `lane` and `lane + 1` (Box and Muller 1958).
     pub fn normal(self, lane: u64) -> f64 {
         let radius = (-2.0 * self.uniform(lane).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform(lane + 1)).cos()

@@ -1,5 +1,5 @@
-//! A machine for tests: one connection script per event, virtual time, and a record of what was
-//! sent when.
+//! A backend for tests: a script of connection events, virtual time, and a record of the sends and
+//! closes with their times.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -10,7 +10,7 @@ use weir_io::{
     SocketOptions, Submitted, TemplateId, WaitPolicy,
 };
 
-/// What the fake reports to the server.
+/// An event that the fake reports to the server.
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
     Accepted,
@@ -19,7 +19,7 @@ pub(crate) enum Happening {
     Failed,
 }
 
-/// What the server did to a connection.
+/// An operation of the server on a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
     Sent(String),
@@ -35,12 +35,12 @@ pub(crate) struct Fake {
     lent: Vec<u8>,
     pub(crate) done: Vec<(Nanos, ConnId, Done)>,
     pub(crate) sends: usize,
-    /// How much time each look at the clock takes.
+    /// Virtual time that each clock reading takes, in nanoseconds.
     pub(crate) tick_ns: u64,
 }
 
 impl Fake {
-    /// Events are to be told in the order of their instants.
+    /// Adds an event. Events must be added in the order of their times.
     pub(crate) fn will(&mut self, at: u64, conn: u32, happening: Happening) {
         self.events.push_back((Nanos(at), ConnId(conn), happening));
     }
@@ -49,7 +49,7 @@ impl Fake {
         self.events.is_empty()
     }
 
-    /// All that was sent on `conn`, in one.
+    /// Returns all text sent on `conn`, concatenated.
     pub(crate) fn sent(&self, conn: u32) -> String {
         let sent = self.done.iter().filter(|(_, id, _)| id.0 == conn);
         let text = sent.filter_map(|(_, _, done)| match done {

@@ -1,5 +1,5 @@
-//! What goes wrong on purpose: the language of `--fault`, and which request is struck. A pure
-//! function of the request's index and draws.
+//! Injected faults: the syntax of `--fault`, and the selection of requests. A pure function of the
+//! request's index and draws.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,26 +7,26 @@ use std::str::FromStr;
 use crate::draws::Draws;
 use crate::units::ParseError;
 
-/// What is done to a request instead of, or beside, answering it.
+/// Fault that replaces the response to a request or accompanies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The connection is reset, with no byte of an answer.
+    /// The connection is reset, with no byte of a response.
     Reset,
-    /// The connection is closed in order, with no byte of an answer.
+    /// The connection is closed in order, with no byte of a response.
     Close,
-    /// Neither this request nor any later one of its connection is ever answered; the connection
+    /// Neither this request nor any later one of its connection gets a response; the connection
     /// stays open.
     Blackhole,
-    /// The head and half of the body are sent (half of the head when there is no body), then the
+    /// The head and half of the body are sent (half of the head if there is no body), then the
     /// connection is closed in order.
     Partial,
-    /// The whole answer is sent and, right behind it, sixteen bytes that belong to no answer; the
+    /// The whole response is sent, followed by sixteen bytes that belong to no response; the
     /// connection stays open.
     Garbage,
 }
 
 impl FaultKind {
-    /// Every kind, in the order in which their counters are printed.
+    /// All kinds, in the order in which their counters are printed.
     pub const ALL: [FaultKind; 5] = [
         FaultKind::Reset,
         FaultKind::Close,
@@ -35,7 +35,7 @@ impl FaultKind {
         FaultKind::Garbage,
     ];
 
-    /// The word for it in the language of `--fault`.
+    /// Returns the name of the kind in the syntax of `--fault`.
     pub fn name(self) -> &'static str {
         match self {
             FaultKind::Reset => "reset",
@@ -58,7 +58,7 @@ impl FromStr for FaultKind {
     }
 }
 
-/// How many requests are struck.
+/// Share of requests that a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
     /// Each request independently with this probability, 0 to 1.
@@ -71,15 +71,15 @@ pub enum Share {
 /// every hundredth).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
-    /// What is done.
+    /// Kind of fault.
     pub kind: FaultKind,
-    /// To how many.
+    /// Share of requests.
     pub share: Share,
 }
 
 impl Fault {
-    /// The first of `faults` that strikes request `index` (from zero over the whole process), if
-    /// any. A request suffers at most one fault.
+    /// Returns the first of `faults` that strikes request `index` (from zero over the whole
+    /// process), if any. A request suffers at most one fault.
     pub fn strike(faults: &[Fault], index: u64, draws: Draws) -> Option<FaultKind> {
         let struck = |(lane, fault): &(u64, &Fault)| match fault.share {
             Share::Probability(share) => draws.uniform(LANE + lane) <= share,
@@ -89,7 +89,7 @@ impl Fault {
     }
 }
 
-/// Lanes of [`Draws`] from here on belong to faults.
+/// First lane of [`Draws`] for faults.
 const LANE: u64 = 8;
 
 impl FromStr for Fault {

@@ -1,5 +1,5 @@
 //! A running server: opens the sockets, starts the workers, and stops them. The only part of this
-//! crate that chooses a real machine.
+//! crate that chooses a real backend.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -16,21 +16,21 @@ use crate::options::{IoEngine, OptionsError, ServeOptions};
 use crate::server::Server;
 use crate::stats::{Shared, Stats};
 
-/// Why the server did not start, or did not end well.
+/// Error on starting or stopping the server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The options do not fit together.
+    /// The options are inconsistent.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// An address cannot be listened on.
+    /// The server cannot listen on an address.
     #[error("cannot listen on {endpoint} (is another server there? port 0 takes a free one)")]
     Listen {
         /// The address.
         endpoint: Endpoint,
-        /// What the kernel said.
+        /// Error from the kernel.
         source: io::Error,
     },
-    /// The I/O backend or a thread could not be made, or broke.
+    /// An I/O backend or a thread could not be created, or failed.
     #[error("a worker of the server cannot run")]
     Worker(#[from] io::Error),
 }
@@ -44,15 +44,15 @@ pub struct Handle {
     stop: Arc<AtomicBool>,
     waker: Waker,
     workers: Vec<JoinHandle<io::Result<()>>>,
-    /// Each worker's, to be shut at the end.
+    /// Each worker's listeners, shut down at the end.
     listeners: Vec<Arc<Vec<Listener>>>,
 }
 
-/// Starts a server. When this returns, its sockets listen: a connection made at once is served.
+/// Starts a server. When this returns, its sockets listen: an immediate connection is accepted.
 ///
 /// # Errors
-/// When the options do not fit together, an address cannot be listened on, or the threads or their
-/// backends cannot be made.
+/// The options are inconsistent, the server cannot listen on an address, or the threads or their
+/// backends cannot be created.
 pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     options.check()?;
     let clock = Clock::start();
@@ -81,7 +81,7 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     for (worker, listeners) in listeners.into_iter().enumerate() {
         let cpu = (!cpus.is_empty()).then(|| cpus[worker % cpus.len()]);
         let machine = machine.clone();
-        // Should a later one fail, dropping the handle stops the earlier ones.
+        // If a later worker fails, dropping the handle stops the earlier ones.
         handle.start(worker, listeners, cpu, move |shared, listeners, stop| {
             let serving = Serving { shared, worker, policy, listeners, stop };
             weir_io::open(engine, machine, serving)?
@@ -90,7 +90,7 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     Ok(handle)
 }
 
-/// For each worker its listeners. The first worker's bind, so the others share the ports found.
+/// Returns the listeners of each worker. The first worker's bind, so the others share its ports.
 fn listen(options: &ServeOptions) -> Result<(Vec<Endpoint>, Vec<Vec<Listener>>), ServeError> {
     let how = ListenOptions { reuse_port: options.threads > 1 };
     let bind = |endpoint: &Endpoint| {
@@ -116,11 +116,11 @@ fn choose(engine: IoEngine) -> io::Result<Engine> {
     }
 }
 
-/// Gives the calling thread a table of descriptors of its own, so that each worker may have as many
-/// connections as the process may have descriptors, and in it its own handles on the listeners.
+/// Gives the calling thread its own descriptor table, with its own handles on the listeners. Each
+/// worker may then have as many connections as the process may have descriptors.
 fn own_listeners(lent: &[Listener], waker: RawFd) -> io::Result<Vec<Listener>> {
     let kept: Vec<RawFd> = lent.iter().map(AsRawFd::as_raw_fd).chain([waker]).collect();
-    // With the table of all, there may be fewer connections.
+    // If the table stays shared, fewer connections are possible.
     let _shared = weir_io::own_descriptors(&kept);
     lent.iter().map(Listener::try_clone).collect()
 }
@@ -160,12 +160,12 @@ impl Handle {
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
         let waker = self.waker.as_raw_fd();
         let lent = Arc::new(listeners);
-        // Kept here too, so that the numbers mean the same until the worker has its own.
+        // Kept here too, so that the descriptor numbers stay valid until the worker has its own.
         self.listeners.push(Arc::clone(&lent));
         let thread = std::thread::Builder::new().name(format!("weir-serve-{worker}"));
         let joined = thread.spawn(move || {
             let own = own_listeners(&lent, waker)?;
-            // The default slack of 50 µs would be the error of every delay.
+            // The default timer slack of 50 µs would delay every response.
             system::set_timer_slack(1)?;
             if let Some(cpu) = cpu {
                 system::pin_to_cpu(cpu)?;
@@ -176,35 +176,35 @@ impl Handle {
         Ok(())
     }
 
-    /// Where it listens, in the order of [`ServeOptions::listen`], with the ports found.
+    /// Returns the addresses in the order of [`ServeOptions::listen`], with the ports bound.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
     }
 
-    /// The first of [`Handle::endpoints`].
+    /// Returns the first of [`Handle::endpoints`].
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoints[0]
     }
 
-    /// The backend that runs: `io_uring` or `epoll`.
+    /// Returns the name of the backend: `io_uring` or `epoll`.
     pub fn engine(&self) -> &'static str {
         self.engine
     }
 
-    /// The counters now.
+    /// Returns the current counters.
     pub fn stats(&self) -> Stats {
         self.shared.stats()
     }
 
-    /// Whether a worker has ended, which before [`Handle::stop`] only a broken machine makes it do.
+    /// True if a worker has ended. Before [`Handle::stop`], only a failed backend ends one.
     pub fn has_failed(&self) -> bool {
         self.workers.iter().any(JoinHandle::is_finished)
     }
 
-    /// Stops the workers, closes all connections, and gives the final counters.
+    /// Stops the workers, closes all connections, and returns the final counters.
     ///
     /// # Errors
-    /// When a worker's machine had failed.
+    /// A worker's backend had failed.
     pub fn stop(mut self) -> Result<Stats, ServeError> {
         let ended = self.end();
         let mut stats = self.shared.stats();
@@ -220,7 +220,7 @@ impl Handle {
             let ended = worker.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
             result = result.and(ended);
         }
-        // A worker's own handles, and its ring's, are closed some time after it has been joined.
+        // A worker's own handles, and its ring's, may close some time after it has been joined.
         for listener in self.listeners.drain(..) {
             result = result.and(listener.iter().try_for_each(Listener::shut));
         }
@@ -230,7 +230,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // Nobody is left to be told of a failure.
+        // A failure cannot be reported from here.
         let _ = self.end();
     }
 }

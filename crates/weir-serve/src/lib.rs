@@ -1,9 +1,9 @@
-//! The reference server behind `weir serve`: an HTTP/1 server whose answers, delays, stalls and
-//! faults are programmed exactly, so that a client's figures can be held against a known truth.
+//! The reference server behind `weir serve`: an HTTP/1 server with exactly programmed responses,
+//! delays, stalls and faults, so that a client's figures can be compared with known values.
 //!
-//! [`spawn`] starts it on threads of this process and is all that most callers need; a [`Server`]
-//! runs the same loop on any [`Backend`](weir_io::Backend). The crate knows the server's side of
-//! HTTP/1 and nothing of clients, plans or histograms; it reads no clock but the backend's and
+//! [`spawn`] starts it on threads of this process and is all that most callers need. A [`Server`]
+//! runs the same loop on any [`Backend`](weir_io::Backend). The crate implements the server's side
+//! of HTTP/1 and depends on no client, plan or histogram; it reads no clock but the backend's and
 //! prints nothing.
 
 #![forbid(unsafe_code)]

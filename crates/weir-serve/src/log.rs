@@ -1,33 +1,33 @@
-//! The log of requests as the server saw them: records of one size, in memory set aside at the
-//! start, so that keeping them costs neither calls nor pauses while the load runs. It reads no
+//! Log of requests as the server received them: fixed-size records in memory allocated at the
+//! start, so that logging needs no system calls and causes no pauses during the run. It reads no
 //! clock and writes no file.
 
 use std::io::{self, Write};
 
-/// One request as the server saw it.
+/// A request as the server received it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The number of its connection among those that its worker accepted, from 0.
+    /// Number of its connection among those that its worker accepted, from 0.
     pub connection: u32,
-    /// Its number among the requests of that connection, from 0.
+    /// Number of the request on that connection, from 0.
     pub request: u64,
-    /// When its last byte had been read: `CLOCK_MONOTONIC`, absolute, in ns.
+    /// Time at which its last byte had been read: `CLOCK_MONOTONIC`, absolute, in nanoseconds.
     pub received_ns: u64,
-    /// Immediately before the last byte of its answer was handed to the kernel, on the same clock;
-    /// none where there was no whole answer.
+    /// Time immediately before the last byte of its response was passed to the kernel, on the same
+    /// clock; none if there was no whole response.
     pub sent_ns: Option<u64>,
-    /// Its `x-slot`, where that is a whole number.
+    /// Value of its `x-slot`, if that is a whole number.
     pub slot: Option<u64>,
 }
 
-/// The head of what [`write_arrivals`] writes.
+/// Header line of the output of [`write_arrivals`].
 const HEAD: &str = "worker,connection,request,received_ns,sent_ns,slot";
 
-/// Writes the arrivals of each worker as comma-separated values with a head; what is absent is
-/// empty.
+/// Writes the arrivals of each worker as comma-separated values with a header line; absent values
+/// are empty.
 ///
 /// # Errors
-/// Those of `out`.
+/// Writing to `out` failed.
 pub fn write_arrivals(arrivals: &[Vec<Arrival>], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{HEAD}")?;
     let text = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
@@ -46,21 +46,22 @@ pub fn write_arrivals(arrivals: &[Vec<Arrival>], out: &mut impl Write) -> io::Re
 pub(crate) struct ArrivalLog {
     arrivals: Vec<Arrival>,
     arrivals_max: usize,
-    /// Arrivals that found no room.
+    /// Arrivals that did not fit.
     lost: u64,
 }
 
-/// Where in the log an arrival stands.
+/// Index of an arrival in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogPlace(usize);
 
 impl ArrivalLog {
-    /// With room for this many. Pages that are never written to cost no memory.
+    /// Makes a log with room for `arrivals_max` arrivals. Pages that are never written cost no
+    /// memory.
     pub(crate) fn new(arrivals_max: usize) -> ArrivalLog {
         ArrivalLog { arrivals: Vec::with_capacity(arrivals_max), arrivals_max, lost: 0 }
     }
 
-    /// Keeps an arrival, if there is room.
+    /// Records an arrival, if there is room.
     pub(crate) fn arrived(&mut self, arrival: Arrival) -> Option<LogPlace> {
         if self.arrivals.len() == self.arrivals_max {
             self.lost += 1;
@@ -70,12 +71,12 @@ impl ArrivalLog {
         Some(LogPlace(self.arrivals.len() - 1))
     }
 
-    /// Its answer has been sent.
+    /// Records the time at which its response was sent.
     pub(crate) fn answered(&mut self, place: LogPlace, sent_ns: u64) {
         self.arrivals[place.0].sent_ns = Some(sent_ns);
     }
 
-    /// All that was kept, and how much was not.
+    /// Takes all recorded arrivals, and the number of those that did not fit.
     pub(crate) fn take(&mut self) -> (Vec<Arrival>, u64) {
         (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.lost))
     }

@@ -1,5 +1,5 @@
-//! What the server is told to do: plain data whose fields are the flags of `weir serve`, one to
-//! one, the little languages of those flags, and the check that they fit together.
+//! Options of the server: plain data whose fields are the flags of `weir serve`, one to one, the
+//! syntax of those flags, and the check for consistency.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,29 +11,30 @@ use crate::delay::Delay;
 use crate::fault::Fault;
 use crate::units::{ParseError, parse_span, span_text};
 
-/// Where and with what the server runs.
+/// Addresses, threads and backend of the server, and its programme.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Where to listen, at least one; TCP port 0 picks a free port, which
+    /// Addresses to listen on, at least one; TCP port 0 picks a free port, which
     /// [`Handle::endpoints`](crate::Handle::endpoints) reports.
     pub listen: Vec<Endpoint>,
-    /// Worker threads, 1 to 1024. Each has its own listening socket (`SO_REUSEPORT`), so the
-    /// kernel deals connections by a hash: with few connections the shares are uneven.
+    /// Worker threads, 1 to 1024. Each has its own listening socket (`SO_REUSEPORT`), and the
+    /// kernel distributes connections by a hash: with few connections the shares are uneven.
     pub threads: usize,
     /// The I/O backend.
     pub engine: IoEngine,
-    /// Bind worker k to the k-th processor this process may use.
+    /// True to bind worker k to the k-th CPU that this process may use.
     pub pin: bool,
-    /// Never sleep: answers leave sooner and their times vary less, for one CPU a worker.
+    /// True to never sleep: responses leave sooner and with less jitter, at the cost of one CPU per
+    /// worker.
     pub spin: bool,
-    /// Connections each worker plans for, 1 to 1,000,000.
+    /// Expected connections per worker, 1 to 1,000,000.
     pub connections: usize,
-    /// What it does.
+    /// Behaviour towards requests.
     pub programme: Programme,
 }
 
 impl Default for ServeOptions {
-    /// One thread on a free port of the loopback address, plain answers.
+    /// Returns one thread on a free port of the loopback address, with plain responses.
     fn default() -> ServeOptions {
         ServeOptions {
             listen: vec![Endpoint::Tcp(([127, 0, 0, 1], 0).into())],
@@ -47,65 +48,65 @@ impl Default for ServeOptions {
     }
 }
 
-/// Which I/O backend.
+/// I/O backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoEngine {
-    /// io_uring when the kernel has what it needs, else epoll.
+    /// io_uring if the kernel has the necessary features, otherwise epoll.
     #[default]
     Auto,
-    /// io_uring or an error.
+    /// io_uring; an error if it is unavailable.
     Uring,
     /// epoll.
     Epoll,
 }
 
-/// What the server does with requests. [`Programme::default`] answers every one at once with
-/// status 200 and a body of 14 bytes.
+/// Behaviour of the server towards requests. [`Programme::default`] answers every request at once
+/// with status 200 and a body of 14 bytes.
 ///
 /// A single request may override status, size, delay and fault by header (`x-status: 503`,
 /// `x-size: 10k`, `x-delay: exp:2ms`, `x-delay-ns: 5000000`, `x-fault: reset`) or by query
-/// (`/?status=503&size=10k&delay=5ms&delay_ns=5000000&fault=reset`); where both are given, the
-/// later header stands. `GET /weir/stats` always answers with the counters and is not counted.
+/// (`/?status=503&size=10k&delay=5ms&delay_ns=5000000&fault=reset`); if both are given, the header
+/// takes precedence. `GET /weir/stats` always returns the counters and is not counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Programme {
     /// `--status`: 200 to 599. 204 and 304 have no body.
     pub status: u16,
-    /// `--size`: bytes of the body, up to [`Programme::BODY_MAX_BYTES`].
+    /// `--size`: body size in bytes, up to [`Programme::BODY_MAX_BYTES`].
     pub body_bytes: u64,
-    /// `--chunked [BYTES]`, `--until-close`: how the end of the body is told.
+    /// `--chunked [BYTES]`, `--until-close`: framing of the body.
     pub framing: Framing,
-    /// `--drip K@SPACING`: the body leaves in pieces.
+    /// `--drip K@SPACING`: the body is sent in pieces.
     pub drip: Option<Drip>,
-    /// `--header`: added to every answer, in order.
+    /// `--header`: header lines added to every response, in order.
     pub headers: Vec<ExtraHeader>,
-    /// `--close`: every answer says `Connection: close` and closes.
+    /// `--close`: every response has `Connection: close` and closes.
     pub close: bool,
-    /// `--http10`: answer as an HTTP/1.0 server, persistent only where asked by
+    /// `--http10`: respond as an HTTP/1.0 server; connections persist only if the request has
     /// `Connection: keep-alive`.
     pub http10: bool,
-    /// `--requests-per-connection`: the N-th answer of a connection closes it; at least 1.
+    /// `--requests-per-connection`: the N-th response of a connection closes it; at least 1.
     pub requests_per_connection: Option<u64>,
-    /// `--idle-timeout`: a connection without traffic and without owed answers is closed after
-    /// this span (up to twice that).
+    /// `--idle-timeout`: time after which a connection without traffic and without pending
+    /// responses is closed (at the latest after twice that time).
     pub idle_timeout: Option<Duration>,
-    /// `--delay`: how long each answer is held back, counted from the read of its request's last
-    /// byte; in [`Mode::Fifo`] the service time.
+    /// `--delay`: delay of each response, counted from the read of its request's last byte; in
+    /// [`Mode::Fifo`] the service time.
     pub delay: Delay,
-    /// `--mode`: whether requests wait for each other.
+    /// `--mode`: concurrent or serial service of requests.
     pub mode: Mode,
-    /// `--seed`: of the delays and of the faults by probability.
+    /// `--seed`: seed of the delays and of the faults by probability.
     pub seed: u64,
-    /// `--stall`, repeatable: spans in which nothing is read and nothing is answered.
+    /// `--stall`, repeatable: spans in which the server neither reads nor sends.
     pub stalls: Vec<Stall>,
-    /// `--fault`, repeatable: what goes wrong on purpose. A request suffers the first that strikes.
+    /// `--fault`, repeatable: injected faults. A request suffers the first one that strikes.
     pub faults: Vec<Fault>,
-    /// `--stamps`: answers carry `x-srv-recv-ns` and `x-srv-send-ns` (`CLOCK_MONOTONIC`, absolute,
-    /// ns) and repeat the request's `x-slot` (up to 32 bytes). Each answer is then submitted by
-    /// itself, so that its send stamp is true.
+    /// `--stamps`: responses carry `x-srv-recv-ns` and `x-srv-send-ns` (`CLOCK_MONOTONIC`,
+    /// absolute, ns) and repeat the request's `x-slot` (up to 32 bytes). Each response is then
+    /// submitted by itself, so that its send time stamp is accurate.
     pub stamps: bool,
-    /// `--log`, `--log-max`: how many arrivals to keep in memory per worker (see
+    /// `--log`, `--log-max`: arrivals to keep in memory per worker (see
     /// [`Stats::arrivals`](crate::Stats::arrivals)); later ones are only counted. Zero keeps none.
-    /// Where they are kept each answer is submitted by itself, as with `stamps`.
+    /// If arrivals are kept, each response is submitted by itself, as with `stamps`.
     pub arrivals_max: usize,
 }
 
@@ -133,50 +134,50 @@ impl Default for Programme {
 }
 
 impl Programme {
-    /// The largest body: 1 GiB.
+    /// Largest body: 1 GiB.
     pub const BODY_MAX_BYTES: u64 = 1 << 30;
-    /// The largest chunk: 1 MiB.
+    /// Largest chunk: 1 MiB.
     pub const CHUNK_MAX_BYTES: u32 = 1 << 20;
-    /// The most pieces a body may be dripped in.
+    /// Largest number of pieces of a body with `--drip`.
     pub const PIECES_MAX: u32 = 65_536;
 
-    /// Whether each answer leaves by itself, so that what is said of when it left is true.
+    /// True if each response is submitted by itself, so that its send time is accurate.
     pub(crate) fn has_true_stamps(&self) -> bool {
         self.stamps || self.arrivals_max > 0
     }
 }
 
-/// How the end of the body is told.
+/// Framing of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// By `Content-Length`.
+    /// `Content-Length`.
     Length,
-    /// By chunked coding. A client that speaks HTTP/1.0 gets [`Framing::UntilClose`] instead.
+    /// Chunked coding. A client that speaks HTTP/1.0 gets [`Framing::UntilClose`] instead.
     Chunked {
-        /// Body bytes of every chunk but the last of a piece, 1 to
+        /// Body bytes of every chunk except the last of a piece, 1 to
         /// [`Programme::CHUNK_MAX_BYTES`].
         chunk_bytes: u32,
     },
-    /// By closing the connection.
+    /// The end of the connection.
     UntilClose,
 }
 
 impl Framing {
-    /// What `--chunked` without a number means.
+    /// Framing of `--chunked` without a number.
     pub const CHUNKED: Framing = Framing::Chunked { chunk_bytes: 16_384 };
 }
 
-/// The body in pieces: written `8@10ms`, eight pieces ten milliseconds apart, the first together
-/// with the head.
+/// A body in pieces: written `8@10ms`, eight pieces ten milliseconds apart, the first together with
+/// the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drip {
-    /// How many, 1 to [`Programme::PIECES_MAX`].
+    /// Number of pieces, 1 to [`Programme::PIECES_MAX`].
     pub pieces: u32,
-    /// From each to the next.
+    /// Time from each piece to the next.
     pub spacing: Duration,
 }
 
-/// A header line of the user's: written `Name: value`.
+/// A user-defined header line: written `Name: value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtraHeader {
     /// The name, a token (RFC 9110 §5.6.2).
@@ -185,7 +186,7 @@ pub struct ExtraHeader {
     pub value: String,
 }
 
-/// Whether requests wait for each other.
+/// Concurrency of service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Every request has its own delay, all at the same time: the queue G/G/∞.
@@ -196,26 +197,26 @@ pub enum Mode {
     Fifo,
 }
 
-/// A span in which the server stands still, as under SIGSTOP: written `3s+1.4s`, from three seconds
-/// after the arrival of the first request, for 1.4 seconds.
+/// A span in which the server stalls, as under SIGSTOP: written `3s+1.4s`, from three seconds after
+/// the arrival of the first request, for 1.4 seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// When it begins, counted from the read of the first request of the process.
+    /// Start of the stall, counted from the read of the first request of the process.
     pub at: Duration,
-    /// How long it lasts; above zero.
+    /// Length of the stall; above zero.
     pub length: Duration,
 }
 
-/// Options that do not fit together: a lower-case fragment with the remedy in it.
+/// Inconsistent options: a lower-case fragment that includes the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct OptionsError(String);
 
 impl ServeOptions {
-    /// Checks what the parsers cannot see: ranges and combinations.
+    /// Checks ranges and combinations, which the parsers cannot check.
     ///
     /// # Errors
-    /// The first thing that does not fit, with its remedy.
+    /// The first inconsistency, with its remedy.
     pub fn check(&self) -> Result<(), OptionsError> {
         let refuse = |text: &str| Err(OptionsError(text.to_string()));
         if self.listen.is_empty() {
@@ -244,7 +245,7 @@ impl Programme {
     /// Checks ranges and combinations.
     ///
     /// # Errors
-    /// The first thing that does not fit, with its remedy.
+    /// The first inconsistency, with its remedy.
     pub fn check(&self) -> Result<(), OptionsError> {
         let refuse = |text: String| Err(OptionsError(text));
         if !status_is_valid(self.status) {
@@ -281,7 +282,7 @@ impl Programme {
     }
 }
 
-/// Whether `status` may end an exchange here (RFC 9110 §15).
+/// True if `status` may end an exchange here (RFC 9110 §15).
 pub(crate) fn status_is_valid(status: u16) -> bool {
     (200..=599).contains(&status)
 }

@@ -1,36 +1,36 @@
-//! What is due later: the order in which held-back answers leave, and the law of the single worker.
-//! Pure: `now` is an argument.
+//! Queues of later work: the order in which held-back responses leave, and the departures of a
+//! single FIFO worker. Pure: `now` is an argument.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use weir_io::Nanos;
 
-/// The departures of a queue with one worker that serves in order of arrival:
-/// departure = max(arrival, previous departure) + service.
+/// Departures of a queue with one worker that serves in order of arrival: departure = max(arrival,
+/// previous departure) + service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fifo {
     free_at: Nanos,
 }
 
 impl Fifo {
-    /// A worker that has been idle for ever.
+    /// Makes a worker that has always been idle.
     pub fn new() -> Fifo {
         Fifo::default()
     }
 
-    /// When the request that arrives at `arrived_at` and needs `service_ns` departs. Requests are
-    /// to be told in the order of their service.
+    /// Returns the departure time of the request that arrives at `arrived_at` and needs
+    /// `service_ns`. Calls must be in the order of service.
     pub fn depart(&mut self, arrived_at: Nanos, service_ns: u64) -> Nanos {
         self.free_at = self.free_at.max(arrived_at).after(service_ns);
         self.free_at
     }
 }
 
-/// Things that are due at instants; of equal instants the one with the lower turn comes out first.
+/// Items with due times; of equal times the one with the lower turn comes out first.
 #[derive(Debug)]
 pub(crate) struct Pending<T> {
-    /// (due, turn, place in `things`): small, so that a heap of 100,000 is cheap.
+    /// Entries (due, turn, index into `things`): small, so that a heap of 100,000 is cheap.
     heap: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     things: Vec<Option<T>>,
     free: Vec<u32>,
@@ -42,7 +42,7 @@ impl<T> Pending<T> {
         Pending { heap: BinaryHeap::new(), things: Vec::new(), free: Vec::new(), next_turn: 0 }
     }
 
-    /// A turn after all those given before.
+    /// Returns a turn after all those returned before.
     pub(crate) fn next_turn(&mut self) -> u64 {
         self.next_turn += 1;
         self.next_turn
@@ -62,12 +62,12 @@ impl<T> Pending<T> {
         self.heap.push(Reverse((due, turn, place)));
     }
 
-    /// When the next thing is due.
+    /// Returns the time at which the next item is due.
     pub(crate) fn next_due(&self) -> Option<Nanos> {
         self.heap.peek().map(|Reverse((due, ..))| *due)
     }
 
-    /// The next thing, if it is due at `now`.
+    /// Returns the next item, if it is due at `now`.
     pub(crate) fn take_due(&mut self, now: Nanos) -> Option<T> {
         if self.next_due()? > now {
             return None;
@@ -115,7 +115,8 @@ mod tests {
         assert_eq!(fifo.depart(Nanos(500), 1), Nanos(501));
     }
 
-    /// Mean time in system over `n` requests, and its standard error from 50 batch means.
+    /// Returns the mean time in system over `n` requests, and its standard error from 50 batch
+    /// means.
     fn mean_time(n: u64, arrivals: &Delay, service: &Delay) -> (f64, f64) {
         let mut fifo = Fifo::new();
         let mut now = Nanos(0);

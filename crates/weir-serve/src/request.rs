@@ -1,39 +1,38 @@
-//! The server's side of reading HTTP/1: where a request's head ends and what in it matters here,
-//! and how far its body reaches. Bytes in, values out: no socket, no clock.
+//! Reading of HTTP/1 requests: the end of a request's head, its relevant contents, and the extent
+//! of its body. Bytes in, values out: no socket, no clock.
 
 use crate::delay::Delay;
 use crate::fault::FaultKind;
 use crate::options::{Programme, status_is_valid};
 use crate::units::{parse_bytes, parse_digits};
 
-/// The longest head that is read, in bytes; the same bound holds for the framing lines of a chunked
-/// body.
+/// Longest accepted head, in bytes; the same limit holds for the framing lines of a chunked body.
 pub(crate) const HEAD_MAX_BYTES: usize = 64 * 1024;
 
-/// What matters of one request's head.
+/// The relevant contents of one request's head.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Request {
-    /// The method is HEAD: the answer has no body.
+    /// True if the method is HEAD: the response has no body.
     pub(crate) is_head: bool,
-    /// The client speaks HTTP/1.0.
+    /// True if the client speaks HTTP/1.0.
     pub(crate) is_http10: bool,
-    /// `Connection: close`.
+    /// True if the request has `Connection: close`.
     pub(crate) wants_close: bool,
-    /// `Connection: keep-alive`.
+    /// True if the request has `Connection: keep-alive`.
     pub(crate) wants_keep_alive: bool,
-    /// `Expect: 100-continue`.
+    /// True if the request has `Expect: 100-continue`.
     pub(crate) expects_continue: bool,
-    /// The target is `/weir/stats`.
+    /// True if the target is `/weir/stats`.
     pub(crate) is_stats: bool,
-    /// What follows the head.
+    /// Body that follows the head.
     pub(crate) body: Body,
     /// The `x-slot` header.
     pub(crate) slot: Slot,
-    /// What this request changes of the programme.
+    /// Settings of the programme that this request overrides.
     pub(crate) overrides: Overrides,
 }
 
-/// What one request changes of the programme.
+/// Settings of the programme that one request overrides.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Overrides {
     pub(crate) delay: Option<Delay>,
@@ -42,8 +41,8 @@ pub(crate) struct Overrides {
     pub(crate) fault: Option<FaultKind>,
 }
 
-/// The value of `x-slot`, kept inline so that a request costs no allocation. Empty when there is
-/// none or when it is longer than 32 bytes.
+/// Value of `x-slot`, kept inline so that a request costs no allocation. Empty if there is none or
+/// if it is longer than 32 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Slot {
     bytes: [u8; 32],
@@ -65,12 +64,12 @@ impl Slot {
     }
 }
 
-/// A request that cannot be understood; the connection ends with this answer.
+/// Error for a request that cannot be parsed; the connection ends with this response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadRequest {
-    /// The status of the answer.
+    /// Status of the response.
     pub(crate) status: u16,
-    /// Its body.
+    /// Body of the response.
     pub(crate) why: String,
 }
 
@@ -79,7 +78,7 @@ fn bad(status: u16, why: impl Into<String>) -> BadRequest {
 }
 
 impl Request {
-    /// A request that asks for nothing but the programme's own answer.
+    /// Makes a request that gets the programme's own response.
     pub(crate) fn plain() -> Request {
         Request {
             is_head: false,
@@ -94,17 +93,17 @@ impl Request {
         }
     }
 
-    /// True when nothing about this request asks for more than the programme's own answer.
+    /// True if the request changes nothing about the programme's own response.
     pub(crate) fn is_plain(&self) -> bool {
         *self == Request::plain()
     }
 
-    /// Reads the head at the start of `bytes`: the request and how many bytes its head takes, or
-    /// `None` when the head does not end within `bytes`.
+    /// Reads the head at the start of `bytes`: returns the request and the length of its head in
+    /// bytes, or `None` if the head does not end within `bytes`.
     ///
     /// # Errors
-    /// When it is no head of a request that this server understands, or a longer one than
-    /// [`HEAD_MAX_BYTES`].
+    /// The bytes are not the head of a request that this server supports, or the head is longer
+    /// than [`HEAD_MAX_BYTES`].
     pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Request, usize)>, BadRequest> {
         let head = &bytes[..bytes.len().min(HEAD_MAX_BYTES)];
         match read_head(head)? {
@@ -119,7 +118,7 @@ impl Request {
 fn read_head(bytes: &[u8]) -> Result<Option<(Request, usize)>, BadRequest> {
     let mut lines = Lines { bytes, at: 0 };
     let request_line = loop {
-        // RFC 9112 §2.2: an empty line before the request line is to be ignored.
+        // RFC 9112 §2.2: an empty line before the request line is ignored.
         match lines.take() {
             None => return Ok(None),
             Some([]) => {}
@@ -151,7 +150,7 @@ fn read_head(bytes: &[u8]) -> Result<Option<(Request, usize)>, BadRequest> {
     Ok(None)
 }
 
-/// Hands out lines without their ends, CRLF or the bare LF that RFC 9112 §2.2 permits.
+/// Iterates over lines without their ends, CRLF or the bare LF that RFC 9112 §2.2 permits.
 struct Lines<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -199,7 +198,7 @@ fn read_request_line(request: &mut Request, line: &[u8]) -> Result<(), BadReques
     Ok(())
 }
 
-/// Takes over one `name=value` of the query; names it does not know are someone else's.
+/// Applies one `name=value` of the query; unknown names are ignored.
 fn read_query(request: &mut Request, name: &[u8], value: &[u8]) -> Result<(), BadRequest> {
     let knob = match name {
         b"delay" => Knob::Delay,
@@ -214,7 +213,7 @@ fn read_query(request: &mut Request, name: &[u8], value: &[u8]) -> Result<(), Ba
 
 fn read_header(request: &mut Request, name: &[u8], value: &[u8]) -> Result<(), BadRequest> {
     let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-    // By length first: most headers of most requests match none of these.
+    // The length is compared first: most headers of most requests match none of these.
     match name.len() {
         6 if is("expect") => {
             request.expects_continue = value.eq_ignore_ascii_case(b"100-continue");
@@ -234,7 +233,7 @@ fn read_header(request: &mut Request, name: &[u8], value: &[u8]) -> Result<(), B
             request.body = Body::Length(length);
         }
         17 if is("transfer-encoding") => {
-            // RFC 9112 §6.1: both at once are a smuggler's tool; refusing is allowed.
+            // RFC 9112 §6.1: both at once indicate request smuggling; refusing is allowed.
             if request.body != Body::None {
                 return Err(bad(400, "the length of the request is told in two ways\n"));
             }
@@ -254,7 +253,7 @@ fn read_header(request: &mut Request, name: &[u8], value: &[u8]) -> Result<(), B
     Ok(())
 }
 
-/// What a request may change.
+/// A setting of the programme that a request may override.
 #[derive(Clone, Copy)]
 enum Knob {
     Delay,
@@ -293,7 +292,7 @@ impl Overrides {
     }
 }
 
-/// `%3A` and its like decoded; what is no such triple stays as it is.
+/// Decodes `%3A` and the like; malformed triples stay as they are.
 fn percent_decoded(value: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(value.len());
     let mut rest = value;
@@ -320,22 +319,22 @@ fn hex_digit(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// What of a request's body is still to come.
+/// Rest of a request's body that has not arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// Nothing.
+    /// No body.
     None,
-    /// This many bytes.
+    /// Bytes left, counted by `Content-Length`.
     Length(u64),
-    /// Chunks.
+    /// A chunked body.
     Chunked(Chunks),
 }
 
-/// Where in a chunked body (RFC 9112 §7.1) the next byte stands.
+/// Position of the next byte in a chunked body (RFC 9112 §7.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chunks {
     place: Place,
-    /// Bytes of framing since the last data: bounded, so that no line is endless.
+    /// Bytes of framing since the last data: limited, so that no line is endless.
     framing_bytes: usize,
 }
 
@@ -350,8 +349,8 @@ enum Place {
 }
 
 impl Body {
-    /// Takes body bytes from the start of `bytes` and says how many. Afterwards either the body is
-    /// [`Body::None`] or all bytes are taken.
+    /// Takes body bytes from the start of `bytes` and returns their number. Afterwards either the
+    /// body is [`Body::None`] or all bytes are taken.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, BadRequest> {
         match self {
             Body::None => Ok(0),
@@ -404,7 +403,7 @@ impl Chunks {
 }
 
 impl Place {
-    /// Where the byte after this framing byte stands.
+    /// Returns the position of the byte after this framing byte.
     fn after(self, byte: u8) -> Result<Place, BadRequest> {
         let malformed = || bad(400, "the chunked body is malformed\n");
         let begin = |bytes| match bytes {
@@ -527,7 +526,7 @@ mod tests {
         assert_eq!(Request::read("x".repeat(HEAD_MAX_BYTES - 1).as_bytes()), Ok(None));
     }
 
-    /// The body takes exactly its own bytes, however they are cut.
+    /// Checks that the body takes exactly its own bytes, however they are split.
     fn check_body(body: &Body, text: &[u8]) {
         let tail = b"GET";
         let all = [text, tail].concat();

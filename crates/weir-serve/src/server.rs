@@ -1,5 +1,5 @@
-//! The loop of one worker: waits, hands what arrived to the desk, and does what the desk says. It
-//! knows when things happen and nothing of what HTTP looks like.
+//! The event loop of one worker: waits, passes events to `Desk`, and executes its actions. It
+//! handles timing and depends on no HTTP syntax.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::desk::Desk;
 use crate::fault::FaultKind;
 use crate::stats::Shared;
 
-/// One worker of the reference server, on any machine.
+/// One worker of the reference server, on any backend.
 #[derive(Debug)]
 pub struct Server<B> {
     backend: B,
@@ -27,19 +27,19 @@ pub struct Server<B> {
     policy: WaitPolicy,
 }
 
-/// The programme's own answer, kept ready.
+/// The programme's own response, prepared.
 #[derive(Debug)]
 enum Plain {
-    /// Many copies in a row, so that the answers to pipelined requests are one segment.
+    /// Consecutive copies, so that the responses to pipelined requests are one segment.
     Template { id: TemplateId, answer_bytes: u32, copies: u32 },
-    /// Too long for that: put together each time.
+    /// A response too long for a template: rendered each time.
     Rendered(Box<Answer>),
 }
 
 impl<B: Backend> Server<B> {
-    /// Worker number `worker` (from zero, below the number told to [`Shared::new`]) of the server
-    /// that `shared` belongs to. The clock of `backend` must have the epoch told there. `policy` is
-    /// how it waits.
+    /// Makes worker number `worker`, from zero and below the number passed to [`Shared::new`], of
+    /// the server that `shared` belongs to. The clock of `backend` must have the epoch passed
+    /// there. `policy` selects the wait strategy.
     pub fn new(
         mut backend: B,
         shared: Arc<Shared>,
@@ -73,18 +73,18 @@ impl<B: Backend> Server<B> {
         Server { backend, shared, desk, renderer, plain, policy }
     }
 
-    /// Accepts from `listener` too.
+    /// Adds a listener.
     ///
     /// # Errors
-    /// When the backend cannot watch it.
+    /// The backend cannot watch the listener.
     pub fn listen(&mut self, listener: Listener) -> io::Result<()> {
         self.backend.listen(listener)
     }
 
-    /// Serves until `stop` is seen to be true; whoever sets it wakes the backend.
+    /// Serves until `stop` is true. The thread that sets it must wake the backend.
     ///
     /// # Errors
-    /// Only when the machine itself fails (see [`Backend::wait`]).
+    /// The backend fails (see [`Backend::wait`]).
     pub fn run(&mut self, stop: &AtomicBool) -> io::Result<()> {
         while !stop.load(Ordering::Acquire) {
             self.turn(stop)?;
@@ -93,11 +93,11 @@ impl<B: Backend> Server<B> {
         Ok(())
     }
 
-    /// One wait and all that it brought.
+    /// Waits once and handles all events.
     pub(crate) fn turn(&mut self, stop: &AtomicBool) -> io::Result<()> {
         self.stand_still(stop);
         let until = self.desk.next_due_at().unwrap_or(Nanos::MAX);
-        // This also lets out what the last turn queued.
+        // The wait also submits the sends queued by the last turn.
         self.backend.wait(until, self.policy)?;
         self.give_due(stop);
         loop {
@@ -112,8 +112,8 @@ impl<B: Backend> Server<B> {
                 EventKind::Connected | EventKind::Discarded(_) | EventKind::Transmitted { .. } => {}
             }
             self.do_deeds(stop);
-            // A long harvest must not hold up what has come due meanwhile; `at` is a clock reading
-            // that costs nothing.
+            // A long batch of events must not delay responses that have become due meanwhile; `at`
+            // is a free clock reading.
             if self.desk.next_due_at().is_some_and(|due_at| due_at <= at) {
                 self.give_due(stop);
             }
@@ -122,7 +122,7 @@ impl<B: Backend> Server<B> {
         Ok(())
     }
 
-    /// Does what has come due.
+    /// Executes the actions that are due.
     fn give_due(&mut self, stop: &AtomicBool) {
         if self.desk.next_due_at().is_none() {
             return;
@@ -178,7 +178,7 @@ impl<B: Backend> Server<B> {
         }
     }
 
-    /// Gives one answer, or one piece of it, or does what a fault puts in its place.
+    /// Sends one response, or one piece of it, or injects the fault in its place.
     fn give(&mut self, due: Due, stop: &AtomicBool) {
         let conn = due.conn;
         match due.fault {
@@ -219,7 +219,7 @@ impl<B: Backend> Server<B> {
         }
     }
 
-    /// Sends a part of an answer and tells its send stamp.
+    /// Sends a part of a response and returns its send time stamp.
     fn send(&mut self, conn: ConnId, answer: &Answer, part: Part, stop: &AtomicBool) -> Nanos {
         let mut sent_at = self.moment(stop);
         let segments = self.renderer.render(&mut self.backend, answer, part, sent_at);
@@ -229,7 +229,8 @@ impl<B: Backend> Server<B> {
         let programme = &self.shared.programme;
         if programme.has_true_stamps() {
             if !programme.stamps {
-                // No answer tells it: then it can be told without what writing the answer took.
+                // No response carries the time stamp, so it can be taken after rendering, without
+                // that cost.
                 sent_at = self.moment(stop);
             }
             self.backend.submit();
@@ -241,15 +242,15 @@ impl<B: Backend> Server<B> {
         if self.desk.is_open(conn) {
             self.desk.gone(conn);
             if how == Close::Reset {
-                // The answers before it count as given, so they must be out.
+                // Earlier responses are counted as sent, so they must leave before the reset.
                 self.backend.submit();
             }
             self.backend.close(conn, how);
         }
     }
 
-    /// During a programmed stall: returns when it is over. Like a stopped process, it neither reads
-    /// nor sends, whatever arrives.
+    /// Waits until the end of a programmed stall. Like a stopped process, the worker neither reads
+    /// nor sends meanwhile.
     #[inline]
     fn stand_still(&mut self, stop: &AtomicBool) {
         if !self.shared.programme.stalls.is_empty() {
@@ -257,8 +258,8 @@ impl<B: Backend> Server<B> {
         }
     }
 
-    /// The time, once it is outside every programmed stall. It is one reading that is judged and
-    /// returned: were the clock read again, that reading could fall into a stall.
+    /// Returns the time, once it is outside every programmed stall. The reading that is checked is
+    /// the one returned: a second reading could fall into a stall.
     fn moment(&mut self, stop: &AtomicBool) -> Nanos {
         loop {
             let now = self.backend.now();
@@ -266,7 +267,7 @@ impl<B: Backend> Server<B> {
             if stop.load(Ordering::Acquire) {
                 return now;
             }
-            // The last millisecond is spun away, since a sleep may end late.
+            // The last millisecond is a busy wait, since a sleep may end late.
             match until.since(now).checked_sub(1_000_000) {
                 Some(left_ns) => std::thread::sleep(Duration::from_nanos(left_ns).min(NAP)),
                 None => std::hint::spin_loop(),
@@ -275,10 +276,10 @@ impl<B: Backend> Server<B> {
     }
 }
 
-/// How often a stalled worker looks whether it is to stop.
+/// Interval at which a stalled worker checks `stop`.
 const NAP: Duration = Duration::from_millis(10);
 
-/// How many bytes of ready answers stand in a row.
+/// Bytes of prepared responses in the template.
 const PLAIN_TEMPLATE_BYTES: usize = 16 * 1024;
 
 #[cfg(test)]

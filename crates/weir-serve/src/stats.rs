@@ -1,4 +1,4 @@
-//! What the server counts: per worker while it runs, summed for whoever asks, and written as JSON
+//! Counters of the server: kept per worker while it runs, summed on request, and written as JSON
 //! for `/weir/stats`.
 
 use std::fmt::Write;
@@ -11,10 +11,10 @@ use crate::fault::FaultKind;
 use crate::log::Arrival;
 use crate::options::Programme;
 
-/// The counters of a server, at one moment or at its end.
+/// Counters of a server, at one moment or at its end.
 ///
-/// `requests = answered + reset + closed + blackholed + partial + abandoned + owed` at every
-/// moment at which no worker is between two of them, so always at the end.
+/// `requests = answered + reset + closed + blackholed + partial + abandoned + owed` whenever no
+/// worker is between two updates, so always at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Connections accepted.
@@ -22,36 +22,37 @@ pub struct Stats {
     /// Requests read to their last byte, except those counted in `bad_requests` and those for
     /// `/weir/stats`.
     pub requests: u64,
-    /// Of `requests`: those whose whole answer was handed to the kernel's queue.
+    /// Requests whose whole response was passed to the kernel's queue; subset of `requests`.
     pub answered: u64,
-    /// Of `requests`: answered by a reset, on purpose.
+    /// Requests answered by an injected reset; subset of `requests`.
     pub reset: u64,
-    /// Of `requests`: answered by closing, on purpose.
+    /// Requests answered by an injected close; subset of `requests`.
     pub closed: u64,
-    /// Of `requests`: swallowed on purpose, the one that turned its connection into a black hole.
+    /// Requests dropped by an injected fault that turned their connection into a black hole; subset
+    /// of `requests`.
     pub blackholed: u64,
-    /// Of `requests`: answered in part, on purpose.
+    /// Requests answered in part by an injected fault; subset of `requests`.
     pub partial: u64,
-    /// Of `answered`: those with bytes behind the answer, on purpose.
+    /// Requests with injected bytes after the response; subset of `answered`.
     pub garbage: u64,
-    /// Of `requests`: never answered because their connection had ended, or had become a black
-    /// hole, before their answer was due.
+    /// Requests never answered because their connection had ended, or had become a black hole,
+    /// before their response was due; subset of `requests`.
     pub abandoned: u64,
-    /// Of `requests`: still held back.
+    /// Requests whose response is still held back; subset of `requests`.
     pub owed: u64,
-    /// What was no request that this server understands; answered with 4xx or 5xx and closed.
+    /// Invalid or unsupported requests; answered with 4xx or 5xx and closed.
     pub bad_requests: u64,
     /// Connections accepted, by worker: their sum is `accepted`.
     pub accepted_by_worker: Vec<u64>,
-    /// The arrivals that were kept ([`Programme::arrivals_max`]), in order, for each worker.
-    /// Filled only at the end, by [`Handle::stop`](crate::Handle::stop).
+    /// Recorded arrivals ([`Programme::arrivals_max`]), in order, for each worker. Filled only at
+    /// the end, by [`Handle::stop`](crate::Handle::stop).
     pub arrivals: Vec<Vec<Arrival>>,
-    /// Of `requests`: those that should have been kept and found no room. Filled only at the end.
+    /// Requests that did not fit into the log; subset of `requests`. Filled only at the end.
     pub arrivals_lost: u64,
 }
 
 impl Stats {
-    /// The counter of one kind of fault.
+    /// Returns the counter of one kind of fault.
     pub fn injected(&self, kind: FaultKind) -> u64 {
         match kind {
             FaultKind::Reset => self.reset,
@@ -62,7 +63,7 @@ impl Stats {
         }
     }
 
-    /// The counters as one JSON object on one line, without the arrivals.
+    /// Returns the counters as one JSON object on one line, without the arrivals.
     pub fn to_json(&self) -> String {
         let mut json = String::from("{");
         let fields = [
@@ -87,7 +88,7 @@ impl Stats {
     }
 }
 
-/// What the workers of one server share: the programme and the counters.
+/// State shared by the workers of one server: the programme and the counters.
 #[derive(Debug)]
 pub struct Shared {
     pub(crate) programme: Programme,
@@ -95,14 +96,14 @@ pub struct Shared {
     pub(crate) epoch_monotonic_ns: u64,
     counters: Vec<Counters>,
     requests_begun: AtomicU64,
-    /// In ns since the epoch; [`u64::MAX`] before the first request.
+    /// Time of the first request in nanoseconds since the epoch; [`u64::MAX`] before it.
     first_request_at: AtomicU64,
-    /// By worker: the arrivals it kept, and how many it could not.
+    /// Recorded arrivals by worker, and the number of those that did not fit.
     arrivals: Mutex<Vec<(Vec<Arrival>, u64)>>,
 }
 
 impl Shared {
-    /// For `workers` workers whose backends share one clock, whose epoch was at
+    /// Makes the state for `workers` workers whose backends share one clock, whose epoch was at
     /// `epoch_monotonic_ns` (see `weir_io::Clock::epoch_monotonic_ns`).
     pub fn new(programme: Programme, epoch_monotonic_ns: u64, workers: usize) -> Arc<Shared> {
         Arc::new(Shared {
@@ -115,7 +116,7 @@ impl Shared {
         })
     }
 
-    /// The counters now, summed over the workers.
+    /// Returns the current counters, summed over the workers.
     pub fn stats(&self) -> Stats {
         let sum = |field: fn(&Counters) -> &AtomicU64| {
             self.counters.iter().map(|worker| field(worker).load(Ordering::Relaxed)).sum::<u64>()
@@ -152,12 +153,12 @@ impl Shared {
         &self.counters[worker]
     }
 
-    /// The number of the next request of the process, from zero.
+    /// Returns the number of the next request of the process, from zero.
     pub(crate) fn next_index(&self) -> u64 {
         self.requests_begun.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Notes that a request arrived at `at`; only the first counts.
+    /// Records that a request arrived at `at`; only the first call has an effect.
     pub(crate) fn note_request(&self, at: Nanos) {
         if self.first_request_at.load(Ordering::Relaxed) == u64::MAX {
             let (new, order) = (at.0, Ordering::Relaxed);
@@ -165,7 +166,7 @@ impl Shared {
         }
     }
 
-    /// When the stall that covers `now` ends, if there is one.
+    /// Returns the end of the stall that covers `now`, if there is one.
     pub(crate) fn stalled_until(&self, now: Nanos) -> Option<Nanos> {
         let first_at = self.first_request_at.load(Ordering::Relaxed);
         let since = now.0.checked_sub(first_at)?;
@@ -177,12 +178,12 @@ impl Shared {
         covering.map(|(_, end)| Nanos(first_at).after(end)).max()
     }
 
-    /// Takes over what a worker has logged.
+    /// Stores the arrivals that a worker has logged.
     pub(crate) fn keep_arrivals(&self, worker: usize, kept: (Vec<Arrival>, u64)) {
         self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)[worker] = kept;
     }
 
-    /// Moves what the workers have logged into `stats`.
+    /// Moves the workers' logged arrivals into `stats`.
     pub(crate) fn move_arrivals(&self, stats: &mut Stats) {
         let mut kept = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         for (arrivals, lost) in kept.drain(..) {
@@ -192,15 +193,15 @@ impl Shared {
     }
 }
 
-/// The counters of one worker: written by it alone, read by anybody. Alone on its cache lines, so
-/// that workers do not slow each other.
+/// Counters of one worker: written by it alone, read by any thread. Alone on its cache lines, to
+/// avoid false sharing between workers.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Counters {
     pub(crate) accepted: AtomicU64,
     pub(crate) requests: AtomicU64,
     pub(crate) answered: AtomicU64,
-    /// In the order of [`FaultKind::ALL`].
+    /// Injected faults, in the order of [`FaultKind::ALL`].
     pub(crate) injected: [AtomicU64; 5],
     pub(crate) abandoned: AtomicU64,
     pub(crate) bad_requests: AtomicU64,

@@ -1,14 +1,14 @@
-//! Text to numbers and back, for the little languages of the server's options. The only place in
-//! this crate where that happens.
+//! Conversion between text and numbers, for the syntax of the server's options. The only place in
+//! this crate for such conversions.
 
 use std::time::Duration;
 
-/// Why a piece of text is not what an option wants: a lower-case fragment with the remedy in it.
+/// Error for an invalid option value: a lower-case fragment that includes the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseError(pub(crate) String);
 
-/// The longest span an option may name: a day.
+/// Longest span that an option accepts: a day, in seconds.
 const SPAN_MAX_S: f64 = 86_400.0;
 
 /// Reads `1.4s`, `5ms`, `250us`, `250µs`, `80ns`, `2m`, `1h`; a bare number is seconds.
@@ -50,7 +50,7 @@ pub(crate) fn span_text(span: Duration) -> String {
     }
 }
 
-/// Reads a whole number of bytes: `14`, `10k`, `4m`, `1g`, the suffixes in powers of 1024.
+/// Reads a whole number of bytes: `14`, `10k`, `4m`, `1g`, with suffixes in powers of 1024.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     let wrong = || {
         ParseError(format!(
@@ -106,13 +106,13 @@ fn push_digits(out: &mut Vec<u8>, mut number: u64, base: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// A computed span in whole nanoseconds, to the nearest; below zero and NaN become zero, and what
-/// does not fit becomes the largest.
+/// Rounds a computed span to the nearest whole nanosecond; negative values and NaN become zero, and
+/// too large values become the maximum.
 pub(crate) fn round_ns(span_ns: f64) -> u64 {
     span_ns.round() as u64
 }
 
-/// The nanoseconds of a span; what does not fit (584 years) becomes the largest.
+/// Returns the nanoseconds of a span; spans that do not fit (584 years) become the maximum.
 pub(crate) fn span_ns(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

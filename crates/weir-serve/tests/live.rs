@@ -1,6 +1,6 @@
-//! The reference server over real sockets, on every backend this machine offers: each feature once,
-//! judged by what arrives, by the server's own stamps and by its counters, never by how long a test
-//! took.
+//! The reference server over real sockets, on every backend that this machine offers. Each feature
+//! is tested once, by the bytes that arrive, the server's own time stamps and its counters, never
+//! by the duration of a test.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -14,7 +14,7 @@ use weir_serve::{
     FaultKind, Framing, Handle, IoEngine, Mode, Programme, ServeError, ServeOptions, Stats, spawn,
 };
 
-/// Runs `test` against a fresh server on each backend, and checks the books afterwards.
+/// Runs `test` against a fresh server on each backend, and checks the counters afterwards.
 fn check(programme: Programme, test: impl Fn(&Handle, SocketAddr)) {
     check_stats(programme, test, |_| {});
 }
@@ -25,7 +25,7 @@ fn check_stats(programme: Programme, test: impl Fn(&Handle, SocketAddr), judge: 
         let options = ServeOptions { engine, programme, ..ServeOptions::default() };
         let handle = match spawn(options) {
             Ok(handle) => handle,
-            // A kernel without io_uring, or one that forbids it.
+            // The kernel lacks io_uring or forbids it.
             Err(ServeError::Worker(_)) if engine == IoEngine::Uring => continue,
             Err(error) => panic!("{engine:?}: {error}"),
         };
@@ -76,7 +76,7 @@ struct Client<S> {
 impl Client<TcpStream> {
     fn connect(address: SocketAddr) -> Client<TcpStream> {
         let stream = TcpStream::connect(address).expect("the server listens");
-        // Turns a hang into a failure; no test depends on how long it is.
+        // Turns a hang into a failure; no test depends on the timeout's length.
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a valid timeout");
         Client { stream: BufReader::new(stream) }
     }
@@ -139,7 +139,7 @@ impl<S: Read + Write> Client<S> {
         Ok(response)
     }
 
-    /// Whether the server ended the connection in order, with no more bytes.
+    /// True if the server closed the connection in order, with no more bytes.
     fn is_at_end(&mut self) -> bool {
         let mut rest = Vec::new();
         matches!(self.stream.read_to_end(&mut rest), Ok(0))
@@ -288,7 +288,7 @@ fn a_dripped_body_arrives_whole_and_spaced() {
         let first = client.get("/");
         let second = client.get("/");
         assert_eq!((first.body.len(), second.body.len()), (1003, 1003));
-        // The second request was sent when the last piece of the first answer had arrived.
+        // The second request was sent after the last piece of the first response had arrived.
         let gap = second.number("x-srv-recv-ns") - first.number("x-srv-send-ns");
         assert!(gap >= 8_000_000, "five pieces within {gap} ns");
     });
@@ -400,7 +400,7 @@ fn a_black_hole_accepts_and_stays_silent() {
         |handle, address| {
             let mut hole = Client::connect(address);
             hole.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-            // The counter, not the clock, says that the request has been dealt with.
+            // The counter, not the clock, shows that the request has been handled.
             while handle.stats().blackholed == 0 {
                 std::thread::yield_now();
             }
@@ -450,7 +450,7 @@ fn arrivals_are_kept_with_their_slots() {
         let places: Vec<_> = arrivals.iter().map(|a| (a.connection, a.request)).collect();
         assert_eq!(places, [(0, 0), (0, 1), (1, 0), (1, 1)]);
         assert!(arrivals.is_sorted_by_key(|arrival| arrival.received_ns));
-        // The last one was answered by a reset.
+        // The last request was answered by a reset.
         let answered = arrivals.iter().map(|a| a.sent_ns.map(|sent_ns| sent_ns >= a.received_ns));
         assert_eq!(answered.collect::<Vec<_>>(), [Some(true), Some(true), Some(true), None]);
         assert_eq!((stats.requests, stats.arrivals_lost), (5, 1));
@@ -571,7 +571,7 @@ fn a_stopped_server_listens_no_more() {
             (0..8).map(|_| TcpStream::connect(address).expect("connect")).collect();
         handle.stop().expect("the workers end well");
         for stream in &mut streams {
-            // Some had not been accepted, and are reset.
+            // Connections that had not been accepted are reset.
             assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
         }
         let error = TcpStream::connect(address).expect_err("nobody is there");

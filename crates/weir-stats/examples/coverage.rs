@@ -1,5 +1,5 @@
-//! How often intervals hold the truth, and how often stationary runs are doubted, over many runs of
-//! queues whose truth is known: the tables of decision 0009. Its argument is the number of runs.
+//! Coverage of intervals, and false alarms on stationary runs, over many runs of queues with known
+//! percentiles: the tables of decision 0009. Its argument is the number of runs.
 
 #[path = "../tests/queue/mod.rs"]
 mod queue;
@@ -8,7 +8,7 @@ use queue::{Coverage, Law, alarms, study};
 
 const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
-/// Laws and requests of a run.
+/// Laws, each with the number of requests per run.
 const SETTINGS: [(Law, u32); 12] = [
     (Law::Independent, 100_000),
     (Law::MM1(0.5), 10_000),

@@ -100,7 +100,7 @@ mod tests {
         );
     }
 
-    /// Made with 40 digits.
+    /// Expected values computed with 40 digits.
     #[test]
     fn tails_are_those_of_tables() {
         for (hits, trials, p, expected) in [

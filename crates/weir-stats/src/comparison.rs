@@ -1,8 +1,8 @@
-//! How two systems differ, from runs of both: the estimate, what the data allow, and the chance of
-//! such a difference between equals (METHOD 1.15).
+//! Comparison of two systems from runs of both: the estimate, its interval, and the probability of
+//! such a difference between equal systems (METHOD 1.15).
 //!
-//! One value is one run. What the values are, and whether the runs were fit to be compared, is the
-//! caller's knowledge.
+//! One value is one run. The meaning of the values, and whether the runs are comparable, is up to
+//! the caller.
 
 mod budget;
 mod rank_sum;
@@ -17,15 +17,15 @@ pub use budget::{Variances, slices_per_run};
 pub use shift::{Levels, SHIFT_LEVELS, shift_function};
 pub use verdict::{Incomparable, Verdict, judge};
 
-/// Fewer pairs, or runs of each system, get no interval. With 5 pairs a two-sided sign-flip p
-/// cannot go below 0.0625; with 6 it reaches 0.031.
+/// Least number of pairs, or of runs of each system, for an interval. With 5 pairs a two-sided
+/// sign-flip p cannot go below 0.0625; with 6 it reaches 0.031.
 pub const RUNS_MIN: usize = 6;
 
-/// The confidence of every interval here.
+/// Confidence of every interval in this module.
 const CONFIDENCE: f64 = 0.95;
 
-/// How B differs from A. Effects are logarithms of ratios: 0 is no difference, and B/A and A/B
-/// differ in the sign alone.
+/// Difference of B from A. Effects are logarithms of ratios: 0 is no difference, and B/A and A/B
+/// differ only in sign.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// Estimate of ln(B/A).
@@ -34,30 +34,30 @@ pub struct Difference {
     pub low: f64,
     /// Upper end of the 95% interval of ln(B/A).
     pub high: f64,
-    /// The chance, 0 to 1, of a difference at least as large between equal systems; two-sided.
+    /// Probability, 0 to 1, of a difference at least as large between equal systems; two-sided.
     pub p: f64,
-    /// Pairs, or where runs are not paired the runs of the system that has fewer.
+    /// Number of pairs; for unpaired runs, the number of runs of the system that has fewer.
     pub runs: usize,
 }
 
 impl Difference {
-    /// What an effect says as a change relative to A: −0.12 is 12% less.
+    /// Converts an effect to a relative change from A: −0.12 is 12% less.
     pub fn change(effect: f64) -> f64 {
         effect.exp_m1()
     }
 
-    /// Whether the interval has "no difference" outside.
+    /// True if the interval excludes "no difference".
     pub fn excludes_none(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 }
 
-/// The difference over pairs of runs (A, B) that were made next to each other, in random order.
+/// Estimates the difference over pairs of runs (A, B) made next to each other, in random order.
 ///
 /// Estimate: the median of the Walsh averages of d = ln(B/A) (Hodges and Lehmann, 1963). Interval:
-/// what the exact signed-rank test does not reject. p: exact sign flips up to 16 pairs, else
-/// 100,000 of them from a fixed seed. `None`: fewer than [`RUNS_MIN`] pairs, or a value that is not
-/// a positive number.
+/// all values that the exact signed-rank test does not reject. p: exact sign flips up to 16 pairs,
+/// otherwise 100,000 random ones from a fixed seed. `None`: fewer than [`RUNS_MIN`] pairs, or a
+/// value that is not a positive number.
 pub fn paired(pairs: &[(f64, f64)]) -> Option<Difference> {
     let logs = pairs.iter().map(|&(a, b)| Some(log(b)? - log(a)?)).collect::<Option<Vec<_>>>()?;
     if logs.len() < RUNS_MIN {
@@ -67,9 +67,9 @@ pub fn paired(pairs: &[(f64, f64)]) -> Option<Difference> {
     Some(Difference { effect, low, high, p: sign_flip::p(&logs), runs: logs.len() })
 }
 
-/// The difference between runs that were made at their own times, such as those of files from
-/// elsewhere. The caller says that they were not interleaved: drift between them looks like a
-/// difference.
+/// Estimates the difference between runs that were made at separate times, such as those of files
+/// from elsewhere. The caller must report that they were not interleaved: drift between them looks
+/// like a difference.
 ///
 /// Estimate: ln of the ratio of medians. Interval: percentile bootstrap, 10,000 times, from a fixed
 /// seed. p: Mann and Whitney's test, exact up to 64 runs in all. `None`: fewer than [`RUNS_MIN`]
@@ -86,8 +86,8 @@ pub fn unpaired(a: &[f64], b: &[f64]) -> Option<Difference> {
     Some(Difference { effect: median(&mut b) - median(&mut a), low, high, p, runs })
 }
 
-/// p-values of several tests, each raised to what it is worth beside the others, in the order
-/// given (Holm, Scandinavian Journal of Statistics 6, 1979).
+/// Adjusts the p-values of several tests for multiple testing and returns them in the order given
+/// (Holm, Scandinavian Journal of Statistics 6, 1979).
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<_> = (0..p.len()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
@@ -99,8 +99,8 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// Which values lie far from the rest: more than 14.8 median absolute deviations (10 standard
-/// deviations, were they normal) from the median. They are shown, and never left out.
+/// Returns the indices of outliers: values more than 14.8 median absolute deviations from the
+/// median (10 standard deviations for a normal distribution). Outliers are shown, never removed.
 pub fn outliers(values: &[f64]) -> Vec<usize> {
     let centre = median(&mut values.to_vec());
     let mut deviations: Vec<_> = values.iter().map(|value| (value - centre).abs()).collect();
@@ -108,7 +108,7 @@ pub fn outliers(values: &[f64]) -> Vec<usize> {
     (0..values.len()).filter(|&run| (values[run] - centre).abs() > limit && limit > 0.0).collect()
 }
 
-/// `None` where a ratio would have no meaning.
+/// Returns the logarithm; `None` if the value is not a positive number.
 fn log(value: f64) -> Option<f64> {
     (value.is_finite() && value > 0.0).then(|| value.ln())
 }

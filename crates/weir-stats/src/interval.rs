@@ -1,33 +1,34 @@
 //! Intervals for percentiles, means and ratios, from the slices of a run (METHOD 1.11, 1.7).
 //!
-//! Requests of one run are not independent: one long queue makes hundreds of slow ones. So no
-//! formula here counts requests; slices are what is taken for independent.
+//! Requests of one run are not independent: one long queue delays hundreds of them. No formula here
+//! counts requests; slices are treated as independent.
 
 use crate::moments::{mean, variance};
 use crate::student::t_quantile;
 
-/// The confidence of percentiles' intervals, two-sided.
+/// Confidence of percentiles' intervals, two-sided.
 const CONFIDENCE: f64 = 0.95;
-/// Effective samples beyond a percentile, from which its interval keeps what it promises.
+/// Effective samples beyond a percentile at which its interval has the nominal coverage.
 const SUPPORTED: f64 = 10.0;
-/// With fewer effective samples beyond, no upper limit exists: −ln 0.025, for small 1 − p.
+/// Effective samples beyond a percentile below which no upper limit exists: −ln 0.025, for small 1
+/// − p.
 const WEAK: f64 = 3.7;
 
-/// One slice of the window, as seen from one percentile.
+/// Counts of one slice of the window with respect to one percentile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SliceTail {
     /// Requests in the slice.
     pub count: u64,
-    /// Of them, above the run's own percentile.
+    /// Requests above the run's own percentile; subset of `count`.
     pub beyond: u64,
 }
 
-/// Whether an interval may be trusted.
+/// Reliability of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Support 10 or more: it covers the truth as often as it says.
+    /// Support 10 or more: the interval has its nominal coverage.
     Supported,
-    /// Support 3.7 to 10: print it with a mark.
+    /// Support 3.7 to 10: print the interval with a mark.
     Weak,
     /// Support below 3.7: print neither the percentile nor the interval.
     Unsupported,
@@ -36,28 +37,28 @@ pub enum Standing {
 /// The 95% interval of a percentile, in ranks: from Q(`low_p`) to Q(`high_p`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PercentileInterval {
-    /// Rank of the lower end, 0 to `p`. 0 is the least value.
+    /// Rank of the lower end, 0 to `p`. 0 is the smallest value.
     pub low_p: f64,
-    /// Rank of the upper end, `p` to 1; `None` when the data set no upper limit.
+    /// Rank of the upper end, `p` to 1; `None` if the data set no upper limit.
     pub high_p: Option<f64>,
-    /// Design effect: how many requests are worth one independent request, 1 or more.
+    /// Design effect: requests per independent request, 1 or more.
     pub deff: f64,
-    /// Independent requests that all requests are worth: n/DEFF.
+    /// Equivalent number of independent requests: n/DEFF.
     pub effective: f64,
-    /// Of those, on the scarcer side of the percentile: `effective`·min(p, 1 − p).
+    /// Independent requests on the scarcer side of the percentile: `effective`·min(p, 1 − p).
     pub support: f64,
-    /// What the support is good for.
+    /// Reliability that follows from the support.
     pub standing: Standing,
     /// Requests that would give a support of 10 at this design effect.
     pub needed: u64,
 }
 
-/// How many times as much as beyond a percentile lies beyond its guard: enough for clusters to be
+/// Ratio of the samples beyond the guard to those beyond the percentile: enough for clusters to be
 /// frequent, and near enough for them to be the same (decision 0009 tried 2, 4 and 10).
 const GUARD: f64 = 4.0;
 
-/// The percentile that guards percentile `p` (0 to 1): the one with four times as much beyond it,
-/// or the median where that is nearer. `None` for the median itself.
+/// Returns the percentile that guards percentile `p` (0 to 1): the one with four times as much
+/// beyond it, or the median if that is nearer. `None` for the median itself.
 pub fn guard_of(p: f64) -> Option<f64> {
     match p.total_cmp(&0.5) {
         std::cmp::Ordering::Less => Some((GUARD * p).min(0.5)),
@@ -66,16 +67,16 @@ pub fn guard_of(p: f64) -> Option<f64> {
     }
 }
 
-/// The interval of percentile `p` (0 to 1, both excluded) by batch means over the slices.
+/// Returns the interval of percentile `p` (0 to 1, both excluded) by batch means over the slices.
 ///
 /// The share of requests beyond the percentile is a ratio of two sums over slices, and its variance
 /// is that of a ratio: slices weigh by their counts, and may differ in them (Cochran, Sampling
-/// Techniques, 1977, ch. 6). Requests beyond a high percentile come in few large clusters; a run
-/// that happened to miss a cluster finds its values lower and its design effect smaller than they
-/// are. Two things are done about that, and decision 0009 has the figures:
+/// Techniques, 1977, ch. 6). Requests beyond a high percentile come in few large clusters. A run
+/// that happened to miss a cluster underestimates both its values and its design effect. Two
+/// measures counter that, and decision 0009 has the figures:
 ///
-/// * `guard` is the same slices seen from [`guard_of`] the percentile, where clusters are more
-///   frequent, and the greater of the two design effects is taken;
+/// * `guard` holds the counts of the same slices for [`guard_of`] the percentile, where clusters
+///   are more frequent; the greater of the two design effects is used;
 /// * the end towards which slices are skewed is moved out (Johnson, Journal of the American
 ///   Statistical Association 1978); no end is moved in.
 ///
@@ -124,10 +125,10 @@ fn standing(support: f64) -> Standing {
     }
 }
 
-/// How requests beyond a percentile are spread over the slices.
+/// Distribution over the slices of the requests beyond a percentile.
 #[derive(Clone, Copy, Debug)]
 struct Clusters {
-    /// How much wider their share spreads than it would if requests were independent, 1 or more.
+    /// Variance of their share relative to that of independent requests, 1 or more.
     deff: f64,
     /// Skewness of the slices towards more requests beyond; 0 or more.
     skew_up: f64,
@@ -136,8 +137,8 @@ struct Clusters {
 }
 
 impl Clusters {
-    /// All is compared with the share that was seen and not with 1 − p: where many values are equal
-    /// to the percentile, fewer lie beyond it.
+    /// Computes the spread around the observed share and not around 1 − p: if many values equal the
+    /// percentile, fewer lie beyond it.
     fn of(slices: &[SliceTail], filled: usize) -> Clusters {
         let count = slices.iter().map(|slice| slice.count).sum::<u64>() as f64;
         let beyond = slices.iter().map(|slice| slice.beyond).sum::<u64>() as f64;
@@ -172,16 +173,16 @@ impl Clusters {
 pub struct MeanInterval {
     /// Mean of the slices' values, in their unit.
     pub mean: f64,
-    /// The interval is `mean` ± this, in the same unit.
+    /// Half-width: the interval is `mean` ± this, in the same unit.
     pub half_width: f64,
-    /// How many slices it comes from.
+    /// Number of slices.
     pub slices: usize,
 }
 
-/// The interval of a mean by batch means: `mean ± t·s/√B` over B slices of equal length, with B − 1
-/// degrees of freedom (METHOD 1.7). `confidence` is two-sided, 0 to 1.
+/// Returns the interval of a mean by batch means: `mean ± t·s/√B` over B slices of equal length,
+/// with B − 1 degrees of freedom (METHOD 1.7). `confidence` is two-sided, 0 to 1.
 ///
-/// `None` of fewer than two values.
+/// `None` for fewer than two values.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<MeanInterval> {
     if values.len() < 2 {
         return None;
@@ -189,7 +190,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<MeanInterval> {
     let slices = values.len();
     let error = (variance(values) / slices as f64).sqrt();
     let half_width = match error {
-        0.0 => 0.0, // also where t is infinite
+        0.0 => 0.0, // also if t is infinite
         _ => t_quantile((1.0 + confidence) / 2.0, (slices - 1) as f64) * error,
     };
     Some(MeanInterval { mean: mean(values), half_width, slices })
@@ -198,7 +199,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<MeanInterval> {
 /// A ratio with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioInterval {
-    /// a/b.
+    /// Ratio of the estimates, a/b.
     pub ratio: f64,
     /// Lower end.
     pub low: f64,
@@ -206,12 +207,12 @@ pub struct RatioInterval {
     pub high: f64,
 }
 
-/// The interval of a/b of two independent estimates, each `(low, value, high)` with 0 < low ≤ value
-/// ≤ high, at the confidence of theirs.
+/// Returns the interval of a/b of two independent estimates, each `(low, value, high)` with 0 < low
+/// ≤ value ≤ high, at the same confidence as theirs.
 ///
-/// On the logarithmic scale the distances to the ends add as squares, each end with the end that it
-/// pairs with: the lower of `a` with the upper of `b` (Donner and Zou, Statistical Methods in
-/// Medical Research 2012).
+/// On the logarithmic scale the distances to the ends add as squares. The lower end of `a` pairs
+/// with the upper end of `b`, and the reverse (Donner and Zou, Statistical Methods in Medical
+/// Research 2012).
 ///
 /// `None` if an estimate is not of that form, or is not finite.
 pub fn ratio_interval(a: (f64, f64, f64), b: (f64, f64, f64)) -> Option<RatioInterval> {
@@ -247,7 +248,8 @@ mod tests {
         assert!(percentile_interval(0.5, &tails(&[(100, 50), (1, 0)]), None).is_some());
     }
 
-    /// Each of 30 slices of 1,000 has 10 beyond p99, give or take what independence gives.
+    /// Each of 30 slices of 1,000 has 10 requests beyond p99, within the variation of independent
+    /// ones.
     #[test]
     fn independent_requests() {
         let slices: Vec<_> =
@@ -272,7 +274,7 @@ mod tests {
         assert_eq!(interval.needed, (10.0 * deff / 0.05_f64).ceil() as u64);
     }
 
-    /// What the percentile's own slices do not show, its guard may.
+    /// The guard may reveal clusters that the percentile's own slices do not.
     #[test]
     fn the_guard_counts_if_it_is_worse() {
         let (even, uneven) = (tails(&[(100, 1); 4]), tails(&[(100, 19), (100, 1)].repeat(2)));
@@ -302,7 +304,7 @@ mod tests {
         }
     }
 
-    /// One slice has all that is beyond: more may come, and the upper end makes room for it.
+    /// One slice has all requests beyond the percentile: more may come, so the upper end moves out.
     #[test]
     fn the_end_towards_the_skew_is_moved_out() {
         let mut slices = tails(&[(10_000, 10); 30]);
@@ -332,7 +334,7 @@ mod tests {
         assert_eq!((interval.high_p, interval.standing), (None, Standing::Unsupported));
     }
 
-    /// All requests took the same time: none lies beyond, at any percentile.
+    /// All requests took the same time: none lies beyond any percentile.
     #[test]
     fn a_constant_is_as_good_as_independent() {
         let interval = percentile_interval(0.5, &tails(&[(100, 0); 30]), None).expect("30 slices");
@@ -368,7 +370,7 @@ mod tests {
     fn ratios() {
         let exact = ratio_interval((6.0, 6.0, 6.0), (3.0, 3.0, 3.0));
         assert_eq!(exact, Some(RatioInterval { ratio: 2.0, low: 2.0, high: 2.0 }));
-        // 10% on both sides of both: √2 times as much, on the logarithmic scale.
+        // 10% on both sides of both: √2 times that on the logarithmic scale.
         let both = ratio_interval((1.0 / 1.1, 1.0, 1.1), (1.0 / 1.1, 1.0, 1.1)).expect("sound");
         let factor = 1.1_f64.powf(2.0_f64.sqrt());
         assert!((both.high - factor).abs() < 1e-12 && (both.low - 1.0 / factor).abs() < 1e-12);

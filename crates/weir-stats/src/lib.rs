@@ -1,7 +1,7 @@
-//! Numerics that judge: pure functions of numbers, for the document.
+//! Statistics for the document: pure functions of numbers.
 //!
-//! Nothing here does input or output or reads a clock. What shuffles does so from a fixed seed: the
-//! same numbers get the same verdict for ever.
+//! This crate does no input or output and reads no clock. Random resampling uses a fixed seed: the
+//! same numbers always get the same verdict.
 #![forbid(unsafe_code)]
 
 mod binomial;

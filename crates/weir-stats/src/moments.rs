@@ -1,6 +1,6 @@
 //! Mean, variance and median of a few numbers.
 
-/// The arithmetic mean; 0 of nothing.
+/// Returns the arithmetic mean; 0 for no values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     match values.len() {
         0 => 0.0,
@@ -8,8 +8,8 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     }
 }
 
-/// The unbiased sample variance (divisor n − 1); 0 of fewer than two. Deviations are squared, and
-/// not squares subtracted, so that a large mean costs no digits.
+/// Returns the unbiased sample variance (divisor n − 1); 0 for fewer than two values. Sums squared
+/// deviations instead of subtracting squares, so that a large mean loses no digits.
 pub(crate) fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -18,7 +18,8 @@ pub(crate) fn variance(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// The middle value, or the mean of the two in the middle; 0 of nothing. Sorts its argument.
+/// Returns the middle value, or the mean of the two in the middle; 0 for no values. Sorts its
+/// argument.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -29,7 +30,8 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The correlation of neighbours about the common mean, −1 to 1. The values must not be all equal.
+/// Returns the lag-1 autocorrelation about the common mean, −1 to 1. The values must not be all
+/// equal.
 pub(crate) fn lag1(values: &[f64]) -> f64 {
     let mean = mean(values);
     let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();

@@ -1,8 +1,8 @@
 //! The search for the largest rate that meets an objective, as a state machine: trials go in, the
-//! next one to make comes out (METHOD 1.13). It knows neither clocks nor servers.
+//! next trial comes out (METHOD 1.13). It depends on neither clocks nor servers.
 //!
-//! What it finds is an interval. Its ends are rates at which the data exclude the other answer; a
-//! rate too near to the true one to be told from it stays undecided, and inside.
+//! The result is an interval. At its ends the data exclude the opposite result; rates too near to
+//! the true one to be distinguished from it stay undecided, and inside.
 
 mod load;
 mod share;
@@ -13,32 +13,33 @@ pub use share::{ShareInterval, share_interval};
 use crate::interval::SliceTail;
 use load::{Load, Status};
 
-/// What is searched for, and how hard.
+/// Objective and effort of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
-    /// The greatest share, between 0 and 1, of requests that may fail or be slow: 0.01 for a p99.
+    /// Largest share, between 0 and 1, of requests that may fail or be slow: 0.01 for a p99.
     pub share_max: f64,
-    /// Duration of the first trial at a rate, in seconds. While its answer is open, the next one
-    /// there is twice as long.
+    /// Duration of the first trial at a rate, in seconds. While the result is open, each further
+    /// trial at the rate is twice as long.
     pub initial_s: f64,
-    /// Duration of a full-length trial, in seconds: shorter ones only show where to look. The
+    /// Duration of a full-length trial, in seconds; shorter ones only guide the search. The
     /// percentile should have support in it (METHOD 1.11).
     pub final_s: f64,
-    /// Seconds of full-length trials after which nothing more is asked of a rate.
+    /// Total duration of full-length trials at a rate, in seconds, after which it gets no more.
     pub sum_s: f64,
     /// Share of that time, 0 to below 1, in which a rate may miss the objective and still pass
     /// (RFC 9971, goal exceed ratio).
     pub exceed_ratio: f64,
-    /// The interval aimed at: (upper − lower)/upper.
+    /// Target width of the interval: (upper − lower)/upper.
     pub width: f64,
-    /// No rate above this is tried.
+    /// Highest rate to try.
     pub rate_max_rps: f64,
-    /// The search ends after so many trials, whatever it has.
+    /// Number of trials after which the search ends in any case.
     pub trials_max: usize,
 }
 
 impl Goal {
-    /// The defaults of METHOD 1.13, for an objective like "p99 within …", which is 0.01 here.
+    /// Returns the defaults of METHOD 1.13 for an objective like "p99 within …", for which
+    /// `share_max` is 0.01.
     pub fn new(share_max: f64) -> Goal {
         assert!(share_max > 0.0 && share_max < 1.0, "{share_max} is not a share");
         Goal {
@@ -54,54 +55,56 @@ impl Goal {
     }
 }
 
-/// What to do next.
+/// Next step of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Make this trial, and [`Search::record`] it.
+    /// Run this trial, and [`Search::record`] it.
     Run {
-        /// Requests per second.
+        /// Rate in requests per second.
         rate_rps: f64,
-        /// Seconds.
+        /// Duration in seconds.
         duration_s: f64,
     },
-    /// There is nothing left to do.
+    /// The search is complete.
     Done(Found),
 }
 
-/// One trial, as it went.
+/// Result of one trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// The rate that was asked for, as [`Step::Run`] said it.
+    /// Requested rate, from [`Step::Run`].
     pub rate_rps: f64,
-    /// Seconds.
+    /// Duration in seconds.
     pub duration_s: f64,
-    /// The measured requests of each slice, and of them those that failed or were slow.
+    /// Measured requests of each slice, and of them those that failed or were slow.
     pub slices: Vec<SliceTail>,
-    /// The client was the limit, by its own evidence: nothing was learnt of the server.
+    /// True if the client was the limit, by its own evidence: the trial says nothing about the
+    /// server.
     pub is_client_limited: bool,
 }
 
-/// How a search ended.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The greatest rate that is shown to meet the objective, below every one that misses it.
+    /// Highest rate shown to meet the objective, below every one that misses it.
     pub lower: Option<Bound>,
-    /// The smallest rate that is shown to miss the objective.
+    /// Lowest rate shown to miss the objective.
     pub upper: Option<Bound>,
-    /// Rates between the two that were tried for as long as the goal says, and left open.
+    /// Rates between the two that stayed open after the maximum time that the goal allows.
     pub undecided_rps: Vec<f64>,
-    /// Why it ended.
+    /// Reason for the end.
     pub end: End,
 }
 
 impl Found {
-    /// How many independent requests the trials at the lower bound would have had beyond the
-    /// objective at the limit (METHOD 1.11, support). With fewer than ten of them the interval
-    /// misses the truth more often than it should: a rate is easily good for as long as no slow
-    /// spell falls into its trials. Trials should then be longer, by ten over this.
+    /// Returns the expected number of independent requests beyond the objective, at the limit, in
+    /// the trials at the lower bound (METHOD 1.11, support). Below ten, the interval misses the
+    /// true rate more often than its confidence allows: a rate looks good as long as no slow spell
+    /// falls into its trials. Trials should then be longer, by ten divided by this.
     ///
-    /// Spells show best where they happen: the design effect is the greater one of both bounds. Far
-    /// above the limit the queue only grows, and its growth is not taken for spells.
+    /// Spells are most visible at rates where they occur, so the greater design effect of both
+    /// bounds is used. Far above the limit the queue only grows, and its growth does not count as a
+    /// spell.
     pub fn support(&self, share_max: f64) -> Option<f64> {
         let lower = self.lower?;
         let upper = self.upper.filter(|upper| upper.share.share <= SPELLS_MAX * share_max);
@@ -110,59 +113,58 @@ impl Found {
     }
 }
 
-/// A rate at which more than so many times the allowed share is slow is overloaded.
+/// Multiple of the allowed share of slow requests above which a rate is overloaded.
 const SPELLS_MAX: f64 = 10.0;
 
-/// Why a search ended.
+/// Reason for the end of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
-    /// Both bounds are there, as close to each other as was asked for.
+    /// Both bounds exist, within the target width.
     WithinGoal,
-    /// Both bounds are there. What lies between them cannot be told from the objective by trials of
-    /// this length.
+    /// Both bounds exist. Trials of this length cannot decide the rates between them.
     Indistinct,
-    /// The client gave out at this rate. A lower bound stands; nothing is known above it.
+    /// The client was the limit at this rate. A lower bound is valid; nothing is known above it.
     ClientLimited(f64),
-    /// The greatest rate that may be tried meets the objective.
+    /// The highest rate that may be tried meets the objective.
     AboveRange,
     /// Not even the smallest rate, 10⁻⁶ of the first guess, meets the objective.
     BelowRange,
-    /// The trials ran out.
+    /// The maximum number of trials was reached.
     OutOfTrials,
 }
 
-/// One end of the interval, with its evidence.
+/// A bound of the interval, with its evidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// Requests per second.
+    /// Rate in requests per second.
     pub rate_rps: f64,
-    /// Trials there that met the objective.
+    /// Trials at the rate that met the objective.
     pub good: usize,
-    /// Trials there that missed it.
+    /// Trials at the rate that missed the objective.
     pub bad: usize,
-    /// Requests of the trials that decided.
+    /// Requests of the deciding trials.
     pub requests: u64,
-    /// The share of requests that failed or were slow, over the trials that decided.
+    /// Share of requests that failed or were slow, over the deciding trials.
     pub share: ShareInterval,
 }
 
-/// Lower than this, relative to the guess, no system is searched.
+/// Lowest rate to try, relative to the guess.
 const RATE_MIN: f64 = 1e-6;
 
-/// A search under way: the goal, and every trial so far.
+/// A search in progress: the goal, and every trial so far.
 #[derive(Clone, Debug)]
 pub struct Search {
     goal: Goal,
     guess_rps: f64,
     trials: usize,
-    /// By ascending rate.
+    /// Loads by ascending rate.
     loads: Vec<Load>,
     client_limited_rps: Option<f64>,
 }
 
 impl Search {
-    /// A search that starts at half of `guess_rps`, a rough idea of the greatest possible rate:
-    /// what a closed loop reached.
+    /// Makes a search that starts at half of `guess_rps`, a rough estimate of the largest possible
+    /// rate: the throughput of a closed loop.
     pub fn new(goal: Goal, guess_rps: f64) -> Search {
         assert!(guess_rps > 0.0 && guess_rps.is_finite(), "{guess_rps} is not a rate");
         assert!((0.0..1.0).contains(&goal.exceed_ratio) && goal.width > 0.0);
@@ -170,7 +172,7 @@ impl Search {
         Search { goal, guess_rps, trials: 0, loads: Vec::new(), client_limited_rps: None }
     }
 
-    /// Takes a trial in.
+    /// Records a trial.
     pub fn record(&mut self, trial: Trial) {
         self.trials += 1;
         if trial.is_client_limited {
@@ -184,7 +186,7 @@ impl Search {
         self.loads[at].push(trial, &self.goal);
     }
 
-    /// What follows from the trials so far.
+    /// Returns the next step, given the trials so far.
     pub fn next(&self) -> Step {
         if let Some(rate_rps) = self.client_limited_rps {
             return self.done(End::ClientLimited(rate_rps));
@@ -203,15 +205,15 @@ impl Search {
         }
     }
 
-    /// The relevant bounds, as far as known: the smallest upper, and the largest lower below it. So
-    /// a system that recovers at a higher rate is not believed.
+    /// Returns the relevant bounds, as far as known: the smallest upper, and the largest lower
+    /// below it. Good results above an upper bound are therefore ignored.
     fn bounds(&self) -> (Option<usize>, Option<usize>) {
         let upper = self.loads.iter().position(|load| load.status().is_upper());
         let below = &self.loads[..upper.unwrap_or(self.loads.len())];
         (below.iter().rposition(|load| load.status().is_lower()), upper)
     }
 
-    /// Every rate so far meets the objective, or may.
+    /// Raises the rate: every rate so far meets the objective, or may.
     fn rise(&self) -> Step {
         let highest = self.loads.last().expect("the lower bound").rate_rps();
         if highest >= self.goal.rate_max_rps {
@@ -222,7 +224,7 @@ impl Search {
         self.explore((2.0 * highest).min(self.goal.rate_max_rps))
     }
 
-    /// No rate so far is known to meet the objective.
+    /// Lowers the rate: no rate so far is known to meet the objective.
     fn sink(&self) -> Step {
         let Some(lowest) = self.loads.first() else {
             return self.explore((self.guess_rps / 2.0).min(self.goal.rate_max_rps));
@@ -234,12 +236,12 @@ impl Search {
         self.explore(rate_rps)
     }
 
-    /// Between the two lie undecided rates, or nothing. Halves, on the scale of ratios, what is
-    /// too wide; then confirms both ends.
+    /// Narrows the interval, which contains undecided rates or none: halves too wide gaps on the
+    /// logarithmic scale, then confirms both ends.
     fn narrow(&self, lower: usize, upper: usize) -> Step {
         let rate = |load: usize| self.loads[load].rate_rps();
         let gaps = [(rate(lower), rate(lower + 1)), (rate(upper - 1), rate(upper))];
-        // With undecided rates in between each side gets half of what may be left.
+        // With undecided rates in between, each side gets half of the allowed width.
         let limit = if lower + 1 == upper { self.goal.width } else { self.goal.width / 2.0 };
         let width = |(low, high): (f64, f64)| (high - low) / high;
         let [below, above] = gaps;
@@ -255,7 +257,7 @@ impl Search {
         self.confirm(lower).or_else(|| self.confirm(upper)).unwrap_or_else(|| self.done(ends))
     }
 
-    /// A full-length trial at a rate whose answer is not firm yet.
+    /// Returns a full-length trial at a rate whose result is not confirmed yet.
     fn confirm(&self, load: usize) -> Option<Step> {
         let load = &self.loads[load];
         let step = Step::Run { rate_rps: load.rate_rps(), duration_s: self.goal.final_s };

@@ -1,13 +1,13 @@
 //! Shuffling from a fixed seed, so that a permutation test is a function of its data.
 
-/// The one seed of all permutation tests.
+/// Seed of all permutation tests.
 const SEED: u64 = 0x5765_6972_2073_6565;
 
-/// Shuffles of a test; the least p is 1 in one more.
+/// Shuffles of a test; the smallest p is 1/(`SHUFFLES` + 1).
 const SHUFFLES: u32 = 999;
 
-/// How often chance gives as much as the order that was found: the share of orders, the found one
-/// among them, whose statistic is at least as large.
+/// Returns the p-value of the observed order: the share of orders, including the observed one,
+/// whose statistic is at least as large.
 pub(crate) fn permutation_p(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> f64 {
     let found = statistic(values);
     let mut shuffled = values.to_vec();
@@ -20,8 +20,8 @@ pub(crate) fn permutation_p(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -
     f64::from(as_large) / f64::from(SHUFFLES + 1)
 }
 
-/// A counter whose successive values are mixed until every bit depends on every other (SplitMix64;
-/// Steele, Lea and Flood, OOPSLA 2014). Good enough for shuffles, small enough to be read.
+/// A generator that mixes successive counter values until every bit depends on every other
+/// (SplitMix64; Steele, Lea and Flood, OOPSLA 2014). It is good enough for shuffles and short.
 pub(crate) struct Shuffle {
     counter: u64,
 }
@@ -31,14 +31,14 @@ impl Shuffle {
         Shuffle { counter: SEED }
     }
 
-    /// Puts the values into an order drawn at random (Fisher and Yates).
+    /// Shuffles the values (Fisher and Yates).
     fn shuffle(&mut self, values: &mut [f64]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.below(last + 1));
         }
     }
 
-    /// A number below `limit`. The bias of the multiplication is limit/2⁶⁴.
+    /// Returns a number below `limit`. The bias of the multiplication is limit/2⁶⁴.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         ((u128::from(self.next()) * limit as u128) >> 64) as usize
     }
@@ -66,7 +66,7 @@ mod tests {
                 seen[place][*value as usize] += 1;
             }
         }
-        // 10,000 each, standard deviation 87.
+        // Each should occur 10,000 times, with standard deviation 87.
         assert!(seen.iter().flatten().all(|&times| times.abs_diff(10_000) < 400), "{seen:?}");
     }
 

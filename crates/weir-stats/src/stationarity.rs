@@ -1,31 +1,30 @@
-//! Was the run the same all along? Three rules and a caveat over the slices of one series
-//! (METHOD 1.10).
+//! Stationarity of a run: three rules and a caveat over the slices of one series (METHOD 1.10).
 //!
-//! A rule fires only when the change is significant and large: a long run finds every change, and
-//! a short one finds large changes in noise.
+//! A rule fires only if the change is both significant and large: long runs make every change
+//! significant, and short ones show large changes in noise.
 
 use crate::moments::{lag1, mean, median, variance};
 use crate::shuffle::permutation_p;
 use crate::student::t_cdf;
 
-/// Fewer values than this cannot be told apart from chance.
+/// Least number of values; fewer cannot be distinguished from chance.
 pub(crate) const LEAST: usize = 10;
-/// A rule fires below this probability of chance, two-sided. A document is judged by three rules
-/// over five series, so that no single one may be wrong in 1% of good runs: with this, one of them
-/// is in 2% to 4% (METHOD 1.10).
+/// Significance level of a rule, two-sided. Three rules test five series of a document, so a single
+/// rule must be wrong in less than 1% of good runs. At this level, at least one of them is wrong in
+/// 2% to 4% (METHOD 1.10).
 pub(crate) const CHANCE: f64 = 0.005;
-/// The same as a number of standard deviations.
+/// The same level as a number of standard deviations.
 const CHANCE_Z: f64 = 2.807;
-/// What is large: 5% of the level.
+/// Threshold of a large change: 5% of the level.
 pub(crate) const LARGE: f64 = 0.05;
-/// Neighbours that are independent correlate by more than this, times 1/√B, in 1% of series.
+/// Limit of the lag-1 autocorrelation times √B; independent values exceed it in 1% of series.
 const LAG1_Z: f64 = 2.33;
-/// Levels shorter than this are outliers, not levels.
+/// Least length of a level; shorter ones count as outliers.
 const LEVEL: usize = 3;
-/// Larger values than this have no squares.
+/// Limit of a value's magnitude, so that sums of squares cannot overflow.
 const GREATEST: f64 = 1e100;
 
-/// S1: a monotonic trend (Mann and Kendall), and how steep it is (Sen).
+/// S1: a monotonic trend (Mann and Kendall), and its slope (Sen).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
     /// Kendall's S in standard deviations, corrected for ties and for continuity.
@@ -36,27 +35,27 @@ pub struct Trend {
     pub magnitude: f64,
 }
 
-/// S3: the level changed at one place.
+/// S3: a change of level at one index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// First value of the new level.
+    /// Index of the first value of the new level.
     pub index: usize,
-    /// How often shuffled values split as well or better.
+    /// Share of shuffled series that split as well or better.
     pub p: f64,
-    /// (after − before)/before, of means; 1 or −1 if it was 0 before.
+    /// Relative change of the means, (after − before)/before; 1 or −1 if it was 0 before.
     pub magnitude: f64,
 }
 
-/// S2: the first third of the values against the last third.
+/// S2: the first third of the values compared with the last third.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thirds {
-    /// Of Welch's test, two-sided.
+    /// p-value of Welch's test, two-sided.
     pub p: f64,
-    /// (last − first)/first, of means; 1 or −1 if the first is 0.
+    /// Relative change of the means, (last − first)/first; 1 or −1 if the first is 0.
     pub difference: f64,
 }
 
-/// S1 to S4 of one series.
+/// Results of S1 to S4 for one series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stationarity {
     /// S1; `None` if all values are equal.
@@ -65,15 +64,15 @@ pub struct Stationarity {
     pub thirds: Option<Thirds>,
     /// S3; `None` if all values are equal.
     pub shift: Option<Shift>,
-    /// S4: correlation of neighbours, −1 to 1; 0 if all values are equal.
+    /// S4: lag-1 autocorrelation, −1 to 1; 0 if all values are equal.
     pub lag1: f64,
-    /// Above this, neighbours are not independent: 2.33/√B.
+    /// Limit of `lag1`, above which neighbours are not independent: 2.33/√B.
     pub lag1_limit: f64,
 }
 
 impl Stationarity {
-    /// Judges a series of slices in the order of time. `None` of fewer than 10 values, or when one
-    /// is not finite or beyond 10¹⁰⁰.
+    /// Evaluates a series of slices in the order of time. `None` for fewer than 10 values, or if
+    /// one is not finite or beyond 10¹⁰⁰.
     pub fn of(values: &[f64]) -> Option<Stationarity> {
         if values.len() < LEAST || !are_sound(values) {
             return None;
@@ -88,35 +87,35 @@ impl Stationarity {
         })
     }
 
-    /// S1 fires.
+    /// True if S1 fires.
     pub fn has_trend(&self) -> bool {
         self.trend.is_some_and(|trend| trend.z.abs() > CHANCE_Z && trend.magnitude > LARGE)
     }
 
-    /// S2 fires.
+    /// True if S2 fires.
     pub fn has_drift(&self) -> bool {
         self.thirds.is_some_and(|thirds| thirds.p < CHANCE && thirds.difference.abs() > LARGE)
     }
 
-    /// S3 fires.
+    /// True if S3 fires.
     pub fn has_shift(&self) -> bool {
         self.shift.is_some_and(|shift| shift.p < CHANCE && shift.magnitude.abs() > LARGE)
     }
 
-    /// S4: slices are like the slices before them, and intervals computed from them are too narrow.
-    /// Neighbours that differ more than strangers do, as completions do under uniform arrivals,
-    /// make them too wide, which is no reason for doubt.
+    /// True if S4 fires: slices resemble their predecessors, and intervals computed from them are
+    /// too narrow. A negative autocorrelation, as of completions under uniform arrivals, makes
+    /// intervals too wide, which is harmless.
     pub fn is_correlated(&self) -> bool {
         self.lag1 > self.lag1_limit
     }
 }
 
-/// Whether all values can be reckoned with.
+/// True if all values are finite and below 10¹⁰⁰ in magnitude.
 pub(crate) fn are_sound(values: &[f64]) -> bool {
     values.iter().all(|value| value.abs() < GREATEST)
 }
 
-/// The change relative to what was. What comes from nothing is all new.
+/// Returns the change relative to `before`; 1 or −1 if `before` is 0 and `after` is not.
 pub(crate) fn relative(before: f64, after: f64) -> f64 {
     if before != 0.0 {
         (after - before) / before.abs()
@@ -150,7 +149,7 @@ fn trend(values: &[f64]) -> Trend {
     }
 }
 
-/// The variance of Kendall's S without a trend: each group of t equal values takes its part off
+/// Returns the variance of Kendall's S without a trend: each group of t equal values reduces it
 /// (Kendall, Rank Correlation Methods, 1970, ch. 4). Above 0 unless all values are equal.
 fn score_variance(values: &[f64]) -> f64 {
     let part = |count: usize| (count * (count - 1) * (2 * count + 5)) as f64 / 18.0;
@@ -168,8 +167,8 @@ fn thirds(values: &[f64]) -> Thirds {
     Thirds { p: welch(after - before, errors, third), difference: relative(before, after) }
 }
 
-/// The two-sided probability of a difference of means this large between two samples of `count`
-/// values with these squared standard errors (Welch, Biometrika 1947).
+/// Returns the two-sided probability of a difference of means this large between two samples of
+/// `count` values with these squared standard errors (Welch, Biometrika 1947).
 fn welch(difference: f64, errors: (f64, f64), count: usize) -> f64 {
     let error = errors.0 + errors.1;
     if difference == 0.0 {
@@ -191,12 +190,12 @@ fn shift(values: &[f64]) -> Shift {
     }
 }
 
-/// Where two levels differ most, and the energy statistic there: nm/(n + m) times twice the mean
-/// distance between them less the mean distance within each (METHOD 1.16).
+/// Returns the split at which two levels differ most, and the energy statistic there: nm/(n + m)
+/// times twice the mean distance between them less the mean distance within each (METHOD 1.16).
 fn best_split(values: &[f64]) -> (usize, f64) {
     let count = values.len();
     let distances = |from: f64, to: &[f64]| -> f64 { to.iter().map(|v| (v - from).abs()).sum() };
-    // All distances lie within the later part, until values move to the earlier one.
+    // At first all distances lie within the later part; values then move to the earlier one.
     let (mut within_early, mut between) = (0.0, 0.0);
     let mut within_late: f64 =
         values.iter().enumerate().map(|(i, value)| distances(*value, &values[i + 1..])).sum();
@@ -227,7 +226,7 @@ fn best_split(values: &[f64]) -> (usize, f64) {
 mod tests {
     use super::*;
 
-    /// Thirty values about 100 that differ by up to 3, in no order.
+    /// Returns thirty values about 100 that differ by up to 3, in random order.
     fn noise() -> Vec<f64> {
         (0..30).map(|i| 100.0 + f64::from(i * 7919 % 13 - 6) / 2.0).collect()
     }
@@ -236,7 +235,7 @@ mod tests {
         Stationarity::of(values).expect("ten values or more")
     }
 
-    /// Which of S1 to S3 fire.
+    /// Checks which of S1 to S3 fire.
     fn check(name: &str, values: &[f64], expected: [bool; 3]) {
         let judged = judged(values);
         let fired = [judged.has_trend(), judged.has_drift(), judged.has_shift()];
@@ -271,13 +270,13 @@ mod tests {
         }
     }
 
-    /// By hand: 1 2 4 3 5 has 9 ascents and 1 descent, so S = 8 of variance 5·4·15/18.
+    /// Computed by hand: 1 2 4 3 5 has 9 ascents and 1 descent, so S = 8 with variance 5·4·15/18.
     #[test]
     fn kendall_and_sen() {
         let trend = trend(&[1.0, 2.0, 4.0, 3.0, 5.0]);
         assert!((trend.z - 7.0 / (300.0_f64 / 18.0).sqrt()).abs() < 1e-12);
         assert_eq!((trend.slope, trend.magnitude), (1.0, 5.0 / 3.0));
-        // Two pairs of equals take 2·1·9/18 each off.
+        // Two pairs of equal values subtract 2·1·9/18 each.
         let ties = [1.0, 1.0, 2.0, 2.0, 3.0];
         assert!((score_variance(&ties) - (300.0 / 18.0 - 2.0)).abs() < 1e-12);
     }
@@ -304,7 +303,7 @@ mod tests {
             assert_eq!((judged.trend, judged.thirds, judged.shift), (None, None, None));
             assert_eq!(judged.lag1, 0.0);
         }
-        // All zeros but one, and a level that comes from nothing: finite numbers all the same.
+        // All zeros but one, and a level that rises from zero: the results are finite.
         let mut values = vec![0.0; 30];
         values[29] = 1.0;
         check("one of thirty", &values, [false; 3]);

@@ -1,38 +1,38 @@
-//! The normal distribution and Student's: probabilities and quantiles.
+//! The normal distribution and Student's t distribution: probabilities and quantiles.
 //!
-//! Quantiles are found by bisection of the probability, down to the last bit: some microseconds
-//! each, and nothing to tune. They are asked for a few times per report.
+//! Quantiles are found by bisection of the probability, down to the last bit. That takes some
+//! microseconds each and has no parameters to tune; a report computes only a few.
 
 use std::f64::consts::PI;
 
-/// The probability that a standard normal variable is at most `z`. Relative error below 10⁻¹² in
-/// both tails.
+/// Returns the probability that a standard normal variable is at most `z`. Relative error below
+/// 10⁻¹² in both tails.
 pub fn normal_cdf(z: f64) -> f64 {
     let tail = normal_tail(z.abs());
     if z > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The `z` that a standard normal variable exceeds with probability 1 − `p`; `p` is 0 to 1, and
-/// its ends are at infinity. Relative error below 10⁻⁹.
+/// Returns the `z` that a standard normal variable exceeds with probability 1 − `p`; `p` is 0 to 1,
+/// and its ends are at infinity. Relative error below 10⁻⁹.
 pub fn normal_quantile(p: f64) -> f64 {
     quantile(p, normal_tail, normal_centre)
 }
 
-/// The probability that Student's variable with `df` > 0 degrees of freedom is at most `t`.
+/// Returns the probability that Student's variable with `df` > 0 degrees of freedom is at most `t`.
 /// Relative error below 10⁻¹² in both tails.
 pub fn t_cdf(t: f64, df: f64) -> f64 {
     let tail = t_tail(t.abs(), df);
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The `t` that Student's variable with `df` > 0 degrees of freedom exceeds with probability
-/// 1 − `p`; `p` is 0 to 1, and its ends are at infinity. Relative error below 10⁻⁹.
+/// Returns the `t` that Student's variable with `df` > 0 degrees of freedom exceeds with
+/// probability 1 − `p`; `p` is 0 to 1, and its ends are at infinity. Relative error below 10⁻⁹.
 pub fn t_quantile(p: f64, df: f64) -> f64 {
     quantile(p, |t| t_tail(t, df), |t| t_centre(t, df))
 }
 
-/// The quantile of a symmetric distribution. `tail(x)` is what lies above x ≥ 0, `centre(x)`
-/// between 0 and x: each is solved for where it has the digits.
+/// Returns the quantile of a symmetric distribution. `tail(x)` is the probability above x ≥ 0,
+/// `centre(x)` that between 0 and x. The function with the better relative precision is solved.
 fn quantile(p: f64, tail: impl Fn(f64) -> f64, centre: impl Fn(f64) -> f64) -> f64 {
     assert!((0.0..=1.0).contains(&p), "a probability is 0 to 1, and not {p}");
     let (nearer, from_middle) = (p.min(1.0 - p), (p - 0.5).abs());
@@ -46,7 +46,7 @@ fn quantile(p: f64, tail: impl Fn(f64) -> f64, centre: impl Fn(f64) -> f64) -> f
     if p < 0.5 { -magnitude } else { magnitude }
 }
 
-/// The least x ≥ 0 with `holds(x)`, to the last bit; `holds` is false and then true.
+/// Returns the smallest x ≥ 0 with `holds(x)`, to the last bit; `holds` is false and then true.
 fn first(holds: impl Fn(f64) -> bool) -> f64 {
     if holds(0.0) {
         return 0.0;
@@ -64,22 +64,23 @@ fn first(holds: impl Fn(f64) -> bool) -> f64 {
     }
 }
 
-/// Where the series of [`normal_centre`] hands over to the continued fraction of the tail.
+/// Upper end of the series of [`normal_centre`]; beyond it the continued fraction of the tail is
+/// used.
 const NORMAL_TAIL: f64 = 2.5;
 
-/// The probability above `z` ≥ 0.
+/// Returns the probability above `z` ≥ 0.
 fn normal_tail(z: f64) -> f64 {
     if z < NORMAL_TAIL {
         return 0.5 - normal_centre(z);
     }
-    // Laplace's continued fraction, φ(z)/(z + 1/(z + 2/(z + 3/…))) (DLMF 7.9.3), from far enough
-    // inside.
+    // Laplace's continued fraction, φ(z)/(z + 1/(z + 2/(z + 3/…))) (DLMF 7.9.3), evaluated from
+    // term 200 outwards.
     let fraction = (1..=200).rev().fold(z, |inner, k| z + f64::from(k) / inner);
     normal_density(z) / fraction
 }
 
-/// The probability between 0 and `z` ≥ 0: φ(z)·(z + z³/3 + z⁵/(3·5) + …) (DLMF 7.6.2), whose terms
-/// do not cancel.
+/// Returns the probability between 0 and `z` ≥ 0: φ(z)·(z + z³/3 + z⁵/(3·5) + …) (DLMF 7.6.2),
+/// whose terms do not cancel.
 fn normal_centre(z: f64) -> f64 {
     if z >= NORMAL_TAIL {
         return 0.5 - normal_tail(z);
@@ -97,7 +98,7 @@ fn normal_density(z: f64) -> f64 {
     (-z * z / 2.0).exp() / (2.0 * PI).sqrt()
 }
 
-/// The probability above `t` ≥ 0: ½·I_x(df/2, ½) with x = df/(df + t²) (DLMF 8.17).
+/// Returns the probability above `t` ≥ 0: ½·I_x(df/2, ½) with x = df/(df + t²) (DLMF 8.17).
 fn t_tail(t: f64, df: f64) -> f64 {
     let (inside, outside) = t_shares(t, df);
     if outside > (df / 2.0 + 1.0) / (df / 2.0 + 2.5) {
@@ -106,7 +107,7 @@ fn t_tail(t: f64, df: f64) -> f64 {
     beta_lower(outside, inside, df / 2.0, 0.5, df) / 2.0
 }
 
-/// The probability between 0 and `t` ≥ 0.
+/// Returns the probability between 0 and `t` ≥ 0.
 fn t_centre(t: f64, df: f64) -> f64 {
     let (inside, outside) = t_shares(t, df);
     if outside > (df / 2.0 + 1.0) / (df / 2.0 + 2.5) {
@@ -115,7 +116,7 @@ fn t_centre(t: f64, df: f64) -> f64 {
     0.5 - beta_lower(outside, inside, df / 2.0, 0.5, df) / 2.0
 }
 
-/// t²/(df + t²) and df/(df + t²), neither by subtraction. `t` may be infinite.
+/// Returns t²/(df + t²) and df/(df + t²), neither by subtraction. `t` may be infinite.
 fn t_shares(t: f64, df: f64) -> (f64, f64) {
     assert!(df > 0.0, "degrees of freedom are above 0, and not {df}");
     let ratio = t / df.sqrt();
@@ -123,8 +124,8 @@ fn t_shares(t: f64, df: f64) -> (f64, f64) {
     (1.0 / (1.0 + inverse * inverse), 1.0 / (1.0 + ratio * ratio))
 }
 
-/// I_x(a, b), where one of `a`, `b` is ½ and the other df/2; `y` is 1 − x. By the continued
-/// fraction DLMF 8.17.22, which is quick for x < (a + 1)/(a + b + 2).
+/// Returns I_x(a, b), where one of `a`, `b` is ½ and the other df/2; `y` is 1 − x. Uses the
+/// continued fraction DLMF 8.17.22, which converges quickly for x < (a + 1)/(a + b + 2).
 fn beta_lower(x: f64, y: f64, a: f64, b: f64, df: f64) -> f64 {
     if x == 0.0 {
         return 0.0;
@@ -133,8 +134,8 @@ fn beta_lower(x: f64, y: f64, a: f64, b: f64, df: f64) -> f64 {
     front / beta_fraction(x, a, b)
 }
 
-/// 1 + d₁/(1 + d₂/(1 + …)), by Lentz's method in Thompson and Barnett's form. Near the mean it
-/// takes some √(a + b) terms.
+/// Returns 1 + d₁/(1 + d₂/(1 + …)), by Lentz's method in Thompson and Barnett's form. Near the mean
+/// it takes some √(a + b) terms.
 pub(crate) fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
     let (mut value, mut above, mut below) = (1.0, 1.0, 0.0);
     for m in 0..200_000 {
@@ -156,8 +157,8 @@ pub(crate) fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
     value
 }
 
-/// ln B(½, a). Γ(a + ½)/Γ(a) is expanded directly (DLMF 5.11.13): two logarithms of Γ would lose
-/// their digits to each other when `a` is large.
+/// Returns ln B(½, a). Γ(a + ½)/Γ(a) is expanded directly (DLMF 5.11.13): the difference of two
+/// logarithms of Γ would lose digits for large `a`.
 fn ln_beta_half(a: f64) -> f64 {
     let (mut a, mut ratio) = (a, 1.0);
     while a < 20.0 {
@@ -175,7 +176,7 @@ fn ln_beta_half(a: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The tables below were made with 40 digits.
+    /// Compares with the tables below, which were computed with 40 digits.
     fn check(name: &str, got: f64, expected: f64, relative: f64) {
         assert!(
             (got - expected).abs() <= expected.abs() * relative,

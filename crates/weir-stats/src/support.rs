@@ -1,21 +1,21 @@
-//! Ranks of percentiles, and how many samples a percentile needs before it may be printed
+//! Ranks of percentiles, and the number of samples that a percentile needs before it may be printed
 //! (METHOD 1.11).
 
-/// Samples that must lie beyond a percentile before it is printed: with fewer, it is the luck of a
-/// few requests (METHOD 1.11, support 10).
+/// Samples that must lie beyond a percentile before it is printed: with fewer, the figure depends
+/// on a few random requests (METHOD 1.11, support 10).
 pub const SUPPORT: u64 = 10;
 
-/// Percentiles are told apart down to a hundred-thousandth of a percent.
+/// Resolution of percentiles: a hundred-thousandth of a percent.
 const PARTS: u64 = 10_000_000;
 
-/// The rank of percentile `p` (0 to 100) among `count` values: ⌈p·n⌉, at least 1.
+/// Returns the rank of percentile `p` (0 to 100) among `count` values: ⌈p·n⌉, at least 1.
 pub fn rank_of(p: f64, count: u64) -> u64 {
     let rank = (u128::from(count) * u128::from(parts_of(p))).div_ceil(u128::from(PARTS));
     u64::try_from(rank).expect("at most the count").max(1)
 }
 
-/// Whether `count` values carry percentile `p`: at least [`SUPPORT`] of them lie beyond it. The
-/// greatest value, percentile 100, needs one.
+/// True if `count` values support percentile `p`: at least [`SUPPORT`] of them lie beyond it. The
+/// maximum, percentile 100, needs one value.
 pub fn is_supported(p: f64, count: u64) -> bool {
     let beyond = PARTS - parts_of(p);
     match beyond {
@@ -24,8 +24,8 @@ pub fn is_supported(p: f64, count: u64) -> bool {
     }
 }
 
-/// True if at least one of `count` values lies beyond percentile `p`. The greatest value,
-/// percentile 100, needs one.
+/// True if at least one of `count` values lies beyond percentile `p`. The maximum, percentile 100,
+/// needs one value.
 pub fn has_beyond(p: f64, count: u64) -> bool {
     let beyond = PARTS - parts_of(p);
     match beyond {
@@ -34,7 +34,7 @@ pub fn has_beyond(p: f64, count: u64) -> bool {
     }
 }
 
-/// The least count of which one value lies beyond percentile `p`.
+/// Returns the smallest count of which one value lies beyond percentile `p`.
 pub fn least_count(p: f64) -> u64 {
     match PARTS - parts_of(p) {
         0 => 1,
@@ -42,7 +42,7 @@ pub fn least_count(p: f64) -> u64 {
     }
 }
 
-/// The least count that carries percentile `p`.
+/// Returns the smallest count that supports percentile `p`.
 pub fn count_needed(p: f64) -> u64 {
     match PARTS - parts_of(p) {
         0 => 1,
@@ -50,7 +50,7 @@ pub fn count_needed(p: f64) -> u64 {
     }
 }
 
-/// Ten-millionths of the whole; what is outside 0 to 100 counts as the nearer end.
+/// Converts to ten-millionths of the whole; values outside 0 to 100 become the nearer end.
 fn parts_of(p: f64) -> u64 {
     (p.clamp(0.0, 100.0) * 100_000.0).round() as u64
 }

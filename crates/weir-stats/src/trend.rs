@@ -6,7 +6,7 @@ use crate::student::t_quantile;
 /// The slope of a straight line, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slope {
-    /// Units of y per unit of x.
+    /// Slope in units of y per unit of x.
     pub slope: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -14,14 +14,14 @@ pub struct Slope {
     pub high: f64,
 }
 
-/// Least squares of `y` on `x`; `confidence` is two-sided, 0 to 1. The interval takes the points'
-/// errors for independent and alike.
+/// Fits `y` on `x` by least squares; `confidence` is two-sided, 0 to 1. The interval assumes that
+/// the points' errors are independent and identically distributed.
 ///
-/// `None` of fewer than three points, or when all x are equal.
+/// `None` for fewer than three points, or if all x are equal.
 ///
 /// # Panics
 ///
-/// When there are not as many `y` as `x`.
+/// `x` and `y` have different lengths.
 pub fn regression(x: &[f64], y: &[f64], confidence: f64) -> Option<Slope> {
     assert_eq!(x.len(), y.len(), "a point has an x and a y");
     if x.len() < 3 {

@@ -9,42 +9,42 @@ use crate::shuffle::Shuffle;
 /// Resamples of the bootstrap.
 const RESAMPLES: usize = 1_000;
 
-/// What lies outside a 95% interval on each side, of the resamples.
+/// Resamples outside a 95% interval on each side.
 const OUTSIDE: usize = RESAMPLES / 40;
 
-/// Three parameters need more points than three.
+/// Least number of points; three parameters need more than three.
 const POINTS_MIN: usize = 5;
 
-/// A sign pattern as regular as this has one chance in twenty.
+/// Significance level of the test for systematic residuals.
 const SYSTEMATIC_P: f64 = 0.05;
 
-/// The throughputs of the runs with one number of connections.
+/// Throughputs of the runs with one number of connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPoint {
-    /// N, at least 1.
+    /// Number of connections N, at least 1.
     pub connections: f64,
-    /// X of each run, above 0.
+    /// Throughput X of each run, above 0.
     pub throughputs: Vec<f64>,
 }
 
-/// The law with its parameters.
+/// Universal Scalability Law with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Usl {
     /// λ: throughput of one connection, above 0.
     pub lambda: f64,
-    /// σ: the share that cannot be done side by side, 0 to below 1.
+    /// σ: share of the work that is serial, 0 to below 1.
     pub sigma: f64,
-    /// κ: what each pair of connections costs by keeping in step, at least 0.
+    /// κ: cost of coherency per pair of connections, at least 0.
     pub kappa: f64,
 }
 
 impl Usl {
-    /// X at so many connections.
+    /// Returns the throughput X at this number of connections.
     pub fn throughput(&self, connections: f64) -> f64 {
         self.lambda * shape(connections, self.sigma, self.kappa)
     }
 
-    /// N* = √((1−σ)/κ), where X is greatest; infinite without crosstalk.
+    /// Returns N* = √((1−σ)/κ), where X is largest; infinite without crosstalk.
     pub fn peak(&self) -> f64 {
         ((1.0 - self.sigma) / self.kappa).sqrt()
     }
@@ -61,30 +61,30 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// The law as fitted to a sweep.
+/// Fit of the law to a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UslFit {
-    /// Its parameters.
+    /// Fitted parameters.
     pub usl: Usl,
-    /// λ, σ and κ with their intervals. `None` where no point has two runs: one run each says
-    /// nothing of how runs vary.
+    /// λ, σ and κ with their intervals. `None` if no point has two runs: single runs contain no
+    /// information about their variance.
     pub intervals: Option<[Estimate; 3]>,
-    /// N*, where it is one: the interval of κ has 0 outside, and the peak is at no more than twice
-    /// the greatest number of connections that was tried.
+    /// N*, if the data show one: the interval of κ excludes 0, and the peak is at no more than
+    /// twice the largest number of connections tried.
     pub peak: Option<Estimate>,
-    /// Per point in ascending order: the mean throughput relative to the law's, less 1.
+    /// Per point in ascending order: the mean throughput relative to the law's, minus 1.
     pub residuals: Vec<f64>,
-    /// The residuals' signs come in fewer and longer groups than chance makes: the law does not
-    /// describe this system. Takes eight points to show.
+    /// True if the residuals' signs form fewer and longer groups than expected by chance: the law
+    /// does not describe this system. Detection needs eight points.
     pub is_systematic: bool,
 }
 
 /// Fits the law by weighted nonlinear least squares in throughput, from several starts.
 ///
-/// Noise of throughput grows with it, so that points weigh 1/X̄²; a variance of each point's own,
-/// from three runs, would be luck for the most part. Without repetitions nothing is known of the
-/// noise, and points weigh the same. Intervals: bootstrap over the repetitions' deviations, pooled
-/// for the same reason, from a fixed seed.
+/// The noise of throughput grows with it, so points weigh 1/X̄²; a separate variance for each
+/// point, from three runs, would be mostly random. Without repetitions the noise is unknown, and
+/// all points weigh the same. Intervals: bootstrap over the repetitions' deviations, pooled for the
+/// same reason, from a fixed seed.
 ///
 /// `None`: fewer than five points, or a value that is not a positive number.
 pub fn fit_usl(points: &[SweepPoint]) -> Option<UslFit> {
@@ -125,8 +125,8 @@ pub fn fit_usl(points: &[SweepPoint]) -> Option<UslFit> {
     Some(UslFit { usl, intervals, peak, residuals, is_systematic })
 }
 
-/// Fits to means that might as well have been observed: at each point as many deviations as it has
-/// runs, drawn from those of all points.
+/// Fits resampled means: each point gets as many deviations as it has runs, drawn from those of all
+/// points.
 fn resample(points: &[SweepPoint], connections: &[f64], weights: &[f64]) -> Vec<Usl> {
     let deviations: Vec<_> = points.iter().flat_map(deviations).collect();
     let mut random = Shuffle::new();
@@ -141,8 +141,8 @@ fn resample(points: &[SweepPoint], connections: &[f64], weights: &[f64]) -> Vec<
     (0..RESAMPLES).map(one).collect()
 }
 
-/// Of runs from their point's mean, relative to it. A mean lies nearer to its own runs than the
-/// truth does: by √((r−1)/r), which is made up for.
+/// Returns the deviations of runs from their point's mean, relative to it. A mean is nearer to its
+/// own runs than the true value is, by √((r−1)/r); the factor corrects for that.
 fn deviations(point: &SweepPoint) -> impl Iterator<Item = f64> {
     let (runs, mean) = (point.throughputs.len() as f64, mean(&point.throughputs));
     let factor = (runs / (runs - 1.0)).sqrt();
@@ -155,7 +155,7 @@ fn interval(value: f64, fits: &[Usl], of: impl Fn(&Usl) -> f64) -> Estimate {
     Estimate { low: values[OUTSIDE], value, high: values[RESAMPLES - 1 - OUTSIDE] }
 }
 
-/// X/λ.
+/// Returns X/λ.
 fn shape(connections: f64, sigma: f64, kappa: f64) -> f64 {
     let others = connections - 1.0;
     connections / (1.0 + sigma * others + kappa * connections * others)

@@ -1,51 +1,50 @@
-//! How much of the beginning of a series is not like the rest (METHOD 1.12).
+//! Detection of an initial transient in a series (METHOD 1.12).
 
 use crate::moments::mean;
 use crate::shuffle::permutation_p;
 use crate::stationarity::{CHANCE, LARGE, LEAST, are_sound, relative};
 
-/// A warm-up is too short when it leaves more than this share of the window unlike the rest.
+/// Largest share of the window that a warm-up may leave as a transient.
 const LEFT_OVER: f64 = 0.05;
 
-/// Means of consecutive runs of `size` values; what is left over at the end is left out.
+/// Returns the means of consecutive batches of `size` values; an incomplete last batch is dropped.
 ///
 /// # Panics
 ///
-/// When `size` is 0.
+/// `size` is 0.
 pub fn batch(values: &[f64], size: usize) -> Vec<f64> {
     values.chunks_exact(size).map(mean).collect()
 }
 
-/// How many values to delete from the beginning so that the mean of the rest is known best (MSER;
-/// White, Simulation 1997): the d ≤ m/2 with the least Σ(Z_j − Z̄)²/(m − d)² over the rest. The
-/// least such d, when several are equal.
+/// Returns the number of values to delete from the beginning so that the mean of the rest has the
+/// least error (MSER; White, Simulation 1997): the d ≤ m/2 with the least Σ(Z_j − Z̄)²/(m − d)²
+/// over the rest. The smallest such d if several are equal.
 ///
-/// The values are batched already, by 5 for MSER-5. A result of m/2, rounded down, means that the
-/// series has not settled. `None` of fewer than 10 values, or when one is not finite or beyond
+/// The values must already be batched, by 5 for MSER-5. A result of m/2, rounded down, means that
+/// the series has not settled. `None` for fewer than 10 values, or if one is not finite or beyond
 /// 10¹⁰⁰.
 ///
-/// What it deletes is no evidence by itself: of thirty values that are all alike it deletes two or
-/// more every fourth time. [`Transient`] is the evidence.
+/// A deletion is no evidence by itself: of thirty identically distributed values it deletes two or
+/// more in every fourth series. [`Transient`] is the evidence.
 pub fn mser(values: &[f64]) -> Option<usize> {
     is_enough(values).then(|| best_deletion(values))
 }
 
-/// What MSER deletes from a window that should have settled before it began, and whether that is
-/// more than chance.
+/// MSER's deletion from a window that should have settled before it began, and its significance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transient {
-    /// How many values of the beginning.
+    /// Number of values deleted from the beginning.
     pub deleted: usize,
-    /// Of all values, 0 to 0.5.
+    /// Share of all values, 0 to 0.5.
     pub share: f64,
-    /// How often what is deleted from shuffled values is as unlike the rest.
+    /// Share of shuffled series in which the deleted part differs as much from the rest.
     pub p: f64,
-    /// (deleted − rest)/rest, of means; 1 or −1 if the rest is 0.
+    /// Relative difference of the means, (deleted − rest)/rest; 1 or −1 if the rest is 0.
     pub difference: f64,
 }
 
 impl Transient {
-    /// Judges the window's series. `None` where [`mser`] has none.
+    /// Evaluates the window's series. `None` if [`mser`] returns `None`.
     pub fn of(values: &[f64]) -> Option<Transient> {
         let deleted = mser(values)?;
         if deleted == 0 {
@@ -60,7 +59,8 @@ impl Transient {
         })
     }
 
-    /// The warm-up was too short: what is to be deleted is long, large and not chance.
+    /// True if the warm-up was too short: the deleted part is long, its difference large and
+    /// significant.
     pub fn is_left_over(&self) -> bool {
         self.share > LEFT_OVER && self.p < CHANCE && self.difference.abs() > LARGE
     }
@@ -70,8 +70,8 @@ fn is_enough(values: &[f64]) -> bool {
     values.len() >= LEAST && are_sound(values)
 }
 
-/// The part of the squared deviations that lies between what MSER deletes and the rest. Shuffling
-/// leaves the whole of them as it is, so the parts can be compared.
+/// Returns the part of the squared deviations that lies between MSER's deletion and the rest.
+/// Shuffling leaves the total unchanged, so the parts can be compared.
 fn contrast(values: &[f64]) -> f64 {
     let deleted = best_deletion(values);
     let (first, rest) = values.split_at(deleted);
@@ -79,10 +79,11 @@ fn contrast(values: &[f64]) -> f64 {
     (mean(first) - mean(rest)).powi(2) * weight
 }
 
-/// The deletion that MSER chooses.
+/// Returns the deletion that MSER chooses.
 fn best_deletion(values: &[f64]) -> usize {
     let total = values.len();
-    // From the end, so that each step adds one value to the mean and the squares (Welford).
+    // Iterates from the end, so that each step adds one value to the mean and the squares
+    // (Welford).
     let (mut mean, mut squares) = (0.0, 0.0);
     let mut best = (f64::INFINITY, 0);
     for (deleted, value) in values.iter().enumerate().rev() {
@@ -102,7 +103,8 @@ fn best_deletion(values: &[f64]) -> usize {
 mod tests {
     use super::*;
 
-    /// Values about 100 that differ by up to 3, in no order, the first `high` of them higher.
+    /// Returns values about 100 that differ by up to 3, in random order, the first `high` of them
+    /// higher.
     fn series(count: u16, high: u16, by: f64) -> Vec<f64> {
         (0..count)
             .map(|i| {
@@ -124,7 +126,7 @@ mod tests {
         for high in 2..=15 {
             let values = series(30, high, 40.0);
             let transient = Transient::of(&values).expect("thirty values");
-            // Never less; more, where the noise behind it happens to go up.
+            // The deletion is never shorter, but longer if the noise behind it happens to rise.
             assert!(
                 (high..=high + 2).contains(&(transient.deleted as u16)),
                 "{high}: {transient:?}"
@@ -133,7 +135,8 @@ mod tests {
         }
     }
 
-    /// It decays by a fifth with every value, and is no larger than the noise from the fifteenth.
+    /// The transient decays by a fifth with every value, and drops below the noise at the
+    /// fifteenth.
     #[test]
     fn a_decay_is_cut_where_noise_takes_over() {
         let values: Vec<f64> = (0_u16..)
@@ -165,7 +168,7 @@ mod tests {
             assert_eq!((mser(values), Transient::of(values)), (None, None));
         }
         assert_eq!(mser(&[0.1; 30]), Some(0));
-        // The rest is one value over and over: no error is left.
+        // The rest is one repeated value: no error is left.
         let mut values = vec![5.0; 30];
         values[..4].fill(9.0);
         let transient = Transient::of(&values).expect("thirty values");

@@ -1,5 +1,5 @@
-//! V19 of METHOD 2.1: intervals of runs of queues whose truth is known hold it as often as they
-//! say, and the rules of METHOD 1.10 and 1.12 let stationary runs pass.
+//! V19 of METHOD 2.1: intervals of runs of queues with known percentiles have their nominal
+//! coverage, and stationary runs pass the rules of METHOD 1.10 and 1.12.
 
 mod queue;
 
@@ -11,8 +11,8 @@ const RUNS: u32 = 300;
 const PLANNED: u32 = 100_000;
 const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
-/// 300 intervals of true confidence 95% are within 91% and 99% in 999 of 1,000 tries; fewer
-/// intervals are not judged by themselves.
+/// Least number of intervals that are checked by themselves. 300 intervals of true confidence 95%
+/// are within 91% and 99% in 999 of 1,000 tries.
 const ENOUGH: u32 = 100;
 
 fn check(law: Law) {
@@ -31,7 +31,7 @@ fn check(law: Law) {
     let all = held / f64::from(given);
     assert!((0.91..=0.99).contains(&all), "{law:?}: {all}");
     println!("{law:?} throughput: {throughput:?}");
-    // Uniform arrivals make the sum of all slices all but certain, and no interval knows that.
+    // Uniform arrivals make the sum of all slices almost constant, which no interval accounts for.
     let most = if matches!(law, Law::DM1(_)) { 1.0 } else { 0.99 };
     assert!((0.91..=most).contains(&throughput.share()), "{law:?} throughput: {throughput:?}");
 }
@@ -61,7 +61,7 @@ fn uniform_arrivals_at_high_load() {
     check(Law::DM1(0.8));
 }
 
-/// The percentiles lie within the stalls, or in the one value that all other requests have.
+/// The percentiles lie within the stalls, or at the one value that all other requests have.
 #[test]
 fn stalls_at_random() {
     let (studies, _) = study(Law::Stalls, PLANNED, RUNS, PERCENTILES);
@@ -71,7 +71,7 @@ fn stalls_at_random() {
     }
 }
 
-/// At most 5% of good runs may be doubted.
+/// At most 5% of good runs may raise an alarm.
 #[test]
 fn stationary_runs_pass() {
     for law in [Law::Independent, Law::MM1(0.5)] {

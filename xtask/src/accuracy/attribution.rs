@@ -1,4 +1,4 @@
-//! V28: what the line `Limit` says of runs whose limit is known.
+//! V28: the line `Limit` for runs whose limit is known.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,11 +16,11 @@ use crate::rig::servers::{answers, free_address, pinned};
 use crate::rig::table::Table;
 use crate::shell::find_program;
 
-/// Runs of each scenario, and how many of them must name the right limit.
+/// Runs of each scenario, and the number of them that must name the right limit.
 const RUNS: usize = 20;
 const RIGHT_LEAST: usize = 19;
 
-/// A single-threaded server whose CPU time is the limit long before the client's.
+/// A single-threaded server that uses up its CPU long before the client does.
 const PYTHON_SERVER: &str = r#"
 import asyncio, sys
 async def handle(reader, writer):
@@ -76,7 +76,7 @@ impl Scenario {
         }
     }
 
-    /// The limit in the document.
+    /// Returns the limit in the document.
     fn limit(self) -> &'static str {
         match self {
             Scenario::ClientCpu => "client_cpu",
@@ -117,7 +117,7 @@ impl Scenario {
     }
 }
 
-/// V28.
+/// Runs case V28 of METHOD 2.1.
 pub(super) fn attribution(lab: &Lab) -> Result<Section> {
     let runs = lab.runs(RUNS, 2);
     let least = runs * RIGHT_LEAST / RUNS;
@@ -169,11 +169,11 @@ fn judge(
     });
 }
 
-/// One run: the limit that the document names, and its text.
+/// Runs a scenario once and returns the limit that the document names, with its text.
 fn run(lab: &Lab, scenario: Scenario) -> Result<(String, String)> {
     let link = scenario.slowness().map(Link::new).transpose()?;
     let (server, url) = serve(lab, scenario)?;
-    // So many that a server which others rob of its CPU is still faster.
+    // Enough spinners that the client is the limit even if the server loses CPU time to others.
     let spinners = if scenario == Scenario::ClientCpu { 3 } else { 0 };
     let spinners: Vec<Guarded> = (0..spinners).map(|_| lab.spin(1.0)).collect::<Result<_>>()?;
     let mut words = if link.is_some() { Link::at_client()? } else { Vec::new() };
@@ -199,7 +199,7 @@ fn run(lab: &Lab, scenario: Scenario) -> Result<(String, String)> {
     Ok((by.to_owned(), text.to_owned()))
 }
 
-/// The scenario's server and its URL.
+/// Starts the scenario's server and returns it with its URL.
 fn serve(lab: &Lab, scenario: Scenario) -> Result<(Guarded, String)> {
     if scenario == Scenario::ServerBusy {
         return busy_server(lab);

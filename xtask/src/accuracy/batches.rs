@@ -1,5 +1,6 @@
-//! Intervals from the slices of one run, computed here and not by weir (METHOD 1.11): neighbouring
-//! requests wait in the same queue, so a thousand of them tell less than a thousand strangers.
+//! Intervals from the slices of one run, computed independently of weir's code (METHOD 1.11).
+//! Neighbouring requests wait in the same queue, so a thousand of them contain less information
+//! than a thousand independent ones.
 
 use anyhow::{Context, Result};
 
@@ -35,13 +36,13 @@ impl Batches {
         Ok(batches)
     }
 
-    /// Half of the width of the mean's interval.
+    /// Returns half of the width of the mean's interval.
     pub(super) fn mean_half_s(&self) -> f64 {
         STUDENT * (variance(&self.means_s) / self.means_s.len() as f64).sqrt()
     }
 
-    /// A quantile of the whole with its interval: where the quantile would lie if the share of
-    /// requests beyond it were as far off as the slices differ in it.
+    /// Returns a quantile of the whole with its interval, which follows from the variance over
+    /// slices of the share of requests beyond the quantile.
     pub(super) fn quantile_s(&self, whole: &Distribution, p: f64) -> Quantile {
         let value_ns = whole.quantile_ns(p);
         let beyond =
@@ -58,7 +59,7 @@ impl Batches {
     }
 }
 
-/// Unbiased.
+/// Returns the unbiased variance.
 pub(super) fn variance(values: &[f64]) -> f64 {
     let mean = super::distribution::mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

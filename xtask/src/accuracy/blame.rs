@@ -1,5 +1,5 @@
-//! V13: a client that was stopped, throttled or short of CPU time says so; a client whose server
-//! was stopped does not count that against itself.
+//! V13: the report of a client that was stopped, throttled or short of CPU time attributes that to
+//! the client. If the server was stopped, the report does not.
 
 use std::thread;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use crate::rig::table::{Table, seconds};
 
 const WARMUP_S: f64 = 0.5;
 
-/// A client that spins, so that whatever takes its CPU takes it from its sends.
+/// A client that busy-waits, so that any loss of CPU time delays its sends.
 const LOAD: &str = "-t1 -c10 -R2000 --warmup 500ms --pacing spin --timestamps all";
 
 const STOP: Duration = Duration::from_millis(500);
 
-/// What is done to whom.
+/// Disturbance of the client or the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Harm {
     ClientStopped,
@@ -49,28 +49,29 @@ impl Harm {
     }
 }
 
-/// What one run told.
+/// Evidence from one run.
 struct Told {
-    /// The grade is bounded or void, and a rule about the client or its machine says why; or the
-    /// limit is the client's CPU.
+    /// True if the grade is bounded or void and a rule about the client or its machine gives the
+    /// reason, or if the limit is the client's CPU.
     is_attributed: bool,
-    /// A rule about the client or its machine is beyond its second limit, the limit is the client's
-    /// CPU, or p99, which a stop reaches, is the client's doing.
+    /// True if a rule about the client or its machine exceeds its second limit, if the limit is the
+    /// client's CPU, or if p99, which a stop affects, is attributed to the client.
     is_accusing: bool,
-    /// The rules about the client and its machine that fired.
+    /// Rules about the client and its machine that fired.
     rules: Vec<String>,
     response_max_s: f64,
     sched_lag_max_s: f64,
-    /// Server and network without the client's user space, where the kernel told.
+    /// Longest time in server and network, without the client's user space; none without kernel
+    /// time stamps.
     wire_max_s: Option<f64>,
 }
 
-/// Length of a run's window.
+/// Returns the length of a run's window, in seconds.
 fn window_s(lab: &Lab) -> f64 {
     lab.span(10.0, 2.0)
 }
 
-/// V13.
+/// Runs case V13 of METHOD 2.1.
 pub(super) fn blame(lab: &Lab) -> Result<Section> {
     let runs = lab.runs(20, 3);
     let mut section = Section::new(
@@ -100,7 +101,7 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
     ];
     let mut table = Table::new(&heads);
     for harm in Harm::ALL {
-        // What was taken on purpose is not the machine's being busy.
+        // Disturbances caused on purpose do not make the machine busy.
         lab.take_waited();
         let half = match harm {
             Harm::ClientThrottled => HalfCpu::new(),
@@ -110,7 +111,7 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
             section.note("No control group with a quota can be made here: nobody was throttled.");
             continue;
         }
-        // What a hog does differs by no chance: fewer runs show it.
+        // The effect of a spinner varies little, so fewer runs suffice.
         let runs = if harm == Harm::ClientRobbed { runs.div_ceil(5) } else { runs };
         let (told, spoilt) = repeat(lab, harm, half.as_ref(), runs)?;
         if !spoilt.is_empty() {
@@ -128,8 +129,8 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// So many runs. Where the client is to be left alone, runs in which the hypervisor did not do that
-/// are made again, up to as often as there are runs; also what those told.
+/// Makes `runs` runs. If the client must be undisturbed, runs with CPU steal are repeated, up to
+/// `runs` times. Returns the good runs and the spoilt ones.
 fn repeat(
     lab: &Lab,
     harm: Harm,
@@ -150,7 +151,7 @@ fn repeat(
     Ok((told, spoilt))
 }
 
-/// One run with its harm.
+/// Makes one run with the disturbance.
 fn run(lab: &Lab, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
     let server = lab.serve("--log-max 1")?;
     let hog = match harm {
@@ -194,7 +195,7 @@ impl Told {
         }
         let grade = document.text("verdict/grade")?;
         let is_bounded = ["bounded", "void"].contains(&grade);
-        // Bounds of the latencies have the client as their cause wherever overhead fired.
+        // If `client-overhead` fired, the client is the cause of the latencies' bounds.
         let is_inflated = rules.iter().any(|id| id == "client-overhead");
         let is_limit = document.text("verdict/limit/by")? == "client_cpu";
         let is_attributed = is_bounded && (is_beyond || is_inflated) || is_limit;
@@ -247,16 +248,16 @@ fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[Told]) {
             format!("{name}: {accused} runs are attributed to the client")
         });
     } else {
-        // Others may have robbed the client meanwhile.
+        // Other processes may have taken CPU time from the client.
         let what = || format!("{name}: {accused} runs are attributed to the client");
         section.must_if_quiet(accused == 0, what);
     }
-    // On loopback the client's CPU is the wire too, which a hog takes as it takes the client's.
+    // On loopback the wire uses the client's CPU too, and a spinner takes that time as well.
     if let Some(wire_s) = wire_s.filter(|_| harm != Harm::ClientRobbed) {
         let is_long = wire_s > response_s / 2.0;
         let what = || format!("{name}: {} on the wire of {}", seconds(wire_s), seconds(response_s));
         if harm.is_to_client() {
-            // A server that others rob of its CPU is slow, whatever happens to the client.
+            // A server that loses CPU time to others is slow independently of the client.
             section.must_if_quiet(!is_long, what);
         } else {
             section.must(is_long, what);

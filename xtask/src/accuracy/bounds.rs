@@ -1,4 +1,4 @@
-//! V27: the bounds that weir states hold the truth, with a spinner on the client's CPU.
+//! V27: the true value lies within the bounds that weir states, with a spinner on the client's CPU.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,20 +16,21 @@ use crate::rig::stats::median;
 use crate::rig::table::{Table, seconds};
 use crate::shell::find_program;
 
-/// Runs of each spinner, half of them against each kind of truth.
+/// Runs of each spinner, half of them with each source of true values.
 const RUNS: usize = 20;
 
 /// Shares of the client's CPU that the spinner takes.
 const DUTIES: [f64; 3] = [0.25, 0.50, 0.75];
 
-/// The percentiles, and V2's aim at each: how much the client adds to any time on a quiet machine.
+/// Percentiles with V2's target for each: the time that the client adds on a quiet machine, in
+/// nanoseconds.
 const PERCENTILES: [(f64, f64); 3] = [(50.0, 15e3), (90.0, 60e3), (99.0, 60e3)];
 
-/// Pairs of run and percentile in which the truth must lie inside, of so many.
+/// Pairs of run and percentile in which the true value must lie inside, and the total number.
 const INSIDE_LEAST: usize = 171;
 const PAIRS: usize = 180;
 
-/// The lower end must be worth something: at least so much of the truth, at the median.
+/// Least median ratio of the lower end to the true value, so that the lower end is informative.
 const LOW_LEAST: f64 = 0.5;
 
 const LOAD: &str = "-t1 -c10 -R2000 --warmup 0 --witness off";
@@ -37,10 +38,10 @@ const LOAD: &str = "-t1 -c10 -R2000 --warmup 0 --witness off";
 /// Mean of the programmed delays.
 const DELAY_NS: f64 = 2e6;
 
-/// Where the truth of a run comes from.
+/// Source of a run's true values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// Packets, as tcpdump notes them.
+    /// Packets captured by tcpdump.
     Capture,
     /// Exponential delays of the server.
     Programmed,
@@ -55,7 +56,7 @@ impl Source {
     }
 }
 
-/// What weir stated of one percentile, and what is true, in nanoseconds.
+/// Range that weir stated for one percentile, and the true value, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Stated {
     low_ns: f64,
@@ -64,7 +65,7 @@ struct Stated {
     is_inside: bool,
 }
 
-/// V27.
+/// Runs case V27 of METHOD 2.1.
 pub(super) fn bounds(lab: &Lab) -> Result<Section> {
     let runs = lab.runs(RUNS, 2);
     let pairs = runs * DUTIES.len() * PERCENTILES.len();
@@ -134,12 +135,12 @@ fn row(duty: f64, source: Source, p: f64, list: &[Stated]) -> [String; 6] {
     ]
 }
 
-/// The median over the runs of an end of the range divided by the truth.
+/// Returns the median over the runs of an end of the range divided by the true value.
 fn ratio(list: &[Stated], end: impl Fn(&Stated) -> f64) -> f64 {
     median(list.iter().map(|stated| end(stated) / stated.truth_ns.max(1.0)).collect())
 }
 
-/// One run under a spinner: what it states of each percentile.
+/// Makes one run under a spinner and returns the range that it states for each percentile.
 fn run(lab: &Lab, tcpdump: &Path, duty: f64, source: Source) -> Result<Vec<Stated>> {
     let mean_ms = DELAY_NS / 1e6;
     let server = match source {
@@ -158,7 +159,7 @@ fn run(lab: &Lab, tcpdump: &Path, duty: f64, source: Source) -> Result<Vec<State
     drop(spinner);
     server.finish()?;
     if capturing.is_some() {
-        // The last packets reach tcpdump a little later.
+        // tcpdump receives the last packets a little later.
         thread::sleep(Duration::from_millis(200));
     }
     drop(capturing);
@@ -178,7 +179,7 @@ fn port_of(server: &Serving) -> Result<u16> {
     port.parse().context("failed to read the server's port")
 }
 
-/// The times between the packets of each request and of its response, sorted.
+/// Returns the times between each request's packet and its response's, sorted.
 fn captured(packets: &PathBuf, port: u16) -> Result<Vec<f64>> {
     let bytes = fs::read(packets).context("tcpdump wrote no packets")?;
     fs::remove_file(packets).ok();
@@ -187,7 +188,7 @@ fn captured(packets: &PathBuf, port: u16) -> Result<Vec<f64>> {
     Ok(times)
 }
 
-/// The range that the document states for percentile `p` of the response time.
+/// Returns the range that the document states for percentile `p` of the response time.
 fn stated(document: &Document, p: f64, aim_ns: f64, truth_ns: f64) -> Result<Stated> {
     let list = document.list("latency/response_time/ok/percentiles")?;
     let value = list.iter().find(|value| value["p"].as_f64() == Some(p));
@@ -202,7 +203,7 @@ fn stated(document: &Document, p: f64, aim_ns: f64, truth_ns: f64) -> Result<Sta
         _ => (number("/low_ns").unwrap_or(ns), number("/high_ns")),
     };
     let (low_ns, high_ns) = (ends.0, ends.1.unwrap_or(ns));
-    // A value is never less than the true one, and more by what any client adds.
+    // A value is never less than the true one, and exceeds it by the time that any client adds.
     let is_inside = low_ns - aim_ns <= truth_ns && truth_ns <= high_ns;
     eprintln!(
         "accuracy: p{p}: {} to {}, true {}{}",
@@ -214,7 +215,7 @@ fn stated(document: &Document, p: f64, aim_ns: f64, truth_ns: f64) -> Result<Sta
     Ok(Stated { low_ns, high_ns, truth_ns, is_inside })
 }
 
-/// A server of known capacity, and a client that a spinner slows down.
+/// Checks a server of known capacity with a client that a spinner slows down.
 fn capacity(lab: &Lab, section: &mut Section) -> Result<()> {
     const RATE: f64 = 1_000.0;
     let runs = lab.runs(RUNS, 2);
@@ -266,7 +267,7 @@ mod tests {
         check(50.0, 74.0, 80.0, 100.0, false);
         check(90.0, 200.0, 150.0, 310.0, true);
         check(90.0, 311.0, 150.0, 310.0, false);
-        // Without stamps there is no lower end.
+        // Without time stamps there is no lower end.
         check(99.0, 1.0, 0.0, 930.0, true);
         assert!(stated(&document, 99.9, 5.0, 1.0).is_err());
     }

@@ -1,4 +1,5 @@
-//! V18: the kernel's stamps, as weir reports them, against a packet capture of the same run.
+//! V18: the kernel's time stamps, as weir reports them, compared with a packet capture of the same
+//! run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,13 +18,13 @@ use crate::guard::Guarded;
 use crate::rig::table::{Table, thousands};
 use crate::shell::find_program;
 
-/// How far the two may be apart at the median (METHOD 2.1).
+/// Largest difference of the two at the median (METHOD 2.1).
 const APART_MAX_NS: f64 = 5_000.0;
 
-/// Bytes kept of each packet: the heads of Ethernet, IPv4 and TCP with all options.
+/// Bytes kept of each packet: the Ethernet, IPv4 and TCP headers with all options.
 const SNAP_BYTES: &str = "134";
 
-/// V18.
+/// Runs case V18 of METHOD 2.1.
 pub(super) fn capture(lab: &Lab) -> Result<Section> {
     let mut section = Section::new(
         "kernel stamps and packets",
@@ -77,13 +78,13 @@ pub(super) fn capture(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// A running tcpdump, ended with this value.
+/// A running tcpdump, killed when the value is dropped.
 pub(super) struct Capture {
     _tcpdump: Guarded,
 }
 
 impl Capture {
-    /// Writes the heads of all packets of a port of the loopback interface to a file.
+    /// Writes the headers of all packets of a port of the loopback interface to a file.
     pub(super) fn start(tcpdump: &Path, port: u16, packets: &Path) -> Result<Capture> {
         let mut words = vec![OsString::from(tcpdump)];
         words
@@ -92,13 +93,14 @@ impl Capture {
         words.push(packets.into());
         words.extend(["tcp", "port", &port.to_string()].map(OsString::from));
         let tcpdump = Guarded::start(&words).context("failed to capture packets; as root?")?;
-        // tcpdump says nowhere but on its errors that it has begun.
+        // tcpdump announces its start only on standard error.
         thread::sleep(Duration::from_secs(1));
         Ok(Capture { _tcpdump: tcpdump })
     }
 }
 
-/// The requests of a run on one connection, each with the time between its two packets.
+/// Runs weir on one connection and returns its requests, each with the time between its two
+/// packets.
 fn captured_run(lab: &Lab, tcpdump: &Path, io: &str) -> Result<Vec<(Row, f64)>> {
     let (raw, packets) = (lab.directory.join("rows.parquet"), lab.directory.join("lo.pcap"));
     let server = lab.serve("")?;
@@ -120,9 +122,9 @@ fn captured_run(lab: &Lab, tcpdump: &Path, io: &str) -> Result<Vec<(Row, f64)>> 
     Ok(list.into_iter().zip(exchanges).collect())
 }
 
-/// From each request's packet to that of its response, in nanoseconds, in the order of the
-/// responses: one request at a time on a connection, one packet each. The file is pcap with
-/// nanoseconds, of this machine's byte order (pcap-savefile(5)).
+/// Returns the time from each request's packet to that of its response, in nanoseconds, in the
+/// order of the responses. A connection has one request at a time, of one packet each. The file is
+/// pcap with nanoseconds, of this machine's byte order (pcap-savefile(5)).
 pub(super) fn exchanges(file: &[u8], port: u16) -> Result<Vec<f64>> {
     const MAGIC_NS: u32 = 0xa1b2_3c4d;
     let word = |at: usize| -> Option<u32> {
@@ -147,7 +149,7 @@ pub(super) fn exchanges(file: &[u8], port: u16) -> Result<Vec<f64>> {
     Ok(found)
 }
 
-/// The TCP ports of an Ethernet frame that carries data; IPv4 only.
+/// Returns the TCP ports of an Ethernet frame that carries data; IPv4 only.
 fn ports_of_payload(frame: &[u8]) -> Option<(u16, u16)> {
     const ETHERNET_BYTES: usize = 14;
     let short = |at: usize| Some(u16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?));

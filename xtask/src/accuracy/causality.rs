@@ -1,5 +1,5 @@
-//! V4, V16: whether the stamps of every request are in the order in which things must have
-//! happened, and whether the report is what its requests say.
+//! V4, V16: the time stamps of every request are in causal order, and the report agrees with the
+//! requests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::rig::table::{Table, thousands};
 const LOADS: [&str; 4] =
     ["-c50 -R5000", "-c50 -R5000 --arrivals poisson", "-c50", "-c10 --pipeline 8"];
 
-/// V4.
+/// Runs case V4 of METHOD 2.1.
 pub(super) fn causality(lab: &Lab) -> Result<Section> {
     let window_s = lab.span(5.0, 2.0);
     let mut section = Section::new(
@@ -55,7 +55,7 @@ pub(super) fn causality(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// V16.
+/// Runs case V16 of METHOD 2.1.
 pub(super) fn report(lab: &Lab) -> Result<Section> {
     let window_s = lab.span(5.0, 2.0);
     let mut section = Section::new(
@@ -97,7 +97,7 @@ pub(super) fn report(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// How many percentiles of answered requests there are, and how many of them are wrong.
+/// Returns the number of percentiles of completed requests, and the number of wrong ones.
 fn percentiles_off(document: &Document, measured: &[&Row]) -> Result<(u64, u64)> {
     let ok = || measured.iter().filter(|row| row.outcome == "ok");
     let response: Vec<u64> = ok().map(|row| row.ended_at - row.intended_at).collect();
@@ -125,7 +125,7 @@ fn percentiles_off(document: &Document, measured: &[&Row]) -> Result<(u64, u64)>
     Ok((compared, off))
 }
 
-/// How many classes have another count.
+/// Returns the number of classes with a wrong count.
 fn classes_off(document: &Document, measured: &[&Row]) -> Result<u64> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for row in measured {
@@ -136,6 +136,6 @@ fn classes_off(document: &Document, measured: &[&Row]) -> Result<u64> {
         let count = counts.remove(class).unwrap_or(0);
         off += u64::from(document.count(&format!("accounting/{class}"))? != count);
     }
-    // What is left is no class.
+    // Remaining outcomes belong to no class.
     Ok(off + counts.len() as u64)
 }

@@ -1,6 +1,6 @@
-//! V6: a server that stands still for a while, under a load that waits for it. Only the requests
-//! on the wire at that moment meet the stall, one for each connection, and nothing is added for
-//! those that were not sent.
+//! V6: a server that stalls under a load that waits for it. Only the requests on the wire at that
+//! moment meet the stall, one for each connection. Nothing is added for requests that were not
+//! sent.
 
 use std::thread;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::rig::table::{Table, seconds, thousands};
 const CONNECTIONS: u32 = 20;
 const WARMUP_S: f64 = 1.0;
 
-/// How far the maximum may be from the stall.
+/// Largest difference of the maximum from the stall.
 const MAX_TOLERANCE_S: f64 = 0.005;
 
-/// V6.
+/// Runs case V6 of METHOD 2.1.
 pub(super) fn stall(lab: &Lab) -> Result<Section> {
     let (window_s, stall_s) = (lab.span(10.0, 4.0), lab.span(1.4, 0.7));
     let mut section = Section::new(
@@ -86,7 +86,7 @@ fn judge(
         seconds(times.quantile_ns(0.99) / 1e9),
     ]);
     section.must(long == u64::from(CONNECTIONS), || format!("{name}: {long} met the stall"));
-    // The requests that met the stall may have been sent a little after it began.
+    // Requests that met the stall may have been sent a little after its begin.
     let is_near = max_s >= least_s - MAX_TOLERANCE_S && max_s <= most_s + MAX_TOLERANCE_S;
     section.must_if_quiet(is_near, || format!("{name}: the maximum is {}", seconds(max_s)));
     let lag = document.number("latency/send_lag/ok/count").unwrap_or(0.0);

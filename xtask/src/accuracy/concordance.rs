@@ -1,4 +1,4 @@
-//! V26: the same trouble for several load generators, and what each prints of it.
+//! V26: the same fault under several load generators, and the figures that each prints.
 
 use std::fmt::Write;
 
@@ -13,33 +13,33 @@ use crate::rig::servers::pinned;
 use crate::rig::table::{self, Table, seconds, thousands};
 use crate::shell::find_program;
 
-/// A trouble, and the load that meets it.
+/// A fault, and the load that meets it.
 struct Trouble {
     above: String,
-    /// Of `weir serve`.
+    /// Flags of `weir serve`.
     flags: String,
-    /// Appended to the URL.
+    /// Query appended to the URL.
     query: &'static str,
     load: Load,
-    /// What users would have seen who come by the plan: p50, p99 and the longest.
+    /// True response times of users who arrive by the plan: p50, p99 and the maximum.
     truth: [Truth; 3],
-    /// Why programs differ, each in a sentence.
+    /// Reasons for differences between programs, each in a sentence.
     reasons: &'static [(Peer, &'static str)],
     is_rate_only: bool,
 }
 
-/// What is true of a time.
+/// The true value of a time.
 #[derive(Clone, Copy, Debug)]
 enum Truth {
-    /// As good as nothing: what a request takes.
+    /// The base latency of a request.
     Base,
     About(f64),
-    /// Whatever it is, it is not known.
+    /// The request never completes.
     Never,
     Unknown,
 }
 
-/// V26.
+/// Runs case V26 of METHOD 2.1.
 pub(super) fn concordance(lab: &Lab) -> Result<Section> {
     let mut section = Section::new(
         "what others print",
@@ -195,7 +195,7 @@ fn measure(lab: &Lab, section: &mut Section, trouble: &Trouble) -> Result<()> {
     table.row(&[&truth[..], &[""]].concat());
     for peer in PEERS.into_iter().filter(|peer| peer.has_rate() || !trouble.is_rate_only) {
         if lab.options.is_quick && peer == Peer::Wrk2 {
-            // It would calibrate itself for longer than the test.
+            // wrk2's calibration would take longer than the test.
             continue;
         }
         let Some(program) = program(lab, peer) else { continue };

@@ -1,30 +1,30 @@
-//! Quantiles of the response time three times over: by theory, by the server's log counted from
-//! the plan, and by weir. It judges each row.
+//! Quantiles of the response time from three sources: theory, the server's log counted from the
+//! plan, and weir. Each row is checked.
 
 use super::distribution::{self, Distribution};
 use super::section::Section;
 use crate::rig::table::{Table, seconds};
 
-/// What is compared, and how near it must be.
+/// A comparison of quantiles, with tolerances.
 pub(super) struct Curve<'a> {
-    /// What stands above the table.
+    /// Text above the table.
     pub(super) above: String,
-    /// By the log, in seconds, sorted.
+    /// Times from the log, in seconds, sorted.
     pub(super) truth_s: &'a [f64],
     pub(super) reported: &'a Distribution,
-    /// How far weir may be from the log, in seconds, on a quiet machine. It may never be less, but
-    /// for the histogram's rounding and what the log itself is unsure of.
+    /// Largest excess over the log on a quiet machine, in seconds. weir's figure may never be less
+    /// than the log's, except for the histogram's rounding and [`UNSURE_S`].
     pub(super) log_tolerance_s: f64,
-    /// How far weir may be from theory, in seconds.
+    /// Largest difference from theory, in seconds.
     pub(super) theory_tolerance_s: f64,
 }
 
-/// How much less than by the log a time may be: the log counts from a plan whose start it takes
-/// from the fastest request, and pairs answers with slots by their order.
+/// Uncertainty of the log, by which a time may be less than in the log. The log derives the plan's
+/// start from the fastest request, and pairs responses with slots by their order.
 const UNSURE_S: f64 = 0.001;
 
 impl Curve<'_> {
-    /// Adds the table for these quantiles, the maximum and, where theory has one, the mean.
+    /// Adds the table for these quantiles, the maximum and the mean, if theory provides one.
     pub(super) fn add_to(
         &self,
         section: &mut Section,

@@ -1,4 +1,4 @@
-//! V2: what weir reports, minus what is true by the server's own stamps, request by request.
+//! V2: reported times minus true times by the server's own time stamps, request by request.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,17 +16,17 @@ use crate::rig::servers::pinned;
 use crate::rig::table::{Table, seconds, thousands};
 use crate::shell::find_program;
 
-/// What is aimed at, over the rounds in which nobody else had the threads' CPUs.
+/// Targets over the clean rounds, in which no other process used the threads' CPUs.
 const P50_AIM_NS: f64 = 15_000.0;
 const P99_AIM_NS: f64 = 60_000.0;
 
-/// Most rounds of a setting for which something is aimed at, where few are clean.
+/// Maximum number of rounds of a setting with a target, if few are clean.
 const ROUNDS_MAX: usize = 12;
 
-/// wrk2's report leaves out its calibration.
+/// Length of wrk2's calibration, which its report excludes.
 const CALIBRATION_S: u32 = 11;
 
-/// How the client is run.
+/// Settings of the client.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     rate_rps: u32,
@@ -36,25 +36,27 @@ struct Setting {
 }
 
 impl Setting {
-    /// The aim is of this.
+    /// True if the setting has a target.
     fn is_aimed_at(self) -> bool {
         self.pacing == "hybrid" && self.connections == 1
     }
 }
 
-/// What one round found, in nanoseconds.
+/// Times of one round, in nanoseconds.
 struct Round {
-    /// Te − T0 less the true (server's send stamp − T0): what it took until weir knew.
+    /// Te − T0 less the true (server's send time stamp − T0): the delay until weir recorded the
+    /// response.
     late_ns: Vec<f64>,
     /// Te − T0 less the server's own time, from read to send: both deliveries and the send lag.
     around_ns: Vec<f64>,
-    /// Te − Ke, of the requests whose answer the kernel stamped: the client's part of `late_ns`.
+    /// Te − Ke, of the requests whose response has a kernel time stamp: the client's part of
+    /// `late_ns`.
     own_ns: Vec<f64>,
-    /// METHOD 1.9, C2 and C3, for the client's thread.
+    /// True if the client's thread meets METHOD 1.9, C2 and C3.
     is_clean: bool,
 }
 
-/// V2.
+/// Runs case V2 of METHOD 2.1.
 pub(super) fn delivery(lab: &Lab) -> Result<Section> {
     let least = lab.span(3.0, 1.0) as usize;
     let mut section = Section::new(
@@ -129,7 +131,8 @@ fn settings(lab: &Lab) -> Vec<Setting> {
     settings
 }
 
-/// At least so many rounds, and as many clean ones where those are judged, if they come.
+/// Makes at least `least` rounds, and more, up to the maximum, until as many of them are clean if
+/// the setting has a target.
 fn rounds(lab: &Lab, setting: Setting, least: usize) -> Result<Vec<Round>> {
     let most = if setting.is_aimed_at() { ROUNDS_MAX } else { least };
     let mut rounds: Vec<Round> = Vec::new();
@@ -209,7 +212,7 @@ fn judge(section: &mut Section, setting: Setting, rounds: &[Round]) {
     }
 }
 
-/// The times of all rounds or of the clean ones, sorted.
+/// Returns the times of all rounds or of the clean ones, sorted.
 fn merged(rounds: &[Round], clean_only: bool, times: fn(&Round) -> &Vec<f64>) -> Vec<f64> {
     let rounds = rounds.iter().filter(|round| round.is_clean || !clean_only);
     let mut merged: Vec<f64> = rounds.flat_map(|round| times(round).iter().copied()).collect();
@@ -239,7 +242,8 @@ fn add(table: &mut Table, setting: Setting, rounds: &[Round], times: fn(&Round) 
     table.row(&cells);
 }
 
-/// weir beside wrk2, which tells no times of single requests: percentiles minus percentiles.
+/// Compares weir with wrk2, which reports no times of single requests: percentiles minus
+/// percentiles.
 fn compare(lab: &Lab, section: &mut Section) -> Result<()> {
     let Some(wrk2) = find_program("wrk2").filter(|_| !lab.options.is_quick) else {
         section.note("wrk2 is not on PATH, or the run is a quick one: it is not compared.");
@@ -281,7 +285,8 @@ fn compare(lab: &Lab, section: &mut Section) -> Result<()> {
     Ok(())
 }
 
-/// From read to send, sorted, of what arrived `skip_s` after the first request and later.
+/// Returns the times from read to send, sorted, of requests that arrived at least `skip_s` after
+/// the first one.
 fn own_times_ns(log: &[Record], skip_s: u32) -> Vec<f64> {
     let from_ns =
         log.first().map_or(0, |first| first.received_ns) + u64::from(skip_s) * 1_000_000_000;

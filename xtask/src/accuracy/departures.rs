@@ -1,4 +1,4 @@
-//! V14: when requests arrive at the server, against when they were to be sent.
+//! V14: arrival times of requests at the server, compared with their intended send times.
 
 use anyhow::{Result, ensure};
 
@@ -13,19 +13,19 @@ use crate::shell::find_program;
 const RATE_RPS: u32 = 2_000;
 const CONNECTIONS: u32 = 50;
 
-/// wrk2 calibrates itself for 10 s, after 5 ms for each connection.
+/// wrk2 calibrates for 10 s, after 5 ms for each connection.
 const CALIBRATION_S: u32 = 11;
 
 /// Bins, in milliseconds.
 const BINS_MS: [u64; 3] = [1, 10, 100];
 
-/// How much an even plan may vary more than by its bins' edges.
+/// Tolerance of a uniform plan's index of dispersion, beyond the effect of the bins' edges.
 const IDC_SLACK: f64 = 0.05;
 
-/// Share of a normal distribution's spread that 99% stay within.
+/// Quantile of the normal distribution, in standard deviations, for two-sided 99%.
 const NORMAL_99: f64 = 2.58;
 
-/// V14.
+/// Runs case V14 of METHOD 2.1.
 pub(super) fn departures(lab: &Lab) -> Result<Section> {
     let window_s = lab.span(10.0, 4.0) as u32;
     let mut section = Section::new(
@@ -87,7 +87,7 @@ pub(super) fn departures(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// The index of dispersion that the plan alone has.
+/// Returns the bounds of the index of dispersion that the plan alone implies.
 fn bounds(is_uniform: bool, bin_ms: u64, window_s: u32) -> (f64, f64) {
     let bins = f64::from(window_s) * 1e3 / bin_ms as f64;
     let mean = f64::from(RATE_RPS) * bin_ms as f64 / 1e3;
@@ -99,15 +99,15 @@ fn bounds(is_uniform: bool, bin_ms: u64, window_s: u32) -> (f64, f64) {
     }
 }
 
-/// Arrivals in bins.
+/// Arrivals, counted in bins.
 struct Bins {
     dispersion: [f64; 3],
-    /// In a bin of 1 ms.
+    /// Maximum in a bin of 1 ms.
     most: u32,
 }
 
 impl Bins {
-    /// Those from `skip_s` after the first arrival on, for `window_s`.
+    /// Counts the arrivals from `skip_s` after the first one, for `window_s`.
     fn of(log: &[Record], skip_s: u32, window_s: u32) -> Result<Bins> {
         ensure!(!log.is_empty(), "the server has logged nothing");
         let begin_ns = log[0].received_ns + u64::from(skip_s) * 1_000_000_000;
@@ -135,7 +135,7 @@ impl Bins {
     }
 }
 
-/// Variance over mean.
+/// Returns the variance divided by the mean.
 fn dispersion(counts: &[u32]) -> f64 {
     let counts: Vec<f64> = counts.iter().copied().map(f64::from).collect();
     super::batches::variance(&counts) / super::distribution::mean(&counts)

@@ -1,5 +1,5 @@
-//! Distributions to compare: those in weir's documents, read with the HdrHistogram project's own
-//! crate and not with weir's code, and exact ones from lists of times.
+//! Distributions for comparison: those in weir's documents, read with the HdrHistogram project's
+//! own crate and not with weir's code, and exact ones from lists of times.
 
 use anyhow::{Context, Result, anyhow};
 use base64::Engine;
@@ -9,18 +9,18 @@ use hdrhistogram::serialization::Deserializer;
 
 use crate::rig::clients::Document;
 
-/// Times in nanoseconds.
+/// A histogram of times in nanoseconds.
 pub(super) struct Distribution {
     histogram: Histogram<u64>,
 }
 
 impl Distribution {
-    /// The histogram at a path such as `latency/response_time/histograms/ok`.
+    /// Reads the histogram at a path such as `latency/response_time/histograms/ok`.
     pub(super) fn of(document: &Document, path: &str) -> Result<Distribution> {
         Distribution::read(document.text(path)?).with_context(|| format!("failed to read {path}"))
     }
 
-    /// The response times of the answered requests.
+    /// Reads the response times of the completed requests.
     pub(super) fn responses(document: &Document) -> Result<Distribution> {
         Distribution::of(document, "latency/response_time/histograms/ok")
     }
@@ -36,7 +36,7 @@ impl Distribution {
         self.histogram.len()
     }
 
-    /// The value at rank ⌈p·n⌉, to 0.1 %.
+    /// Returns the value at rank ⌈p·n⌉, to 0.1 %.
     pub(super) fn quantile_ns(&self, p: f64) -> f64 {
         self.histogram.value_at_quantile(p) as f64
     }
@@ -49,29 +49,29 @@ impl Distribution {
         self.histogram.max() as f64
     }
 
-    /// Whether the histogram cannot tell these two apart.
+    /// True if both values fall into the same bucket.
     pub(super) fn is_one_bucket(&self, ns: u64, other_ns: u64) -> bool {
         self.histogram.equivalent(ns, other_ns)
     }
 
-    /// How many are greater than `ns`.
+    /// Returns the number of values greater than `ns`.
     pub(super) fn above(&self, ns: u64) -> u64 {
         self.count() - self.histogram.count_between(0, ns)
     }
 
-    /// By how much the distribution function lies above `law` at most (one side of Kolmogorov and
-    /// Smirnov's D), looked at where its buckets begin and end.
+    /// Returns the largest excess of the distribution function over `law` (one side of Kolmogorov
+    /// and Smirnov's D), evaluated at the ends of buckets.
     pub(super) fn above_law(&self, law: impl Fn(f64) -> f64) -> f64 {
         self.edges().map(|(ns, share)| share - law(ns)).fold(0.0, f64::max)
     }
 
-    /// By how much it lies below.
+    /// Returns the largest shortfall below `law`.
     pub(super) fn below_law(&self, law: impl Fn(f64) -> f64) -> f64 {
         self.edges().map(|(ns, share)| law(ns) - share).fold(0.0, f64::max)
     }
 
-    /// Each bucket with values: its ends, and the share of values below the one and up to the
-    /// other.
+    /// Returns both ends of each bucket with values, with the shares of values below the low end
+    /// and up to the high end.
     fn edges(&self) -> impl Iterator<Item = (f64, f64)> {
         let mut below = 0_u64;
         self.histogram.iter_recorded().flat_map(move |value| {
@@ -85,13 +85,13 @@ impl Distribution {
     }
 }
 
-/// The value at rank ⌈p·n⌉ of a sorted list that is not empty.
+/// Returns the value at rank ⌈p·n⌉ of a sorted list that is not empty.
 pub(super) fn quantile(sorted: &[f64], p: f64) -> f64 {
     let rank = (p * sorted.len() as f64 - 1e-9).ceil().max(1.0);
     sorted[(rank as usize).min(sorted.len()) - 1]
 }
 
-/// The arithmetic mean; not a number for none.
+/// Returns the arithmetic mean; NaN for no values.
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

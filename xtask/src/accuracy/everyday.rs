@@ -1,5 +1,5 @@
-//! V29: everyday commands, as people type them, with the server on the same machine: the same
-//! command gets the same grade, and its percentiles are printed.
+//! V29: everyday commands, with the server on the same machine: the same command gets the same
+//! grade, and its percentiles are printed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use crate::shell::{find_program, is_root, run};
 /// Runs of each command.
 const RUNS: usize = 5;
 
-/// Where a command goes.
+/// Target of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Goal {
     Page,
@@ -32,7 +32,7 @@ enum Goal {
     Slow,
 }
 
-/// A command that people type, and where it goes.
+/// An everyday command with its target.
 struct Everyday {
     name: &'static str,
     flags: &'static str,
@@ -63,14 +63,14 @@ const COMMANDS: [Everyday; 14] = [
 /// The facts of one run.
 struct Told {
     grade: String,
-    /// Why the grade is not `clean`; else empty.
+    /// Reason for a grade other than `clean`; otherwise empty.
     reason: String,
     limit: String,
-    /// The report prints a figure for p50 and for p99.
+    /// True if the report prints a figure for p50 and for p99.
     has_percentiles: bool,
 }
 
-/// V29.
+/// Runs case V29 of METHOD 2.1.
 pub(super) fn everyday_commands(lab: &Lab) -> Result<Section> {
     let runs = lab.runs(RUNS, 1);
     let all = runs * COMMANDS.len();
@@ -138,13 +138,13 @@ fn counted<'t>(words: impl Iterator<Item = &'t str>) -> BTreeMap<&'t str, usize>
     counts
 }
 
-/// `bounded 4, clean 1`.
+/// Formats counts as `bounded 4, clean 1`.
 fn in_words(counts: &BTreeMap<&str, usize>) -> String {
     let words: Vec<String> = counts.iter().map(|(word, count)| format!("{word} {count}")).collect();
     words.join(", ")
 }
 
-/// The servers that the commands go to, on no CPU in particular.
+/// The commands' target servers, not pinned to CPUs.
 struct Servers {
     _nginx: Guarded,
     _slow: Guarded,
@@ -221,7 +221,7 @@ impl Servers {
     }
 }
 
-/// True if a line of the report begins with this percentile and has a figure behind it.
+/// True if a line of the report begins with this percentile and contains a figure.
 fn prints(report: &str, name: &str) -> bool {
     report.lines().any(|line| {
         let mut words = line.split_whitespace();
@@ -230,7 +230,7 @@ fn prints(report: &str, name: &str) -> bool {
     })
 }
 
-/// A certificate that signs itself, for a day.
+/// Makes a self-signed certificate, valid for a day.
 fn certificate(directory: &Path) -> Result<()> {
     let openssl =
         find_program("openssl").context("failed to find openssl: cargo xtask setup accuracy")?;
@@ -243,7 +243,7 @@ fn certificate(directory: &Path) -> Result<()> {
 
 fn nginx_config(plain: SocketAddr, tls: SocketAddr) -> Result<String> {
     ensure!(plain != tls, "two servers cannot have one address");
-    // Else root's worker becomes a user who may not read the build directory.
+    // Otherwise root's worker runs as a user who may not read the build directory.
     let user = if is_root()? { "user root;\n" } else { "" };
     Ok(format!(
         "{user}daemon off;\nworker_processes 1;\npid nginx.pid;\n\

@@ -1,4 +1,4 @@
-//! V10, V12: servers that never answer, or break off on purpose, counted by both sides.
+//! V10, V12: servers that never respond or that drop connections on purpose, counted on both sides.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::rig::table::{Table, seconds, thousands};
 pub(super) const CLASSES: [&str; 6] =
     ["ok", "bad_response", "transport_error", "timed_out", "in_flight_at_end", "never_sent"];
 
-/// V10.
+/// Runs case V10 of METHOD 2.1.
 pub(super) fn black_hole(lab: &Lab) -> Result<Section> {
     let (rate_rps, window_s, timeout_s) = (200.0, 3.0, 1.0);
     let mut section = Section::new(
@@ -62,7 +62,7 @@ pub(super) fn black_hole(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// V12.
+/// Runs case V12 of METHOD 2.1.
 pub(super) fn resets(lab: &Lab) -> Result<Section> {
     let window_s = lab.span(5.0, 2.0);
     let mut section = Section::new(
@@ -105,8 +105,8 @@ pub(super) fn resets(lab: &Lab) -> Result<Section> {
             table.row(&[&head[..], &row[..]].concat());
             section.must(made == seen, || format!("{name}: made {made} faults, seen {seen}"));
             section.must(sent == log.len() as u64, || format!("{name}: sent {sent}"));
-            // In a closed loop the last requests of the window and the first after it may arrive
-            // in another order than they were sent.
+            // In a closed loop the last requests of the window and the first after it may arrive in
+            // another order than they were sent.
             let slack = if load.contains("-R") { 0 } else { 1 };
             section.must(broken.abs_diff(errors) <= slack, || {
                 format!("{name}: {errors} errors, and {broken} in the log")
@@ -117,7 +117,7 @@ pub(super) fn resets(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// Errors of all phases.
+/// Returns the errors of all phases.
 fn all_errors(document: &Document) -> Result<u64> {
     let series = document.list("series")?.iter();
     let errors = series.map(|interval| interval.get("errors").and_then(Value::as_u64));

@@ -1,5 +1,5 @@
-//! What the cases work with: a fresh weir, servers with a known truth, and clients that end with
-//! the case whatever becomes of it.
+//! Environment of the cases: a fresh weir, servers with known behaviour, and clients that end with
+//! the case in any event.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -19,8 +19,8 @@ use crate::rig::machine::Placement;
 use crate::rig::servers::{Server, pinned};
 use crate::shell::{cargo, find_program, run, target_dir};
 
-/// Spins for a share of each 5 to 15 ms. They differ, so that no period of the load or of weir's
-/// sampling meets the same part of each.
+/// Spins for a share of each period of 5 to 15 ms. The periods vary, so that no period of the load
+/// or of weir's sampling aligns with them.
 const SPINNER: &str = r#"
 import random, sys, time
 share = float(sys.argv[1])
@@ -32,19 +32,19 @@ while True:
     time.sleep((1 - share) * period)
 "#;
 
-/// What the cases work with.
+/// Environment of the cases.
 pub(super) struct Lab {
     pub(super) options: Options,
     pub(super) weir: PathBuf,
     pub(super) nginx: PathBuf,
     pub(super) placement: Placement,
-    /// For logs and scripts; in the build directory.
+    /// Directory for logs and scripts, in the build directory.
     pub(super) directory: PathBuf,
     waited: Waited,
 }
 
-/// The greatest share of its time in which a thread of a server or client of the case could run and
-/// had no CPU (METHOD 1.9, C2).
+/// Largest share of its time in which a thread of a server or client of the case was runnable but
+/// not running (METHOD 1.9, C2).
 type Waited = Rc<Cell<f64>>;
 
 impl Lab {
@@ -64,18 +64,18 @@ impl Lab {
         })
     }
 
-    /// A length of time in seconds, or a short one in a quick run.
+    /// Returns a length of time in seconds; `quick` in a quick run.
     pub(super) fn span(&self, full: f64, quick: f64) -> f64 {
         if self.options.is_quick { quick } else { full }
     }
 
-    /// Runs of each kind, or fewer in a quick run.
+    /// Returns the number of runs of each kind; `quick` in a quick run.
     pub(super) fn runs(&self, full: usize, quick: usize) -> usize {
         self.options.runs.unwrap_or(if self.options.is_quick { quick } else { full })
     }
 
-    /// A spinner that takes this share of the client's CPU, or of any where client and server are
-    /// not kept apart.
+    /// Starts a spinner that uses this share of the client's CPU, or of any CPU if client and
+    /// server are not pinned.
     pub(super) fn spin(&self, share: f64) -> Result<Guarded> {
         let python = find_program("python3")
             .context("failed to find python3: cargo xtask setup accuracy")?;
@@ -86,10 +86,10 @@ impl Lab {
         Ok(spinner)
     }
 
-    /// A `weir serve` of one thread with these flags, which keeps a log.
+    /// Starts a `weir serve` of one thread with these flags, with a log.
     pub(super) fn serve(&self, flags: &str) -> Result<Serving> {
         eprintln!("accuracy: weir serve {flags}");
-        // The last server's log is of no use any more.
+        // The last server's log is no longer needed.
         let log = self.directory.join("serve.csv");
         let mut words = pinned(self.placement.server, &self.weir);
         words.extend(["serve", "--threads", "1", "--listen", "127.0.0.1:0"].map(OsString::from));
@@ -101,7 +101,7 @@ impl Lab {
         Ok(Serving { guarded, url, log, since: Instant::now(), waited })
     }
 
-    /// An nginx of one worker.
+    /// Starts an nginx with one worker.
     pub(super) fn nginx(&self) -> Result<Server> {
         Server::nginx(&self.nginx, self.placement.server, 1)
     }
@@ -111,7 +111,8 @@ impl Lab {
         self.start_weir(flags, url)?.finish()
     }
 
-    /// The same beside a spinner: that the client waits for its CPU is the case's own doing.
+    /// Does the same beside a spinner. The client's wait for its CPU is then intended and not
+    /// recorded.
     pub(super) fn weir_beside_spinner(&self, flags: &str, url: &str) -> Result<Document> {
         let waited = self.waited.get();
         let document = self.weir(flags, url);
@@ -125,7 +126,7 @@ impl Lab {
         self.start_weir_by(Vec::new(), flags, url)
     }
 
-    /// The same by a command that becomes the program that is named behind its own words.
+    /// Does the same by a command that execs the program appended to `words`.
     pub(super) fn start_weir_by(
         &self,
         mut words: Vec<OsString>,
@@ -139,7 +140,8 @@ impl Lab {
         Client::start(&words, self.waited.clone())
     }
 
-    /// The longest wait for a CPU since this was asked last, as a share of the time.
+    /// Returns the longest wait for a CPU since the last call, as a share of the time, and resets
+    /// it.
     pub(super) fn take_waited(&self) -> f64 {
         self.waited.take()
     }
@@ -148,7 +150,7 @@ impl Lab {
 /// A running `weir serve`.
 pub(super) struct Serving {
     guarded: Guarded,
-    /// Without a path.
+    /// URL without a path.
     pub(super) url: String,
     log: PathBuf,
     since: Instant,
@@ -160,7 +162,7 @@ impl Serving {
         self.guarded.pid
     }
 
-    /// Ends the server and reads what it logged, in order of arrival.
+    /// Ends the server and reads its log, in order of arrival.
     pub(super) fn finish(self) -> Result<Vec<Record>> {
         let Serving { guarded, log, since, waited, .. } = self;
         let share = run_delay_s(guarded.pid) / since.elapsed().as_secs_f64();
@@ -171,7 +173,7 @@ impl Serving {
     }
 }
 
-/// A running client, ended with this value.
+/// A running client, killed when the value is dropped.
 pub(super) struct Client {
     child: Child,
     waited: Waited,
@@ -193,7 +195,8 @@ impl Client {
         Ok(Client { child, waited })
     }
 
-    /// Waits for its end and reads its document. Exit code 1, no answer at all, is a result.
+    /// Waits for the client's end and reads its document. Exit code 1, no response at all, is a
+    /// result.
     pub(super) fn finish(mut self) -> Result<Document> {
         let mut text = String::new();
         let mut stdout = self.child.stdout.take().context("weir's output was taken")?;
@@ -212,13 +215,14 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Both fail where it has ended, which is as good.
+        // Both fail if it has already ended, which is fine.
         self.child.kill().ok();
         self.child.wait().ok();
     }
 }
 
-/// Share of the window in which a worker of that run could run and had no CPU; the longest.
+/// Returns the largest share of the window in which a worker of the run was runnable but not
+/// running.
 pub(super) fn run_delay(document: &Document) -> Result<f64> {
     let mut longest = 0.0_f64;
     for at in 0..document.list("phases")?.len() {
@@ -229,8 +233,8 @@ pub(super) fn run_delay(document: &Document) -> Result<f64> {
     Ok(longest)
 }
 
-/// How long the threads of a process could run and had no CPU, in seconds; 0 where the kernel does
-/// not tell.
+/// Returns the time in which the threads of a process were runnable but not running, in seconds; 0
+/// if the kernel does not report it.
 fn run_delay_s(pid: u32) -> f64 {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0.0 };
     let waited_ns = threads.filter_map(|thread| {
@@ -240,8 +244,8 @@ fn run_delay_s(pid: u32) -> f64 {
     waited_ns.sum::<u64>() as f64 / 1e9
 }
 
-/// Stops a process for a while by SIGSTOP and SIGCONT. Returns the shortest and the longest time
-/// that it can have stood still: between the calls, and around them.
+/// Stops a process by SIGSTOP and SIGCONT for `length`. Returns the shortest and the longest
+/// possible stop: the time between the calls, and that including them.
 pub(super) fn freeze(pid: u32, length: Duration) -> Result<(f64, f64)> {
     let before = Instant::now();
     signal("STOP", pid)?;

@@ -1,6 +1,6 @@
-//! A slow link between two network namespaces of this program's own, which go when its value does:
-//! one whose packets a forwarder delays, or one of a limited bandwidth. netem(8) is not in every
-//! kernel; TUN devices and tbf(8) are.
+//! A slow link between two private network namespaces, which are removed when the value is dropped.
+//! A forwarder delays its packets, or its bandwidth is limited. netem(8) is not in every kernel;
+//! TUN devices and tbf(8) are.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -10,16 +10,16 @@ use anyhow::{Context, Result};
 use crate::guard::Guarded;
 use crate::shell::{find_program, run};
 
-/// The namespaces; one program at a time uses them.
+/// Names of the namespaces; one program at a time uses them.
 const CLIENT: &str = "weir-client";
 const SERVER: &str = "weir-server";
 
-/// The addresses at the two ends.
+/// Addresses of the two ends.
 const CLIENT_ADDRESS: &str = "10.99.0.1";
 pub(super) const SERVER_ADDRESS: &str = "10.99.0.2";
 
-/// Holds packets of two TUN devices back, each for the time given in ms, in both directions. It
-/// says so once the devices are there; they may then be moved into namespaces (tun(4)).
+/// Delays packets between two TUN devices by the time given in ms, in both directions. It prints a
+/// line once the devices exist; they may then be moved into namespaces (tun(4)).
 const FORWARDER: &str = r#"
 import collections, fcntl, os, select, struct, sys, time
 delay = float(sys.argv[1]) / 1000
@@ -49,25 +49,25 @@ while True:
                 pass
 "#;
 
-/// The cause of the slowness.
+/// Cause of the slowness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slowness {
-    /// Each packet takes so many ms in each direction.
+    /// Delay of each packet in each direction, in ms.
     Delay(u32),
-    /// So many Mbit/s towards the client.
+    /// Bandwidth towards the client, in Mbit/s.
     Bandwidth(u32),
 }
 
-/// The link.
+/// A slow link.
 pub(super) struct Link {
     _forwarder: Option<Guarded>,
 }
 
 impl Link {
     pub(super) fn new(slowness: Slowness) -> Result<Link> {
-        // Those that an earlier run left behind when it was killed.
+        // Removes namespaces left by an earlier run that was killed.
         remove();
-        // Removes what follows, should some of it fail.
+        // Cleans up if a later step fails.
         let mut link = Link { _forwarder: None };
         for namespace in [CLIENT, SERVER] {
             ip(&["netns", "add", namespace])?;
@@ -101,12 +101,12 @@ impl Link {
         Ok(link)
     }
 
-    /// The words that run what follows at the client's end.
+    /// Returns the words that run the command after them at the client's end.
     pub(super) fn at_client() -> Result<Vec<OsString>> {
         within(CLIENT)
     }
 
-    /// The words that run what follows at the server's end.
+    /// Returns the words that run the command after them at the server's end.
     pub(super) fn at_server() -> Result<Vec<OsString>> {
         within(SERVER)
     }
@@ -118,7 +118,7 @@ impl Drop for Link {
     }
 }
 
-/// The words that run what follows in a namespace.
+/// Returns the words that run the command after them in a namespace.
 fn within(namespace: &str) -> Result<Vec<OsString>> {
     let ip = find_program("ip").context("failed to find ip: cargo xtask setup accuracy")?;
     let mut words = vec![ip.into_os_string()];
@@ -131,7 +131,7 @@ fn ip(words: &[&str]) -> Result<()> {
     run(Command::new(ip).args(words)).context("failed to make a link; as root?")
 }
 
-/// Removes the namespaces, and with them their devices; there may be none.
+/// Removes the namespaces, if they exist, and with them their devices.
 fn remove() {
     for namespace in [CLIENT, SERVER] {
         let mut ip = Command::new("ip");

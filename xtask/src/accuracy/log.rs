@@ -1,15 +1,15 @@
-//! The log of `weir serve --log`: what really happened, told by the other side.
+//! The log of `weir serve --log`: the server's own record of the run.
 
 use anyhow::{Context, Result, ensure};
 
-/// One request as the server saw it.
+/// A request as the server received it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The number of its connection in the order of accepting.
+    /// Number of the connection in the order of accepting.
     pub(super) connection: u32,
-    /// `CLOCK_MONOTONIC`.
+    /// Time of receipt by `CLOCK_MONOTONIC`.
     pub(super) received_ns: u64,
-    /// None where no whole answer was sent.
+    /// Time of sending; none if no whole response was sent.
     pub(super) sent_ns: Option<u64>,
     pub(super) slot: Option<u64>,
 }
@@ -38,7 +38,7 @@ fn record(line: &str) -> Result<Record> {
     })
 }
 
-/// When the slots of a uniform plan were due: slot i at `start + (2i + 1) / 2R` (METHOD 1.3).
+/// A uniform plan, whose slot i was due at `start + (2i + 1) / 2R` (METHOD 1.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plan {
     pub(super) rate_rps: f64,
@@ -51,11 +51,11 @@ impl Plan {
         (slot as f64 + 0.5) * 1e9 / self.rate_rps
     }
 
-    /// The response times of the measured slots by this plan and the server's send stamps, from
-    /// a log that begins with slot 0, in the order of slots. Slots count as answered in their
-    /// order, which changes no sum and hardly a quantile.
+    /// Returns the response times of the measured slots by this plan and the server's send time
+    /// stamps, from a log that begins with slot 0, in the order of slots. Responses are assigned to
+    /// slots in order, which changes no sum and hardly a quantile.
     ///
-    /// The plan's start is the latest that makes no request arrive before it was due: true to
+    /// The plan's start is the latest for which no request arrives before it was due. Its error is
     /// the fastest delivery of any request, some tens of µs, by which the result is too small.
     pub(super) fn responses_ns(self, log: &[Record]) -> Result<Vec<f64>> {
         let slots = |seconds: f64| (seconds * self.rate_rps).round() as usize;
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn responses_count_from_the_plan() {
-        // 1,000 a second, half of the requests of one second held back until its end.
+        // 1,000 requests a second, half of those of one second held back until its end.
         let at = |slot: u64| 5_000_000 + slot * 1_000_000;
         let log: Vec<Record> = (0..2_000)
             .map(|slot| {

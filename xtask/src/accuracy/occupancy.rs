@@ -1,4 +1,4 @@
-//! V17: Little's law, counted three times: requests on the wire over time, and the time that each
+//! V17: Little's law, computed three times: requests on the wire over time, and the time that each
 //! spent there.
 
 use std::fs;
@@ -11,10 +11,10 @@ use super::section::Section;
 use crate::rig::clients::Document;
 use crate::rig::table::Table;
 
-/// How far the counts may differ.
+/// Largest relative difference of the counts.
 const TOLERANCE: f64 = 0.001;
 
-/// V17.
+/// Runs case V17 of METHOD 2.1.
 pub(super) fn occupancy(lab: &Lab) -> Result<Section> {
     let window_s = lab.span(5.0, 2.0);
     let mut section = Section::new(
@@ -67,7 +67,8 @@ pub(super) fn occupancy(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// The time inside the window that the requests in the file spent on the wire.
+/// Returns the total time inside the window that the requests in the file spent on the wire, in
+/// nanoseconds.
 fn file_ns(document: &Document, rows: &Rows) -> Result<f64> {
     let t1_at = rows.t0_at + document.count("plan/duration_ns")?;
     let inside = rows

@@ -1,19 +1,19 @@
-//! The words after `cargo xtask accuracy`.
+//! Arguments of `cargo xtask accuracy`.
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::CASES;
 
-/// Which cases to run, and how long.
+/// Selection of cases, and their length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// Everything short: to see that it works, or a first guess.
+    /// True for short runs: a smoke test or a first estimate.
     pub(super) is_quick: bool,
-    /// What is measured replaces its part of the page.
+    /// True if the page is updated with the measured sections.
     pub(super) writes_page: bool,
-    /// Runs of each kind, where a case makes many.
+    /// Runs of each kind, for cases with several.
     pub(super) runs: Option<usize>,
-    /// The cases asked for by their numbers in METHOD 2.1; empty for all.
+    /// Selected cases by their numbers in METHOD 2.1; empty for all.
     only: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! V8: more load than the server can serve. The backlog grows for as long as the test lasts, and
-//! every quantile is known.
+//! V8: more load than the server can serve. The backlog grows throughout the test, and every
+//! quantile is known.
 
 use anyhow::Result;
 
@@ -14,10 +14,11 @@ use crate::rig::table;
 const RATE_RPS: f64 = 1_500.0;
 const CAPACITY_RPS: f64 = 1_000.0;
 
-/// Of the longest wait: how far a quantile may be from the server's log and from theory.
+/// Largest difference of a quantile from the server's log and from theory, as a share of the
+/// longest wait.
 const TOLERANCE: f64 = 0.01;
 
-/// V8.
+/// Runs case V8 of METHOD 2.1.
 pub(super) fn overload(lab: &Lab) -> Result<Section> {
     let window_s = lab.span(10.0, 4.0);
     let longest_s = theory::overload_wait_s(RATE_RPS, CAPACITY_RPS, window_s);
@@ -34,7 +35,7 @@ pub(super) fn overload(lab: &Lab) -> Result<Section> {
         ),
     );
     let server = lab.serve("--mode fifo --delay 1ms")?;
-    // The last of the window wait longer than the drain lasts by default.
+    // The last requests of the window wait longer than the default drain.
     let drain_s = longest_s + 3.0;
     let load = format!("-t1 -c100 -R{RATE_RPS} -d{window_s}s --warmup 0 --drain {drain_s}s");
     let document = lab.weir(&load, &server.url)?;
@@ -61,7 +62,7 @@ pub(super) fn overload(lab: &Lab) -> Result<Section> {
     section.must_if_quiet((completed_rps / CAPACITY_RPS - 1.0).abs() <= TOLERANCE, || {
         format!("{} answers a second were completed", table::rate(completed_rps))
     });
-    // A third of the requests ended after the window; they are among the measured all the same.
+    // A third of the requests ended after the window; they count as measured.
     let planned = document.count("accounting/planned")?;
     section.must(planned == reported.count(), || format!("{planned} requests were planned"));
     Ok(section)

@@ -1,5 +1,5 @@
-//! Other load generators: how each is told the same thing, and what it prints, as far as it prints
-//! it. Nothing here judges.
+//! Other load generators: their command lines for the same load, and the figures that they print.
+//! This module makes no judgement.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,17 +11,17 @@ use serde_json::Value;
 use super::distribution::Distribution;
 use crate::rig::clients::Document;
 
-/// The same load, in every program's own words.
+/// A load, independent of any program's command line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     pub(super) connections: u32,
     pub(super) duration_s: u32,
-    /// For those that know one.
+    /// Rate, for programs that support one.
     pub(super) rate_rps: u32,
     pub(super) timeout_s: u32,
 }
 
-/// A program.
+/// A load generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
     Weir,
@@ -32,11 +32,11 @@ pub(super) enum Peer {
     Hey,
 }
 
-/// In the order of tables.
+/// All programs, in the order of tables.
 pub(super) const PEERS: [Peer; 6] =
     [Peer::Weir, Peer::Wrk2, Peer::Wrk, Peer::Ab, Peer::H2load, Peer::Hey];
 
-/// What a program printed; what it did not print is absent.
+/// Figures that a program printed; absent figures are `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Printed {
     pub(super) p50: Option<Time>,
@@ -45,17 +45,17 @@ pub(super) struct Printed {
     pub(super) requests: Option<u64>,
     pub(super) errors: Option<u64>,
     pub(super) rate_rps: Option<f64>,
-    /// It ended in failure, and how.
+    /// Message, if the program failed.
     pub(super) failure: Option<String>,
 }
 
-/// A time as printed.
+/// A printed time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Time {
     pub(super) ns: f64,
-    /// It said that the time is at least this.
+    /// True if the program printed the time as a lower bound.
     pub(super) is_bound: bool,
-    /// It is in its histogram, but was not printed, as too little stands behind it.
+    /// True if the time is in the histogram but was not printed, for lack of samples.
     pub(super) is_held_back: bool,
 }
 
@@ -77,14 +77,14 @@ impl Peer {
         }
     }
 
-    /// Whether it sends by a plan, or waits for answers.
+    /// True if the program sends by a plan, false if it waits for responses.
     pub(super) fn has_rate(self) -> bool {
         !matches!(self, Peer::Wrk | Peer::Ab)
     }
 
     fn flags(self, load: Load) -> String {
         let Load { connections, duration_s, rate_rps, timeout_s } = load;
-        // These two take a rate for each connection.
+        // These two expect a rate per connection.
         let share = f64::from(rate_rps) / f64::from(connections);
         match self {
             Peer::Weir => format!(
@@ -107,7 +107,8 @@ impl Peer {
         }
     }
 
-    /// Runs it to its end, at most 30 s longer than the load; with as many files as it may have.
+    /// Runs the program to its end, at most 30 s longer than the load, with the maximum number of
+    /// open files.
     pub(super) fn run(
         self,
         before: &[OsString],
@@ -139,7 +140,7 @@ impl Peer {
         Ok(printed)
     }
 
-    /// Reads what it printed.
+    /// Reads the program's output.
     fn read(self, text: &str) -> Printed {
         match self {
             Peer::Weir => weir(text),
@@ -154,7 +155,7 @@ impl Peer {
 fn weir(text: &str) -> Printed {
     let document: Value = serde_json::from_str(text).unwrap_or_default();
     let latency = &document["latency"]["response_time"];
-    // Without failures there is only the one table.
+    // Without failures there is only one table.
     let table = if latency["all"].is_null() { &latency["ok"] } else { &latency["all"] };
     let percentile = |p: f64| {
         let entries = table["percentiles"].as_array()?;
@@ -182,7 +183,7 @@ fn weir(text: &str) -> Printed {
     }
 }
 
-/// wrk and wrk2.
+/// Reads the output of wrk and wrk2.
 fn wrk(text: &str) -> Printed {
     let percentile = |names: [&str; 2]| {
         let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -226,7 +227,7 @@ fn h2load(text: &str) -> Printed {
     let times = text.lines().find_map(|line| line.strip_prefix("time for request:"));
     let finished = text.lines().find(|line| line.starts_with("finished in "));
     Printed {
-        // This version prints no percentiles.
+        // This version of hey prints no percentiles.
         p50: None,
         p99: None,
         max: times.and_then(|times| time(times.split_whitespace().nth(1)?)),
@@ -267,7 +268,7 @@ fn hey(text: &str) -> Printed {
     }
 }
 
-/// `1.23ms` and the like.
+/// Reads times such as `1.23ms`.
 fn time(text: &str) -> Option<Time> {
     let digits = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, unit) = text.split_at(digits);
@@ -281,18 +282,18 @@ fn time(text: &str) -> Option<Time> {
     Some(Time::exact(number.parse::<f64>().ok()? * unit_ns))
 }
 
-/// The number behind `name`.
+/// Returns the number after `name`.
 fn after(text: &str, name: &str) -> Option<f64> {
     let (_, after) = text.split_once(name)?;
     after.split_whitespace().next()?.parse().ok()
 }
 
-/// The number before `name`.
+/// Returns the number before `name`.
 fn before(text: &str, name: &str) -> Option<u64> {
     text.split_once(name)?.0.split_whitespace().last()?.parse().ok()
 }
 
-/// All numbers of a line.
+/// Returns the sum of all numbers of a line.
 fn sum(line: &str) -> u64 {
     let words = line.split_whitespace().map(|word| word.trim_end_matches(','));
     words.filter_map(|word| word.parse::<u64>().ok()).sum()

@@ -1,4 +1,4 @@
-//! V3, V9: servers whose times follow a known law, and what weir says of them.
+//! V3, V9: weir's figures for servers whose times follow a known law.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -12,13 +12,14 @@ use super::theory::{Law, Queue, QueueKind};
 use crate::rig::clients::Document;
 use crate::rig::table::{Table, seconds, thousands};
 
-/// What delivery may add on a quiet machine: to the server, and back to the client's stamp.
+/// Largest time that delivery may add on a quiet machine: to the server, and back to the client's
+/// time stamp.
 const DELIVERY_MAX_S: f64 = 0.000_3;
 
-/// Mean service time of the queues.
+/// Service rate of the queues.
 const SERVICE_RPS: f64 = 1_000.0;
 
-/// V9.
+/// Runs case V9 of METHOD 2.1.
 pub(super) fn queues(lab: &Lab) -> Result<Section> {
     let window_s = lab.span(30.0, 5.0);
     let mut section = Section::new(
@@ -92,7 +93,7 @@ fn measure_queue(
     section.must_if_quiet(is_inside, || {
         format!("{name}: the mean is {} ± {}", seconds(weir_s), seconds(half_s))
     });
-    // A quick run has too few requests for its slices to tell how far off a p99 may be.
+    // The slices of a quick run have too few requests for an interval of p99.
     if let Some(theory_s) = queue.quantile_s(0.99).filter(|_| !lab.options.is_quick) {
         let is_inside = p99.low_s - DELIVERY_MAX_S <= theory_s && theory_s <= p99.high_s;
         section.must_if_quiet(is_inside, || format!("{name}: p99 is {}", seconds(p99.value_s)));
@@ -104,7 +105,7 @@ fn measure_queue(
     Ok(())
 }
 
-/// Mean time from read to send, in seconds, of `count` requests behind the first `skip`.
+/// Returns the mean time from read to send, in seconds, of `count` requests after the first `skip`.
 fn stay_s(log: &[Record], skip: usize, count: usize) -> Result<f64> {
     let measured = log.get(skip..skip + count).context("the server has logged too few requests")?;
     let stays = measured.iter().map(|record| {
@@ -115,7 +116,7 @@ fn stay_s(log: &[Record], skip: usize, count: usize) -> Result<f64> {
     Ok(super::distribution::mean(&stays))
 }
 
-/// V3.
+/// Runs case V3 of METHOD 2.1.
 pub(super) fn laws(lab: &Lab) -> Result<Section> {
     let (window_s, rate_rps) = (lab.span(10.0, 3.0), 2_000.0);
     let mut section = Section::new(
@@ -163,7 +164,8 @@ pub(super) fn laws(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// Mean of what was in flight at the ends of the window's intervals; few, so only to be looked at.
+/// Formats the mean number of requests in flight at the ends of the window's intervals. There are
+/// few, so it is informative only.
 fn in_flight(document: &Document) -> Result<String> {
     let series = document.list("series")?.iter();
     let measured = series.filter(|interval| interval["phase"] == "measured");

@@ -1,5 +1,5 @@
-//! A control group of this program's own with half a CPU, of whichever version of control groups
-//! this machine has (cgroups(7)). It goes when its value does.
+//! A private control group limited to half a CPU, in either version of control groups (cgroups(7)).
+//! It is removed when the value is dropped.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,20 +8,20 @@ use std::process;
 
 use anyhow::{Context, Result};
 
-/// The length of a period of the quota, and what of it may be used.
+/// Length of a period of the quota, and the usable part of it.
 const PERIOD_US: u32 = 100_000;
 const QUOTA_US: u32 = PERIOD_US / 2;
 
-/// Enters the group named first and becomes the rest.
+/// Enters the group named first and execs the rest.
 const ENTER: &str = r#"echo $$ >"$1" && shift && exec "$@""#;
 
-/// Half a CPU for whoever enters.
+/// A control group limited to half a CPU.
 pub(super) struct HalfCpu {
     group: PathBuf,
 }
 
 impl HalfCpu {
-    /// Makes the group; `None` where this user may not, or no hierarchy has the controller.
+    /// Makes the group; `None` if this user may not, or if no hierarchy has the controller.
     pub(super) fn new() -> Option<HalfCpu> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         mounts.lines().filter_map(hierarchy).find_map(|(place, is_v2)| {
@@ -32,7 +32,7 @@ impl HalfCpu {
         })
     }
 
-    /// Nothing but the quota is to hold it back: among others the group weighs the most it can.
+    /// Sets the quota. The weight is the maximum, so that only the quota limits the group.
     fn limit(&self, is_v2: bool) -> Result<()> {
         let set = |file: &str, value: String| {
             fs::write(self.group.join(file), value).with_context(|| format!("failed to set {file}"))
@@ -46,8 +46,8 @@ impl HalfCpu {
         set("cpu.cfs_quota_us", QUOTA_US.to_string())
     }
 
-    /// What starts a program inside the group from its first instruction on, for weir looks for its
-    /// groups when it starts.
+    /// Returns the words that start a program inside the group from its first instruction on,
+    /// because weir reads its groups when it starts.
     pub(super) fn words(&self) -> Vec<OsString> {
         let procs = self.group.join("cgroup.procs");
         vec!["sh".into(), "-c".into(), ENTER.into(), "enter".into(), procs.into()]
@@ -56,13 +56,13 @@ impl HalfCpu {
 
 impl Drop for HalfCpu {
     fn drop(&mut self) {
-        // It is empty: whoever was in it has ended.
+        // The group is empty: its processes have ended.
         fs::remove_dir(&self.group).ok();
     }
 }
 
-/// Where a line of /proc/self/mountinfo mounts a hierarchy with the CPU controller, and whether it
-/// is version 2.
+/// Returns the mount point of a hierarchy with the CPU controller in a line of
+/// /proc/self/mountinfo, and true if it is version 2.
 fn hierarchy(line: &str) -> Option<(PathBuf, bool)> {
     let (head, tail) = line.split_once(" - ")?;
     let place = Path::new(head.split(' ').nth(4)?).to_owned();

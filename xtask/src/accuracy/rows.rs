@@ -11,28 +11,28 @@ use parquet::record::{Field, Row as Fields};
 
 use super::log::Record;
 
-/// One slot. Instants are in ns of `CLOCK_MONOTONIC`, as in the server's log.
+/// One slot. Times are in nanoseconds of `CLOCK_MONOTONIC`, as in the server's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) worker: u32,
-    /// None where it was never sent.
+    /// Connection; none if the request was never sent.
     pub(super) connection: Option<u32>,
     pub(super) is_measured: bool,
-    /// Its class (METHOD 1.6).
+    /// Class (METHOD 1.6).
     pub(super) outcome: String,
     pub(super) intended_at: u64,
     pub(super) sent_at: Option<u64>,
-    /// When the kernel sent the request, where it was asked and told.
+    /// Time at which the kernel sent the request, if it was time-stamped.
     pub(super) tx_at: Option<u64>,
-    /// When the kernel had the answer's last byte, where it was asked and told.
+    /// Time at which the kernel received the response's last byte, if it was time-stamped.
     pub(super) rx_at: Option<u64>,
     pub(super) ended_at: u64,
 }
 
-/// The file.
+/// Contents of the file.
 pub(super) struct Rows {
     pub(super) list: Vec<Row>,
-    /// The window's begin, as planned.
+    /// Planned begin of the window.
     pub(super) t0_at: u64,
 }
 
@@ -90,7 +90,7 @@ fn row(fields: &Fields, epoch_ns: u64) -> Result<Row> {
     Ok(row)
 }
 
-/// A request as both sides saw it.
+/// A request in the client's rows and in the server's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pair<'a> {
     pub(super) row: &'a Row,
@@ -98,8 +98,7 @@ pub(super) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Whether everything was in the order in which it must have happened: sent, read, answered,
-    /// known (METHOD 1.1, Rule N).
+    /// True if all events are in causal order: sent, read, answered, recorded (METHOD 1.1, Rule N).
     pub(super) fn is_causal(&self) -> bool {
         let sent_at = self.row.sent_at.unwrap_or(u64::MAX);
         let answered_at = self.record.sent_ns.unwrap_or(self.record.received_ns);
@@ -110,8 +109,8 @@ impl Pair<'_> {
 }
 
 /// Pairs the requests that were sent with those that the server has read, both of servers that
-/// close no connection: connection by connection, in order. Which connection of the client is which
-/// of the server's is what makes the fewest requests out of the order of cause and effect.
+/// close no connection: connection by connection, in order. The client's and the server's
+/// connections are matched so that the fewest requests violate causal order.
 pub(super) fn join<'a>(rows: &'a [Row], log: &'a [Record]) -> Result<Vec<Pair<'a>>> {
     let mut client: BTreeMap<(u32, u32), Vec<&Row>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.sent_at.is_some()) {

@@ -1,19 +1,19 @@
-//! One case's part of the page: what is claimed, what was expected, what came, and whether the two
-//! agree.
+//! One case's part of the page: the claim, the expected and the measured values, and the result of
+//! the comparison.
 
 use std::fmt::Write;
 
-/// What a case found out.
+/// Result of a case.
 pub(super) struct Section {
     title: &'static str,
-    /// In plain words, for somebody who knows benchmarks and not this program.
+    /// Claim in plain words, for readers who know benchmarks but not this program.
     claim: String,
-    /// What must come, from theory or from the server, before anything was measured.
+    /// Expected values, from theory or from the server, known before the measurement.
     expected: String,
     body: String,
     notes: Vec<String>,
     failures: Vec<String>,
-    /// What fails only where the machine had nothing else to do.
+    /// Failures that count only if the machine was otherwise idle.
     doubts: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl Section {
         }
     }
 
-    /// Adds a finished table with the line that stands above it, if there is one.
+    /// Adds a finished table with a line above it, if there is one.
     pub(super) fn table(&mut self, above: &str, table: &str) {
         let gap = if above.is_empty() { "" } else { "\n\n" };
         writeln!(self.body, "{above}{gap}{table}").expect("strings take everything");
@@ -44,21 +44,22 @@ impl Section {
         self.notes.push(note.into());
     }
 
-    /// What must be: if it is not, the case has failed, and `what` says how.
+    /// Checks a condition: if it is false, the case fails with the message `what`.
     pub(super) fn must(&mut self, is: bool, what: impl FnOnce() -> String) {
         if !is {
             self.failures.push(what());
         }
     }
 
-    /// What must be on a machine that has nothing else to do. Elsewhere it is told and not judged.
+    /// Checks a condition that must hold on an idle machine. Elsewhere a failure is reported but
+    /// does not count.
     pub(super) fn must_if_quiet(&mut self, is: bool, what: impl FnOnce() -> String) {
         if !is {
             self.doubts.push(what());
         }
     }
 
-    /// The case is over: whether the machine was quiet meanwhile.
+    /// Ends the case. The failures of `must_if_quiet` count if the machine was quiet.
     pub(super) fn settle(&mut self, was_quiet: bool) {
         if was_quiet {
             self.failures.append(&mut self.doubts);
@@ -77,7 +78,7 @@ impl Section {
         }
     }
 
-    /// Its text, in Markdown.
+    /// Returns the section's text, in Markdown.
     pub(super) fn text(&self, id: &str) -> String {
         let outcome = self.outcome();
         let Section { title, claim, expected, body, notes, failures, doubts, .. } = self;

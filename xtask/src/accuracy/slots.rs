@@ -1,4 +1,4 @@
-//! V15: every request has a number, and the server reads each number once.
+//! V15: every request has a number, and the server receives each number once.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::log::Record;
 use super::section::Section;
 use crate::rig::table::{Table, thousands};
 
-/// Each thread counts from a million million of its own.
+/// A script that numbers requests; each thread starts at its own multiple of 10¹².
 const SCRIPT: &str = r#"
 local threads = 0
 function setup(thread)
@@ -24,10 +24,10 @@ function request()
 end
 "#;
 
-/// What a thread's numbers are divided by, for the thread.
+/// Divisor of a request's number that gives the thread.
 const THREAD: u64 = 1_000_000_000_000;
 
-/// V15.
+/// Runs case V15 of METHOD 2.1.
 pub(super) fn slots(lab: &Lab) -> Result<Section> {
     let window_s = lab.span(5.0, 2.0);
     let mut section = Section::new(
@@ -71,11 +71,11 @@ pub(super) fn slots(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// What is wrong with the numbers.
+/// Defects of the numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Audit {
     repeated: u64,
-    /// Below the highest of their thread.
+    /// Numbers below the highest of their thread that did not arrive.
     missing: u64,
 }
 

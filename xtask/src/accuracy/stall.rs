@@ -1,5 +1,5 @@
-//! V5, V7, V11: a server that stands still for a while, under a load that comes by a plan. The
-//! quantiles of the response time are a straight line, known in advance.
+//! V5, V7, V11: a server that stalls under a load that follows a plan. The quantiles of the
+//! response time are a straight line, known in advance.
 
 use std::thread;
 use std::time::Duration;
@@ -16,37 +16,37 @@ use super::theory::Stall;
 const RATE_RPS: f64 = 2_000.0;
 const WARMUP_S: f64 = 1.0;
 
-/// Of the stall: how far a quantile may be from the server's log.
+/// Largest difference of a quantile from the server's log, as a share of the stall.
 const LOG_TOLERANCE: f64 = 0.01;
 
-/// Of the stall: how far a quantile may be from the formula, which leaves out how the backlog
-/// drains in detail.
+/// Largest difference of a quantile from the formula, as a share of the stall. The formula
+/// simplifies the draining of the backlog.
 const THEORY_TOLERANCE: f64 = 0.03;
 
-/// Beyond the base latency: a request that takes longer has met the stall or its backlog.
+/// Excess over the base latency above which a request has met the stall or its backlog.
 const DELAYED_S: f64 = 0.005;
 
 /// One stall.
 struct Trial {
     above: &'static str,
     stall: Stall,
-    /// When it begins, from the window's begin.
+    /// Begin of the stall, from the window's begin, in seconds.
     at_s: f64,
     how: How,
 }
 
-/// How the stall is made, and how what it held up is served.
+/// Cause of the stall, and the service of its backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// The server stands still by itself, and then serves as fast as it can.
+    /// The server stalls by itself, and then serves as fast as it can.
     Programme,
-    /// The same, but it serves one request after the other in 250 µs each.
+    /// The server stalls by itself, and then serves requests one after the other in 250 µs each.
     Queue,
-    /// It is sent SIGSTOP and SIGCONT.
+    /// The server gets SIGSTOP and SIGCONT.
     Signals,
 }
 
-/// V5.
+/// Runs case V5 of METHOD 2.1.
 pub(super) fn open_loop(lab: &Lab) -> Result<Section> {
     let (window_s, stall_s) = (lab.span(20.0, 6.0), lab.span(1.4, 0.5));
     let mut section = Section::new(
@@ -74,7 +74,7 @@ pub(super) fn open_loop(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// V7.
+/// Runs case V7 of METHOD 2.1.
 pub(super) fn half_the_time(lab: &Lab) -> Result<Section> {
     let window_s = lab.span(10.0, 4.0);
     let stall_s = window_s / 2.0;
@@ -94,7 +94,7 @@ pub(super) fn half_the_time(lab: &Lab) -> Result<Section> {
     Ok(section)
 }
 
-/// V11.
+/// Runs case V11 of METHOD 2.1.
 pub(super) fn at_the_end(lab: &Lab) -> Result<Section> {
     let (window_s, stall_s) = (lab.span(10.0, 4.0), lab.span(2.0, 1.0));
     let mut section = Section::new(
@@ -148,7 +148,7 @@ fn trial(lab: &Lab, section: &mut Section, trial: &Trial) -> Result<()> {
         plan.responses_ns(&server.finish()?)?.iter().map(|ns| ns / 1e9).collect();
     let crosses_end = trial.at_s + stall.stall_s > stall.window_s;
     if how != How::Queue && !crosses_end {
-        // How fast the backlog drains is the machine's affair, and shows in how many it delays.
+        // The backlog's drain rate depends on the machine; the number of delayed requests shows it.
         let delayed = longest_run(&truth_s, stall.base_s + DELAYED_S).max(1);
         stall.load = (1.0 - stall.stall_s * RATE_RPS / delayed as f64).max(0.0);
     }
@@ -169,16 +169,16 @@ fn trial(lab: &Lab, section: &mut Section, trial: &Trial) -> Result<()> {
     Ok(())
 }
 
-/// One where nothing shows, and then along the line.
+/// Returns one quantile without delay, then four along the line.
 fn quantiles(stall: Stall, crosses_end: bool) -> [f64; 5] {
     let share =
         if crosses_end { stall.stall_s / stall.window_s / 2.0 } else { stall.delayed_share() };
-    // Rounded to what is named in the table.
+    // Rounded to the precision of the table.
     [1.1, 0.8, 0.5, 0.2, 0.02].map(|part| ((1.0 - part * share) * 1e4).round() / 1e4)
 }
 
-/// Of how many times in a row, in the order of slots, none was below the limit: the requests that
-/// met the stall, where anything else is shorter.
+/// Returns the length of the longest run of times, in the order of slots, of which none is below
+/// the limit. Those requests met the stall, if all others are shorter.
 fn longest_run(times_s: &[f64], limit_s: f64) -> usize {
     times_s.split(|s| *s < limit_s).map(<[f64]>::len).max().unwrap_or(0)
 }

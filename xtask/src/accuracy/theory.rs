@@ -1,4 +1,4 @@
-//! What must come, by arithmetic (METHOD 2.2, 2.3). Pure functions; seconds and shares.
+//! Expected values by arithmetic (METHOD 2.2, 2.3). Pure functions; seconds and shares.
 
 /// A stall of `stall_s` in a window of `window_s` at a constant rate, with the base latency
 /// `base_s`, and a backlog that drains so that the rate is the share `load` of the capacity.
@@ -11,12 +11,12 @@ pub(super) struct Stall {
 }
 
 impl Stall {
-    /// The share of requests that the stall delays.
+    /// Returns the share of requests that the stall delays.
     pub(super) fn delayed_share(self) -> f64 {
         self.stall_s / (self.window_s * (1.0 - self.load))
     }
 
-    /// Q(p) of the response time.
+    /// Returns Q(p) of the response time.
     pub(super) fn quantile_s(self, p: f64) -> f64 {
         let delay_s = self.stall_s - (1.0 - p) * self.window_s * (1.0 - self.load);
         self.base_s + delay_s.max(0.0)
@@ -26,8 +26,8 @@ impl Stall {
         self.base_s + self.stall_s * self.delayed_share() / 2.0
     }
 
-    /// Q(p) where the second half of the stall lies behind the window's end: nobody in the window
-    /// waits less than half of it (METHOD 2.1, V11).
+    /// Returns Q(p) if the second half of the stall lies after the window's end: every delayed
+    /// request in the window waits at least half of it (METHOD 2.1, V11).
     pub(super) fn end_quantile_s(self, p: f64) -> f64 {
         let is_delayed = p > 1.0 - self.stall_s / (2.0 * self.window_s);
         let delay_s = self.stall_s - (1.0 - p) * self.window_s;
@@ -35,8 +35,8 @@ impl Stall {
     }
 }
 
-/// How long a request waits that comes `after_s` after the begin of an overload, at `rate_rps` with
-/// `capacity_rps` (METHOD 2.1, V8).
+/// Returns the wait of a request that arrives `after_s` after the begin of an overload, at
+/// `rate_rps` with `capacity_rps` (METHOD 2.1, V8).
 pub(super) fn overload_wait_s(rate_rps: f64, capacity_rps: f64, after_s: f64) -> f64 {
     after_s * (rate_rps / capacity_rps - 1.0)
 }
@@ -49,19 +49,19 @@ pub(super) struct Queue {
     pub(super) service_rps: f64,
 }
 
-/// Arrivals, then service.
+/// Kind of queue: arrivals, then service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueKind {
-    /// Poisson, exponential.
+    /// Poisson arrivals, exponential service.
     Mm1,
-    /// Uniform, exponential.
+    /// Uniform arrivals, exponential service.
     Dm1,
-    /// Poisson, fixed.
+    /// Poisson arrivals, fixed service.
     Md1,
 }
 
 impl Queue {
-    /// Mean time in the system.
+    /// Returns the mean time in the system.
     pub(super) fn mean_s(self) -> f64 {
         let Queue { kind, rate_rps, service_rps } = self;
         let load = rate_rps / service_rps;
@@ -71,14 +71,15 @@ impl Queue {
         }
     }
 
-    /// Q(p) of the time in the system, where that has a simple form: it is exponential.
+    /// Returns Q(p) of the time in the system, if it has a simple form: if that time is
+    /// exponential.
     pub(super) fn quantile_s(self, p: f64) -> Option<f64> {
         let is_exponential = self.kind != QueueKind::Md1;
         is_exponential.then(|| -(1.0 - p).ln() / self.decay_rps())
     }
 
-    /// µ(1 − σ), with σ what an arriving customer finds busy: ρ for Poisson arrivals, else the
-    /// root of σ = exp(−(1 − σ)/ρ).
+    /// Returns µ(1 − σ), where σ is the probability that an arriving customer finds the server
+    /// busy: ρ for Poisson arrivals, otherwise the root of σ = exp(−(1 − σ)/ρ).
     fn decay_rps(self) -> f64 {
         let load = self.rate_rps / self.service_rps;
         let mut busy = load;
@@ -91,7 +92,7 @@ impl Queue {
     }
 }
 
-/// A distribution of delays that `weir serve --delay` can be programmed with, in nanoseconds.
+/// A distribution of delays that `weir serve --delay` supports, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Law {
     Uniform { least_ns: f64, most_ns: f64 },
@@ -100,7 +101,7 @@ pub(super) enum Law {
 }
 
 impl Law {
-    /// The share of delays up to `ns`.
+    /// Returns the share of delays up to `ns`.
     pub(super) fn share(self, ns: f64) -> f64 {
         match self {
             Law::Uniform { least_ns, most_ns } => {
@@ -117,7 +118,7 @@ impl Law {
         }
     }
 
-    /// As a flag.
+    /// Formats the law as a value of `--delay`.
     pub(super) fn flag(self) -> String {
         match self {
             Law::Uniform { least_ns, most_ns } => format!("uniform:{least_ns}ns..{most_ns}ns"),

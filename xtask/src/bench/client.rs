@@ -1,6 +1,7 @@
-//! One side of a comparison: a program that does a load once, and whether it did what it was asked.
+//! One side of a comparison: a program that runs a load once, and the checks that it ran the load
+//! correctly.
 //!
-//! Requests are counted by the server, so that no program is believed about itself.
+//! The server counts the requests, so that no program's own count is trusted.
 
 use std::ffi::OsString;
 
@@ -13,10 +14,10 @@ use crate::rig::clients::{Document, Run};
 use crate::rig::servers::{Counts, Server, pinned};
 use crate::rig::timed::{show, timed};
 
-/// A program, and with which flags.
+/// A program with its flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Client {
-    /// weir with these flags beside those of the load.
+    /// weir with these flags in addition to those of the load.
     Weir(&'static [&'static str]),
     Peer(Peer),
 }
@@ -29,7 +30,7 @@ impl Client {
         }
     }
 
-    /// The command line, or none where the program cannot do this load or is absent.
+    /// Returns the command line; none if the program cannot run this load or is absent.
     fn words(
         self,
         lab: &Lab,
@@ -48,12 +49,12 @@ impl Client {
         Ok(words.map(|words| [pinned(cpu, &program), words].concat()))
     }
 
-    /// Whether it can do this load at all.
+    /// True if the program can run this load.
     pub(super) fn can(self, lab: &Lab, load: &Load) -> Result<bool> {
         Ok(self.words(lab, load, 1, "")?.is_some())
     }
 
-    /// Does the load once.
+    /// Runs the load once.
     pub(super) fn run(self, lab: &Lab, server: &Server, load: &Load, seconds: u32) -> Result<Run> {
         let words = self.words(lab, load, seconds, &load.url(server))?;
         let words = words.with_context(|| format!("{} cannot do {load}", self.name()))?;
@@ -67,7 +68,7 @@ impl Client {
         Ok(Run::of(counts.requests, &timed))
     }
 
-    /// Whether it says that something went wrong, where that can be told.
+    /// Checks the program's output for reported errors, if it reports them.
     fn check(self, stdout: &str) -> Result<()> {
         match self {
             Client::Weir(_) => {
@@ -85,8 +86,8 @@ impl Client {
     }
 }
 
-/// Nothing that weir does by itself is switched off but the load before the load, which wrk has
-/// not. Its look at the URL stays: from it weir knows which bodies not to copy.
+/// Returns weir's command line. All defaults stay on except the warm-up, which wrk does not have.
+/// The preflight request stays: it determines which bodies weir need not copy.
 fn weir_words(load: &Load, flags: &[&str], seconds: u32, url: &str) -> Vec<OsString> {
     let Load { connections, depth, .. } = *load;
     let plan = format!("-t1 -c{connections} -d{seconds}s --warmup 0 --format json");
@@ -103,7 +104,8 @@ fn weir_words(load: &Load, flags: &[&str], seconds: u32, url: &str) -> Vec<OsStr
     words
 }
 
-/// Whether connections lived as long as they should. Some programs open a few more than they use.
+/// Checks that connections lived as long as they should. Some programs open a few more than they
+/// use.
 fn check_connections(load: &Load, counts: Counts) -> Result<()> {
     let Counts { accepted, requests } = counts;
     ensure!(requests > 0, "it sent nothing");

@@ -1,4 +1,4 @@
-//! Thousands of connections, from as few threads as can have them, in a closed loop and at a
+//! Thousands of connections, from the fewest threads that support them, in a closed loop and at a
 //! constant rate.
 
 use anyhow::Result;
@@ -10,16 +10,16 @@ use crate::rig::table::{self, Table};
 
 const CONNECTIONS: [u32; 3] = [1_000, 10_000, 100_000];
 
-/// More than these need several addresses to come from, as there are no more ports.
+/// Largest number of connections from one source address; more would run out of ports.
 const ONE_ADDRESS_MAX: u32 = 25_000;
 
-/// Eight of them, all of the loopback interface.
+/// Eight source addresses, all of the loopback interface.
 const SOURCES: [&str; 2] = ["--source-ip", "127.1.0.0/29"];
 
-/// Most resident memory a client with up to [`ONE_ADDRESS_MAX`] may take.
+/// Largest resident memory of a client with up to [`ONE_ADDRESS_MAX`] connections.
 const MEMORY_MAX_MIB: f64 = 64.0;
 
-/// The constant rate: this, or half of what the closed loop reached on a slower machine.
+/// Maximum of the constant rate; on a slower machine it is half of the closed loop's throughput.
 const RATE_MAX: f64 = 20_000.0;
 
 const HEADS: [&str; 11] = [
@@ -50,7 +50,7 @@ pub(super) fn connections(lab: &Lab) -> Result<Section> {
             };
             match added {
                 Ok(more) => failures.extend(more),
-                // What no machine is promised to carry is told, not judged.
+                // Loads that a machine may be unable to carry are reported, not judged.
                 Err(error) if connections > ONE_ADDRESS_MAX => {
                     notes.push_str(&format!("\nNot run: {name}: {error:#}.\n"));
                 }
@@ -76,7 +76,7 @@ fn seconds(lab: &Lab) -> u32 {
     lab.options.span(6, 2)
 }
 
-/// Why this is not to be tried.
+/// Returns the reason not to try this number of connections.
 fn cannot(lab: &Lab, server: &Server, connections: u32) -> Option<String> {
     if connections > ONE_ADDRESS_MAX && !lab.knows(SOURCES[0]) {
         return Some(format!("this weir has no `{}`", SOURCES[0]));
@@ -85,7 +85,7 @@ fn cannot(lab: &Lab, server: &Server, connections: u32) -> Option<String> {
     is_too_many.then(|| format!("it is set up for {NGINX_CONNECTIONS} connections"))
 }
 
-/// Adds both loads; returns what must not be.
+/// Adds both loads; returns the failures.
 fn add(lab: &Lab, server: &Server, connections: u32, table: &mut Table) -> Result<Vec<String>> {
     let (run, closed) = load(lab, server, connections, None)?;
     let mut failures = row(table, server, (connections, "closed loop"), None, &run, &closed)?;
@@ -115,7 +115,7 @@ fn load(
     clients::weir(&lab.weir, lab.placement.client, &options, &server.url)
 }
 
-/// Adds a row; returns what must not be.
+/// Adds a row; returns the failures.
 fn row(
     table: &mut Table,
     server: &Server,

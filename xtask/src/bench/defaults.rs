@@ -1,5 +1,5 @@
-//! weir as people run it, beside wrk: default flags, no CPUs chosen, the server on the same
-//! machine. Pairs of runs in random order, and floors that the page itself judges.
+//! weir with default settings, beside wrk: default flags, no pinned CPUs, the server on the same
+//! machine. Pairs of runs in random order, and floors that the page itself checks.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,7 +21,7 @@ use crate::shell::{find_program, root};
 
 const CONNECTIONS: [u32; 4] = [10, 50, 100, 500];
 
-/// Connections of the loads that the other programs do too.
+/// Connections of the loads that the other programs run too.
 const OTHERS_CONNECTIONS: u32 = 50;
 
 /// Pairs of a cell, and of one that is measured again.
@@ -31,7 +31,8 @@ const PAIRS_AGAIN: u32 = 20;
 /// Rounds with the other programs.
 const ROUNDS_OTHERS: u32 = 3;
 
-/// How far a client's own count may be from the server's: requests under way at the end.
+/// Largest relative difference of a client's own count from the server's: requests in flight at the
+/// end.
 const MISCOUNT_MAX: f64 = 0.01;
 
 const HEADS: [&str; 9] = [
@@ -46,10 +47,10 @@ const HEADS: [&str; 9] = [
     "again",
 ];
 
-/// The servers, in the order of the table.
+/// Servers, in the order of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Served {
-    /// nginx with so many workers.
+    /// nginx with this number of workers.
     Nginx(u32),
     Node,
     Asyncio,
@@ -57,15 +58,15 @@ enum Served {
 
 const SERVED: [Served; 4] = [Served::Nginx(1), Served::Nginx(2), Served::Node, Served::Asyncio];
 
-/// Threads as people choose them.
+/// Usual choices of the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Threads {
     One,
-    /// weir's default, one per CPU, which wrk is told.
+    /// weir's default, one per CPU; wrk gets the same number by flag.
     PerCpu(usize),
 }
 
-/// A command line that both programs get.
+/// A command line for both programs.
 #[derive(Clone, Copy, Debug)]
 struct Typed {
     threads: Threads,
@@ -188,10 +189,10 @@ impl Typed {
     fn wrk(&self, program: &Path, url: &str) -> Vec<OsString> {
         let threads = match self.threads {
             Threads::One => 1,
-            // wrk refuses more threads than connections.
+            // wrk rejects more threads than connections.
             Threads::PerCpu(cpus) => cpus.min(self.connections as usize),
         };
-        // wrk knows whole seconds only.
+        // wrk accepts whole seconds only.
         let seconds = if self.is_quick { 1 } else { 2 };
         let options = format!("-t{threads} -c{} -d{seconds}s", self.connections);
         let mut words = vec![OsString::from(program)];
@@ -207,7 +208,7 @@ fn pair(lab: &Lab, server: &Server, typed: &Typed, name: &str, pairs: u32) -> Re
     Paired::run_in(paired::at_random, name, pairs, &sides, |at| {
         let run =
             || if at == 0 { run_wrk(lab, server, typed) } else { run_weir(lab, server, typed) };
-        // One run that something else has spoiled should not cost those of half an hour.
+        // A single disturbed run must not cost those of half an hour.
         run().or_else(|error| {
             eprintln!("bench: {name}: once more, since {error:#}");
             run()
@@ -243,7 +244,7 @@ fn run_wrk(lab: &Lab, server: &Server, typed: &Typed) -> Result<Run> {
     Ok(Run { rps, ..Run::of(requests, &timed) })
 }
 
-/// Runs these words; returns what the server counted meanwhile.
+/// Runs this command line; returns the server's count of its requests.
 fn counted(server: &Server, words: &[OsString], good: &[i32]) -> Result<(u64, Timed)> {
     let before = server.counts()?;
     let timed = timed(words, good)?;
@@ -253,7 +254,7 @@ fn counted(server: &Server, words: &[OsString], good: &[i32]) -> Result<(u64, Ti
 }
 
 fn check_count(said: u64, counted: u64, words: &[OsString]) -> Result<()> {
-    // Few requests may differ by those on the wire.
+    // A small count may differ by the requests in flight.
     let most = (counted as f64 * MISCOUNT_MAX).max(600.0);
     let is_right = (said as f64 - counted as f64).abs() <= most;
     ensure!(is_right, "{}: it says {said} requests, the server {counted}", show(words));
@@ -280,7 +281,7 @@ fn add(table: &mut Table, served: Served, typed: &Typed, paired: &Paired, cell: 
     ]);
 }
 
-/// A floor as an item of a list.
+/// Formats a floor as an item of a list.
 fn line(floor: &Floor) -> String {
     let holds = match floor.holds {
         Some(true) => "holds",

@@ -1,23 +1,23 @@
-//! The floors of the section `defaults`: which comparisons with wrk are too low, and what that
-//! means for the whole. It runs nothing.
+//! Floors of the section `defaults`: the comparisons with wrk that are too low, and the overall
+//! result. This module runs nothing.
 
 use crate::rig::stats::Estimate;
 
-/// The least ratio of requests/s that an interval must reach where the client may be the limit.
+/// Least ratio of requests/s that an interval must reach if the client may be the limit.
 pub(super) const THROUGHPUT_MIN: f64 = 1.0;
 
-/// The same where the server is the limit: both clients then get what it can do.
+/// Least ratio of requests/s if the server is the limit: both clients then get its capacity.
 pub(super) const THROUGHPUT_MIN_BOUND: f64 = 0.98;
 
-/// The least ratio of requests per client CPU-second that an interval must reach.
+/// Least ratio of requests per client CPU-second that an interval must reach.
 const EFFICIENCY_MIN: f64 = 1.0;
 
-/// The least geometric means: of requests/s where the client may be the limit, and of requests per
-/// client CPU-second everywhere.
+/// Least geometric means: of requests/s if the client may be the limit, and of requests per client
+/// CPU-second everywhere.
 const THROUGHPUT_MEAN_MIN: f64 = 1.02;
 const EFFICIENCY_MEAN_MIN: f64 = 1.1;
 
-/// weir over wrk, from paired rounds.
+/// Ratios of weir to wrk, from paired rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ratios {
     pub(super) throughput: Estimate,
@@ -30,11 +30,11 @@ pub(super) struct Cell {
     pub(super) name: String,
     pub(super) throughput_min: f64,
     pub(super) first: Ratios,
-    /// Measured again, where the first was too low.
+    /// Second measurement, made if the first was too low.
     pub(super) second: Option<Ratios>,
 }
 
-/// What must hold, and whether it does; `None` where too few rounds tell.
+/// A condition and its result; `None` with too few rounds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Floor {
     pub(super) text: String,
@@ -62,13 +62,13 @@ fn is_wasteful(ratios: &Ratios) -> bool {
     is_below(&ratios.efficiency, EFFICIENCY_MIN)
 }
 
-/// True if the whole interval lies below `least`. Without an interval nothing does.
+/// True if the whole interval lies below `least`. False without an interval.
 fn is_below(ratio: &Estimate, least: f64) -> bool {
     ratio.interval.is_some_and(|(_, high)| high < least)
 }
 
-/// Judges all cells. The means are of the first measurements: those of doubtful cells alone would
-/// be replaced by others, which tend to be higher.
+/// Evaluates all cells. The means use the first measurements only: repeating just the doubtful
+/// cells tends to give higher values and would bias the means.
 pub(super) fn floors(cells: &[Cell]) -> Vec<Floor> {
     let has_intervals = cells.iter().all(|cell| cell.first.throughput.interval.is_some());
     let none_low = |what: &str, low: Vec<&str>| Floor {
@@ -106,7 +106,7 @@ pub(super) fn floors(cells: &[Cell]) -> Vec<Floor> {
     ]
 }
 
-/// 1 for no values.
+/// Returns the geometric mean; 1 for no values.
 fn geometric_mean(values: &[f64]) -> f64 {
     let logarithms: f64 = values.iter().map(|value| value.ln()).sum();
     (logarithms / values.len().max(1) as f64).exp()
@@ -153,7 +153,7 @@ mod tests {
         check(slow(), false);
         let wasteful = Ratios { efficiency: ratio(0.8, 0.9, 0.99), ..good() };
         assert!(cell("a", wasteful, None).is_doubtful());
-        // Too slow once and too wasteful once is neither twice.
+        // Too slow once and too wasteful once counts as neither.
         check(wasteful, true);
         let cells = [cell("a", wasteful, Some(wasteful)), cell("b", good(), None)];
         assert_eq!((held(&cells)[0], held(&cells)[2]), (Some(true), Some(false)));

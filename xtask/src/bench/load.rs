@@ -1,31 +1,31 @@
-//! What clients are asked to do. It knows no client and no server.
+//! Loads for clients. This module depends on no client and no server.
 
 use std::fmt;
 
 use crate::rig::servers::Server;
 
-/// A closed loop: every connection sends again as soon as it has its answers.
+/// A closed loop: every connection sends again as soon as it has its responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Load {
     pub(super) connections: u32,
     /// Requests in flight on each connection.
     pub(super) depth: u32,
-    /// Length of the answers' bodies, or the server's usual one.
+    /// Length of the responses' bodies, or the server's default.
     pub(super) body_bytes: Option<u32>,
     pub(super) lifetime: Lifetime,
 }
 
-/// How long a connection lives.
+/// Lifetime of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lifetime {
-    /// As long as the run.
+    /// The whole run.
     Run,
-    /// For one request; the server closes it, as `Connection: close` asks.
+    /// One request; the server closes the connection because of `Connection: close`.
     Request,
 }
 
 impl Load {
-    /// One request at a time on each of so many connections, which stay open.
+    /// Returns a load with one request at a time on each connection, which stays open.
     pub(super) const fn of(connections: u32) -> Load {
         Load { connections, depth: 1, body_bytes: None, lifetime: Lifetime::Run }
     }

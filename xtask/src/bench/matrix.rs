@@ -1,4 +1,4 @@
-//! weir against wrk: what a request costs the client, by load, server and engine.
+//! weir against wrk: the client's cost of a request, by load, server and engine.
 
 use anyhow::Result;
 
@@ -20,7 +20,7 @@ const BODIES: [Load; 4] = [
 ];
 const CLOSE: [Load; 1] = [Load::of(50).closing()];
 
-/// All of them, for the peers.
+/// All loads, for the peers.
 pub(super) const LOADS: [&[Load]; 4] = [&DEPTH, &PIPELINING, &BODIES, &CLOSE];
 
 const HEADS: [&str; 6] = [
@@ -55,8 +55,8 @@ pub(super) fn close(lab: &Lab) -> Result<Section> {
     section(lab, "a connection for each request", aims, &CLOSE, &[&["--close", "client"]])
 }
 
-/// Tables of these loads, one for each server. `more` are flags with which weir takes part once
-/// more, if it knows them.
+/// Makes the tables of these loads, one for each server. `more` are flags with which weir takes
+/// part a second time, if it has them.
 fn section(
     lab: &Lab,
     title: &'static str,

@@ -1,6 +1,6 @@
 //! Very many connections: as many as memory allows, up to a million, from one process, each idle
-//! and then used; and forty thousand of them at a constant rate. In a network namespace of their
-//! own, with more ports and a longer backlog than a machine grants by default.
+//! and then used; and forty thousand of them at a constant rate. They use a private network
+//! namespace, with more ports and a longer backlog than the default.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,34 +17,34 @@ use crate::shell::is_root;
 
 const TITLE: &str = "A million connections";
 
-/// What the namespace is given before the server begins in it.
+/// Settings of the namespace, applied before the server starts in it.
 const SETTINGS: &str = "\
 ip link set lo up && cd /proc/sys/net && echo 1024 65535 >ipv4/ip_local_port_range && \
 echo 65535 >core/somaxconn && echo 65535 >ipv4/tcp_max_syn_backlog && exec \"$@\"";
 
-/// Kernel memory of a connection, both ends together, with what the two programs take.
+/// Kernel memory of a connection, both ends together, plus the memory of the two programs, in KiB.
 const KIB_PER_CONNECTION: u64 = 9;
 
-/// What is left to the machine.
+/// Memory left to the machine, in KiB.
 const KIB_LEFT: u64 = 3 << 20;
 
-/// Sources that connections come from: each has ports for some 60,000, and finds them soon while
-/// no more than a quarter are taken.
+/// Source addresses. Each has ports for some 60,000 connections, and finds a free one quickly while
+/// no more than a quarter are in use.
 const SOURCES: &str = "127.1.0.0/26";
 
-/// Most resident memory of a million connections, and how long they may take to open.
+/// Largest resident memory of a million connections, and the longest time to open them.
 const RESIDENT_MAX_MIB: f64 = 200.0;
 const OPEN_MAX_S: f64 = 30.0;
 
-/// Many, but not so many that what a machine has to do otherwise shows in the rate.
+/// A number of connections at which the machine's other work does not affect the rate.
 const FEWER: u64 = 40_000;
 
-/// Most resident memory of so many connections beyond that of a hundred, and by how much
-/// the rate at which they send may miss the plan's.
+/// Largest resident memory of [`FEWER`] connections beyond that of a hundred, and the largest
+/// relative error of their rate.
 const GROWTH_MAX_MIB: f64 = 64.0;
 const RATE_ERROR_MAX: f64 = 0.001;
 
-/// One load: its connections, the threads on either side, how fast and for how long.
+/// One load: its connections, the threads on either side, its rate and its length.
 struct Case {
     connections: u64,
     threads: u64,
@@ -122,7 +122,8 @@ pub(super) fn million(lab: &Lab) -> Result<Section> {
     Ok(Section { title: TITLE, text, failures })
 }
 
-/// The very many; forty thousand, for three minutes; and the hundred that those are held against.
+/// Returns the loads: very many connections, forty thousand for three minutes, and the hundred that
+/// those are compared with.
 fn cases(lab: &Lab) -> Result<[Case; 3]> {
     let most = connections()?;
     let seconds = lab.options.span(30, 25);
@@ -130,19 +131,20 @@ fn cases(lab: &Lab) -> Result<[Case; 3]> {
         connections: most,
         threads: most.div_ceil(PER_THREAD.into()),
         server_threads: most.div_ceil(PER_SERVER_THREAD.into()),
-        // Each connection is used once at least, as the one that has been idle for longest is next.
+        // The connection that has been idle for longest is next, so each is used at least once.
         rate: 5 * most / 4 / u64::from(seconds),
         seconds,
     };
     let few = |connections, seconds| {
-        // Two have no descriptors for that many, and the hundred are to differ in nothing else.
+        // Two threads lack the descriptors for that many, and the hundred must differ in nothing
+        // else.
         let (threads, rate) = (3, 20_000);
         Case { connections, threads, server_threads: threads, rate, seconds }
     };
     Ok([many, few(FEWER, lab.options.span(180, 25)), few(100, seconds)])
 }
 
-/// A million, or as many hundred thousands as there is memory for.
+/// Returns a million, or as many hundred thousands as memory allows.
 fn connections() -> Result<u64> {
     let meminfo = fs::read_to_string("/proc/meminfo").context("failed to read /proc/meminfo")?;
     let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -152,7 +154,7 @@ fn connections() -> Result<u64> {
     Ok((room / KIB_PER_CONNECTION / 100_000 * 100_000).clamp(100_000, 1_000_000))
 }
 
-/// The document of one load, in a namespace of its own.
+/// Runs one load in a private network namespace and returns its document.
 fn load(lab: &Lab, case: &Case) -> Result<Document> {
     let server_threads = case.server_threads.to_string();
     let shell = ["unshare", "--net", "--", "sh", "-c", SETTINGS, "sh"].map(OsStr::new);

@@ -1,21 +1,21 @@
-//! The words after `cargo xtask bench`.
+//! Arguments of `cargo xtask bench`.
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::CASES;
 
-/// What to measure, and for how long.
+/// Selection of cases, and their length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     /// Paired rounds of each comparison.
     pub(super) rounds: u32,
-    /// Length of one side of a round.
+    /// Length of one side of a round, in seconds.
     pub(super) seconds: u32,
-    /// Everything short: to see that it works, or a first guess.
+    /// True for short runs: a smoke test or a first estimate.
     pub(super) is_quick: bool,
-    /// What is measured replaces its part of the page.
+    /// True if the page is updated with the measured sections.
     pub(super) writes_page: bool,
-    /// The cases asked for by name; empty for all.
+    /// Selected cases by name; empty for all.
     only: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ impl Options {
         self.only.is_empty() || self.only.iter().any(|wanted| wanted == name)
     }
 
-    /// A length of time in seconds, or a short one in a quick run.
+    /// Returns a length of time in seconds; `quick` in a quick run.
     pub(super) fn span(&self, full: u32, quick: u32) -> u32 {
         if self.is_quick { quick } else { full }
     }

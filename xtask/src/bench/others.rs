@@ -1,4 +1,4 @@
-//! weir against the other load generators, in every load that each of them can do.
+//! weir against the other load generators, in every load that each of them supports.
 
 use anyhow::Result;
 
@@ -38,12 +38,12 @@ pub(super) fn others(lab: &Lab) -> Result<Section> {
     Ok(Section { title: "against other programs", text, failures: Vec::new() })
 }
 
-/// Length of one side of a round: there are many sides.
+/// Returns the length of one side of a round, which is short because there are many sides.
 fn seconds(lab: &Lab) -> u32 {
     lab.options.seconds.div_ceil(2)
 }
 
-/// Adds a load. Who fails at it in a first trial takes no part, and a note says so.
+/// Adds a load. A program that fails in a first trial is left out, and a note says so.
 fn add(
     lab: &Lab,
     server: &Server,

@@ -1,5 +1,4 @@
-//! How late requests leave at a constant rate when little else is to be done: weir's ways of
-//! keeping time, and wrk2.
+//! Send lag at a constant rate on an otherwise idle machine: weir's pacing methods, and wrk2.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -13,10 +12,10 @@ use crate::shell::find_program;
 
 const PACINGS: [&str; 3] = ["sleep", "hybrid", "spin"];
 
-/// The load that every program is told.
+/// Flags of the load, common to all programs.
 const LOAD: [&str; 3] = ["-t1", "-c20", "-R10k"];
 
-/// wrk2 forgets what it measured in its first 10 s.
+/// wrk2 discards the measurements of its first 10 s.
 const CALIBRATION_S: u32 = 10;
 
 const HEADS: [&str; 7] =
@@ -62,7 +61,7 @@ pub(super) fn pacing(lab: &Lab) -> Result<Section> {
     Ok(Section { title: "punctuality at a constant rate", text, failures: Vec::new() })
 }
 
-/// A percentile in microseconds, or a dash where so disturbed a run does not carry it.
+/// Returns a percentile in microseconds, or a dash if the run is too disturbed to support it.
 fn percentile(document: &Document, metric: &str, p: f64) -> Result<String> {
     let percentiles = document.list(&format!("latency/{metric}/ok/percentiles"))?;
     let entry = percentiles.iter().find(|entry| entry["p"].as_f64() == Some(p));
@@ -70,7 +69,7 @@ fn percentile(document: &Document, metric: &str, p: f64) -> Result<String> {
     Ok(ns.map_or_else(|| "—".to_owned(), table::micros))
 }
 
-/// Adds wrk2, if it is there.
+/// Adds wrk2, if it is installed.
 fn add_wrk2(lab: &Lab, server: &Server, seconds: u32, table: &mut Table) -> Result<bool> {
     let Some(program) = find_program("wrk2") else { return Ok(false) };
     let mut words = pinned(lab.placement.client, &program);
@@ -95,7 +94,7 @@ fn add_wrk2(lab: &Lab, server: &Server, seconds: u32, table: &mut Table) -> Resu
     Ok(true)
 }
 
-/// The time in a line such as ` 50.000%    1.06ms`.
+/// Returns the time in a line such as ` 50.000%    1.06ms`, in microseconds.
 fn printed_us(printed: &str, name: &str) -> Option<f64> {
     let time = printed.lines().find_map(|line| line.trim().strip_prefix(name))?.trim();
     let (number, unit) = time.split_at(time.find(|c: char| c.is_ascii_alphabetic())?);

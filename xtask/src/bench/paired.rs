@@ -1,5 +1,5 @@
-//! Rounds in which every side runs once, within seconds of the others and in an order that turns
-//! round each time; and how the sides compare. What drifts meanwhile drifts for all.
+//! Rounds in which every side runs once, within seconds of the others and in an alternating order,
+//! and the comparison of the sides. Drift affects all sides alike.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -8,13 +8,13 @@ use anyhow::Result;
 use crate::rig::clients::Run;
 use crate::rig::stats::{Estimate, median};
 
-/// For each round, the runs in the order of the sides; the first side is what others are held to.
+/// For each round, the runs in the order of the sides; the others are compared with the first side.
 pub(super) struct Paired {
     rounds: Vec<Vec<Run>>,
 }
 
 impl Paired {
-    /// Runs `rounds` rounds of the sides with these names, telling what each took.
+    /// Runs `rounds` rounds of the sides with these names, and prints the cost of each run.
     pub(super) fn run(
         what: &str,
         rounds: u32,
@@ -24,7 +24,7 @@ impl Paired {
         Paired::run_in(turned_round, what, rounds, sides, run)
     }
 
-    /// The same with the sides of each round in an order of one's own.
+    /// Does the same with a custom order of the sides in each round.
     pub(super) fn run_in(
         order: fn(u32, usize) -> Vec<usize>,
         what: &str,
@@ -48,32 +48,32 @@ impl Paired {
         Ok(Paired { rounds: all })
     }
 
-    /// Requests per CPU-second of a side over those of the first.
+    /// Returns the requests per CPU-second of a side divided by those of the first.
     pub(super) fn efficiency(&self, at: usize) -> Estimate {
         self.estimate(|round| round[0].cost_us() / round[at].cost_us())
     }
 
-    /// Requests per CPU-second of the first side over those of another.
+    /// Returns the requests per CPU-second of the first side divided by those of another.
     pub(super) fn efficiency_of_first(&self, at: usize) -> Estimate {
         self.estimate(|round| round[at].cost_us() / round[0].cost_us())
     }
 
-    /// Requests per second of a side over those of the first.
+    /// Returns the requests per second of a side divided by those of the first.
     pub(super) fn throughput(&self, at: usize) -> Estimate {
         self.estimate(|round| round[at].rps / round[0].rps)
     }
 
-    /// Median CPU time per request of a side.
+    /// Returns a side's median CPU time per request, in microseconds.
     pub(super) fn cost_us(&self, at: usize) -> f64 {
         median(self.rounds.iter().map(|round| round[at].cost_us()).collect())
     }
 
-    /// Median of a side's requests per second.
+    /// Returns the median of a side's requests per second.
     pub(super) fn requests_per_second(&self, at: usize) -> f64 {
         median(self.rounds.iter().map(|round| round[at].rps).collect())
     }
 
-    /// The most memory that a side ever had; none where the kernel did not tell.
+    /// Returns a side's largest memory use; none if the kernel did not report it.
     pub(super) fn resident_bytes(&self, at: usize) -> Option<u64> {
         self.rounds.iter().filter_map(|round| round[at].resident_bytes).max()
     }
@@ -83,7 +83,7 @@ impl Paired {
     }
 }
 
-/// The sides in turn, in every second round the other way round.
+/// Returns the order of the sides, reversed in every second round.
 fn turned_round(round: u32, sides: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sides).collect();
     if round.is_multiple_of(2) {
@@ -92,7 +92,7 @@ fn turned_round(round: u32, sides: usize) -> Vec<usize> {
     order
 }
 
-/// The sides in random order.
+/// Returns the sides in random order.
 pub(super) fn at_random(_round: u32, sides: usize) -> Vec<usize> {
     let random = RandomState::new();
     let mut order: Vec<usize> = (0..sides).collect();
@@ -110,7 +110,7 @@ mod tests {
         let mut order = Vec::new();
         let paired = Paired::run("test", 3, &sides, |at| {
             order.push(at);
-            // The second side needs half the CPU time, and does a quarter more in a second.
+            // The second side needs half the CPU time, and completes a quarter more in a second.
             let (cpu_s, wall_s) = if at == 0 { (1.0, 1.25) } else { (0.5, 1.0) };
             let (requests, rps) = (1_000_000, 1e6 / wall_s);
             Ok(Run { requests, cpu_s, wall_s, rps, resident_bytes: Some(at as u64) })
@@ -131,7 +131,7 @@ mod tests {
         let is_first = |side| orders.iter().filter(|order| order[0] == side).count();
         assert_eq!(is_first(0) + is_first(1), 200);
         assert!(orders.iter().all(|order| order[0] + order[1] == 1));
-        // By chance once in 10^60.
+        // Fails by chance once in 10^60 runs.
         assert!(is_first(0) > 0 && is_first(1) > 0);
     }
 }

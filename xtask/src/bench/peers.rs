@@ -1,5 +1,5 @@
-//! Other load generators: how each is told the same load, if it can do it at all. Nothing here
-//! runs or judges them.
+//! Other load generators: their command lines for the same load, if they support it. This module
+//! neither runs nor judges them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +11,7 @@ use super::load::{Lifetime, Load};
 use crate::rig::machine;
 use crate::shell::{find_program, find_tool};
 
-/// A program.
+/// A load generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
     Wrk,
@@ -23,11 +23,11 @@ pub(super) enum Peer {
     Vegeta,
 }
 
-/// In the order of tables. wrk is held to weir in tables of its own.
+/// Programs in the order of tables. wrk is compared with weir in separate tables.
 pub(super) const OTHERS: [Peer; 6] =
     [Peer::Ab, Peer::H2load, Peer::Hey, Peer::Oha, Peer::Bombardier, Peer::Vegeta];
 
-/// What connections are closed by where a program has no flag for it.
+/// Header that closes connections, for programs without a flag for it.
 const CLOSE: &str = "Connection: close";
 
 impl Peer {
@@ -43,17 +43,17 @@ impl Peer {
         }
     }
 
-    /// Where it is, unless it is absent.
+    /// Returns the program's path, unless it is absent.
     pub(super) fn find(self) -> Option<PathBuf> {
         find_program(self.name()).or_else(|| find_tool(self.name()))
     }
 
-    /// What it says of its version, or that it is absent.
+    /// Returns the program's version line, or that it is absent.
     pub(super) fn version(self) -> Result<String> {
         let flag = match self {
             Peer::Wrk => "-v",
             Peer::Ab => "-V",
-            // It knows no version, and says what is wrong instead.
+            // hey prints no version, but an error message.
             Peer::Hey => return Ok(self.find().map_or("absent", |_| "hey").to_owned()),
             Peer::Vegeta => "-version",
             _ => "--version",
@@ -61,8 +61,8 @@ impl Peer {
         self.find().map_or(Ok("absent".to_owned()), |program| machine::version(&program, flag))
     }
 
-    /// The words behind its name that mean this load, one thread and so many seconds; none where it
-    /// cannot do that. `directory` is for a file that it may need.
+    /// Returns the arguments for this load, one thread and this many seconds; none if the program
+    /// cannot run it. `directory` is for a file that it may need.
     pub(super) fn words(
         self,
         load: &Load,
@@ -74,7 +74,7 @@ impl Peer {
         let closes = lifetime == Lifetime::Request;
         let mut words = match self {
             Peer::Wrk => format!("-t1 -c{connections} -d{seconds}s"),
-            // The longest run it would do is one of 50,000 requests, if it were not told more.
+            // The flag `-t` alone limits ab to 50,000 requests.
             Peer::Ab => format!("-q -t {seconds} -n 5000000 -s 10 -c {connections}"),
             Peer::H2load => format!("--h1 -t1 -c {connections} -D {seconds} -m {depth}"),
             Peer::Hey => format!("-z {seconds}s -c {connections} -disable-compression"),
@@ -89,7 +89,7 @@ impl Peer {
         };
         let can = match (self, depth > 1, closes) {
             (Peer::Wrk, ..) | (Peer::H2load, _, false) | (_, false, false) => true,
-            // It opens no connection anew.
+            // h2load opens no connection anew.
             (Peer::H2load, _, true) => false,
             (_, is_pipelined, _) => !is_pipelined,
         };
@@ -120,7 +120,7 @@ impl Peer {
     }
 }
 
-/// Writes the script by which wrk sends `depth` requests at once.
+/// Writes a script with which wrk sends `depth` requests at once.
 fn pipeline_script(depth: u32, directory: &Path) -> Result<PathBuf> {
     let script = format!(
         "-- {depth} requests at once, as one string made ahead.\n\
@@ -136,7 +136,7 @@ fn pipeline_script(depth: u32, directory: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// Writes the file in which vegeta is told where to go.
+/// Writes vegeta's file of targets and returns the flag that names it.
 fn targets_flag(url: &str, directory: &Path) -> Result<OsString> {
     let place = directory.join("targets.txt");
     fs::write(&place, format!("GET {url}\n")).context("failed to write vegeta's targets")?;

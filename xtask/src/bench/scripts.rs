@@ -1,4 +1,5 @@
-//! What scripts cost, how many of them fit, and whether a rate is kept with one.
+//! Cost of scripts, the number of script states that fit, and the accuracy of the rate with a
+//! script.
 
 mod cost;
 mod rate;
@@ -11,7 +12,7 @@ use anyhow::Result;
 use super::{Lab, Section};
 use crate::shell::root;
 
-/// Where the scripts are, from the root of the repository.
+/// Directory of the scripts, from the root of the repository.
 const DIRECTORY: &str = "xtask/src/bench/scripts";
 
 pub(super) fn scripts(lab: &Lab) -> Result<Section> {
@@ -25,13 +26,13 @@ pub(super) fn scripts(lab: &Lab) -> Result<Section> {
     Ok(all)
 }
 
-/// The words `-s FILE`.
+/// Returns the words `-s FILE`.
 fn flag(script: &str) -> Result<[String; 2]> {
     let file: PathBuf = root()?.join(DIRECTORY).join(script);
     Ok(["-s".to_owned(), file.display().to_string()])
 }
 
-/// A script's name that leads to it from the page.
+/// Returns a Markdown link from the page to the script.
 fn link(script: &str) -> String {
     format!("[{script}](../{DIRECTORY}/{script})")
 }

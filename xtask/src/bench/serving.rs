@@ -1,4 +1,4 @@
-//! What a request costs the server: `weir serve` against nginx, under the same client.
+//! Cost of a request in the server: `weir serve` against nginx, under the same client.
 
 use anyhow::{Result, ensure};
 
@@ -37,7 +37,7 @@ pub(super) fn serving(lab: &Lab) -> Result<Section> {
     Ok(Section { title: "`weir serve` against nginx", text, failures: Vec::new() })
 }
 
-/// What the client did, and the CPU time that this took the server.
+/// Runs the client and returns its requests with the CPU time that the server needed for them.
 fn load(lab: &Lab, server: &Server) -> Result<Run> {
     let duration = format!("-d{}s", lab.options.seconds);
     let options = ["-t1", "-c100", &duration, "--warmup", "0", "--no-preflight"];

@@ -1,5 +1,5 @@
-//! Whether a run is what was asked for: the window as each worker saw it, and the requests as the
-//! server counted them.
+//! Checks that a run matches the request: the window as each worker recorded it, and the requests
+//! as the server counted them.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::{Lab, Section};
 use crate::rig::clients::{self, Document};
 use crate::rig::table::{self, Table};
 
-/// How far a worker's window may be from what was asked.
+/// Largest difference of a worker's window from the requested length.
 const DEVIATION_MAX_MS: f64 = 10.0;
 
 pub(super) fn window(lab: &Lab) -> Result<Section> {
@@ -64,7 +64,7 @@ pub(super) fn window(lab: &Lab) -> Result<Section> {
     Ok(Section { title: "truth of the window and the count", text, failures })
 }
 
-/// The largest over the workers.
+/// Returns the largest deviation over the workers, in nanoseconds.
 fn deviation_ns(document: &Document) -> Result<f64> {
     let asked_ns = document.number("plan/duration_ns")?;
     let mut largest: f64 = 0.0;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::shell::root;
 
-/// Where they stand.
+/// Path of the baseline, from the root of the repository.
 const FILE: &str = "xtask/src/instructions/baseline.json";
 
 /// The counts, in the order of their names.
@@ -19,7 +19,7 @@ pub(super) struct Baseline {
 }
 
 impl Baseline {
-    /// The committed one; an empty one where there is none.
+    /// Reads the committed baseline; empty if there is none.
     pub(super) fn read() -> Result<Baseline> {
         let path = path()?;
         if !path.exists() {
@@ -36,17 +36,17 @@ impl Baseline {
         Ok(Baseline { compiler, scenarios: scenarios.clone() })
     }
 
-    /// Which compiler the counts are of.
+    /// Returns the compiler version of the counts.
     pub(super) fn compiler(&self) -> Option<&str> {
         self.compiler.as_deref()
     }
 
-    /// A scenario's count, if it has one.
+    /// Returns a scenario's count, if it has one.
     pub(super) fn count(&self, name: &str) -> Option<f64> {
         self.scenarios.get(name)?["instructions"].as_f64()
     }
 
-    /// Scenarios that are not among `names`.
+    /// Returns the scenarios that are not among `names`.
     pub(super) fn names_but(&self, names: &[&str]) -> Vec<String> {
         self.scenarios.keys().filter(|name| !names.contains(&name.as_str())).cloned().collect()
     }
@@ -60,7 +60,7 @@ impl Baseline {
         self.scenarios.remove(name);
     }
 
-    /// Writes the file, which is to be committed.
+    /// Writes the file, which must then be committed.
     pub(super) fn write(&self, compiler: &str) -> Result<()> {
         let text = serde_json::to_string_pretty(&self.to_value(compiler))? + "\n";
         fs::write(path()?, text).context("failed to write the baseline")?;

@@ -1,4 +1,4 @@
-//! The load generators, each run once, and what they say of it.
+//! Load generators: runs each once and reads its output.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::servers::pinned;
 use super::timed::{Timed, show, timed};
 
-/// What a client did and what it cost.
+/// Work and cost of one run of a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) requests: u64,
@@ -17,24 +17,24 @@ pub(crate) struct Run {
     pub(crate) wall_s: f64,
     /// Requests per second: over `wall_s`, or as the program reports them for its window.
     pub(crate) rps: f64,
-    /// The most memory that was resident at a time; none where the kernel did not tell.
+    /// Peak resident memory; none if the kernel did not report it.
     pub(crate) resident_bytes: Option<u64>,
 }
 
 impl Run {
-    /// Of a program that did as many requests.
+    /// Makes the run of a program that completed `requests` requests.
     pub(crate) fn of(requests: u64, timed: &Timed) -> Run {
         let Timed { cpu_s, wall_s, resident_bytes, .. } = *timed;
         Run { requests, cpu_s, wall_s, rps: requests as f64 / wall_s, resident_bytes }
     }
 
-    /// CPU time of the client per request.
+    /// Returns the client's CPU time per request, in microseconds.
     pub(crate) fn cost_us(&self) -> f64 {
         self.cpu_s * 1e6 / self.requests as f64
     }
 }
 
-/// The document of a run of weir.
+/// JSON document of a run of weir.
 pub(crate) struct Document(Value);
 
 impl Document {
@@ -42,7 +42,7 @@ impl Document {
         Document(value)
     }
 
-    /// The number at a path such as `accounting/sent/total`.
+    /// Returns the number at a path such as `accounting/sent/total`.
     pub(crate) fn number(&self, path: &str) -> Result<f64> {
         let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_f64);
         value.with_context(|| format!("weir's document has no number {path}"))
@@ -53,27 +53,27 @@ impl Document {
         value.with_context(|| format!("weir's document has no count {path}"))
     }
 
-    /// The text at a path.
+    /// Returns the text at a path.
     pub(crate) fn text(&self, path: &str) -> Result<&str> {
         let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_str);
         value.with_context(|| format!("weir's document has no text {path}"))
     }
 
-    /// The members of a list.
+    /// Returns the members of the list at a path.
     pub(crate) fn list(&self, path: &str) -> Result<&[Value]> {
         let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_array);
         value.map(Vec::as_slice).with_context(|| format!("weir's document has no list {path}"))
     }
 
-    /// Requests that were sent and not answered well.
+    /// Returns the number of requests that were sent and failed.
     pub(crate) fn failures(&self) -> Result<u64> {
         let classes = ["bad_response", "transport_error", "timed_out"];
         classes.iter().map(|class| self.count(&format!("accounting/{class}"))).sum()
     }
 }
 
-/// Runs weir with these options and reads its document. Nothing that it does by itself is switched
-/// off: stamps, the health of the machine and the verdict are part of what a run costs.
+/// Runs weir with these options and reads its document. All defaults stay on: time stamps, machine
+/// checks and the verdict are part of the cost of a run.
 pub(crate) fn weir(
     program: &Path,
     cpu: Option<u32>,
@@ -101,13 +101,13 @@ pub(crate) fn wrk(program: &Path, cpu: Option<u32>, options: &[&str], url: &str)
     Ok(Run::of(requests, &timed))
 }
 
-/// The number in `  98765 requests in 3.00s, 1.00MB read`.
+/// Returns the number in ` 98765 requests in 3.00s, 1.00MB read`.
 fn wrk_requests(stdout: &str) -> Option<u64> {
     let (before, _) = stdout.split_once(" requests in ")?;
     before.split_whitespace().last()?.parse().ok()
 }
 
-/// The requests that wrk counted and those per second, of its window.
+/// Returns wrk's count of requests and its requests per second, of its window.
 pub(crate) fn wrk_rate(stdout: &str) -> Option<(u64, f64)> {
     let (_, rate) = stdout.split_once("Requests/sec:")?;
     Some((wrk_requests(stdout)?, rate.split_whitespace().next()?.parse().ok()?))

@@ -1,4 +1,5 @@
-//! What the figures were measured on, without anything that names one machine or its user.
+//! Description of the machine that was measured on, without anything that identifies it or its
+//! user.
 
 use std::fmt;
 use std::fs;
@@ -10,7 +11,7 @@ use anyhow::{Context, Result};
 
 use crate::shell::{find_program, root};
 
-/// Which CPUs the two sides run on; neither where they cannot be kept apart.
+/// CPUs of the two sides; none if they cannot be separated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placement {
     pub(crate) server: Option<u32>,
@@ -18,7 +19,8 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// The first CPU for the server, the second for the client, if there are two and `taskset`.
+    /// Selects the first CPU for the server and the second for the client, if there are two and
+    /// `taskset`.
     pub(crate) fn of_this_machine() -> Placement {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let list = field(&status, "Cpus_allowed_list").unwrap_or_default();
@@ -32,7 +34,7 @@ impl Placement {
 }
 
 impl Placement {
-    /// In words.
+    /// Describes the placement in words.
     pub(crate) fn describe(&self) -> String {
         match (self.server, self.client) {
             (Some(server), Some(client)) => {
@@ -43,7 +45,7 @@ impl Placement {
     }
 }
 
-/// What others take of this machine, from one instant on.
+/// Readings of CPU steal and CPU contention at one time, to compare with a later one.
 pub(crate) struct Pressure {
     cpu: Option<CpuTicks>,
     waited_us: Option<u64>,
@@ -58,7 +60,7 @@ impl Pressure {
         Pressure { cpu: cpu_ticks(&stat), waited_us: waited_us(&pressure), since }
     }
 
-    /// What was taken until now.
+    /// Returns the shares since this reading.
     pub(crate) fn taken(&self) -> Taken {
         let now = Pressure::now();
         let steal = now.cpu.zip(self.cpu).map(|(now, then)| {
@@ -71,17 +73,17 @@ impl Pressure {
     }
 }
 
-/// What others took of this machine; none where the kernel does not tell.
+/// CPU time lost to others over an interval; none if the kernel does not report it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     /// Share of the CPUs' time that the hypervisor gave to others.
     steal: Option<f64>,
-    /// Share of the time in which some task that could run had no CPU.
+    /// Share of the time in which some runnable task had no CPU.
     waited: Option<f64>,
 }
 
 impl Taken {
-    /// Whether the hypervisor took no more than METHOD 1.9 (C3) has no objection to.
+    /// True if the steal is within the limit of METHOD 1.9 (C3), or unknown.
     pub(crate) fn has_no_steal(&self) -> bool {
         self.steal.is_none_or(|share| share <= 0.01)
     }
@@ -97,28 +99,29 @@ impl fmt::Display for Taken {
     }
 }
 
-/// All CPUs' time in ticks.
+/// Time of all CPUs in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CpuTicks {
     stolen: u64,
     total: u64,
 }
 
-/// From the first line of `/proc/stat`, whose eighth number is what the hypervisor gave to others;
-/// the ninth and tenth are parts of the first two (proc_stat(5)).
+/// Reads the first line of `/proc/stat`. Its eighth number is the stolen time; the ninth and tenth
+/// are parts of the first two (proc_stat(5)).
 fn cpu_ticks(stat: &str) -> Option<CpuTicks> {
     let numbers = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
     let numbers: Vec<u64> = numbers.map_while(|word| word.parse().ok()).take(8).collect();
     Some(CpuTicks { stolen: *numbers.get(7)?, total: numbers.iter().sum() })
 }
 
-/// How long some task has waited for a CPU, from `/proc/pressure/cpu`.
+/// Returns the time in which some task waited for a CPU, from `/proc/pressure/cpu`, in
+/// microseconds.
 fn waited_us(pressure: &str) -> Option<u64> {
     let (_, total) = pressure.lines().next()?.split_once("total=")?;
     total.trim().parse().ok()
 }
 
-/// Lines about the machine, each a property and its value.
+/// Returns the properties of the machine, each with its value.
 pub(crate) fn describe() -> Vec<(&'static str, String)> {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -144,8 +147,8 @@ pub(crate) fn describe() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The commit that is built, and whether its sources have been changed since. Pages that measuring
-/// writes are no sources.
+/// Returns the commit that is built, and a mark if its sources have been changed since. Pages with
+/// measurements do not count as sources.
 pub(crate) fn commit() -> Result<String> {
     let git = |words: &[&str]| -> Result<String> {
         let output = Command::new("git").args(words).current_dir(root()?).output();
@@ -157,21 +160,21 @@ pub(crate) fn commit() -> Result<String> {
     Ok(if changes.is_empty() { commit } else { commit + "-dirty" })
 }
 
-/// Today, in UTC.
+/// Returns today's date, in UTC.
 pub(crate) fn date() -> Result<String> {
     let output = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
     let output = output.context("failed to ask `date` for the date")?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The first line in which a program tells its version, wherever it prints that.
+/// Returns the first line in which a program prints its version, on either output.
 pub(crate) fn version(program: &Path, flag: &str) -> Result<String> {
     let output = Command::new(program).arg(flag).output();
     let output = output.with_context(|| format!("failed to start {}", program.display()))?;
     let printed = [output.stdout, output.stderr].concat();
     let printed = String::from_utf8_lossy(&printed);
     let line = printed.lines().find(|line| !line.trim().is_empty()).unwrap_or("unknown");
-    // wrk adds its copyright, nginx says twice who it is.
+    // wrk appends its copyright, and nginx prints its name twice.
     let line = line.split(" Copyright").next().unwrap_or(line);
     Ok(line.trim_start_matches("nginx version: ").trim().to_owned())
 }
@@ -180,13 +183,13 @@ fn line_of(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
-/// The value in the first line `name : value`.
+/// Returns the value in the first line `name : value`.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
     pairs.map(|(key, value)| (key.trim(), value.trim())).find(|(key, _)| *key == name).map(|p| p.1)
 }
 
-/// The numbers in `0-2,5`.
+/// Returns the numbers in `0-2,5`.
 fn cpus_in(list: &str) -> Vec<u32> {
     let mut cpus = Vec::new();
     for part in list.split(',') {

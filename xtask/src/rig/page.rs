@@ -1,19 +1,19 @@
-//! A committed page of figures: its sections by case, of which a run replaces those that it has
-//! measured. It knows nothing of what is measured.
+//! A committed page of figures: its sections by case. A run replaces the sections that it has
+//! measured. This module is independent of the contents.
 
 use std::collections::BTreeMap;
 
-/// How a section begins.
+/// Beginning of a section.
 const HEADING: &str = "\n## ";
 
-/// The sections of a page, by the case's name.
+/// Sections of a page, by the case's name.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     sections: BTreeMap<String, String>,
 }
 
 impl Page {
-    /// The page as it was written.
+    /// Reads the page as it was written.
     pub(crate) fn of(text: &str) -> Page {
         let parts = text.split(HEADING).skip(1);
         let named = parts.filter_map(|part| Some((part.split_once(':')?.0.to_owned(), part)));
@@ -21,12 +21,12 @@ impl Page {
         Page { sections: sections.collect() }
     }
 
-    /// Puts a section in the place of its older self.
+    /// Inserts a section or replaces its older version.
     pub(crate) fn put(&mut self, id: &str, section: String) {
         self.sections.insert(id.to_owned(), section);
     }
 
-    /// The text, in the order of `cases`.
+    /// Returns the text, in the order of `cases`.
     pub(crate) fn text<'c>(&self, head: &str, cases: impl Iterator<Item = &'c str>) -> String {
         let mut text = head.to_owned();
         for id in cases {

@@ -1,4 +1,4 @@
-//! The servers under load: a private nginx, `weir serve` and scripts, each on a port of its own.
+//! Servers under load: a private nginx, `weir serve` and scripts, each on a separate port.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,25 +13,25 @@ use serde_json::Value;
 use crate::guard::Guarded;
 use crate::shell::{is_root, target_dir};
 
-/// Connections that the private nginx takes: those of the largest case, and some for its status.
+/// Maximum of connections of the private nginx: those of the largest case, and some for its status.
 pub(crate) const NGINX_CONNECTIONS: u32 = 12_000;
 
-/// Bodies that the private nginx has in files, in bytes; `weir serve` makes any.
+/// Bodies that the private nginx has as files, in bytes; `weir serve` sends any length.
 const NGINX_BODIES: [u32; 4] = [1 << 10, 10 << 10, 128 << 10, 1 << 20];
 
-/// Connections of a thread of weir: its table of descriptors holds somewhat more. The threads of
-/// `weir serve` get them by chance, some more than others.
+/// Connections per thread of weir, whose descriptor table holds somewhat more. The kernel
+/// distributes connections to the threads of `weir serve` at random, so unevenly.
 pub(crate) const PER_THREAD: u32 = 19_500;
 pub(crate) const PER_SERVER_THREAD: u32 = 15_625;
 
-/// How long a server may take to come up.
+/// Longest time for a server to start.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Kernel ticks of `/proc/PID/stat` in a second: 100 for every program on every common Linux,
-/// whatever the kernel's own are (USER_HZ, proc(5)).
+/// Ticks of `/proc/PID/stat` in a second: USER_HZ, which is 100 on every common Linux, independent
+/// of the kernel's own tick rate (proc(5)).
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// What a server has counted.
+/// Counters of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Connections accepted.
@@ -39,12 +39,12 @@ pub(crate) struct Counts {
     pub(crate) requests: u64,
 }
 
-/// Which program it is.
+/// Program of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Nginx,
     Weir,
-    /// It answers `/counts` with what it has counted, itself excepted.
+    /// A script that returns its counters at `/counts`, without that request itself.
     Script,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Server {
     kind: Kind,
     pub(crate) name: &'static str,
     pub(crate) url: String,
-    /// The process that does the work.
+    /// Process that does the work.
     pub(crate) worker: u32,
     /// Removed after the server has ended, as fields are dropped in order.
     #[expect(dead_code, reason = "goes away when it is dropped")]
@@ -63,7 +63,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// An nginx with so many workers that answers without touching a file.
+    /// Starts an nginx with this number of workers that responds without reading a file.
     pub(crate) fn nginx(program: &Path, cpu: Option<u32>, workers: u32) -> Result<Server> {
         let address = free_address()?;
         let name = format!("nginx-{}", address.port());
@@ -85,7 +85,7 @@ impl Server {
         Ok(server)
     }
 
-    /// A `weir serve` with so many threads and its standard answer.
+    /// Starts a `weir serve` with this number of threads and its default response.
     pub(crate) fn weir(weir: &Path, cpu: Option<u32>, threads: u32) -> Result<Server> {
         let mut words = pinned(cpu, weir);
         let threads = threads.to_string();
@@ -96,7 +96,7 @@ impl Server {
         Ok(Server { guarded, kind, name, url, worker, directory: None })
     }
 
-    /// A server that these words start, which says where it listens as `weir serve` does.
+    /// Starts a server with this command line, which prints its address as `weir serve` does.
     pub(crate) fn script(name: &'static str, words: &[OsString]) -> Result<Server> {
         let mut guarded = Guarded::start(words)?;
         let url = guarded.listening_url().with_context(|| format!("failed to start {name}"))?;
@@ -104,7 +104,7 @@ impl Server {
         Ok(Server { guarded, kind: Kind::Script, name, url, worker, directory: None })
     }
 
-    /// CPU seconds the worker has used, of several the first.
+    /// Returns the CPU seconds that the worker has used; the first worker if there are several.
     pub(crate) fn cpu_seconds(&self) -> Result<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.worker))
             .with_context(|| format!("failed to see {}: has it ended?", self.name))?;
@@ -113,7 +113,7 @@ impl Server {
             .with_context(|| format!("failed to understand /proc/{}/stat", self.worker))
     }
 
-    /// Where answers have a body of so many bytes; nginx has but some.
+    /// Returns the URL whose responses have a body of this length; nginx has only some lengths.
     pub(crate) fn url_of_body(&self, bytes: u32) -> String {
         match self.kind {
             Kind::Nginx => format!("{}body/{bytes}", self.url),
@@ -122,7 +122,7 @@ impl Server {
         }
     }
 
-    /// What it has counted, this question included where it counts such.
+    /// Returns the counters, including this request if the server counts it.
     pub(crate) fn counts(&self) -> Result<Counts> {
         let (path, read): (&str, fn(&str) -> Option<Counts>) = match self.kind {
             Kind::Nginx => ("/status", nginx_counts),
@@ -135,7 +135,7 @@ impl Server {
         read(&answer).with_context(|| format!("failed to find {}'s counts in {answer}", self.name))
     }
 
-    /// What it has counted since, without this question.
+    /// Returns the counts since `before`, without this request.
     pub(crate) fn counts_since(&self, before: Counts) -> Result<Counts> {
         let now = self.counts()?;
         let own = u64::from(self.kind == Kind::Nginx);
@@ -145,7 +145,7 @@ impl Server {
         })
     }
 
-    /// Waits until it answers, and finds out which process is the worker.
+    /// Waits until nginx responds, and determines the worker's process.
     fn await_nginx(&mut self, address: SocketAddr, workers: u32) -> Result<()> {
         let since = Instant::now();
         while ask(&address.to_string(), "/status").is_err() {
@@ -162,17 +162,17 @@ impl Server {
     }
 }
 
-/// A directory for as long as a server runs.
+/// A directory that is removed when the value is dropped.
 struct Directory(PathBuf);
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // What remains is in the build directory, where it harms nobody.
+        // Leftovers are harmless in the build directory.
         fs::remove_dir_all(&self.0).ok();
     }
 }
 
-/// The words that start `program` on one CPU, if one is named.
+/// Returns the words that start `program`, on one CPU if one is given.
 pub(crate) fn pinned(cpu: Option<u32>, program: &Path) -> Vec<OsString> {
     let mut words = Vec::new();
     if let Some(cpu) = cpu {
@@ -192,7 +192,7 @@ pub(crate) fn answers(address: SocketAddr) -> Result<()> {
     Ok(())
 }
 
-/// A free port of 127.0.0.1.
+/// Returns a free port of 127.0.0.1.
 pub(crate) fn free_address() -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").context("failed to find a free port")?;
     listener.local_addr().context("failed to find a free port")
@@ -202,7 +202,7 @@ fn nginx_config(address: SocketAddr, workers: u32) -> Result<String> {
     let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let places: String =
         places.iter().map(|place| format!("  {place}_temp_path {place};\n")).collect();
-    // Else root's worker becomes somebody who may not look into the build directory.
+    // Otherwise root's worker runs as a user who may not read the build directory.
     let user = if is_root()? { "user root;\n" } else { "" };
     Ok(format!(
         "{user}daemon off;\nworker_processes {workers};\npid nginx.pid;\n\
@@ -219,7 +219,7 @@ fn nginx_config(address: SocketAddr, workers: u32) -> Result<String> {
     ))
 }
 
-/// The files that nginx sends, each named by its length.
+/// Writes the files that nginx sends, each named by its length.
 fn write_bodies(directory: &Path) -> io::Result<()> {
     let directory = directory.join("body");
     fs::create_dir_all(&directory)?;
@@ -228,7 +228,7 @@ fn write_bodies(directory: &Path) -> io::Result<()> {
     NGINX_BODIES.into_iter().try_for_each(write)
 }
 
-/// What a server says of itself at this path.
+/// Requests a path and returns the response with its head.
 fn ask(address: &str, path: &str) -> Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -238,7 +238,7 @@ fn ask(address: &str, path: &str) -> Result<String> {
     Ok(answer)
 }
 
-/// The first and third numbers after `server accepts handled requests`.
+/// Returns the first and third numbers after `server accepts handled requests`.
 fn nginx_counts(answer: &str) -> Option<Counts> {
     let (_, after) = answer.split_once("handled requests")?;
     let numbers = after.split_whitespace().map_while(|word| word.parse().ok());
@@ -246,14 +246,14 @@ fn nginx_counts(answer: &str) -> Option<Counts> {
     Some(Counts { accepted, requests })
 }
 
-/// From the JSON of `/weir/stats` and `/counts`.
+/// Reads the JSON of `/weir/stats` and `/counts`.
 fn json_counts(answer: &str) -> Option<Counts> {
     let (_, json) = answer.split_once("\r\n\r\n")?;
     let value: Value = serde_json::from_str(json).ok()?;
     Some(Counts { accepted: value["accepted"].as_u64()?, requests: value["requests"].as_u64()? })
 }
 
-/// The processes that `parent` has started.
+/// Returns the child processes of `parent`.
 fn children(parent: u32) -> Result<Vec<u32>> {
     let mut children = Vec::new();
     for entry in fs::read_dir("/proc").context("failed to list processes")? {
@@ -269,12 +269,13 @@ fn children(parent: u32) -> Result<Vec<u32>> {
     Ok(children)
 }
 
-/// User and system ticks.
+/// Returns the sum of user and system ticks.
 fn cpu_ticks(stat: &str) -> Option<u64> {
     Some(stat_field(stat, 14)? + stat_field(stat, 15)?)
 }
 
-/// A field by its number in proc(5), from the third on; the second, the name, may hold anything.
+/// Returns a field by its number in proc(5), from the third on; the second, the name, may contain
+/// any character.
 fn stat_field(stat: &str, number: usize) -> Option<u64> {
     let (_, after) = stat.rsplit_once(')')?;
     after.split_whitespace().nth(number - 3)?.parse().ok()

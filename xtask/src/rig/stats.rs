@@ -1,19 +1,18 @@
-//! What repeated measurements say: the median, and how far it can be trusted without knowing
-//! anything about their distribution.
+//! Statistics of repeated measurements: the median with a distribution-free interval.
 
-/// How sure an interval is to hold the true median.
+/// Confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 
 /// A median and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) median: f64,
-    /// Absent where there are too few values (fewer than six) for any.
+    /// Interval of the median; none for fewer than six values.
     pub(crate) interval: Option<(f64, f64)>,
 }
 
 impl Estimate {
-    /// Of at least one value.
+    /// Computes the estimate for at least one value.
     pub(crate) fn of(mut values: Vec<f64>) -> Estimate {
         values.sort_by(f64::total_cmp);
         let interval =
@@ -22,7 +21,7 @@ impl Estimate {
     }
 }
 
-/// The median of at least one value.
+/// Returns the median of at least one value.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     median_of_sorted(&values)
@@ -37,9 +36,10 @@ fn median_of_sorted(values: &[f64]) -> f64 {
     }
 }
 
-/// The largest rank `k` such that the median lies between the `k`-th smallest and the `k`-th
-/// largest of `count` values with [`CONFIDENCE`]: fewer than `k` of them fall on one side of it as
-/// seldom as fewer than `k` of `count` fair coins show heads (the sign test turned round).
+/// Returns the largest rank `k` such that the median lies between the `k`-th smallest and the
+/// `k`-th largest of `count` values with [`CONFIDENCE`]. The probability that fewer than `k` values
+/// fall on one side of it is that of fewer than `k` heads among `count` fair coins (an inverted
+/// sign test).
 fn interval_rank(count: usize) -> Option<usize> {
     let count_f = count as f64;
     let mut exactly = 0.5_f64.powf(count_f);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn ranks_are_those_of_the_tables() {
-        // The table of the sign test's two-sided critical values at 5 %.
+        // Two-sided critical values of the sign test at 5 %.
         let table = [(5, None), (6, Some(1)), (8, Some(1)), (9, Some(2)), (10, Some(2))];
         let more = [(12, Some(3)), (15, Some(4)), (20, Some(6)), (25, Some(8)), (30, Some(10))];
         for (count, rank) in table.into_iter().chain(more) {

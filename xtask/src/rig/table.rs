@@ -1,4 +1,4 @@
-//! Tables in Markdown, and numbers as people read them.
+//! Markdown tables, and number formats for readers.
 
 use std::fmt::Write;
 
@@ -32,7 +32,7 @@ impl Table {
     }
 }
 
-/// `1,234,567`.
+/// Formats a number as `1,234,567`.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -45,12 +45,12 @@ pub(crate) fn thousands(number: u64) -> String {
     text
 }
 
-/// A rate to the nearest whole number.
+/// Formats a rate to the nearest whole number.
 pub(crate) fn rate(rps: f64) -> String {
     thousands(rps.round() as u64)
 }
 
-/// `1.23 (1.20–1.27)`.
+/// Formats an estimate as `1.23 (1.20–1.27)`, the median in bold.
 pub(crate) fn estimate(estimate: &Estimate) -> String {
     let Estimate { median, interval } = estimate;
     match interval {
@@ -59,7 +59,7 @@ pub(crate) fn estimate(estimate: &Estimate) -> String {
     }
 }
 
-/// Seconds, with a unit that suits them.
+/// Formats seconds with a suitable unit.
 pub(crate) fn seconds(s: f64) -> String {
     match s {
         s if s >= 0.9995 => format!("{s:.3} s"),
@@ -68,12 +68,12 @@ pub(crate) fn seconds(s: f64) -> String {
     }
 }
 
-/// Bytes as MiB.
+/// Formats bytes as MiB.
 pub(crate) fn mebibytes(bytes: Option<u64>) -> String {
     bytes.map_or("—".to_owned(), |bytes| format!("{:.1}", bytes as f64 / f64::from(1 << 20)))
 }
 
-/// Nanoseconds as microseconds.
+/// Formats nanoseconds as microseconds.
 pub(crate) fn micros(ns: f64) -> String {
     let us = ns / 1e3;
     if us < 100.0 { format!("{us:.1}") } else { thousands(us.round() as u64) }

@@ -1,5 +1,5 @@
-//! A program run once to its end: what it printed, the CPU time it took and the memory it needed,
-//! told in the same way for every program. It knows none of them.
+//! A single run of a program: its output, CPU time and memory, measured the same way for every
+//! program. This module is independent of the programs.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -11,24 +11,25 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// Bash reports user, system and real time of what it ran, from the kernel's account of the child.
+/// Bash reports user, system and real time of the command, from the kernel's accounting of the
+/// child.
 const TIMED: &str = r#"ulimit -n "$(ulimit -Hn)"; TIMEFORMAT='%3U %3S %3R'; time "$@""#;
 
-/// How often the memory is looked at. The kernel keeps the maximum itself, so that only what came
-/// after the last look is missed.
+/// Interval of memory readings. The kernel tracks the peak itself, so only growth after the last
+/// reading is missed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What came of a program.
+/// Output and cost of a run.
 pub(crate) struct Timed {
     pub(crate) stdout: String,
-    /// User and system time, start and end of the process included.
+    /// User and system time, including the process's start and end.
     pub(crate) cpu_s: f64,
     pub(crate) wall_s: f64,
-    /// The most memory that was resident at a time; none where the kernel did not tell.
+    /// Peak resident memory; none if the kernel did not report it.
     pub(crate) resident_bytes: Option<u64>,
 }
 
-/// Runs these words to their end, which must be one of `good` exit codes.
+/// Runs this command line to its end; the exit code must be one of `good`.
 pub(crate) fn timed(words: &[OsString], good: &[i32]) -> Result<Timed> {
     let mut bash = Command::new("bash")
         .args(["-c", TIMED, "timed"])
@@ -53,12 +54,12 @@ pub(crate) fn timed(words: &[OsString], good: &[i32]) -> Result<Timed> {
     Ok(Timed { stdout, cpu_s, wall_s, resident_bytes })
 }
 
-/// Words as one would type them.
+/// Formats words as a command line.
 pub(crate) fn show(words: &[OsString]) -> impl fmt::Display {
     words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads what a shell and its child print until both have ended, with an eye on the child's memory.
+/// Reads the output of a shell and its child until both have ended, and polls the child's memory.
 fn watched(bash: &mut Child) -> Result<(Output, Option<u64>)> {
     let pid = bash.id();
     let (over, ended) = mpsc::channel::<()>();
@@ -85,21 +86,21 @@ fn watched(bash: &mut Child) -> Result<(Output, Option<u64>)> {
     Ok((Output { status, stdout, stderr }, resident))
 }
 
-/// The peak of the resident memory of a shell's only child, in bytes.
+/// Returns the peak resident memory of a shell's only child, in bytes.
 fn peak_of_child(shell: u32) -> Option<u64> {
     let children = fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).ok()?;
     let child = children.split_whitespace().next()?;
     peak_in(&fs::read_to_string(format!("/proc/{child}/status")).ok()?)
 }
 
-/// `VmHWM`, which is in KiB (proc_pid_status(5)).
+/// Returns `VmHWM` in bytes; the file has KiB (proc_pid_status(5)).
 fn peak_in(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     Some(kib * 1_024)
 }
 
-/// The last line's user and system time together, and real time.
+/// Returns the last line's user plus system time, and real time.
 fn times_in(stderr: &str) -> Option<(f64, f64)> {
     let words = stderr.lines().last()?.split_whitespace().map(|word| word.parse().ok());
     let [user, system, real] = words.collect::<Option<Vec<f64>>>()?[..] else { return None };

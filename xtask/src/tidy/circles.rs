@@ -1,5 +1,4 @@
-//! Files of a crate that import each other in a circle. A module and its own submodules are one
-//! room and may.
+//! Import cycles between files of a crate. A module and its own submodules may import each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +6,7 @@ use super::Finding;
 use super::scanner::{line_of, prefixes, tests_module};
 use super::tree::{File, Tree};
 
-/// The first words of a path that stays in its crate.
+/// First words of a path within the crate.
 const ROOTS: [&str; 2] = ["crate::", "super::"];
 
 /// A module's path from the root of its crate.
@@ -23,7 +22,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     crates.values().flat_map(|files| circles(files)).collect()
 }
 
-/// The module of a file under `src/`, with no parts for the root.
+/// Returns the module of a file under `src/`, with no parts for the root.
 fn module_of(file: &File) -> Option<Module> {
     let (_, inside) = file.path.split_once("/src/")?;
     let mut parts: Module = inside.strip_suffix(".rs")?.split('/').map(str::to_owned).collect();
@@ -52,7 +51,7 @@ fn circles(files: &[(Module, &File)]) -> Vec<Finding> {
     findings
 }
 
-/// The files that a file names, each with the line of its first mention.
+/// Returns the files that a file names, each with the line of its first mention.
 fn imports_of<'a>(
     module: &Module,
     file: &File,
@@ -63,7 +62,7 @@ fn imports_of<'a>(
     let mut found: Vec<(&Module, usize)> = Vec::new();
     for at in ROOTS.iter().flat_map(|root| prefixes(code, root)) {
         let line = line_of(code, at);
-        // Of `super::super::a` only the first `super` begins a path.
+        // In `super::super::a` only the first `super` begins a path.
         if line >= tests || code[..at].ends_with("::") {
             continue;
         }
@@ -76,7 +75,7 @@ fn imports_of<'a>(
     found
 }
 
-/// The file that holds the item at the beginning of `text`.
+/// Returns the file that holds the item at the beginning of `text`.
 fn resolve<'a>(module: &Module, text: &str, modules: &BTreeSet<&'a Module>) -> Option<&'a Module> {
     let end = text.find(|c: char| !(c.is_alphanumeric() || "_:".contains(c)));
     let mut path: Module = Vec::new();
@@ -93,7 +92,7 @@ fn resolve<'a>(module: &Module, text: &str, modules: &BTreeSet<&'a Module>) -> O
     (1..=path.len()).rev().find_map(|parts| modules.get(&path[..parts].to_vec()).copied())
 }
 
-/// True if `from` imports `to`, directly or by way of others.
+/// True if `from` imports `to`, directly or through others.
 fn reaches(from: &Module, to: &Module, imports: &BTreeMap<&Module, Vec<(&Module, usize)>>) -> bool {
     let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
     while let Some(module) = next.pop() {

@@ -21,13 +21,13 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The number in `### 1.5 Run phases` or `## 2. Ground truth`.
+/// Returns the number in `### 1.5 Run phases` or `## 2. Ground truth`.
 fn section(line: &str) -> Option<&str> {
     let heading = line.strip_prefix("## ").or_else(|| line.strip_prefix("### "))?;
     heading.split(' ').next().map(|number| number.trim_end_matches('.'))
 }
 
-/// The numbers that follow the word METHOD in comments, with their lines.
+/// Returns the numbers that follow the word METHOD in comments, with their lines.
 fn citations(file: &File) -> impl Iterator<Item = (usize, &str)> {
     let comments = &file.masked.comments;
     words(comments, "METHOD").filter_map(|at| {

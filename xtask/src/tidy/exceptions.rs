@@ -1,5 +1,5 @@
-//! The one list of what is not yet in order. It states the exact number of findings, so that it
-//! must shrink when one of them goes.
+//! The list of known violations. It states the exact number of findings, so that it must shrink
+//! when one of them is fixed.
 
 use super::Finding;
 use super::tree::{File, Tree};
@@ -7,7 +7,7 @@ use super::tree::{File, Tree};
 const LIST: &str = "xtask/tidy-exceptions.txt";
 const RULE: &str = "exception";
 
-/// Takes away what the list excuses, and adds what is wrong with the list.
+/// Removes the findings that the list excuses, and adds the defects of the list itself.
 pub(super) fn apply(tree: &Tree, mut findings: Vec<Finding>) -> Vec<Finding> {
     let Some(list) = tree.file(LIST) else { return findings };
     let mut complaints = Vec::new();
@@ -38,7 +38,7 @@ struct Exception<'a> {
 }
 
 impl<'a> Exception<'a> {
-    /// Nothing if a part is missing; the reason is one.
+    /// Parses an entry; `None` if a part is missing, the reason included.
     fn parse(entry: &'a str) -> Option<Exception<'a>> {
         let mut words = entry.split_whitespace();
         let (path, rule) = (words.next()?, words.next()?);
@@ -61,7 +61,7 @@ fn entries(list: &File) -> impl Iterator<Item = (usize, &str)> {
 mod tests {
     use super::*;
 
-    /// Two findings of one rule in one file, under this list.
+    /// Applies this list to two findings of one rule in one file.
     fn check_list(list: &str, expected: &[&str]) {
         let tree = Tree::of(&[(LIST, list)]);
         let findings = [1, 2].map(|line| Finding::new("a.rs", line, "columns", "break it"));

@@ -5,9 +5,9 @@ use super::scanner::{closing_brace, words};
 use super::tree::{File, Tree};
 
 const PAGE: &str = "ARCHITECTURE.md";
-/// What the header of the table says in its first column with words.
+/// Text that identifies the header of the table.
 const HEADER: &str = "what happens";
-/// A row with this mark names what does not exist yet.
+/// Mark of a row for planned symbols, which need not exist.
 const PLANNED: &str = "(planned)";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -34,7 +34,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The rows of the table, with their line numbers.
+/// Returns the rows of the table, with their line numbers.
 fn rows(page: &str) -> Vec<(usize, &str)> {
     let lines = page.lines().enumerate().map(|(index, line)| (index + 1, line));
     let from_header =
@@ -42,13 +42,13 @@ fn rows(page: &str) -> Vec<(usize, &str)> {
     from_header.skip(2).take_while(|(_, line)| line.starts_with('|')).collect()
 }
 
-/// What stands in backquotes in the last column.
+/// Returns the names in backquotes in the last column.
 fn symbols(row: &str) -> impl Iterator<Item = &str> {
     let last_column = row.trim_end().trim_end_matches('|').rsplit('|').next().unwrap_or("");
     last_column.split('`').skip(1).step_by(2)
 }
 
-/// Whether the code has `Type`, `Type::method`, or `some_crate::item`.
+/// True if the code has `Type`, `Type::method`, or `some_crate::item`.
 fn exists(symbol: &str, tree: &Tree) -> bool {
     let mut parts = symbol.split("::");
     let (Some(first), second) = (parts.next(), parts.next()) else { return false };
@@ -70,7 +70,7 @@ fn has_item(file: &File, name: &str) -> bool {
     kinds.iter().any(|kind| words(&file.masked.code, &format!("{kind} {name}")).next().is_some())
 }
 
-/// Whether a block `impl … type_name …` or `trait type_name` has the function.
+/// True if a block `impl … type_name …` or `trait type_name` has the function.
 fn has_method(code: &str, type_name: &str, method: &str) -> bool {
     let blocks = ["impl", "trait"].into_iter().flat_map(|keyword| words(code, keyword));
     let declaration = format!("fn {method}");

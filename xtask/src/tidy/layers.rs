@@ -1,22 +1,23 @@
-//! Who may import whom, and what a crate must not know: ARCHITECTURE.md, "Who may import whom".
+//! Allowed imports between crates, and names that a crate must not use: ARCHITECTURE.md, "Who may
+//! import whom".
 
 use super::Finding;
 use super::manifests::{Use, dependencies};
 use super::scanner::{line_of, words};
 use super::tree::{File, Tree};
 
-/// What one crate may and must not use.
+/// Allowed and banned uses of one crate.
 struct Layer {
     name: &'static str,
-    /// Which of our crates it may import.
+    /// Crates of this workspace that it may import.
     imports: &'static [&'static str],
-    /// Which crates from outside it must not import.
+    /// External crates that it must not import.
     foreign: &'static [&'static str],
-    /// What its code must not name.
+    /// Names that its code must not contain.
     banned: &'static [&'static str],
 }
 
-/// Other ways to the machine than weir-io. Constants of libc are harmless without `unsafe`.
+/// Crates that access the system, besides weir-io. Constants of libc are harmless without `unsafe`.
 const SYSTEM: &[&str] = &["io-uring", "rustix", "nix", "mio", "polling", "socket2", "tokio"];
 const SYSTEM_AND_CHANCE: &[&str] =
     &["libc", "io-uring", "rustix", "nix", "mio", "socket2", "tokio", "rand", "fastrand", "jiff"];
@@ -26,14 +27,14 @@ const FORMATS: &[&str] =
 const CLOCKS: &[&str] = &["Instant::now", "SystemTime"];
 const CLOCKS_AND_PRINTING: &[&str] =
     &["Instant::now", "SystemTime", "println!", "print!", "eprintln!", "eprint!"];
-/// What a function of documents has no use for; it may read and write files.
+/// Names that a function of documents does not need; it may read and write files.
 const MACHINE: &[&str] =
     &["Instant::now", "SystemTime", "std::net", "std::thread", "println!", "eprintln!"];
 const WORLD: &[&str] =
     &["Instant::now", "SystemTime", "std::net", "std::thread", "std::fs", "println!", "eprintln!"];
 
-/// From the program down to the crates that import none of ours. `weir` is imported by nobody, and
-/// `weir-sim` only by tests.
+/// All crates, from the program down to those that import no other. No crate imports `weir`, and
+/// only tests import `weir-sim`.
 const LAYERS: [Layer; 12] = [
     Layer {
         name: "weir",
@@ -60,7 +61,7 @@ const LAYERS: [Layer; 12] = [
     Layer { name: "weir-http", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
     Layer { name: "weir-io", imports: &[], foreign: FORMATS, banned: &["println!", "eprintln!"] },
     Layer { name: "weir-sim", imports: &["weir-io"], foreign: SYSTEM, banned: CLOCKS },
-    // Scripts ask for the time of day, as their authors do; nothing is measured by it.
+    // Scripts may read the time of day; no measurement uses it.
     Layer { name: "weir-script", imports: &[], foreign: SYSTEM, banned: &["Instant::now"] },
     Layer { name: "weir-tls", imports: &[], foreign: SYSTEM, banned: CLOCKS },
     Layer { name: "weir-stats", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },

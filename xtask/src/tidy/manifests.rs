@@ -1,9 +1,9 @@
-//! Rules for manifests: versions in one place, each with its reason, and lints for everybody.
+//! Rules for manifests: versions in one place, each with its reason, and lints for every crate.
 
 use super::Finding;
 use super::tree::{File, Tree};
 
-/// The manifest that holds every version.
+/// Path of the manifest that holds every version.
 const WORKSPACE: &str = "Cargo.toml";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -12,7 +12,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         if file.path == WORKSPACE {
             findings.extend(unexplained(file));
         } else if !file.path.starts_with("fuzz/") {
-            // The fuzz targets are a workspace of their own, since they need another compiler.
+            // The fuzz targets are a separate workspace, since they need another compiler.
             findings.extend(versioned(file));
             findings.extend(unlinted(file));
         }
@@ -20,7 +20,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// How a crate uses another one.
+/// Kind of a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Normal,
@@ -33,15 +33,15 @@ pub(super) enum Use {
 pub(super) struct Dependency<'a> {
     pub(super) name: &'a str,
     pub(super) used: Use,
-    /// What stands after the name: the version, or that the workspace has it.
+    /// Text after the name: the version, or a reference to the workspace.
     pub(super) source: &'a str,
     pub(super) comment: Option<&'a str>,
-    /// Counted from 1.
+    /// Line number, from 1.
     pub(super) line: usize,
 }
 
-/// The dependencies of a manifest. Reads what this repository's manifests use of TOML: one
-/// dependency a line, or a table of its own.
+/// Returns the dependencies of a manifest. It supports the subset of TOML that this repository
+/// uses: one dependency per line, or one table per dependency.
 pub(super) fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
     let mut found = Vec::new();
     let mut table = None;
@@ -66,7 +66,7 @@ pub(super) fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
     found
 }
 
-/// How the entries of a table are used, and the one dependency it is about, if it is about one.
+/// Returns the kind of a dependency table, and its dependency if the table describes a single one.
 fn dependency_table(header: &str) -> Option<(Use, Option<&str>)> {
     let kinds = [
         ("dev-dependencies", Use::Dev),
@@ -80,7 +80,7 @@ fn dependency_table(header: &str) -> Option<(Use, Option<&str>)> {
     })
 }
 
-/// A line without its comment, and the comment. Within quotes, `#` is an ordinary character.
+/// Splits a line into its content and its comment. Within quotes, `#` is an ordinary character.
 fn split_comment(line: &str) -> (&str, Option<&str>) {
     let mut quoted = false;
     for (at, c) in line.char_indices() {
@@ -93,7 +93,7 @@ fn split_comment(line: &str) -> (&str, Option<&str>) {
     (line.trim(), None)
 }
 
-/// Each dependency from outside says why it is here.
+/// Finds external dependencies without a reason.
 fn unexplained(file: &File) -> Vec<Finding> {
     let unexplained = |dependency: &Dependency<'_>| {
         !dependency.source.contains("path =") && dependency.comment.is_none_or(str::is_empty)
@@ -107,7 +107,7 @@ fn unexplained(file: &File) -> Vec<Finding> {
         .collect()
 }
 
-/// Versions stand in the workspace's manifest alone.
+/// Finds versions outside the workspace's manifest.
 fn versioned(file: &File) -> Vec<Finding> {
     let found = dependencies(&file.text);
     let versioned = found.into_iter().filter(|d| !d.source.contains("workspace = true"));

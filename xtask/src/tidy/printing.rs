@@ -1,15 +1,16 @@
-//! Who may write to the user: what panics where nobody reads, and ways around the functions that
-//! keep foreign text from the terminal. It must not know what is written.
+//! Rules for output to the user: no macros that panic on a closed output, and no bypass of the
+//! functions that sanitize foreign text for the terminal. The contents of the output are irrelevant
+//! here.
 
 use super::Finding;
 use super::scanner::{line_of, prefixes, tests_module};
 use super::tree::{File, Tree};
 
-/// Where standard output and standard error are named.
+/// Files that may name standard output and standard error.
 const HOMES: [&str; 3] =
     ["crates/weir/src/terminal.rs", "crates/weir/src/live.rs", "crates/weir-io/src/stdout.rs"];
 
-/// What panics when it fails.
+/// Macros and functions that panic on failure.
 const PANICKING: [(&str, &str); 6] = [
     ("print!", "it panics where nobody reads: use weir's `terminal`"),
     ("println!", "it panics where nobody reads: use weir's `terminal`"),
@@ -19,7 +20,7 @@ const PANICKING: [(&str, &str); 6] = [
     ("scope.spawn(", "it panics where no thread is left: use `thread::Builder::spawn_scoped`"),
 ];
 
-/// What goes around the functions of `terminal`.
+/// Names that bypass the functions of `terminal`.
 const AROUND: [(&str, &str); 5] = [
     ("stdout()", "write to standard output by `terminal::print`"),
     ("stderr()", "write to standard error by `terminal::say`"),
@@ -39,15 +40,15 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether the file is in the program, not a task, an example or a test.
+/// True if the file is part of the program, not a task, an example or a test.
 fn is_product(file: &File) -> bool {
     file.path.starts_with("crates/") && file.path.contains("/src/")
 }
 
-/// Findings outside the file's tests.
+/// Returns the findings outside the file's tests.
 fn found(file: &File, banned: &[(&str, &str)]) -> Vec<Finding> {
     let code = &file.masked.code;
-    // The lines of tests are counted from 1, as those of findings.
+    // Lines of tests are counted from 1, like those of findings.
     let tests = tests_module(code).map_or(usize::MAX, |tests| tests.start);
     let mut findings = Vec::new();
     for (word, advice) in banned {

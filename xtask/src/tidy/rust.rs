@@ -1,4 +1,4 @@
-//! Rules for one Rust file: its shape, its length, and what must not stand in it.
+//! Rules for one Rust file: shape, length, and banned code.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ const COLUMNS_MAX: usize = 100;
 const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// Where `unsafe` may stand.
+/// Paths that may contain `unsafe`.
 const UNSAFE_PATHS: [&str; 2] = ["crates/weir-io/", "crates/weir-script/src/ffi"];
 
-/// What must not stand in code, and what to write instead.
+/// Banned code: text, rule, and advice.
 const BANNED: [(&str, &str, &str); 10] = [
     ("#[allow", "allow", "write #[expect(…, reason = \"…\")], which tells when it is obsolete"),
     ("#![allow", "allow", "write #![expect(…, reason = \"…\")], which tells when it is obsolete"),
@@ -27,7 +27,7 @@ const BANNED: [(&str, &str, &str); 10] = [
     ("fn get_", "name", "a getter is named by its noun alone"),
 ];
 
-/// What keeps a score of debts in comments.
+/// Words that mark unfinished work in comments.
 const DEBTS: [&str; 4] = ["TODO", "FIXME", "XXX", "HACK"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -52,7 +52,7 @@ fn header(file: &File) -> Option<Finding> {
     (!file.text.starts_with("//!")).then(|| Finding::new(&file.path, 1, "header", advice))
 }
 
-/// Also used for scripts. A line that holds a link may be as long as the link needs.
+/// Finds lines that are too long; also used for scripts. A line with a link may be of any length.
 pub(super) fn columns(file: &File) -> Vec<Finding> {
     let too_long = |line: &str| line.chars().count() > COLUMNS_MAX && !line.contains("https://");
     let lines = file.text.lines().enumerate().filter(|(_, line)| too_long(line));
@@ -83,7 +83,7 @@ fn lengths(file: &File) -> Vec<Finding> {
     findings
 }
 
-/// Whether the whole file is tests.
+/// True if the whole file is tests.
 fn is_tests(file: &File) -> bool {
     file.path.contains("/tests/") || file.path.ends_with("/tests.rs")
 }
@@ -107,7 +107,7 @@ fn banned(file: &File) -> Vec<Finding> {
     findings
 }
 
-/// `unsafe` stands in few places, and each other crate root promises to stay without.
+/// Finds `unsafe` outside its permitted places, and crate roots that do not forbid it.
 fn unsafe_code(file: &File) -> Vec<Finding> {
     if UNSAFE_PATHS.iter().any(|path| file.path.starts_with(path)) {
         return Vec::new();
@@ -140,7 +140,8 @@ fn debts(file: &File) -> Vec<Finding> {
         .collect()
 }
 
-/// Conditional compilation chooses modules and items; inside a body it hides half of a function.
+/// Finds `cfg` inside function bodies. Conditional compilation chooses modules and items; inside a
+/// body it hides half of a function.
 fn configured_bodies(file: &File) -> Vec<Finding> {
     let code = &file.masked.code;
     let bodies: Vec<Range<usize>> = functions(code).into_iter().map(|f| f.body).collect();
@@ -154,7 +155,7 @@ fn configured_bodies(file: &File) -> Vec<Finding> {
         .collect()
 }
 
-/// A test that sleeps is slow on a good day and fails on a bad one.
+/// Finds tests that sleep: they are slow at best and fail under load.
 fn sleeping_tests(file: &File) -> Vec<Finding> {
     let code = &file.masked.code;
     let tests = tests_module(code).unwrap_or(0..0);
@@ -168,7 +169,7 @@ fn sleeping_tests(file: &File) -> Vec<Finding> {
         .collect()
 }
 
-/// A file that no `mod` names is never compiled.
+/// Finds a file that no `mod` names: it is never compiled.
 fn undeclared(file: &File, tree: &Tree) -> Option<Finding> {
     let (crate_path, inside) = file.path.split_once("src/")?;
     if ["lib.rs", "main.rs"].contains(&inside) || inside.starts_with("bin/") {
@@ -195,7 +196,7 @@ mod tests {
     const PATH: &str = "crates/weir-http/src/lib.rs";
     const START: &str = "//! What it is for.\n#![forbid(unsafe_code)]\n";
 
-    /// The rules that a crate root with this body breaks, with their lines below the start.
+    /// Checks the rules that a crate root with this body breaks, with their lines below the start.
     fn check_body(body: &str, expected: &[(&str, usize)]) {
         let tree = Tree::of(&[(PATH, &format!("{START}{body}"))]);
         let found = check(&tree);

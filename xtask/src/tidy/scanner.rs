@@ -1,11 +1,11 @@
-//! Just enough of Rust's grammar to tell code from comments and literals, and to find functions.
+//! A minimal scanner for Rust: separates code from comments and literals, and finds functions.
 //!
-//! It relies on rustfmt (checked by another step) and knows nothing of the rules.
+//! It relies on rustfmt (checked by another step) and is independent of the rules.
 
 use std::ops::Range;
 
-/// A source text twice over, each copy with the other's bytes blanked: offsets and lines agree
-/// with the original. Literals are in neither copy.
+/// Two copies of a source text, of code and of comments, with all other bytes blanked: offsets and
+/// lines agree with the original. Literals are in neither copy.
 #[derive(Default)]
 pub(super) struct Masked {
     pub(super) code: String,
@@ -32,15 +32,15 @@ impl Masked {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Function {
     pub(super) name: String,
-    /// The line of `fn`.
+    /// Line of `fn`.
     pub(super) first_line: usize,
-    /// The line of the closing brace.
+    /// Line of the closing brace.
     pub(super) last_line: usize,
-    /// The offsets between the braces.
+    /// Offsets between the braces.
     pub(super) body: Range<usize>,
 }
 
-/// All functions of masked code, nested ones too, in the order of their `fn`.
+/// Returns all functions of masked code, nested ones too, in the order of their `fn`.
 pub(super) fn functions(code: &str) -> Vec<Function> {
     let mut found = Vec::new();
     for at in words(code, "fn") {
@@ -60,7 +60,7 @@ pub(super) fn functions(code: &str) -> Vec<Function> {
     found
 }
 
-/// The lines of `mod tests { … }` with its attributes, counted from 1.
+/// Returns the lines of `mod tests { … }` with its attributes, counted from 1.
 pub(super) fn tests_module(code: &str) -> Option<Range<usize>> {
     let at = words(code, "mod tests").find(|at| code[at + 9..].trim_start().starts_with('{'))?;
     let open = at + code[at..].find('{').expect("the brace was seen above");
@@ -69,7 +69,7 @@ pub(super) fn tests_module(code: &str) -> Option<Range<usize>> {
     Some(line_of(code, at) - above..line_of(code, closing_brace(code, open)) + 1)
 }
 
-/// The offset of the brace that closes the one at `open`, or the end of the text.
+/// Returns the offset of the brace that closes the one at `open`, or the end of the text.
 pub(super) fn closing_brace(code: &str, open: usize) -> usize {
     let mut depth = 0_usize;
     for (offset, byte) in code[open..].bytes().enumerate() {
@@ -83,7 +83,7 @@ pub(super) fn closing_brace(code: &str, open: usize) -> usize {
     code.len()
 }
 
-/// The offsets at which `word` stands, not as a part of a longer word.
+/// Returns the offsets of `word`, except within longer words.
 pub(super) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let ends = move |at: usize| {
         let after = code[at + word.len()..].chars().next();
@@ -92,19 +92,19 @@ pub(super) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = us
     prefixes(code, word).filter(move |at| ends(*at))
 }
 
-/// The offsets at which `start` stands, not within a word, whatever follows.
+/// Returns the offsets of `start` that are not inside a word, regardless of the text after it.
 pub(super) fn prefixes<'a>(code: &'a str, start: &'a str) -> impl Iterator<Item = usize> + 'a {
     let begins =
         move |at: usize| !start.starts_with(is_word_char) || !code[..at].ends_with(is_word_char);
     code.match_indices(start).map(|(at, _)| at).filter(move |at| begins(*at))
 }
 
-/// The line of an offset, counted from 1.
+/// Returns the line of an offset, counted from 1.
 pub(super) fn line_of(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The identifier that `text` begins with, or nothing.
+/// Returns the identifier at the beginning of `text`, or an empty string.
 pub(super) fn identifier(text: &str) -> &str {
     let end = text.find(|c: char| !is_word_char(c)).unwrap_or(text.len());
     &text[..end]
@@ -131,7 +131,7 @@ fn opaque_spans(bytes: &[u8]) -> Vec<(Opaque, Range<usize>)> {
     spans
 }
 
-/// The kind and the end of the comment or literal that begins at `at`, if one does.
+/// Returns the kind and the end of the comment or literal at `at`, if there is one.
 fn opaque_at(bytes: &[u8], at: usize) -> Option<(Opaque, usize)> {
     let literal = |end| (Opaque::Literal, end);
     match bytes[at..] {
@@ -175,7 +175,8 @@ fn quoted_end(bytes: &[u8], start: usize, quote: u8) -> usize {
     bytes.len()
 }
 
-/// A quote begins a character if another one follows after exactly one character; else a lifetime.
+/// Returns the end of a character literal. A quote begins one if another quote follows after
+/// exactly one character; otherwise it begins a lifetime.
 fn char_end(bytes: &[u8], at: usize) -> Option<usize> {
     let width = match bytes.get(at + 1)? {
         0..0x80 => 1,
@@ -186,7 +187,8 @@ fn char_end(bytes: &[u8], at: usize) -> Option<usize> {
     (bytes.get(at + 1 + width) == Some(&b'\'')).then_some(at + 2 + width)
 }
 
-/// `r` begins a raw string if it is no part of a name; `b` and `c` may stand before it.
+/// True if the `r` at `at` begins a raw string: it is not part of a name, and `b` or `c` may
+/// precede it.
 fn starts_raw(bytes: &[u8], at: usize) -> bool {
     match bytes[..at] {
         [.., before, b'b' | b'c'] => !is_word_byte(before),
@@ -207,7 +209,7 @@ fn raw_end(bytes: &[u8], at: usize) -> Option<usize> {
     Some(length.map_or(bytes.len(), |length| content + length + closing.len()))
 }
 
-/// The opening brace of the function whose `fn` stands at `at`; none if it is only declared.
+/// Returns the opening brace of the function whose `fn` is at `at`; none for a mere declaration.
 fn body_start(code: &str, at: usize) -> Option<usize> {
     let mut depth = 0_i32;
     for (offset, byte) in code[at..].bytes().enumerate() {
@@ -239,7 +241,7 @@ fn is_word_byte(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    /// The code of `source`, with its blanks collapsed: `_` is one or more of them.
+    /// Checks the code of `source` with whitespace collapsed: `_` is one or more blanks.
     fn check_code(source: &str, expected: &str) {
         let code = Masked::new(source).code;
         assert_eq!(code.len(), source.len());

@@ -4,7 +4,7 @@ use super::Finding;
 use super::rust::columns;
 use super::tree::{File, Tree};
 
-/// Directories that exist on one machine only: of its users, its build jobs, its scratch space.
+/// Directories specific to one machine: of its users, its build jobs, its scratch space.
 const MACHINE_DIRS: [&str; 5] = ["home/", "root/", "Users/", "work/", "tmp/wt"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -14,7 +14,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// A path that begins at `/` and leads into a directory of one machine.
+/// Finds paths that begin at `/` and lead into a directory of one machine.
 fn machine_paths(file: &File) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in file.text.lines().enumerate() {
@@ -28,7 +28,7 @@ fn machine_paths(file: &File) -> Vec<Finding> {
 
 fn names_from_root(line: &str, dir: &str) -> bool {
     line.match_indices(dir).any(|(at, _)| {
-        // What stands before the slash tells `x/home/` in the middle of a path from its beginning.
+        // The character before the slash distinguishes `x/home/` inside a path from its beginning.
         line[..at].strip_suffix('/').is_some_and(|before| {
             !before.ends_with(|c: char| c.is_alphanumeric() || "_-.~}>)*".contains(c))
         })

@@ -1,4 +1,4 @@
-//! The files that tidy looks at: what git tracks, and what it would track.
+//! Files that tidy checks: those that git tracks or would track.
 
 use std::fs;
 use std::path::Path;
@@ -8,17 +8,17 @@ use anyhow::{Context, Result, ensure};
 
 use super::scanner::Masked;
 
-/// All text files of the repository, or a few made up by a test.
+/// All text files of the repository, or files made up by a test.
 pub(super) struct Tree {
     pub(super) files: Vec<File>,
 }
 
 /// One text file.
 pub(super) struct File {
-    /// From the root of the repository, with `/`.
+    /// Path from the root of the repository, with `/`.
     pub(super) path: String,
     pub(super) text: String,
-    /// The text split into code and comments, for Rust; empty otherwise.
+    /// Text split into code and comments, for Rust; empty otherwise.
     pub(super) masked: Masked,
 }
 
@@ -27,7 +27,8 @@ impl Tree {
     pub(super) fn read(root: &Path) -> Result<Tree> {
         let mut files = Vec::new();
         for path in tracked_paths(root)? {
-            // A file may be deleted and the deletion not yet committed; binary files have no style.
+            // A file may be deleted and the deletion not yet committed; binary files have no style
+            // rules.
             if let Ok(text) = fs::read_to_string(root.join(&path)) {
                 files.push(File::new(&path, &text));
             }
@@ -63,7 +64,7 @@ impl File {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// The directory under `crates/`, or the first directory of the path.
+    /// Returns the directory under `crates/`, or the first directory of the path.
     pub(super) fn crate_name(&self) -> &str {
         let inside = self.path.strip_prefix("crates/").unwrap_or(&self.path);
         inside.split('/').next().unwrap_or(inside)

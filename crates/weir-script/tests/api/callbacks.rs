@@ -1,4 +1,4 @@
-//! `request`, `delay`, `response`: what they are given, and what they give back.
+//! `request`, `delay` and `response`: their arguments and results.
 
 use weir_script::{About, Calls, Wants, Worker};
 
@@ -149,7 +149,7 @@ fn answers_are_told() {
     // Names are given as received, and the last of one name wins.
     respond(&mut worker, 200, &[("X-A", "1"), ("x-a", "2"), ("X-A", "3")], "body");
     respond(&mut worker, 404, &[("X-B", "1"), ("X-A", "3")], "\0");
-    // What the last answer had must not show in this one.
+    // Fields of the last response must not appear in this one.
     respond(&mut worker, 500, &[], "");
     respond(&mut worker, 200, &[("X-B", "1")], "");
     respond(&mut worker, 200, &[("X-B", "2"), ("", "")], "");
@@ -195,7 +195,7 @@ fn fields_may_change_in_every_way() {
          end",
     );
     let mut check = |fields: &[(&str, &str)], expected: &str| {
-        // Thrice, since what repeats is remembered.
+        // Three times, since repeated fields are cached.
         for _ in 0..3 {
             respond(&mut worker, 200, fields, "");
             assert_eq!(request(&mut worker), expected);

@@ -1,4 +1,4 @@
-//! What else a script has: libraries, modules, threads to move between.
+//! The rest of a script's environment: libraries, modules, moves between threads.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! What comes of errors: in each callback a message with file and line, and nothing ends.
+//! Errors in each callback: a message with file and line, and the program continues.
 
 use weir_script::{ScriptError, Statistics, Worker};
 
 use crate::support::{Script, summary, worker_of, worker_with};
 
-/// The file's name, line and text of the first line, without the directory.
+/// Checks the callback and the first line of the message: file name without directory, line, text.
 fn check(error: &ScriptError, callback: &str, expected: &str) {
     assert_eq!(error.callback, callback, "{error}");
     let first = error.message.lines().next().unwrap();

@@ -1,4 +1,4 @@
-//! What scripts written for wrk and wrk2 see, and what comes of their errors.
+//! The API for scripts written for wrk and wrk2, and the handling of their errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -8,7 +8,7 @@ fn latency() -> Statistics {
     Statistics { values: vec![(10, 3), (20, 5), (1_000, 2)], mean: 213.0, stdev: 393.5 }
 }
 
-/// What the expression is within `done`.
+/// Returns the value of the expression within `done`.
 fn said(mode: Mode, latency: &Statistics, expression: &str) -> String {
     let script = format!(
         "local function all(...)

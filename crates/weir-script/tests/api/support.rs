@@ -9,7 +9,7 @@ use weir_script::{Errors, Main, Mode, Options, ScriptError, Statistics, Summary,
 
 pub(crate) const URL: &str = "http://example.test:8080/a?b=c";
 
-/// A directory that goes away with the value.
+/// A directory that is removed when the value is dropped.
 pub(crate) struct Directory(pub(crate) PathBuf);
 
 impl Directory {
@@ -31,7 +31,7 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // A directory that stays behind fails no test.
+        // A directory that remains fails no test.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -82,7 +82,7 @@ impl Script {
         script
     }
 
-    /// The first line of what calling `done` raises.
+    /// Returns the first line of the error that `done` raises.
     pub(crate) fn done_error(&mut self) -> String {
         let nothing = Statistics::default();
         let error = self.main.done(&summary(), &nothing, &nothing).unwrap_err();
@@ -90,7 +90,7 @@ impl Script {
     }
 }
 
-/// The only worker of a script.
+/// Returns the only worker of a script.
 pub(crate) fn worker_with(
     script: &str,
     change: impl FnOnce(&mut Options),
@@ -108,12 +108,12 @@ pub(crate) fn request(worker: &mut Worker) -> String {
     String::from_utf8_lossy(worker.request(Some(0)).unwrap()).into_owned()
 }
 
-/// What `request()` of the only worker returns.
+/// Returns the result of `request()` in the only worker.
 pub(crate) fn request_of(script: &str) -> String {
     request(&mut worker_of(script))
 }
 
-/// The same with the body of `request` alone, and options changed at will.
+/// Returns the same for the body of `request` alone, with options changed at will.
 pub(crate) fn returned(body: &str, change: impl FnOnce(&mut Options)) -> String {
     let script = format!("function request() {body} end");
     request(&mut worker_with(&script, change).unwrap())

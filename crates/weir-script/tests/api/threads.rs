@@ -2,7 +2,7 @@
 
 use crate::support::{Script, request, request_of, worker_of};
 
-/// What `done` says after the value of the expression went through a worker and back.
+/// Checks the value that `done` shows after the expression's value went through a worker and back.
 fn check_transfer(expression: &str, show: &str, expected: &str) {
     let script = format!(
         "local thread
@@ -13,7 +13,7 @@ fn check_transfer(expression: &str, show: &str, expected: &str) {
     assert_eq!(script.done_error(), expected, "{expression}");
 }
 
-/// What setting or getting such a value raises.
+/// Checks the error that setting or getting such a value raises.
 fn check_refused(value: &str, expected: &str) {
     let script = format!(
         "{value}
@@ -196,7 +196,7 @@ fn running_threads_cannot_be_reached() {
     let mut script = Script::with_workers(script, 2);
     let workers = script.main.take_workers();
     assert_eq!(script.done_error(), "5");
-    // Returned in any order, each is found again under its number.
+    // Returned in any order, each worker keeps its number.
     script.main.return_workers(workers.into_iter().rev().collect());
     let workers = script.main.take_workers();
     assert_eq!(workers.len(), 2);

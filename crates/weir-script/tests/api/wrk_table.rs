@@ -7,7 +7,7 @@ use weir_script::{Mode, Options};
 
 use crate::support::{Script, URL, request_of, returned, worker_of, worker_with};
 
-/// What the expression is in a worker, in both modes.
+/// Checks the value of the expression in a worker, in both modes.
 fn check(expression: &str, expected: &str) {
     for mode in [Mode::ClosedLoop, Mode::ConstantRate] {
         let body = format!("return tostring({expression})");
@@ -170,7 +170,7 @@ fn format_changes_the_table_it_is_given() {
     };
     check("local h = {} wrk.format(nil, nil, h)", "example.test:8080 nil");
     check("local h = {} wrk.format(nil, nil, h, 'abc')", "example.test:8080 3");
-    // A length of the user's own is removed when there is no body.
+    // A user's own length is removed if there is no body.
     check("local h = { ['Content-Length'] = 9 } wrk.format(nil, nil, h)", "example.test:8080 nil");
     check("local h = wrk.headers wrk.format(nil, nil, nil, 'abc')", "example.test:8080 3");
 }
@@ -200,7 +200,7 @@ fn time_is_wall_clock_microseconds() {
     let told: f64 =
         returned("return string.format('%.0f', wrk.time_us())", |_| ()).parse().unwrap();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as f64;
-    // Whatever the clock did in between, the two are within a day of each other.
+    // Even if the clock was set in between, the two are within a day of each other.
     assert!((now - told).abs() < 86_400e6, "{told}");
     check("type(wrk.time_us())", "number");
 }

@@ -1,20 +1,20 @@
-//! How to spend time on a comparison: more runs, or longer ones (Kalibera and Jones, ISMM 2013).
+//! Time budget of a comparison: more runs, or longer ones (Kalibera and Jones, ISMM 2013).
 
 use crate::moments::{mean, variance};
 
-/// Where the variation of a metric comes from.
+/// Variance components of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variances {
-    /// Of slices of one run.
+    /// Variance of the slices of one run.
     pub within: f64,
-    /// Of runs, were each of them endless. Estimated as what is left of the variance of the runs'
-    /// means when the slices' share in it is taken away; what chance makes negative is 0.
+    /// Variance of the means of infinitely long runs. Estimated as the variance of the runs' means
+    /// less the slices' contribution to it; a negative estimate becomes 0.
     pub between: f64,
 }
 
 impl Variances {
-    /// From pilot runs: the values of the metric in each one's slices. `None`: fewer than two runs,
-    /// a run with fewer than two slices, or runs of different lengths.
+    /// Estimates the components from pilot runs: the values of the metric in each one's slices.
+    /// `None`: fewer than two runs, a run with fewer than two slices, or runs of different lengths.
     pub fn of(runs: &[Vec<f64>]) -> Option<Variances> {
         let slices = runs.first()?.len();
         if runs.len() < 2 || slices < 2 || runs.iter().any(|run| run.len() != slices) {
@@ -27,14 +27,14 @@ impl Variances {
     }
 }
 
-/// The number of slices per run that makes the most of the time: ⌈√((c₂/c₁)·(T₁²/T₂²))⌉, at least
-/// 1, where a run costs `run_s` to set up (restart, warm-up) and a slice `slice_s`, both above 0.
-/// `None`: runs do not differ beyond what their slices explain, so one run may be as long as it
-/// likes, and only the number of pairs that a verdict needs asks for more.
+/// Returns the optimal number of slices per run: ⌈√((c₂/c₁)·(T₁²/T₂²))⌉, at least 1. Here `run_s`
+/// is the cost of setting up a run (restart, warm-up) and `slice_s` that of a slice, both above 0.
+/// `None`: runs do not differ beyond what their slices explain. A run may then have any length, and
+/// more pairs are needed only for a verdict.
 pub fn slices_per_run(variances: Variances, run_s: f64, slice_s: f64) -> Option<u32> {
     assert!(run_s > 0.0 && slice_s > 0.0, "time has a cost: {run_s} {slice_s}");
     let slices = (run_s / slice_s * variances.within / variances.between).sqrt();
-    // Saturates; no one waits for so many.
+    // The cast saturates, far beyond any practical number.
     slices.is_finite().then_some((slices.ceil() as u32).max(1))
 }
 
@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn variances_are_told_apart() {
-        // Within 2 (of 1, 3) in each run; means 2, 12, 22: variance 100, of which 2/2 is slices'.
+        // Variance 2 within each run (of 1, 3); means 2, 12, 22: variance 100, of which 2/2 is the
+        // slices'.
         let runs = [vec![1.0, 3.0], vec![11.0, 13.0], vec![21.0, 23.0]];
         assert_eq!(Variances::of(&runs), Some(Variances { within: 2.0, between: 99.0 }));
         assert_eq!(Variances::of(&runs[..1]), None);

@@ -4,21 +4,22 @@
 use crate::moments::median;
 use crate::shuffle::Shuffle;
 
-/// Up to so many runs in all, every way to part them is counted.
+/// Largest total number of runs for which all partitions are counted.
 const EXACT_MAX: usize = 64;
 
-/// How many ways are drawn where there are more.
+/// Number of random partitions if the exact count is too large.
 const DRAWS: u32 = 100_000;
 
 /// Resamples of the bootstrap.
 const RESAMPLES: usize = 10_000;
 
-/// The share of the ways to part the values whose sum of ranks is at least as far from its mean as
-/// the one observed. Equal values share their ranks, and the distribution is the one given those.
+/// Returns the share of partitions of the values whose rank sum is at least as far from its mean as
+/// the observed one. Tied values share their ranks, and the distribution is conditional on those
+/// ranks.
 pub(super) fn p(a: &[f64], b: &[f64]) -> f64 {
     let ranks = doubled_ranks(a, b);
     let (observed, all) = (sum(&ranks[..a.len()]), sum(&ranks));
-    // The mean of the sum need not be whole; times the runs it is.
+    // The mean of the sum need not be an integer; multiplied by the number of runs it is.
     let (runs, chosen) = ((a.len() + b.len()) as u64, a.len() as u64);
     let distance = |sum: u64| (sum * runs).abs_diff(all * chosen);
     let limit = distance(observed);
@@ -30,7 +31,7 @@ pub(super) fn p(a: &[f64], b: &[f64]) -> f64 {
     extreme.map(|(_, ways)| ways).sum::<f64>() / ways.iter().sum::<f64>()
 }
 
-/// The difference of the medians, B less A, between the quantiles that leave `confidence` inside.
+/// Returns the bootstrap interval of the difference of the medians, B − A, at `confidence`.
 pub(super) fn interval_of_medians(a: &[f64], b: &[f64], confidence: f64) -> (f64, f64) {
     let mut random = Shuffle::new();
     let mut drawn = Vec::with_capacity(a.len().max(b.len()));
@@ -45,8 +46,8 @@ pub(super) fn interval_of_medians(a: &[f64], b: &[f64], confidence: f64) -> (f64
     (differences[outside], differences[RESAMPLES - 1 - outside])
 }
 
-/// Twice the rank of each value among all, those of `a` first: whole numbers also where equal
-/// values share the mean of their ranks.
+/// Returns twice the rank of each value among all, those of `a` first: integers even if tied values
+/// share the mean of their ranks.
 fn doubled_ranks(a: &[f64], b: &[f64]) -> Vec<u64> {
     let all = || a.iter().chain(b);
     let rank = |value: &f64| {
@@ -57,7 +58,7 @@ fn doubled_ranks(a: &[f64], b: &[f64]) -> Vec<u64> {
     all().map(rank).collect()
 }
 
-/// How many ways there are to choose `chosen` of the ranks with sum 0, 1, 2, …
+/// Counts the ways to choose `chosen` of the ranks with sum 0, 1, 2, …
 fn ways(ranks: &[u64], chosen: usize) -> Vec<f64> {
     let sums = sum(ranks) as usize + 1;
     let mut ways = vec![vec![0.0; sums]; chosen + 1];
@@ -93,8 +94,8 @@ fn sum(ranks: &[u64]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Of the C(12, 6) = 924 ways, two part the groups completely; tables of the test give U = 5 as
-    /// critical for 6 and 6, U = 23 for 10 and 10, two-sided at 5%.
+    /// Of the C(12, 6) = 924 partitions, two separate the groups completely. Tables of the test
+    /// give U = 5 as critical for 6 and 6, U = 23 for 10 and 10, two-sided at 5%.
     #[test]
     fn known_probabilities() {
         let low: Vec<_> = (0..6).map(f64::from).collect();
@@ -102,8 +103,8 @@ mod tests {
         assert_eq!(p(&low, &high), 2.0 / 924.0);
         assert_eq!(p(&[1.0; 6], &[1.0; 6]), 1.0);
         for (runs, critical) in [(6, 5), (8, 13), (10, 23)] {
-            // U counts the pairs in which a is the greater: some of b stand below all of a, and one
-            // below the last few.
+            // U counts the pairs in which a is greater: some values of b are below all of a, and
+            // one is below the last few.
             let p = |u: usize| {
                 let a: Vec<_> = (0..runs).map(|i| i as f64).collect();
                 let mut b: Vec<_> = (0..runs).map(|i| (runs + i) as f64).collect();

@@ -1,5 +1,5 @@
-//! The difference at every level of the distribution: where B is faster, and where slower (Doksum's
-//! shift function, Annals of Statistics 2, 1974).
+//! The difference at every level of the distribution: the percentiles at which B is faster or
+//! slower (Doksum's shift function, Annals of Statistics 2, 1974).
 
 use super::{Difference, paired};
 
@@ -7,13 +7,13 @@ use super::{Difference, paired};
 pub const SHIFT_LEVELS: [f64; 12] =
     [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999];
 
-/// A run's percentiles at some levels; `None` where it does not carry that one.
+/// A run's percentiles at some levels; `None` if the run has too few samples for one.
 pub type Levels<const LEVELS: usize> = [Option<f64>; LEVELS];
 
-/// ln(B/A) at each level, from pairs of runs: percentiles of A and of B at the same levels. A level
-/// is `None` where too few pairs have it.
+/// Estimates ln(B/A) at each level, from pairs of runs: percentiles of A and of B at the same
+/// levels. A level is `None` if too few pairs have it.
 ///
-/// Pairs of runs are the evidence here too, never requests: those of one run share its fortune.
+/// The samples are pairs of runs, never requests: requests of one run are not independent.
 pub fn shift_function<const LEVELS: usize>(
     pairs: &[(Levels<LEVELS>, Levels<LEVELS>)],
 ) -> [Option<Difference>; LEVELS] {

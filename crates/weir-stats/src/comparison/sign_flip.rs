@@ -1,17 +1,18 @@
-//! The sign-flip test: between equal systems each difference might as well have had the other sign.
+//! The sign-flip test: between equal systems, either sign of each difference is equally likely.
 
 use crate::shuffle::Shuffle;
 
-/// Up to here all 2ᵏ ways are looked at.
+/// Largest number of differences for which all 2ᵏ sign patterns are enumerated.
 const EXACT_MAX: usize = 16;
 
-/// How many ways are drawn where there are more.
+/// Number of random patterns if there are more differences.
 const DRAWS: u32 = 100_000;
 
-/// Sums that differ by rounding alone are the same sum.
+/// Tolerance, relative to the sum of absolute values, below which sums count as equal despite
+/// rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// The share of sign patterns whose mean is at least as far from 0 as the one observed.
+/// Returns the share of sign patterns whose mean is at least as far from 0 as the observed one.
 pub(super) fn p(differences: &[f64]) -> f64 {
     let scale: f64 = differences.iter().map(|value| value.abs()).sum();
     let limit = differences.iter().sum::<f64>().abs() - scale * ROUNDING;
@@ -22,8 +23,8 @@ pub(super) fn p(differences: &[f64]) -> f64 {
     }
 }
 
-/// Each step flips one sign (a Gray code), so that a sum costs one addition. The first sign need
-/// not flip: the other half of the patterns is the mirror image.
+/// Enumerates all patterns. Each step flips one sign (a Gray code), so that a sum costs one
+/// addition. The first sign never flips: the other half of the patterns is the mirror image.
 fn exact(differences: &[f64], limit: f64) -> f64 {
     let Some((first, rest)) = differences.split_first() else { return 1.0 };
     let patterns = 1_u32 << rest.len();
@@ -39,7 +40,7 @@ fn exact(differences: &[f64], limit: f64) -> f64 {
     f64::from(extreme) / f64::from(patterns)
 }
 
-/// The pattern that was observed is one of them, so p is never 0.
+/// Draws random patterns. The observed pattern counts as one of them, so p is never 0.
 fn drawn(differences: &[f64], limit: f64) -> f64 {
     let mut random = Shuffle::new();
     let mut extreme = 1;
@@ -66,7 +67,8 @@ mod tests {
             (&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0][..], 2.0),
             (&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2.0),
             (&[1.0, -1.0, 1.0, -1.0, 1.0, -1.0], 64.0),
-            // Only the smallest is against the rest: it, or none, flips; and their mirror images.
+            // Only the smallest has the other sign. Patterns with it flipped or none, and their
+            // mirror images.
             (&[-1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 4.0),
             (&[0.0; 6], 64.0),
         ] {

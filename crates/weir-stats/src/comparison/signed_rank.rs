@@ -1,8 +1,8 @@
-//! The estimate and the interval that belong to Wilcoxon's signed-rank test (Hodges and Lehmann,
-//! Annals of Mathematical Statistics 34, 1963).
+//! Estimate and interval derived from Wilcoxon's signed-rank test (Hodges and Lehmann, Annals of
+//! Mathematical Statistics 34, 1963).
 
-/// Low end, estimate and high end of the centre of symmetric `differences`, of which there are
-/// enough for `confidence`.
+/// Returns the low end, the estimate and the high end of the centre of symmetric `differences`.
+/// There must be enough of them for `confidence`.
 pub(super) fn interval(differences: &[f64], confidence: f64) -> (f64, f64, f64) {
     let walsh = walsh_averages(differences);
     let outside = outside(differences.len(), (1.0 - confidence) / 2.0);
@@ -21,8 +21,8 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
     averages
 }
 
-/// How many Walsh averages lie outside the interval on each side: the largest w with
-/// P(W < w) ≤ `tail`, W being the sum of the positive ranks of `count` symmetric values.
+/// Returns the number of Walsh averages outside the interval on each side: the largest w with P(W <
+/// w) ≤ `tail`, where W is the sum of the positive ranks of `count` symmetric values.
 fn outside(count: usize, tail: f64) -> usize {
     let (mut below, mut outside) = (0.0, 0);
     for probability in distribution(count) {
@@ -32,12 +32,12 @@ fn outside(count: usize, tail: f64) -> usize {
         }
         outside += 1;
     }
-    // The w-th from outside is still inside.
+    // The w-th average from outside is still inside.
     assert!(outside > 0, "{count} values cannot carry an interval");
     outside
 }
 
-/// P(W = w) for w = 0, 1, …: rank r is in the sum or is not, with equal chance.
+/// Returns P(W = w) for w = 0, 1, …: each rank is in the sum with probability ½.
 fn distribution(count: usize) -> Vec<f64> {
     let mut chances = vec![1.0];
     for rank in 1..=count {
@@ -55,8 +55,8 @@ fn distribution(count: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Critical values of the two-sided test at 5%, as printed in tables of it: the null hypothesis
-    /// is rejected at T ≤ this.
+    /// Critical values of the two-sided test at 5% from published tables: the null hypothesis is
+    /// rejected at T ≤ this.
     #[test]
     fn critical_values() {
         for (count, critical) in

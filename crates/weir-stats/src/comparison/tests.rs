@@ -1,19 +1,19 @@
-//! Comparisons whose truth is known: V20 of METHOD 2.1.
+//! Comparisons with known results: V20 of METHOD 2.1.
 
 use super::*;
 use crate::shuffle::Shuffle;
 
-/// Between two runs of one system next to each other.
+/// Standard deviation of the noise between two adjacent runs of one system.
 const RUN_NOISE: f64 = 0.01;
 
-/// Of the environment, which drifts as an AR(1) process with this persistence from run to run.
+/// Standard deviation of the environment, an AR(1) process with this persistence from run to run.
 const DRIFT: f64 = 0.02;
 const PERSISTENCE: f64 = 0.8;
 
 const PAIRS: usize = 10;
 const COMPARISONS: usize = 1_000;
 
-/// Normal numbers by Box and Muller's way, from the crate's generator.
+/// Normal numbers by the Box-Muller method, from the crate's generator.
 struct Normal(Shuffle);
 
 impl Normal {
@@ -32,7 +32,7 @@ impl Normal {
     }
 }
 
-/// Runs one after the other in a drifting environment.
+/// Consecutive runs in a drifting environment.
 struct Laboratory {
     normal: Normal,
     environment: f64,
@@ -45,14 +45,14 @@ impl Laboratory {
         Laboratory { normal, environment }
     }
 
-    /// The metric of the next run of a system whose truth is `value`.
+    /// Returns the metric of the next run of a system whose true value is `value`.
     fn run(&mut self, value: f64) -> f64 {
         let innovation = DRIFT * (1.0 - PERSISTENCE * PERSISTENCE).sqrt();
         self.environment = PERSISTENCE * self.environment + innovation * self.normal.next();
         value * (self.environment + RUN_NOISE * self.normal.next()).exp()
     }
 
-    /// Pairs in random order inside, of a system and one that is `ratio` times it.
+    /// Returns pairs, randomly ordered inside, of a system and one that is `ratio` times it.
     fn pairs(&mut self, ratio: f64) -> Vec<(f64, f64)> {
         let pair = |_| {
             if self.normal.coin() {
@@ -67,8 +67,8 @@ impl Laboratory {
     }
 }
 
-/// The share of comparisons whose verdict is one of the two that claim a difference that matters,
-/// and the share that claims any.
+/// Returns the share of comparisons with one of the two verdicts that claim a relevant difference,
+/// and the share that claims any difference.
 fn different(ratio: f64) -> (f64, f64) {
     let mut laboratory = Laboratory::new();
     let (mut matters, mut any, mut covered) = (0, 0, 0);
@@ -86,7 +86,7 @@ fn different(ratio: f64) -> (f64, f64) {
     (share(matters), share(any))
 }
 
-/// 1,000 comparisons of a system with itself: 5% of false claims has a standard error of 0.7%.
+/// 1,000 comparisons of a system with itself: at 5% false claims the standard error is 0.7%.
 #[test]
 fn equal_systems_are_seldom_different() {
     let (matters, any) = different(1.0);
@@ -101,7 +101,7 @@ fn slower_systems_are_found() {
     }
 }
 
-/// What the design is for: all of A and then all of B, in the same environment.
+/// The reason for the paired design: all runs of A and then all of B, in the same environment.
 #[test]
 fn runs_in_blocks_find_differences_that_are_not_there() {
     let mut laboratory = Laboratory::new();
@@ -114,7 +114,8 @@ fn runs_in_blocks_find_differences_that_are_not_there() {
     assert!((50..100).contains(&false_claims), "{false_claims} of 200");
 }
 
-/// Without drift the unpaired way is sound: p is a p, and the interval covers.
+/// Without drift the unpaired method is valid: p is uniform, and the interval covers the true
+/// value.
 #[test]
 fn unpaired_runs_without_drift() {
     let mut normal = Normal::new();

@@ -1,59 +1,61 @@
-//! From differences to what may be said of them (METHOD 1.15, the table of wordings).
+//! Verdicts derived from differences (METHOD 1.15, the table of wordings).
 
 use super::{Difference, holm};
 
-/// The chance of a false "different" that is accepted, after correction for several metrics.
+/// Accepted probability of a false "different", after correction for several metrics.
 const P_MAX: f64 = 0.05;
 
-/// What the data say about one metric. Effects are of B relative to A.
+/// Verdict on one metric. Effects are of B relative to A.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// B is higher, by the threshold or more.
     Higher(Difference),
     /// B is lower, by the threshold or more.
     Lower(Difference),
-    /// They differ, by less than the threshold.
+    /// The systems differ, by less than the threshold.
     BelowThreshold(Difference),
     /// No meaningful difference.
     Equivalent {
         /// The estimate with its interval.
         difference: Difference,
-        /// The greatest change that the data allow; all beyond, either way, is excluded. Relative:
-        /// 0.014 is 1.4%.
+        /// Largest change that the data allow; anything beyond it, in either direction, is
+        /// excluded. Relative: 0.014 is 1.4%.
         excluded: f64,
     },
-    /// Neither a difference nor its absence is shown.
+    /// The data show neither a difference nor its absence.
     Undecided {
-        /// The estimate with its interval: what the data allow.
+        /// The estimate with its interval.
         difference: Difference,
-        /// About so many pairs (or runs of each) would tell a change of the threshold from none.
+        /// Approximate number of pairs (or runs of each) that would distinguish a change of the
+        /// threshold from none.
         runs_needed: u64,
     },
-    /// There is nothing to say, for these reasons.
+    /// The runs are not comparable, for these reasons.
     NotComparable(Vec<Incomparable>),
 }
 
-/// Why runs are not compared.
+/// Reason for not comparing runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incomparable {
-    /// So many runs are invalid by their own evidence.
+    /// Number of runs that are invalid by their own evidence.
     InvalidRuns(usize),
     /// The runs' environments differ.
     Environment,
     /// The runs' load plans differ.
     Plan,
-    /// Fewer pairs, or runs of one of them, than can show anything.
+    /// Number of pairs, or of runs of one system, that is too small for any result.
     TooFewRuns(usize),
     /// The metric has no positive value in some run, so that there is no ratio.
     NoRatio,
 }
 
-/// The verdicts on the metrics of one comparison, in the order given. The first is the primary one,
-/// named before the runs, and stands alone; the others pay for being several (Holm).
+/// Returns the verdicts on the metrics of one comparison, in the order given. The first metric is
+/// the primary one, chosen before the runs, and is not adjusted; the others are adjusted for
+/// multiple testing (Holm).
 ///
-/// `threshold` is the least relative change that matters, such as 0.02. A difference is one when
-/// the interval excludes none *and* the corrected p is at most 0.05: the two are made from
-/// different statistics, and a verdict should not hang on which of them was printed.
+/// `threshold` is the smallest relative change that matters, such as 0.02. A difference needs an
+/// interval that excludes none *and* a corrected p of at most 0.05. The two come from different
+/// statistics, and a verdict must not depend on which of them was printed.
 pub fn judge(differences: &[Difference], threshold: f64) -> Vec<Verdict> {
     assert!(threshold > 0.0, "a threshold of {threshold} would make every difference matter");
     let Some((first, others)) = differences.split_first() else { return Vec::new() };
@@ -65,7 +67,8 @@ pub fn judge(differences: &[Difference], threshold: f64) -> Vec<Verdict> {
         .collect()
 }
 
-/// `threshold` is an effect here: a logarithm, so that it is the same upwards and downwards.
+/// Returns the verdict on one metric. `threshold` is an effect here: a logarithm, so that it is the
+/// same upwards and downwards.
 fn verdict(difference: Difference, p: f64, threshold: f64) -> Verdict {
     let Difference { effect, low, high, runs, .. } = difference;
     let is_different = difference.excludes_none() && p <= P_MAX;
@@ -79,7 +82,7 @@ fn verdict(difference: Difference, p: f64, threshold: f64) -> Verdict {
     if allowed < threshold {
         return Verdict::Equivalent { difference, excluded: Difference::change(allowed) };
     }
-    // The half-width shrinks with the root of the runs: (t·s/δ)², read off the interval itself.
+    // The half-width shrinks with the root of the runs: (t·s/δ)², derived from the interval itself.
     let half_width = (high - low) / 2.0;
     let needed = (runs as f64 * (half_width / threshold).powi(2)).ceil() as u64;
     Verdict::Undecided { difference, runs_needed: needed.max(runs as u64 + 1) }
@@ -118,7 +121,7 @@ mod tests {
         assert!(matches!(judge(&[doubtful], 0.02)[..], [Verdict::Undecided { .. }]));
     }
 
-    /// 0.03 alone is evidence, and as the least of two is not: 2 · 0.03 > 0.05.
+    /// 0.03 is significant alone, but not as the smaller of two: 2 · 0.03 > 0.05.
     #[test]
     fn the_primary_metric_stands_alone() {
         let given = difference(0.01, 0.05, 0.09, 0.03);
@@ -128,7 +131,7 @@ mod tests {
         assert_eq!(judge(&[], 0.02), []);
     }
 
-    /// Many more runs than there are, or at least one.
+    /// Many more runs than the present number, or at least one.
     #[test]
     fn undecided_always_asks_for_more() {
         let skewed = difference(-0.001, 0.012, 0.025, 0.06);

@@ -1,39 +1,39 @@
-//! One rate of a search: its trials, and what they say together (RFC 9971, load classification).
+//! One rate of a search: its trials, and their combined result (RFC 9971, load classification).
 
 use crate::interval::SliceTail;
 
 use super::{Bound, Goal, ShareInterval, Trial, share_interval};
 
-/// What the trials at a rate say, as RFC 9971 counts them.
+/// Class of a rate according to its trials, as in RFC 9971.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// The objective is met, whatever the trials that are still missing would say.
+    /// The objective is met, regardless of the missing trials.
     Lower,
-    /// The objective is missed, whatever the trials that are still missing would say.
+    /// The objective is missed, regardless of the missing trials.
     Upper,
-    /// It depends on trials that are still missing.
+    /// The class depends on missing trials.
     Undecided,
 }
 
-/// Seconds of the trials at one rate, by length and by outcome.
+/// Total durations of the trials at one rate in seconds, by length and outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Durations {
-    /// Of full-length trials that met the objective.
+    /// Duration of full-length trials that met the objective.
     pub full_good_s: f64,
-    /// Of full-length trials that missed it.
+    /// Duration of full-length trials that missed it.
     pub full_bad_s: f64,
-    /// Of shorter trials that met it.
+    /// Duration of shorter trials that met it.
     pub short_good_s: f64,
-    /// Of shorter trials that missed it.
+    /// Duration of shorter trials that missed it.
     pub short_bad_s: f64,
 }
 
 impl Durations {
-    /// Classifies the rate. At least `sum_s` seconds of full-length trials are to be accounted for;
-    /// of all that counts the share `exceed_ratio` may be bad.
+    /// Classifies the rate. At least `sum_s` seconds of full-length trials are required; the share
+    /// `exceed_ratio` of all counted time may be bad.
     ///
-    /// Short trials that met the objective prove nothing, since queues take time to grow; they only
-    /// make up for short ones that missed it.
+    /// Short trials that met the objective prove nothing, since queues take time to grow. They only
+    /// compensate for short ones that missed it.
     pub fn classify(&self, sum_s: f64, exceed_ratio: f64) -> Class {
         let balanced_s = self.short_good_s * exceed_ratio / (1.0 - exceed_ratio);
         let bad_s = self.full_bad_s + (self.short_bad_s - balanced_s).max(0.0);
@@ -50,20 +50,22 @@ impl Durations {
     }
 }
 
-/// How a rate stands.
+/// Status of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
-    /// It meets the objective: by its class, and the interval of its full-length trials agrees.
+    /// The rate meets the objective by its class, and the interval of its full-length trials
+    /// agrees.
     Lower,
-    /// It misses the objective, likewise.
+    /// The rate misses the objective by its class, and the interval agrees.
     Upper,
-    /// The interval is clear, and full-length trials are missing for its class.
+    /// The interval is below the limit, but the class still lacks full-length trials.
     LikelyLower,
-    /// The same for a rate that misses the objective.
+    /// The interval is above the limit, but the class still lacks full-length trials.
     LikelyUpper,
-    /// The interval still has the limit inside.
+    /// The interval still contains the limit.
     Open,
-    /// It was open, or class and interval contradicted each other, until the time was spent.
+    /// The rate stayed open, or class and interval contradicted each other, until the time was
+    /// spent.
     Undecided,
 }
 
@@ -89,7 +91,7 @@ pub(super) struct Load {
     longest_s: f64,
     good: usize,
     bad: usize,
-    /// Of full-length trials, once there is one; until then of all.
+    /// Slices of full-length trials, once there is one; until then of all trials.
     slices: Vec<SliceTail>,
     share: ShareInterval,
     status: Status,
@@ -169,8 +171,8 @@ impl Load {
 mod tests {
     use super::*;
 
-    /// A search goal of the example in RFC 9971: what its trials of 60 × 1 s without loss, 60 × 1 s
-    /// with 1%, 1 × 60 s with 0.1% and 1 × 60 s without are to it.
+    /// A search goal of the example in RFC 9971. It classifies trials of 60 × 1 s without loss, 60
+    /// × 1 s with 1%, 1 × 60 s with 0.1% and 1 × 60 s without loss.
     struct ExampleGoal {
         final_s: f64,
         sum_s: f64,
@@ -193,7 +195,7 @@ mod tests {
         }
     }
 
-    /// How many, seconds, loss.
+    /// Number of trials, duration of each in seconds, loss ratio.
     type Trials = (u32, f64, f64);
 
     const RFC2544: ExampleGoal =
@@ -208,8 +210,8 @@ mod tests {
     /// The six points of the example search of RFC 9971, for its four goals (V25 of METHOD 2.1).
     ///
     /// At the last two points the fourth goal has 45 s of excess in 105 s and 165 s: 42.857% and
-    /// 27.273%, as the RFC's tables also say, and both are above 20%. So the rule says upper bound,
-    /// where drafts of the RFC print the other word below these figures.
+    /// 27.273%, as the RFC's tables also say, and both are above 20%. The rule therefore gives
+    /// upper bound; drafts of the RFC print the other word below these figures.
     #[test]
     fn the_example_of_rfc_9971() {
         use Class::{Lower, Undecided, Upper};

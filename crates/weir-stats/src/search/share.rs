@@ -3,9 +3,9 @@
 use crate::interval::SliceTail;
 use crate::student::t_quantile;
 
-/// Each tail of the intervals. A search looks at some rates near to the true one, and at each of
-/// them more than once, and is wrong when one of those looks is: with 99% at each look, 95% of
-/// searches are right (the tests of the search say so).
+/// Tail probability of the intervals, on each side. A search tests some rates near the true one,
+/// each more than once, and fails if one of these tests does. With 99% per test, 95% of searches
+/// are right (verified by the tests of the search).
 const TAIL: f64 = 0.005;
 
 /// A share of requests, 0 to 1, and its 99% interval.
@@ -13,21 +13,21 @@ const TAIL: f64 = 0.005;
 pub struct ShareInterval {
     /// Lower end.
     pub low: f64,
-    /// What was observed.
+    /// The observed share.
     pub share: f64,
     /// Upper end.
     pub high: f64,
-    /// How many requests are worth one independent one; at least 1 (METHOD 1.11, DEFF).
+    /// Requests per independent request; at least 1 (METHOD 1.11, DEFF).
     pub deff: f64,
 }
 
-/// The share of `beyond` in `count` over slices of one or more trials.
+/// Returns the share of `beyond` in `count` over slices of one or more trials.
 ///
-/// Slow requests come in clusters, so the slices' spread says how much is known (METHOD 1.11), and
-/// never less than independent requests would vary. The interval is symmetric in the logarithm:
-/// shares near a limit such as 1% are skewed, and with a plain ± a bad rate without a cluster in it
-/// would look good too often. Fewer than two slices with requests, or every request alike, leave
-/// only what independent requests would show.
+/// Slow requests come in clusters, so the interval follows from the slices' spread (METHOD 1.11),
+/// and is never narrower than for independent requests. It is symmetric in the logarithm: shares
+/// near a limit such as 1% are skewed, and with a plain ± a bad rate without a cluster in it would
+/// look good too often. With fewer than two non-empty slices, or if every request has the same
+/// outcome, it is the interval of independent requests.
 pub fn share_interval(slices: &[SliceTail]) -> ShareInterval {
     let count: u64 = slices.iter().map(|slice| slice.count).sum();
     let beyond: u64 = slices.iter().map(|slice| slice.beyond).sum();
@@ -36,7 +36,7 @@ pub fn share_interval(slices: &[SliceTail]) -> ShareInterval {
     }
     let (n, share) = (count as f64, beyond as f64 / count as f64);
     if beyond == 0 || beyond == count {
-        // The share at which so many alike are as rare as the tail.
+        // The share at which so many equal outcomes are as rare as the tail.
         let reach = 1.0 - TAIL.powf(1.0 / n);
         let (low, high) = if beyond == 0 { (0.0, reach) } else { (1.0 - reach, 1.0) };
         return ShareInterval { low, share, high, deff: 1.0 };
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!((all.low, all.share, all.high), (1.0 - none.high, 1.0, 1.0));
     }
 
-    /// 10 of 1,000 in each: as precise as independent requests, and no more so.
+    /// 10 of 1,000 in each: exactly as precise as independent requests.
     #[test]
     fn even_slices_are_no_more_than_independent() {
         let even = share_interval(&slices(&[(1_000, 10); 30]));

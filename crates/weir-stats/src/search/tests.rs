@@ -1,9 +1,9 @@
-//! Searches whose answer is known: V21 of METHOD 2.1, and systems of a few lines.
+//! Searches with known results: V21 of METHOD 2.1, and simple synthetic systems.
 
 use super::*;
 use crate::shuffle::Shuffle;
 
-/// Makes trials as the search asks for them, until it is done.
+/// Runs trials as the search requests them, until it is done.
 fn run(goal: Goal, guess_rps: f64, mut trial: impl FnMut(f64, f64) -> Trial) -> (Found, Search) {
     let mut search = Search::new(goal, guess_rps);
     loop {
@@ -14,7 +14,7 @@ fn run(goal: Goal, guess_rps: f64, mut trial: impl FnMut(f64, f64) -> Trial) -> 
     }
 }
 
-/// A trial in which `share` of the requests is slow, evenly.
+/// Returns a trial in which `share` of the requests is slow, evenly spread.
 fn even(rate_rps: f64, duration_s: f64, share: f64) -> Trial {
     let count = (rate_rps * duration_s / 30.0) as u64;
     let beyond = (count as f64 * share).round() as u64;
@@ -22,7 +22,7 @@ fn even(rate_rps: f64, duration_s: f64, share: f64) -> Trial {
     Trial { rate_rps, duration_s, slices, is_client_limited: false }
 }
 
-/// A server that answers everything in time below its limit and nothing above.
+/// A server that meets the objective for all requests below its limit and misses it above.
 fn cliff(limit_rps: f64) -> impl FnMut(f64, f64) -> Trial {
     move |rate_rps, duration_s| {
         even(rate_rps, duration_s, if rate_rps < limit_rps { 0.0 } else { 0.5 })
@@ -37,7 +37,7 @@ fn a_cliff_is_found_from_anywhere() {
         assert_eq!(found.end, End::WithinGoal);
         assert!(lower.rate_rps < 10_000.0 && upper.rate_rps >= 10_000.0, "{found:?}");
         assert!((upper.rate_rps - lower.rate_rps) / upper.rate_rps <= 0.02, "{found:?}");
-        // Two full-length trials at each end are evidence enough.
+        // Each end needs at least two full-length trials.
         assert!((lower.bad, upper.good) == (0, 0) && lower.good >= 2 && upper.bad >= 2);
         assert!(search.trials < 40, "{} trials from {guess_rps}", search.trials);
     }
@@ -53,7 +53,7 @@ fn a_range_ends_a_search() {
     assert_eq!((found.end, found.lower), (End::BelowRange, None));
 }
 
-/// The client gives out between the last good rate and the cliff: no rate is blamed on the server.
+/// The client becomes the limit between the last good rate and the cliff: no rate counts as bad.
 #[test]
 fn a_limited_client_ends_a_search() {
     let mut server = cliff(10_000.0);
@@ -64,8 +64,8 @@ fn a_limited_client_ends_a_search() {
     assert_eq!((found.end, found.upper), (End::ClientLimited(8_000.0), None));
 }
 
-/// Good up to 5,000, bad up to 6,000, good again up to 9,000: the answer is the first edge, whether
-/// the second one was seen or not.
+/// Good up to 5,000, bad up to 6,000, good again up to 9,000: the result is the first edge, even if
+/// the second one was not observed.
 #[test]
 fn a_system_that_recovers_is_not_believed() {
     let (found, _) = run(Goal::new(0.01), 11_600.0, |rate_rps, duration_s| {
@@ -76,8 +76,8 @@ fn a_system_that_recovers_is_not_believed() {
     assert!(lower.rate_rps < 5_000.0 && (5_000.0..6_000.0).contains(&upper.rate_rps), "{found:?}");
 }
 
-/// A share that is 1% at each rate from 9,000 to 11,000: no trial can decide there, and the search
-/// says so.
+/// The share is 1% at each rate from 9,000 to 11,000: no trial can decide there, and the search
+/// reports that.
 #[test]
 fn what_cannot_be_told_apart_stays_inside() {
     let (found, search) = run(Goal::new(0.01), 20_000.0, |rate_rps, duration_s| {
@@ -112,10 +112,10 @@ impl Queue {
     const SERVICE_RPS: f64 = 1_000.0;
     const OBJECTIVE_S: f64 = 0.05;
 
-    /// Some ten times what the queue needs to forget how it began, near the rate in question.
+    /// About ten times the queue's relaxation time near the rate in question.
     const WARM_UP_S: f64 = 5.0;
 
-    /// Response times are exponential with rate µ − λ.
+    /// Returns the true limit: response times are exponential with rate µ − λ.
     fn largest_rate_rps(share_max: f64) -> f64 {
         Queue::SERVICE_RPS - (1.0 / share_max).ln() / Queue::OBJECTIVE_S
     }
@@ -125,7 +125,7 @@ impl Queue {
         -uniform.ln()
     }
 
-    /// Response times by Lindley's recursion, in slices by arrival.
+    /// Simulates response times by Lindley's recursion, in slices by arrival.
     fn trial(&mut self, rate_rps: f64, duration_s: f64) -> Trial {
         let mut slices = vec![SliceTail { count: 0, beyond: 0 }; 30];
         let (mut now_s, mut waiting_s) = (-Queue::WARM_UP_S, 0.0);
@@ -145,15 +145,15 @@ impl Queue {
     }
 }
 
-/// Searches for p99 ≤ 50 ms at µ = 1000/s, where λ* = 907.9/s. Returns how many of the intervals
-/// contain it, and how many searches have support.
+/// Searches for p99 ≤ 50 ms at µ = 1000/s, where λ* = 907.9/s. Returns the number of intervals that
+/// contain it, and the number of searches with support.
 fn queue_searches(goal: Goal, searches: u32) -> (u32, u32) {
     let truth = Queue::largest_rate_rps(0.01);
     assert!((truth - 907.9).abs() < 0.1);
     let mut queue = Queue { random: Shuffle::new() };
     let (mut hits, mut supported) = (0, 0);
     for nth in 0..searches {
-        // From another guess each time, so that other rates are tried.
+        // The guess differs each time, so that other rates are tried.
         let guess_rps = 900.0 + 4.0 * f64::from(nth);
         let (found, _) =
             run(goal, guess_rps, |rate_rps, duration_s| queue.trial(rate_rps, duration_s));
@@ -165,8 +165,8 @@ fn queue_searches(goal: Goal, searches: u32) -> (u32, u32) {
     (hits, supported)
 }
 
-/// At this utilisation a p99 has support after some 300 s: 95% of the intervals contain the truth.
-/// The estimate of support is itself rough, and errs to the cautious side.
+/// At this utilisation a p99 has support after some 300 s: 95% of the intervals contain the true
+/// limit. The estimate of support is itself rough, and conservative.
 #[test]
 fn the_interval_contains_the_truth() {
     let goal = Goal { initial_s: 37.5, final_s: 300.0, sum_s: 900.0, ..Goal::new(0.01) };
@@ -174,8 +174,8 @@ fn the_interval_contains_the_truth() {
     assert!(hits >= 38 && supported >= 24, "{hits} {supported}");
 }
 
-/// In 30 s there are one or two slow spells. Fewer intervals contain the truth; each search says
-/// that it is short of support.
+/// In 30 s there are one or two slow spells. Fewer intervals contain the true limit; each search
+/// reports insufficient support.
 #[test]
 fn trials_that_are_too_short_say_so() {
     let (hits, supported) = queue_searches(Goal::new(0.01), 40);

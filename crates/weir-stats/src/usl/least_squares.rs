@@ -1,19 +1,20 @@
-//! The weighted least squares that fit the law.
+//! Weighted least squares for the law's fit.
 
 use super::{Usl, shape};
 
-/// Where searches start, besides the linear estimate: (σ, κ) from none to much of either.
+/// Starting points of searches, besides the linear estimate: (σ, κ) from none to much of either.
 const STARTS: [(f64, f64); 6] =
     [(0.0, 0.0), (0.01, 1e-6), (0.1, 1e-5), (0.5, 1e-4), (0.02, 1e-3), (0.9, 1e-2)];
 
-/// Steps of one search; they double their digits near the end, and 20 are much.
+/// Maximum number of steps per search; convergence is quadratic near the end, and 20 are usually
+/// enough.
 const STEPS_MAX: usize = 200;
 
-/// σ stays below 1.
+/// Upper bound of σ, which stays below 1.
 const SIGMA_MAX: f64 = 1.0 - 1e-9;
 
-/// The best fit over all starts. λ is no dimension of the search: for given σ and κ the best λ is
-/// a quotient of sums.
+/// Returns the best fit over all starts. λ is not a search variable: for given σ and κ the best λ
+/// is a quotient of sums.
 pub(super) fn fit(connections: &[f64], throughputs: &[f64], weights: &[f64]) -> Usl {
     let data = Data { connections, throughputs, weights };
     let searches = STARTS.into_iter().map(|(sigma, kappa)| data.descend(sigma, kappa));
@@ -28,8 +29,9 @@ struct Data<'a> {
 }
 
 impl Data<'_> {
-    /// Levenberg and Marquardt's way down from (σ, κ), inside σ ∈ [0, 1) and κ ≥ 0. A parameter at
-    /// its bound that wants out rests for the step. Returns the law and its weighted square error.
+    /// Descends from (σ, κ) by the Levenberg-Marquardt method, inside σ ∈ [0, 1) and κ ≥ 0. A
+    /// parameter at its bound whose step points outside stays fixed for that step. Returns the law
+    /// and its weighted square error.
     fn descend(&self, sigma: f64, kappa: f64) -> (Usl, f64) {
         let (mut at, mut error) = self.with_best_lambda(sigma, kappa);
         let mut damping = 1e-3;
@@ -75,7 +77,8 @@ impl Data<'_> {
         (usl, points.map(square).sum())
     }
 
-    /// JᵀWJ and JᵀWr for σ and κ, with λ's part projected out: its column is the shape itself.
+    /// Returns JᵀWJ and JᵀWr for σ and κ, with λ's part projected out: its column is the shape
+    /// itself.
     fn normal_equations(&self, at: &Usl) -> ([[f64; 2]; 2], [f64; 2]) {
         let own: f64 = self
             .connections

@@ -1,8 +1,8 @@
-//! Whether the signs of residuals come in too few groups to be chance (Wald and Wolfowitz, Annals
-//! of Mathematical Statistics 11, 1940).
+//! The runs test: detects residual signs in fewer groups than chance makes (Wald and Wolfowitz,
+//! Annals of Mathematical Statistics 11, 1940).
 
-/// The chance that as many pluses and minuses, in random order, form as few groups as these or
-/// fewer. Zeros are left out; signs of one kind only have nothing to say.
+/// Returns the probability that as many pluses and minuses, in random order, form as few groups as
+/// these or fewer. Zeros are left out. Signs of one kind only give 1.
 pub(super) fn p(residuals: &[f64]) -> f64 {
     let signs: Vec<_> =
         residuals.iter().filter(|value| **value != 0.0).map(|value| *value > 0.0).collect();
@@ -16,7 +16,7 @@ pub(super) fn p(residuals: &[f64]) -> f64 {
     ways / choose(pluses + minuses, pluses)
 }
 
-/// In how many orders so many pluses and minuses form exactly `groups` groups.
+/// Counts the orders in which so many pluses and minuses form exactly `groups` groups.
 fn orders(pluses: u64, minuses: u64, groups: u64) -> f64 {
     let half = groups / 2;
     let parts = |of: u64, into: u64| choose(of - 1, into - 1);

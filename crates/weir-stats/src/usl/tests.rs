@@ -1,4 +1,4 @@
-//! Fits whose answer is known: V22 of METHOD 2.1, and sweeps with injected noise.
+//! Fits with known results: V22 of METHOD 2.1, and sweeps with injected noise.
 
 use super::*;
 
@@ -13,10 +13,10 @@ fn is_near(value: f64, expected: f64, tolerance: f64) -> bool {
     (value - expected).abs() <= tolerance * expected
 }
 
-/// Ascending, by a factor of two.
+/// Numbers of connections, ascending by a factor of two.
 const GRID: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
-/// The SPEC SDM91 measurements, and the parameters that least squares in throughput gives.
+/// The SPEC SDM91 measurements, and their parameters by least squares in throughput.
 #[test]
 fn sdm91() {
     let sweep = [
@@ -35,7 +35,7 @@ fn sdm91() {
     assert!(is_near(sigma, 0.02773, 0.005), "{fit:?}");
     assert!(is_near(kappa, 1.044e-4, 0.005), "{fit:?}");
     assert!(is_near(fit.usl.peak(), 96.5, 0.005), "{fit:?}");
-    // One run each: no intervals, and no peak that could be vouched for.
+    // One run each: no intervals, and no confirmed peak.
     assert_eq!((fit.intervals, fit.peak), (None, None));
 }
 
@@ -58,12 +58,12 @@ fn exact_data_give_exact_parameters() {
     }
 }
 
-/// Three runs per point with noise of 2%: the share of 95% intervals that contain the truth.
+/// Three runs per point with noise of 2%: the share of 95% intervals that contain the true value.
 #[test]
 fn intervals_cover() {
     let truth = Usl { lambda: 1_000.0, sigma: 0.03, kappa: 1e-4 };
     let mut random = Shuffle::new();
-    // Sums of twelve uniform numbers are near enough to normal here.
+    // Sums of twelve uniform numbers are close enough to normal here.
     let mut noise = || {
         let sum: f64 = (0..12).map(|_| (random.next() >> 11) as f64 / (1_u64 << 53) as f64).sum();
         1.0 + 0.02 * (sum - 6.0)
@@ -91,7 +91,7 @@ fn intervals_cover() {
     assert!(peaks >= 88 && systematic <= 10, "{peaks} {systematic}");
 }
 
-/// No crosstalk, or a peak far beyond what was tried, is no peak.
+/// No crosstalk, or a peak far beyond the tried range, is no peak.
 #[test]
 fn a_peak_that_was_not_seen_is_not_claimed() {
     for kappa in [0.0, 1e-7] {
@@ -126,7 +126,7 @@ fn what_cannot_be_fitted() {
     assert_eq!(fit_usl(&[points(&GRID, |n| vec![n]), vec![none]].concat()), None);
 }
 
-/// One number of connections five times is five points, and no curve; nothing must break.
+/// One number of connections five times is five points, but no curve; the fit must not fail.
 #[test]
 fn a_sweep_that_does_not_sweep() {
     let fit = fit_usl(&points(&[8.0; 5], |_| vec![100.0, 101.0])).expect("5 points");

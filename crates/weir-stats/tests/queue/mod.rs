@@ -1,4 +1,4 @@
-//! Runs of queues whose truth is known (METHOD 2.3), as a document would see them: histograms and
+//! Runs of queues with known percentiles (METHOD 2.3), as a document records them: histograms and
 //! thirty slices. Deterministic, from a seed; the mean service time is 1.
 
 use weir_stats::{
@@ -9,7 +9,7 @@ use weir_stats::{
 /// Slices of a window (METHOD 1.7).
 pub(crate) const SLICES: usize = 30;
 
-/// How requests arrive, and what they wait for. The number is the utilisation.
+/// Arrival process and server. The number is the utilisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Law {
     /// Poisson arrivals, exponential response times, no queue.
@@ -18,13 +18,13 @@ pub(crate) enum Law {
     MM1(f64),
     /// Uniform arrivals at a single server.
     DM1(f64),
-    /// Poisson arrivals at a server that answers in 1, and stops 60 times in 100,000 requests, at
-    /// random, for a time of 50: whoever comes within it waits for its end.
+    /// Poisson arrivals at a server with response time 1 that stalls at random, 60 times in 100,000
+    /// requests, for a time of 50: requests that arrive during a stall wait for its end.
     Stalls,
 }
 
 impl Law {
-    /// Requests per unit of time.
+    /// Returns the arrival rate, in requests per unit of time.
     pub(crate) fn rate(self) -> f64 {
         match self {
             Law::Independent | Law::Stalls => 1.0,
@@ -32,8 +32,8 @@ impl Law {
         }
     }
 
-    /// The true percentile `p` (0 to 1) of the response time. It is exponential, but for stalls:
-    /// an arrival has more than x to wait if one began in the S − x before it.
+    /// Returns the true percentile `p` (0 to 1) of the response time. It is exponential, except for
+    /// stalls: an arrival waits more than x if a stall began in the S − x before it.
     pub(crate) fn quantile(self, p: f64) -> f64 {
         let decay = match self {
             Law::Independent => 1.0,
@@ -48,7 +48,7 @@ impl Law {
     }
 }
 
-/// How long a stall is, and how many begin per unit of time.
+/// Length of a stall, and stalls per unit of time.
 const STALL: f64 = 50.0;
 const STALL_RATE: f64 = 60.0 / 100_000.0;
 
@@ -68,18 +68,18 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// Above 0 and at most 1.
+    /// Returns a uniform number above 0 and at most 1.
     pub(crate) fn uniform(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
-    /// With mean 1.
+    /// Returns an exponential number with mean 1.
     pub(crate) fn exponential(&mut self) -> f64 {
         -self.uniform().ln()
     }
 }
 
-/// What stands between an arrival and its answer.
+/// State of the server.
 struct Server {
     law: Law,
     free_at: f64,
@@ -88,7 +88,7 @@ struct Server {
 }
 
 impl Server {
-    /// When a request that arrives at `at` is answered.
+    /// Returns the time of the response to a request that arrives at `at`.
     fn answer(&mut self, at: f64, chance: &mut Chance) -> f64 {
         if self.law == Law::Stalls {
             while self.stalls_at <= at {
@@ -106,24 +106,25 @@ impl Server {
     }
 }
 
-/// Buckets of a histogram are 2⁻¹⁰ of an octave wide, 0.1%, as in the document.
+/// Mantissa bits dropped: buckets of a histogram are 2⁻¹⁰ of an octave wide, 0.1%, as in the
+/// document.
 const PRECISION: u32 = 52 - 10;
-/// The first bucket begins at 2⁻²⁰ and takes what is less, the last ends at 2¹².
+/// First bucket: it begins at 2⁻²⁰ and includes smaller values; the last ends at 2¹².
 const FIRST: u64 = (1023 - 20) << 10;
 const BUCKETS: usize = 32 << 10;
 
-/// One run, seen through its slices.
+/// One run, in slices.
 pub(crate) struct Run {
     /// Response times, by slice of the arrival.
     slices: Vec<Vec<f32>>,
     buckets: Vec<u32>,
-    /// Completions inside each slice of the window, whenever they arrived.
+    /// Completions inside each slice of the window, whenever their requests arrived.
     pub(crate) completions: Vec<f64>,
     count: u64,
 }
 
 impl Run {
-    /// A window of `planned` requests, from a queue in its stationary state.
+    /// Simulates a window of `planned` requests, from a queue in its stationary state.
     pub(crate) fn simulate(law: Law, planned: u32, seed: u64) -> Run {
         let mut chance = Chance::new(seed);
         let window = f64::from(planned) / law.rate();
@@ -137,7 +138,7 @@ impl Run {
             let slice = at / window * SLICES as f64;
             (0.0..SLICES as f64).contains(&slice).then_some(slice as usize)
         };
-        // The queue starts empty: it is given 10,000 requests to settle.
+        // The queue starts empty and gets 10,000 requests to settle.
         let start = -10_000.0 / law.rate();
         let mut server =
             Server { law, free_at: start, stalled_at: start - STALL, stalls_at: start };
@@ -166,7 +167,7 @@ impl Run {
         self.count += 1;
     }
 
-    /// The edges of the bucket that holds percentile `p` (METHOD 1.7).
+    /// Returns the edges of the bucket that holds percentile `p` (METHOD 1.7).
     pub(crate) fn bucket_of(&self, p: f64) -> (f64, f64) {
         let rank = ((p * self.count as f64).ceil() as u64).clamp(1, self.count);
         let mut below = 0;
@@ -180,7 +181,7 @@ impl Run {
         unreachable!("the rank is at most the count")
     }
 
-    /// The slices as seen from the run's own percentile `p`.
+    /// Returns the slices' counts for the run's own percentile `p`.
     pub(crate) fn tails(&self, p: f64) -> Vec<SliceTail> {
         let edge = self.bucket_of(p).1 as f32;
         let tail = |times: &Vec<f32>| SliceTail {
@@ -190,7 +191,7 @@ impl Run {
         self.slices.iter().map(tail).collect()
     }
 
-    /// The series of METHOD 1.10: throughput, mean, and the shares above p50, p90 and p99.
+    /// Returns the series of METHOD 1.10: throughput, mean, and the shares above p50, p90 and p99.
     pub(crate) fn series(&self) -> [Vec<f64>; 5] {
         let mean = |times: &Vec<f32>| {
             times.iter().map(|time| f64::from(*time)).sum::<f64>() / times.len().max(1) as f64
@@ -209,14 +210,14 @@ impl Run {
     }
 }
 
-/// How often intervals held the truth, over some runs.
+/// Coverage of the true value by intervals, over several runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Coverage {
-    /// Intervals that were given.
+    /// Intervals computed.
     pub(crate) given: u32,
-    /// Of them, those with the truth below their lower end.
+    /// Intervals with the true value below their lower end; subset of `given`.
     pub(crate) truth_below: u32,
-    /// Of them, those with the truth above their upper end.
+    /// Intervals with the true value above their upper end; subset of `given`.
     pub(crate) truth_above: u32,
 }
 
@@ -227,26 +228,26 @@ impl Coverage {
         self.truth_above += u32::from(is_above);
     }
 
-    /// The share of intervals that held the truth.
+    /// Returns the share of intervals that contain the true value.
     pub(crate) fn share(self) -> f64 {
         f64::from(self.given - self.truth_below - self.truth_above) / f64::from(self.given)
     }
 }
 
-/// One percentile of one law.
+/// Results for one percentile of one law.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Study {
-    /// Its intervals that are printed without a mark.
+    /// Coverage of the intervals that are printed without a mark.
     pub(crate) supported: Coverage,
-    /// Those that would be without guard and skewness: p ± t·√(DEFF·p(1 − p)/n).
+    /// Coverage of the same intervals without guard and skewness: p ± t·√(DEFF·p(1 − p)/n).
     pub(crate) plain: Coverage,
-    /// Its intervals that are printed with a mark.
+    /// Coverage of the intervals that are printed with a mark.
     pub(crate) weak: Coverage,
     /// Sum of the design effects.
     pub(crate) deff_sum: f64,
 }
 
-/// The intervals of some percentiles and of the throughput over `runs` runs.
+/// Computes the intervals of some percentiles and of the throughput over `runs` runs.
 pub(crate) fn study<const N: usize>(
     law: Law,
     planned: u32,
@@ -284,17 +285,16 @@ pub(crate) fn study<const N: usize>(
     (studies, throughput)
 }
 
-/// Runs, of those that are stationary, in which a rule of METHOD 1.10 or 1.12 fires for one or more
-/// of the five series.
+/// Stationary runs in which a rule of METHOD 1.10 or 1.12 fires for one or more of the five series.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Alarms {
-    /// S1, S2 or S3.
+    /// Runs in which S1, S2 or S3 fires.
     pub(crate) changed: u32,
-    /// S4.
+    /// Runs in which S4 fires.
     pub(crate) correlated: u32,
-    /// A warm-up that was too short.
+    /// Runs with a warm-up reported as too short.
     pub(crate) left_over: u32,
-    /// MSER would delete more than a twentieth; no rule by itself.
+    /// Runs in which MSER would delete more than a twentieth; no rule by itself.
     pub(crate) deleted: u32,
 }
 

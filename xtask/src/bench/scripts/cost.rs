@@ -1,5 +1,5 @@
-//! What a script costs the client: a static one against none, and others against wrk with the
-//! same.
+//! The client's cost of a script: a static one against none, and others against wrk with the same
+//! script.
 
 use anyhow::{Result, ensure};
 
@@ -13,11 +13,11 @@ use crate::rig::table::{self, Table};
 /// Scripts that both programs run.
 const SCRIPTS: [&str; 4] = ["request.lua", "response.lua", "both.lua", "fields.lua"];
 
-/// What a static script has sent, said with flags. Not a POST, to which the flags alone would add
-/// a `Content-Length`.
+/// Flags that send the same request as the static script. Not a POST, to which the flags alone
+/// would add a `Content-Length`.
 const STATIC: [&str; 4] = ["-X", "OPTIONS", "-H", "X-Kind: static"];
 
-/// Requests per CPU-second ÷ wrk's that are aimed at where there is a request() and a response().
+/// Target ratio of requests per CPU-second to wrk's with a request() and a response().
 const AIM: f64 = 1.3;
 
 const HEADS: [&str; 5] =
@@ -109,8 +109,8 @@ fn duration(lab: &Lab) -> String {
     format!("-d{}s", seconds(lab))
 }
 
-/// Length of one side of a round: there are many comparisons, and many short rounds say more than
-/// few long ones where the machine drifts.
+/// Returns the length of one side of a round. There are many comparisons, and many short rounds are
+/// more precise than few long ones if the machine drifts.
 fn seconds(lab: &Lab) -> u32 {
     lab.options.seconds.div_ceil(3)
 }

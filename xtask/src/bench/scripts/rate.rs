@@ -10,17 +10,17 @@ use crate::rig::table::{self, Table};
 
 const CONNECTIONS: u64 = 10_000;
 
-/// One that takes a microsecond or so, and one that takes 200 of them.
+/// A script that takes about a microsecond per call, and one that takes 200.
 const QUICK: &str = "request.lua";
 const SLOW: &str = "slow.lua";
 
-/// More than two threads can send with the slow script: 10,000/s.
+/// Rate above the 10,000/s that two threads can send with the slow script.
 const RATE_RPS: u64 = 20_000;
 
-/// How far the rate may be from the plan where the script keeps up.
+/// Largest deviation of the rate from the plan with the fast script.
 const DEVIATION_MAX_PERCENT: f64 = 0.1;
 
-/// What weir must say of the slow script.
+/// Notes that weir must attach to the run with the slow script.
 const NOTES: [&str; 2] = ["script_holds_worker", "script_too_slow"];
 
 pub(super) fn rate(lab: &Lab) -> Result<Section> {
@@ -85,13 +85,13 @@ fn load(lab: &Lab, server: &Server, script: &str) -> Result<Document> {
     Ok(document)
 }
 
-/// Mean time of a call.
+/// Returns the mean time of a call, in microseconds.
 fn request_us(document: &Document) -> Result<f64> {
     let request = |name| document.number(&format!("script/callbacks/request/{name}"));
     Ok(request("time_ns")? / request("calls")? / 1e3)
 }
 
-/// Of the notes on the run: those that speak of the script.
+/// Returns the codes of the run's notes about scripts.
 fn codes(document: &Document) -> Result<Vec<&str>> {
     let notes = document.list("notes")?.iter();
     let codes = notes.filter_map(|note| note["code"].as_str());

@@ -1,4 +1,4 @@
-//! A thousand threads with a script each: what a state takes.
+//! A thousand threads with a script each: the memory of a state.
 
 use anyhow::Result;
 
@@ -12,8 +12,8 @@ const THREADS: u64 = 1_000;
 
 const SCRIPT: &str = "both.lua";
 
-/// Most memory that a state with nothing to remember may hold, and add to the process. A state is
-/// never refused as much, however many share the machine.
+/// Largest memory that a state without data may hold, and add to the process. Every state may use
+/// at least this much, however many share the machine.
 const STATE_MAX_KIB: f64 = 4_096.0;
 
 pub(super) fn states(lab: &Lab) -> Result<Section> {
