@@ -92,8 +92,8 @@ impl Protocol {
         }
     }
 
-    /// Returns the number of requests that it accepts now: none after a request or a reply that
-    /// closes, after the end of the stream and after an error.
+    /// Returns the number of requests that it accepts now. It is zero after a request or a reply
+    /// that closes, after the end of the stream and after an error.
     #[inline]
     pub fn capacity(&self) -> u32 {
         match self {
@@ -135,7 +135,7 @@ impl Protocol {
     }
 
     /// Like [`Protocol::receive`] with the same result, but much cheaper if the heads of responses
-    /// are similar: `known` caches the last one, of this connection or of another. Equal responses
+    /// are similar. `known` caches the last head, of this connection or of another. Equal responses
     /// may be merged into one reply, so `replies` must be this connection's or empty.
     #[inline]
     pub fn receive_knowing(
@@ -162,7 +162,7 @@ impl Protocol {
         }
     }
 
-    /// Returns the number of following body bytes that the caller may discard: the rest of a
+    /// Returns the number of following body bytes that the caller may discard. It is the rest of a
     /// `Content-Length` or of a chunk, or `u64::MAX` if the body ends with the connection.
     /// Otherwise, and if bodies are stored, it is 0.
     #[inline]

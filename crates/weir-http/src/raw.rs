@@ -150,8 +150,8 @@ struct RequestLine {
     next: usize,
 }
 
-/// Parses a request line. Methods and versions are validated byte by byte, so that bytes left over
-/// after a request, as from a wrong length, do not count as the start of one.
+/// Parses a request line. Methods and versions are validated byte by byte. Bytes left over after a
+/// request, as from a wrong length, therefore do not count as the start of one.
 #[inline]
 fn read_request_line(bytes: &[u8], at: usize) -> Result<RequestLine, Fault> {
     let method_end = scan::find_name_end(bytes, at).unwrap_or(bytes.len());

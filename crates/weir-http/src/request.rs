@@ -23,8 +23,8 @@ pub struct RequestTraits {
 }
 
 impl Prepared {
-    /// Creates an HTTP/1.1 request from the method, the request target as sent, the host with its
-    /// port if it has one, the headers in order, and a body.
+    /// Creates an HTTP/1.1 request. `target` is the request target as sent, and `authority` the
+    /// host with its port, if it has one. The headers keep their order.
     ///
     /// A `Host` in `headers` replaces `authority`. `Content-Length` is added for a body, unless the
     /// headers already contain it or `Transfer-Encoding: chunked`. In the latter case the body is

@@ -1,6 +1,6 @@
 //! Client CPU cost of kernel time stamps, per request of a closed loop over loopback, on both
-//! backends. Compares all connections stamped, a sample of the sends stamped on all connections or
-//! on one in 64, no connection but an idle one stamped, and none at all.
+//! backends. The variants are: all connections stamped, a sample of their sends, such a sample on
+//! one connection in 64, only an idle connection stamped, and none.
 //!
 //! A single stamped socket makes the kernel stamp every packet of the machine, which the idle one
 //! shows. Each variant therefore opens its connections for its turn and closes them after it. Turns

@@ -156,8 +156,8 @@ pub enum EventKind<'a> {
         /// arrival for all of them.
         ///
         /// `None` on connections without stamps. It is also usual for the first packets of a
-        /// stamped connection, because the kernel starts to stamp a little later, and for one
-        /// second after a step of the wall clock.
+        /// stamped connection, because the kernel starts to stamp a little later. After a step of
+        /// the wall clock it is usual for one second.
         rx_at: Option<Nanos>,
     },
     /// Body bytes that arrived and were dropped, as permitted by [`Backend::discard`].

@@ -15,10 +15,10 @@ use crate::socket::check;
 /// counting. Other descriptors are left out, so that a socket closes when its other owner closes
 /// it.
 ///
-/// The thread must then neither use nor drop a descriptor that was opened before and is not kept,
-/// as its number may refer to another file by then. It must not pass on a descriptor that it opens
-/// later. Kept descriptors stay open here until the thread ends, and their owner still has to close
-/// them in the shared table.
+/// The thread must then neither use nor drop a descriptor that was opened before and is not kept:
+/// its number may refer to another file. It must not pass on a descriptor that it opens later. Kept
+/// descriptors stay open here until the thread ends, and their owner still has to close them in the
+/// shared table.
 ///
 /// # Errors
 /// If the kernel is older than Linux 5.9 or a filter forbids the call; the table then stays shared.

@@ -1,8 +1,8 @@
 //! System layer of one worker thread: sockets, clocks and waiting.
 //!
-//! All system calls are in this crate; those on connections are behind [`Backend`]. It contains no
-//! code for HTTP, schedules or histograms. Besides the Lua bindings, it is the only crate with
-//! `unsafe`.
+//! System calls that the standard library lacks are in this crate; those on connections are behind
+//! [`Backend`]. It contains no code for HTTP, schedules or histograms. Besides the Lua bindings, it
+//! is the only crate with `unsafe`.
 
 mod backend;
 mod contention;

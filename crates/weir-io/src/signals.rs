@@ -106,7 +106,7 @@ fn is_ignored(number: libc::c_int) -> bool {
 }
 
 fn mask(how: libc::c_int, set: &libc::sigset_t) -> io::Result<()> {
-    // SAFETY: the set is initialised, and the old mask is not wanted.
+    // SAFETY: the set is initialised, and the old mask is not requested.
     match unsafe { libc::pthread_sigmask(how, set, ptr::null_mut()) } {
         0 => Ok(()),
         errno => Err(io::Error::from_raw_os_error(errno)),

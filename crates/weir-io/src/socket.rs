@@ -102,13 +102,13 @@ impl SockAddr {
     fn endpoint(&self) -> io::Result<Endpoint> {
         match self.family() {
             libc::AF_INET => {
-                // SAFETY: the family says that the kernel wrote this variant.
+                // SAFETY: the family shows that the kernel wrote this variant.
                 let v4 = unsafe { self.storage.v4 };
                 let ip = Ipv4Addr::from(v4.sin_addr.s_addr.to_ne_bytes());
                 Ok(Endpoint::Tcp((ip, u16::from_be(v4.sin_port)).into()))
             }
             libc::AF_INET6 => {
-                // SAFETY: the family says that the kernel wrote this variant.
+                // SAFETY: the family shows that the kernel wrote this variant.
                 let v6 = unsafe { self.storage.v6 };
                 let ip = Ipv6Addr::from(v6.sin6_addr.s6_addr);
                 let port = u16::from_be(v6.sin6_port);
@@ -116,7 +116,7 @@ impl SockAddr {
                 Ok(Endpoint::Tcp(address.into()))
             }
             libc::AF_UNIX => {
-                // SAFETY: the family says that the kernel wrote this variant.
+                // SAFETY: the family shows that the kernel wrote this variant.
                 let unix = unsafe { self.storage.unix };
                 let len = (self.len as usize).saturating_sub(UNIX_HEAD).min(unix.sun_path.len());
                 let mut path: Vec<u8> =
@@ -153,7 +153,7 @@ pub(crate) fn open(family: c_int, nonblocking: bool) -> io::Result<OwnedFd> {
 
 /// connect(2) on a non-blocking socket.
 pub(crate) fn connect(fd: &OwnedFd, to: &SockAddr) -> io::Result<Begun> {
-    // SAFETY: `to` is an address of the length it says.
+    // SAFETY: `to` points to an address of the given length.
     let result = unsafe { libc::connect(fd.as_raw_fd(), to.as_ptr(), to.len()) };
     match check(result) {
         Ok(_) => Ok(Begun::Connected),
@@ -168,7 +168,7 @@ pub(crate) fn connect(fd: &OwnedFd, to: &SockAddr) -> io::Result<Begun> {
 
 /// bind(2).
 pub(crate) fn bind(fd: &OwnedFd, to: &SockAddr) -> io::Result<()> {
-    // SAFETY: `to` is an address of the length it says.
+    // SAFETY: `to` points to an address of the given length.
     check(unsafe { libc::bind(fd.as_raw_fd(), to.as_ptr(), to.len()) }).map(drop)
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn disconnect(fd: &OwnedFd) -> io::Result<()> {
 /// accept4(2), closed on exec and non-blocking. Does not return the peer's address.
 pub(crate) fn accept(fd: &OwnedFd) -> io::Result<OwnedFd> {
     let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: null pointers say that the address is not wanted.
+    // SAFETY: null pointers mean that the address is not requested.
     let accepted =
         unsafe { libc::accept4(fd.as_raw_fd(), ptr::null_mut(), ptr::null_mut(), flags) };
     check(accepted)?;

@@ -1,9 +1,9 @@
 //! Offset between the wall clock and the run's clock, to convert kernel time stamps.
 //!
 //! `CLOCK_REALTIME` and `CLOCK_MONOTONIC` run at the same rate, because clock discipline slews both
-//! together (clock_gettime(2)). Their difference is constant until the wall clock is set. So no
-//! drift has to be modelled: each reading of both clocks narrows down the same number, and a
-//! reading that contradicts the earlier ones reveals a step.
+//! together (clock_gettime(2)). Their difference is constant until the wall clock is set, so there
+//! is no drift to model. Each reading of both clocks narrows down the same number, and one that
+//! contradicts the earlier ones reveals a step.
 
 use crate::time::realtime_ns;
 use crate::{Clock, Nanos};

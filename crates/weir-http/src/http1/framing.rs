@@ -11,8 +11,8 @@ pub(crate) struct Framing {
     coding: Coding,
     closes: bool,
     keeps_alive: bool,
-    /// First fault. It is an error only if there can be a body: a message without a body ends at
-    /// the empty line "regardless of the header fields present" (RFC 9112 §6.3, rule 1).
+    /// First fault. It is an error only if there can be a body. A message without one ends at the
+    /// empty line "regardless of the header fields present" (RFC 9112 §6.3, rule 1).
     fault: Option<ProtocolError>,
 }
 
@@ -73,9 +73,9 @@ impl Framing {
     }
 
     /// Returns the end of a request's body. Without a framing field there is no body (RFC 9112
-    /// §6.3, rule 7), and with a last coding other than chunked its end is unknown (rule 4). Chunks
-    /// override a length beside them (rule 3), because a script that writes chunks into a body
-    /// whose length is then added intends chunks.
+    /// §6.3, rule 7). With a last coding other than chunked its end is unknown (rule 4). Chunks
+    /// override a length beside them (rule 3): a script that writes chunks into a body whose length
+    /// is then added intends chunks.
     #[inline]
     pub(crate) fn request_body(&self, minor: u8) -> Result<Body, ProtocolError> {
         if let (None, Coding::Chunked, 1..) = (self.fault, self.coding, minor) {

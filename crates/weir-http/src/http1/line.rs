@@ -101,8 +101,8 @@ pub(crate) fn is_plain_end(bytes: &[u8], at: usize) -> bool {
     bytes.get(at..).is_some_and(|rest| rest.starts_with(b"\r\n"))
 }
 
-/// Returns the end of the content of the line that contains `at`, and the start of the next line,
-/// if there is a CRLF and no control character before it.
+/// Returns the end of the content of the line that contains `at`, and the start of the next line.
+/// `None` if there is no CRLF, or a control character before it.
 #[inline(always)]
 fn plain_end(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let content = scan::find_control(bytes, at)?;

@@ -58,7 +58,7 @@ struct Extra {
 /// Element that the next byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// A new answer.
+    /// A new response.
     Start,
     /// A head that is paused.
     Head,

@@ -329,8 +329,8 @@ pub(crate) fn head(bytes: &[u8]) {
     assert_eq!(head.headers, others);
 }
 
-/// Checks the invariants of the request parser: each request parses the same alone, together they
-/// are all the bytes, and an error has a position within them.
+/// Checks the invariants of the request parser. Each request parses the same alone, and together
+/// they are all the bytes. An error has a position within them.
 pub(crate) fn requests(bytes: &[u8]) {
     let (mut requests, mut alone) = (Vec::new(), Vec::new());
     let read = read_requests(bytes, &mut requests);

@@ -149,7 +149,7 @@ impl Timer {
         let it_value = timespec(instant_ns.max(1));
         let setting = libc::itimerspec { it_interval: timespec(0), it_value };
         let (fd, flags) = (self.fd.as_raw_fd(), libc::TFD_TIMER_ABSTIME);
-        // SAFETY: the setting lives until the call returns; the old one is not wanted.
+        // SAFETY: the setting lives until the call returns; the old one is not requested.
         check(unsafe { libc::timerfd_settime(fd, flags, &setting, ptr::null_mut()) })?;
         self.at_ns = Some(instant_ns);
         Ok(())

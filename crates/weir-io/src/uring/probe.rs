@@ -70,9 +70,8 @@ fn nop(ring: &mut Ring) -> io::Result<()> {
     }
 }
 
-/// Checks the assumption of `sending`: a send that could not be completed at once leaves a
-/// completion with the number of bytes sent, before the enter returns, and nothing is sent after
-/// it.
+/// Checks the assumption of `sending` on a send that cannot be completed at once. Before the enter
+/// returns, it must leave a completion with the number of bytes sent. Nothing may be sent after it.
 fn stalls_are_told(ring: &mut Ring) -> io::Result<()> {
     let (here, mut there) = UnixStream::pair()?;
     let bytes = vec![0; TOO_MUCH];

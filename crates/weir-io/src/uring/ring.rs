@@ -93,8 +93,9 @@ impl Ring {
     /// Queues a submission; if the queue is full, its entries are submitted first.
     ///
     /// # Safety
-    /// What the entry points to must be valid until its completion, and what the kernel copies
-    /// when it takes the entry (addresses, message headers) until the next enter has returned.
+    /// Memory that the entry points to must be valid until its completion. Memory that the kernel
+    /// copies when it takes the entry (addresses, message headers) must be valid until the next
+    /// enter has returned.
     pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
         loop {
             // SAFETY: as promised by the caller.

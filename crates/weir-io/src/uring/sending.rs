@@ -5,11 +5,12 @@
 //! which forbids waiting, and `MSG_WAITALL`, which makes anything short of all bytes a failure. A
 //! failure produces a completion, success does not.
 //!
-//! Hence, once the enter has returned, each send was either taken by the socket completely, or its
-//! completion with the number of bytes taken is in the queue. (`probe` checks this at start-up.) A
-//! connection never has two sends in one submission. The next submission is prepared only after the
-//! completions of the last one have been processed. So no send overtakes another. The kernel also
-//! has no more use for any of the bytes, and pooled buffers are free at once.
+//! Hence each send has one of two results once the enter has returned. Either the socket has taken
+//! it completely, or its completion with the number of bytes taken is in the queue. (`probe` checks
+//! this at start-up.) A connection never has two sends in one submission. The next submission is
+//! prepared only after the completions of the last one have been processed. So no send overtakes
+//! another. The kernel also has no more use for any of the bytes, and pooled buffers are free at
+//! once.
 //!
 //! The rest of a stalled send, the front piece of the queue, goes into a slow send, which waits in
 //! the kernel for room. Until its completion the connection sends nothing else.

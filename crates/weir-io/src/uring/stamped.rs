@@ -9,8 +9,8 @@ use crate::stamping::{self, CONTROL_BYTES};
 use crate::token::Token;
 use crate::wall::WallTime;
 
-/// Size of `struct io_uring_recvmsg_out`, which comes first in a buffer: four words, of which the
-/// second is the length of the control data and the third that of the bytes
+/// Size of `struct io_uring_recvmsg_out`, which comes first in a buffer. It has four words: the
+/// second is the length of the control data, the third that of the bytes
 /// (io_uring_prep_recvmsg_multishot(3)).
 const OUT_BYTES: usize = 16;
 

@@ -14,7 +14,7 @@ pub(crate) fn reset(peer: TcpStream) {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
     let len = size_of_val(&linger) as libc::socklen_t;
     let value = (&raw const linger).cast();
-    // SAFETY: the value has the length it says.
+    // SAFETY: the value has the given length.
     let result = unsafe {
         libc::setsockopt(peer.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, value, len)
     };
