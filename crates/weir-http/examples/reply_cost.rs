@@ -1,5 +1,5 @@
-//! What one answer costs to read, in nanoseconds: the least of many short batches, so that what
-//! else the machine does is left out. A tool for whoever changes the parser, not a test.
+//! Time to parse one response, in nanoseconds: the minimum of many short batches, which excludes
+//! other load on the machine. A tool for changes to the parser, not a test.
 //!
 //! `cargo run --release -p weir-http --example reply_cost`
 
@@ -38,7 +38,7 @@ fn main() {
     report("8 headers, pipelined 64", &usual, 64, 1);
 }
 
-/// The least time per answer, with `answers` in flight whose bytes come in `pieces`.
+/// Returns the minimum time per response, with `answers` in flight whose bytes arrive in `pieces`.
 #[expect(clippy::disallowed_methods, reason = "the library has no clock; what measures it does")]
 fn cost_ns(answer: &[u8], answers: usize, pieces: usize) -> f64 {
     let bytes = answer.repeat(answers);

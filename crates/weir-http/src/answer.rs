@@ -1,12 +1,12 @@
-//! What is kept of an answer for whoever wants more than its [`crate::Reply`]: fields and body,
-//! borrowed from the connection that keeps them. Must not know how they came there.
+//! Response content beyond its [`crate::Reply`]: fields and body, borrowed from the connection that
+//! stores them. Independent of how they are received.
 
 use crate::http1::line::{self, Field, Line};
 
-/// How much of each answer a connection keeps.
+/// Part of each response that a connection stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interest {
-    /// Nothing: what a reply says is enough.
+    /// Nothing: the [`crate::Reply`] is sufficient.
     #[default]
     Status,
     /// The fields.
@@ -15,7 +15,7 @@ pub enum Interest {
     Body,
 }
 
-/// A final answer as it was received. Interim answers (1xx) leave nothing in it.
+/// A final response as received. Interim responses (1xx) leave nothing in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
     pub(crate) status: u16,
@@ -25,45 +25,45 @@ pub struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// The status code, 200 to 999.
+    /// Returns the status code, 200 to 999.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// Names and values in the order they came, the trailers of a chunked body (RFC 9112 §7.1.2)
-    /// last. Names as received; values without whitespace around them, a folded one (RFC 9112
-    /// §5.2) with its line ends still in it.
+    /// Returns the field names and values in order of arrival, the trailers of a chunked body (RFC
+    /// 9112 §7.1.2) last. Names are as received. Values have no whitespace around them; a folded
+    /// one (RFC 9112 §5.2) contains its line ends.
     pub fn fields(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         Fields { lines: self.head, at: 0 }
     }
 
-    /// The bytes of the field lines, those of trailers last: without status line, empty lines and
-    /// anything between. Two answers with equal bytes here have equal fields.
+    /// Returns the bytes of the field lines, those of trailers last, without status line, empty
+    /// lines and anything between. Two responses with equal bytes here have equal fields.
     pub fn head(&self) -> &'a [u8] {
         self.head
     }
 
-    /// The content without chunk framing: at most the first 64 MiB of it, less where the
-    /// [`BodyBudget`](crate::BodyBudget) is used up, nothing unless the interest is
+    /// Returns the content without chunk framing: at most its first 64 MiB, less if the
+    /// [`BodyBudget`](crate::BodyBudget) is used up. Empty unless the interest is
     /// [`Interest::Body`].
     pub fn body(&self) -> &'a [u8] {
         self.body
     }
 
-    /// The content was longer than [`Answer::body`].
+    /// True if the content was longer than [`Answer::body`].
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 }
 
-/// The fields of lines that have passed as field lines.
+/// Iterator over the fields of lines already parsed as field lines.
 struct Fields<'a> {
     lines: &'a [u8],
     at: usize,
 }
 
 impl Fields<'_> {
-    /// The line at hand, unless there is none.
+    /// Returns the current line, unless there is none.
     fn line(&self) -> Option<Line> {
         let plain = line::plain_field(self.lines, self.at).map(Line::Field);
         plain.or_else(|| line::read(self.lines, self.at).expect("the lines have been read before"))

@@ -1,46 +1,45 @@
-//! The memory that kept bodies may take, over all connections of a process. Knows nothing of what
-//! is kept.
+//! Memory limit for stored bodies, over all connections of a process. Independent of the content.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that connections may hold together for bodies. A clone is the same budget.
+/// Memory limit that connections share for bodies, in bytes. A clone is the same budget.
 #[derive(Clone, Debug)]
 pub struct BodyBudget(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     limit: usize,
-    /// Of `limit`: not held. Written where a buffer grows or is given back, not per body.
+    /// Part of `limit` that is free. Written only when a buffer grows or is freed, not per body.
     left: AtomicUsize,
 }
 
 impl BodyBudget {
-    /// A budget of so many bytes.
+    /// Creates a budget of `limit` bytes.
     pub fn new(limit: usize) -> BodyBudget {
         BodyBudget(Arc::new(Shared { limit, left: AtomicUsize::new(limit) }))
     }
 
-    /// Takes `bytes`, if so many are left.
+    /// Takes `bytes`, if that many are free. Returns true if so.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let BodyBudget(shared) = self;
         let less = |left: usize| left.checked_sub(bytes);
         shared.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
-    /// Gives back what was taken.
+    /// Returns bytes that were taken.
     pub(crate) fn give_back(&self, bytes: usize) {
         let BodyBudget(shared) = self;
         shared.left.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// True while there is enough for buffers to be kept that nothing is in.
+    /// True while at least half the budget is free, so that empty buffers may be kept.
     pub(crate) fn is_ample(&self) -> bool {
         let BodyBudget(shared) = self;
         shared.left.load(Ordering::Relaxed) >= shared.limit / 2
     }
 
-    /// Bytes that are held.
+    /// Returns the number of bytes taken.
     pub fn held(&self) -> usize {
         let BodyBudget(shared) = self;
         shared.limit - shared.left.load(Ordering::Relaxed)
@@ -48,7 +47,7 @@ impl BodyBudget {
 }
 
 impl Default for BodyBudget {
-    /// 256 MiB.
+    /// Creates a budget of 256 MiB.
     fn default() -> BodyBudget {
         BodyBudget::new(256 << 20)
     }

@@ -1,10 +1,10 @@
-//! What can be wrong with an answer or with a request: two closed sets, each error with a sentence
-//! for people and, where a run counts it, a name for documents. Knows nothing of how it is found.
+//! Errors in responses and requests: two closed sets. Each error has a message for the user and, if
+//! a run counts it, a name for documents. Independent of the parser.
 
 use thiserror::Error;
 
-/// Why bytes from a server are no answer that can be trusted. After one of these the connection
-/// cannot be used: where the next answer begins is unknown.
+/// Reason why bytes from a server are not a valid response. After such an error the connection
+/// cannot be used, because the start of the next response is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum ProtocolError {
     /// The first line is not a status line of HTTP/1 (RFC 9112 §4), or its code is below 100.
@@ -14,7 +14,7 @@ pub enum ProtocolError {
     /// in or after the name, NUL or a bare CR in the value.
     #[error("a header line is malformed")]
     BadHeader,
-    /// A field that decides where the answer ends is folded over two lines (RFC 9112 §5.2).
+    /// A field that determines the end of the response is folded over two lines (RFC 9112 §5.2).
     #[error("a framing header is folded over several lines")]
     FoldedHeader,
     /// The header section, with its status line, is larger than 64 KiB.
@@ -23,20 +23,20 @@ pub enum ProtocolError {
     /// The trailer section is larger than 64 KiB.
     #[error("the trailers are larger than 64 KiB")]
     TrailersTooLarge,
-    /// `Content-Length` is not a number of bytes that fits 64 bits (RFC 9110 §8.6).
+    /// `Content-Length` is not a number of bytes that fits in 64 bits (RFC 9110 §8.6).
     #[error("Content-Length is not a number")]
     BadContentLength,
     /// `Content-Length` has several values that differ (RFC 9112 §6.3, rule 5).
     #[error("Content-Length has several values that differ")]
     ConflictingContentLength,
-    /// Both `Transfer-Encoding` and `Content-Length` are there (RFC 9112 §6.3, rule 3).
+    /// Both `Transfer-Encoding` and `Content-Length` are present (RFC 9112 §6.3, rule 3).
     #[error("both Transfer-Encoding and Content-Length are present")]
     ConflictingFraming,
     /// `Transfer-Encoding` is malformed, applies chunked twice or with parameters (RFC 9112 §7.1),
-    /// or stands in an HTTP/1.0 message (RFC 9112 §6.1).
+    /// or occurs in an HTTP/1.0 message (RFC 9112 §6.1).
     #[error("Transfer-Encoding is not one that can be read")]
     BadTransferEncoding,
-    /// A chunk-size line is malformed or its size does not fit 64 bits (RFC 9112 §7.1).
+    /// A chunk-size line is malformed or its size does not fit in 64 bits (RFC 9112 §7.1).
     #[error("a chunk size is malformed")]
     BadChunkSize,
     /// A chunk-size line with its extensions is longer than 4 KiB.
@@ -45,22 +45,23 @@ pub enum ProtocolError {
     /// The data of a chunk is not followed by CRLF (RFC 9112 §7.1).
     #[error("chunk data is not followed by a line end")]
     BadChunkEnd,
-    /// 101, although no request asked for another protocol (RFC 9110 §15.2.2).
+    /// Status 101: the server switched to another protocol, which is not supported (RFC 9110
+    /// §15.2.2).
     #[error("the server switched protocols unasked")]
     SwitchingProtocols,
-    /// Bytes came although no request was waiting for an answer.
+    /// Bytes arrived while no request was in flight.
     #[error("bytes came that no request asked for")]
     UnsolicitedBytes,
-    /// The server closed within a header section (RFC 9112 §8).
+    /// The server closed the connection within a header section (RFC 9112 §8).
     #[error("the connection was closed within the head of an answer")]
     ClosedInHead,
-    /// The server closed before the announced end of a body (RFC 9112 §8).
+    /// The server closed the connection before the announced end of a body (RFC 9112 §8).
     #[error("the connection was closed within the body of an answer")]
     ClosedInBody,
 }
 
 impl ProtocolError {
-    /// Every error, in the order of the documents.
+    /// Every error, in the order used in documents.
     pub const ALL: [ProtocolError; 16] = [
         ProtocolError::BadStatusLine,
         ProtocolError::BadHeader,
@@ -80,7 +81,7 @@ impl ProtocolError {
         ProtocolError::ClosedInBody,
     ];
 
-    /// The name in documents. Stable: a changed name is a changed document format.
+    /// Returns the error's name in documents. Stable: changing a name changes the document format.
     pub fn code(self) -> &'static str {
         match self {
             ProtocolError::BadStatusLine => "bad_status_line",
@@ -103,36 +104,36 @@ impl ProtocolError {
     }
 }
 
-/// Why a request cannot be put on the wire as asked. The user's error, found before the run.
+/// Reason why a request cannot be sent as specified. It is the user's error, found before the run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RequestError {
-    /// The method is no token (RFC 9110 §9.1).
+    /// The method is not a token (RFC 9110 §9.1).
     #[error("method {0:?} has a character that a method cannot have")]
     BadMethod(String),
-    /// CONNECT turns the connection into a tunnel (RFC 9110 §9.3.6), which cannot be measured.
+    /// The method is CONNECT, which turns the connection into a tunnel (RFC 9110 §9.3.6).
     #[error("method CONNECT makes a tunnel, not a request")]
     Connect,
     /// The target is empty or has a character that must be percent-encoded (RFC 9112 §3.2).
     #[error("request target {0:?} is empty or has a character that must be percent-encoded")]
     BadTarget(String),
-    /// The host is no field value (RFC 9110 §7.2).
+    /// The host is not a field value (RFC 9110 §7.2).
     #[error("host {0:?} has a character that a host cannot have")]
     BadHost(String),
-    /// The header's name is no token (RFC 9110 §5.1).
+    /// The header's name is not a token (RFC 9110 §5.1).
     #[error("header name {0:?} is empty or has a character that a name cannot have")]
     BadHeaderName(String),
     /// The header's value has a control character (RFC 9110 §5.5).
     #[error("value of header {0:?} has a control character")]
     BadHeaderValue(String),
-    /// A header that may stand once stands twice.
+    /// A header that is allowed once is given twice.
     #[error("header {0:?} is given twice")]
     RepeatedHeader(String),
     /// The `Content-Length` given is not the body's length.
     #[error("Content-Length {given:?} is not the body's length, {body_bytes}; leave it out")]
     WrongContentLength {
-        /// What the header says.
+        /// Value of the header.
         given: String,
-        /// How long the body is.
+        /// Length of the body, in bytes.
         body_bytes: usize,
     },
     /// A `Transfer-Encoding` other than chunked, or one together with `Content-Length`.

@@ -1,37 +1,37 @@
-//! A whole head at once, with its fields: for looking at one answer, as the check before a run
-//! does. Must not decide where a body ends; that is [`crate::Protocol`]'s.
+//! Parser for a whole head with its fields, to inspect one response, as in the check before a run.
+//! It must not determine the end of a body; that is the task of [`crate::Protocol`].
 
 use crate::ProtocolError;
 use crate::http1::SECTION_BYTES_MAX;
 use crate::http1::line::{self, Field, Line, REASON_AT};
 
-/// The head of an answer, borrowed from its bytes.
+/// The head of a response, borrowed from its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head<'a> {
-    /// `HTTP/1.1` or `HTTP/1.0`; a higher minor version is kept as it was written.
+    /// `HTTP/1.1` or `HTTP/1.0`; a higher minor version is kept as written.
     pub version: &'a str,
     /// The status code, 100 to 999.
     pub status: u16,
     /// The reason phrase, often empty.
     pub reason: &'a [u8],
-    /// Names and values in their order, the values without whitespace around them. A folded value
-    /// (RFC 9112 §5.2) has its line ends still in it.
+    /// Names and values in order, the values without whitespace around them. A folded value (RFC
+    /// 9112 §5.2) contains its line ends.
     pub headers: Vec<(&'a str, &'a [u8])>,
-    /// Bytes of the head, the empty line included.
+    /// Length of the head in bytes, including the empty line.
     pub bytes: usize,
 }
 
 impl<'a> Head<'a> {
-    /// The first value of a header; the case of its name does not matter.
+    /// Returns the first value of a header; the name is case-insensitive.
     pub fn header(&self, name: &str) -> Option<&'a [u8]> {
         let mut named = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
         named.next().map(|&(_, value)| value)
     }
 }
 
-/// Reads the head that `bytes` begin with, of an interim answer as well as of a final one; `None`
-/// if its end is not there yet. Accepts what [`crate::Protocol`] accepts, and does not judge the
-/// framing fields.
+/// Parses the head at the start of `bytes`, of an interim or a final response; `None` if it is
+/// incomplete. Accepts the same heads as [`crate::Protocol`], but does not validate the framing
+/// fields.
 pub fn read_head(bytes: &[u8]) -> Result<Option<Head<'_>>, ProtocolError> {
     let window = &bytes[..bytes.len().min(SECTION_BYTES_MAX)];
     let unfinished =

@@ -1,8 +1,8 @@
-//! The client side of HTTP as values: requests and received bytes in, wire bytes and replies out.
+//! Client side of HTTP without I/O: requests and received bytes in, wire bytes and replies out.
 //!
-//! This crate never opens a socket, reads a clock, starts a thread or draws a random number; the
-//! caller brings the bytes, in whatever pieces they came, and keeps the times. What a reply says
-//! does not depend on where the pieces were cut, but for the flags that exist to tell just that.
+//! This crate never opens a socket, reads a clock, starts a thread or draws a random number. The
+//! caller passes received bytes in pieces of any size, and records the times. Replies do not depend
+//! on the sizes of the pieces, except for the flags that describe just that.
 
 #![forbid(unsafe_code)]
 

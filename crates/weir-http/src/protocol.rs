@@ -1,54 +1,54 @@
-//! One connection's protocol as the engine sees it: [`Protocol`], and the [`Reply`] it yields.
-//! Must not know the wire format of any version; that is each version's own module.
+//! Protocol state of one connection for the engine: [`Protocol`], and the [`Reply`] it returns.
+//! Independent of wire formats; each version has a module of its own.
 
 use std::ops::Range;
 
 use crate::{Answer, BodyBudget, Http1, Interest, KnownHead, ProtocolError, RequestTraits};
 
-/// Names a request among those in flight on a connection: below the protocol's depth, reused after
-/// its reply.
+/// Number of a request in flight on a connection: below the protocol's depth, reused after its
+/// reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestId(pub u16);
 
-/// Requests' final answers, complete and alike: one, or several in a row where
-/// [`Protocol::receive_knowing`] found them.
+/// A complete final response, or several equal ones in a row, which [`Protocol::receive_knowing`]
+/// may merge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// The request that was answered, or the first of them.
+    /// The request of the response, or of the first of them.
     pub id: RequestId,
-    /// How many requests were answered, at least 1: their ids are in a row, and what is said here
-    /// holds for each.
+    /// Number of merged responses, at least 1. Their ids are consecutive, and the other fields
+    /// apply to each of them.
     pub answers: u16,
     /// The status code as the server wrote it, 200 to 999 (RFC 9110 §15).
     pub status: u16,
-    /// Bytes of content, without head, chunk framing and trailers.
+    /// Length of the content, without head, chunk framing and trailers.
     pub body_bytes: u64,
-    /// The answer's first byte was in the bytes of the call that completed it. Interim answers
-    /// (1xx) before it do not count.
+    /// True if the response's first byte was in the bytes of the call that completed it. Interim
+    /// responses (1xx) before it do not count.
     pub began_here: bool,
-    /// The connection must not be used after this reply (RFC 9112 §9.3, §9.6).
+    /// True if the connection must not be used after this reply (RFC 9112 §9.3, §9.6).
     pub closes: bool,
 }
 
 impl Reply {
-    /// The ids of the requests that were answered.
+    /// Returns the ids of the requests whose responses these are.
     #[inline]
     pub fn ids(&self) -> Range<u16> {
         self.id.0..self.id.0 + self.answers
     }
 }
 
-/// One connection's HTTP, as the client speaks it.
+/// Client-side HTTP state of one connection.
 ///
-/// After an error the value yields that error again until [`Protocol::reset`].
+/// After an error, every call returns that error again until [`Protocol::reset`].
 #[derive(Debug)]
 pub enum Protocol {
-    /// HTTP/1.1 and HTTP/1.0 answers (RFC 9112).
+    /// HTTP/1.1 and HTTP/1.0 responses (RFC 9112).
     Http1(Http1),
 }
 
 impl Protocol {
-    /// HTTP/1.1 with at most `depth` requests in flight.
+    /// Creates an HTTP/1.1 protocol with at most `depth` requests in flight.
     ///
     /// # Panics
     /// If `depth` is not in 1..=1024.
@@ -56,7 +56,7 @@ impl Protocol {
         Protocol::Http1(Http1::new(depth))
     }
 
-    /// Changes how many requests may be in flight; the ids of the next ones are below `depth`.
+    /// Changes the limit on requests in flight; the ids of the next ones are below `depth`.
     ///
     /// # Panics
     /// If `depth` is not in 1..=1024, or requests are in flight.
@@ -66,16 +66,16 @@ impl Protocol {
         }
     }
 
-    /// What is kept of answers for [`Protocol::answer`]; nothing if it is never said. A reset does
-    /// not change it.
+    /// Sets the part of each response to store for [`Protocol::answer`]; the default is nothing. A
+    /// reset does not change it.
     ///
     /// # Panics
-    /// If not before any request on this socket.
+    /// If there was a request on this socket before.
     pub fn set_interest(&mut self, interest: Interest) {
         self.set_interest_within(interest, &BodyBudget::default());
     }
 
-    /// The same where the bodies of several connections share a budget.
+    /// Like [`Protocol::set_interest`], with a budget that the bodies of several connections share.
     ///
     /// # Panics
     /// As [`Protocol::set_interest`].
@@ -85,15 +85,15 @@ impl Protocol {
         }
     }
 
-    /// Gives back what is kept of the answers that the last call completed, ahead of the next one.
+    /// Frees the stored responses that the last call completed, before the next call does.
     pub fn forget_answers(&mut self) {
         match self {
             Protocol::Http1(http1) => http1.forget_answers(),
         }
     }
 
-    /// How many requests it would accept now: none after a request or a reply that closes, after
-    /// the end of the stream and after an error.
+    /// Returns the number of requests that it accepts now. It is zero after a request or a reply
+    /// that closes, after the end of the stream and after an error.
     #[inline]
     pub fn capacity(&self) -> u32 {
         match self {
@@ -101,8 +101,8 @@ impl Protocol {
         }
     }
 
-    /// How many requests wait for their reply. Those that a closing reply, an end of stream or an
-    /// error left behind stay counted until [`Protocol::reset`].
+    /// Returns the number of requests without a reply. Those outstanding after a closing reply, an
+    /// end of stream or an error are counted until [`Protocol::reset`].
     #[inline]
     pub fn in_flight(&self) -> u32 {
         match self {
@@ -110,15 +110,14 @@ impl Protocol {
         }
     }
 
-    /// Notes that a request's bytes are going out. There must be [`Protocol::capacity`].
+    /// Records that a request is being sent. There must be [`Protocol::capacity`].
     #[inline]
     pub fn request(&mut self, request: RequestTraits) -> RequestId {
         RequestId(self.requests(request, 1).start)
     }
 
-    /// Notes that the bytes of requests that are alike are going out: at least one and at most
-    /// `most`, for which there must be [`Protocol::capacity`]; the others are for the next call.
-    /// Returns their ids.
+    /// Records that equal requests are being sent: at least one and at most `most`, for which there
+    /// must be [`Protocol::capacity`]. The rest needs another call. Returns their ids.
     #[inline]
     pub fn requests(&mut self, request: RequestTraits, most: u16) -> Range<u16> {
         match self {
@@ -126,7 +125,7 @@ impl Protocol {
         }
     }
 
-    /// Takes received bytes and pushes the replies that they complete. Replies completed before an
+    /// Parses received bytes and pushes the replies that they complete. Replies completed before an
     /// error are pushed too.
     #[inline]
     pub fn receive(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
@@ -135,9 +134,9 @@ impl Protocol {
         }
     }
 
-    /// As [`Protocol::receive`] and with the same result, at a fraction of its cost where the heads
-    /// of answers are alike: `known` has the last one, of this connection or of another. Answers
-    /// that are alike may be in one reply; so `replies` must be this connection's or empty.
+    /// Like [`Protocol::receive`] with the same result, but much cheaper if the heads of responses
+    /// are similar. `known` caches the last head, of this connection or of another. Equal responses
+    /// may be merged into one reply, so `replies` must be this connection's or empty.
     #[inline]
     pub fn receive_knowing(
         &mut self,
@@ -150,11 +149,12 @@ impl Protocol {
         }
     }
 
-    /// After [`Protocol::receive`]: an answer is unfinished and its first byte was in that call.
+    /// True if, after [`Protocol::receive`], an incomplete response started in the bytes of that
+    /// call.
     ///
-    /// An answer too short to tell is taken for a final one; if it proves to be interim, a later
-    /// call or the reply itself says where the final one began. So the last word counts: a reply
-    /// with `began_here` false began in the last call after which this was true.
+    /// A response too short to classify counts as final. If it proves to be interim, a later call
+    /// or the reply itself reports the start of the final one. So the last report counts: a reply
+    /// with `began_here` false started in the last call after which this was true.
     #[inline]
     pub fn began_here(&self) -> bool {
         match self {
@@ -162,9 +162,9 @@ impl Protocol {
         }
     }
 
-    /// How many body bytes certainly follow that nobody need look at: what is left of a
-    /// `Content-Length` or of a chunk, `u64::MAX` where the body ends with the connection, 0
-    /// elsewhere and where bodies are kept.
+    /// Returns the number of following body bytes that the caller may discard. It is the rest of a
+    /// `Content-Length` or of a chunk, or `u64::MAX` if the body ends with the connection.
+    /// Otherwise, and if bodies are stored, it is 0.
     #[inline]
     pub fn discardable(&self) -> u64 {
         match self {
@@ -172,11 +172,11 @@ impl Protocol {
         }
     }
 
-    /// Counts body bytes that the machine threw away instead of handing them to
+    /// Counts body bytes that the backend discarded instead of passing them to
     /// [`Protocol::receive`].
     ///
     /// # Panics
-    /// If there are more than [`Protocol::discardable`]: framing would have been thrown away.
+    /// If there are more than [`Protocol::discardable`]: framing would have been discarded.
     #[inline]
     pub fn skip(&mut self, bytes: u64, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
         match self {
@@ -184,18 +184,18 @@ impl Protocol {
         }
     }
 
-    /// The server closed its side. Completes a body that ends with the connection; an error if an
-    /// answer was cut short. Requests whose answer had not begun stay in flight, and are the
-    /// caller's business.
+    /// Handles the end of the server's stream. Completes a body that ends with the connection; an
+    /// error if a response was truncated. Requests without any response bytes stay in flight, and
+    /// the caller has to handle them.
     pub fn end_of_stream(&mut self, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
         match self {
             Protocol::Http1(http1) => http1.end_of_stream(replies),
         }
     }
 
-    /// The `nth` answer, from 0, of those that the last call of [`Protocol::receive`],
-    /// [`Protocol::skip`] or [`Protocol::end_of_stream`] completed: each has pushed a reply, in
-    /// this order. A reset forgets them.
+    /// Returns the `nth` response, from 0, of those that the last call of [`Protocol::receive`],
+    /// [`Protocol::skip`] or [`Protocol::end_of_stream`] completed. Each has pushed a reply, in
+    /// this order. A reset drops them.
     ///
     /// # Panics
     /// If that call completed no more than `nth`, or the interest is [`Interest::Status`].
@@ -205,7 +205,7 @@ impl Protocol {
         }
     }
 
-    /// An answer, final or interim, has begun and is not finished.
+    /// True if a response, final or interim, has started and is incomplete.
     #[inline]
     pub fn is_mid_answer(&self) -> bool {
         match self {
@@ -213,14 +213,14 @@ impl Protocol {
         }
     }
 
-    /// A new socket under the same connection: nothing is in flight, allocations are kept.
+    /// Starts a new socket of the same connection: nothing is in flight, allocations are kept.
     pub fn reset(&mut self) {
         match self {
             Protocol::Http1(http1) => http1.reset(),
         }
     }
 
-    /// Interim answers (1xx) seen since the value was made, resets included.
+    /// Returns the number of interim responses (1xx) since creation, including before resets.
     pub fn interim_responses(&self) -> u64 {
         match self {
             Protocol::Http1(http1) => http1.interim_responses(),

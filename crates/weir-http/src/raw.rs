@@ -1,6 +1,6 @@
-//! The requests that a string of bytes holds, as a script wrote them: where each ends, and what of
-//! it decides how its answer is read. Judges no more than that needs, so that servers can be sent
-//! odd requests; must not know where the string came from.
+//! Parser for raw request bytes written by a script: finds the end of each request and the traits
+//! that affect parsing of its response. It validates no more than that, so that scripts can send
+//! unusual requests. Independent of the source of the bytes.
 
 use memchr::{memchr, memchr_iter, memrchr};
 use thiserror::Error;
@@ -12,48 +12,49 @@ use crate::http1::line::{self, Field, Line, is_token};
 use crate::http1::scan;
 use crate::{ProtocolError, RequestTraits};
 
-/// One of the requests that a string holds.
+/// One request of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawRequest {
-    /// Its length on the wire: empty lines before the request line, head and body.
+    /// Length on the wire: empty lines before the request line, head and body.
     pub bytes: u32,
-    /// How its answer is to be read.
+    /// Properties that affect parsing of its response.
     pub traits: RequestTraits,
 }
 
-/// Why a string is not one or several complete requests, and where.
+/// Error in a string that is not one or several complete requests, with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{reason} at {line}:{column}")]
 pub struct RawRequestError {
-    /// The line, from 1; lines end with LF.
+    /// Line number, from 1; lines end with LF.
     pub line: u32,
-    /// The byte of the line, from 1.
+    /// Byte position in the line, from 1.
     pub column: u32,
-    /// What is wrong, in a few words.
+    /// Short description of the error.
     pub reason: &'static str,
 }
 
-/// Strings are shorter than this: a length on the wire fits 32 bits with room to spare.
+/// Limit on the length of a string, exclusive, in bytes: lengths on the wire fit in 32 bits.
 const STRING_BYTES_LIMIT: usize = 1 << 30;
 
-/// Finds the HTTP/1 requests that `bytes` consists of, one to 1024, in their order; `requests` is
-/// cleared first. Their lengths add up to that of `bytes`.
+/// Finds the HTTP/1 requests that make up `bytes`, 1 to 1024, in order; clears `requests` first.
+/// Their lengths add up to that of `bytes`.
 ///
-/// Empty lines before a request line count to that request (RFC 9112 §2.2), those after the last
-/// request to that. A body is as long as `Content-Length` or the chunks say, empty without either
-/// (RFC 9112 §6.3). Lines may end with a lone LF.
+/// Empty lines before a request line belong to that request (RFC 9112 §2.2), those after the last
+/// request to the last one. `Content-Length` or the chunks determine the length of a body; without
+/// either it is empty (RFC 9112 §6.3). Lines may end with a lone LF.
 ///
 /// # Errors
-/// The reason is `incomplete request`, at the end, if the string ends within a request or holds
-/// none. The others name what is there instead of a request. CONNECT is refused as it makes a
-/// tunnel (RFC 9110 §9.3.6), and so is a request after one that asks to close: its answer could
-/// never come (RFC 9112 §9.6). `requests` then holds those before the error.
+/// The reason is `incomplete request`, at the end, if the string ends within a request or contains
+/// none. Other reasons describe the invalid bytes. CONNECT is rejected because it creates a tunnel
+/// (RFC 9110 §9.3.6). A request after one with `Connection: close` is rejected too, because it
+/// would have no response (RFC 9112 §9.6). After an error, `requests` contains the requests before
+/// it.
 pub fn read_requests(bytes: &[u8], requests: &mut Vec<RawRequest>) -> Result<(), RawRequestError> {
     requests.clear();
     read_all(bytes, requests).map_err(|fault| fault.locate(bytes))
 }
 
-/// What is wrong at an offset.
+/// An error at an offset.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     at: usize,
@@ -115,12 +116,13 @@ fn after_empty_lines(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// The request whose first line starts at `at`: its traits, and where it ends.
+/// Parses the request whose first line starts at `at`. Returns its traits and its end.
 #[inline]
 fn read_request(bytes: &[u8], at: usize) -> Result<(RequestTraits, usize), Fault> {
     let line = read_request_line(bytes, at)?;
     let mut framing = Framing::default();
-    // Of the first field at fault, or else of the last that could be: some only are so together.
+    // Position of the first faulty field, or else of the last candidate, as some fields are faulty
+    // only in combination.
     let mut framing_at = line.next;
     let mut is_sound = true;
     let body_at = read_section(bytes, line.next, |field_at, field| {
@@ -140,16 +142,16 @@ fn read_request(bytes: &[u8], at: usize) -> Result<(RequestTraits, usize), Fault
     }
 }
 
-/// A request line that is complete (RFC 9112 §3).
+/// A complete request line (RFC 9112 §3).
 struct RequestLine {
     is_head: bool,
-    /// The 1 of HTTP/1.1. A higher one is read as 1 (RFC 9110 §2.5).
+    /// Minor version, 1 for HTTP/1.1. A higher one counts as 1 (RFC 9110 §2.5).
     minor: u8,
     next: usize,
 }
 
-/// Methods and versions are judged as they come; so bytes that are left over after a request, as by
-/// a wrong length, are not taken for the start of one.
+/// Parses a request line. Methods and versions are validated byte by byte. Bytes left over after a
+/// request, as from a wrong length, therefore do not count as the start of one.
 #[inline]
 fn read_request_line(bytes: &[u8], at: usize) -> Result<RequestLine, Fault> {
     let method_end = scan::find_name_end(bytes, at).unwrap_or(bytes.len());
@@ -180,8 +182,8 @@ fn read_request_line(bytes: &[u8], at: usize) -> Result<RequestLine, Fault> {
     Err(Fault { at: target_end, reason: "invalid request target" })
 }
 
-/// A target with blanks in it, as scripts make them that encode nothing: many servers take the line
-/// up to its version. `version_at` is where that would stand if there were none.
+/// Parses a request line with blanks in the target, as written by scripts that encode nothing; many
+/// servers accept it up to its version. `version_at` is the version's position without blanks.
 #[cold]
 fn after_blanks(bytes: &[u8], method: &[u8], version_at: usize) -> Result<RequestLine, Fault> {
     let fault = || version_fault(bytes, version_at);
@@ -199,7 +201,7 @@ fn after_blanks(bytes: &[u8], method: &[u8], version_at: usize) -> Result<Reques
 
 #[cold]
 fn method_fault(bytes: &[u8], at: usize) -> Fault {
-    // Half an empty line.
+    // The first half of an empty line.
     if &bytes[at..] == b"\r" {
         return Fault::incomplete(bytes);
     }
@@ -224,15 +226,15 @@ fn version_fault(bytes: &[u8], at: usize) -> Fault {
     }
 }
 
-/// Reads fields up to the empty line that ends them, and returns where that ends. `take` gets each
-/// field with its line's start, and says whether it is a framing field.
+/// Parses fields up to and including the empty line that ends them, and returns its end. `take`
+/// receives each field and its line's start, and returns true if it is a framing field.
 #[inline(always)]
 fn read_section(
     bytes: &[u8],
     mut at: usize,
     mut take: impl FnMut(usize, Field) -> bool,
 ) -> Result<usize, Fault> {
-    // Whether the line above can be continued: framing fields are not, as in answers.
+    // True if the previous line may be continued: framing fields may not, as in responses.
     let mut can_fold = false;
     loop {
         let field = match line::plain_field(bytes, at) {
@@ -259,7 +261,7 @@ fn read_line(bytes: &[u8], at: usize) -> Result<Line, Fault> {
     line.ok_or_else(|| Fault::incomplete(bytes))
 }
 
-/// The line that starts at `at` is complete and no field: where it goes wrong.
+/// Returns the error in a complete line at `at` that is not a field.
 fn header_fault(bytes: &[u8], at: usize) -> Fault {
     let name_end = scan::find_name_end(bytes, at).unwrap_or(at);
     let is_bad = |pair: &[u8]| pair[0] == 0 || (pair[0] == b'\r' && pair[1] != b'\n');
@@ -282,19 +284,19 @@ fn framing_fault(at: usize, error: ProtocolError) -> Fault {
     Fault { at, reason }
 }
 
-/// The end of `length` bytes from `at` on.
+/// Returns the end of `length` bytes at `at`.
 fn after(bytes: &[u8], at: usize, length: u64) -> Result<usize, Fault> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let end = at.checked_add(length).filter(|&end| end <= bytes.len());
     end.ok_or_else(|| Fault::incomplete(bytes))
 }
 
-/// The end of a chunked body and its trailers (RFC 9112 §7.1).
+/// Returns the end of a chunked body and its trailers (RFC 9112 §7.1).
 fn after_chunks(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
     let mut framing = ChunkFraming::first();
     loop {
         let (mut size, mut is_end) = (0, false);
-        // One byte at a time, so that an error has its place.
+        // One byte at a time, so that an error has an exact position.
         while !is_end {
             let byte = bytes.get(at..=at).ok_or_else(|| Fault::incomplete(bytes))?;
             let read = framing.read(&mut size, byte);
@@ -321,7 +323,7 @@ mod tests {
         Ok(found.map(|raw| (raw.bytes, raw.traits.head, raw.traits.closes)).collect())
     }
 
-    /// One request, as long as the string.
+    /// Checks a string that is exactly one request.
     fn check_one(text: &str, head: bool, closes: bool) {
         assert_eq!(read(text), Ok(vec![(text.len() as u32, head, closes)]), "{text:?}");
         for cut in 0..text.len() {
@@ -476,7 +478,7 @@ mod tests {
 
     #[test]
     fn a_string_has_a_limit() {
-        // Zeros that are never written take no memory.
+        // The zeros are never written, so they take no memory.
         let error = read_requests(&vec![0; 1 << 30], &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "1 GiB or more at 1:1");
         let error = read_requests(&vec![0; (1 << 30) - 1], &mut Vec::new()).unwrap_err();

@@ -1,37 +1,37 @@
-//! A request as bytes for the wire, made once and sent many times. Knows how an HTTP/1.1 request
-//! is written (RFC 9112 §3), not when or where it is sent.
+//! Wire bytes of a request, created once and sent many times. Contains the HTTP/1.1 format of
+//! requests (RFC 9112 §3); independent of the time and destination of sends.
 
 use std::sync::Arc;
 
 use crate::http1::line::{is_token, trim};
 use crate::{RawRequestError, RequestError, read_requests};
 
-/// A request, ready for the wire. Immutable and shared: a clone is a reference.
+/// A request in wire format. Immutable and shared: a clone is a reference.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     bytes: Arc<[u8]>,
     traits: RequestTraits,
 }
 
-/// What of a request decides how its answer is read.
+/// Properties of a request that affect parsing of its response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestTraits {
-    /// HEAD: no body follows, whatever the answer's fields say (RFC 9110 §9.3.2).
+    /// True for HEAD: the response has no body, regardless of its fields (RFC 9110 §9.3.2).
     pub head: bool,
-    /// It asks for `Connection: close`: nothing may be sent after it (RFC 9112 §9.6).
+    /// True if it has `Connection: close`: nothing may be sent after it (RFC 9112 §9.6).
     pub closes: bool,
 }
 
 impl Prepared {
-    /// An HTTP/1.1 request: method, request target as it goes on the wire, host with its port if
-    /// it has one, headers in their order, and a body.
+    /// Creates an HTTP/1.1 request. `target` is the request target as sent, and `authority` the
+    /// host with its port, if it has one. The headers keep their order.
     ///
-    /// A `Host` among the headers replaces `authority`. A body's length is sent with it, unless
-    /// the headers already say it or ask for `Transfer-Encoding: chunked`, in which case the body
-    /// goes out as one chunk.
+    /// A `Host` in `headers` replaces `authority`. `Content-Length` is added for a body, unless the
+    /// headers already contain it or `Transfer-Encoding: chunked`. In the latter case the body is
+    /// sent as one chunk.
     ///
     /// # Errors
-    /// What makes such a request impossible.
+    /// If the arguments do not form a valid request.
     pub fn http1(
         method: &str,
         target: &str,
@@ -43,8 +43,8 @@ impl Prepared {
         Prepared::http1_filled(method, target, authority, headers, body.map(<[u8]>::len), fill)
     }
 
-    /// The same with a body of so many bytes that `fill` writes to where it will be sent from: a
-    /// long one is never held twice.
+    /// Like [`Prepared::http1`], with a body of `body_bytes` bytes that `fill` writes directly into
+    /// the request, so that a long one is never in memory twice.
     ///
     /// # Errors
     /// As [`Prepared::http1`], before `fill` is called.
@@ -82,7 +82,8 @@ impl Prepared {
             Some(length) if !fields.is_framed => {
                 push_field(&mut bytes, "Content-Length", &length.to_string());
             }
-            // RFC 9110 §8.6: methods that define a meaning for content say that there is none.
+            // RFC 9110 §8.6: methods that define a meaning for content send a length of 0 without
+            // any.
             None if !fields.is_framed && matches!(method, "POST" | "PUT" | "PATCH") => {
                 push_field(&mut bytes, "Content-Length", "0");
             }
@@ -95,10 +96,10 @@ impl Prepared {
         Ok(Prepared { bytes: joined(&bytes, length, fill, end), traits })
     }
 
-    /// The first of the requests that `bytes` hold, as it is.
+    /// Creates a request from the first one in `bytes`, unchanged.
     ///
     /// # Errors
-    /// When they hold anything but whole requests.
+    /// If `bytes` contain anything but complete requests.
     pub fn raw(bytes: &[u8]) -> Result<Prepared, RawRequestError> {
         let mut requests = Vec::new();
         read_requests(bytes, &mut requests)?;
@@ -107,23 +108,23 @@ impl Prepared {
         Ok(Prepared { bytes, traits: first.traits })
     }
 
-    /// The bytes, from the request line to the end of the body.
+    /// Returns the bytes, from the request line to the end of the body.
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
     }
 
-    /// How its answer is to be read.
+    /// Returns the properties that affect parsing of its response.
     pub fn traits(&self) -> RequestTraits {
         self.traits
     }
 }
 
-/// What the user's headers say that the request's form depends on.
+/// Fields of the user's headers that affect the form of the request.
 #[derive(Default)]
 struct Fields<'a> {
     host: Option<&'a str>,
     closes: bool,
-    /// They say where the body ends.
+    /// True if they determine the end of the body.
     is_framed: bool,
     is_chunked: bool,
 }
@@ -156,7 +157,7 @@ impl<'a> Fields<'a> {
         Ok(fields)
     }
 
-    /// A length that is not the body's would shift every request after this one.
+    /// Checks a given length: one that differs from the body's would shift all later requests.
     fn content_length(
         &mut self,
         name: &str,
@@ -177,7 +178,8 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// RFC 9112 §6.1: the last coding of a request is chunked; §6.2: without a length beside it.
+    /// Checks a given coding. RFC 9112 §6.1: the last coding of a request is chunked; §6.2: without
+    /// a length beside it.
     fn transfer_encoding(&mut self, value: &str) -> Result<(), RequestError> {
         if self.is_framed || !value.eq_ignore_ascii_case("chunked") {
             return Err(RequestError::BadTransferEncoding(value.to_owned()));
@@ -195,7 +197,7 @@ fn push_field(bytes: &mut Vec<u8>, name: &str, value: &str) {
     bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
 }
 
-/// Appends what stands before the body; returns what stands behind it (RFC 9112 §7.1).
+/// Appends the bytes before the body; returns the bytes after it (RFC 9112 §7.1).
 fn push_chunk_size(bytes: &mut Vec<u8>, length: usize, is_chunked: bool) -> &'static [u8] {
     match (is_chunked, length) {
         (false, _) => b"",
@@ -207,7 +209,7 @@ fn push_chunk_size(bytes: &mut Vec<u8>, length: usize, is_chunked: bool) -> &'st
     }
 }
 
-/// The whole request, in one allocation.
+/// Joins the parts of a request in one allocation.
 fn joined(head: &[u8], length: usize, fill: impl FnOnce(&mut [u8]), end: &[u8]) -> Arc<[u8]> {
     let total = head.len() + length + end.len();
     let mut joined: Arc<[u8]> = std::iter::repeat_n(0, total).collect();

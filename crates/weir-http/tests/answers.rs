@@ -1,4 +1,4 @@
-//! The table of answers, each cut at every position.
+//! Table of responses, each cut at every position.
 
 mod cases;
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
@@ -8,7 +8,7 @@ use cases::{Case, End};
 use check::{Outcome, Setup};
 use weir_http::{Protocol, ProtocolError, RequestTraits};
 
-/// Cases above this size are cut at some positions only.
+/// Largest case that is cut at every position; larger ones are cut at some only.
 const EVERY_POSITION_BYTES_MAX: usize = 3000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The fuzz targets' checks on stable: over the committed corpus, and over some thousands of
+//! Checks of the fuzz targets on stable Rust: over the committed corpus, and over thousands of
 //! mutations of it, the same in every run.
 
 #[expect(dead_code, reason = "what is to come of a case is answers.rs's business")]
@@ -11,13 +11,13 @@ use std::path::PathBuf;
 
 use check::{Setup, XorShift};
 
-/// Per file of the corpus.
+/// Mutations of each file of the corpus.
 const MUTATIONS: usize = 60;
 
-/// Larger inputs take their time and mutate like smaller ones.
+/// Largest input that is mutated: larger ones take long and behave like smaller ones.
 const MUTATED_BYTES_MAX: usize = 2000;
 
-/// What mutations put in: the words of the protocol, and what spoils them.
+/// Insertions of the mutations: protocol elements, and bytes that invalidate them.
 const WORDS: [&[u8]; 28] = [
     b"HTTP/1.1 200 OK\r\n",
     b"HTTP/1.0 404 \r\n",
@@ -67,7 +67,7 @@ fn mutations_of_the_corpus_hold() {
         for _ in 0..MUTATIONS {
             let other = &inputs[random.below(inputs.len())];
             let mutant = mutate(input, other, &mut random);
-            // A failure names its input, for a test of its own.
+            // The message of a failure contains its input, for a regression test.
             let result = std::panic::catch_unwind(|| check(&mutant));
             assert!(result.is_ok(), "failed: {:?}", mutant.escape_ascii().to_string());
         }
@@ -98,7 +98,7 @@ fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/http1_response")
 }
 
-/// The files of the corpus, in the order of their names.
+/// Returns the files of the corpus, ordered by name.
 fn corpus() -> Vec<Vec<u8>> {
     let entries = fs::read_dir(directory()).expect("the corpus is in the tree");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();

@@ -1,4 +1,4 @@
-//! What is kept of answers, fields and bodies, whatever the pieces they came in.
+//! Stored responses, fields and bodies, for every division into pieces.
 
 #[expect(dead_code, reason = "what is to come of a case is answers.rs's business")]
 mod cases;
@@ -11,8 +11,8 @@ use weir_http::{Answer, Interest, Protocol, RequestTraits};
 const GET: RequestTraits = RequestTraits { head: false, closes: false };
 const HEAD: RequestTraits = RequestTraits { head: true, closes: false };
 
-/// Feeds answers cut at every position, byte by byte and whole; each is kept as expected: status,
-/// head and body.
+/// Feeds responses cut at every position, byte by byte and whole. Checks the stored status, head
+/// and body.
 fn check(requests: &[RequestTraits], bytes: &str, expected: &[(u16, &str, &str)]) {
     let setup = Setup { requests: requests.to_vec(), seed: 0 };
     for interest in [Interest::Head, Interest::Body] {
@@ -109,7 +109,7 @@ fn answers_before_an_error_are_kept() {
     }
 }
 
-/// The whole table, and what its mutations in corpus.rs are checked for.
+/// All cases of the table, with the checks that corpus.rs applies to its mutations.
 #[test]
 fn every_case_is_kept_however_it_is_cut() {
     for case in cases::all().iter().filter(|case| case.bytes.len() < 3000) {

@@ -1,5 +1,5 @@
-//! Properties of random conversations: answers of every kind, written and cut at random, are read
-//! as what they are.
+//! Properties of random exchanges: responses of every kind, written and cut at random, are parsed
+//! correctly.
 
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod check;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use proptest::prelude::*;
 use weir_http::{Interest, KnownHead, Protocol, Reply, RequestTraits, read_head};
 
-/// One answer and the request it is to.
+/// A response and its request.
 #[derive(Clone, Debug)]
 struct Answer {
     head: bool,
@@ -24,14 +24,14 @@ struct Answer {
 
 #[derive(Clone, Debug)]
 enum Body {
-    /// The status has none, whatever the fields say.
+    /// No body: the status has none, regardless of the fields.
     None,
     Fixed(Vec<u8>),
     Chunked(Vec<Vec<u8>>, String, Vec<(String, String)>),
 }
 
 impl Answer {
-    /// The bytes, and where among them the final answer begins.
+    /// Appends the response. Returns the position at which the final response starts.
     fn write(&self, bytes: &mut Vec<u8>) -> usize {
         let end = if self.lone_lf { "\n" } else { "\r\n" };
         for status in &self.interims {
@@ -83,7 +83,7 @@ impl Answer {
 }
 
 impl Answer {
-    /// What was kept of it is what it is.
+    /// Checks the stored response against this one.
     fn verify_kept(&self, reply: &Reply, kept: &weir_http::Answer<'_>, interest: Interest) {
         assert_eq!((kept.status(), kept.is_cut()), (reply.status, false));
         let (chunks, trailers) = match &self.body {
@@ -143,14 +143,15 @@ fn body() -> impl Strategy<Value = Body> {
     ]
 }
 
-/// Names that frame nothing; values of anything visible, tabs, spaces and beyond ASCII.
+/// Generates fields other than framing fields; values contain visible characters, tabs, spaces and
+/// non-ASCII.
 fn fields() -> impl Strategy<Value = Vec<(String, String)>> {
     prop::collection::vec(("x-[a-zA-Z0-9!#$%&'*+.^_`|~-]{0,12}", "[\t -~é]{0,30}"), 0..4)
 }
 
 proptest! {
-    /// Requests go out as capacity allows, answers come cut at random; each reply is the answer's,
-    /// and is said to begin where it did.
+    /// Requests are sent as capacity permits, and responses arrive cut at random. Each reply must
+    /// match its response and report the correct start.
     #[test]
     fn conversations(
         answers in prop::collection::vec(answer(), 1..40),
@@ -162,8 +163,8 @@ proptest! {
         converse(&answers, depth, &cuts, skips, interest);
     }
 
-    /// Answers whose heads are compared with one that is known are the same answers as those whose
-    /// heads are read, whatever differs in them and wherever they are cut.
+    /// A comparison with a cached head gives the same result as parsing, for any difference between
+    /// the heads and any division into pieces.
     #[test]
     fn known_heads_agree(
         answer in answer(),
@@ -190,7 +191,7 @@ proptest! {
         check::head(&input);
     }
 
-    /// A head of ours is the other parser's head too.
+    /// This parser and another one agree on a head.
     #[test]
     fn heads_agree(answer in answer()) {
         let mut bytes = Vec::new();
@@ -204,13 +205,13 @@ proptest! {
     }
 }
 
-/// Any byte, those that mean something more often.
+/// Generates any byte, with bytes special to the protocol more often.
 fn byte() -> impl Strategy<Value = u8> {
     let special = b"\r\n\0\t\x1f :,;0127aCx~\x7f\x80".to_vec();
     prop_oneof![any::<u8>(), prop::sample::select(special)]
 }
 
-/// Feeds two protocols the same bytes in two pieces: one of them knows a head.
+/// Feeds two protocols the same bytes in two pieces; one of them uses a cached head.
 fn agree(bytes: &[u8], cut: usize, known: &mut KnownHead) {
     let (mut reading, mut knowing) = (Protocol::http1(3), Protocol::http1(3));
     for protocol in [&mut reading, &mut knowing] {
@@ -254,7 +255,7 @@ fn converse(answers: &[Answer], depth: u16, cuts: &[usize], skips: bool, interes
         if protocol.capacity() == 0 && protocol.in_flight() == 0 || at == bytes.len() {
             break;
         }
-        // A server answers no request that it has not got.
+        // A server never responds to a request that it has not received.
         let mut length = cuts.next().copied().unwrap_or(1).min(ends[sent - 1] - at);
         let discardable = usize::try_from(protocol.discardable()).unwrap_or(usize::MAX);
         if skips && discardable > 0 {

@@ -1,5 +1,5 @@
-//! Raw requests, written at random and spoiled at random: the reader against a slow one that goes
-//! by the letter of RFC 9112, and against requests of our own making.
+//! Raw requests, generated and corrupted at random: the parser against a slow one that follows RFC
+//! 9112 literally, and against requests built by this crate.
 
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod check;
@@ -8,7 +8,7 @@ use check::XorShift;
 use proptest::prelude::*;
 use weir_http::{Prepared, RawRequest, RequestTraits, read_requests};
 
-/// Requests and their traits, to be put together.
+/// Generates a request and its traits.
 fn request() -> impl Strategy<Value = (String, RequestTraits)> {
     let methods = prop::sample::select(vec!["GET", "HEAD", "POST", "x-!", "DELETE"]);
     let targets = prop::sample::select(vec!["/", "*", "/a?b=c:d", "http://h:80/é"]);
@@ -27,7 +27,7 @@ fn request() -> impl Strategy<Value = (String, RequestTraits)> {
                 stays |= value.contains("keep");
             }
         }
-        // Chunks are not for HTTP/1.0.
+        // HTTP/1.0 has no chunks.
         let body = if minor == 0 && body.starts_with("Transfer") { end.to_owned() } else { body };
         (text + &body, RequestTraits { head: method == "HEAD", closes: closes || !stays })
     })
@@ -40,7 +40,7 @@ fn field() -> impl Strategy<Value = (String, String)> {
     prop_oneof![3 => plain, 1 => named]
 }
 
-/// From the framing field on, or the empty line.
+/// Generates the rest of a request, from the framing field or the empty line on.
 fn body() -> impl Strategy<Value = String> {
     let chunks = "([1-9]|0{0,3}[1-9a-f](;a=\"b\")?)";
     prop_oneof![
@@ -72,10 +72,10 @@ proptest! {
         check::requests(&bytes);
     }
 
-    /// Each request is found as it was written; a cut leaves the whole ones or is noticed.
+    /// Each request is found as written; a cut leaves the complete ones or is an error.
     #[test]
     fn requests_are_found(requests in prop::collection::vec(request(), 1..6)) {
-        // Nothing may follow one that closes.
+        // Nothing may follow a request that closes.
         let closing = requests.iter().position(|(_, traits)| traits.closes);
         let requests = &requests[..closing.map_or(requests.len(), |index| index + 1)];
         let found = |count: usize| {
@@ -93,7 +93,7 @@ proptest! {
                 whole += 1;
             }
             let part = &text.as_bytes()[..cut];
-            // What follows the whole ones may be no more than the next one's empty lines.
+            // The complete requests may be followed by only the empty lines of the next one.
             let is_empty = part[end..].iter().all(|byte| b"\r\n".contains(byte));
             if whole > 0 && is_empty && !part[end..].ends_with(b"\r") {
                 let mut expected = found(whole);
@@ -105,7 +105,7 @@ proptest! {
         }
     }
 
-    /// Spoiled requests are judged as the slow reader judges them.
+    /// Both parsers agree on corrupted requests.
     #[test]
     fn a_slow_reader_agrees(
         requests in prop::collection::vec(request(), 1..4),
@@ -127,7 +127,7 @@ proptest! {
         }
     }
 
-    /// What is prepared is read back as one request with its traits.
+    /// A prepared request is parsed as one request with its traits.
     #[test]
     fn prepared_requests_agree(
         method in prop::sample::select(vec!["GET", "HEAD", "POST", "PUT"]),
@@ -147,7 +147,7 @@ proptest! {
     }
 }
 
-/// The obvious reader: split, collect, judge. `None` is an error of any kind.
+/// Reference parser: splits, collects, validates. `None` is an error of any kind.
 mod slow {
     use super::{RawRequest, RequestTraits};
 
@@ -200,7 +200,7 @@ mod slow {
         }
     }
 
-    /// Takes a line, its end left out.
+    /// Takes a line, without its end.
     fn line<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
         let end = rest.iter().position(|&byte| byte == b'\n')?;
         let line = &rest[..end];
@@ -215,7 +215,7 @@ mod slow {
 
     fn request(rest: &mut &[u8]) -> Option<RequestTraits> {
         let parts: Vec<_> = line(rest)?.split(|&byte| byte == b' ').collect();
-        // Blanks may stand in the target, but not in what it begins with.
+        // Blanks may occur in the target, but not at its start.
         let [method, target, .., [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor]] = parts[..]
         else {
             return None;
@@ -268,7 +268,7 @@ mod slow {
         }
     }
 
-    /// The elements of each of the fields of that name.
+    /// Returns the elements of each field of that name.
     fn list(fields: &Fields, name: &str) -> Vec<Vec<String>> {
         let named = fields.iter().filter(|(known, _)| known == name);
         let elements = |value: &[u8]| {

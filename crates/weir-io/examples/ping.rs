@@ -1,9 +1,9 @@
-//! What a request costs the client, by backend: keep-alive requests in a closed loop against a
-//! server in another process that gives every request the same answer.
+//! Client CPU cost per request, by backend: keep-alive requests in a closed loop against a server
+//! in another process that sends the same response to every request.
 //!
-//! All clients live in one thread and take turns of a few milliseconds, so that whatever else the
-//! machine does meets them all; ratios are medians over rounds. Run it with
-//! `cargo run --release --example ping -- [body=BYTES] [CONNECTIONS…]`.
+//! All clients run in one thread and alternate every few milliseconds, so that other load on the
+//! machine affects them equally. Ratios are medians over rounds. Run it with `cargo run --release
+//! --example ping -- [body=BYTES] [CONNECTIONS…]`.
 
 use std::io::{self, BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -18,7 +18,7 @@ const REQUEST: &[u8; 60] = b"GET /plaintext HTTP/1.1\r\nHost: localhost:8080\r\n
 const TURN_NS: u64 = 15_000_000;
 const ROUNDS: usize = 60;
 
-/// From here on a body is discarded instead of received.
+/// Smallest body that is discarded instead of received, in bytes.
 const LARGE: u64 = 16_384;
 
 fn main() -> io::Result<()> {
@@ -57,7 +57,7 @@ fn response(body: usize) -> Vec<u8> {
     response
 }
 
-/// Answers everything received, for ever.
+/// Responds to everything received, forever.
 fn serve(cpu: u32, body: usize) -> io::Result<()> {
     system::pin_to_cpu(cpu)?;
     let clock = Clock::start();
@@ -83,13 +83,13 @@ fn serve(cpu: u32, body: usize) -> io::Result<()> {
     }
 }
 
-/// One backend with its connections, and what it has cost in each turn.
+/// One backend with its connections, and its CPU time in each turn.
 struct Client<B> {
     name: &'static str,
     backend: B,
     discard: bool,
     request: TemplateId,
-    /// What is missing of each connection's answer.
+    /// Bytes outstanding of each connection's response.
     missing: Vec<u64>,
     response_bytes: u64,
     cpu_ns: Vec<f64>,

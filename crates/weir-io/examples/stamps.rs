@@ -1,12 +1,12 @@
-//! What kernel stamps cost the client: CPU per request of a closed loop over loopback with all
-//! connections stamped, with a sample of the sends of all or of one in 64, with none but an idle
-//! stamped one beside, and with none, on both backends.
+//! Client CPU cost of kernel time stamps, per request of a closed loop over loopback, on both
+//! backends. The variants are: all connections stamped, a sample of their sends, such a sample on
+//! one connection in 64, only an idle connection stamped, and none.
 //!
-//! A single stamped socket has the kernel stamp every packet of the machine, which is what the idle
-//! one shows; so each kind opens its connections for its turn and closes them after it. Turns are
-//! short and alternate, so whatever else the machine does meets all kinds. Printed are medians of
-//! the ratios to the turn without stamps of the same round, and their sign intervals (95 %). Run it
-//! with `cargo run --release --example stamps -- [CONNECTIONS…]`.
+//! A single stamped socket makes the kernel stamp every packet of the machine, which the idle one
+//! shows. Each variant therefore opens its connections for its turn and closes them after it. Turns
+//! are short and alternate, so that other load on the machine affects all variants. The output is
+//! the medians of the ratios to the turn without stamps of the same round, and their sign intervals
+//! (95 %). Run it with `cargo run --release --example stamps -- [CONNECTIONS…]`.
 
 use std::io::{self, BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -51,7 +51,7 @@ fn main() -> io::Result<()> {
     compared
 }
 
-/// Answers everything received, for ever.
+/// Responds to everything received, forever.
 fn serve(cpu: u32) -> io::Result<()> {
     system::pin_to_cpu(cpu)?;
     let clock = Clock::start();
@@ -75,17 +75,17 @@ fn serve(cpu: u32) -> io::Result<()> {
     }
 }
 
-/// Which connections are stamped.
+/// Selection of the stamped connections.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stamped {
     No,
-    /// One beside them, on which nothing happens.
+    /// One additional connection, which is idle.
     Beside,
-    /// One in so many asks for this.
+    /// One connection in this many, with this request.
     OneIn(u32, StampRequest),
 }
 
-/// One backend, and what it has cost in each turn.
+/// One backend, and its CPU time in each turn.
 struct Client<B> {
     backend: B,
     kind: Stamped,
@@ -130,7 +130,7 @@ impl<B: Backend> Client<B> {
         self.backend.wait(soon, WaitPolicy::Sleep)
     }
 
-    /// One request after the other on each connection.
+    /// Sends one request after the other on each connection.
     fn load(&mut self, connections: u32, span_ns: u64) -> io::Result<()> {
         let until = self.backend.now().after(span_ns);
         let whole = [Segment::Template { id: self.request, bytes: REQUEST_BYTES }];
@@ -189,7 +189,7 @@ fn compare<B: Backend>(
     let all = Stamped::OneIn(1, StampRequest::All);
     let mut clients = Vec::new();
     for kind in [Stamped::No, Stamped::Beside, usual, sample, all] {
-        // One connection is the first of 64.
+        // With one connection, this is the same as one in 64.
         if kind != usual || connections > 1 {
             clients.push(Client::new(make()?, kind));
         }
@@ -206,8 +206,8 @@ fn compare<B: Backend>(
     Ok(())
 }
 
-/// The rank, from zero, of the bounds of a median's 95 % interval: as far in as a fair coin's
-/// binomial law permits.
+/// Returns the rank, from zero, of the bounds of a median's 95 % interval, from the binomial
+/// distribution with p = 1/2.
 fn sign_rank(count: usize) -> usize {
     let mut probability = 0.5_f64.powi(count as i32);
     let mut below = probability;

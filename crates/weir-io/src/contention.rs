@@ -1,5 +1,5 @@
-//! Contention for CPUs, as a spinning thread can notice it: then it sleeps instead (METHOD 1.8).
-//! This module knows nothing of sockets or events.
+//! CPU contention, detected by a spinning thread, which then sleeps instead (METHOD 1.8).
+//! Independent of sockets and events.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,35 +9,35 @@ use crate::{Nanos, system};
 /// Interval between two readings of `/proc/loadavg`. One takes about 1 µs.
 const SAMPLE_EVERY_NS: u64 = 1_000_000;
 
-/// A wait shorter than this is not delayed by a reading.
+/// Shortest wait that may be delayed by a reading, in nanoseconds.
 const SAMPLE_WITHIN_NS: u64 = 10_000;
 
-/// A yield that took longer has let another thread run.
+/// Duration of a spin iteration, in nanoseconds, above which another thread has run.
 const YIELDED_NS: u64 = 20_000;
 
-/// From this score on a thread sleeps instead of spinning.
+/// Score from which a thread sleeps instead of spinning.
 const CONTENDED: u32 = 4;
 
 /// The highest score: as many calm samples less [`CONTENDED`] end the contention.
 const SCORE_MAX: u32 = 8;
 
-/// The weight of a yield to another thread, beside that of a sample.
+/// Weight of a yield to another thread, relative to a sample.
 const YIELD_WEIGHT: u32 = 2;
 
-/// One thread's evidence that runnable threads outnumber CPUs. It is gathered while the thread
+/// Evidence of one thread that runnable threads outnumber CPUs. It is collected while the thread
 /// spins and costs nothing while it sleeps. No file is opened before the first spin.
 #[derive(Debug, Default)]
 pub(crate) struct Contention {
     loadavg: Option<File>,
     /// CPUs online, over which the kernel counts runnable threads.
     cpus: u32,
-    /// Grows with each piece of evidence and shrinks with each sample without.
+    /// Contention score: rises with each piece of evidence and falls with each calm sample.
     score: u32,
     sample_at: Nanos,
 }
 
 impl Contention {
-    /// True if a thread that would wait until `until` should not spin.
+    /// True if a wait until `until` should not spin.
     #[inline]
     pub(crate) fn is_present(&mut self, now: Nanos, until: Nanos) -> bool {
         if now >= self.sample_at && until.since(now) > SAMPLE_WITHIN_NS {
@@ -48,7 +48,7 @@ impl Contention {
         self.score >= CONTENDED
     }
 
-    /// Takes note of how long one iteration of a spin took, its yield included.
+    /// Records the duration of one spin iteration, its yield included.
     #[inline]
     pub(crate) fn spun(&mut self, span_ns: u64) {
         if span_ns > YIELDED_NS {
@@ -63,7 +63,7 @@ impl Contention {
         };
     }
 
-    /// Threads of the whole machine that run or could, this one included; 0 if unknown.
+    /// Returns the number of runnable threads on the machine, this one included; 0 if unknown.
     fn runnable(&mut self) -> u32 {
         if self.cpus == 0 {
             self.cpus = system::online_cpus();
@@ -75,7 +75,7 @@ impl Contention {
     }
 }
 
-/// The number before the slash of the fourth field (proc_loadavg(5)).
+/// Parses the number before the slash of the fourth field (proc_loadavg(5)).
 fn parse_runnable(loadavg: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(loadavg).ok()?;
     let (runnable, _) = text.split_ascii_whitespace().nth(3)?.split_once('/')?;
@@ -86,7 +86,7 @@ fn parse_runnable(loadavg: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// Evidence that is never sampled from this machine.
+    /// Evidence without samples of this machine.
     fn unsampled() -> Contention {
         Contention { sample_at: Nanos::MAX, ..Contention::default() }
     }

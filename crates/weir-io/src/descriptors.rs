@@ -1,4 +1,4 @@
-//! A thread's own table of open descriptors, instead of the one that the process's threads share.
+//! Per-thread table of open descriptors, instead of the one that the process's threads share.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -7,29 +7,29 @@ use libc::c_uint;
 
 use crate::socket::check;
 
-/// Gives the calling thread a table of descriptors of its own (`CLOSE_RANGE_UNSHARE`,
-/// close_range(2)), with those of `kept` and the standard streams in it under their old numbers.
+/// Gives the calling thread its own descriptor table (`CLOSE_RANGE_UNSHARE`, close_range(2)), with
+/// the descriptors of `kept` and the standard streams under their old numbers.
 ///
-/// `RLIMIT_NOFILE` counts by table, so that a process with many such threads may have that many
-/// times more connections than it may have descriptors; and a table with one user is looked up
-/// without counting references. What is not kept is left out so that a socket is closed when
-/// whoever else has it closes it.
+/// `RLIMIT_NOFILE` applies to each table, so a process with several such threads can have that many
+/// times more connections than the limit. A table with one user is also searched without reference
+/// counting. Other descriptors are left out, so that a socket closes when its other owner closes
+/// it.
 ///
-/// The thread must then neither use nor drop a descriptor that was opened before and is not kept,
-/// as its number may be another's by then; nor may it pass one on that it opens later. What is kept
-/// stays open here until the thread ends, and is still its owner's to close in the table of the
-/// others.
+/// The thread must then neither use nor drop a descriptor that was opened before and is not kept:
+/// its number may refer to another file. It must not pass on a descriptor that it opens later. Kept
+/// descriptors stay open here until the thread ends, and their owner still has to close them in the
+/// shared table.
 ///
 /// # Errors
-/// When the kernel is older than Linux 5.9 or a filter forbids the call; the table is then shared
-/// as it was.
+/// If the kernel is older than Linux 5.9 or a filter forbids the call; the table then stays shared.
 pub fn own_descriptors(kept: &[RawFd]) -> io::Result<()> {
     let streams = libc::STDIN_FILENO..=libc::STDERR_FILENO;
     let mut kept: Vec<c_uint> =
         kept.iter().copied().chain(streams).map(i32::cast_unsigned).collect();
     kept.sort_unstable();
     let last = kept.last().copied().unwrap_or_default();
-    // First of all, so that nothing is copied that is closed at once, and nothing of the others'.
+    // Comes first, so that no descriptor is copied only to be closed, and the shared table is
+    // unchanged.
     close_range(last + 1, c_uint::MAX, libc::CLOSE_RANGE_UNSHARE)?;
     for pair in kept.windows(2).filter(|pair| pair[0] + 1 < pair[1]) {
         close_range(pair[0] + 1, pair[1] - 1, 0)?;
@@ -38,8 +38,8 @@ pub fn own_descriptors(kept: &[RawFd]) -> io::Result<()> {
 }
 
 fn close_range(first: c_uint, last: c_uint, flags: c_uint) -> io::Result<()> {
-    // By number, as older C libraries lack it.
-    // SAFETY: the call takes no pointers; whose descriptors these are, the caller has promised.
+    // Called by number, as older C libraries have no wrapper.
+    // SAFETY: the call takes no pointers; the caller guarantees that no code uses those that close.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) };
     check(result as libc::c_int).map(drop)
 }
@@ -67,22 +67,23 @@ mod tests {
         let thread = thread::spawn(move || {
             own_descriptors(&[kept]).expect("Linux 5.9");
             let is_open = |fd| {
-                // SAFETY: this only asks for the flags of a number.
+                // SAFETY: this only reads the flags of a number.
                 unsafe { libc::fcntl(fd, libc::F_GETFD) >= 0 }
             };
             assert!(is_open(kept) && is_open(2) && !is_open(dropped));
-            // The lowest number that is free here is taken for others.
+            // This thread uses the lowest free number, which is open as another file in the shared
+            // table.
             let mine = File::open("/dev/null").expect("open");
             tell.send(mine.as_raw_fd()).expect("heard");
             let _ended = ended.recv();
         });
         assert_eq!(told.recv(), Ok(3));
-        // Had the thread a copy, the peer would see no end.
+        // If the thread had a copy, the peer would not see the end.
         drop(stream);
         assert_eq!(peer.read(&mut [0]).expect("read"), 0);
         drop(end);
         thread.join().expect("no panic");
-        // And what the thread has closed is open here.
+        // Descriptors closed in the thread are still open here.
         assert!(others.iter().all(|file| file.metadata().is_ok()));
     }
 }

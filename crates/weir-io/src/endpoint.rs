@@ -1,10 +1,10 @@
-//! Where a connection goes.
+//! Remote address of a connection: TCP or Unix socket.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// The far end of a connection.
+/// The remote address of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// TCP over IPv4 or IPv6.

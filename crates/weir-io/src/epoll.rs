@@ -1,9 +1,9 @@
 //! [`Backend`] by readiness: epoll and plain socket calls.
 //!
-//! It runs where io_uring does not, and where a kernel-bypass library loaded with LD_PRELOAD has to
-//! see the calls. Each socket is registered once, for edges in both directions, and never again.
-//! A harvest reads every ready connection once, into one buffer that all share; what the answers
-//! to it queue is written after all reads.
+//! Used if io_uring is unavailable, or if a kernel-bypass library loaded with LD_PRELOAD has to
+//! intercept the calls. Each socket is registered once, edge-triggered for both directions, and
+//! never again. Each batch of events reads every ready connection once, into one buffer that all
+//! share. Bytes queued in response are written after all reads.
 
 use std::collections::VecDeque;
 use std::io;
@@ -37,20 +37,20 @@ use opening::Door;
 use poller::{Poller, Timeout};
 use transfer::Farewell;
 
-/// What every socket is watched for.
+/// Events watched on every socket.
 const WATCHED: c_int = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
 
-/// The thread-wide receive buffer: on loopback, larger reads saved nothing more.
+/// Size of the receive buffer of the thread: on loopback, larger reads were no faster.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// How many connections with more to read are read again within one harvest. What is left over is
-/// read in the next one, so that a harvest ends however fast the peers send.
+/// Connections with more to read that are read again within one batch. The rest is read in the next
+/// one, so that a batch ends however fast the peers send.
 const READS_AGAIN: u32 = 64;
 
-/// How many connections one harvest accepts.
+/// Most connections accepted in one batch.
 const ACCEPTS: u32 = 64;
 
-/// The shortest nap in which events gather, and the least by which one grows.
+/// Shortest nap in which events accumulate, and the least by which a nap grows, in nanoseconds.
 const NAP_MIN_NS: u64 = 2_000;
 
 /// The kinds of [`Token`].
@@ -72,74 +72,74 @@ pub struct Epoll {
     conns: Vec<Conn>,
     outgoing: Outgoing,
     buffer: Box<[u8]>,
-    /// Connections with something to write at the next flush; each once.
+    /// Connections with bytes to write at the next flush; each once.
     unflushed: Vec<u32>,
-    /// Connections whose last read left something behind; each once, if its `again` is set.
+    /// Connections whose last read left bytes behind; each once, if its `again` is set.
     again: VecDeque<u32>,
     reads_again: u32,
-    /// Connects that failed at once, which no event of the kernel announces.
+    /// Connects that failed at once, which the kernel does not report.
     stillborn: VecDeque<(u32, u16, io::Error)>,
-    /// Unix connects to be tried again once the listener has room.
+    /// Unix connects to retry once the listener has room.
     busy: Vec<(u32, u16, SockAddr)>,
     doors: Vec<Door>,
     numbers: Numbers,
-    /// How many more connections this harvest may accept.
+    /// Connections that this batch may still accept.
     accepts: u32,
-    /// When to try again what `busy` and the paused doors wait for.
+    /// Time of the next retry of `busy` and of the paused listeners.
     retry_at: Nanos,
     /// Sockets closed by their owner with bytes still unsent.
     farewells: Slab<Farewell>,
-    /// The first event of the harvest, found while waiting.
+    /// The first event of the batch, found while waiting.
     found: Option<Happened>,
-    /// Events of one read that was more than one; the last of them has the buffer.
+    /// Events of one read that produced several; the last of them has the buffer.
     parked: VecDeque<Happened>,
-    /// Stamped connections that have sent something since their error queues were last read.
+    /// Stamped connections that have sent bytes since their error queues were last read.
     transmitting: Vec<u32>,
     wall: Wall,
     spinning: Spinning,
     failing: Failing,
     tcp: TcpTally,
-    /// How long the next nap is, in which events gather.
+    /// Length of the next nap, in which events accumulate, in nanoseconds.
     nap_ns: u64,
     woken: bool,
 }
 
-/// One connection. The size of this is what a hundred thousand of them cost.
+/// One connection. Its size dominates the memory of a hundred thousand of them.
 struct Conn {
-    /// Of a closed connection: its last socket, if that can connect again.
+    /// Socket; if the connection is closed, its last socket, if that can connect again.
     fd: Option<OwnedFd>,
     generation: u16,
     state: State,
-    /// `errno` of a failed send, to be reported once everything received has been lent.
+    /// `errno` of a failed send, reported once everything received has been returned.
     send_error: u16,
     unsent: Queue,
-    /// How many bytes of the stream nobody wants to see.
+    /// Bytes of the stream that the backend may still discard.
     discard: u32,
-    /// Of a stamped connection.
+    /// Time-stamp state, if the connection is stamped.
     stamps: Option<Box<Stamps>>,
     is_tcp: bool,
-    /// The address family of a socket that may connect again afterwards; otherwise 0.
+    /// Address family of a socket that can connect again after closing; otherwise 0.
     family: u8,
-    /// Its number was taken from `numbers`, and goes back there when it closes.
+    /// True if the number was taken from `numbers`; it is returned there on close.
     numbered: bool,
-    /// Is to discard large bodies.
+    /// True if large bodies are discarded.
     discards: bool,
-    /// Stands in `unflushed`.
+    /// True if the connection is in `unflushed`.
     dirty: bool,
-    /// The kernel's send buffer is full: only `EPOLLOUT` makes sense of writing.
+    /// True if the kernel's send buffer is full: writing has to wait for `EPOLLOUT`.
     blocked: bool,
-    /// Stands in `again`.
+    /// True if the connection is in `again`.
     again: bool,
-    /// The peer has ended or the socket has failed: read until that has been seen.
+    /// True if the peer has ended or the socket has failed: read until that is seen.
     drain: bool,
-    /// `Closed` has been lent.
+    /// True if `Closed` has been reported.
     ended: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Closed,
-    /// Its `Failed` waits in `stillborn`; there is no socket any more.
+    /// `Failed` is queued in `stillborn`; there is no socket any more.
     Failing,
     Connecting,
     Open,
@@ -168,21 +168,21 @@ impl Conn {
         }
     }
 
-    /// It has a socket that is its owner's to use.
+    /// True if there is a socket that its owner may use.
     #[inline]
     fn is_live(&self) -> bool {
         matches!(self.state, State::Connecting | State::Open)
     }
 }
 
-/// The bytes of an event are the first so many of the buffer.
+/// An event whose bytes are the first `usize` bytes of the buffer.
 type Happened = happened::Happened<usize>;
 
 impl Epoll {
-    /// A backend without connections.
+    /// Creates a backend without connections.
     ///
     /// # Errors
-    /// When no descriptor is left.
+    /// If no descriptor is left.
     pub fn new(options: BackendOptions) -> io::Result<Epoll> {
         let poller = Poller::new(Token::new(kind::TIMER, 0, 0).pack(), options.connections)?;
         if let Some(waker) = &options.waker {
@@ -219,7 +219,7 @@ impl Epoll {
         })
     }
 
-    /// Looks for events until one is found or the kernel's are used up.
+    /// Looks for an event until one is found or those of the kernel are used up.
     fn step(&mut self) -> Option<Happened> {
         if let Some(happened) = self.parked.pop_front() {
             return Some(happened);
@@ -277,22 +277,22 @@ impl Epoll {
             && events & (libc::EPOLLERR | libc::EPOLLHUP) == libc::EPOLLERR
             && stamps.collect(fd)
         {
-            // That is what the error was: something in the error queue. A socket that has failed
-            // hangs up as well.
+            // The entry in the error queue caused this event. A failed socket reports a hang-up as
+            // well.
             events &= !libc::EPOLLERR;
         }
         conn.drain |= events & ENDING != 0;
         let is_readable = events & (libc::EPOLLIN | ENDING) != 0;
         if events & libc::EPOLLOUT != 0 && conn.blocked {
             conn.blocked = false;
-            // Not here: more may have been queued meanwhile, and nothing queued may leave before
-            // the stamp of its submit has been read.
+            // Not written here: more may have been queued meanwhile, and no byte may leave before
+            // the time stamp of its submit has been read.
             self.write_later(index);
         }
         if is_readable { self.read(index) } else { None }
     }
 
-    /// Whether there is something to find without asking the kernel for news.
+    /// True if there is an event to find without another epoll_wait(2).
     fn has_more(&self) -> bool {
         !self.poller.is_drained()
             || !self.again.is_empty()
@@ -312,8 +312,8 @@ impl Epoll {
         self.unflushed = unflushed;
     }
 
-    /// Reads the error queues of what has just been sent, where a stamp is there as soon as the
-    /// send returns, as on loopback. What is left there wakes the next wait for nothing.
+    /// Reads the error queues of connections that have just sent. On loopback the stamp is there as
+    /// soon as the send returns. A stamp left there would wake the next wait for nothing.
     fn collect(&mut self) {
         for index in self.transmitting.drain(..) {
             let conn = &mut self.conns[index as usize];
@@ -323,7 +323,7 @@ impl Epoll {
         }
     }
 
-    /// Spends one stretch of a wait. Says whether the caller's instant has come.
+    /// Spends one stretch of a wait. Returns true if the caller's instant has come.
     fn pause(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<bool> {
         if !self.poller.is_drained() {
             return Ok(false);
@@ -333,7 +333,7 @@ impl Epoll {
             self.retry();
         }
         if self.has_more() {
-            // The others have their turn before a connection is read again.
+            // Other connections are read before one is read again.
             self.poller.wait(Timeout::Now)?;
             return Ok(until <= now);
         }
@@ -368,8 +368,8 @@ impl Epoll {
         Ok(until <= now)
     }
 
-    /// Naps before it looks, as epoll wakes for the first event. How long it takes for `events` of
-    /// them to come is learnt from what came in the last naps.
+    /// Naps before it polls, because epoll wakes at the first event. The length of the nap adapts
+    /// to the number of events that arrived in the last one, so that about `events` arrive.
     fn gather(&mut self, within_ns: u64, events: u32) -> io::Result<()> {
         let nap_ns = self.nap_ns.min(within_ns);
         system::nap(nap_ns);
@@ -423,12 +423,12 @@ impl Backend for Epoll {
     fn discard(&mut self, conn: ConnId, bytes: u64) {
         let Some(state) = self.conns.get_mut(conn.index()) else { return };
         if state.stamps.is_some() {
-            // What is discarded has no stamp.
+            // Discarded bytes have no time stamp.
             return;
         }
         // A permission may be used in part.
         state.discard = u32::try_from(bytes).unwrap_or(u32::MAX);
-        // What has been read but not lent yet is part of those bytes.
+        // Bytes already read but not returned yet are part of the permission.
         if let Some(Happened { conn: found, what: What::Received(read, _), .. }) = self.found
             && found == conn.0
         {
@@ -493,7 +493,7 @@ impl Backend for Epoll {
     }
 }
 
-/// A number of bytes, or the greatest that a permission to discard can be.
+/// Converts a number of bytes, saturating at the largest permission to discard.
 fn saturated(bytes: usize) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }

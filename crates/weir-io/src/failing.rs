@@ -1,7 +1,7 @@
-//! Bytes of failing connections that the kernel never took: between the failed send and the event
-//! that tells of it, and until the next such event. Few connections fail at a time.
+//! Unsent bytes of failing connections, stored from the failed send to the event that reports it,
+//! and until the next such event. Few connections fail at a time.
 
-/// Bytes by connection.
+/// Unsent bytes by connection.
 #[derive(Debug, Default)]
 pub(crate) struct Failing {
     pending: Vec<(u32, u64)>,
@@ -9,7 +9,7 @@ pub(crate) struct Failing {
 }
 
 impl Failing {
-    /// So many bytes of a connection will not be sent.
+    /// Adds bytes of a connection that will not be sent.
     #[cold]
     pub(crate) fn lost(&mut self, index: u32, bytes: u64) {
         match self.pending.iter_mut().find(|(known, _)| *known == index) {
@@ -18,13 +18,13 @@ impl Failing {
         }
     }
 
-    /// The failure of a connection is told.
+    /// Records that the failure of a connection is being reported.
     #[cold]
     pub(crate) fn tell(&mut self, index: u32) {
         self.told = self.take(index);
     }
 
-    /// A connection is closed without its failure being told.
+    /// Drops the bytes of a connection that is closed without its failure being reported.
     #[inline]
     pub(crate) fn forget(&mut self, index: u32) {
         if !self.pending.is_empty() {
@@ -37,7 +37,7 @@ impl Failing {
         at.map_or(0, |at| self.pending.swap_remove(at).1)
     }
 
-    /// Bytes of the connection whose failure was told last.
+    /// Returns the unsent bytes of the connection whose failure was reported last.
     pub(crate) fn told(&self) -> u64 {
         self.told
     }

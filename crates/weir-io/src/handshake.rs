@@ -1,4 +1,4 @@
-//! A TCP connection that is opened to be timed by the kernel, and carries nothing.
+//! TCP handshake timed by the kernel, on a connection that carries no data.
 
 use std::io;
 use std::net::IpAddr;
@@ -8,17 +8,17 @@ use crate::Endpoint;
 use crate::socket::{self, SockAddr};
 use crate::tcp::TcpInfo;
 
-/// A handshake, under way or done. Closed when it is dropped.
+/// A handshake, in progress or complete. Closed when dropped.
 #[derive(Debug)]
 pub struct Handshake {
     fd: OwnedFd,
 }
 
 impl Handshake {
-    /// Begins to connect, from an address of this machine or from any, and does not wait.
+    /// Starts to connect, from a given local address or from any, without waiting.
     ///
     /// # Errors
-    /// What socket(2), bind(2) and connect(2) say; also where `to` is no TCP address.
+    /// Those of socket(2), bind(2) and connect(2); also if `to` is not a TCP address.
     pub fn begin(to: &Endpoint, source: Option<IpAddr>) -> io::Result<Handshake> {
         let Endpoint::Tcp(_) = to else { return Err(io::ErrorKind::Unsupported.into()) };
         let address = SockAddr::new(to)?;
@@ -28,7 +28,7 @@ impl Handshake {
         Ok(Handshake { fd })
     }
 
-    /// How long the network took, in nanoseconds; `None` while it is under way, and if it failed.
+    /// Returns the round-trip time in nanoseconds; `None` while in progress and after a failure.
     pub fn round_trip_ns(&self) -> Option<u64> {
         TcpInfo::of(&self.fd).ok()?.rtt_min_ns
     }

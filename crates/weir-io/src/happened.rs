@@ -1,10 +1,10 @@
-//! An event as the backends of the real machine keep it until it is lent.
+//! Internal form of an event, as the backends store it until it is returned.
 
 use std::io;
 
 use crate::{ConnId, Event, EventKind, Nanos};
 
-/// An event; `B` says where its bytes lie.
+/// An event; `B` locates its bytes.
 pub(crate) struct Happened<B> {
     pub(crate) conn: u32,
     pub(crate) generation: u16,
@@ -15,7 +15,7 @@ pub(crate) struct Happened<B> {
 pub(crate) enum What<B> {
     Connected,
     Accepted,
-    /// Bytes, and when the kernel received the last of them.
+    /// Bytes, and the time at which the kernel received the last of them.
     Received(B, Option<Nanos>),
     Discarded(u64),
     Transmitted(Nanos),
@@ -24,7 +24,7 @@ pub(crate) enum What<B> {
 }
 
 impl<B> Happened<B> {
-    /// The event, with the bytes that `find` finds.
+    /// Converts to the public event; `find` resolves the location of the bytes.
     #[inline]
     pub(crate) fn lend<'a>(self, find: impl FnOnce(B) -> &'a mut [u8]) -> Event<'a> {
         let kind = match self.what {

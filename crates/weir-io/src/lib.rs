@@ -1,7 +1,8 @@
-//! The machine under one worker: its sockets and its clock.
+//! System layer of one worker thread: sockets, clocks and waiting.
 //!
-//! Everything that touches the kernel lives here, behind [`Backend`]. This crate knows nothing of
-//! HTTP, of schedules or of histograms, and it is the only one of the workspace with `unsafe`.
+//! System calls that the standard library lacks are in this crate; those on connections are behind
+//! [`Backend`]. It contains no code for HTTP, schedules or histograms. Besides the Lua bindings, it
+//! is the only crate with `unsafe`.
 
 mod backend;
 mod contention;

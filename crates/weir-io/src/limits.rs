@@ -1,17 +1,18 @@
-//! Sizes and spans that the backends of the real machine have in common.
+//! Sizes and time spans shared by the backends that use the operating system.
 
-/// How long to wait before trying again what the kernel will not announce: room in a Unix
-/// listener's backlog, a free descriptor for an accept.
+/// Delay before retrying an operation whose readiness the kernel does not report, in nanoseconds:
+/// room in a Unix listener's backlog, a free descriptor for an accept.
 pub(crate) const RETRY_NS: u64 = 1_000_000;
 
-/// From here on discarding in the kernel pays; below, the bytes are as well copied and lent.
+/// Smallest remainder for which discarding in the kernel pays, in bytes; below it, copying costs no
+/// more.
 pub(crate) const DISCARD_MIN: u64 = 4096;
 
 /// Most bytes that one call discards.
 pub(crate) const DISCARD_MAX: u64 = 1 << 30;
 
-/// The first read of an answer whose body will be discarded: enough for its head.
+/// Size of the first read of a response whose body will be discarded: enough for its head.
 pub(crate) const HEAD_BYTES: u32 = 4096;
 
-/// Most pieces that leave in one message.
+/// Most pieces sent in one message.
 pub(crate) const PIECES: usize = 64;

@@ -1,4 +1,4 @@
-//! A socket that accepts connections, bound and listening; it is given to a backend, which accepts.
+//! Listening socket, which a backend accepts connections from.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -6,64 +6,65 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use crate::Endpoint;
 use crate::socket::{self, SockAddr};
 
-/// A socket that accepts connections, bound and listening.
+/// A listening socket, bound to its address.
 #[derive(Debug)]
 pub struct Listener {
     pub(crate) fd: OwnedFd,
     pub(crate) is_tcp: bool,
 }
 
-/// How a [`Listener`] is made.
+/// Options of a [`Listener`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListenOptions {
-    /// `SO_REUSEPORT`: several listeners share one TCP port, and the kernel deals the connections
-    /// out among them. Meaningless for Unix sockets.
+    /// `SO_REUSEPORT`: several listeners share one TCP port, and the kernel distributes the
+    /// connections among them. Without effect on Unix sockets.
     pub reuse_port: bool,
 }
 
 impl Listener {
-    /// Binds to `endpoint` and listens with the longest backlog the kernel grants. Port 0 takes a
-    /// free port; [`local_endpoint`](Listener::local_endpoint) tells which.
+    /// Binds to `endpoint` and listens with the longest backlog that the kernel grants. Port 0
+    /// takes a free port; [`local_endpoint`](Listener::local_endpoint) returns it.
     ///
     /// # Errors
-    /// What socket(2), bind(2) or listen(2) say.
+    /// Those of socket(2), bind(2) and listen(2).
     pub fn bind(endpoint: &Endpoint, options: ListenOptions) -> io::Result<Listener> {
         let address = SockAddr::new(endpoint)?;
         let is_tcp = matches!(endpoint, Endpoint::Tcp(_));
         let fd = socket::open(address.family(), true)?;
         if is_tcp {
-            // Without it a server cannot be restarted while old connections are in TIME_WAIT.
+            // Required to restart a server while old connections are in TIME_WAIT.
             socket::set_int(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
         }
         if is_tcp && options.reuse_port {
             socket::set_int(&fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
         }
         socket::bind(&fd, &address)?;
-        // The kernel cuts the backlog down to net.core.somaxconn.
+        // The kernel limits the backlog to net.core.somaxconn.
         socket::listen(&fd, 65_535)?;
         Ok(Listener { fd, is_tcp })
     }
 
-    /// Where it listens, with the port the kernel chose.
+    /// Returns the address it listens on, with the port that the kernel chose.
     ///
     /// # Errors
-    /// What getsockname(2) says.
+    /// Those of getsockname(2).
     pub fn local_endpoint(&self) -> io::Result<Endpoint> {
         socket::local_endpoint(&self.fd)
     }
 
-    /// Listens no more, whoever still has a handle on the socket; who waits there is turned away.
+    /// Stops listening, for all handles on the socket. Connections in the backlog are refused.
     ///
     /// # Errors
-    /// What shutdown(2) says.
+    /// Those of shutdown(2).
     pub fn shut(&self) -> io::Result<()> {
         socket::shut(&self.fd)
     }
 
-    /// A second handle on the same socket: whoever accepts first takes the connection.
+    /// Returns a second handle on the same socket. Each connection goes to the handle that accepts
+    /// first.
     ///
     /// # Errors
-    /// When no descriptor is left.
+    /// If no descriptor is left.
     pub fn try_clone(&self) -> io::Result<Listener> {
         Ok(Listener { fd: self.fd.try_clone()?, is_tcp: self.is_tcp })
     }

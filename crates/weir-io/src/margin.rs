@@ -1,12 +1,13 @@
-//! How long before its instant a waiting thread should be awake. Pure: the times are arguments.
+//! Margin between the end of a sleep and its instant. Pure: the times are arguments.
 
 use crate::{Nanos, WaitPolicy};
 
-/// The spin margin: the 90th percentile of recent wake lateness and a little more, within bounds.
+/// The spin margin: the 90th percentile of recent wake-up lateness plus an allowance, within
+/// bounds.
 ///
-/// It follows the percentile by steps of fixed size, nine up for each late sample and one down for
-/// each other, which balances where one sample in ten is late. A mean would be dragged away by the
-/// rare wake that a neighbour delays by milliseconds.
+/// The estimate moves by steps of fixed size: nine up for each late sample, one down for each
+/// other. It is in equilibrium if one sample in ten is late. A mean would be distorted by the rare
+/// wake-up that another program delays by milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Margin {
     lateness_ns: u64,
@@ -23,7 +24,7 @@ impl Margin {
         Margin { lateness_ns: Margin::START_NS }
     }
 
-    /// Takes note of how late the kernel ended a sleep.
+    /// Records the lateness of the end of one sleep, in nanoseconds.
     pub(crate) fn woke(&mut self, late_ns: u64) {
         self.lateness_ns = if late_ns > self.lateness_ns {
             (self.lateness_ns + 9 * Margin::STEP_NS).min(Margin::MAX_NS)
@@ -32,29 +33,29 @@ impl Margin {
         };
     }
 
-    /// How long before the instant to be awake.
+    /// Returns the margin before the instant, in nanoseconds.
     pub(crate) fn ns(self) -> u64 {
         (self.lateness_ns + Margin::ALLOWANCE_NS).clamp(Margin::MIN_NS, Margin::MAX_NS)
     }
 }
 
-/// How the next stretch of a wait is spent.
+/// Method of spending the next stretch of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// The instant has come: look once.
+    /// Poll once: the instant has come.
     Look,
-    /// Look again and again.
+    /// Poll repeatedly.
     Spin,
-    /// Look again and again until then, which is before the instant.
+    /// Poll repeatedly until this time, which is before the instant.
     Attend(Nanos),
-    /// Sleep in the kernel until then.
+    /// Sleep in the kernel until this time.
     Sleep(Nanos),
-    /// Sleep until then, or until there are so many events.
+    /// Sleep until this time, or until there are this many events.
     Gather(Nanos, u32),
 }
 
 impl Pause {
-    /// What to do at `now` when nothing has happened yet.
+    /// Returns the next pause at `now`, if no event has occurred yet.
     #[inline]
     pub(crate) fn plan(now: Nanos, until: Nanos, policy: WaitPolicy, margin: Margin) -> Pause {
         if until <= now {
@@ -77,7 +78,8 @@ impl Pause {
         }
     }
 
-    /// Whether the sleep was to end a margin before the instant, so that the margin learns from it.
+    /// Returns the planned wake-up time if the sleep ends a margin before the instant, so that its
+    /// lateness can adjust the margin.
     pub(crate) fn teaches(self, policy: WaitPolicy) -> Option<Nanos> {
         match (self, policy) {
             (Pause::Sleep(wake_at), WaitPolicy::Hybrid | WaitPolicy::Attentive { .. }) => {
@@ -89,7 +91,8 @@ impl Pause {
 }
 
 impl WaitPolicy {
-    /// The policy of a wait whose first pause has brought nothing: what is rare is not gathered.
+    /// Returns the policy of a wait whose first pause brought no event: rare events are not
+    /// gathered.
     pub(crate) fn go_on(self) -> WaitPolicy {
         match self {
             WaitPolicy::Gather { .. } => WaitPolicy::Sleep,
@@ -130,7 +133,7 @@ mod tests {
             margin.woke(10_000_000);
         }
         assert_eq!(margin.ns(), 50_000);
-        // And it comes back as fast as it left the bound, not from some far-off value.
+        // The estimate leaves the bound at the usual speed, because it never exceeded it.
         for _ in 0..1_000 {
             margin.woke(0);
         }

@@ -1,4 +1,4 @@
-//! Hands out connection numbers to accepted connections: always the lowest that is free.
+//! Connection numbers of accepted connections: always the lowest free one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,7 +33,7 @@ impl Numbers {
         Some(self.untouched - 1)
     }
 
-    /// Gives a number back that `take` gave.
+    /// Returns a number obtained from `take`.
     pub(crate) fn give_back(&mut self, number: u32) {
         debug_assert!(number < self.untouched, "number {number} was never given");
         self.given_back.push(Reverse(number));

@@ -1,18 +1,18 @@
-//! What is to be sent and has not been taken by the kernel: templates, pooled buffers, and a queue
-//! of pieces per connection. Makes no system call.
+//! Bytes that wait to be sent: templates, pooled buffers, and one queue of pieces per connection.
+//! Makes no system call.
 //!
-//! All queues share one slab of pieces, so that a connection costs eight bytes here however deep
-//! its queue has once been, and nothing is allocated after warm-up.
+//! All queues share one slab of pieces. A connection therefore costs eight bytes here, however deep
+//! its queue has been, and nothing is allocated after warm-up.
 
 use std::io::IoSlice;
 use std::sync::Arc;
 
 use crate::{PooledId, Segment, TemplateId};
 
-/// No piece, no pooled buffer.
+/// Null index of a piece or a pooled buffer.
 const NONE: u32 = u32::MAX;
 
-/// A pooled buffer that has grown beyond this is given back to the allocator after use.
+/// Largest capacity that a pooled buffer keeps after use, in bytes; a larger one is freed.
 const KEPT_BYTES: usize = 64 * 1024;
 
 /// One connection's unsent pieces, in order: a list in [`Outgoing`].
@@ -30,7 +30,7 @@ impl Queue {
         self.head == NONE
     }
 
-    /// Whether it has one piece exactly.
+    /// True if the queue has exactly one piece.
     #[inline]
     pub(crate) fn is_single(&self) -> bool {
         self.head == self.tail && self.head != NONE
@@ -40,9 +40,9 @@ impl Queue {
 #[derive(Debug)]
 struct Piece {
     source: Source,
-    /// How much of the source has been sent.
+    /// Bytes of the source already sent.
     sent: u32,
-    /// Where the piece ends in the source.
+    /// End of the piece in the source.
     end: u32,
     next: u32,
 }
@@ -90,7 +90,7 @@ impl Outgoing {
         PooledId(id)
     }
 
-    /// Appends a segment. An empty one leaves no piece.
+    /// Appends a segment. An empty segment adds no piece.
     #[inline]
     pub(crate) fn push(&mut self, queue: &mut Queue, segment: Segment) {
         let (source, end) = match segment {
@@ -121,7 +121,7 @@ impl Outgoing {
         queue.tail = at;
     }
 
-    /// Frees what a segment holds that will never be sent.
+    /// Frees the buffer of a segment that will never be sent.
     pub(crate) fn forget(&mut self, segment: Segment) {
         if let Segment::Pooled(id) = segment {
             self.release(Source::Pooled(id.0));
@@ -134,7 +134,7 @@ impl Outgoing {
         (!queue.is_empty()).then(|| self.bytes(queue.head))
     }
 
-    /// Lays the first pieces out in `slices`, as many as fit, and says how many, and whether these
+    /// Stores the first pieces in `slices`, as many as fit. Returns their number, and true if these
     /// are all.
     pub(crate) fn slices<'a>(&'a self, queue: &Queue, slices: &mut [IoSlice<'a>]) -> (usize, bool) {
         let mut at = queue.head;
@@ -147,7 +147,7 @@ impl Outgoing {
         (count, at == NONE)
     }
 
-    /// Drops the first `bytes` bytes, which the kernel has taken, and frees what is done with.
+    /// Drops the first `bytes` bytes, which the kernel has taken, and frees the completed pieces.
     #[inline]
     pub(crate) fn advance(&mut self, queue: &mut Queue, mut bytes: usize) {
         while bytes > 0 {
@@ -162,7 +162,7 @@ impl Outgoing {
         }
     }
 
-    /// Bytes that the kernel has not taken.
+    /// Returns the bytes that the kernel has not taken.
     pub(crate) fn unsent_bytes(&self, queue: &Queue) -> u64 {
         let (mut at, mut bytes) = (queue.head, 0);
         while at != NONE {
@@ -173,7 +173,7 @@ impl Outgoing {
         bytes
     }
 
-    /// Bytes of a segment.
+    /// Returns the bytes of a segment.
     pub(crate) fn segment_bytes(&self, segment: Segment) -> u64 {
         match segment {
             Segment::Template { bytes, .. } => bytes.into(),
@@ -224,14 +224,14 @@ impl Outgoing {
         }
     }
 
-    /// How many pooled buffers there are, in use or not.
+    /// Returns the number of pooled buffers, in use or free.
     #[cfg(test)]
     pub(crate) fn pooled_buffers(&self) -> usize {
         self.pooled.len()
     }
 }
 
-/// An index into one of the tables, or a length within a piece; neither reaches 2^32.
+/// Converts an index into one of the tables, or a length within a piece; both are below 2^32.
 #[inline]
 fn index(value: usize) -> u32 {
     debug_assert!(u32::try_from(value).is_ok());

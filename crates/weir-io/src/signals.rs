@@ -1,22 +1,23 @@
-//! Turns the signals that ask a program to end into values that one thread waits for.
+//! Signals that request termination, converted to values that one thread waits for.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// A request to end.
+/// A request to terminate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// `SIGINT`: the user typed Ctrl-C.
     Interrupt,
     /// `SIGTERM`.
     Terminate,
-    /// `SIGHUP`: the terminal has gone.
+    /// `SIGHUP`: the terminal was closed.
     HangUp,
 }
 
 impl Signal {
-    /// The number, by which a shell tells how a program ended: 128 and this.
+    /// Returns the signal's number. A shell reports a program ended by it with exit code 128 plus
+    /// this.
     pub fn number(self) -> i32 {
         match self {
             Signal::Interrupt => libc::SIGINT,
@@ -26,21 +27,22 @@ impl Signal {
     }
 }
 
-/// The requests to end, held back from killing the process so that a thread can wait for them.
+/// The termination signals, blocked so that a thread can wait for them instead of the process
+/// dying.
 ///
-/// Threads inherit what is blocked from the one that makes them, so this must be made in the first
-/// thread before there are others.
+/// New threads inherit the signal mask of their creator, so create this in the first thread before
+/// there are others.
 #[derive(Debug)]
 pub struct Signals {
     set: libc::sigset_t,
 }
 
 impl Signals {
-    /// Blocks the requests in the calling thread. `SIGHUP` is left alone where it is ignored, as
-    /// nohup(1) has it.
+    /// Blocks the signals in the calling thread. An ignored `SIGHUP` stays ignored, as under
+    /// nohup(1).
     ///
     /// # Errors
-    /// What pthread_sigmask(3) says.
+    /// Those of pthread_sigmask(3).
     pub fn block() -> io::Result<Signals> {
         let mut set = MaybeUninit::uninit();
         // SAFETY: sigemptyset initialises the set that the others then add to.
@@ -57,19 +59,19 @@ impl Signals {
         Ok(Signals { set })
     }
 
-    /// Has a write that cannot be return its error instead of ending the process: `SIGPIPE`, where
-    /// the reader has gone, and `SIGXFSZ`, where a file may not grow (setrlimit(2)), are ignored.
+    /// Makes a failing write return its error instead of ending the process. Ignores `SIGPIPE` (the
+    /// reader closed its end) and `SIGXFSZ` (a file must not grow, setrlimit(2)).
     pub fn ignore_failed_writes() {
         for number in [libc::SIGPIPE, libc::SIGXFSZ] {
-            // SAFETY: ignoring a signal runs no code of ours.
+            // SAFETY: ignoring a signal runs no code of this program.
             unsafe { libc::signal(number, libc::SIG_IGN) };
         }
     }
 
-    /// Waits for the next request; for a thread of its own.
+    /// Waits for the next signal; blocks the calling thread.
     ///
     /// # Errors
-    /// What sigwait(3) says, which is nothing for a valid set.
+    /// Those of sigwait(3); none for a valid set.
     pub fn wait(&self) -> io::Result<Signal> {
         let mut number = 0;
         // SAFETY: the set was initialised by `block`; one number is written.
@@ -82,12 +84,12 @@ impl Signals {
         }
     }
 
-    /// Lets the requests through to the calling thread again, so that they kill the process as
-    /// they do by default: for the time after the run. A thread in [`wait`](Signals::wait) does
-    /// not keep them from it.
+    /// Unblocks the signals in the calling thread, so that they kill the process by default again:
+    /// for the time after the run. A thread blocked in [`wait`](Signals::wait) does not prevent
+    /// that.
     ///
     /// # Errors
-    /// What pthread_sigmask(3) says.
+    /// Those of pthread_sigmask(3).
     pub fn release(&self) -> io::Result<()> {
         mask(libc::SIG_UNBLOCK, &self.set)
     }
@@ -104,7 +106,7 @@ fn is_ignored(number: libc::c_int) -> bool {
 }
 
 fn mask(how: libc::c_int, set: &libc::sigset_t) -> io::Result<()> {
-    // SAFETY: the set is initialised, and the old mask is not wanted.
+    // SAFETY: the set is initialised, and the old mask is not requested.
     match unsafe { libc::pthread_sigmask(how, set, ptr::null_mut()) } {
         0 => Ok(()),
         errno => Err(io::Error::from_raw_os_error(errno)),
@@ -115,7 +117,8 @@ fn mask(how: libc::c_int, set: &libc::sigset_t) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// To this thread only: the others of the test program do not block it.
+    /// Raises a signal in this thread only, because other threads of the test program do not block
+    /// it.
     fn raise(signal: Signal) {
         // SAFETY: raise takes no pointers, and the signal is blocked here.
         assert_eq!(unsafe { libc::raise(signal.number()) }, 0);
@@ -125,7 +128,7 @@ mod tests {
     fn requests_arrive_as_values() {
         let signals = Signals::block().expect("mask");
         let all = [Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Interrupt];
-        // As nohup(1) starts the tests.
+        // Under nohup(1), `SIGHUP` is ignored and never arrives.
         let awaited = |signal: &Signal| *signal != Signal::HangUp || !is_ignored(libc::SIGHUP);
         for signal in all.into_iter().filter(awaited) {
             raise(signal);

@@ -1,6 +1,6 @@
-//! A table whose entries keep their index for as long as they live.
+//! Table whose entries keep their index for as long as they live.
 
-/// The table; freed places are used again, the last one first.
+/// The table. Freed entries are reused, the last one first.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     entries: Vec<Option<T>>,
@@ -15,7 +15,7 @@ impl<T> Slab<T> {
     pub(crate) fn insert(&mut self, entry: T) -> u32 {
         let index = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
-            // Each entry stands for a descriptor, of which there are fewer.
+            // Each entry belongs to a descriptor, and there are fewer than 2^32 of those.
             self.entries.len() as u32 - 1
         });
         self.entries[index as usize] = Some(entry);

@@ -1,5 +1,5 @@
-//! Sockets by plain libc calls, so that a kernel-bypass library loaded with LD_PRELOAD sees each
-//! of them. Knows nothing of backends or of waiting.
+//! Sockets by plain libc calls, so that a kernel-bypass library loaded with LD_PRELOAD sees each of
+//! them. Independent of backends and of waiting.
 
 use std::ffi::OsStr;
 use std::io::{self, IoSlice};
@@ -14,15 +14,15 @@ use libc::{c_int, socklen_t};
 
 use crate::{Endpoint, SocketOptions, StampRequest};
 
-/// An address as the kernel takes it.
+/// A socket address in the kernel's format.
 #[derive(Clone, Copy)]
 pub(crate) struct SockAddr {
     storage: Storage,
     len: socklen_t,
 }
 
-/// Every kind of address that an [`Endpoint`] can be. `sockaddr_storage` would do, but is not
-/// larger by chance only.
+/// All address types that an [`Endpoint`] can have. `sockaddr_storage` would also fit, but it is
+/// only by chance large enough for all of them.
 #[derive(Clone, Copy)]
 #[repr(C)]
 union Storage {
@@ -32,7 +32,7 @@ union Storage {
     unix: libc::sockaddr_un,
 }
 
-/// Where `sun_path` begins.
+/// Offset of `sun_path`.
 const UNIX_HEAD: usize = mem::offset_of!(libc::sockaddr_un, sun_path);
 
 impl SockAddr {
@@ -102,13 +102,13 @@ impl SockAddr {
     fn endpoint(&self) -> io::Result<Endpoint> {
         match self.family() {
             libc::AF_INET => {
-                // SAFETY: the family says that the kernel wrote this variant.
+                // SAFETY: the family shows that the kernel wrote this variant.
                 let v4 = unsafe { self.storage.v4 };
                 let ip = Ipv4Addr::from(v4.sin_addr.s_addr.to_ne_bytes());
                 Ok(Endpoint::Tcp((ip, u16::from_be(v4.sin_port)).into()))
             }
             libc::AF_INET6 => {
-                // SAFETY: the family says that the kernel wrote this variant.
+                // SAFETY: the family shows that the kernel wrote this variant.
                 let v6 = unsafe { self.storage.v6 };
                 let ip = Ipv6Addr::from(v6.sin6_addr.s6_addr);
                 let port = u16::from_be(v6.sin6_port);
@@ -116,7 +116,7 @@ impl SockAddr {
                 Ok(Endpoint::Tcp(address.into()))
             }
             libc::AF_UNIX => {
-                // SAFETY: the family says that the kernel wrote this variant.
+                // SAFETY: the family shows that the kernel wrote this variant.
                 let unix = unsafe { self.storage.unix };
                 let len = (self.len as usize).saturating_sub(UNIX_HEAD).min(unix.sun_path.len());
                 let mut path: Vec<u8> =
@@ -132,12 +132,12 @@ impl SockAddr {
     }
 }
 
-/// What became of a connect(2) that does not block.
+/// Result of a non-blocking connect(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begun {
     Connected,
     InProgress,
-    /// The backlog of a Unix listener is full. The kernel does not tell when it no longer is.
+    /// The backlog of a Unix listener is full. The kernel does not report when there is room again.
     Busy,
 }
 
@@ -151,14 +151,14 @@ pub(crate) fn open(family: c_int, nonblocking: bool) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// connect(2) on a socket that does not block.
+/// connect(2) on a non-blocking socket.
 pub(crate) fn connect(fd: &OwnedFd, to: &SockAddr) -> io::Result<Begun> {
-    // SAFETY: `to` is an address of the length it says.
+    // SAFETY: `to` points to an address of the given length.
     let result = unsafe { libc::connect(fd.as_raw_fd(), to.as_ptr(), to.len()) };
     match check(result) {
         Ok(_) => Ok(Begun::Connected),
         Err(error) => match error.raw_os_error() {
-            // An interrupted connect goes on in the background like one in progress.
+            // An interrupted connect continues in the background like one in progress.
             Some(libc::EINPROGRESS | libc::EINTR) => Ok(Begun::InProgress),
             Some(libc::EAGAIN) if to.family() == libc::AF_UNIX => Ok(Begun::Busy),
             _ => Err(error),
@@ -168,12 +168,12 @@ pub(crate) fn connect(fd: &OwnedFd, to: &SockAddr) -> io::Result<Begun> {
 
 /// bind(2).
 pub(crate) fn bind(fd: &OwnedFd, to: &SockAddr) -> io::Result<()> {
-    // SAFETY: `to` is an address of the length it says.
+    // SAFETY: `to` points to an address of the given length.
     check(unsafe { libc::bind(fd.as_raw_fd(), to.as_ptr(), to.len()) }).map(drop)
 }
 
-/// Has a TCP socket connect from `source`. The port is chosen by connect(2), which knows the far
-/// end: chosen here, it would have to differ from those of all sockets on this address.
+/// Binds a TCP socket to `source`. connect(2) chooses the port, because it has the remote address.
+/// A port chosen here would have to differ from those of all sockets on this address.
 pub(crate) fn bind_source(fd: &OwnedFd, source: IpAddr) -> io::Result<()> {
     set_int(fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
     bind(fd, &SockAddr::new(&Endpoint::Tcp(SocketAddr::new(source, 0)))?)
@@ -191,9 +191,9 @@ pub(crate) fn shut(fd: &OwnedFd) -> io::Result<()> {
     check(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) }).map(drop)
 }
 
-/// The address family of a socket with these options that may be used again for another connection
-/// of that family; 0 for others. A mapped address makes another kind of socket of it, and a scope
-/// binds it to an interface, for good.
+/// Returns the address family of a socket that can be reused for another connection of that family;
+/// 0 if it cannot. An IPv4-mapped address permanently changes the type of the socket, and a scope
+/// permanently binds it to an interface.
 pub(crate) fn lasting_family(to: &Endpoint, options: SocketOptions) -> u8 {
     if options.stamps != StampRequest::None || options.source.is_some() {
         return 0;
@@ -208,12 +208,12 @@ pub(crate) fn lasting_family(to: &Endpoint, options: SocketOptions) -> u8 {
     }
 }
 
-/// Ends this side of a TCP connection whose other side has ended, and makes its socket fit to
-/// connect again. It keeps its options.
+/// Ends this side of a TCP connection whose other side has ended, and prepares its socket to
+/// connect again. The socket keeps its options.
 ///
 /// # Errors
-/// Also when the peer has not acknowledged the end yet, which might have to be sent again. It is on
-/// its way then, and all that is left to do is to close the socket.
+/// Also if the peer has not acknowledged the end yet, as a retransmission may be necessary. The end
+/// has been sent in that case, and the caller only has to close the socket.
 pub(crate) fn end_for_another(fd: &OwnedFd) -> io::Result<()> {
     // SAFETY: shutdown takes no pointers.
     check(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) })?;
@@ -226,8 +226,8 @@ pub(crate) fn end_for_another(fd: &OwnedFd) -> io::Result<()> {
     disconnect(fd)
 }
 
-/// Makes a TCP socket fit to connect again (connect(2), of `AF_UNSPEC`), by a reset where it is
-/// connected.
+/// Prepares a TCP socket to connect again (connect(2) with `AF_UNSPEC`). Resets the connection if
+/// there is one.
 pub(crate) fn disconnect(fd: &OwnedFd) -> io::Result<()> {
     let family = libc::AF_UNSPEC as libc::sa_family_t;
     let nobody = libc::sockaddr { sa_family: family, sa_data: [0; 14] };
@@ -236,10 +236,10 @@ pub(crate) fn disconnect(fd: &OwnedFd) -> io::Result<()> {
     check(unsafe { libc::connect(fd.as_raw_fd(), &nobody, len) }).map(drop)
 }
 
-/// accept4(2), closed on exec and non-blocking. The peer's address is not asked for.
+/// accept4(2), closed on exec and non-blocking. Does not return the peer's address.
 pub(crate) fn accept(fd: &OwnedFd) -> io::Result<OwnedFd> {
     let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: null pointers say that the address is not wanted.
+    // SAFETY: null pointers mean that the address is not requested.
     let accepted =
         unsafe { libc::accept4(fd.as_raw_fd(), ptr::null_mut(), ptr::null_mut(), flags) };
     check(accepted)?;
@@ -260,7 +260,7 @@ pub(crate) fn local_endpoint(fd: &OwnedFd) -> io::Result<Endpoint> {
     address.endpoint()
 }
 
-/// Sets or clears `O_NONBLOCK`, for every handle on the socket.
+/// Sets or clears `O_NONBLOCK`, for all handles on the socket.
 pub(crate) fn set_nonblocking(fd: &OwnedFd, nonblocking: bool) -> io::Result<()> {
     let mut on = c_int::from(nonblocking);
     // SAFETY: FIONBIO reads one int.
@@ -272,7 +272,7 @@ pub(crate) fn set_int(fd: &OwnedFd, level: c_int, name: c_int, value: c_int) -> 
     set(fd, level, name, &value)
 }
 
-/// `TCP_NODELAY`: a request leaves when it is written, whatever is unacknowledged.
+/// `TCP_NODELAY`: a request leaves when written, even if earlier bytes are unacknowledged.
 pub(crate) fn set_nodelay(fd: &OwnedFd) -> io::Result<()> {
     set_int(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
 }
@@ -289,7 +289,7 @@ fn set<T: Copy>(fd: &OwnedFd, level: c_int, name: c_int, value: &T) -> io::Resul
     check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, value, len) }).map(drop)
 }
 
-/// `SO_ERROR`: what became of a connect in progress. Reading it clears it.
+/// `SO_ERROR`: the result of a connect in progress. Reading it clears it.
 pub(crate) fn take_error(fd: &OwnedFd) -> io::Result<()> {
     let mut errno: c_int = 0;
     let mut len = size_of::<c_int>() as socklen_t;
@@ -301,7 +301,7 @@ pub(crate) fn take_error(fd: &OwnedFd) -> io::Result<()> {
     if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
 }
 
-/// `TCP_CONGESTION`: the algorithm a socket would use.
+/// `TCP_CONGESTION`: the congestion control algorithm of a socket.
 pub(crate) fn congestion_control(fd: &OwnedFd) -> io::Result<String> {
     let mut name = [0u8; 32];
     let mut len = name.len() as socklen_t;
@@ -315,7 +315,7 @@ pub(crate) fn congestion_control(fd: &OwnedFd) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&name[..end]).into_owned())
 }
 
-/// `TCP_INFO`, as much of it as fits; says how much there is.
+/// `TCP_INFO`, as much of it as fits; returns its length in bytes.
 pub(crate) fn tcp_info(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
     let mut len = buffer.len() as socklen_t;
     let value = buffer.as_mut_ptr().cast();
@@ -334,14 +334,14 @@ pub(crate) fn recv(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 /// recv(2) with `MSG_TRUNC`: takes up to `bytes` bytes off a TCP stream without copying them
-/// (tcp(7)). Other kinds of socket do not know it so.
+/// (tcp(7)). Other types of socket do not support it in this sense.
 #[inline]
 pub(crate) fn recv_discard(fd: &OwnedFd, bytes: usize) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC a TCP socket does not touch the buffer.
     size(unsafe { libc::recv(fd.as_raw_fd(), ptr::null_mut(), bytes, libc::MSG_TRUNC) })
 }
 
-/// send(2), without a signal when the peer is gone.
+/// send(2), without a signal if the peer is gone.
 #[inline]
 pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     let flags = libc::MSG_NOSIGNAL;
@@ -349,7 +349,7 @@ pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     size(unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) })
 }
 
-/// sendmsg(2), with this control data and without a signal when the peer is gone.
+/// sendmsg(2), with this control data and without a signal if the peer is gone.
 pub(crate) fn send_vectored(
     fd: &OwnedFd,
     slices: &[IoSlice<'_>],
@@ -357,17 +357,17 @@ pub(crate) fn send_vectored(
 ) -> io::Result<usize> {
     // SAFETY: all-zero bytes are a valid msghdr: no address, no control data, nothing to send.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
-    // IoSlice promises the layout of iovec; the kernel only reads through it.
+    // IoSlice guarantees the layout of iovec; the kernel only reads through it.
     message.msg_iov = slices.as_ptr().cast_mut().cast();
     message.msg_iovlen = slices.len() as _;
-    // Nor does it write control data of a message that is sent.
+    // The kernel does not write to the control data of a sent message.
     message.msg_control = control.as_ptr().cast_mut().cast();
     message.msg_controllen = control.len() as _;
     // SAFETY: the message points to slices that live until the call returns.
     size(unsafe { libc::sendmsg(fd.as_raw_fd(), &message, libc::MSG_NOSIGNAL) })
 }
 
-/// The result of a system call that returns a negative number when it fails.
+/// Converts the result of a system call that returns a negative number on failure.
 pub(crate) fn check(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

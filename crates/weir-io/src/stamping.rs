@@ -1,6 +1,6 @@
-//! The kernel's stamps by plain socket calls (SO_TIMESTAMPING, the kernel's
-//! Documentation/networking/timestamping.rst): asking for them, and reading them from the control
-//! data of messages. Knows nothing of connections or of the run's clock.
+//! Kernel time stamps by plain socket calls (SO_TIMESTAMPING, the kernel's
+//! Documentation/networking/timestamping.rst): requests, and parsing of control messages.
+//! Independent of connections and of the run's clock.
 
 use std::io;
 use std::mem;
@@ -13,62 +13,62 @@ use libc::c_int;
 use crate::socket::{self, check};
 use crate::wall::WallTime;
 
-/// The option and the control message of one name, with 64 bits of seconds on every machine
+/// Number of both the option and the control message, with 64-bit seconds on every architecture
 /// (asm-generic/socket.h, Linux 5.1).
 const SO_TIMESTAMPING_NEW: c_int = 65;
 
 /// `SO_EE_ORIGIN_TIMESTAMPING` (linux/errqueue.h).
 const ORIGIN_TIMESTAMPING: u8 = 4;
 
-/// `SCM_TSTAMP_SND`: the driver has been given the packet (linux/errqueue.h).
+/// `SCM_TSTAMP_SND`: the packet was passed to the driver (linux/errqueue.h).
 const STAMP_SENT: u32 = 0;
 
-/// Receiving, into the control data of whoever reads.
+/// Receive stamps, delivered in the control data of each read.
 const RECEIVE: u32 = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
 
-/// What is told of a send goes into the error queue, named by the last byte, without the packet.
+/// Reports on sends go into the error queue, identified by the last byte, without the packet.
 const TELL_SENT: u32 = libc::SOF_TIMESTAMPING_SOFTWARE
     | libc::SOF_TIMESTAMPING_OPT_ID
     | libc::SOF_TIMESTAMPING_OPT_TSONLY;
 
-/// A send is stamped: of a socket each, of a message that one.
+/// Requests a transmit stamp: as a socket option for every send, as control data for one message.
 const TRANSMIT: u32 = libc::SOF_TIMESTAMPING_TX_SOFTWARE;
 
-/// What a received message's control data takes: a header and three timespecs, of which the first
-/// is the software's.
+/// Control data of a received message, in bytes: a header and three timespecs, of which the first
+/// is the software stamp.
 pub(crate) const CONTROL_BYTES: usize = HEADER_BYTES + 48;
 
-/// The length, level and type before a control message (cmsg(3)).
+/// Length, level and type before a control message (cmsg(3)).
 const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
 
-/// The bytes have been handed to the network.
+/// Report that bytes were handed to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmission {
-    /// Where the last of them stands in the stream, from the byte that was sent first after
+    /// Position of the last of them in the stream, counted from the first byte sent after
     /// [`enable`], wrapping.
     pub(crate) last_byte: u32,
     pub(crate) stamp: WallTime,
 }
 
-/// Asks for stamps on a connected TCP socket on which nothing has been sent yet: of what it
-/// receives, and of every send or of those that come with [`ASK`].
+/// Requests time stamps on a connected TCP socket that has sent nothing yet: for all receives, and
+/// for every send or for those sent with [`ASK`].
 ///
 /// # Errors
-/// When this kernel does not give them.
+/// If this kernel does not support them.
 pub(crate) fn enable(fd: &OwnedFd, every_send: bool) -> io::Result<()> {
-    // Before Linux 5.8 a read that left something behind could bring another packet's stamp.
+    // Before Linux 5.8, a read that left bytes behind could return another packet's stamp.
     let receive = if is_at_least(&kernel_release(), (5, 8)) { RECEIVE } else { 0 };
     let transmit = if every_send { TRANSMIT } else { 0 };
     let flags = (receive | TELL_SENT | transmit).cast_signed();
-    // Linux 6.2 counts bytes from what has been written, older ones from what has been
-    // acknowledged; here nothing lies between, so the flag is for good measure.
+    // Linux 6.2 counts bytes from those written, older kernels from those acknowledged. Both are
+    // equal here, so the flag is optional.
     let exact = flags | libc::SOF_TIMESTAMPING_OPT_ID_TCP.cast_signed();
     socket::set_int(fd, libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, exact)
         .or_else(|_| socket::set_int(fd, libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, flags))
 }
 
-/// Control data of a message whose send is to be stamped: of `SO_TIMESTAMPING` the flags that say
-/// what, in place of the socket's own (Linux 4.6).
+/// Control data of a message whose send is stamped: `SO_TIMESTAMPING` flags that replace the
+/// socket's own (Linux 4.6).
 pub(crate) static ASK: Ask = Ask {
     len: HEADER_BYTES + size_of::<u32>(),
     level: libc::SOL_SOCKET,
@@ -77,7 +77,7 @@ pub(crate) static ASK: Ask = Ask {
     padding: 0,
 };
 
-/// A control message with one word of data, as cmsg(3) lays it out.
+/// A control message with one word of data, laid out as in cmsg(3).
 #[repr(C)]
 pub(crate) struct Ask {
     len: usize,
@@ -88,7 +88,7 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// The bytes.
+    /// Returns the bytes of the message.
     pub(crate) fn bytes(&'static self) -> &'static [u8] {
         // SAFETY: the fields leave no gap, on machines of 64 and of 32 bits, so all bytes are
         // initialized.
@@ -96,19 +96,19 @@ impl Ask {
     }
 }
 
-/// recvmsg(2), with when the last packet arrived of which this read took something. Packets that
-/// the kernel has joined count as their last.
+/// recvmsg(2), with the arrival time of the last packet of which this read took bytes. Packets
+/// merged by the kernel count as their last.
 pub(crate) fn recv(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<(usize, Option<WallTime>)> {
     let mut control = Control([0; CONTROL_SPACE]);
     let (read, control) = recv_message(fd, buffer, &mut control, 0)?;
     Ok((read, received(control)))
 }
 
-/// Takes the next transmission off the error queue; `None` when there is none. Leaves alone what
-/// the stream itself has to say.
+/// Takes the next transmission off the error queue; `None` if there is none. Does not touch errors
+/// of the stream.
 ///
 /// # Errors
-/// What recvmsg(2) says of the descriptor; an empty queue is none.
+/// Those of recvmsg(2) on the descriptor; an empty queue is not an error.
 pub(crate) fn take_transmission(fd: &OwnedFd) -> io::Result<Option<Transmission>> {
     let mut control = Control([0; CONTROL_SPACE]);
     let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
@@ -119,7 +119,7 @@ pub(crate) fn take_transmission(fd: &OwnedFd) -> io::Result<Option<Transmission>
     }
 }
 
-/// The most control data that a message of either queue comes with, and some.
+/// Most control data of a message of either queue in bytes, rounded up generously.
 const CONTROL_SPACE: usize = 192;
 
 #[repr(align(8))]
@@ -146,7 +146,7 @@ fn recv_message<'a>(
     Ok((read, &control.0[..len]))
 }
 
-/// The message header of a multishot receive: no address, and room for stamps.
+/// Returns the message header of a multishot receive: no address, and room for stamps.
 pub(crate) fn header() -> libc::msghdr {
     // SAFETY: all-zero bytes are a valid msghdr.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
@@ -154,12 +154,12 @@ pub(crate) fn header() -> libc::msghdr {
     message
 }
 
-/// The software stamp in the control data of what was received.
+/// Returns the software stamp in the control data of a received message.
 pub(crate) fn received(control: &[u8]) -> Option<WallTime> {
     Messages(control).find_map(|message| message.stamp())
 }
 
-/// The transmission that the control data of an error queue's message tells of.
+/// Returns the transmission reported in the control data of an error-queue message.
 fn transmitted(control: &[u8]) -> Option<Transmission> {
     let stamp = received(control)?;
     let last_byte = Messages(control).find_map(|message| message.sent_through())?;
@@ -174,7 +174,7 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// Of `struct scm_timestamping64`, the first stamp; zero stands for none.
+    /// Returns the first stamp of `struct scm_timestamping64`; zero means none.
     fn stamp(&self) -> Option<WallTime> {
         if (self.level, self.kind) != (libc::SOL_SOCKET, SO_TIMESTAMPING_NEW) {
             return None;
@@ -186,7 +186,7 @@ impl Message<'_> {
         (stamp > 0).then_some(WallTime(stamp))
     }
 
-    /// Of `struct sock_extended_err`, the position, if it tells of a transmission.
+    /// Returns the position in `struct sock_extended_err`, if it reports a transmission.
     fn sent_through(&self) -> Option<u32> {
         let is_extended_error = matches!(
             (self.level, self.kind),
@@ -201,7 +201,7 @@ impl Message<'_> {
     }
 }
 
-/// Control messages, one after the other (cmsg(3)).
+/// Iterator over consecutive control messages (cmsg(3)).
 struct Messages<'a>(&'a [u8]);
 
 impl<'a> Iterator for Messages<'a> {
@@ -219,7 +219,7 @@ impl<'a> Iterator for Messages<'a> {
     }
 }
 
-/// What uname(2) calls the kernel, like `6.1.0-13-amd64`.
+/// Returns the kernel release from uname(2), like `6.1.0-13-amd64`; empty if the call fails.
 fn kernel_release() -> String {
     // SAFETY: all-zero bytes are a valid utsname: empty strings.
     let mut name: libc::utsname = unsafe { mem::zeroed() };
@@ -230,7 +230,7 @@ fn kernel_release() -> String {
     name.release.iter().take_while(|c| **c != 0).map(|c| char::from(c.cast_unsigned())).collect()
 }
 
-/// Whether a release is of that version or a later one. One that cannot be read is old.
+/// True if the release is of this version or later. An unreadable release counts as old.
 fn is_at_least(release: &str, version: (u32, u32)) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor)))

@@ -1,5 +1,5 @@
-//! What a stamped connection has sent and when the kernel says it did; and how events are laid out
-//! so that the engine hears of that ahead of the answer.
+//! Time stamps of one connection: the bytes sent, and the kernel's reports of their transmission.
+//! Also orders events so that a transmission precedes the response to it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,55 +10,55 @@ use crate::stamping;
 use crate::wall::{Wall, WallTime};
 use crate::{Nanos, StampRequest};
 
-/// Transmissions kept until the next bytes arrive. The oldest ones are given up first.
+/// Most transmissions kept until the next bytes arrive; the oldest are dropped first.
 const KEPT: usize = 64;
 
-/// After so many looks into the error queue that found nothing, on a connection that never had
-/// anything there, the driver does not stamp.
+/// Empty reads of the error queue after which the driver counts as unable to stamp, if the
+/// connection never had a stamp.
 const LOOKS: u32 = 16;
 
-/// The stamps of one connection.
+/// Time-stamp state of one connection.
 #[derive(Default)]
 pub(crate) struct Stamps {
-    /// Every send is stamped.
+    /// True if every send is stamped.
     every_send: bool,
-    /// Otherwise: sends until one is again.
+    /// Unstamped sends left before the next stamped one, if not every send is stamped.
     until_next: u32,
-    /// How many bytes the kernel has taken, wrapping as its own count does.
+    /// Bytes taken by the kernel, wrapping as the kernel's own count does.
     taken: u32,
-    /// With the last send that the kernel stamps, wrapping.
+    /// Value of `taken` after the last send that the kernel stamps, wrapping.
     owed: u32,
-    /// How many are known to have been handed to the network, wrapping.
+    /// Bytes known to have been handed to the network, wrapping.
     through: u32,
-    /// When, in order; not announced yet.
+    /// Transmit stamps in order, not reported yet.
     transmitted: VecDeque<WallTime>,
     has_any: bool,
     fruitless: u32,
 }
 
 impl Stamps {
-    /// Of a connection that asks for so much; `None` where that is nothing.
+    /// Creates the state for a request; `None` if the request is [`StampRequest::None`].
     pub(crate) fn new(request: StampRequest) -> Option<Stamps> {
         let every_send = request == StampRequest::All;
         (request != StampRequest::None).then(|| Stamps { every_send, ..Stamps::default() })
     }
 
-    /// Asks for the stamps on its socket, see [`stamping::enable`].
+    /// Requests the stamps on the connection's socket, see [`stamping::enable`].
     pub(crate) fn enable(&self, fd: &OwnedFd) -> io::Result<()> {
         stamping::enable(fd, self.every_send)
     }
 
-    /// Whether the next send is to ask for its stamp, see [`stamping::ASK`].
+    /// True if the next send must request its stamp, see [`stamping::ASK`].
     #[inline]
     pub(crate) fn asks(&self) -> bool {
         !self.every_send && self.until_next == 0
     }
 
-    /// The kernel has taken so many more bytes, of a send that has asked or has not. Says whether
-    /// it stamps them.
+    /// Records bytes of one send that the kernel has taken, and whether that send requested a
+    /// stamp. Returns true if the kernel stamps them.
     #[inline]
     pub(crate) fn sent(&mut self, bytes: usize, has_asked: bool) -> bool {
-        // Wrapping on purpose.
+        // Wraps as the kernel's count does.
         self.taken = self.taken.wrapping_add(bytes as u32);
         let is_stamped = self.every_send || has_asked;
         if is_stamped {
@@ -69,18 +69,18 @@ impl Stamps {
         is_stamped
     }
 
-    /// Whether the kernel has something to tell yet.
+    /// True if the kernel still has to report a stamp.
     #[inline]
     pub(crate) fn is_owed(&self) -> bool {
         self.owed.wrapping_sub(self.through).cast_signed() > 0
             && (self.has_any || self.fruitless < LOOKS)
     }
 
-    /// Empties the error queue, as far as it is owed something. Says whether there was anything.
+    /// Empties the error queue, as far as stamps are due. Returns true if there was any.
     pub(crate) fn collect(&mut self, fd: &OwnedFd) -> bool {
         let mut is_any = false;
         while self.is_owed() {
-            // A socket that fails will say so to whoever reads the stream.
+            // An error of the socket is left to the next read of the stream.
             let Ok(Some(transmission)) = stamping::take_transmission(fd) else {
                 self.fruitless = self.fruitless.saturating_add(u32::from(!is_any));
                 return is_any;
@@ -94,7 +94,7 @@ impl Stamps {
     fn note(&mut self, transmission: stamping::Transmission) {
         self.has_any = true;
         let through = transmission.last_byte.wrapping_add(1);
-        // What was sent again is stamped again; the first time counts.
+        // Retransmitted bytes are stamped again; the first transmission counts.
         if through.wrapping_sub(self.through).cast_signed() <= 0 {
             return;
         }
@@ -105,8 +105,8 @@ impl Stamps {
         self.transmitted.push_back(transmission.stamp);
     }
 
-    /// The next transmission that was over at `at`. A later one cannot have led to what happened
-    /// then, and waits for the next event; one that cannot be dated is skipped.
+    /// Returns the next transmission that was complete at `at`. A later one cannot have caused the
+    /// event at `at` and waits for the next event. A stamp that cannot be converted is skipped.
     fn next_transmitted(&mut self, wall: &Wall, at: Nanos) -> Option<Nanos> {
         while let Some(stamp) = self.transmitted.front() {
             let tx_at = wall.convert(*stamp, at);
@@ -121,9 +121,9 @@ impl Stamps {
         None
     }
 
-    /// Tells of bytes that arrived with `stamp` and were seen at `at`: first of what had been
-    /// transmitted by then, then of the bytes. All stamps were had before the last look at the wall
-    /// clock.
+    /// Reports bytes that arrived with `stamp` and were read at `at`: first the transmissions
+    /// complete by then, then the bytes. All stamps must have been read before the last reading of
+    /// the wall clock.
     pub(crate) fn tell<B>(
         &mut self,
         wall: &Wall,
@@ -134,7 +134,7 @@ impl Stamps {
         while let Some(tx_at) = self.next_transmitted(wall, at) {
             tell(What::Transmitted(tx_at));
         }
-        // A stamp is never later than the event that it is a part of (METHOD 1.1, rule N).
+        // A stamp is never later than the event it belongs to (METHOD 1.1, rule N).
         let rx_at = stamp.and_then(|stamp| wall.convert(stamp, at));
         let rx_at = rx_at.filter(|rx_at| *rx_at <= at.after(wall.error_ns()));
         tell(What::Received(bytes, rx_at.map(|rx_at| rx_at.min(at))));
@@ -152,7 +152,8 @@ mod tests {
         Stamps::new(StampRequest::All).expect("asks for something")
     }
 
-    /// What is told at `at` of a connection that sent and was told of these, by last byte and time.
+    /// Times reported at `at` for a connection with these sends and transmissions (last byte,
+    /// time).
     fn told(sent: &[usize], transmissions: &[(u32, u64)], at: u64, rx: Option<u64>) -> Vec<u64> {
         let wall = Wall::ahead_by(AHEAD_NS);
         let wall_time = |at: u64| WallTime(at + AHEAD_NS.unsigned_abs());
@@ -180,9 +181,9 @@ mod tests {
         };
         check(&[60], &[(59, 100)], &[100, 1_000_400]);
         check(&[60, 60], &[(59, 100), (119, 200)], &[100, 200, 1_000_400]);
-        // Sent again.
+        // Retransmissions.
         check(&[60, 60], &[(59, 100), (59, 150), (119, 200), (119, 300)], &[100, 200, 1_000_400]);
-        // After the bytes had been seen, so not what they answer.
+        // Stamped after the bytes had been read, so not by a request they respond to.
         check(&[60, 60], &[(59, 100), (119, 501)], &[100, 1_000_400]);
         check(&[60], &[], &[1_000_400]);
     }

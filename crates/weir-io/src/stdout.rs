@@ -1,16 +1,16 @@
-//! Standard output as it is: where the program was started without one, writing fails, instead of
-//! succeeding into nothing. Knows nothing of what is written.
+//! Standard output with correct errors: if the program was started with it closed, writing fails
+//! instead of discarding the bytes. Independent of the text written.
 
 use std::io::{self, Write};
 
-/// Standard output, unbuffered. That of the standard library takes a closed one for a success.
+/// Standard output, unbuffered. The standard library's reports success if the descriptor is closed.
 #[derive(Debug)]
 pub struct Stdout(());
 
 impl Stdout {
-    /// The program's.
+    /// Returns the process's standard output.
     pub fn new() -> Stdout {
-        // Named here so that the linker keeps it wherever this is used.
+        // Referenced here so that the linker keeps it in every program that uses this type.
         std::hint::black_box(&BEFORE_MAIN);
         Stdout(())
     }
@@ -35,14 +35,14 @@ impl Write for Stdout {
     }
 }
 
-/// The C library calls it before Rust's runtime begins, which opens `/dev/null` in place of a
-/// descriptor that is closed.
+/// Pointer that the C library calls before Rust's runtime starts. The runtime opens `/dev/null` in
+/// place of a closed descriptor.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEFORE_MAIN: extern "C" fn() = keep_closed;
 
-/// Puts a descriptor that cannot be written to where standard output is closed: the runtime leaves
-/// it alone, no other file gets its number, and write(2) says EBADF as before.
+/// Replaces a closed standard output by a descriptor that cannot be written to. The runtime then
+/// does not replace it, no other file gets its number, and write(2) still returns EBADF.
 extern "C" fn keep_closed() {
     // SAFETY: these take and return numbers, and a static C string.
     unsafe {

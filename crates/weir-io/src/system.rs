@@ -1,6 +1,5 @@
-//! What the program asks of the operating system besides connections: processors, limits, the
-//! time and memory it has used, the terminal's width, C's standard output. One question, one
-//! function; no state.
+//! Operating system functions other than connections: processors, limits, CPU time and memory, the
+//! terminal's width, C's standard output. Each function is independent; there is no state.
 
 use std::fs;
 use std::io;
@@ -16,22 +15,23 @@ use crate::socket::{self, Begun, SockAddr, check};
 /// Binds the calling thread to one processor (sched_setaffinity(2)).
 ///
 /// # Errors
-/// When there is no such processor, or it is not this process's to use.
+/// If there is no such processor, or this process must not use it.
 pub fn pin_to_cpu(cpu: u32) -> io::Result<()> {
     let mut set = no_cpus();
     if cpu as usize >= 8 * size_of::<libc::cpu_set_t>() {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
-    // SAFETY: the number is within the set, as has just been seen.
+    // SAFETY: the number is within the set, as checked above.
     unsafe { libc::CPU_SET(cpu as usize, &mut set) };
     // SAFETY: the kernel reads as many bytes of the set as it has; 0 is the calling thread.
     check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) }).map(drop)
 }
 
-/// The processors that the calling thread may run on, in ascending order (sched_getaffinity(2)).
+/// Returns the processors that the calling thread may run on, in ascending order
+/// (sched_getaffinity(2)).
 ///
 /// # Errors
-/// When the kernel has more processors than a `cpu_set_t` has room for.
+/// If the kernel has more processors than a `cpu_set_t` has room for.
 pub fn usable_cpus() -> io::Result<Vec<u32>> {
     let mut set = no_cpus();
     // SAFETY: the kernel writes as many bytes to the set as it has; 0 is the calling thread.
@@ -41,7 +41,8 @@ pub fn usable_cpus() -> io::Result<Vec<u32>> {
     Ok(all.filter(|cpu| unsafe { libc::CPU_ISSET(*cpu as usize, &set) }).collect())
 }
 
-/// Processors of the machine that are online, whoever may use them; at least 1 (sysconf(3)).
+/// Returns the number of online processors of the machine, regardless of affinity; at least 1
+/// (sysconf(3)).
 pub(crate) fn online_cpus() -> u32 {
     // SAFETY: sysconf takes no pointers.
     let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
@@ -53,14 +54,14 @@ fn no_cpus() -> libc::cpu_set_t {
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
-/// How many processors' worth of time the control groups of this process grant it, or `None` where
-/// they do not limit it. Both versions of control groups are understood.
+/// Returns the CPU quota of this process's control groups, in processors, or `None` if there is
+/// none. Both versions of control groups are supported.
 pub fn cpu_quota() -> Option<f64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     groups.lines().filter_map(quota_of_group).min_by(f64::total_cmp)
 }
 
-/// The tightest quota from one line's group up to the root.
+/// Returns the lowest quota from one line's group up to the root.
 fn quota_of_group(line: &str) -> Option<f64> {
     let (controllers, group) = parse_group(line)?;
     let is_v2 = controllers.is_empty();
@@ -68,7 +69,7 @@ fn quota_of_group(line: &str) -> Option<f64> {
         return None;
     }
     let root = Path::new(if is_v2 { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" });
-    // In a container the path of the host may not exist; its own root then does.
+    // In a container the host's path may not exist, but its own root does.
     Path::new(group.trim_start_matches('/'))
         .ancestors()
         .filter_map(|ancestor| {
@@ -83,13 +84,13 @@ fn quota_of_group(line: &str) -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-/// The controllers and the path of one line of /proc/self/cgroup (cgroups(7)).
+/// Parses the controllers and the path of one line of /proc/self/cgroup (cgroups(7)).
 fn parse_group(line: &str) -> Option<(&str, &str)> {
     let (_, rest) = line.split_once(':')?;
     rest.split_once(':')
 }
 
-/// Quota and period as one number of processors; `max` and -1 are no quota.
+/// Parses quota and period into a number of processors; `max` and -1 are no quota.
 fn parse_cpu_max(text: &str) -> Option<f64> {
     let mut words = text.split_whitespace();
     let quota: f64 = words.next()?.parse().ok()?;
@@ -97,45 +98,47 @@ fn parse_cpu_max(text: &str) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then_some(quota / period)
 }
 
-/// By how much the kernel may delay the timers of the calling thread (PR_SET_TIMERSLACK(2const)).
-/// The default of 50 µs is far more than a send should be late; 1 ns is the least there is.
+/// Sets the longest delay of the calling thread's timers, in nanoseconds
+/// (PR_SET_TIMERSLACK(2const)). The default of 50 µs delays sends far too much; 1 ns is the
+/// minimum.
 ///
 /// # Errors
-/// What prctl(2) says.
+/// Those of prctl(2).
 pub fn set_timer_slack(ns: u32) -> io::Result<()> {
     // SAFETY: this prctl takes no pointers.
     let result = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, libc::c_ulong::from(ns)) };
     check(result).map(drop)
 }
 
-/// Sleeps for so many nanoseconds, or less when interrupted (clock_nanosleep(2)).
+/// Sleeps for `ns` nanoseconds, or less if interrupted (clock_nanosleep(2)).
 pub(crate) fn nap(ns: u64) {
     let span = libc::timespec {
         tv_sec: libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
         tv_nsec: (ns % 1_000_000_000) as libc::c_long,
     };
-    // SAFETY: the span lives until the call returns; how much of it was left is not asked.
+    // SAFETY: the span lives until the call returns; the remaining time is not requested.
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &span, std::ptr::null_mut()) };
 }
 
-/// Lets other threads go first where they want the calling thread's CPU: its nice value, 1 to 19
-/// (setpriority(2), which on Linux means a thread).
+/// Lowers the priority of the calling thread: sets its nice value, 1 to 19 (setpriority(2), which
+/// on Linux applies to a thread).
 ///
 /// # Errors
-/// What setpriority(2) says.
+/// Those of setpriority(2).
 pub fn stand_back(niceness: i32) -> io::Result<()> {
     // SAFETY: setpriority takes no pointers.
     let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, niceness) };
     check(result).map(drop)
 }
 
-/// Blocks from this size on come from the kernel one by one: the default at a program's start.
+/// Smallest block that is mapped from the kernel on its own, in bytes: the default at program
+/// start.
 #[cfg(target_env = "gnu")]
 const LARGE_BLOCK_BYTES: libc::c_int = 128 * 1024;
 
-/// Has the allocator go on taking large blocks from the kernel, and giving them back (mallopt(3)).
-/// Left to itself it stops that once the first of them is freed, and from then on clears blocks by
-/// hand, which makes whole tables resident of which a few pages are used.
+/// Makes the allocator continue to map large blocks from the kernel and return them (mallopt(3)).
+/// By default it stops mapping after the first of them is freed. From then on it zeroes blocks
+/// itself, which makes large tables resident although only a few pages are used.
 #[cfg(target_env = "gnu")]
 pub fn map_large_blocks() {
     // SAFETY: this takes no pointers, and the allocator takes its own lock.
@@ -143,23 +146,23 @@ pub fn map_large_blocks() {
     debug_assert_eq!(is_set, 1, "the threshold is within the allocator's limits");
 }
 
-/// Nothing: this allocator is not known to keep large blocks.
+/// Does nothing: this allocator is not known to keep large blocks.
 #[cfg(not(target_env = "gnu"))]
 pub fn map_large_blocks() {}
 
-/// The limits on open descriptors.
+/// Limits on open descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescriptorLimit {
-    /// The one in force.
+    /// The limit in force.
     pub soft: u64,
-    /// The one up to which this process may raise it.
+    /// The limit up to which this process may raise it.
     pub hard: u64,
 }
 
-/// Raises the limit on open descriptors as far as this process may, and says where it stands.
+/// Raises the limit on open descriptors as far as this process may, and returns the result.
 ///
 /// # Errors
-/// What getrlimit(2) and setrlimit(2) say.
+/// Those of getrlimit(2) and setrlimit(2).
 pub fn raise_descriptor_limit() -> io::Result<DescriptorLimit> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel writes one limit.
@@ -172,34 +175,34 @@ pub fn raise_descriptor_limit() -> io::Result<DescriptorLimit> {
     Ok(DescriptorLimit { soft: limit.rlim_cur, hard: limit.rlim_max })
 }
 
-/// Processor time used. The sum is exact; how it divides is sampled by many kernels.
+/// CPU time used. The sum is exact; many kernels sample its division.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
-    /// Outside the kernel.
+    /// Time outside the kernel.
     pub user: Duration,
-    /// In the kernel on this account.
+    /// Time in the kernel on behalf of the program.
     pub system: Duration,
 }
 
 impl CpuTime {
-    /// Both together.
+    /// Returns the sum of both.
     pub fn total(self) -> Duration {
         self.user + self.system
     }
 }
 
-/// What all threads of the process have used so far, ended ones included.
+/// Returns the CPU time of all threads of the process so far, ended ones included.
 ///
 /// # Errors
-/// What getrusage(2) says.
+/// Those of getrusage(2).
 pub fn process_cpu_time() -> io::Result<CpuTime> {
     Ok(cpu_time(&usage(libc::RUSAGE_SELF)?))
 }
 
-/// What the calling thread has used so far.
+/// Returns the CPU time of the calling thread so far.
 ///
 /// # Errors
-/// What getrusage(2) says.
+/// Those of getrusage(2).
 pub fn thread_cpu_time() -> io::Result<CpuTime> {
     Ok(cpu_time(&usage(libc::RUSAGE_THREAD)?))
 }
@@ -220,19 +223,19 @@ fn usage(who: libc::c_int) -> io::Result<libc::rusage> {
     Ok(usage)
 }
 
-/// Memory of the process that stands in RAM.
+/// Resident memory of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Now, in bytes.
+    /// Current size, in bytes.
     pub current_bytes: u64,
-    /// The most so far, in bytes.
+    /// Peak size so far, in bytes.
     pub peak_bytes: u64,
 }
 
-/// How much memory the process holds and has held.
+/// Returns the current and the peak resident memory of the process.
 ///
 /// # Errors
-/// When /proc cannot be read.
+/// If /proc cannot be read.
 pub fn memory() -> io::Result<Memory> {
     let statm = fs::read_to_string("/proc/self/statm")?;
     let resident_pages = statm.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
@@ -240,21 +243,20 @@ pub fn memory() -> io::Result<Memory> {
     // SAFETY: sysconf takes no pointers.
     let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.unsigned_abs();
     let current_bytes = pages * page_bytes;
-    // Not getrusage's ru_maxrss, which begins with the peak of the process that started this one.
+    // Not getrusage's ru_maxrss, which starts at the peak of the parent process.
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let peak_kib =
         peak.and_then(|text| text.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-    // The kernel brings its high-water mark up to date only now and then.
+    // The kernel updates its high-water mark only occasionally.
     let peak_bytes = peak_kib.map_or(0, |kib| kib * 1024).max(current_bytes);
     Ok(Memory { current_bytes, peak_bytes })
 }
 
-/// Sends on what code in C has printed and still holds back (stdio(3)), so that what is printed
-/// next stands behind it.
+/// Flushes C's standard output (stdio(3)), so that text printed next follows the text of C code.
 ///
 /// # Errors
-/// What write(2) says.
+/// Those of write(2).
 pub fn flush_c_stdout() -> io::Result<()> {
     unsafe extern "C" {
         static stdout: *mut libc::FILE;
@@ -263,8 +265,8 @@ pub fn flush_c_stdout() -> io::Result<()> {
     check(unsafe { libc::fflush(stdout) }).map(drop)
 }
 
-/// How many columns the terminal has that standard output or, failing that, standard error goes
-/// to; `None` when neither is one.
+/// Returns the width in columns of the terminal on standard output or, failing that, on standard
+/// error; `None` if neither is a terminal.
 pub fn terminal_columns() -> Option<u16> {
     [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().find_map(|fd| {
         let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
@@ -274,15 +276,15 @@ pub fn terminal_columns() -> Option<u16> {
     })
 }
 
-/// Connects to `to` from `source`, an address of this machine, and waits for it.
+/// Connects to `to` from `source`, an address of this machine, and blocks until connected.
 ///
 /// # Errors
-/// What bind(2) and connect(2) say, and `TimedOut` after `patience`, which must not be zero.
+/// Those of bind(2) and connect(2), and `TimedOut` after `patience`, which must not be zero.
 pub fn connect_from(source: IpAddr, to: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
     let address = SockAddr::new(&Endpoint::Tcp(to))?;
     let fd = socket::open(address.family(), false)?;
     socket::bind_source(&fd, source)?;
-    // The timeout of sends is that of connects too (SO_SNDTIMEO, socket(7)).
+    // The send timeout also applies to connects (SO_SNDTIMEO, socket(7)).
     let stream = TcpStream::from(fd);
     stream.set_write_timeout(Some(patience))?;
     let fd = OwnedFd::from(stream);
@@ -292,7 +294,7 @@ pub fn connect_from(source: IpAddr, to: SocketAddr, patience: Duration) -> io::R
     }
 }
 
-/// The congestion control that a new connection to `endpoint` would use; `None` where there is
+/// Returns the congestion control algorithm of new connections to `endpoint`; `None` if there is
 /// none, as for Unix sockets.
 pub fn congestion_control(endpoint: &Endpoint) -> Option<String> {
     let Endpoint::Tcp(_) = endpoint else { return None };

@@ -1,43 +1,43 @@
-//! The kernel's counters of a backend's own TCP sockets (`TCP_INFO`, tcp(7)), read as they are
-//! closed. Knows nothing of events.
+//! Kernel counters of a backend's own TCP sockets (`TCP_INFO`, tcp(7)), read when the sockets are
+//! closed. Independent of events.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use crate::socket;
 
-/// Sockets that are all read. A reading takes about 1 µs, opening and closing a socket 30 µs.
+/// Sockets that are all read. A read takes about 1 µs; opening and closing a socket takes 30 µs.
 const EXACT_SOCKETS: u64 = 1024;
 
-/// Of the sockets after those, one in so many is read, and counts as many times.
+/// Sampling interval of the sockets after those: one in this many is read, and weighted by it.
 const SAMPLE: u64 = 16;
 
-/// Round trips that are kept.
+/// Most round-trip times kept.
 const RTTS_MAX: usize = 256;
 
-/// What the kernel counted on a backend's own TCP sockets, over all that are closed.
+/// Kernel counters of a backend's own TCP sockets, summed over those already closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpTally {
     /// Sockets closed.
     pub sockets: u64,
-    /// Of `sockets`: read.
+    /// Part of `sockets` whose counters were read.
     pub sampled: u64,
-    /// Segments sent again, scaled from `sampled` to `sockets`.
+    /// Retransmitted segments, scaled from `sampled` to `sockets`.
     pub retransmitted_segments: u64,
-    /// Retransmission timeouts, scaled likewise; `None` where the kernel does not tell (before
+    /// Retransmission timeouts, scaled likewise; `None` if the kernel does not report them (before
     /// Linux 6.7).
     pub retransmission_timeouts: Option<u64>,
-    /// The least round trip of each of the last sockets that were read, in nanoseconds.
+    /// Minimum round-trip time of each of the last sockets read, in nanoseconds.
     pub rtts_min_ns: Vec<u64>,
-    /// Sockets are of another kind.
+    /// True if the sockets are not TCP.
     is_off: bool,
-    /// The entry of `rtts_min_ns` to overwrite next.
+    /// Entry of `rtts_min_ns` to overwrite next.
     oldest: usize,
 }
 
 impl TcpTally {
-    /// A socket is about to be closed. `has_failed` ones are all read: they are few, and losses are
-    /// likely on them.
+    /// Counts a socket that is about to be closed. Failed sockets are all read: they are few, and
+    /// losses are likely on them.
     #[inline]
     pub(crate) fn closing(&mut self, fd: &OwnedFd, has_failed: bool) {
         if self.is_off {
@@ -54,7 +54,7 @@ impl TcpTally {
     fn read(&mut self, fd: &OwnedFd, weight: u64) {
         match TcpInfo::of(fd) {
             Ok(info) => self.add(info, weight),
-            // Unix sockets do not know it.
+            // Unix sockets have no `TCP_INFO`.
             Err(_) => *self = TcpTally { is_off: true, ..TcpTally::default() },
         }
     }
@@ -84,20 +84,20 @@ pub(crate) struct TcpInfo {
     retransmitted: u32,
     /// `tcpi_total_rto`.
     timeouts: Option<u16>,
-    /// `tcpi_min_rtt`, the least of the last 300 s.
+    /// `tcpi_min_rtt`, the minimum of the last 300 s.
     pub(crate) rtt_min_ns: Option<u64>,
 }
 
-/// Where the kernel has them in its structure, which only ever grows at its end.
+/// Offsets in the kernel's structure, which only grows at its end.
 const TOTAL_RETRANS: usize = 100;
 const MIN_RTT: usize = 148;
 const TOTAL_RTO: usize = 240;
 
-/// As much of it as is needed.
+/// Bytes of the structure up to the last field used.
 pub(crate) const INFO_BYTES: usize = 242;
 
 impl TcpInfo {
-    /// What the kernel tells of a TCP socket.
+    /// Reads the kernel's counters of a TCP socket.
     pub(crate) fn of(fd: &OwnedFd) -> io::Result<TcpInfo> {
         let mut buffer = [0; INFO_BYTES];
         let len = socket::tcp_info(fd, &mut buffer)?;
@@ -109,7 +109,7 @@ impl TcpInfo {
             let bytes = info.get(at..at + 4)?;
             Some(u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
         };
-        // It stands at its greatest until there was one.
+        // The value is the maximum until there is a sample.
         let rtt_min_us = word(MIN_RTT).filter(|us| *us != u32::MAX && *us != 0);
         let timeouts = info.get(TOTAL_RTO..TOTAL_RTO + 2);
         TcpInfo {

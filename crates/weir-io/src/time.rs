@@ -1,4 +1,4 @@
-//! Time as the whole of weir counts it: nanoseconds on one monotonic clock since the run's epoch.
+//! Time in all of weir: nanoseconds on one monotonic clock since the run's epoch.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -14,19 +14,19 @@ impl Nanos {
     /// Later than every instant of a run: "never".
     pub const MAX: Nanos = Nanos(u64::MAX);
 
-    /// The span from `earlier` to here in nanoseconds, zero when `earlier` is not earlier.
+    /// Returns the span from `earlier` to here in nanoseconds, zero if `earlier` is not earlier.
     #[inline]
     pub fn since(self, earlier: Nanos) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// This instant, `span_ns` nanoseconds later; stays at [`Nanos::MAX`] rather than wrap.
+    /// Returns the instant `span_ns` nanoseconds later; saturates at [`Nanos::MAX`].
     #[inline]
     pub fn after(self, span_ns: u64) -> Nanos {
         Nanos(self.0.saturating_add(span_ns))
     }
 
-    /// This instant, `span_ns` nanoseconds earlier; stays at zero rather than wrap.
+    /// Returns the instant `span_ns` nanoseconds earlier; saturates at zero.
     #[inline]
     pub fn before(self, span_ns: u64) -> Nanos {
         Nanos(self.0.saturating_sub(span_ns))
@@ -60,18 +60,18 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock whose epoch is this moment.
+    /// Creates a clock whose epoch is now.
     pub fn start() -> Clock {
         Clock { epoch_ns: monotonic_ns() }
     }
 
-    /// The time since the epoch.
+    /// Returns the time since the epoch.
     #[inline]
     pub fn now(&self) -> Nanos {
         Nanos(monotonic_ns() - self.epoch_ns)
     }
 
-    /// The epoch as `CLOCK_MONOTONIC` tells it, for comparison with another process of this host.
+    /// Returns the epoch on `CLOCK_MONOTONIC`, for comparison with another process of this host.
     pub fn epoch_monotonic_ns(&self) -> u64 {
         self.epoch_ns
     }
@@ -82,18 +82,18 @@ fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// The wall clock in nanoseconds since 1970: what the kernel's stamps are in. No event is timed
-/// by it.
+/// Returns the wall-clock time in nanoseconds since 1970, the unit of the kernel's time stamps. No
+/// event is timed by it.
 pub(crate) fn realtime_ns() -> u64 {
     clock_ns(libc::CLOCK_REALTIME)
 }
 
-/// The CPU time of the calling thread, in nanoseconds.
+/// Returns the CPU time of the calling thread, in nanoseconds.
 pub(crate) fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// A clock in nanoseconds (clock_gettime(2)).
+/// Reads a clock in nanoseconds (clock_gettime(2)).
 #[inline]
 fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,13 +1,13 @@
-//! What a backend gives the kernel to recognise a connection by when the kernel reports on it.
+//! Token: the word by which the kernel's reports identify a connection.
 
-/// A kind of report, a generation and an index, as one word.
+/// Kind of report, generation and index, packed into one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    /// What is reported on; each backend has its own kinds.
+    /// Kind of object reported on; each backend defines its own kinds.
     pub(crate) kind: u8,
-    /// Which socket of the connection, so that reports on an older one are known for what they are.
+    /// Socket of the connection, so that reports on an older one are recognised.
     pub(crate) generation: u16,
-    /// Which connection, or which entry of the table that the kind says.
+    /// Connection, or entry of the table that belongs to the kind.
     pub(crate) index: u32,
 }
 

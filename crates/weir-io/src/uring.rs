@@ -1,10 +1,10 @@
 //! [`Backend`] by completion: io_uring.
 //!
-//! Receiving is multishot into a pool of buffers that all connections share; only connections that
-//! are to discard bodies are read one request at a time, and where there are very many connections
-//! they are polled, and read when they are ready. Sending leaves no completion when all went
-//! well, see `sending`. The trait's calls only take notes; `prepare` makes them submissions, in an
-//! order that reuses a descriptor's number only after all submissions for its old socket.
+//! Receives are multishot into a pool of buffers that all connections share. Two cases differ.
+//! Connections that discard bodies receive one request at a time. If there are very many
+//! connections, they are polled, and read when ready. Successful sends produce no completion, see
+//! `sending`. The trait's calls only record work. `prepare` turns it into submissions, in an order
+//! that reuses a descriptor's number only after all submissions for its old socket.
 
 use std::collections::VecDeque;
 use std::io;
@@ -66,30 +66,30 @@ mod kind {
     pub(super) const SLOW: u8 = 4;
     pub(super) const DOOR: u8 = 5;
     pub(super) const WAKER: u8 = 6;
-    /// What nobody asks about again: cancels and closes.
+    /// A request whose completion is ignored: cancels and closes.
     pub(super) const QUIET: u8 = 7;
-    /// A receive into a buffer of the pool, with a stamp before the bytes.
+    /// A receive into a buffer of the pool, with a time stamp before the bytes.
     pub(super) const STAMPED: u8 = 8;
-    /// Tells when there is something to receive.
+    /// A poll that reports when there are bytes to receive.
     pub(super) const POLL: u8 = 9;
     pub(super) const ALARM: u8 = 10;
 }
 
 type Happened = happened::Happened<Filled>;
 
-/// Connections of a process beyond which receives are polled for.
+/// Connections of a process above which receives are polled for.
 const POLLED_FROM: u64 = 100_000;
 
 /// [`Backend`] by completion: io_uring.
 ///
-/// It must stay on the thread that made it; the kernel refuses others.
+/// It must stay on the thread that created it; the kernel rejects others.
 pub struct Uring {
-    /// First, so that the ring is gone before what the kernel reads and writes through it.
+    /// First, so that the ring is dropped before the memory that the kernel accesses through it.
     ring: Ring,
     buffers: Buffers,
     outgoing: Outgoing,
     vectors: Vectors,
-    /// What stamped connections receive by.
+    /// Message header for the receives of stamped connections.
     header: Box<libc::msghdr>,
     clock: Clock,
     waker: Option<Waker>,
@@ -99,44 +99,43 @@ pub struct Uring {
     stamps: Slab<Stamps>,
     slow: Slab<Slow>,
     doors: Vec<Door>,
-    /// Accepted while no number was free.
+    /// Sockets accepted while no number was free.
     waiting: VecDeque<(OwnedFd, bool)>,
     numbers: Numbers,
     notes: Notes,
-    /// Sends of the submission under way.
+    /// Sends of the current submission.
     issued: Vec<Issued>,
     /// Those of them that stalled, by connection: bytes sent, or `-errno`.
     stalls: Vec<(u32, i32)>,
-    /// Receives are polled for, and made when there is something: a receive that waits is 600 bytes
-    /// of the kernel's more.
+    /// True if receives are polled for, and made only when there is something: a pending receive
+    /// takes 600 bytes more in the kernel.
     polls: bool,
-    /// Such receives that have not been told of.
+    /// Receives of that kind without a completion yet.
     receiving: u32,
-    /// Connects that no completion announces, with how they ended; and failures found between
-    /// harvests.
+    /// Results of connects that produce no completion, and failures found between batches.
     arrived: VecDeque<(u32, u16, io::Result<()>)>,
-    /// Unix connects to be tried again once the listener has room.
+    /// Unix connects to retry once the listener has room.
     busy: Vec<(u32, u16, SockAddr)>,
-    /// When to try again what `busy` and the paused doors wait for.
+    /// Time of the next retry of `busy` and of the paused listeners.
     retry_at: Nanos,
-    /// Completions of this harvest, and how many of them have been looked at.
+    /// Completions of this batch; `cursor` is the number of those processed.
     ready: Vec<Completion>,
     cursor: usize,
-    /// Read after the last of `ready` had been seen.
+    /// Time after the last of `ready` had been seen.
     harvested_at: Nanos,
-    /// Completions since: for the next harvest.
+    /// Completions since then, for the next batch.
     later: Vec<Completion>,
-    /// The first event of the harvest, found while waiting.
+    /// The first event of the batch, found while waiting.
     found: Option<Happened>,
-    /// Events of one completion that was more than one.
+    /// Events of one completion that produced several.
     parked: VecDeque<Happened>,
-    /// Stamped connections that have sent something since their error queues were last read.
+    /// Stamped connections that have sent bytes since their error queues were last read.
     transmitting: Vec<u32>,
     wall: Wall,
     spinning: Spinning,
     failing: Failing,
     tcp: TcpTally,
-    /// The buffer of the event that is lent.
+    /// Buffer of the event returned last.
     lent: Option<u16>,
     woken: bool,
     /// An error of the ring that a call could not report.
@@ -144,10 +143,10 @@ pub struct Uring {
 }
 
 impl Uring {
-    /// A backend without connections, for the calling thread.
+    /// Creates a backend without connections, for the calling thread.
     ///
     /// # Errors
-    /// When the kernel has no io_uring, forbids it, or is too old; see [`probe_uring`].
+    /// If the kernel has no io_uring, forbids it, or is too old; see [`probe_uring`].
     pub fn new(options: BackendOptions) -> io::Result<Uring> {
         let (entries, completions) = ring::sizes(options.connections, options.backends);
         let ring = Ring::new(entries, completions)?;
@@ -194,7 +193,7 @@ impl Uring {
         })
     }
 
-    /// Looks for events until one is found or the harvest is used up.
+    /// Looks for an event until one is found or the batch is used up.
     fn step(&mut self) -> Option<Happened> {
         if let Some(happened) = self.parked.pop_front() {
             return Some(happened);
@@ -232,7 +231,7 @@ impl Uring {
         }
     }
 
-    /// Turns the notes into submissions. Says whether not all found room.
+    /// Turns the recorded work into submissions. Returns true if not all of it found room.
     fn prepare(&mut self) -> io::Result<bool> {
         self.buffers.publish();
         self.prepare_endings()?;
@@ -249,7 +248,7 @@ impl Uring {
         self.prepare_sends()
     }
 
-    /// Takes the completions in after an enter, and settles the sends that it let out.
+    /// Collects the completions after an enter, and settles the sends submitted by it.
     fn absorb(&mut self) -> io::Result<()> {
         loop {
             for completion in self.ring.completions() {
@@ -263,7 +262,7 @@ impl Uring {
             if !self.ring.has_overflown() {
                 break;
             }
-            // There is room now for those that the kernel kept back.
+            // The queue has room now for the completions that the kernel held back.
             self.ring.submit(true)?;
         }
         self.notes.forget_connects();
@@ -272,7 +271,7 @@ impl Uring {
         Ok(())
     }
 
-    /// Lets out what is noted, without having completions worked on.
+    /// Submits the recorded work, without running the kernel's deferred completion work.
     fn flush(&mut self) -> io::Result<()> {
         loop {
             let more = self.prepare()?;
@@ -286,7 +285,7 @@ impl Uring {
         }
     }
 
-    /// Spends one stretch of a wait. Says whether the caller's instant has come.
+    /// Spends one stretch of a wait. Returns true if the caller's instant has come.
     fn pause(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<bool> {
         if self.cursor < self.ready.len() {
             self.flush()?;
@@ -324,8 +323,9 @@ impl Uring {
         Ok(until <= self.harvested_at)
     }
 
-    /// Looks for completions until there are some or the time comes. Nothing that an enter would
-    /// bring goes unseen, so the loop stays out of the kernel until there is something.
+    /// Polls for completions until there are some or the time comes. The ring's flags show all
+    /// completions that an enter would bring, so the loop makes no system call on the ring until
+    /// then.
     fn spin(&mut self, mut now: Nanos, until: Nanos) -> io::Result<()> {
         if self.ring.has_submissions() {
             return self.ring.submit(true);
@@ -345,7 +345,7 @@ impl Uring {
         }
     }
 
-    /// Sleeps until there are so many completions, at least 1, or the time comes. A sleep for one
+    /// Sleeps until there are `events` completions, at least 1, or the time comes. A sleep for one
     /// may end early.
     fn sleep(&mut self, now: Nanos, wake_at: Nanos, events: u32) -> io::Result<()> {
         let span_ns = if wake_at == Nanos::MAX {
@@ -360,7 +360,7 @@ impl Uring {
         self.ring.sleep(span_ns, events)
     }
 
-    /// The connection that a token means, unless that socket is gone.
+    /// Returns the connection of a token, unless that socket is closed.
     #[inline]
     fn live(&mut self, token: Token) -> Option<&mut Conn> {
         let conn = &mut self.conns[token.index as usize];
@@ -373,7 +373,7 @@ impl Uring {
         Happened { conn, generation, at: self.harvested_at, what }
     }
 
-    /// Gives the buffer back whose bytes have been lent.
+    /// Returns the buffer of the last event to the pool.
     #[inline]
     fn take_back(&mut self) {
         if let Some(buffer) = self.lent.take() {
@@ -418,14 +418,14 @@ impl Backend for Uring {
         let Some(state) = self.conns.get_mut(conn.index()) else { return };
         // A permission may be used in part.
         state.discard = u32::try_from(bytes).unwrap_or(u32::MAX);
-        // What has been received but not lent yet is part of those bytes.
+        // Bytes already received but not returned yet are part of the permission.
         if let Some(Happened { conn: found, what: What::Received(filled, _), .. }) = &self.found
             && *found == conn.0
         {
             state.discard = state.discard.saturating_sub(filled.len);
         }
         if state.armed == kind::SKIP {
-            // It goes by the earlier permission.
+            // The pending receive has the size of the earlier permission.
             let token = Token::new(kind::SKIP, state.generation, conn.0);
             self.notes.cancels.push(token.pack());
         }
@@ -433,7 +433,7 @@ impl Backend for Uring {
 
     fn close(&mut self, conn: ConnId, how: Close) {
         let found = self.found.take_if(|found| found.conn == conn.0);
-        // What is parked comes from one completion, so it is all of one connection.
+        // All parked events come from one completion, so from one connection.
         let is_parked = self.parked.front().is_some_and(|parked| parked.conn == conn.0);
         let parked = self.parked.drain(if is_parked { 0 } else { self.parked.len() }..);
         for unlent in found.into_iter().chain(parked) {

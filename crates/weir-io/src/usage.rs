@@ -1,5 +1,5 @@
-//! What a thread has taken and lost, how much of it went into looking for nothing, and whether it
-//! should look at all.
+//! CPU usage of a worker thread, the share spent polling without an event, and the decision to
+//! sleep instead of polling.
 
 use std::{fs, thread};
 
@@ -7,15 +7,16 @@ use crate::contention::Contention;
 use crate::time::thread_cpu_ns;
 use crate::{Nanos, ThreadUsage, WaitPolicy};
 
-/// The most that one look in vain counts with. What took longer was no looking: something else had
-/// the processor meanwhile, and counting that would make the thread seem less busy than it was.
+/// Most that one empty poll counts, in nanoseconds. Anything longer was not polling: another thread
+/// had the CPU. Counting it would make the thread seem less busy than it was.
 const LOOK_NS: u64 = 20_000;
 
-/// No yield begins so shortly before the instant: it costs a fraction of a microsecond.
+/// Shortest remaining wait in which to yield, in nanoseconds: a yield costs a fraction of a
+/// microsecond.
 const NO_YIELD_NS: u64 = 2_000;
 
-/// The time spent in looks that found nothing. What lies between two of them is left out, a few
-/// hundredths of it, which errs on the side of a busy thread.
+/// Time spent in polls that found nothing. The time between two polls is not counted. It is a few
+/// percent of the total, and the error makes the thread seem busier.
 #[derive(Debug, Default)]
 pub(crate) struct Spinning {
     spun_ns: u64,
@@ -23,7 +24,7 @@ pub(crate) struct Spinning {
 }
 
 impl Spinning {
-    /// Counts a look that began at `from` and had found nothing at `now`.
+    /// Counts a poll that started at `from` and had found nothing at `now`.
     #[inline]
     pub(crate) fn looked_in_vain(&mut self, from: Nanos, now: Nanos) {
         let span_ns = now.since(from);
@@ -31,7 +32,8 @@ impl Spinning {
         self.contention.spun(span_ns);
     }
 
-    /// Returns the policy for a wait from `now` to `until`: under contention a spinning one sleeps.
+    /// Returns the policy for a wait from `now` to `until`: sleeping replaces spinning under
+    /// contention.
     #[inline]
     pub(crate) fn temper(&mut self, now: Nanos, until: Nanos, policy: WaitPolicy) -> WaitPolicy {
         match policy {
@@ -41,14 +43,14 @@ impl Spinning {
         }
     }
 
-    /// True if a thread that would wait until `until` should sleep, since others need its CPU.
+    /// True if a wait until `until` should sleep, because other threads need this CPU.
     #[inline]
     pub(crate) fn is_contended(&mut self, now: Nanos, until: Nanos) -> bool {
         self.contention.is_present(now, until)
     }
 
-    /// Lets another thread that waits for this CPU run first (sched_yield(2)), unless the instant
-    /// is near. Returns at once where there is none.
+    /// Yields the CPU to another runnable thread (sched_yield(2)), unless `until` is near. Returns
+    /// at once if there is none.
     #[inline]
     pub(crate) fn give_way(&self, now: Nanos, until: Nanos) {
         if until.since(now) > NO_YIELD_NS {
@@ -56,7 +58,7 @@ impl Spinning {
         }
     }
 
-    /// What the calling thread has taken so far.
+    /// Returns the calling thread's usage so far.
     pub(crate) fn usage(&self) -> ThreadUsage {
         ThreadUsage {
             cpu_ns: thread_cpu_ns(),
@@ -68,7 +70,7 @@ impl Spinning {
     }
 }
 
-/// The second field of schedstat: the time spent waiting on a run queue (the kernel's
+/// Parses the second field of schedstat: the time spent waiting on a run queue (the kernel's
 /// Documentation/scheduler/sched-stats.rst).
 fn run_delay_ns(schedstat: &str) -> Option<u64> {
     schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
@@ -102,7 +104,7 @@ mod tests {
         for spins in [WaitPolicy::Spin, WaitPolicy::Hybrid, attentive] {
             assert_eq!(policy(&mut spinning, spins), spins);
         }
-        // Twice another thread had the processor.
+        // Another thread had the CPU twice.
         spinning.looked_in_vain(Nanos(0), Nanos(3_000_000));
         assert_eq!(policy(&mut spinning, WaitPolicy::Spin), WaitPolicy::Spin);
         spinning.looked_in_vain(Nanos(0), Nanos(3_000_000));

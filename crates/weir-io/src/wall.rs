@@ -1,38 +1,38 @@
-//! The wall clock against the run's: by it the kernel's stamps become instants of the run.
+//! Offset between the wall clock and the run's clock, to convert kernel time stamps.
 //!
-//! `CLOCK_REALTIME` and `CLOCK_MONOTONIC` run at one speed, as what disciplines the one slews the
-//! other with it (clock_gettime(2)); the difference is a constant until somebody sets the wall
-//! clock. So no rate has to be allowed for: every look at both narrows down the same number, and a
-//! look that contradicts the earlier ones has found a step.
+//! `CLOCK_REALTIME` and `CLOCK_MONOTONIC` run at the same rate, because clock discipline slews both
+//! together (clock_gettime(2)). Their difference is constant until the wall clock is set, so there
+//! is no drift to model. Each reading of both clocks narrows down the same number, and one that
+//! contradicts the earlier ones reveals a step.
 
 use crate::time::realtime_ns;
 use crate::{Clock, Nanos};
 
-/// How far looks may contradict each other before that is a step. Processors' counters may disagree
-/// a little where the thread has moved between two readings; nobody sets a clock by so little.
+/// Largest contradiction between readings that is not a step, in nanoseconds. CPU counters may
+/// disagree slightly if the thread migrated between two readings; real clock steps are larger.
 const STEP_NS: i64 = 1_000;
 
-/// A look that took longer than this was interrupted, and could hide a step as large.
+/// Longest uninterrupted reading, in nanoseconds. A longer one could hide a step as large.
 const LOOK_NS: u64 = 10_000;
 
-/// How often a look is tried again that was interrupted.
+/// Attempts at a reading that is interrupted.
 const LOOKS: u32 = 3;
 
-/// How long after a step no stamp is taken for good. It is longer than bytes lie unread in the
-/// socket of a client that runs, so what was stamped before the step is not read after this.
+/// Time after a step during which no stamp is converted, in nanoseconds. Bytes lie unread in a
+/// running client's socket for less than this, so no stamp from before the step is read later.
 const DISTRUST_NS: u64 = 1_000_000_000;
 
-/// A reading of the wall clock, in nanoseconds since 1970: what the kernel stamps with.
+/// A wall-clock time in nanoseconds since 1970, as in the kernel's time stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WallTime(pub(crate) u64);
 
-/// The wall clock, as far as this backend has seen it.
+/// The wall clock's offset, as measured by this backend.
 pub(crate) struct Wall {
     clock: Clock,
     offset: Option<Offset>,
-    /// The last look vouches for stamps taken since the one before.
+    /// True if the last reading is valid for stamps taken since the one before.
     vouched: bool,
-    /// When the last step will be forgotten.
+    /// Time from which stamps are converted again after the last step.
     trusted_from: Nanos,
 }
 
@@ -41,9 +41,9 @@ impl Wall {
         Wall { clock, offset: None, vouched: false, trusted_from: Nanos::ZERO }
     }
 
-    /// Looks at both clocks. To be called after stamps were had from the kernel and before they are
-    /// converted, so that a step between stamping and converting cannot be missed. Returns the
-    /// last reading of the run's clock.
+    /// Reads both clocks. Call it after stamps were read from the kernel and before they are
+    /// converted, so that no step between stamping and converting is missed. Returns the last
+    /// reading of the run's clock.
     pub(crate) fn look(&mut self) -> Nanos {
         let mut tries = 0;
         loop {
@@ -73,29 +73,29 @@ impl Wall {
         }
     }
 
-    /// When a stamp was taken that the kernel had given before `at`, the last look's or an earlier
-    /// instant; `None` where that cannot be known. It may lie after `at`, by the error of the
-    /// conversion at most where all is well.
+    /// Converts a stamp that the kernel took before `at`, where `at` is the time of the last
+    /// reading or earlier. Returns `None` if the conversion is not reliable. The result may be
+    /// later than `at`, normally by at most the conversion error.
     pub(crate) fn convert(&self, stamp: WallTime, at: Nanos) -> Option<Nanos> {
         let offset = self.offset.filter(|_| self.vouched && at >= self.trusted_from)?;
         let wall = i64::try_from(stamp.0).ok()?;
         u64::try_from(wall.checked_sub(offset.middle())?).ok().map(Nanos)
     }
 
-    /// A wall clock that reads exactly so much more than the run's, for tests.
+    /// Creates a wall clock that is ahead of the run's by exactly `offset_ns`, for tests.
     #[cfg(test)]
     pub(crate) fn ahead_by(offset_ns: i64) -> Wall {
         let offset = Some(Offset { low: offset_ns, high: offset_ns });
         Wall { offset, vouched: true, ..Wall::new(Clock::start()) }
     }
 
-    /// By how much a converted stamp can be wrong, in nanoseconds.
+    /// Returns the maximum error of a converted stamp, in nanoseconds.
     pub(crate) fn error_ns(&self) -> u64 {
         self.offset.map_or(0, Offset::error_ns)
     }
 }
 
-/// Bounds of the wall clock's reading less the run's, in nanoseconds, both possible.
+/// Lower and upper bound of the wall clock's reading minus the run's, in nanoseconds, inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Offset {
     low: i64,
@@ -103,14 +103,15 @@ struct Offset {
 }
 
 impl Offset {
-    /// What is known from one reading of the wall clock between two of the run's. Each reading is
-    /// cut to whole nanoseconds, hence the one on either side.
+    /// Computes the bounds from one reading of the wall clock between two of the run's. Each
+    /// reading is truncated to whole nanoseconds, hence one more on either side.
     fn between(before: Nanos, wall: WallTime, after: Nanos) -> Offset {
         let less = |now: Nanos| wall.0.wrapping_sub(now.0).cast_signed();
         Offset { low: less(after) - 1, high: less(before) + 1 }
     }
 
-    /// What is known after another look, and whether it takes a step to explain it.
+    /// Combines two bounds. The flag is true if only a step of the wall clock explains the
+    /// difference.
     fn with(self, seen: Offset) -> (Offset, bool) {
         let gap = (seen.low - self.high).max(self.low - seen.high);
         if gap > 0 {
@@ -124,7 +125,7 @@ impl Offset {
     }
 
     fn error_ns(self) -> u64 {
-        // Half of it, rounded up.
+        // Half the width, rounded up.
         (self.high.abs_diff(self.low)).div_ceil(2)
     }
 }
@@ -133,7 +134,7 @@ impl Offset {
 mod tests {
     use super::*;
 
-    /// 2026 in nanoseconds since 1970, about.
+    /// Roughly 2026 in nanoseconds since 1970.
     const YEARS: u64 = 1_770_000_000_000_000_000;
 
     fn check(known: (i64, i64), seen: (i64, i64), expected: ((i64, i64), bool)) {
@@ -148,17 +149,17 @@ mod tests {
         check((0, 100), (-50, 60), ((0, 60), false));
         check((40, 60), (0, 100), ((40, 60), false));
         check((0, 100), (100, 200), ((100, 100), false));
-        // Counters that disagree.
+        // CPU counters that disagree.
         check((0, 100), (101, 200), ((101, 200), false));
         check((0, 100), (1_100, 1_200), ((1_100, 1_200), false));
         check((0, 100), (-1_200, -1_000), ((-1_200, -1_000), false));
-        // Steps, either way.
+        // Steps in both directions.
         check((0, 100), (1_101, 1_200), ((1_101, 1_200), true));
         check((0, 100), (-1_200, -1_001), ((-1_200, -1_001), true));
     }
 
-    /// A wall clock that reads `offset_ns` more than the run's, seen once at `now` with readings
-    /// that lie `bracket_ns` apart.
+    /// Adds a reading at `now` of a wall clock that is `offset_ns` ahead; the two readings of the
+    /// run's clock are `bracket_ns` apart.
     fn look(wall: &mut Wall, now: u64, offset_ns: u64, bracket_ns: u64) {
         let reading = WallTime(YEARS + offset_ns + now + bracket_ns / 3);
         wall.learn(Nanos(now), reading, Nanos(now + bracket_ns));
@@ -190,7 +191,7 @@ mod tests {
         let mut wall = Wall::new(Clock::start());
         look(&mut wall, 0, 0, 50);
         look(&mut wall, 500_000, STEP, 50);
-        // Whether it was taken before or after the step, nobody knows.
+        // The stamp may be from before or after the step.
         assert_eq!(wall.convert(WallTime(YEARS + 400_000), Nanos(500_050)), None);
         let then = 500_050 + DISTRUST_NS;
         look(&mut wall, then - 50, STEP, 50);

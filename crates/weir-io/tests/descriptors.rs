@@ -1,5 +1,5 @@
-//! What a backend does when the process runs out of descriptors. A program of its own, as it
-//! lowers the limit for the whole process.
+//! Backends without free descriptors. A separate program, as it lowers the limit for the whole
+//! process.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -18,13 +18,13 @@ fn limit_to(soft: libc::rlim_t) {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }, 0);
 }
 
-/// The lowest number that no descriptor has: the next to be given out.
+/// Returns the lowest free descriptor number, which is the next to be assigned.
 fn lowest_free() -> libc::rlim_t {
     let file = std::fs::File::open("/dev/null").expect("open");
     libc::rlim_t::try_from(file.as_raw_fd()).expect("not negative")
 }
 
-/// The next event, kept; waits for it.
+/// Waits for the next event and returns a copy of it.
 fn next(backend: &mut impl Backend) -> (ConnId, String) {
     loop {
         if let Some(event) = backend.next() {
@@ -49,7 +49,7 @@ fn check(mut backend: impl Backend) {
     backend.connect(ConnId(0), &endpoint, SocketOptions::default());
     assert_eq!(next(&mut backend), (ConnId(0), "Connected".into()));
 
-    // Accepting waits until there is a descriptor again, without spinning meanwhile.
+    // Accepting waits until there is a free descriptor, without spinning.
     let door = Listener::bind(&Endpoint::Tcp(([127, 0, 0, 1], 0).into()), ListenOptions::default())
         .expect("bind");
     let Endpoint::Tcp(address) = door.local_endpoint().expect("name") else {

@@ -1,20 +1,20 @@
-//! The verifier behind `--insecure`: any certificate will do, for any name.
+//! Certificate verifier of `--insecure`: accepts any certificate for any name.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
-/// Accepts what it is shown. rustls still checks that the server's signature is well formed and of
-/// a kind that was offered; whether it fits the key is not looked at, since certificates too odd to
-/// be read (version 1, unknown critical extensions) are a reason to ask for `--insecure`.
+/// Accepts every certificate. rustls still checks that the server's signature is well formed and of
+/// an offered scheme. The signature is not checked against the key, because certificates that
+/// cannot be parsed (version 1, unknown critical extensions) are a reason to use `--insecure`.
 #[derive(Debug)]
 pub(crate) struct AnyCertificate {
     schemes: Vec<SignatureScheme>,
 }
 
 impl AnyCertificate {
-    /// Offers every signature scheme that the provider has.
+    /// Offers every signature scheme of the provider.
     pub(crate) fn new(provider: &CryptoProvider) -> AnyCertificate {
         AnyCertificate { schemes: provider.signature_verification_algorithms.supported_schemes() }
     }

@@ -1,5 +1,6 @@
-//! What all connections to one server have in common: its name, whom to trust, what to offer.
-//! Made once, before the run; everything a user can get wrong about TLS is found here.
+//! TLS configuration shared by all connections to one server: its name, the trusted issuers, the
+//! protocols offered. Created once, before the run; all errors in the user's TLS options are found
+//! here.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,21 +16,21 @@ use crate::any_certificate::AnyCertificate;
 use crate::given_certificates::GivenCertificates;
 use crate::roots;
 
-/// What the user says about TLS.
+/// TLS options given by the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsOptions {
     /// The URL's host without brackets: a DNS name or an IP literal. The certificate must name it.
     pub server_name: String,
-    /// Whether the certificate must be valid, name the server and have a trusted issuer.
+    /// True if the certificate must be valid, name the server and have a trusted issuer.
     pub verify: bool,
-    /// Certificates in PEM to trust instead of the machine's. Not read without `verify`.
+    /// PEM file of certificates to trust instead of the system's. Ignored without `verify`.
     pub ca_file: Option<PathBuf>,
-    /// The protocols to offer (RFC 7301), the preferred first, each of 1 to 255 bytes. None: the
-    /// extension is not sent.
+    /// Protocols to offer by ALPN (RFC 7301), the preferred first, each of 1 to 255 bytes. If
+    /// empty, the extension is not sent.
     pub alpn: Vec<Vec<u8>>,
 }
 
-/// Why there is no TLS with these options. The user's error, found before the run.
+/// Errors in TLS options. They are the user's, and found before the run.
 #[derive(Debug, Error)]
 pub enum TlsConfigError {
     /// The host is neither a DNS name nor an IP literal, so no certificate can name it.
@@ -38,30 +39,30 @@ pub enum TlsConfigError {
     /// The file cannot be opened or read.
     #[error("the CA file {path:?} cannot be read: {source}")]
     UnreadableCaFile {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system call.
         source: io::Error,
     },
-    /// The file can be read, but has no section `CERTIFICATE` (RFC 7468 §5).
+    /// The file is readable, but has no section `CERTIFICATE` (RFC 7468 §5).
     #[error("the CA file {path:?} holds no certificate in PEM form")]
     EmptyCaFile {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A section `CERTIFICATE` is cut off, no base64, or no certificate inside.
+    /// A section `CERTIFICATE` is truncated, not base64, or does not contain a certificate.
     #[error("certificate {number} of the CA file {path:?} is broken: {reason}")]
     BrokenCaFile {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Which of its certificates, from 1.
+        /// Number of the certificate in the file, from 1.
         number: usize,
-        /// What is wrong with it.
+        /// Reason for the rejection.
         reason: String,
     },
 }
 
-/// How to open connections to one server. Clones share everything.
+/// Client configuration for connections to one server. Clones share everything.
 #[derive(Clone, Debug)]
 pub struct TlsConfig {
     pub(crate) client: Arc<ClientConfig>,
@@ -69,11 +70,11 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// Reads whom to trust (`ca_file`; else the machine's certificates; else, where it has none,
-    /// those of the Mozilla programme) and prepares what connections share.
+    /// Creates the configuration. Trusts the certificates in `ca_file`, else those of the system,
+    /// or, if it has none, those of the Mozilla programme.
     ///
     /// # Errors
-    /// The name is none, or the CA file is unreadable, empty or broken.
+    /// If the server name is invalid, or the CA file is unreadable, empty or broken.
     ///
     /// # Panics
     /// If a protocol in `alpn` is empty or longer than 255 bytes.
@@ -81,8 +82,8 @@ impl TlsConfig {
         assert!(options.alpn.iter().all(|protocol| (1..=255).contains(&protocol.len())));
         let server_name = ServerName::try_from(options.server_name.clone())
             .map_err(|_| TlsConfigError::BadServerName(options.server_name.clone()))?;
-        // Named here, because rustls would else look for one chosen for the whole process, and
-        // panic where the dependencies bring two.
+        // Given explicitly: otherwise rustls uses a process-wide provider, and panics if the
+        // dependencies include two.
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
@@ -100,9 +101,9 @@ impl TlsConfig {
         };
         let mut client = builder.with_no_client_auth();
         client.alpn_protocols.clone_from(&options.alpn);
-        // Every connection stands for a client the server has not met: with resumption all but the
-        // first would be spared the certificate and its signature, and reconnecting would look
-        // cheaper than it is. For the same reason there is no early data.
+        // Every connection represents a new client. With resumption, all but the first would save
+        // the certificate and its signature, and reconnecting would seem cheaper than it is. For
+        // the same reason there is no early data.
         client.resumption = Resumption::disabled();
         Ok(TlsConfig { client: Arc::new(client), server_name })
     }

@@ -1,5 +1,5 @@
-//! Why a connection's TLS failed: a closed set of codes for documents, each with a sentence that
-//! says what is wrong and, in words of the command line, what to do about it.
+//! TLS errors of connections: a closed set of codes for documents, each with a message that states
+//! the problem and the command-line option that avoids it.
 
 use std::net::IpAddr;
 
@@ -7,30 +7,30 @@ use rustls::pki_types::{ServerName, UnixTime};
 use rustls::{AlertDescription, CertificateError, Error as RustlsError};
 use thiserror::Error;
 
-/// Why a connection was lost to TLS. Data of the run, as a refused connection is.
+/// Reason for a connection lost to TLS. It is data of the run, like a refused connection.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TlsError {
     /// The certificate names other hosts (RFC 9525).
     #[error("{}", misnamed(.expected, .presented))]
     WrongName {
-        /// The host that was asked for.
+        /// The requested host.
         expected: String,
         /// The names in the certificate.
         presented: Vec<String>,
     },
-    /// A certificate's last day has passed.
+    /// The certificate's last day of validity has passed.
     #[error("the certificate expired on {0}: renew it, or --insecure to accept any certificate")]
     ExpiredCertificate(
-        /// The last day, as `2024-01-01`, in UTC.
+        /// Last day of validity, as `2024-01-01`, in UTC.
         String,
     ),
-    /// A certificate's first day has not come.
+    /// The certificate's first day of validity is in the future.
     #[error(
         "the certificate is not valid before {0}: set this machine's clock, or --insecure to \
          accept any certificate"
     )]
     NotYetValidCertificate(
-        /// The first day, as `2024-01-01`, in UTC.
+        /// First day of validity, as `2024-01-01`, in UTC.
         String,
     ),
     /// No chain leads from the certificate to a trusted one.
@@ -39,10 +39,10 @@ pub enum TlsError {
          accept any certificate"
     )]
     UnknownIssuer,
-    /// The issuer has withdrawn the certificate.
+    /// The issuer has revoked the certificate.
     #[error("the certificate was revoked: replace it, or --insecure to accept any certificate")]
     Revoked,
-    /// The certificate, or the signature made with its key, cannot be accepted otherwise.
+    /// The certificate, or a signature made with its key, is unacceptable for another reason.
     #[error(
         "the certificate cannot be accepted ({0}): replace it, or --insecure to accept any \
          certificate"
@@ -51,10 +51,10 @@ pub enum TlsError {
         /// The reason.
         String,
     ),
-    /// The first bytes from the server are no record (RFC 8446 §5.1).
+    /// The first bytes from the server are not a TLS record (RFC 8446 §5.1).
     #[error("{}", not_tls(.answered))]
     NotTls {
-        /// The first line of what came, if it is text, at most 40 characters.
+        /// First line of the bytes received, if it is text, at most 40 characters.
         answered: Option<String>,
     },
     /// The server ended the connection with an alert (RFC 8446 §6).
@@ -63,25 +63,25 @@ pub enum TlsError {
         /// The error's code: `alert_` and the registered name of the alert.
         &'static str,
     ),
-    /// The server wants a version, a cipher or a feature that is not offered.
+    /// The server requires a version, a cipher or a feature that is not offered.
     #[error("server and client share no version or cipher of TLS ({0}); weir speaks 1.2 and 1.3")]
     NoCommonVersionOrCipher(
-        /// What is missing.
+        /// The missing feature.
         String,
     ),
-    /// TLS 1.2 has no way to change keys, and these have encrypted all they safely can.
+    /// The connection's keys have encrypted as much as is safe, and TLS 1.2 cannot change them.
     #[error("the connection's keys are used up (TLS 1.2 cannot change them): let it be reopened")]
     KeysExhausted,
-    /// The server's bytes break a rule of TLS.
+    /// The server's bytes violate the TLS protocol.
     #[error("the server's TLS is broken: {0}")]
     Protocol(
-        /// Which rule.
+        /// The violated rule.
         String,
     ),
 }
 
 impl TlsError {
-    /// The name in documents. Stable: a changed name is a changed document format.
+    /// Returns the error's name in documents. Stable: changing a name changes the document format.
     pub fn code(&self) -> &'static str {
         match self {
             TlsError::WrongName { .. } => "wrong_name",
@@ -98,7 +98,7 @@ impl TlsError {
         }
     }
 
-    /// What a server said, from its first byte on, that does not speak TLS.
+    /// Creates the error for a server that does not speak TLS, from the first bytes received.
     pub(crate) fn not_tls(bytes: &[u8]) -> TlsError {
         let line = bytes.split(|&byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
         let line = &line[..line.len().min(40)];
@@ -108,7 +108,7 @@ impl TlsError {
     }
 }
 
-/// webpki's word for an authority's certificate shown as a server's. rustls has no variant for it.
+/// Error name in webpki for a CA certificate used as a server's. rustls has no variant for it.
 pub(crate) const AUTHORITY_AS_SERVER: &str = "CaUsedAsEndEntity";
 
 impl From<RustlsError> for TlsError {
@@ -146,7 +146,7 @@ fn of_certificate(error: CertificateError) -> TlsError {
         CertificateError::UnknownIssuer => return TlsError::UnknownIssuer,
         CertificateError::Revoked => return TlsError::Revoked,
         CertificateError::BadEncoding => "it is malformed".to_owned(),
-        // Most often an authority was made anew under its old name.
+        // The usual cause is an authority that was recreated under its old name.
         CertificateError::BadSignature => "a signature does not fit the issuer's key".to_owned(),
         CertificateError::InvalidPurposeContext { .. } => "it is not for servers".to_owned(),
         CertificateError::UnhandledCriticalExtension => {
@@ -157,7 +157,7 @@ fn of_certificate(error: CertificateError) -> TlsError {
             "it is signed in a way that is not known".to_owned()
         }
         CertificateError::Other(error) => match error.to_string() {
-            // A server that is its own authority: nobody known vouches for it.
+            // A self-signed server certificate: no trusted issuer.
             text if text.contains(AUTHORITY_AS_SERVER) => return TlsError::UnknownIssuer,
             text => text,
         },
@@ -166,8 +166,8 @@ fn of_certificate(error: CertificateError) -> TlsError {
     TlsError::BadCertificate(reason)
 }
 
-/// The name in rustls's words for one of the certificate, as `DnsName("example.test")` or
-/// `IpAddress(0::1)`.
+/// Extracts the plain name from rustls's form for a name in a certificate, as
+/// `DnsName("example.test")` or `IpAddress(0::1)`.
 fn bare_name(name: &str) -> String {
     let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     let bare = inner.unwrap_or(name).trim_matches('"');
@@ -178,7 +178,7 @@ fn day(time: UnixTime) -> String {
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     match jiff::Timestamp::from_second(seconds) {
         Ok(instant) => instant.strftime("%Y-%m-%d").to_string(),
-        // The last day of the calendar means "for ever" (RFC 5280 §4.1.2.5).
+        // The last day of the calendar means no expiry (RFC 5280 §4.1.2.5).
         Err(_) => "9999-12-31".to_owned(),
     }
 }
@@ -214,7 +214,7 @@ fn alert_name(code: &'static str) -> &'static str {
     code.strip_prefix("alert_").unwrap_or(code)
 }
 
-/// What a client can do about an alert, where that is known.
+/// Returns advice for the user on an alert; empty if there is none.
 fn alert_advice(code: &'static str) -> &'static str {
     match alert_name(code) {
         "handshake_failure" | "protocol_version" | "insufficient_security" => {
@@ -227,7 +227,8 @@ fn alert_advice(code: &'static str) -> &'static str {
     }
 }
 
-/// Names as registered (RFC 8446 §6; RFC 5246 §7.2 for those that TLS 1.3 has dropped).
+/// Returns the registered name of an alert (RFC 8446 §6; RFC 5246 §7.2 for those dropped in TLS
+/// 1.3).
 fn alert_code(alert: AlertDescription) -> &'static str {
     match alert {
         AlertDescription::CloseNotify => "alert_close_notify",
@@ -279,7 +280,7 @@ mod tests {
     fn codes_of_alerts_are_distinct_and_in_snake_case() {
         let codes: BTreeSet<_> =
             (0..=255).map(|alert| alert_code(AlertDescription::from(alert))).collect();
-        // The 35 that rustls knows, and one for the rest.
+        // The 35 alerts defined in rustls, and one for the rest.
         assert_eq!(codes.len(), 36);
         for code in codes {
             assert!(code.starts_with("alert_"), "{code}");

@@ -1,4 +1,4 @@
-//! The verifier behind `--cacert`: whoever the given certificates vouch for, and they themselves.
+//! Certificate verifier of `--cacert`: accepts the given certificates and those they have issued.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, Sign
 
 use crate::error::AUTHORITY_AS_SERVER;
 
-/// Verifies as webpki does, but takes a server that shows one of the given certificates itself.
+/// Verifies like webpki, but also accepts a server that presents one of the given certificates.
 ///
-/// `openssl req -x509` makes certificates that sign themselves and call themselves an authority,
-/// and test servers use them as they are. webpki never takes an authority for a server; curl does,
-/// and nobody is deceived: the user gave this very certificate. Its name and its dates still count.
+/// `openssl req -x509` creates self-signed certificates marked as an authority, and test servers
+/// use them directly. webpki never accepts an authority as a server; curl does. This is safe,
+/// because the user gave this very certificate. Its name and its dates are still checked.
 #[derive(Debug)]
 pub(crate) struct GivenCertificates {
     webpki: Arc<WebPkiServerVerifier>,
@@ -51,7 +51,8 @@ impl ServerCertVerifier for GivenCertificates {
             ocsp_response,
             now,
         );
-        // webpki looks at the dates first, so this error speaks of a certificate in its time.
+        // webpki checks the dates first, so this error implies that the certificate is in its
+        // period.
         if !is_authority_as_server(&verified) || !self.given.iter().any(|der| der == end_entity) {
             return verified;
         }

@@ -1,8 +1,8 @@
-//! The client side of TLS as values: received bytes and plaintext in, plaintext and records out.
+//! Client side of TLS without I/O: received bytes and plaintext in, plaintext and records out.
 //!
-//! This crate never opens a socket, starts a thread or waits, and the only clock read is rustls's
-//! own, for the dates of certificates. Files are read when a configuration is made, never later.
-//! No type of rustls is in its interface: another stack may take its place.
+//! This crate never opens a socket, starts a thread or waits. The only clock it reads is that of
+//! rustls, for the dates of certificates. Files are read only when a configuration is created. Its
+//! interface has no type of rustls, so that another TLS library can replace it.
 
 #![forbid(unsafe_code)]
 

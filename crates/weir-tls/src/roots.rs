@@ -1,4 +1,4 @@
-//! Whom to trust: the certificates of a file, of the machine, or those built in.
+//! Trusted root certificates: those of a file, of the system, or built in.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,8 @@ use rustls::pki_types::pem::PemObject;
 
 use crate::TlsConfigError;
 
-/// All certificates in a PEM file, as roots and as they are; other sections (keys, comments) are
-/// skipped. One broken certificate is an error: it may be the very one the user means.
+/// Reads all certificates in a PEM file, both as roots and in DER; other sections (keys, comments)
+/// are skipped. One broken certificate is an error, as it may be the one the user needs.
 pub(crate) fn read(
     path: &Path,
 ) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsConfigError> {
@@ -29,8 +29,8 @@ pub(crate) fn read(
     Ok((roots, given))
 }
 
-/// The machine's certificates, or those built in where it has none, as in many containers. Of a
-/// machine's hundreds some may be broken without harm, so those are skipped.
+/// Returns the system's certificates, or the built-in ones if it has none, as in many containers.
+/// Broken ones among the hundreds of a system are harmless and skipped.
 pub(crate) fn of_machine() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -1,5 +1,5 @@
-//! One connection's TLS: bytes from the server become plaintext, plaintext becomes records. Knows
-//! nothing of HTTP, of sockets, or of when bytes came.
+//! TLS state of one connection: bytes from the server become plaintext, plaintext becomes records.
+//! Independent of HTTP, of sockets and of time.
 
 use std::{fmt, mem};
 
@@ -11,21 +11,21 @@ use rustls::{Error, InvalidMessage, ProtocolVersion};
 
 use crate::{TlsConfig, TlsError};
 
-/// The client's end of one TLS connection. It owns no buffer between calls unless a record came in
-/// part: records are decrypted in the caller's bytes, so idle connections stay small.
+/// The client side of one TLS connection. It holds no buffer between calls unless a record is
+/// incomplete. Records are decrypted in the caller's bytes, so idle connections stay small.
 ///
-/// What is appended by [`send`](Session::send), [`take_output`](Session::take_output) and
+/// Bytes appended by [`send`](Session::send), [`take_output`](Session::take_output) and
 /// [`close`](Session::close) must reach the server in the order of the calls.
 pub struct Session {
     conn: UnbufferedClientConnection,
-    /// The beginning of a record, or of a handshake message, whose end has not come.
+    /// Start of an incomplete record or handshake message.
     partial: Vec<u8>,
     /// Handshake messages and alerts for the server, until the caller takes them.
     waiting: Vec<u8>,
     stage: Stage,
 }
 
-/// Whether anything can still come from the server.
+/// State of the receiving direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Open,
@@ -35,16 +35,16 @@ enum Stage {
     Failed,
 }
 
-/// What client and server agreed on.
+/// Parameters that client and server have negotiated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Negotiated {
     /// `TLS 1.2` or `TLS 1.3`.
     pub version: &'static str,
-    /// The cipher suite by its registered name, as `TLS_AES_128_GCM_SHA256`.
+    /// The cipher suite by its registered name, like `TLS_AES_128_GCM_SHA256`.
     pub cipher: String,
-    /// The protocol the server chose of those offered (RFC 7301), if it chose one.
+    /// The protocol that the server chose from those offered (RFC 7301), if any.
     pub alpn: Option<Vec<u8>>,
-    /// The key exchange group, as `X25519`.
+    /// The key exchange group, like `X25519`.
     pub group: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// A connection at its beginning; the ClientHello waits in [`take_output`](Self::take_output).
+    /// Starts a connection; [`take_output`](Self::take_output) returns the ClientHello.
     pub fn new(config: &TlsConfig) -> Session {
         let conn =
             UnbufferedClientConnection::new(config.client.clone(), config.server_name.clone())
@@ -66,12 +66,12 @@ impl Session {
         session
     }
 
-    /// Takes bytes from the server, cut anywhere, and appends what they decrypt to. `bytes` are
-    /// overwritten. There may be output afterwards, also after an error: the alert that tells the
-    /// server. Bytes after close_notify (RFC 8446 §6.1) or after an error are ignored.
+    /// Decrypts bytes from the server, cut anywhere, and appends the plaintext. Overwrites `bytes`.
+    /// There may be output afterwards, also after an error: the alert for the server. Bytes after
+    /// close_notify (RFC 8446 §6.1) or after an error are ignored.
     ///
     /// # Errors
-    /// The connection is lost. What was appended before is valid.
+    /// If the connection is lost. Plaintext appended before the error is valid.
     pub fn receive(&mut self, bytes: &mut [u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
         if self.stage != Stage::Open {
             return Ok(());
@@ -91,23 +91,23 @@ impl Session {
         Ok(())
     }
 
-    /// Whether plaintext cannot be sent yet. The end of the handshake may leave output to take.
+    /// True if plaintext cannot be sent yet. The end of the handshake may leave output to send.
     pub fn is_handshaking(&self) -> bool {
         self.conn.is_handshaking()
     }
 
-    /// Whether the server said with close_notify that nothing follows. The end of the byte stream
-    /// without it is a truncation (RFC 8446 §6.1).
+    /// True if the server has sent close_notify. An end of the byte stream without it is a
+    /// truncation (RFC 8446 §6.1).
     pub fn is_closed(&self) -> bool {
         self.stage == Stage::Closed
     }
 
-    /// Appends `plain` as records, of at most 16 KiB each, after all output that waits. Not before
-    /// the end of the handshake, nor after [`close`](Self::close) or an error.
+    /// Appends `plain` as records of at most 16 KiB each, after all pending output. Must not be
+    /// called before the end of the handshake, nor after [`close`](Self::close) or an error.
     ///
     /// # Errors
-    /// [`TlsError::KeysExhausted`] and nothing sent, only in TLS 1.2, after 2^24 records: the
-    /// connection is to be opened anew. TLS 1.3 changes its keys by itself (RFC 8446 §5.5).
+    /// [`TlsError::KeysExhausted`], with nothing sent, only in TLS 1.2, after 2^24 records: the
+    /// connection has to be reopened. TLS 1.3 changes its keys by itself (RFC 8446 §5.5).
     pub fn send(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsError> {
         debug_assert!(!self.is_handshaking() && self.stage != Stage::Failed);
         self.take_output(out);
@@ -124,8 +124,8 @@ impl Session {
         result
     }
 
-    /// Appends what has to go to the server before anything can follow, handshake messages and
-    /// alerts; whether there was any.
+    /// Appends handshake messages and alerts, which must reach the server before anything else.
+    /// Returns true if there were any.
     pub fn take_output(&mut self, out: &mut Vec<u8>) -> bool {
         let mut waiting = mem::take(&mut self.waiting);
         let any = !waiting.is_empty();
@@ -133,8 +133,8 @@ impl Session {
         any
     }
 
-    /// Appends, after all output that waits, the close_notify by which the server knows that
-    /// nothing was cut off. Nothing more during the handshake, after an error or a second time.
+    /// Appends all pending output and a close_notify, which proves to the server that nothing was
+    /// truncated. Omits the close_notify during the handshake, after an error or if already sent.
     pub fn close(&mut self, out: &mut Vec<u8>) {
         self.take_output(out);
         if self.stage == Stage::Failed {
@@ -147,7 +147,7 @@ impl Session {
         }
     }
 
-    /// What was agreed on; `None` until the handshake has ended.
+    /// Returns the negotiated parameters; `None` until the handshake has ended.
     pub fn negotiated(&self) -> Option<Negotiated> {
         if self.is_handshaking() {
             return None;
@@ -157,7 +157,7 @@ impl Session {
             ProtocolVersion::TLSv1_3 => "TLS 1.3",
             _ => unreachable!("no other version was offered"),
         };
-        // rustls marks the suites of TLS 1.3, whose registered names begin like the others.
+        // rustls marks the suites of TLS 1.3; their registered names begin like the others.
         let cipher = format!("{:?}", self.conn.negotiated_cipher_suite()?.suite());
         let cipher = cipher.replacen("TLS13_", "TLS_", 1);
         let alpn = self.conn.alpn_protocol().map(<[u8]>::to_vec);
@@ -166,7 +166,7 @@ impl Session {
         Some(Negotiated { version, cipher, alpn, group })
     }
 
-    /// Lets rustls go on until it needs more input; how many of `bytes` need not be shown again.
+    /// Runs rustls until it needs more input. Returns the number of `bytes` that it has consumed.
     fn advance(&mut self, bytes: &mut [u8], plain: &mut Vec<u8>) -> (usize, Result<(), Error>) {
         let mut used = 0;
         loop {
@@ -194,11 +194,11 @@ impl Session {
         }
     }
 
-    /// Makes an error of rustls ours. `rest` begins with what rustls could not use.
+    /// Converts an error of rustls. `rest` begins with the bytes that rustls could not use.
     fn settle(&mut self, result: Result<(), Error>, rest: &[u8]) -> Result<(), TlsError> {
         let Err(error) = result else { return Ok(()) };
         self.fail();
-        // A record's first bytes: what is wrong there, before there was a ServerHello, is no TLS.
+        // An invalid record header before the ServerHello means that the server does not speak TLS.
         let is_header = matches!(
             error,
             Error::InvalidMessage(
@@ -217,7 +217,7 @@ impl Session {
         }
     }
 
-    /// As `keep`, in the buffer it is in; an empty one is given back to the allocator.
+    /// Like `keep`, but reuses the buffer; an empty one is freed.
     fn keep_all(&mut self, rest: Vec<u8>) {
         if self.stage == Stage::Open && !rest.is_empty() {
             self.partial = rest;
@@ -229,7 +229,7 @@ impl Session {
         self.drain();
     }
 
-    /// Moves what rustls has queued to `waiting` without reading on: after an error it would meet
+    /// Moves rustls's queued output to `waiting` without reading on: after an error it would meet
     /// the same bytes again.
     fn drain(&mut self) {
         while self.conn.wants_write() {
@@ -249,8 +249,8 @@ fn encode(mut data: EncodeTlsData<'_, ClientConnectionData>, out: &mut Vec<u8>) 
     data.encode(&mut out[start..]).expect("this is the room it asked for");
 }
 
-/// Appends what `write` puts into the room it asks for. Asked without room first, it tells the size
-/// to the byte, whatever version and cipher.
+/// Appends the output of `write`, which reports the exact size it needs when called without room,
+/// for every version and cipher.
 fn append(
     out: &mut Vec<u8>,
     mut write: impl FnMut(&mut [u8]) -> Result<usize, EncryptError>,
@@ -281,7 +281,7 @@ mod tests {
     use std::io::Read;
     use std::sync::Arc;
 
-    /// As it comes, but each key is good for `limit` records only.
+    /// Returns the default provider, but each key encrypts only `limit` records.
     fn provider(limit: u64) -> Arc<CryptoProvider> {
         let common = |common: &CipherSuiteCommon| CipherSuiteCommon {
             suite: common.suite,
@@ -329,7 +329,7 @@ mod tests {
         (ServerConnection::new(Arc::new(server)).unwrap(), TlsConfig { client, server_name })
     }
 
-    /// What the server understands of these bytes, and whether they end the connection.
+    /// Returns the plaintext of these bytes at the server, and true if they close the connection.
     fn heard(server: &mut ServerConnection, mut bytes: &[u8]) -> (Vec<u8>, bool) {
         let (mut plain, mut is_closed) = (Vec::new(), false);
         while server.read_tls(&mut bytes).unwrap() > 0 {
@@ -339,7 +339,7 @@ mod tests {
         (plain, is_closed)
     }
 
-    /// Sends "0" to "19", one each time; how many of them arrived, and the first error.
+    /// Sends "0" to "19", one each time. Returns the number that arrived, and the first error.
     fn sends(version: &'static rustls::SupportedProtocolVersion) -> (usize, Option<TlsError>) {
         let (mut server, config) = server(version);
         let mut session = Session::new(&config);
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn used_up_keys_are_changed_or_end_the_connection() {
-        // The Finished message took the first of five.
+        // The Finished message used the first of five.
         assert_eq!(sends(&rustls::version::TLS12), (4, Some(TlsError::KeysExhausted)));
         assert_eq!(sends(&rustls::version::TLS13), (20, None));
     }

@@ -1,5 +1,5 @@
-//! The heads and bodies of answers, kept for whoever wants them: one buffer for each, one answer
-//! after the other. Knows which bytes it is given, not how they were told apart.
+//! Storage for the heads and bodies of responses: one buffer for each, one response after the
+//! other. Independent of the parsing.
 
 use std::mem;
 
@@ -7,32 +7,32 @@ use memchr::memchr;
 
 use crate::{Answer, BodyBudget, Interest};
 
-/// The most bytes of one body that are kept.
+/// Most bytes stored of one body.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// What is kept of a buffer once its answers are used, while there is memory enough.
+/// Largest capacity that a buffer keeps after its responses were used, while the budget is ample.
 const BUFFER_BYTES_KEPT: usize = 64 * 1024;
 
-/// The least that a buffer for bodies grows by.
+/// Smallest growth of the buffer for bodies.
 const BODY_STEP_BYTES: usize = 1024;
 
-/// The answers completed by the last call, and what is there of the next one.
+/// The responses completed by the last call, and the received part of the next one.
 #[derive(Debug)]
 pub(crate) struct Capture {
     keeps_bodies: bool,
-    /// Field lines; of the answer at hand also the status line and the empty line, until its head
-    /// is complete.
+    /// Field lines. Until the head of the current response is complete, also its status line and
+    /// its empty line.
     heads: Vec<u8>,
     bodies: Vec<u8>,
     budget: BodyBudget,
-    /// Bytes taken from the budget: what `bodies` has room for.
+    /// Bytes taken from the budget: the capacity of `bodies`.
     taken: usize,
     completed: Vec<Completed>,
-    /// The body at hand has more than is kept.
+    /// True if the current body is longer than its stored part.
     is_cut: bool,
 }
 
-/// Where an answer ends in the buffers; it begins where the one before it ends.
+/// End of a response in the buffers; it starts at the end of the previous one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Completed {
     status: u16,
@@ -42,7 +42,7 @@ struct Completed {
 }
 
 impl Capture {
-    /// `None` if nothing is to be kept.
+    /// Creates the storage; `None` if nothing has to be stored.
     pub(crate) fn new(interest: Interest, budget: &BodyBudget) -> Option<Box<Capture>> {
         let keeps_bodies = match interest {
             Interest::Status => return None,
@@ -55,7 +55,7 @@ impl Capture {
         Some(Box::new(Capture { keeps_bodies, heads, bodies, budget, taken, completed, is_cut }))
     }
 
-    /// A call begins: the answers of the last one have been used.
+    /// Drops the responses of the last call, at the start of the next.
     pub(crate) fn forget_completed(&mut self) {
         if self.completed.is_empty() {
             return;
@@ -68,7 +68,7 @@ impl Capture {
         self.shrink_bodies();
     }
 
-    /// The answer at hand will not be completed, or was interim.
+    /// Drops the current response, which will not be completed or was interim.
     pub(crate) fn forget_unfinished(&mut self) {
         let Completed { head_end, body_end, .. } = self.last();
         self.heads.truncate(head_end);
@@ -87,12 +87,12 @@ impl Capture {
         }
     }
 
-    /// Bytes of a head, from its status line to its empty line, or of a trailer section.
+    /// Appends bytes of a head, from its status line to its empty line, or of a trailer section.
     pub(crate) fn section(&mut self, bytes: &[u8]) {
         self.heads.extend_from_slice(bytes);
     }
 
-    /// A head is complete.
+    /// Ends a head: removes its status line and its empty line.
     pub(crate) fn end_head(&mut self) {
         let begin = self.last().head_end;
         let status_line = memchr(b'\n', &self.heads[begin..]).expect("the status line has an end");
@@ -100,7 +100,7 @@ impl Capture {
         self.end_trailers();
     }
 
-    /// A trailer section is complete: its empty line goes.
+    /// Ends a trailer section: removes its empty line.
     pub(crate) fn end_trailers(&mut self) {
         let newline = self.heads.pop();
         debug_assert_eq!(newline, Some(b'\n'), "a section ends with an empty line");
@@ -109,7 +109,7 @@ impl Capture {
         }
     }
 
-    /// Bytes of a body. None are kept after a cut: they would pass for what follows.
+    /// Appends bytes of a body. After a cut none are stored, as they would seem to follow directly.
     pub(crate) fn body(&mut self, bytes: &[u8]) {
         if self.keeps_bodies && !self.is_cut {
             let room = BODY_BYTES_MAX - (self.bodies.len() - self.last().body_end);
@@ -120,14 +120,14 @@ impl Capture {
         }
     }
 
-    /// For how many bytes more there is room, which is made if the budget allows it.
+    /// Returns the free room for body bytes, after growing the buffer if the budget permits.
     fn room_for(&mut self, wanted: usize) -> usize {
         let room = self.taken - self.bodies.len();
         if wanted <= room {
             return room;
         }
         let needed = wanted - room;
-        // Twice as much, so that a body that comes in pieces is not moved for each.
+        // Doubled, so that a body that arrives in pieces is not moved for each.
         for more in [needed.max(self.taken).max(BODY_STEP_BYTES), needed] {
             if self.budget.take(more) {
                 self.taken += more;
@@ -138,7 +138,7 @@ impl Capture {
         room
     }
 
-    /// The answer at hand is complete.
+    /// Completes the current response.
     pub(crate) fn complete(&mut self, status: u16) {
         let is_cut = mem::take(&mut self.is_cut);
         let (head_end, body_end) = (self.heads.len(), self.bodies.len());
@@ -152,7 +152,7 @@ impl Capture {
         Answer { status, head, body: &self.bodies[begin.body_end..body_end], is_cut }
     }
 
-    /// The last answer completed; where it ends, the one at hand begins.
+    /// Returns the last completed response; its end is the start of the current one.
     fn last(&self) -> Completed {
         self.completed.last().copied().unwrap_or_default()
     }
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(budget.held(), 0);
     }
 
-    /// Takes answers whose bodies have these lengths, in pieces of 1,000 bytes.
+    /// Stores a response with a body of this length, in pieces of 1,000 bytes.
     fn take(capture: &mut Capture, body_bytes: usize) -> (usize, bool) {
         capture.section(b"HTTP/1.1 200 OK\r\n\r\n");
         capture.end_head();
@@ -214,7 +214,7 @@ mod tests {
         assert!(
             budget.held() <= 100_000 && one.bodies.capacity() + other.bodies.capacity() <= 100_000
         );
-        // What is used is given back, all of it where there is little.
+        // Used memory is returned, all of it if little is left.
         one.forget_completed();
         other.forget_completed();
         assert_eq!(take(&mut other, 70_000), (70_000, false));

@@ -1,21 +1,21 @@
-//! The framing between the data of a chunked body (RFC 9112 §7.1), byte by byte: a size line is a
-//! handful of bytes. Knows neither the data nor the trailers.
+//! Framing between the data of a chunked body (RFC 9112 §7.1), parsed byte by byte because a size
+//! line is short. Independent of the data and the trailers.
 
 use crate::ProtocolError;
 
-/// The most bytes of a chunk-size line, its extensions and its end included.
+/// Most bytes of a chunk-size line, including its extensions and its end.
 pub(crate) const CHUNK_LINE_BYTES_MAX: u16 = 4 * 1024;
 
-/// How far the framing before a chunk's data is read. The size is the caller's, who counts it down
+/// Parser state in the framing before a chunk's data. The caller stores the size and counts it down
 /// afterwards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChunkFraming {
     step: Step,
-    /// Of the size line at hand.
+    /// Bytes of the current size line so far.
     line_bytes: u16,
 }
 
-/// What comes next.
+/// The expected next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// The CR after a chunk's data.
@@ -24,9 +24,9 @@ enum Step {
     DataLf,
     /// The first digit of a size.
     Size,
-    /// More digits, or what may follow them.
+    /// More digits, or the bytes that may follow them.
     Digits,
-    /// What may follow whitespace after the digits.
+    /// The bytes that may follow whitespace after the digits.
     Padding,
     /// More of an extension.
     Extension,
@@ -35,24 +35,24 @@ enum Step {
 }
 
 impl ChunkFraming {
-    /// Before the first chunk.
+    /// Creates the state before the first chunk.
     pub(crate) fn first() -> ChunkFraming {
         ChunkFraming { step: Step::Size, line_bytes: 0 }
     }
 
-    /// After a chunk's data.
+    /// Creates the state after a chunk's data.
     pub(crate) fn next() -> ChunkFraming {
         ChunkFraming { step: Step::DataCr, line_bytes: 0 }
     }
 
-    /// Reads framing up to the end of a size line. Returns how many bytes that took and whether
-    /// the end was there; then `size` is the chunk's, until then it must be left alone. It starts
-    /// at 0.
+    /// Parses framing up to the end of a size line. Returns the number of bytes consumed, and true
+    /// if the end was reached. `size` is then the chunk's; until then the caller must not change
+    /// it. It starts at 0.
     ///
-    /// Only CRLF ends a line here: the lone LF of RFC 9112 §2.2 is for "the start-line and
-    /// fields", and a reader that takes it elsewhere sees other chunks than one that does not.
-    /// Extensions are skipped, quoted ones too: a quoted string has no line end. Whitespace after
-    /// the size is taken, some servers pad with it.
+    /// Only CRLF ends a line here: the lone LF of RFC 9112 §2.2 is for "the start-line and fields".
+    /// A parser that accepts it elsewhere sees different chunks from one that does not. Extensions
+    /// are skipped, including quoted ones: a quoted string has no line end. Whitespace after the
+    /// size is accepted, as some servers pad with it.
     #[inline(always)]
     pub(crate) fn read(
         &mut self,
@@ -88,8 +88,8 @@ impl ChunkFraming {
     }
 }
 
-/// `size` with one more hexadecimal digit, unless it does not fit ("Recipients MUST anticipate
-/// potentially large hexadecimal numerals", RFC 9112 §7.1).
+/// Returns `size` with one more hexadecimal digit, unless it does not fit ("Recipients MUST
+/// anticipate potentially large hexadecimal numerals", RFC 9112 §7.1).
 fn with_digit(size: u64, digit: u8) -> Result<u64, ProtocolError> {
     if size >> 60 != 0 {
         return Err(ProtocolError::BadChunkSize);

@@ -1,34 +1,34 @@
-//! What a head says of its body's end and of the connection's: `Content-Length`,
-//! `Transfer-Encoding`, `Connection` (RFC 9112 §6 and §9). Knows values, not lines or bytes read.
+//! Message framing from a head: `Content-Length`, `Transfer-Encoding` and `Connection` (RFC 9112 §6
+//! and §9) determine the end of the body and of the connection. Works on values, not on lines.
 
 use super::line::{is_token, trim};
 use crate::ProtocolError;
 
-/// The framing fields of one head, gathered as they come.
+/// The framing fields of one head, collected in order of arrival.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Framing {
     content_length: Option<u64>,
     coding: Coding,
     closes: bool,
     keeps_alive: bool,
-    /// The first thing wrong. It is raised only if there can be a body: one without a body ends at
-    /// the empty line "regardless of the header fields present" (RFC 9112 §6.3, rule 1).
+    /// First fault. It is an error only if there can be a body. A message without one ends at the
+    /// empty line "regardless of the header fields present" (RFC 9112 §6.3, rule 1).
     fault: Option<ProtocolError>,
 }
 
-/// The last transfer coding named.
+/// The last transfer coding given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Coding {
     #[default]
     None,
     Chunked,
-    /// Another one, after no chunked.
+    /// Another one, without chunked before it.
     Other,
     /// Another one, after chunked.
     OtherAfterChunked,
 }
 
-/// How a body ends.
+/// End of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Fixed(u64),
@@ -37,10 +37,10 @@ pub(crate) enum Body {
 }
 
 impl Framing {
-    /// Takes a field, if it is one of the three. Returns whether it was. The name has no control
+    /// Processes a field. Returns true if it is one of the three. The name has no control
     /// characters.
     ///
-    /// The length tells nearly all other fields apart from them, and is at hand.
+    /// The length distinguishes nearly all other fields from them and costs nothing.
     #[inline(always)]
     pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) -> bool {
         match name.len() {
@@ -52,7 +52,7 @@ impl Framing {
         true
     }
 
-    /// How the body ends, for a message that can have one (RFC 9112 §6.3, rules 3 to 8).
+    /// Returns the end of the body of a message that can have one (RFC 9112 §6.3, rules 3 to 8).
     #[inline]
     pub(crate) fn body(&self, minor: u8) -> Result<Body, ProtocolError> {
         if let Some(fault) = self.fault {
@@ -61,10 +61,10 @@ impl Framing {
         match (self.coding, self.content_length) {
             (Coding::None, Some(length)) => Ok(Body::Fixed(length)),
             (Coding::None, None) => Ok(Body::UntilClose),
-            // Rule 3: it "ought to be handled as an error"; guessing would let two readers of the
-            // same bytes see different answers.
+            // Rule 3: it "ought to be handled as an error"; guessing would let two parsers of the
+            // same bytes see different responses.
             (_, Some(_)) => Err(ProtocolError::ConflictingFraming),
-            // §6.1: such a message is to be treated "as if the framing is faulty".
+            // §6.1: such a message must be treated "as if the framing is faulty".
             (_, None) if minor == 0 => Err(ProtocolError::BadTransferEncoding),
             (Coding::Chunked, None) => Ok(Body::Chunked),
             // Rule 4: if chunked is not the final coding, the body ends with the connection.
@@ -72,10 +72,10 @@ impl Framing {
         }
     }
 
-    /// How the body of a request ends: without a framing field there is none (RFC 9112 §6.3, rule
-    /// 7), and with a coding that is not chunked at last its end cannot be told (rule 4). Chunks
-    /// overrule a length beside them (rule 3): a script that writes chunks into a body whose length
-    /// is then added means them.
+    /// Returns the end of a request's body. Without a framing field there is no body (RFC 9112
+    /// §6.3, rule 7). With a last coding other than chunked its end is unknown (rule 4). Chunks
+    /// override a length beside them (rule 3): a script that writes chunks into a body whose length
+    /// is then added intends chunks.
     #[inline]
     pub(crate) fn request_body(&self, minor: u8) -> Result<Body, ProtocolError> {
         if let (None, Coding::Chunked, 1..) = (self.fault, self.coding, minor) {
@@ -88,20 +88,20 @@ impl Framing {
         }
     }
 
-    /// The first thing wrong so far.
+    /// Returns the first fault so far.
     #[inline]
     pub(crate) fn fault(&self) -> Option<ProtocolError> {
         self.fault
     }
 
-    /// Whether the connection ends after this message (RFC 9112 §9.3).
+    /// True if the connection ends after this message (RFC 9112 §9.3).
     #[inline]
     pub(crate) fn closes(&self, minor: u8) -> bool {
         self.closes || (minor == 0 && !self.keeps_alive)
     }
 
-    /// A list of equal numbers stands for one of them (RFC 9112 §6.3, rule 5); empty elements do
-    /// not count (RFC 9110 §5.6.1.2).
+    /// Processes `Content-Length`. A list of equal numbers counts as one of them (RFC 9112 §6.3,
+    /// rule 5); empty elements do not count (RFC 9110 §5.6.1.2).
     #[inline]
     fn content_length(&mut self, value: &[u8]) {
         match (parse_length(value), self.content_length) {
@@ -128,8 +128,8 @@ impl Framing {
         }
     }
 
-    /// Several fields make one list (RFC 9110 §5.3). Parameters may hold quoted commas; no coding
-    /// in use has any, so a quote is refused rather than parsed.
+    /// Processes `Transfer-Encoding`. Several fields form one list (RFC 9110 §5.3). Parameters may
+    /// contain quoted commas; no coding in use has any, so a quote is rejected rather than parsed.
     #[inline]
     fn transfer_encoding(&mut self, value: &[u8]) {
         match (value, self.coding) {
@@ -146,7 +146,7 @@ impl Framing {
             let name_end = element.iter().position(|&byte| byte == b';');
             let name = trim(&element[..name_end.unwrap_or(element.len())]);
             let is_chunked = name.eq_ignore_ascii_case(b"chunked");
-            // §7.1: a message is not chunked twice, and parameters of chunked are an error.
+            // §7.1: a message must not be chunked twice, and parameters of chunked are an error.
             let was_chunked = matches!(self.coding, Coding::Chunked | Coding::OtherAfterChunked);
             if !is_token(name)
                 || element.contains(&b'"')
@@ -188,15 +188,15 @@ impl Framing {
     }
 }
 
-/// Whether [`Framing::field`] takes a field of this name, which has no control characters.
+/// True if [`Framing::field`] processes a field of this name, which has no control characters.
 pub(crate) fn is_framing(name: &[u8]) -> bool {
     is_name(name, b"content-length")
         || is_name(name, b"connection")
         || is_name(name, b"transfer-encoding")
 }
 
-/// Whether `name`, which has no control characters, is `lower` in any case. Of its letters and
-/// hyphens only a CR would become one that it is not.
+/// True if `name`, which has no control characters, equals `lower` ignoring case. Setting bit 5
+/// maps no other byte to a letter or hyphen, except CR, which is a control character.
 #[inline(always)]
 fn is_name<const N: usize>(name: &[u8], lower: &[u8; N]) -> bool {
     let Ok(name) = <&[u8; N]>::try_from(name) else { return false };
@@ -209,7 +209,7 @@ fn is_name<const N: usize>(name: &[u8], lower: &[u8; N]) -> bool {
     differences.fold(last, |a, b| a | b) == 0
 }
 
-/// Digits alone (RFC 9110 §8.6), as many as a u64 holds: no sign, no space, no radix.
+/// Parses digits only (RFC 9110 §8.6), as many as fit in a u64: no sign, no space, no radix.
 #[inline]
 fn parse_length(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {

@@ -1,5 +1,5 @@
-//! The requests that wait for their answers, in order. Knows of each only what its answer's
-//! reading needs, one bit, and nothing of bytes.
+//! Requests that wait for their responses, in order. Stores one bit per request, which parsing of
+//! its response needs, and no bytes.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use crate::{RequestId, RequestTraits};
 /// The deepest pipeline.
 pub(crate) const DEPTH_MAX: u16 = 1024;
 
-/// The ring of requests in flight: `count` ids from `oldest` on, modulo `depth`.
+/// Ring of the requests in flight: `count` ids from `oldest` on, modulo `depth`.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     heads: Heads,
     depth: u16,
     count: u16,
     oldest: u16,
-    /// The newest request asked for the connection's close; none follows it.
+    /// True if the newest request has `Connection: close`; none follows it.
     closes: bool,
 }
 
@@ -25,7 +25,7 @@ impl InFlight {
         InFlight { heads: Heads::Few(0), depth, count: 0, oldest: 0, closes: false }
     }
 
-    /// Ids start at 0 again.
+    /// Changes the depth; ids start at 0 again.
     pub(crate) fn set_depth(&mut self, depth: u16) {
         assert!((1..=DEPTH_MAX).contains(&depth), "depth {depth} is not in 1..={DEPTH_MAX}");
         assert!(self.count == 0, "the depth changes while nothing is in flight");
@@ -42,8 +42,8 @@ impl InFlight {
         if self.closes { 0 } else { self.depth - self.count }
     }
 
-    /// Puts in requests that are alike, up to the last id or to one that closes: at least one and
-    /// at most `most`. Their ids.
+    /// Adds equal requests, up to the last id or to one that closes: at least one and at most
+    /// `most`. Returns their ids.
     #[inline]
     pub(crate) fn push(&mut self, request: RequestTraits, most: u16) -> Range<u16> {
         debug_assert!((1..=self.capacity()).contains(&most), "requests need capacity");
@@ -59,20 +59,20 @@ impl InFlight {
         ids
     }
 
-    /// Whether the oldest is a HEAD request.
+    /// True if the oldest is a HEAD request.
     #[inline]
     pub(crate) fn oldest_is_head(&self) -> bool {
         self.heads.contains(self.oldest)
     }
 
-    /// Whether the oldest asked for the connection's close.
+    /// True if the oldest has `Connection: close`.
     #[inline]
     pub(crate) fn oldest_closes(&self) -> bool {
         self.closes && self.count == 1
     }
 
-    /// How many of the oldest have ids in a row and are neither HEAD requests nor ask for the
-    /// close; none, where there may be HEAD requests.
+    /// Returns the number of oldest requests that have consecutive ids and are neither HEAD
+    /// requests nor closing ones; zero if there may be HEAD requests.
     #[inline]
     pub(crate) fn plain(&self) -> u16 {
         if self.heads.is_any() {
@@ -81,7 +81,7 @@ impl InFlight {
         self.count.saturating_sub(self.closes.into()).min(self.depth - self.oldest)
     }
 
-    /// Takes out as many of the oldest, which have ids in a row. The first one's id.
+    /// Removes the `count` oldest requests, which have consecutive ids. Returns the first one's id.
     #[inline]
     pub(crate) fn pop(&mut self, count: u16) -> RequestId {
         debug_assert!(count <= self.count, "an answer needs a request");
@@ -98,8 +98,8 @@ impl InFlight {
     }
 }
 
-/// Which of the ids are HEAD requests. The ring beyond 64 is allocated by the first HEAD there:
-/// few pipelines are so deep, and fewer ask for heads.
+/// Set of the ids that are HEAD requests. Ids of 64 and more are allocated at the first HEAD among
+/// them: few pipelines are so deep, and fewer send HEAD.
 #[derive(Debug)]
 enum Heads {
     Few(u64),
@@ -107,7 +107,7 @@ enum Heads {
 }
 
 impl Heads {
-    /// Whether there may be any.
+    /// True if there may be any.
     #[inline]
     fn is_any(&self) -> bool {
         !matches!(self, Heads::Few(0))
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// Against a queue, at every kind of depth, through many turns of the ring.
+    /// Compares with a queue, at every kind of depth, over many revolutions of the ring.
     #[test]
     fn the_ring_is_a_queue() {
         for depth in [1, 2, 3, 63, 64, 65, 100, 1000, 1024] {
@@ -153,7 +153,7 @@ mod tests {
             let mut state = 1u64;
             for turn in 0..20_000 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                // There are none at first: then requests go out together.
+                // At first there are no HEAD requests, so that several requests are added together.
                 let (head, pops) = (turn > 5_000 && state >> 40 & 3 == 0, state >> 50 & 1 == 0);
                 let many = 1 + (state >> 52) as u16 % 9;
                 if ring.capacity() > 0 && !pops {

@@ -1,13 +1,13 @@
-//! Reading answers that are kept: what was read in each phase goes to the connection's [`Capture`].
-//! Must not decide what the bytes are.
+//! Parsing of responses that are stored: the bytes of each phase are passed to the connection's
+//! [`Capture`]. Does not classify the bytes.
 
 use super::capture::Capture;
 use super::{Http1, Phase};
 use crate::{ProtocolError, Reply};
 
 impl Http1 {
-    /// As [`Http1::receive`]. Apart from it, so that keeping costs nothing where nothing is kept:
-    /// one phase's bytes at a time are read first and then kept.
+    /// Like [`Http1::receive`]. Separate from it, so that storing costs nothing if unused: the
+    /// bytes of one phase at a time are parsed first and then stored.
     #[inline(never)]
     pub(super) fn receive_and_keep(
         &mut self,
@@ -29,7 +29,7 @@ impl Http1 {
         Ok(())
     }
 
-    /// Keeps what was read in a phase that may be over now.
+    /// Stores the bytes parsed in a phase, which may be over now.
     fn keep(&mut self, phase: Phase, bytes: &[u8], is_complete: bool) {
         let now = self.phase;
         let Some(capture) = self.capture() else { return };

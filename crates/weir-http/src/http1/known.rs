@@ -1,54 +1,54 @@
-//! The head that the last answers had, with what it means: an answer that has the same head again
-//! need only be compared, not read. Must not know how heads are read, only when they read alike.
+//! Cache of the last response head with its semantics: a response with the same head is only
+//! compared, not parsed. It decides whether heads are equivalent, and does not parse them.
 //!
-//! What counts is read from the bytes or compared with bytes that were read, never assumed: a byte
-//! may differ only within the value of a field that frames nothing, and there be no control
-//! character, so that names, line ends and everything that decides about the body are the same.
+//! Relevant bytes are either parsed or compared with parsed bytes, never assumed. A byte may differ
+//! only within the value of a field that is not a framing field, and must not be a control
+//! character. Names, line ends and everything that determines the body are therefore the same.
 
 use super::framing::{self, Body};
 use super::line::{self, Field, Line};
 use super::scan;
 
-/// Heads beyond this are read each time: no usual server sends them, and they would cost every
-/// worker memory.
+/// Largest cached head, in bytes. Larger ones are parsed each time: common servers do not send
+/// them, and they would cost memory in every worker.
 const HEAD_BYTES_MAX: usize = 4 * 1024;
 
-/// Answers that go unlearned after one that was learned in vain. Where heads alternate, learning
-/// each would cost more than it saves.
+/// Responses not cached after a cached one that never matched. If heads alternate, caching each
+/// would cost more than it saves.
 const PATIENCE: u8 = 16;
 
-/// Bytes compared at once; the shortest head learned.
+/// Bytes compared at once; also the shortest cached head.
 const WORD_BYTES: usize = 8;
 
-/// The head of the last answers of any number of connections, to be shared by those that get
-/// answers of one kind: see [`crate::Protocol::receive_knowing`].
+/// Cached head of the last responses, which any number of connections with similar responses may
+/// share: see [`crate::Protocol::receive_knowing`].
 #[derive(Debug, Default)]
 pub struct KnownHead {
-    /// From the status line to the empty line.
+    /// The head, from the status line to the empty line.
     bytes: Vec<u8>,
-    /// For each of `bytes`: 0xff where it must be the same, 0 where only its value's extent counts.
+    /// Mask for each of `bytes`: 0xff if it must be equal, 0 if only its value's length matters.
     fixed: Vec<u8>,
     meaning: Option<Meaning>,
-    /// So many more answers that are not alike go unlearned.
+    /// Non-matching responses that will not be cached.
     waits: u8,
 }
 
-/// What a final answer's head says, for a request that was not HEAD.
+/// Semantics of a final response's head, for a request other than HEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Meaning {
     pub(crate) status: u16,
-    /// The connection ends after the answer.
+    /// True if the connection ends after the response.
     pub(crate) closes: bool,
     pub(crate) body: Body,
 }
 
 impl KnownHead {
-    /// Nothing is known yet.
+    /// Creates an empty cache.
     pub fn new() -> KnownHead {
         KnownHead::default()
     }
 
-    /// How long the head is that `bytes` begin with, and what it means, if it is the known one.
+    /// Returns the length and the semantics of the head at the start of `bytes`, if it is cached.
     #[inline(always)]
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<(usize, Meaning)> {
         let meaning = self.meaning?;
@@ -60,23 +60,24 @@ impl KnownHead {
         Some((head.len(), meaning))
     }
 
-    /// How long the known head is.
+    /// Returns the length of the cached head.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// How many of `answers`, one after another, begin with the known head.
+    /// Returns the number of consecutive `answers` that start with the cached head.
     #[inline(always)]
     pub(crate) fn count<'a>(&self, answers: impl Iterator<Item = &'a [u8]>) -> usize {
         answers.take_while(|answer| answer.starts_with(&self.bytes)).count()
     }
 
-    /// Whether `head`, which is as long as the known one and not the same, reads alike. If so it
-    /// is known from now on: the next answers will rather be like this one.
+    /// True if `head`, which has the same length as the cached one but other bytes, is equivalent.
+    /// In that case it replaces the cached one, because the next responses are more likely to match
+    /// it.
     #[inline(never)]
     fn is_alike(&mut self, head: &[u8]) -> bool {
-        // Heads of other lengths mostly show here.
+        // Rejects most heads of other lengths.
         if !head.ends_with(b"\n") {
             return false;
         }
@@ -85,7 +86,7 @@ impl KnownHead {
         let pairs = words(head).zip(known);
         let wrong =
             pairs.fold(0, |wrong, (head, (known, fixed))| wrong | faults(head, known, fixed));
-        // The rest, with some bytes that were compared before.
+        // The rest, which overlaps bytes already compared.
         let last = (head.last_chunk(), self.bytes.last_chunk(), self.fixed.last_chunk());
         let (Some(head_end), Some(known), Some(fixed)) = last else { return false };
         let is_alike = wrong | faults(head_end, known, fixed) == 0;
@@ -95,7 +96,7 @@ impl KnownHead {
         is_alike
     }
 
-    /// A whole head, which [`KnownHead::find`] did not find, was read and means this.
+    /// Stores a complete head that [`KnownHead::find`] did not find, with its semantics.
     #[inline]
     pub(crate) fn learn(&mut self, head: &[u8], meaning: Meaning) {
         self.waits = self.waits.saturating_sub(1);
@@ -120,7 +121,7 @@ impl KnownHead {
             } else if let Ok(Some(Line::Field(Field { next, .. }) | Line::Fold { next, .. })) =
                 line::read(head, at)
             {
-                // Of rare forms nothing may differ.
+                // Lines in unusual forms must match exactly.
                 at = next;
             } else {
                 break;
@@ -131,7 +132,8 @@ impl KnownHead {
     }
 }
 
-/// Not 0 if a byte of `head` is not as it must be, or perhaps if one above a line end is a space.
+/// Returns nonzero if a byte of `head` differs or is a control character where it must not;
+/// possibly also for a space after a line end.
 #[inline(always)]
 fn faults(head: &[u8; WORD_BYTES], known: &[u8; WORD_BYTES], fixed: &[u8; WORD_BYTES]) -> u64 {
     let word = |bytes: &[u8; WORD_BYTES]| u64::from_le_bytes(*bytes);
@@ -146,14 +148,14 @@ mod tests {
 
     const HEAD: &str = "HTTP/1.1 200 OK\r\nDate: 12:34:56\r\nX: 7\r\nContent-Length: 12\r\n\r\n";
 
-    /// Whether `head` is found where [`HEAD`] is known.
+    /// True if `head` is found after [`HEAD`] was cached.
     fn is_found(head: &str) -> bool {
         let mut known = KnownHead::new();
         read(&mut known, HEAD);
         known.find(head.as_bytes()).is_some()
     }
 
-    /// Reads a head, and learns it if that is due.
+    /// Parses a head, and caches it if it is due.
     fn read(known: &mut KnownHead, head: &str) {
         let mut protocol = Protocol::http1(1);
         protocol.request(RequestTraits::default());

@@ -1,21 +1,21 @@
-//! The lines of a head and of trailers: status line, field, fold, end (RFC 9112 §4 and §5). Knows
-//! their form, not what any field means.
+//! Lines of a head and of trailers: status line, field, fold, end (RFC 9112 §4 and §5). Defines
+//! their syntax, not the meaning of fields.
 
 use super::scan::{self, LineEnd};
 use crate::ProtocolError;
 
-/// A status line that is complete.
+/// A complete status line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StatusLine {
-    /// The 1 of HTTP/1.1. A higher one is read as 1 (RFC 9110 §2.5).
+    /// Minor version, 1 for HTTP/1.1. A higher one counts as 1 (RFC 9110 §2.5).
     pub(crate) minor: u8,
     pub(crate) status: u16,
-    /// Where the line's content ends; the reason phrase, if any, starts at [`REASON_AT`].
+    /// End of the line's content; the reason phrase, if any, starts at [`REASON_AT`].
     pub(crate) content: usize,
     pub(crate) next: usize,
 }
 
-/// `HTTP/1.1 200 ` is before the reason phrase.
+/// Offset of the reason phrase, after `HTTP/1.1 200 `.
 pub(crate) const REASON_AT: usize = 13;
 
 /// One line after the status line.
@@ -41,10 +41,9 @@ pub(crate) struct Field {
     pub(crate) next: usize,
 }
 
-/// Reads the status line that `bytes` begin with; `None` if its end is not there yet.
+/// Parses the status line at the start of `bytes`; `None` if it is incomplete.
 ///
-/// The fixed part is judged byte by byte as it comes, so that an answer that is not HTTP/1 at all
-/// is not waited for.
+/// The fixed part is validated byte by byte, so that a response that is not HTTP/1 fails at once.
 #[inline(always)]
 pub(crate) fn read_status(bytes: &[u8]) -> Result<Option<StatusLine>, ProtocolError> {
     let Some(start) = bytes.first_chunk::<REASON_AT>() else {
@@ -68,8 +67,8 @@ pub(crate) fn read_status(bytes: &[u8]) -> Result<Option<StatusLine>, ProtocolEr
     }
 }
 
-/// Whether the first bytes of an answer are, as far as they go, those of a status line. The code
-/// is 100 or more: below it is invalid (RFC 9110 §15), and would pass for a success.
+/// True if the first bytes of a response are, as far as they go, those of a status line. The code
+/// is 100 or more: a lower one is invalid (RFC 9110 §15), and would count as a success.
 #[inline(always)]
 pub(crate) fn is_status_start(bytes: &[u8]) -> bool {
     const FIXED: &[u8; 7] = b"HTTP/1.";
@@ -80,12 +79,12 @@ pub(crate) fn is_status_start(bytes: &[u8]) -> bool {
         && bytes.get(9).is_none_or(|byte| (b'1'..=b'9').contains(byte))
         && bytes.get(10).is_none_or(u8::is_ascii_digit)
         && bytes.get(11).is_none_or(u8::is_ascii_digit)
-        // The reason may be missing, and with it, from some servers, the space before it.
+        // The reason may be missing, and some servers then omit the space before it.
         && bytes.get(12).is_none_or(|byte| matches!(byte, b' ' | b'\r' | b'\n'))
 }
 
-/// The line that starts at `at` if it is as nearly all are: a field without control characters
-/// that ends with CRLF. [`read`] reads these too, and the others.
+/// Parses the line at `at` if it has the usual form: a field without control characters that ends
+/// with CRLF. [`read`] parses these too, and all others.
 #[inline(always)]
 pub(crate) fn plain_field(bytes: &[u8], at: usize) -> Option<Field> {
     let colon = scan::find_name_end(bytes, at).filter(|&colon| colon > at)?;
@@ -96,21 +95,21 @@ pub(crate) fn plain_field(bytes: &[u8], at: usize) -> Option<Field> {
     Some(Field { colon, content, next })
 }
 
-/// Whether the line that starts at `at` is the empty line that ends a section, with CRLF.
+/// True if the line at `at` is the empty line that ends a section, with CRLF.
 #[inline(always)]
 pub(crate) fn is_plain_end(bytes: &[u8], at: usize) -> bool {
     bytes.get(at..).is_some_and(|rest| rest.starts_with(b"\r\n"))
 }
 
-/// Where the content of the line that `at` is on ends and the next line starts, if there is a CRLF
-/// and no control character before it.
+/// Returns the end of the content of the line that contains `at`, and the start of the next line.
+/// `None` if there is no CRLF, or a control character before it.
 #[inline(always)]
 fn plain_end(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let content = scan::find_control(bytes, at)?;
     is_plain_end(bytes, content).then_some((content, content + 2))
 }
 
-/// Reads the line that starts at `at`; `None` if its end is not there yet.
+/// Parses the line that starts at `at`; `None` if it is incomplete.
 pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Option<Line>, ProtocolError> {
     let Some(name_end) = scan::find_name_end(bytes, at) else { return Ok(None) };
     let is_field = bytes[name_end] == b':' && name_end > at;
@@ -130,7 +129,7 @@ pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Option<Line>, ProtocolErro
     }
 }
 
-/// `bytes` without the spaces and tabs around them (OWS, RFC 9110 §5.6.3).
+/// Returns `bytes` without the spaces and tabs around them (OWS, RFC 9110 §5.6.3).
 #[inline]
 pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] = bytes {
@@ -142,7 +141,7 @@ pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Whether `bytes` is a token (RFC 9110 §5.6.2).
+/// True if `bytes` is a token (RFC 9110 §5.6.2).
 pub(crate) fn is_token(bytes: &[u8]) -> bool {
     let is_tchar = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     !bytes.is_empty() && bytes.iter().all(is_tchar)

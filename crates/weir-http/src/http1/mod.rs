@@ -1,5 +1,5 @@
-//! One connection's HTTP/1 (RFC 9112): which answer is at hand, and how far it is read. Knows
-//! neither sockets nor times; sections, chunks and framing fields have files of their own.
+//! HTTP/1 state of one connection (RFC 9112): the current response and the parsing progress.
+//! Independent of sockets and times; sections, chunks and framing fields have files of their own.
 
 mod capture;
 pub(crate) mod chunked;
@@ -23,42 +23,42 @@ use known::Meaning;
 pub(crate) use section::SECTION_BYTES_MAX;
 use section::{Paused, Section};
 
-/// HTTP/1.1, the client's side of one connection. Used through [`crate::Protocol`].
+/// HTTP/1.1, the client side of one connection. Used through [`crate::Protocol`].
 ///
-/// One cache line: a hundred thousand connections are to fit. Everything that only a cut answer, an
-/// answer that is kept or a deep pipeline needs is boxed.
+/// One cache line, so that a hundred thousand connections fit in memory. State needed only by an
+/// incomplete section, a stored response or a deep pipeline is boxed.
 #[derive(Debug)]
 pub struct Http1 {
     in_flight: InFlight,
-    /// Bytes left of the body or of the chunk at hand; while a chunk's size is read, the size.
+    /// Bytes left of the current body or chunk; while a chunk's size is parsed, the size.
     left: u64,
-    /// Content bytes of the answer at hand.
+    /// Content bytes of the current response so far.
     body_bytes: u64,
     extra: Option<Box<Extra>>,
     interim: u32,
     chunk: ChunkFraming,
     status: u16,
     phase: Phase,
-    /// The answer at hand ends the connection.
+    /// True if the current response ends the connection.
     closes: bool,
-    /// The first byte of the answer at hand was in the last bytes received.
+    /// True if the first byte of the current response was in the last bytes received.
     began_here: bool,
-    /// What is kept of answers; anything but the status has a [`Capture`].
+    /// Part of responses that is stored; anything but the status requires a [`Capture`].
     interest: Interest,
 }
 
-/// What few connections need.
+/// State that few connections need.
 #[derive(Debug, Default)]
 struct Extra {
-    /// The section that the last bytes ended in; stays for its buffer afterwards.
+    /// The incomplete section at the end of the last bytes; kept afterwards for its buffer.
     paused: Paused,
     capture: Option<Box<Capture>>,
 }
 
-/// What the next byte belongs to.
+/// Element that the next byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// A new answer.
+    /// A new response.
     Start,
     /// A head that is paused.
     Head,
@@ -74,9 +74,9 @@ enum Phase {
     Trailers,
     /// A body that ends with the connection.
     UntilClose,
-    /// Nothing: the connection is over.
+    /// Nothing: the connection has ended.
     Closed,
-    /// Nothing: this was wrong.
+    /// Nothing: this error occurred.
     Failed(ProtocolError),
 }
 
@@ -228,7 +228,7 @@ impl Http1 {
         capture.expect("answers are kept if there is interest in them").answer(nth)
     }
 
-    /// Reads what [`Http1::receive`] was given; heads that are known need not be read.
+    /// Parses the bytes passed to [`Http1::receive`]; cached heads are not parsed.
     #[inline]
     fn read(
         &mut self,
@@ -246,8 +246,8 @@ impl Http1 {
         Ok(())
     }
 
-    /// Reads from `bytes`, which are not empty, what belongs to one phase. Returns how many, at
-    /// least one.
+    /// Parses the start of `bytes`, which are not empty, as far as it belongs to one phase. Returns
+    /// the number of bytes, at least one.
     #[inline(always)]
     fn advance(
         &mut self,
@@ -285,8 +285,9 @@ impl Http1 {
                 Ok(bytes.len())
             }
             Phase::Head | Phase::Trailers => self.resume(bytes, replies),
-            // §9.6: after a reply that closes, nothing more is read. It may be true answers to
-            // requests in flight, which will not be believed; without any, it is too much.
+            // §9.6: after a reply that closes, nothing more is parsed. The bytes may be responses
+            // to requests in flight, which are not trusted; without requests in flight they are an
+            // error.
             Phase::Closed if self.in_flight.count() > 0 => Ok(bytes.len()),
             Phase::Closed => Err(ProtocolError::UnsolicitedBytes),
             Phase::Failed(error) => Err(error),
@@ -326,9 +327,8 @@ impl Http1 {
         Ok(progress.bytes)
     }
 
-    /// Takes all answers with the known head, which `bytes` begin with, that are there with their
-    /// whole bodies, if there are several. Returns how many bytes that is; none, where they have to
-    /// be read one by one.
+    /// Consumes all complete responses with the cached head, which `bytes` start with, if there are
+    /// several. Returns the number of bytes consumed; `None` if they have to be parsed one by one.
     #[inline(always)]
     fn alike(
         &mut self,
@@ -348,7 +348,7 @@ impl Http1 {
         let (id, status) = (self.in_flight.pop(answers), head.status);
         let reply = Reply { id, answers, status, body_bytes, began_here: true, closes: false };
         match replies.last_mut() {
-            // Where heads vary, runs of one are alike all the same.
+            // Even if heads vary, runs of equal responses are merged.
             Some(last) if last.ids().end == id.0 && (Reply { id, answers, ..*last }) == reply => {
                 last.answers += answers;
             }
@@ -382,8 +382,8 @@ impl Http1 {
         Ok(progress.bytes)
     }
 
-    /// A head is complete: what follows it (RFC 9112 §6.3). Returns what it means to every request
-    /// but HEAD, unless that was not looked at.
+    /// Handles a complete head: determines the body (RFC 9112 §6.3). Returns the semantics for
+    /// every request but HEAD, unless they were not evaluated.
     #[inline]
     fn head(
         &mut self,
@@ -396,7 +396,7 @@ impl Http1 {
             return Ok(None);
         }
         let is_head = self.in_flight.oldest_is_head();
-        // Rule 1: these have no body, whatever their fields say.
+        // Rule 1: these have no body, regardless of their fields.
         let body = match matches!(status, 204 | 304) || is_head {
             true => Body::Fixed(0),
             false => framing.body(minor)?,
@@ -406,8 +406,8 @@ impl Http1 {
         Ok((!is_head).then_some(meaning))
     }
 
-    /// A head has been read: begins with the body, of which `bytes` bytes are there if it is that
-    /// long; returns how many of them it took.
+    /// Starts the body after a head, after which `bytes` bytes are available. Returns the number of
+    /// bytes consumed: the whole body if it is complete, otherwise none.
     #[inline(always)]
     fn begin(&mut self, head: Meaning, bytes: u64, replies: &mut Vec<Reply>) -> u64 {
         self.status = head.status;
@@ -427,7 +427,7 @@ impl Http1 {
         0
     }
 
-    /// An interim answer is over, and the final one is still to come (RFC 9110 §15.2).
+    /// Handles a complete interim response; the final one is still to come (RFC 9110 §15.2).
     #[cold]
     fn interim(&mut self, status: u16) -> Result<(), ProtocolError> {
         if status == 101 {

@@ -1,15 +1,15 @@
-//! Finding the ends of lines and names, eight bytes at a time. Knows which bytes end or spoil a
-//! line (RFC 9112 §2.2, RFC 9110 §5.5), not what any field means.
+//! Search for the ends of lines and names, eight bytes at a time. Defines the bytes that end or
+//! invalidate a line (RFC 9112 §2.2, RFC 9110 §5.5), not the meaning of fields.
 //!
-//! Words in a register instead of memchr: header lines are some 30 bytes, where the call costs
-//! more than the search, and one pass finds NUL and bare CR along with the line end.
+//! Words in a register instead of memchr: header lines have about 30 bytes, for which the call
+//! costs more than the search. One pass also finds NUL and bare CR along with the line end.
 
 use memchr::memchr;
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-/// Where a line ends, if it does.
+/// End of a line, if it is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineEnd {
     /// The content ends before `content`, the next line starts at `next`.
@@ -20,10 +20,10 @@ pub(crate) enum LineEnd {
     Spoiled,
 }
 
-/// The end of the line that `at` is on: CRLF or, as RFC 9112 §2.2 permits, a lone LF.
+/// Returns the end of the line that contains `at`: CRLF or, as RFC 9112 §2.2 permits, a lone LF.
 ///
-/// A spoiled line is reported only once it is complete, so that the verdict does not depend on how
-/// many bytes have come. Other control characters are kept (RFC 9110 §5.5 permits that).
+/// An invalid line is reported only once it is complete, so that the result does not depend on the
+/// number of bytes received. Other control characters are kept (RFC 9110 §5.5 permits that).
 #[inline]
 pub(crate) fn line_end(bytes: &[u8], at: usize) -> LineEnd {
     let mut from = at;
@@ -39,7 +39,7 @@ pub(crate) fn line_end(bytes: &[u8], at: usize) -> LineEnd {
     LineEnd::Missing
 }
 
-/// The verdict on a line that is bad at `at`: nothing until its LF has come.
+/// Returns the result for a line that is invalid at `at`: `Missing` until its LF has arrived.
 #[cold]
 pub(crate) fn spoiled(bytes: &[u8], at: usize) -> LineEnd {
     match memchr(b'\n', &bytes[at..]) {
@@ -48,8 +48,8 @@ pub(crate) fn spoiled(bytes: &[u8], at: usize) -> LineEnd {
     }
 }
 
-/// The first byte from `at` that is a colon, a space, a control character or not ASCII: the end of
-/// a well-formed field name, if it is a colon.
+/// Returns the position of the first byte from `at` that is a colon, a space, a control character
+/// or not ASCII. If it is a colon, it ends a well-formed field name.
 #[inline(always)]
 pub(crate) fn find_name_end(bytes: &[u8], at: usize) -> Option<usize> {
     let hits = |word: u64| {
@@ -60,27 +60,28 @@ pub(crate) fn find_name_end(bytes: &[u8], at: usize) -> Option<usize> {
     find(bytes, at, hits, |byte| byte == b':' || !(0x21..0x80).contains(&byte))
 }
 
-/// The first byte from `at` below 0x20.
+/// Returns the position of the first byte from `at` below 0x20.
 #[inline(always)]
 pub(crate) fn find_control(bytes: &[u8], at: usize) -> Option<usize> {
     find(bytes, at, control_flags, |byte| byte < 0x20)
 }
 
-/// The high bits of the bytes of a word that are below 0x20; perhaps also of a space above one.
+/// Returns the high bits of the bytes of a word below 0x20; possibly also of a space above one.
 #[inline(always)]
 pub(crate) fn control_flags(word: u64) -> u64 {
     word.wrapping_sub(ONES * 0x20) & !word & HIGHS
 }
 
-/// The first byte from `at` that is a space or a control character below it.
+/// Returns the position of the first byte from `at` that is a space or a control character below
+/// it.
 #[inline(always)]
 pub(crate) fn find_blank(bytes: &[u8], at: usize) -> Option<usize> {
     let hits = |word: u64| word.wrapping_sub(ONES * 0x21) & !word & HIGHS;
     find(bytes, at, hits, |byte| byte <= b' ')
 }
 
-/// The first byte from `at` that is a hit. `hits` flags the high bits of those of a word; it may
-/// flag bytes above a hit falsely (a borrow does), as only the lowest counts.
+/// Returns the position of the first hit from `at`. `hits` sets the high bits of the hits in a
+/// word. It may set those of bytes above a hit wrongly (by a borrow), as only the lowest counts.
 #[inline(always)]
 fn find(
     bytes: &[u8],
@@ -103,7 +104,7 @@ fn find(
 mod tests {
     use super::*;
 
-    /// Every byte at every position among bytes of every kind, against the obvious search.
+    /// Compares with the simple search: every byte at every position among bytes of every kind.
     #[test]
     fn words_find_what_bytes_find() {
         for filler in [0x20, b'a', 0x7f, 0x80, 0xff] {

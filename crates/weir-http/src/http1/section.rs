@@ -1,5 +1,5 @@
-//! A header section with its status line, or a trailer section, read line by line and resumable at
-//! any byte. Knows how much was read and what was found, not what becomes of it.
+//! A header section with its status line, or a trailer section, parsed line by line and resumable
+//! at any byte. Reports progress and results, and leaves their use to the caller.
 
 use memchr::memchr;
 
@@ -7,24 +7,24 @@ use super::framing::Framing;
 use super::line::{self, Field, Line};
 use crate::ProtocolError;
 
-/// The most bytes of a section, the status line and the empty line included.
+/// Most bytes of a section, including the status line and the empty line.
 pub(crate) const SECTION_BYTES_MAX: usize = 64 * 1024;
 
-/// What is kept of a line buffer once its section is read.
+/// Largest capacity that a line buffer keeps after its section is parsed.
 const LINE_BYTES_KEPT: usize = 4 * 1024;
 
-/// How far a section is read. Lines are judged whole, so what comes out does not depend on where
-/// the bytes were cut.
+/// Parser state of a section. Lines are validated as a whole, so the result does not depend on the
+/// sizes of the pieces received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Section {
     pub(crate) framing: Framing,
-    /// Zero until the status line is read; always for trailers.
+    /// Status code; zero until the status line is parsed, and always for trailers.
     pub(crate) status: u16,
-    /// The minor version.
+    /// Minor version.
     pub(crate) minor: u8,
     kind: Kind,
     above: Above,
-    /// Of whole lines.
+    /// Bytes of the complete lines parsed so far.
     bytes_read: usize,
 }
 
@@ -34,7 +34,7 @@ enum Kind {
     Trailers,
 }
 
-/// The line above, for folds.
+/// Type of the previous line, for folds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Above {
     NoField,
@@ -42,7 +42,7 @@ enum Above {
     FramingField,
 }
 
-/// How far one call came.
+/// Progress of one call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     pub(crate) bytes: usize,
@@ -66,11 +66,11 @@ impl Section {
         Section { kind: Kind::Trailers, ..Section::head() }
     }
 
-    /// Reads the whole lines that `bytes` begin with, up to the end of the section.
+    /// Parses the complete lines at the start of `bytes`, up to the end of the section.
     #[inline]
     pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Progress, ProtocolError> {
-        // A line that does not end within the window cannot be within the limit, so no line needs
-        // a check of its own.
+        // A line that does not end within the window exceeds the limit, so lines need no check of
+        // their own.
         let window = &bytes[..bytes.len().min(SECTION_BYTES_MAX - self.bytes_read)];
         let mut at = 0;
         if self.awaits_status() {
@@ -110,7 +110,7 @@ impl Section {
         self.status == 0 && self.kind == Kind::Head
     }
 
-    /// The bytes end in mid-section, at a line that starts at `at`.
+    /// Handles bytes that end within the section, at a line that starts at `at`.
     #[cold]
     fn pause(&mut self, bytes: &[u8], window: &[u8], at: usize) -> Result<Progress, ProtocolError> {
         if window.len() < bytes.len() {
@@ -123,8 +123,8 @@ impl Section {
         Ok(Progress { bytes: at, is_finished: false })
     }
 
-    /// A folded line is more of the value above (RFC 9112 §5.2), which matters for the framing
-    /// fields alone; there it is refused. Before any field it is refused as well (§2.2).
+    /// Handles a folded line, which continues the previous value (RFC 9112 §5.2). It is rejected
+    /// after a framing field, the only case that matters, and before any field (§2.2).
     #[cold]
     fn fold(&self, next: usize) -> Result<usize, ProtocolError> {
         match self.above {
@@ -135,7 +135,7 @@ impl Section {
     }
 }
 
-/// A section cut by the end of the bytes: its state, and the part of a line that was there.
+/// An incomplete section: its state, and the received part of a line.
 #[derive(Debug)]
 pub(crate) struct Paused {
     pub(crate) section: Section,
@@ -149,19 +149,19 @@ impl Default for Paused {
 }
 
 impl Paused {
-    /// Keeps a section that `section.read(bytes)` left unfinished, and the bytes it left.
+    /// Stores a section that `section.read(bytes)` left incomplete, and the bytes it left.
     pub(crate) fn pause(&mut self, section: Section, rest: &[u8]) {
         self.section = section;
         self.line.clear();
         self.line.extend_from_slice(rest);
     }
 
-    /// Goes on with the section. Bytes of an unfinished line are taken and kept here.
+    /// Continues the section. Bytes of an incomplete line are consumed and stored here.
     pub(crate) fn resume(&mut self, bytes: &[u8]) -> Result<Progress, ProtocolError> {
         let mut used = 0;
         if !self.line.is_empty() {
             let line_end = memchr(b'\n', bytes).map(|at| at + 1);
-            // One byte over the limit is enough to find it exceeded.
+            // One byte over the limit is enough to detect the excess.
             let room = SECTION_BYTES_MAX + 1 - self.section.bytes_read - self.line.len();
             used = line_end.unwrap_or(bytes.len()).min(room);
             self.line.extend_from_slice(&bytes[..used]);
@@ -185,7 +185,7 @@ impl Paused {
         Ok(Progress { bytes: used, is_finished: progress.is_finished })
     }
 
-    /// Forgets the section; a buffer that one long line made large is given back.
+    /// Drops the section; frees a buffer that one long line has enlarged.
     pub(crate) fn clear(&mut self) {
         self.line.clear();
         self.line.shrink_to(LINE_BYTES_KEPT);

@@ -1,4 +1,4 @@
-//! Answers that are errors.
+//! Invalid responses.
 
 use weir_http::ProtocolError;
 

@@ -1,32 +1,32 @@
-//! Answers and what they are: the table that the tests cut at every position, and that the corpus
-//! of the fuzz targets is made of.
+//! Responses and their expected results: the table that the tests cut at every position, and that
+//! forms the corpus of the fuzz targets.
 
 mod invalid;
 
 use weir_http::{ProtocolError, RequestTraits};
 
-/// Bytes from a server, the requests they answer, and what is to come of them.
+/// Bytes from a server, the requests in flight, and the expected result.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// A letter per request: G for GET, H for HEAD; a `!` after the last: it closes.
+    /// One letter per request: G for GET, H for HEAD; a `!` after the last one if it closes.
     pub(crate) requests: &'static str,
     pub(crate) bytes: Vec<u8>,
-    /// Status, body bytes and whether it closes.
+    /// Status, body bytes, and true if the reply closes.
     pub(crate) replies: &'static [(u16, u64, bool)],
     pub(crate) interim: u64,
     pub(crate) end: End,
 }
 
-/// How a case ends.
+/// Expected end of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Without an error, in no answer.
+    /// No error, and no response in progress.
     Clean,
-    /// The last reply is complete only when the stream ends.
+    /// The last reply is complete only at the end of the stream.
     AtClose,
-    /// With this error.
+    /// This error.
     Fails(ProtocolError),
-    /// In mid-answer; with this error when the stream ends.
+    /// In mid-response; this error at the end of the stream.
     CutShort(ProtocolError),
 }
 
@@ -74,7 +74,7 @@ fn interim(count: u64, case: Case) -> Case {
     Case { interim: count, ..case }
 }
 
-/// `HTTP/1.1 200 OK` and these fields.
+/// Returns `HTTP/1.1 200 OK` with these fields.
 fn ok(fields: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{fields}\r\n")
 }
@@ -83,7 +83,7 @@ fn chunked(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}")
 }
 
-/// Every case.
+/// Returns all cases.
 pub(crate) fn all() -> Vec<Case> {
     [
         fixed(),
@@ -290,7 +290,7 @@ fn closing() -> Vec<Case> {
             &(ok("Connection: keep-alive\r\nContent-Length: 5\r\n") + "hello"),
             &[(200, 5, false)],
         ),
-        // What follows a reply that closes is not read, while it may be an answer.
+        // Bytes after a reply that closes are ignored, as long as they may be a response.
         case(
             "close_in_pipeline",
             "GGG",

@@ -1,5 +1,5 @@
-//! What holds for any bytes from a server: shared by the tests here and by the fuzz targets.
-//! Uses the public interface alone.
+//! Invariants for any bytes from a server: shared by the tests here and by the fuzz targets. Uses
+//! the public interface only.
 
 use std::ops::Range;
 use weir_http::{
@@ -7,7 +7,7 @@ use weir_http::{
 };
 use weir_http::{read_head, read_requests};
 
-/// The requests in flight when the bytes come, and how the bytes are cut.
+/// The requests in flight when the bytes arrive, and the seed of the cuts.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) requests: Vec<RequestTraits>,
@@ -15,11 +15,11 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// How many bytes of an input are setup.
+    /// Length of the setup at the start of an input.
     pub(crate) const BYTES: usize = 4;
 
-    /// Every input is a setup and an answer: a count, two bytes of HEAD flags, and a seed whose
-    /// highest bit makes the last request one that closes.
+    /// Parses an input as a setup and a response: a count, two bytes of HEAD flags, and a seed. The
+    /// highest bit of the seed makes the last request one that closes.
     pub(crate) fn parse(input: &[u8]) -> Option<(Setup, &[u8])> {
         let (&[count, low, high, seed], bytes) = input.split_first_chunk::<4>()?;
         let heads = u16::from_le_bytes([low, high]);
@@ -31,7 +31,7 @@ impl Setup {
         Some((Setup { requests: (0..count).map(request).collect(), seed: seed.into() }, bytes))
     }
 
-    /// The bytes that [`Setup::parse`] reads.
+    /// Returns the bytes that [`Setup::parse`] reads.
     pub(crate) fn bytes(&self) -> [u8; Setup::BYTES] {
         let flag = |(index, request): (usize, &RequestTraits)| u16::from(request.head) << index;
         let heads: u16 = self.requests.iter().enumerate().map(flag).sum();
@@ -41,19 +41,19 @@ impl Setup {
     }
 }
 
-/// Everything that must not depend on how the bytes were cut, and where each reply began.
+/// Results that must not depend on the cuts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
-    /// Without `began_here`.
+    /// Replies, without `began_here`.
     pub(crate) replies: Vec<Reply>,
     pub(crate) error: Option<ProtocolError>,
     pub(crate) state: State,
-    /// What the end of the stream then says.
+    /// Result of the end of the stream.
     pub(crate) at_end: Result<(), ProtocolError>,
     pub(crate) state_at_end: State,
 }
 
-/// What the protocol says of itself.
+/// Observable state of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) capacity: u32,
@@ -75,19 +75,19 @@ impl State {
     }
 }
 
-/// One run: the outcome, and for each reply the piece of bytes in which it was said to begin.
+/// One run: the outcome, and for each reply the range of bytes in which it was reported to start.
 pub(crate) struct Run {
     pub(crate) outcome: Outcome,
     pub(crate) began_in: Vec<Range<usize>>,
 }
 
-/// A protocol for `setup`, before any request.
+/// Creates a protocol for `setup`, before any request.
 pub(crate) fn protocol(setup: &Setup) -> Protocol {
     Protocol::http1(setup.requests.len().max(1) as u16)
 }
 
-/// Feeds `bytes` in pieces: `cut(at)` says how long the piece at `at` is. With `skips`, body bytes
-/// that may be thrown away are skipped, also in pieces.
+/// Feeds `bytes` in pieces: `cut(at)` returns the length of the piece at `at`. With `skips`,
+/// discardable body bytes are skipped, also in pieces.
 pub(crate) fn run(
     protocol: &mut Protocol,
     setup: &Setup,
@@ -98,13 +98,13 @@ pub(crate) fn run(
     run_knowing(protocol, setup, bytes, skips, None, cut)
 }
 
-/// A reply to several requests as one to each.
+/// Splits a reply to several requests into one for each.
 pub(crate) fn each(reply: Reply) -> impl Iterator<Item = Reply> {
     assert!(reply.answers > 0, "{reply:?}");
     reply.ids().map(move |id| Reply { id: RequestId(id), answers: 1, ..reply })
 }
 
-/// The same with a head that is known, if there is one.
+/// Like [`run`], with a cached head if there is one.
 pub(crate) fn run_knowing(
     protocol: &mut Protocol,
     setup: &Setup,
@@ -162,7 +162,7 @@ pub(crate) fn run_knowing(
     Run { outcome: Outcome { replies, error, state, at_end, state_at_end }, began_in }
 }
 
-/// What holds for any input, whose first bytes are the setup.
+/// Checks the invariants for any input, which starts with the setup.
 pub(crate) fn response(input: &[u8]) {
     let Some((setup, bytes)) = Setup::parse(input) else { return };
     let whole = run(&mut protocol(&setup), &setup, bytes, false, |_| bytes.len());
@@ -172,7 +172,7 @@ pub(crate) fn response(input: &[u8]) {
     let mut random = XorShift::new(setup.seed + 1);
     let lengths = [2, 3, 7, 20, 100, 1000];
     for turn in 0..6 {
-        // Every other turn on the protocol that has just seen all that: a reset forgets it.
+        // Every other turn reuses the protocol after a reset, which must clear its state.
         let mut fresh = protocol(&setup);
         single.reset();
         let protocol = if turn % 2 == 0 { &mut fresh } else { &mut single };
@@ -196,7 +196,7 @@ pub(crate) fn response(input: &[u8]) {
     same_answers(&setup, bytes, &whole.outcome);
 }
 
-/// An answer as it was kept.
+/// A stored response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub(crate) status: u16,
@@ -205,8 +205,8 @@ pub(crate) struct Kept {
     pub(crate) body: Vec<u8>,
 }
 
-/// Feeds `bytes` as [`run`] does, with an interest, to the end of the stream. Returns status and
-/// body bytes of each reply, and what was kept.
+/// Feeds `bytes` like [`run`], with an interest, up to the end of the stream. Returns status and
+/// body bytes of each reply, and the stored responses.
 pub(crate) fn kept(
     setup: &Setup,
     bytes: &[u8],
@@ -252,7 +252,8 @@ pub(crate) fn kept(
     (all, kept)
 }
 
-/// What is kept does not depend on cuts, and whether something is kept does not change the replies.
+/// Checks that stored responses do not depend on cuts, and that storing does not change the
+/// replies.
 fn same_answers(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
     let replies: Vec<_> =
         outcome.replies.iter().map(|reply| (reply.status, reply.body_bytes)).collect();
@@ -292,7 +293,7 @@ fn plausible(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
     }
 }
 
-/// The head reader and the protocol see the same first head.
+/// Checks that the head parser and the protocol see the same first head.
 fn same_head(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
     if setup.requests.is_empty() {
         return;
@@ -312,8 +313,8 @@ fn same_head(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
     }
 }
 
-/// What holds for the head reader: a head stays what it is when more bytes follow, is not there
-/// when one is missing, and is what another parser, if it takes it, sees too.
+/// Checks the invariants of the head parser. More bytes after a head do not change it, a missing
+/// byte makes it incomplete, and another parser that accepts it agrees.
 pub(crate) fn head(bytes: &[u8]) {
     let Ok(Some(head)) = read_head(bytes) else { return };
     let Head { version, status, bytes: length, .. } = head;
@@ -328,8 +329,8 @@ pub(crate) fn head(bytes: &[u8]) {
     assert_eq!(head.headers, others);
 }
 
-/// What holds for the reader of requests: each is the same one alone, together they are all the
-/// bytes, and an error is where there is something to look at.
+/// Checks the invariants of the request parser. Each request parses the same alone, and together
+/// they are all the bytes. An error has a position within them.
 pub(crate) fn requests(bytes: &[u8]) {
     let (mut requests, mut alone) = (Vec::new(), Vec::new());
     let read = read_requests(bytes, &mut requests);
@@ -349,7 +350,7 @@ pub(crate) fn requests(bytes: &[u8]) {
     }
 }
 
-/// Numbers for cuts and mutations, the same in every run.
+/// Random numbers for cuts and mutations, the same in every run.
 #[derive(Clone, Debug)]
 pub(crate) struct XorShift(u64);
 

@@ -1,4 +1,4 @@
-//! How connections of the epoll backend come to be: connects, and accepts at its doors.
+//! Opening of the epoll backend's connections: connects and accepts.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,11 +13,11 @@ use crate::stamps::Stamps;
 use crate::token::Token;
 use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};
 
-/// A listener, and whether somebody may stand before it.
+/// A listener, and a flag for connections in its backlog.
 pub(super) struct Door {
     listener: Listener,
     knocking: bool,
-    /// There was no descriptor left: wait until `retry_at`.
+    /// True if no descriptor was left: wait until `retry_at`.
     paused: bool,
 }
 
@@ -36,7 +36,7 @@ impl Epoll {
         conn.family = family;
         conn.is_tcp = matches!(to, Endpoint::Tcp(_));
         conn.stamps = Stamps::new(options.stamps).filter(|_| conn.is_tcp).map(Box::new);
-        // What is discarded has no stamp.
+        // Discarded bytes have no time stamp.
         conn.discards = options.discard && conn.is_tcp && conn.stamps.is_none();
         conn.state = State::Connecting;
         let made = SockAddr::new(to).and_then(|address| {
@@ -59,14 +59,14 @@ impl Epoll {
         }
     }
 
-    /// The last socket of a closed connection, if it can connect to that family of addresses.
+    /// Returns the last socket of a closed connection, if it can connect to that address family.
     fn take_spent(&mut self, index: u32, family: u8) -> Option<OwnedFd> {
         let conn = self.conns.get_mut(index as usize).filter(|conn| !conn.is_live())?;
         let fits = conn.family == family;
         conn.fd.take().filter(|_| fits)
     }
 
-    /// Connects, or takes up again a connect that found the listener busy.
+    /// Connects, or retries a connect that found the listener's backlog full.
     fn begin(&mut self, index: u32, address: &SockAddr, is_watched: bool) {
         let conn = &self.conns[index as usize];
         let Some(fd) = &conn.fd else { return };
@@ -83,7 +83,7 @@ impl Epoll {
             _ => begun,
         };
         match begun {
-            // A connected socket can be written to, which is an event like the end of a connect.
+            // A connected socket becomes writable, which is the same event as the end of a connect.
             Ok(Begun::InProgress | Begun::Connected) => {}
             Ok(Begun::Busy) => {
                 self.busy.push((index, conn.generation, *address));
@@ -93,7 +93,7 @@ impl Epoll {
         }
     }
 
-    /// Notes that a connect failed at once, which no event of the kernel will tell.
+    /// Records a connect that failed at once, which the kernel does not report.
     fn never_begun(&mut self, index: u32, error: io::Error) {
         let conn = &mut self.conns[index as usize];
         self.outgoing.clear(&mut conn.unsent);
@@ -112,7 +112,7 @@ impl Epoll {
         None
     }
 
-    /// The kernel has news of a connect in progress.
+    /// Handles an event of a connect in progress.
     pub(super) fn on_connected(&mut self, index: u32, events: c_int) -> Option<Happened> {
         const ENDED: c_int = libc::EPOLLOUT | libc::EPOLLERR | libc::EPOLLHUP;
         let conn = &mut self.conns[index as usize];
@@ -143,9 +143,9 @@ impl Epoll {
         self.happened(index, What::Connected)
     }
 
-    /// Asks for stamps, before anything is sent; a kernel that has none is no failure. From then on
-    /// the connection is not watched for room: each stamp has epoll look at the socket, which
-    /// always has some, and would wake the wait for it.
+    /// Requests time stamps before anything is sent; a kernel without them is not an error. From
+    /// then on the connection is not watched for room. Each stamp makes epoll check the socket,
+    /// which nearly always has room, and would end the wait.
     fn begin_stamps(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let (Some(fd), Some(stamps)) = (&conn.fd, &conn.stamps) else { return };
@@ -156,11 +156,11 @@ impl Epoll {
         let word = Token::new(kind::CONN, conn.generation, index).pack();
         let watched = self.poller.rename(fd.as_raw_fd(), WATCHED & !libc::EPOLLOUT, word);
         debug_assert!(watched.is_ok(), "a watched descriptor can be watched for less");
-        // The first look comes before the first stamp.
+        // The first reading of the wall clock must precede the first stamp.
         self.wall.look();
     }
 
-    /// Tries again what could not be announced.
+    /// Retries the operations whose readiness the kernel does not report.
     pub(super) fn retry(&mut self) {
         self.retry_at = Nanos::MAX;
         self.doors.iter_mut().for_each(|door| {
@@ -177,7 +177,8 @@ impl Epoll {
     pub(super) fn open_door(&mut self, listener: Listener) -> io::Result<()> {
         let word = Token::new(kind::DOOR, 0, self.doors.len() as u32).pack();
         socket::set_nonblocking(&listener.fd, true)?;
-        // By edges, as a level would report without end what cannot be accepted for now.
+        // Edge-triggered: level-triggered events would repeat endlessly while nothing can be
+        // accepted.
         self.poller.watch(listener.fd.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, word)?;
         self.doors.push(Door { listener, knocking: false, paused: false });
         Ok(())
@@ -209,7 +210,7 @@ impl Epoll {
     fn turn_away(&mut self, at: usize, error: &io::Error) {
         let door = &mut self.doors[at];
         match error.raw_os_error() {
-            // This one went away before it was accepted (accept(2)).
+            // The peer closed this connection before it was accepted (accept(2)).
             Some(libc::ECONNABORTED | libc::EINTR | libc::EPROTO) => {}
             Some(libc::EAGAIN) => door.knocking = false,
             // No descriptor or no memory is left: without a pause this would spin.
@@ -225,7 +226,8 @@ impl Epoll {
         let index = loop {
             let number = self.numbers.take()?;
             match self.conns.get_mut(number as usize) {
-                // The caller connects under this one; it is to be had once that is closed.
+                // The caller has connected under this number; it becomes free once that connection
+                // is closed.
                 Some(conn) if conn.state != State::Closed => conn.numbered = true,
                 _ => break number,
             }
@@ -233,7 +235,8 @@ impl Epoll {
         let conn = self.renew(index);
         let word = Token::new(kind::CONN, conn.generation, index).pack();
         if is_tcp {
-            // A peer that is gone already cannot be slowed down either.
+            // Failure means that the peer has already closed, and Nagle's algorithm no longer
+            // matters.
             let _ = socket::set_nodelay(&fd);
         }
         if self.poller.watch(fd.as_raw_fd(), WATCHED, word).is_err() {
@@ -248,7 +251,7 @@ impl Epoll {
         Some(self.happened(index, What::Accepted))
     }
 
-    /// Begins another generation of a connection that is new or closed.
+    /// Starts another generation of a connection that is new or closed.
     fn renew(&mut self, index: u32) -> &mut Conn {
         if self.conns.len() <= index as usize {
             self.conns.resize_with(index as usize + 1, Conn::new);
@@ -260,7 +263,7 @@ impl Epoll {
         let conn = &mut self.conns[index as usize];
         *conn = Conn {
             generation: conn.generation.wrapping_add(1),
-            // Where it stands in `unflushed`, it stands for the new socket too.
+            // An entry in `unflushed` stays valid for the new socket.
             dirty: conn.dirty,
             ..Conn::new()
         };

@@ -1,8 +1,8 @@
-//! The epoll descriptor and its clockwork: registers, and waits with nanosecond precision.
+//! The epoll descriptor and its timer: registration, and waits with nanosecond precision.
 //!
-//! A timerfd among the watched descriptors ends a wait. It outlives the wait for which it was set:
-//! between two slots a worker waits more than once for the same instant, and a timer of each wait's
-//! own (`epoll_pwait2`) would be programmed and taken back every time.
+//! A timerfd among the watched descriptors ends a wait. It outlives the wait it was set for,
+//! because a worker waits several times for the same instant between two slots. A timer per wait
+//! (`epoll_pwait2`) would be armed and cancelled every time.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -12,19 +12,19 @@ use libc::{c_int, epoll_event};
 
 use crate::socket::check;
 
-/// How many events one wait can report, at most and at least.
+/// Largest and smallest number of events that one wait reports.
 const BATCH: usize = 1024;
 const BATCH_MIN: usize = 16;
 
-/// When a wait ends if nothing happens.
+/// End of a wait without an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timeout {
     /// At once.
     Now,
-    /// At this instant of `CLOCK_MONOTONIC` in nanoseconds, or, once, at an earlier one that an
-    /// earlier wait was for.
+    /// At this instant of `CLOCK_MONOTONIC` in nanoseconds, or, once, at the earlier instant of a
+    /// previous wait.
     At(u64),
-    /// Not at all.
+    /// Never.
     Never,
 }
 
@@ -40,12 +40,13 @@ pub(crate) struct Poller {
 
 struct Timer {
     fd: OwnedFd,
-    /// When it rings, unless it has.
+    /// Expiry in nanoseconds; `None` after it has expired.
     at_ns: Option<u64>,
 }
 
 impl Poller {
-    /// For so many connections. `timer_word` is what the timer reports; it is no event of anyone.
+    /// Creates a poller for this many connections. `timer_word` identifies the timer's own event,
+    /// which is never returned.
     pub(crate) fn new(timer_word: u64, connections: u32) -> io::Result<Poller> {
         let batch = (connections as usize).clamp(BATCH_MIN, BATCH);
         // SAFETY: epoll_create1 takes no pointers.
@@ -59,12 +60,12 @@ impl Poller {
         Ok(poller)
     }
 
-    /// Watches `fd` for `events`; reports come with `word`.
+    /// Watches `fd` for `events`; its reports carry `word`.
     pub(crate) fn watch(&self, fd: RawFd, events: c_int, word: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, fd, events, word)
     }
 
-    /// Has the reports on `fd` come with another word from now on.
+    /// Changes the events and the word of the reports on `fd`.
     pub(crate) fn rename(&self, fd: RawFd, events: c_int, word: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, fd, events, word)
     }
@@ -76,18 +77,18 @@ impl Poller {
         check(result).map(drop)
     }
 
-    /// How many events the last wait brought.
+    /// Returns the number of events of the last wait.
     pub(crate) fn len(&self) -> usize {
         self.ready
     }
 
-    /// Whether every event of the last wait has been taken.
+    /// True if every event of the last wait has been taken.
     #[inline]
     pub(crate) fn is_drained(&self) -> bool {
         self.cursor == self.ready
     }
 
-    /// The next event of the last wait: what happened, and the word it was watched under.
+    /// Returns the next event of the last wait: its flags and its word.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(c_int, u64)> {
         while !self.is_drained() {
@@ -101,11 +102,11 @@ impl Poller {
         None
     }
 
-    /// Waits for events. An interrupted wait ends with none, and so does one that the timer alone
-    /// has ended.
+    /// Waits for events. An interrupted wait returns none, and neither does one that only the timer
+    /// ended.
     ///
     /// # Errors
-    /// Only those of a broken descriptor.
+    /// Only those of an invalid descriptor.
     pub(crate) fn wait(&mut self, timeout: Timeout) -> io::Result<()> {
         debug_assert!(self.is_drained(), "events of the last wait would be lost");
         self.cursor = 0;
@@ -138,17 +139,17 @@ impl Timer {
         Ok(Timer { fd: unsafe { OwnedFd::from_raw_fd(fd) }, at_ns: None })
     }
 
-    /// Sees to it that it rings at this instant or before. Nobody reads how often it rang: being
-    /// set again takes that back.
+    /// Arms the timer for this instant, unless it already expires before. The expiry count is never
+    /// read; setting the timer resets it.
     fn set(&mut self, instant_ns: u64) -> io::Result<()> {
         if self.at_ns.is_some_and(|at_ns| at_ns <= instant_ns) {
             return Ok(());
         }
-        // Zero would switch it off.
+        // Zero would disarm the timer.
         let it_value = timespec(instant_ns.max(1));
         let setting = libc::itimerspec { it_interval: timespec(0), it_value };
         let (fd, flags) = (self.fd.as_raw_fd(), libc::TFD_TIMER_ABSTIME);
-        // SAFETY: the setting lives until the call returns; the old one is not wanted.
+        // SAFETY: the setting lives until the call returns; the old one is not requested.
         check(unsafe { libc::timerfd_settime(fd, flags, &setting, ptr::null_mut()) })?;
         self.at_ns = Some(instant_ns);
         Ok(())
@@ -187,7 +188,7 @@ mod tests {
         waker.wake();
         poller.wait(Timeout::At(u64::MAX / 2)).expect("wait");
         assert_eq!(poller.take(), Some((libc::EPOLLIN, 7)));
-        // Nobody read it, but its edge has passed.
+        // The eventfd was not read, but its edge has passed.
         poller.wait(Timeout::Now).expect("wait");
         assert_eq!(poller.take(), None);
         waker.wake();
@@ -208,7 +209,7 @@ mod tests {
             assert_eq!(poller.take(), Some((libc::EPOLLIN, 7)));
         }
         assert!(poller.timer.at_ns.is_some());
-        // What it was set for ends this wait, and it is free for the next.
+        // The pending timer ends this wait, and is free for the next.
         poller.wait(Timeout::At(u64::MAX / 2)).expect("wait");
         assert_eq!((poller.take(), poller.timer.at_ns), (None, None));
     }

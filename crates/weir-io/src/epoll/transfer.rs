@@ -1,4 +1,4 @@
-//! Reads, writes and endings of the epoll backend's connections.
+//! Reads, writes and closing of the epoll backend's connections.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,7 +14,7 @@ use crate::token::Token;
 use crate::wall::WallTime;
 use crate::{Close, Segment};
 
-/// A socket whose owner closed it with bytes still unsent: those go out first.
+/// A socket closed by its owner with bytes still unsent, which are sent first.
 pub(super) struct Farewell {
     fd: OwnedFd,
     unsent: Queue,
@@ -27,7 +27,7 @@ impl Epoll {
         let fd = conn.fd.as_ref()?;
         conn.again = false;
         if conn.ended {
-            // Nothing more comes in; a failed send has nothing left to wait for.
+            // The stream has ended, so a failed send can be reported now.
             return self.fail_if_unsent(index);
         }
         let discard = u64::from(conn.discard);
@@ -57,8 +57,8 @@ impl Epoll {
             }
             Ok(read) => {
                 conn.discard = conn.discard.saturating_sub(saturated(read));
-                // A short read of a stream has emptied it, and new bytes make a new edge
-                // (epoll(7)). But an end that has been announced already makes none.
+                // A short read of a stream has emptied it, and new bytes cause a new edge
+                // (epoll(7)). But an end that has already been reported causes none.
                 let more = read == asked || conn.drain || conn.send_error != 0;
                 if more {
                     self.read_again(index);
@@ -78,7 +78,7 @@ impl Epoll {
         }
     }
 
-    /// What a read of a stamped connection tells: what the kernel has sent by now, and the bytes.
+    /// Queues the events of a read from a stamped connection: transmissions so far, then the bytes.
     fn received_stamped(
         &mut self,
         index: u32,
@@ -95,7 +95,7 @@ impl Epoll {
         self.parked.pop_front()
     }
 
-    /// Has a connection read in its turn, without news from the kernel.
+    /// Schedules another read of a connection, without a new event from the kernel.
     pub(super) fn read_again(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         if !conn.again {
@@ -110,7 +110,7 @@ impl Epoll {
         (errno != 0).then(|| self.fail(index, io::Error::from_raw_os_error(errno.into())))
     }
 
-    /// Ends a connection of itself.
+    /// Ends a connection because of an error.
     pub(super) fn fail(&mut self, index: u32, error: io::Error) -> Happened {
         let happened = self.happened(index, What::Failed(error));
         self.count_unsent(index);
@@ -120,7 +120,7 @@ impl Epoll {
         happened
     }
 
-    /// Has the next flush write what a connection has queued.
+    /// Schedules a connection for the next flush.
     pub(super) fn write_later(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         if !conn.dirty {
@@ -129,7 +129,7 @@ impl Epoll {
         }
     }
 
-    /// Writes what a connection has queued, as far as the kernel takes it.
+    /// Writes a connection's queue, as far as the kernel takes it.
     pub(super) fn write(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let Some(fd) = &conn.fd else { return };
@@ -146,7 +146,7 @@ impl Epoll {
                 self.count_unsent(index);
                 let conn = &mut self.conns[index as usize];
                 self.outgoing.clear(&mut conn.unsent);
-                // Answers may have arrived before the failure: they are lent first.
+                // Responses may have arrived before the failure: they are returned first.
                 let errno = error.raw_os_error().unwrap_or(libc::EIO);
                 conn.send_error = u16::try_from(errno).unwrap_or(u16::MAX);
                 self.read_again(index);
@@ -154,11 +154,11 @@ impl Epoll {
         }
     }
 
-    /// Takes note that a socket has no room.
+    /// Records that a socket has no room.
     fn block(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         conn.blocked = true;
-        // Stamped connections are not watched for room until they lack it.
+        // Stamped connections are only watched for room while they lack it.
         if let (Some(_), Some(fd)) = (&conn.stamps, &conn.fd) {
             let word = Token::new(kind::CONN, conn.generation, index).pack();
             let watched = self.poller.rename(fd.as_raw_fd(), WATCHED, word);
@@ -166,7 +166,7 @@ impl Epoll {
         }
     }
 
-    /// Closes a connection because its owner wants it.
+    /// Closes a connection on the owner's request.
     pub(super) fn part(&mut self, index: u32, how: Close) {
         self.failing.forget(index);
         self.tally(index, false);
@@ -179,7 +179,7 @@ impl Epoll {
                         self.write(index);
                     }
                 }
-                // Without it the close is a graceful one, which is no reason to give up.
+                // If this fails, the close is graceful, which is acceptable.
                 Close::Reset => drop(socket::set_reset_on_close(fd)),
             }
         }
@@ -194,9 +194,9 @@ impl Epoll {
         self.conns[index as usize].fd = spent;
     }
 
-    /// Ends the connection on its socket, and takes that out if it can connect again: another one
-    /// costs a tenth more of what a whole connection does. It stays watched, under the word of the
-    /// connection that was.
+    /// Ends the connection on its socket, and takes out the socket if it can connect again. A new
+    /// socket would cost a tenth more per connection. The socket stays watched, under the word of
+    /// the old connection.
     fn spend(&mut self, index: u32, how: Close) -> Option<OwnedFd> {
         let conn = &mut self.conns[index as usize];
         if conn.family == 0 || conn.state != State::Open {
@@ -209,7 +209,7 @@ impl Epoll {
         })
     }
 
-    /// Segments for a connection that has failed, or is closed.
+    /// Drops segments for a connection that has failed or is closed.
     #[cold]
     pub(super) fn forget(&mut self, index: u32, segments: &[Segment]) {
         let conn = self.conns.get(index as usize);
@@ -220,7 +220,7 @@ impl Epoll {
         segments.iter().for_each(|segment| self.outgoing.forget(*segment));
     }
 
-    /// Counts what a failing connection of ours has not sent. An accepted one's is of no interest.
+    /// Counts the unsent bytes of a failing connection. Accepted connections are not counted.
     fn count_unsent(&mut self, index: u32) {
         let conn = &self.conns[index as usize];
         if !conn.numbered && !conn.unsent.is_empty() {
@@ -228,7 +228,7 @@ impl Epoll {
         }
     }
 
-    /// Reads the kernel's counters of a socket of ours before it is gone.
+    /// Reads the kernel's counters of a socket before it is closed. Accepted ones are not counted.
     fn tally(&mut self, index: u32, has_failed: bool) {
         let conn = &self.conns[index as usize];
         if let (Some(fd), false) = (&conn.fd, conn.numbered) {
@@ -236,11 +236,11 @@ impl Epoll {
         }
     }
 
-    /// Closes the socket and leaves the number free for another.
+    /// Closes the socket and releases the connection's number.
     fn shut(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         self.outgoing.clear(&mut conn.unsent);
-        // Closing takes it out of the epoll set, as there is no other handle on it.
+        // Closing removes it from the epoll set, as there is no other handle on it.
         conn.fd = None;
         conn.state = State::Closed;
         conn.again = false;
@@ -249,7 +249,7 @@ impl Epoll {
         }
     }
 
-    /// Keeps a closed socket until the kernel has taken the rest of what was sent on it.
+    /// Keeps a closed socket until the kernel has taken the rest of its bytes.
     fn part_later(&mut self, fd: OwnedFd, unsent: Queue) {
         let number = fd.as_raw_fd();
         let slot = self.farewells.insert(Farewell { fd, unsent });
@@ -274,9 +274,9 @@ impl Epoll {
     }
 }
 
-/// Writes until the queue is empty or the kernel refuses. After a partial write it asks once more:
-/// only a refusal makes sure that the kernel will tell when there is room. Sets `is_stamped` when
-/// the kernel stamps some of it.
+/// Writes until the queue is empty or the kernel refuses. After a partial write it tries once more,
+/// because only a refusal guarantees an event when there is room. Sets `is_stamped` if the kernel
+/// stamps some of the bytes.
 fn write_all(
     fd: &OwnedFd,
     outgoing: &mut Outgoing,

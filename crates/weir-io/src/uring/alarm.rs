@@ -1,8 +1,8 @@
-//! A timer in the ring that outlives the sleep for which it was set.
+//! Timer in the ring that outlives the sleep it was set for.
 //!
-//! Between two slots a worker sleeps more than once: an answer wakes it, and it goes on waiting for
-//! the same instant. A timer of each sleep's own would be programmed and taken back every time,
-//! and on a virtual machine each of these is an exit to the hypervisor.
+//! A worker sleeps several times between two slots: a response wakes it, and it goes on waiting for
+//! the same instant. A timer per sleep would be armed and cancelled every time, and on a virtual
+//! machine each of these is an exit to the hypervisor.
 
 use std::io;
 
@@ -13,19 +13,19 @@ use super::kind;
 use super::ring::{Ring, timespec};
 use crate::token::Token;
 
-/// When the timer rings. It is never taken back: where it is not needed any more, it ends a sleep
-/// early, once.
+/// State of the timer. It is never cancelled: if it is no longer needed, it ends a sleep early,
+/// once.
 #[derive(Debug, Default)]
 pub(super) struct Alarm {
-    /// An instant of `CLOCK_MONOTONIC`.
+    /// Expiry on `CLOCK_MONOTONIC`, in nanoseconds; `None` if it is not set.
     at_ns: Option<u64>,
-    /// What the submission points to.
+    /// Memory that the submission points to.
     time: Timespec,
 }
 
 impl Alarm {
-    /// Sees to it that a completion comes at this instant of `CLOCK_MONOTONIC` or before. The alarm
-    /// must stay where it is until the next enter has returned.
+    /// Ensures a completion at this instant of `CLOCK_MONOTONIC` or before. The alarm must not move
+    /// until the next enter has returned.
     pub(super) fn set(&mut self, instant_ns: u64, ring: &mut Ring) -> io::Result<()> {
         if self.at_ns.is_some_and(|at_ns| at_ns <= instant_ns) {
             return Ok(());
@@ -34,7 +34,8 @@ impl Alarm {
         let (time, word) = (&raw const self.time, Token::new(kind::ALARM, 0, 0).pack());
         let entry = match self.at_ns.replace(instant_ns) {
             None => opcode::Timeout::new(time).flags(TimeoutFlags::ABS).build().user_data(word),
-            // It may be ringing right now: then this finds nothing, and the next sleep sets it.
+            // If the timer expires right now, the update finds nothing, and the next sleep sets it
+            // again.
             Some(_) => opcode::TimeoutUpdate::new(word, time)
                 .flags(TimeoutFlags::ABS)
                 .build()
@@ -45,7 +46,7 @@ impl Alarm {
         unsafe { ring.push(&entry) }
     }
 
-    /// Its completion has come.
+    /// Records the timer's completion.
     pub(super) fn rang(&mut self) {
         self.at_ns = None;
     }

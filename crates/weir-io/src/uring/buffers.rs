@@ -1,9 +1,8 @@
-//! The receive buffers that all connections of a ring share: the kernel takes the next free one
-//! when there is something to put in.
+//! Receive buffers that all connections of a ring share: the kernel takes the next free one when
+//! bytes arrive.
 //!
-//! The pool is small on purpose: what is in use at a time is what one harvest brings, and a pool
-//! that stays in the second-level cache is 3 % of all CPU time cheaper than one that does not
-//! (measured on loopback).
+//! The pool is small on purpose: only the bytes of one batch are in use at a time. A pool that
+//! stays in the second-level cache saves 3 % of all CPU time (measured on loopback).
 
 use std::io;
 use std::ptr::{self, NonNull};
@@ -14,49 +13,49 @@ use io_uring::types::BufRingEntry;
 use super::ring::Ring;
 use crate::socket::check;
 
-/// The whole pool, at most and at least.
+/// Largest and smallest size of the whole pool, in bytes.
 const POOL_BYTES: u32 = 1 << 20;
 const POOL_MIN_BYTES: u32 = 1 << 16;
 
-/// The pools of all rings of a process; and where there are so many connections that receives are
-/// polled for, which are made one harvest at a time.
+/// Bytes in the pools of all rings of a process. The second limit applies if there are so many
+/// connections that receives are polled for, which are made one batch at a time.
 const ALL_BYTES: u32 = 1 << 24;
 const ALL_POLLED_BYTES: u32 = 1 << 22;
 
 /// The only buffer group of a ring.
 pub(super) const GROUP: u16 = 0;
 
-/// Where received bytes lie.
+/// Location of received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filled {
     pub(super) buffer: u16,
-    /// What of the buffer comes before them.
+    /// Offset of the bytes in the buffer.
     pub(super) start: u32,
     pub(super) len: u32,
 }
 
-/// The buffers, and the ring by which they go back to the kernel.
+/// The buffers, and the ring by which they return to the kernel.
 pub(super) struct Buffers {
     ring: Mapping,
     data: Mapping,
     count: u16,
     each: u32,
-    /// How many have been given back in all, and how many of those the kernel knows of.
+    /// Buffers given back in all, wrapping; `published` is the number that the kernel can see.
     tail: u16,
     published: u16,
 }
 
 impl Buffers {
-    /// Buffers for so many connections of one of so many rings, which polls for receives or does
-    /// not, registered with the kernel. They must outlive the ring.
+    /// Creates and registers the buffers of one of `rings` rings, with `connections` connections;
+    /// `polls` if it polls for receives. They must outlive the ring.
     pub(super) fn new(
         ring: &Ring,
         connections: u32,
         rings: u32,
         polls: bool,
     ) -> io::Result<Buffers> {
-        // More than one harvest can fill, yet few and large ones where there are few connections:
-        // those save system calls when bodies are large.
+        // More than one batch can fill, but few and large buffers for few connections: those save
+        // system calls if bodies are large.
         let count = connections.saturating_mul(2).next_power_of_two().clamp(4, 64);
         let all = if polls { ALL_POLLED_BYTES } else { ALL_BYTES };
         let share = all / rings.max(1);
@@ -86,12 +85,12 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// How many there are.
+    /// Returns the number of buffers.
     pub(super) fn count(&self) -> u16 {
         self.count
     }
 
-    /// The bytes that the kernel put in a buffer.
+    /// Returns the bytes that the kernel put in a buffer.
     pub(super) fn bytes(&mut self, filled: Filled) -> &mut [u8] {
         debug_assert!(filled.buffer < self.count && filled.start + filled.len <= self.each);
         let offset = usize::from(filled.buffer) * self.each as usize + filled.start as usize;
@@ -103,7 +102,7 @@ impl Buffers {
         }
     }
 
-    /// Gives a buffer back; the kernel hears of it with the next [`publish`](Buffers::publish).
+    /// Gives a buffer back; the kernel can use it after the next [`publish`](Buffers::publish).
     #[inline]
     pub(super) fn give_back(&mut self, buffer: u16) {
         let place = usize::from(self.tail & (self.count - 1));
@@ -119,7 +118,7 @@ impl Buffers {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Tells the kernel which buffers it has back.
+    /// Publishes the buffers given back to the kernel.
     #[inline]
     pub(super) fn publish(&mut self) {
         if self.published == self.tail {
@@ -135,7 +134,7 @@ impl Buffers {
     }
 }
 
-/// Zeroed pages of our own.
+/// Zeroed memory pages owned by this value.
 struct Mapping {
     start: NonNull<u8>,
     len: usize,

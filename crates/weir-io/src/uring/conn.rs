@@ -1,54 +1,53 @@
-//! What the ring's backend knows of one connection.
+//! State of one connection in the io_uring backend.
 
 use std::os::fd::OwnedFd;
 
 use crate::outgoing::Queue;
 
-/// No entry of the table of slow sends, or of that of stamps.
+/// Null index in the table of slow sends or of time stamps.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The kernel works on nothing that would tell of received bytes.
+/// Value of `armed` if the kernel has no pending request that reports received bytes.
 pub(super) const NOTHING: u8 = u8::MAX;
 
-/// One connection. The size of this is what a hundred thousand of them cost.
+/// One connection. Its size dominates the memory of a hundred thousand of them.
 pub(super) struct Conn {
-    /// Of a closed connection: its last socket, if that can connect again.
+    /// Socket; if the connection is closed, its last socket, if that can connect again.
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u16,
     pub(super) state: State,
-    /// `errno` of a failed send, to be reported once everything received has been lent. Linux has
-    /// none that needs more.
+    /// `errno` of a failed send, reported once everything received has been returned. All values on
+    /// Linux fit.
     pub(super) send_error: u8,
     pub(super) unsent: Queue,
-    /// How many bytes of the stream nobody wants to see.
+    /// Bytes of the stream that the backend may still discard.
     pub(super) discard: u32,
-    /// Its entry in the table of slow sends, or [`NONE`].
+    /// Entry in the table of slow sends, or [`NONE`].
     pub(super) slow: u32,
-    /// Of a stamped connection: its entry in the table of stamps; otherwise [`NONE`].
+    /// Entry in the table of time stamps if the connection is stamped, otherwise [`NONE`].
     pub(super) stamps: u32,
-    /// The address family of a socket that may connect again afterwards; otherwise 0.
+    /// Address family of a socket that can connect again after closing; otherwise 0.
     pub(super) family: u8,
-    /// Its number was taken from `numbers`, and goes back there when it closes.
+    /// True if the number was taken from `numbers`; it is returned there on close.
     pub(super) numbered: bool,
-    /// Is to discard large bodies.
+    /// True if large bodies are discarded.
     pub(super) discards: bool,
-    /// Stands in `notes.sends`.
+    /// True if the connection is in `notes.sends`.
     pub(super) dirty: bool,
-    /// Stands in `notes.receives`.
+    /// True if the connection is in `notes.receives`.
     pub(super) unarmed: bool,
-    /// What the kernel works on that will tell of received bytes: a kind of token, or
-    /// [`NOTHING`].
+    /// Pending request that reports received bytes: a kind of token, or [`NOTHING`].
     pub(super) armed: u8,
-    /// Where receives are polled for: the end has been announced, so read until it has been seen.
+    /// True if the end was reported by a poll: read until the end is seen.
     pub(super) drains: bool,
-    /// `Closed` has been lent.
+    /// True if `Closed` has been reported.
     pub(super) ended: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Closed,
-    /// Its `Failed` waits in `arrived`; there is no socket any more.
+    /// `Failed` is queued in `arrived`; there is no socket any more.
     Failing,
     Connecting,
     Open,
@@ -77,7 +76,7 @@ impl Conn {
         }
     }
 
-    /// It has a socket that is its owner's to use.
+    /// True if there is a socket that its owner may use.
     #[inline]
     pub(super) fn is_live(&self) -> bool {
         matches!(self.state, State::Connecting | State::Open)

@@ -1,4 +1,4 @@
-//! How connections of the ring end.
+//! Closing of the io_uring backend's connections.
 
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
@@ -14,8 +14,8 @@ use crate::token::Token;
 use crate::{Close, Segment};
 
 impl Uring {
-    /// Cancels and closes come first in a submission: a receive or send noted for the same
-    /// connection is for its next socket.
+    /// Prepares cancels and closes, which come first in a submission: a receive or send recorded
+    /// for the same connection is for its next socket.
     pub(super) fn prepare_endings(&mut self) -> io::Result<()> {
         let quiet = Token::new(kind::QUIET, 0, 0).pack();
         for word in self.notes.cancels.drain(..) {
@@ -33,7 +33,7 @@ impl Uring {
         Ok(())
     }
 
-    /// Ends a connection of itself.
+    /// Ends a connection because of an error.
     pub(super) fn fail(&mut self, index: u32, error: io::Error) -> Happened {
         let happened = self.happened(index, What::Failed(error));
         self.count_unsent(index);
@@ -43,14 +43,14 @@ impl Uring {
         happened
     }
 
-    /// Closes a connection because its owner wants it.
+    /// Closes a connection on the owner's request.
     pub(super) fn part(&mut self, index: u32, how: Close) {
         self.failing.forget(index);
         self.tally(index, false);
         let spent = self.spend(index, how);
         let conn = &mut self.conns[index as usize];
         if how == Close::Reset {
-            // Without it the close is a graceful one, which is no reason to give up.
+            // If this fails, the close is graceful, which is acceptable.
             conn.fd.iter().for_each(|fd| drop(socket::set_reset_on_close(fd)));
         } else if conn.state == State::Open && !conn.unsent.is_empty() {
             self.part_later(index);
@@ -59,22 +59,22 @@ impl Uring {
         self.conns[index as usize].fd = spent;
     }
 
-    /// Ends the connection on its socket, and takes that out if it can connect again: another one
-    /// costs a tenth more of what a whole connection does.
+    /// Ends the connection on its socket, and takes out the socket if it can connect again. A new
+    /// socket would cost a tenth more per connection.
     fn spend(&mut self, index: u32, how: Close) -> Option<OwnedFd> {
         let conn = &mut self.conns[index as usize];
         if conn.family == 0 || conn.state != State::Open || conn.slow != NONE {
             return None;
         }
         conn.fd.take_if(|fd| match how {
-            // What still receives on it is cancelled before it connects.
+            // A pending receive is cancelled before the socket connects again.
             Close::Reset => socket::disconnect(fd).is_ok(),
             Close::Graceful if conn.armed != NOTHING || !conn.unsent.is_empty() => false,
             Close::Graceful => conn.ended && socket::end_for_another(fd).is_ok(),
         })
     }
 
-    /// Keeps the socket until the kernel has taken the rest of what was sent on it.
+    /// Keeps the socket until the kernel has taken the rest of its bytes.
     fn part_later(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let unsent = std::mem::replace(&mut conn.unsent, Queue::EMPTY);
@@ -84,12 +84,12 @@ impl Uring {
             let slot = self.slow.insert(farewell);
             self.notes.slow.push(slot);
         } else if let Some(slow) = self.slow.entry(slot) {
-            // The slow send that is under way goes on under the new owner.
+            // The slow send in progress continues under the new owner.
             *slow = farewell;
         }
     }
 
-    /// Segments for a connection that has failed, or is closed.
+    /// Drops segments for a connection that has failed or is closed.
     #[cold]
     pub(super) fn forget(&mut self, index: u32, segments: &[Segment]) {
         let conn = self.conns.get(index as usize);
@@ -100,7 +100,7 @@ impl Uring {
         segments.iter().for_each(|segment| self.outgoing.forget(*segment));
     }
 
-    /// Counts what a failing connection of ours has not sent. An accepted one's is of no interest.
+    /// Counts the unsent bytes of a failing connection. Accepted connections are not counted.
     pub(super) fn count_unsent(&mut self, index: u32) {
         let conn = &self.conns[index as usize];
         if !conn.numbered && !conn.unsent.is_empty() {
@@ -108,7 +108,7 @@ impl Uring {
         }
     }
 
-    /// Reads the kernel's counters of a socket of ours before it is gone.
+    /// Reads the kernel's counters of a socket before it is closed. Accepted ones are not counted.
     fn tally(&mut self, index: u32, has_failed: bool) {
         let conn = &self.conns[index as usize];
         if let (Some(fd), false) = (&conn.fd, conn.numbered) {
@@ -116,13 +116,13 @@ impl Uring {
         }
     }
 
-    /// Closes the socket and leaves the number free for another.
+    /// Closes the socket and releases the connection's number.
     fn shut(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let generation = conn.generation;
         let armed = std::mem::replace(&mut conn.armed, NOTHING);
         if armed != NOTHING {
-            // It holds the socket open.
+            // The pending request keeps the socket open.
             self.notes.cancels.push(Token::new(armed, generation, index).pack());
         }
         if conn.state == State::Connecting {
@@ -139,7 +139,7 @@ impl Uring {
         }
     }
 
-    /// Drops what a connection has not sent; a slow send's bytes only when the kernel is done.
+    /// Drops a connection's unsent bytes; those of a slow send only once the kernel has finished.
     fn abandon(&mut self, index: u32, mut unsent: Queue) {
         let conn = &mut self.conns[index as usize];
         let slot = std::mem::replace(&mut conn.slow, NONE);

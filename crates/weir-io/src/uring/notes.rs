@@ -1,14 +1,14 @@
-//! What calls of the trait leave to be done.
+//! Work recorded by the trait's calls.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
 use crate::socket::SockAddr;
 
-/// Connects at once for which room is kept.
+/// Connects for which memory is kept.
 const FEW_CONNECTS: usize = 64;
 
-/// What the next submission has to do, in the order in which it does it.
+/// Work of the next submission, in the order in which it is submitted.
 #[derive(Default)]
 pub(super) struct Notes {
     /// Words of requests to cancel.
@@ -17,7 +17,7 @@ pub(super) struct Notes {
     pub(super) connects: Vec<(u32, u16, SockAddr)>,
     /// Connections to receive on; each once, if its `unarmed` is set.
     pub(super) receives: Vec<u32>,
-    /// Such connections that found no buffer free, first come first served.
+    /// Such connections that found no free buffer, in order of arrival.
     pub(super) starved: VecDeque<u32>,
     /// Entries of the table of slow sends.
     pub(super) slow: Vec<u32>,

@@ -1,4 +1,4 @@
-//! How connections of the ring come to be: connects, and accepts at its doors.
+//! Opening of the io_uring backend's connections: connects and accepts.
 
 use std::io;
 use std::net::IpAddr;
@@ -18,9 +18,9 @@ use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};
 /// A listener.
 pub(super) struct Door {
     listener: Listener,
-    /// The kernel accepts at it.
+    /// True if the kernel is accepting on it.
     armed: bool,
-    /// There was no descriptor left: wait until `retry_at`.
+    /// True if no descriptor was left: wait until `retry_at`.
     paused: bool,
 }
 
@@ -34,7 +34,7 @@ impl Uring {
         let conn = self.renew(index);
         conn.family = family;
         conn.stamps = stamps;
-        // What is discarded has no stamp.
+        // Discarded bytes have no time stamp.
         conn.discards = options.discard && is_tcp && stamps == NONE;
         conn.state = State::Connecting;
         let generation = conn.generation;
@@ -50,7 +50,7 @@ impl Uring {
         }
     }
 
-    /// The last socket of a closed connection, if it can connect to that family of addresses.
+    /// Returns the last socket of a closed connection, if it can connect to that address family.
     fn take_spent(&mut self, index: u32, family: u8) -> Option<OwnedFd> {
         let conn = self.conns.get_mut(index as usize).filter(|conn| !conn.is_live())?;
         let fits = conn.family == family;
@@ -68,11 +68,12 @@ impl Uring {
             return Ok((fd, address));
         }
         let is_tcp = matches!(to, Endpoint::Tcp(_));
-        // A request on a non-blocking socket would fail where it should wait in the kernel.
+        // TCP sockets are blocking: a request on a non-blocking socket would fail instead of
+        // waiting in the kernel.
         let mut fd = socket::open(address.family(), !is_tcp);
         if fd.is_err() && !self.notes.closes.is_empty() {
-            // Perhaps the descriptors are all taken, by sockets whose close is only noted. Nothing
-            // else that is noted may be let out here.
+            // Sockets whose close is only recorded may hold the last descriptors. No other recorded
+            // work may be submitted here.
             self.prepare_endings()?;
             self.ring.submit(false)?;
             fd = socket::open(address.family(), !is_tcp);
@@ -85,8 +86,8 @@ impl Uring {
         Ok((fd, address))
     }
 
-    /// Connects a Unix socket, which never takes time: it succeeds, fails, or finds the listener
-    /// busy. The ring would have a thread wait for a busy one.
+    /// Connects a Unix socket, which never takes time: it succeeds, fails, or finds the listener's
+    /// backlog full. In the ring, a kernel thread would block on a full backlog.
     fn begin(&mut self, index: u32, address: &SockAddr) {
         let conn = &self.conns[index as usize];
         let Some(fd) = &conn.fd else { return };
@@ -103,7 +104,7 @@ impl Uring {
         }
     }
 
-    /// Notes that a connect failed at once, which no completion will tell.
+    /// Records a connect that failed at once, which no completion reports.
     fn never_begun(&mut self, index: u32, error: io::Error) {
         let conn = &mut self.conns[index as usize];
         self.outgoing.clear(&mut conn.unsent);
@@ -120,7 +121,7 @@ impl Uring {
                     Ok(()) => self.connected(index),
                     Err(error) => self.fail(index, error),
                 };
-                // It may be younger than the harvest.
+                // The result may be more recent than the batch.
                 return Some(Happened { at: self.clock.now(), ..happened });
             }
         }
@@ -129,7 +130,7 @@ impl Uring {
 
     pub(super) fn on_connected(&mut self, token: Token, done: Completion) -> Option<Happened> {
         let conn = self.live(token)?;
-        // There is no request any more that closing would have to cancel.
+        // The connect request has completed, so closing does not have to cancel it.
         conn.state = State::Open;
         if done.result < 0 {
             let error = io::Error::from_raw_os_error(-done.result);
@@ -151,7 +152,7 @@ impl Uring {
         self.happened(index, What::Connected)
     }
 
-    /// Tries again what could not be announced.
+    /// Retries the operations whose readiness the kernel does not report.
     pub(super) fn retry(&mut self) {
         self.retry_at = Nanos::MAX;
         self.doors.iter_mut().for_each(|door| door.paused = false);
@@ -187,7 +188,7 @@ impl Uring {
             let target = types::Fd(door.listener.as_raw_fd());
             let entry = opcode::AcceptMulti::new(target).flags(libc::SOCK_CLOEXEC).build();
             let word = Token::new(kind::DOOR, 0, at as u32).pack();
-            // SAFETY: the entry points to nothing, as no address is asked for.
+            // SAFETY: the entry points to nothing, as no address is requested.
             unsafe { self.ring.push(&entry.user_data(word))? };
         }
         Ok(())
@@ -208,14 +209,14 @@ impl Uring {
                 self.waiting.push_back((fd, is_tcp));
                 let happened = self.next_accepted();
                 if !self.numbers.are_left() && self.doors[at as usize].armed {
-                    // The next ones are to wait in the kernel.
+                    // Further connections have to wait in the kernel.
                     self.notes.cancels.push(Token::new(kind::DOOR, 0, at).pack());
                 }
                 return happened;
             }
             Err(error) => match error.raw_os_error() {
-                // This one went away before it was accepted (accept(2)), or there was no number
-                // for it.
+                // The peer closed this connection before it was accepted (accept(2)), or the accept
+                // was cancelled because no number was free.
                 Some(libc::ECONNABORTED | libc::EINTR | libc::EPROTO | libc::ECANCELED) => {}
                 // No descriptor or no memory is left: without a pause this would spin.
                 _ => {
@@ -227,7 +228,7 @@ impl Uring {
         None
     }
 
-    /// Gives the next accepted socket a number, when both are to be had.
+    /// Gives the next accepted socket a number, if there are both.
     pub(super) fn next_accepted(&mut self) -> Option<Happened> {
         if self.waiting.is_empty() {
             return None;
@@ -235,14 +236,16 @@ impl Uring {
         let index = loop {
             let number = self.numbers.take()?;
             match self.conns.get_mut(number as usize) {
-                // The caller connects under this one; it is to be had once that is closed.
+                // The caller has connected under this number; it becomes free once that connection
+                // is closed.
                 Some(conn) if conn.state != State::Closed => conn.numbered = true,
                 _ => break number,
             }
         };
         let (fd, is_tcp) = self.waiting.pop_front()?;
         if is_tcp {
-            // A peer that is gone already cannot be slowed down either.
+            // Failure means that the peer has already closed, and Nagle's algorithm no longer
+            // matters.
             let _ = socket::set_nodelay(&fd);
         }
         let conn = self.renew(index);
@@ -253,7 +256,7 @@ impl Uring {
         Some(self.happened(index, What::Accepted))
     }
 
-    /// Begins another generation of a connection that is new or closed.
+    /// Starts another generation of a connection that is new or closed.
     fn renew(&mut self, index: u32) -> &mut Conn {
         if self.conns.len() <= index as usize {
             self.conns.resize_with(index as usize + 1, Conn::new);
@@ -266,7 +269,7 @@ impl Uring {
         self.stamps.remove(conn.stamps);
         *conn = Conn {
             generation: conn.generation.wrapping_add(1),
-            // Where it stands in the notes, it stands for the new socket too.
+            // An entry in the notes stays valid for the new socket.
             dirty: conn.dirty,
             ..Conn::new()
         };

@@ -1,4 +1,4 @@
-//! Whether io_uring can be used here, found out by using it.
+//! Test whether io_uring is usable here, by using it.
 
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
@@ -10,7 +10,7 @@ use super::buffers::Buffers;
 use super::ring::Ring;
 use super::sending;
 
-/// What the backend submits, and its names for a message.
+/// Operations that the backend submits, and their names for error messages.
 const NEEDED: [(u8, &str); 10] = [
     (opcode::Nop::CODE, "NOP"),
     (opcode::Send::CODE, "SEND"),
@@ -24,13 +24,13 @@ const NEEDED: [(u8, &str); 10] = [
     (opcode::Close::CODE, "CLOSE"),
 ];
 
-/// More than a Unix socket holds.
+/// More bytes than a Unix socket holds.
 const TOO_MUCH: usize = 4 << 20;
 
-/// Finds out whether [`Uring`](crate::Uring) works here: sets a small ring up and uses it.
+/// Checks that [`Uring`](crate::Uring) works here: sets up a small ring and uses it.
 ///
 /// # Errors
-/// Why it does not work, for the user to read.
+/// The reason why it does not work, as a message for the user.
 pub fn probe_uring() -> io::Result<()> {
     let explained = |what: &str, error: io::Error| {
         let why = match error.raw_os_error() {
@@ -54,7 +54,7 @@ pub fn probe_uring() -> io::Result<()> {
     }
     nop(&mut ring).map_err(|error| explained("io_uring NOP", error))?;
     stalls_are_told(&mut ring).map_err(|error| explained("io_uring SEND", error))?;
-    // The ring goes first, as the buffers must outlive it.
+    // The ring is dropped first, as the buffers must outlive it.
     let buffers = Buffers::new(&ring, 1, 1, false);
     drop(ring);
     buffers.map(drop).map_err(|error| explained("io_uring buffer ring", error))
@@ -70,8 +70,8 @@ fn nop(ring: &mut Ring) -> io::Result<()> {
     }
 }
 
-/// Makes sure of what `sending` builds on: a send that could not be whole at once leaves a
-/// completion with what was sent, before the enter returns, and nothing is sent after.
+/// Checks the assumption of `sending` on a send that cannot be completed at once. Before the enter
+/// returns, it must leave a completion with the number of bytes sent. Nothing may be sent after it.
 fn stalls_are_told(ring: &mut Ring) -> io::Result<()> {
     let (here, mut there) = UnixStream::pair()?;
     let bytes = vec![0; TOO_MUCH];

@@ -1,4 +1,4 @@
-//! What the ring receives, and how it is asked to.
+//! Receives of the io_uring backend: their submission and completion.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -13,18 +13,18 @@ use crate::happened::What;
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES};
 use crate::token::Token;
 
-/// What a polled connection is watched for.
+/// Events watched on a polled connection.
 const WATCHED: u32 = (libc::POLLIN | libc::POLLRDHUP) as u32;
 
-/// What announces the end of a stream.
+/// Events that report the end of a stream.
 const ENDING: i32 = (libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR) as i32;
 
-/// How many connections that found no buffer free are asked to receive in one submission. Were all
-/// asked, the first few would take all buffers again and the rest fail again, each time.
+/// Connections per submission that receive again after finding no free buffer. If all did, the
+/// first few would take all buffers again and the rest would fail again, each time.
 const FED: usize = 16;
 
 impl Uring {
-    /// Whether there is something to find without asking the kernel for news.
+    /// True if there is work or an event without waiting for new completions.
     pub(super) fn has_more(&self) -> bool {
         !self.later.is_empty()
             || !self.arrived.is_empty()
@@ -33,7 +33,7 @@ impl Uring {
             || (!self.waiting.is_empty() && self.numbers.are_left())
     }
 
-    /// Has the next submission receive on a connection.
+    /// Schedules a receive on a connection for the next submission.
     pub(super) fn receive_on(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         if !conn.unarmed {
@@ -70,15 +70,15 @@ impl Uring {
         Ok(())
     }
 
-    /// The same where receives are polled for: polls what is not, and receives, without waiting,
-    /// on what the kernel has told of. No more of that than there are buffers, as a receive that
-    /// finds none has been for nothing.
+    /// Prepares receives if they are polled for: polls connections without a poll, and receives,
+    /// without waiting, on those that the kernel reported as ready. The number of receives is
+    /// limited by the number of buffers, as a receive without a buffer fails.
     fn prepare_polled(&mut self) -> io::Result<()> {
         let mut taken = 0;
         while let Some(index) = self.notes.receives.get(taken).copied() {
             let conn = &mut self.conns[index as usize];
             if conn.state == State::Open && conn.armed == kind::POLL {
-                // One is lent.
+                // One buffer belongs to the event returned last.
                 if self.receiving + 1 >= u32::from(self.buffers.count()) {
                     break;
                 }
@@ -105,11 +105,11 @@ impl Uring {
         Ok(())
     }
 
-    /// There is something to receive, or the poll has ended.
+    /// Handles a poll's completion: there are bytes to receive, or the poll has ended.
     pub(super) fn on_polled(&mut self, token: Token, done: Completion) -> Option<Happened> {
         let conn = self.live(token)?;
         if !cqueue::more(done.flags) {
-            // Polled anew, it tells at once what is there.
+            // A new poll reports at once what is there.
             conn.armed = NOTHING;
         }
         conn.drains |= done.result > 0 && done.result & ENDING != 0;
@@ -141,11 +141,12 @@ impl Uring {
             return self.on_nothing_received(token.index, done.result);
         };
         conn.discard = conn.discard.saturating_sub(len);
-        // A short read of a stream has emptied it, and new bytes are told of. But not an end that
-        // has been announced already.
+        // A short read of a stream has emptied it, and new bytes are reported. But an end that has
+        // already been reported is not reported again.
         let is_empty = conn.armed == kind::POLL && !conn.drains && len < HEAD_BYTES;
         if is_last && !is_empty {
-            // One request at a time, or the kernel ended a multishot one, which it may at any time.
+            // Single-shot receive, or the kernel ended a multishot one, which it may do at any
+            // time.
             self.receive_on(token.index);
         }
         let filled = Filled { buffer, start: 0, len };
@@ -166,14 +167,14 @@ impl Uring {
         Some(self.happened(token.index, What::Discarded(bytes.into())))
     }
 
-    /// The end of the stream, or an error.
+    /// Handles the end of the stream, or an error.
     pub(super) fn on_nothing_received(&mut self, index: u32, result: i32) -> Option<Happened> {
         match -result {
             0 => {
                 self.conns[index as usize].ended = true;
                 self.fail_if_unsent(index).or_else(|| Some(self.happened(index, What::Closed)))
             }
-            // Only a receive that does not wait says so: everything has been read.
+            // Only a non-waiting receive returns this: everything has been read.
             libc::EAGAIN => self.fail_if_unsent(index).or_else(|| {
                 let conn = &mut self.conns[index as usize];
                 conn.drains = false;
@@ -189,7 +190,7 @@ impl Uring {
                 }
                 None
             }
-            // The receive was cancelled to make place for another kind.
+            // The receive was cancelled to make room for another kind.
             libc::ECANCELED | libc::EINTR => {
                 self.receive_on(index);
                 None
@@ -205,16 +206,16 @@ impl Uring {
     }
 }
 
-/// The receive that fits the state of a connection.
+/// Returns the receive that suits the state of a connection.
 fn receive(conn: &Conn, header: &libc::msghdr) -> (u8, squeue::Entry) {
     let fd = target(conn);
     if conn.send_error != 0 {
-        // What the kernel has already, and no waiting for more.
+        // Takes the bytes that have arrived and does not wait for more.
         return (kind::RECV, selected(conn, 0, libc::MSG_DONTWAIT));
     }
     if conn.stamps != NONE {
-        // Always multishot: one at a time would have the kernel try and try again while something
-        // lies in the error queue.
+        // Always multishot: with single receives the kernel would retry endlessly while the error
+        // queue is not empty.
         return (kind::STAMPED, opcode::RecvMsgMulti::new(fd, header, GROUP).build());
     }
     if !conn.discards {
@@ -226,8 +227,8 @@ fn receive(conn: &Conn, header: &libc::msghdr) -> (u8, squeue::Entry) {
     (kind::SKIP, skip(conn, 0))
 }
 
-/// The receive that fits the state of a connection on which the kernel has told of something: it
-/// takes what there is and never waits, so that the poll goes on.
+/// Returns the receive that suits the state of a connection reported as ready. It takes the bytes
+/// there are and never waits, so that the poll goes on.
 fn receive_now(conn: &Conn) -> (u8, squeue::Entry) {
     if conn.send_error == 0 && conn.discards && u64::from(conn.discard) >= DISCARD_MIN {
         return (kind::SKIP, skip(conn, libc::MSG_DONTWAIT));
@@ -236,13 +237,13 @@ fn receive_now(conn: &Conn) -> (u8, squeue::Entry) {
     (kind::RECV, selected(conn, if head_only { HEAD_BYTES } else { 0 }, libc::MSG_DONTWAIT))
 }
 
-/// A receive into a buffer of the pool, of at most `len` bytes; zero stands for all it holds.
+/// Receives into a buffer of the pool, at most `len` bytes; zero means a whole buffer.
 fn selected(conn: &Conn, len: u32, flags: i32) -> squeue::Entry {
     let entry = opcode::Recv::new(target(conn), ptr::null_mut(), len).buf_group(GROUP);
     entry.flags(flags).build().flags(squeue::Flags::BUFFER_SELECT)
 }
 
-/// With MSG_TRUNC a TCP socket takes bytes off the stream without copying them (tcp(7)).
+/// Takes bytes off a TCP stream without copying them, by MSG_TRUNC (tcp(7)).
 fn skip(conn: &Conn, flags: i32) -> squeue::Entry {
     let len = u64::from(conn.discard).min(DISCARD_MAX) as u32;
     let entry = opcode::Recv::new(target(conn), ptr::null_mut(), len);

@@ -1,7 +1,7 @@
-//! The ring itself: set-up by what the kernel knows, submission, completion.
+//! The ring itself: set-up according to the kernel's features, submission, completion.
 //!
-//! It differs from the crate's own submitter in that it keeps the registered ring descriptor over
-//! calls, and passes the newer flags of io_uring_enter(2).
+//! Unlike the crate's own submitter, it keeps the registered ring descriptor across calls, and
+//! passes the newer flags of io_uring_enter(2).
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -20,18 +20,18 @@ pub(super) struct Completion {
     pub(super) flags: u32,
 }
 
-/// How many requests of one submission may be refused for want of memory before that is taken for
-/// a failure of the machine.
+/// Requests of one submission that may be refused for lack of memory before that counts as a
+/// failure of the system.
 const REFUSALS: u32 = 1000;
 
-/// Places for submissions of all rings of a process. A ring is resident as a whole.
+/// Submission entries of all rings of a process. A ring is resident as a whole.
 const ALL_ENTRIES: u32 = 32_768;
 
-/// The places for submissions and for completions of one of so many rings, with so many
-/// connections.
+/// Returns the numbers of submission and completion entries of one of `rings` rings, with
+/// `connections` connections.
 pub(super) fn sizes(connections: u32, rings: u32) -> (u32, u32) {
     let share = |of: u32| (of / rings.max(1)).max(1).next_power_of_two();
-    // One submission per connection and harvest is the usual; a full queue is let out early.
+    // Usually one submission per connection and batch; a full queue is submitted early.
     let entries = connections.clamp(32, 4096).next_power_of_two();
     let entries = entries.min(share(ALL_ENTRIES).max(64));
     let completions = connections.clamp(32, 4096).next_power_of_two() * 4;
@@ -41,7 +41,7 @@ pub(super) fn sizes(connections: u32, rings: u32) -> (u32, u32) {
 /// An io_uring of the thread that made it.
 pub(super) struct Ring {
     uring: IoUring,
-    /// What io_uring_enter is called with: the descriptor, or its registered index.
+    /// Descriptor for io_uring_enter: the ring's own, or its registered index.
     enter_fd: RawFd,
     /// Flags of every enter.
     always: EnterFlags,
@@ -50,15 +50,15 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// A ring with room for `entries` submissions at once, with everything new enough kernels
-    /// offer.
+    /// Creates a ring with room for `entries` submissions at once, using every feature that the
+    /// kernel offers.
     ///
     /// # Errors
-    /// When the kernel has no io_uring, forbids it, or lacks what this backend cannot do without.
+    /// If the kernel has no io_uring, forbids it, or lacks a feature that this backend requires.
     pub(super) fn new(entries: u32, completions: u32) -> io::Result<Ring> {
         let mut builder = IoUring::builder();
-        // Linux 6.1. Completions are worked on when this thread asks for them, not whenever one
-        // arrives; without it epoll is as fast, so nothing older is supported.
+        // Linux 6.1. Completions are processed when this thread requests them, not whenever one
+        // arrives. Without this epoll is as fast, so no older kernel is supported.
         builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
         builder.setup_submit_all().setup_clamp().setup_cqsize(completions);
         let old = builder.clone();
@@ -90,11 +90,12 @@ impl Ring {
         &self.uring
     }
 
-    /// Queues a submission; when the queue is full, what it holds is let out first.
+    /// Queues a submission; if the queue is full, its entries are submitted first.
     ///
     /// # Safety
-    /// What the entry points to must be valid until its completion, and what the kernel copies
-    /// when it takes the entry (addresses, message headers) until the next enter has returned.
+    /// Memory that the entry points to must be valid until its completion. Memory that the kernel
+    /// copies when it takes the entry (addresses, message headers) must be valid until the next
+    /// enter has returned.
     pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
         loop {
             // SAFETY: as promised by the caller.
@@ -105,12 +106,12 @@ impl Ring {
         }
     }
 
-    /// Whether entries wait to be let out.
+    /// True if entries wait to be submitted.
     pub(super) fn has_submissions(&mut self) -> bool {
         !self.uring.submission().is_empty()
     }
 
-    /// Whether an enter would bring completions, as far as can be seen without one.
+    /// True if an enter would bring completions, as far as the ring's flags show it.
     pub(super) fn has_news(&mut self) -> bool {
         let submission = self.uring.submission();
         let asks = submission.taskrun() || submission.cq_overflow();
@@ -118,14 +119,14 @@ impl Ring {
         asks || !self.uring.completion().is_empty()
     }
 
-    /// Lets all entries out, and with `collect` has the kernel finish what has come in.
+    /// Submits all entries; with `collect` the kernel also finishes pending completion work.
     pub(super) fn submit(&mut self, collect: bool) -> io::Result<()> {
         let flags = if collect { EnterFlags::GETEVENTS } else { EnterFlags::empty() };
         self.enter(flags, 0, &SubmitArgs::new())
     }
 
-    /// Lets all entries out and sleeps until there are `want` completions, or for a span if one is
-    /// given.
+    /// Submits all entries and sleeps until there are `want` completions, or at most for the span
+    /// if one is given.
     pub(super) fn sleep(&mut self, span_ns: Option<u64>, want: u32) -> io::Result<()> {
         let Some(ns) = span_ns else {
             return self.enter(self.asleep, want, &SubmitArgs::new());
@@ -142,7 +143,7 @@ impl Ring {
         })
     }
 
-    /// Whether there are completions that found no place in the queue.
+    /// True if there are completions that found no room in the queue.
     pub(super) fn has_overflown(&mut self) -> bool {
         self.uring.submission().cq_overflow()
     }
@@ -150,8 +151,8 @@ impl Ring {
     fn enter(&mut self, flags: EnterFlags, want: u32, args: &SubmitArgs<'_, '_>) -> io::Result<()> {
         let mut refusals = 0;
         loop {
-            // The kernel's own count, not what the last enter returned: an enter that was
-            // interrupted or timed out has taken its entries all the same.
+            // The kernel's own count, not the result of the last enter: an enter that was
+            // interrupted or timed out has still taken its entries.
             let entries = self.uring.submission().len() as u32;
             let result = self.call(entries, want, flags, args);
             let left = self.uring.submission().len();
@@ -193,8 +194,8 @@ impl Ring {
         check(result as libc::c_int).map(drop)
     }
 
-    /// Spares every enter the search for the descriptor. There are 16 such places per thread and
-    /// older kernels have none; without one it is just as well.
+    /// Registers the ring's descriptor, which saves each enter its lookup. There are 16 such slots
+    /// per thread, and older kernels have none; failure is harmless.
     fn register_descriptor(&mut self) {
         let mut update = Update { offset: u32::MAX, resv: 0, data: self.enter_fd as u64 };
         if self.register(REGISTER_RING_FDS, &mut update).is_ok() {
@@ -213,7 +214,7 @@ impl Ring {
 }
 
 impl Drop for Ring {
-    /// A registered descriptor would keep the ring alive until the thread ends.
+    /// Unregisters the descriptor, which would keep the ring alive until the thread ends.
     fn drop(&mut self) {
         if self.always.contains(EnterFlags::REGISTERED_RING) {
             let offset = self.enter_fd.cast_unsigned();
@@ -233,7 +234,7 @@ struct Update {
     data: u64,
 }
 
-/// Takes a descriptor that a completion brought.
+/// Converts the descriptor in a completion's result.
 pub(super) fn descriptor(result: i32) -> io::Result<OwnedFd> {
     use std::os::fd::FromRawFd;
     if result < 0 {
@@ -243,7 +244,7 @@ pub(super) fn descriptor(result: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(result) })
 }
 
-/// An instant or a span in the kernel's form.
+/// Converts an instant or a span in nanoseconds to the kernel's format.
 pub(super) fn timespec(ns: u64) -> Timespec {
     Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32)
 }

@@ -1,17 +1,19 @@
-//! Sends, in order, and without a completion where all goes well.
+//! Sends, in order, and without a completion if successful.
 //!
-//! The ring does not order submissions of one socket against each other: a send that finds the
-//! socket's buffer full would wait aside while the next one overtakes it. So a send goes out with
-//! `MSG_DONTWAIT`, which forbids it to wait, and `MSG_WAITALL`, which makes anything short of all
-//! bytes a failure; a failure leaves a completion though success is to leave none. Hence, once the
-//! enter has returned, each send either was taken by the socket whole, or its completion, with the
-//! number of bytes taken, stands in the queue (`probe` makes sure of it at start-up). A connection
-//! never has two sends in one submission, and the next submission is prepared only when the
-//! completions of the last one have been looked at; so nothing overtakes. It also follows that the
-//! kernel has no more use for any of the bytes, and pooled buffers are free at once.
+//! The ring does not order submissions of one socket: a send that finds the socket's buffer full
+//! would wait aside while the next one overtakes it. So sends are submitted with `MSG_DONTWAIT`,
+//! which forbids waiting, and `MSG_WAITALL`, which makes anything short of all bytes a failure. A
+//! failure produces a completion, success does not.
+//!
+//! Hence each send has one of two results once the enter has returned. Either the socket has taken
+//! it completely, or its completion with the number of bytes taken is in the queue. (`probe` checks
+//! this at start-up.) A connection never has two sends in one submission. The next submission is
+//! prepared only after the completions of the last one have been processed. So no send overtakes
+//! another. The kernel also has no more use for any of the bytes, and pooled buffers are free at
+//! once.
 //!
 //! The rest of a stalled send, the front piece of the queue, goes into a slow send, which waits in
-//! the kernel for room; until its completion the connection sends nothing else.
+//! the kernel for room. Until its completion the connection sends nothing else.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -23,13 +25,13 @@ use crate::outgoing::Queue;
 use crate::stamping;
 use crate::token::Token;
 
-/// All or a failure, at once, and no signal.
+/// Send all bytes at once or fail, without a signal.
 const AT_ONCE: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | libc::MSG_DONTWAIT;
 
-/// All, however long it takes.
+/// Send all bytes, however long it takes.
 const IN_TIME: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
 
-/// A send of the submission under way.
+/// A send of the current submission.
 pub(super) struct Issued {
     index: u32,
     has_asked: bool,
@@ -38,16 +40,16 @@ pub(super) struct Issued {
 
 /// A send that waits for room.
 pub(super) enum Slow {
-    /// Of an open connection: the front of its queue.
+    /// The front of an open connection's queue.
     Conn(u32),
-    /// Of a socket whose owner closed it with bytes still unsent. Without the descriptor all that
-    /// is left is to keep the bytes until the kernel lets go of them.
+    /// Bytes of a socket that its owner closed before they were sent. Without the descriptor, the
+    /// bytes are only kept until the kernel releases them.
     Farewell(Option<OwnedFd>, Queue),
 }
 
 impl Uring {
-    /// Prepares all sends that are noted. Says whether there will be more to send after this
-    /// submission, which must not sleep then: sends that go well wake nobody.
+    /// Prepares all recorded sends. Returns true if more has to be sent after this submission. In
+    /// that case the submission must not sleep, because successful sends do not end a sleep.
     pub(super) fn prepare_sends(&mut self) -> io::Result<bool> {
         for at in 0..self.notes.slow.len() {
             self.prepare_slow(self.notes.slow[at])?;
@@ -76,7 +78,7 @@ impl Uring {
             None => return Ok(()),
         };
         let (Some(fd), Some(bytes)) = (fd, self.outgoing.front(queue)) else {
-            // It was abandoned before it began, so no completion will come to free it.
+            // Abandoned before it started, so no completion will free it.
             self.outgoing.clear(queue);
             self.slow.remove(slot);
             return Ok(());
@@ -89,14 +91,14 @@ impl Uring {
         unsafe { self.ring.push(&entry.build().user_data(word)) }
     }
 
-    /// Prepares the send of one connection. Says whether that is all it has to send.
+    /// Prepares the send of one connection. Returns true if that is all it has to send.
     fn prepare_send(&mut self, index: u32) -> io::Result<bool> {
         let conn = &mut self.conns[index as usize];
         let (Some(fd), Some(front)) = (&conn.fd, self.outgoing.front(&conn.unsent)) else {
             return Ok(true);
         };
         if conn.state != State::Open || conn.slow != NONE {
-            // It is noted again once it is connected, or there is room.
+            // Recorded again once it is connected, or there is room.
             return Ok(true);
         }
         let target = types::Fd(fd.as_raw_fd());
@@ -123,7 +125,7 @@ impl Uring {
         Ok(is_all)
     }
 
-    /// Takes note of how the sends of the submission ended that has just been let out.
+    /// Processes the results of the sends of the submission that has just been entered.
     pub(super) fn settle(&mut self) {
         let mut issued = std::mem::take(&mut self.issued);
         self.stalls.sort_unstable_by_key(|(index, _)| *index);
@@ -148,7 +150,7 @@ impl Uring {
         self.stalls.clear();
     }
 
-    /// Has the next submission send what a connection has queued.
+    /// Schedules a connection's queue for the next submission.
     pub(super) fn send_on(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         if !conn.dirty {
@@ -206,7 +208,7 @@ impl Uring {
         }
     }
 
-    /// Answers may have arrived before the failure: they are lent first.
+    /// Records a failed send. Responses may have arrived before it: they are returned first.
     fn send_failed(&mut self, index: u32, errno: i32) {
         self.count_unsent(index);
         let conn = &mut self.conns[index as usize];
@@ -217,7 +219,7 @@ impl Uring {
             let failure = Err(io::Error::from_raw_os_error(errno));
             self.arrived.push_back((index, conn.generation, failure));
         } else if conn.armed != NOTHING && conn.armed != kind::POLL {
-            // Its completion makes place for a receive that does not wait.
+            // The completion of the pending receive makes room for one that does not wait.
             self.notes.cancels.push(Token::new(conn.armed, conn.generation, index).pack());
         } else {
             self.receive_on(index);
@@ -225,7 +227,7 @@ impl Uring {
     }
 }
 
-/// What the start-up probe sends like this file does.
+/// Returns the send of the start-up probe, which is the same as those of this file.
 pub(super) fn at_once(fd: RawFd, bytes: &[u8]) -> squeue::Entry {
     let send = opcode::Send::new(types::Fd(fd), bytes.as_ptr(), bytes.len() as u32);
     send.flags(AT_ONCE).build().flags(squeue::Flags::SKIP_SUCCESS)

@@ -1,4 +1,4 @@
-//! Stamped connections of the ring: what they receive, and how they begin.
+//! Stamped connections of the io_uring backend: set-up, receives and transmit stamps.
 
 use io_uring::cqueue;
 
@@ -9,16 +9,16 @@ use crate::stamping::{self, CONTROL_BYTES};
 use crate::token::Token;
 use crate::wall::WallTime;
 
-/// `struct io_uring_recvmsg_out`, which comes first in a buffer: four words, of which the second is
-/// the length of the control data and the third that of the bytes
+/// Size of `struct io_uring_recvmsg_out`, which comes first in a buffer. It has four words: the
+/// second is the length of the control data, the third that of the bytes
 /// (io_uring_prep_recvmsg_multishot(3)).
 const OUT_BYTES: usize = 16;
 
-/// What comes before the bytes in a buffer: that, and room for the control data.
+/// Bytes before the payload in a buffer: that structure, and room for the control data.
 const HEAD_BYTES: usize = OUT_BYTES + CONTROL_BYTES;
 
 impl Uring {
-    /// Asks for stamps, before anything is sent; a kernel that has none is no failure.
+    /// Requests time stamps before anything is sent; a kernel without them is not an error.
     pub(super) fn begin_stamps(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let (Some(fd), Some(stamps)) = (&conn.fd, self.stamps.entry(conn.stamps)) else { return };
@@ -26,12 +26,12 @@ impl Uring {
             self.stamps.remove(std::mem::replace(&mut conn.stamps, NONE));
             return;
         }
-        // The first look comes before the first stamp.
+        // The first reading of the wall clock must precede the first stamp.
         self.wall.look();
     }
 
-    /// Reads the error queues of what has just been sent, where a stamp is there as soon as the
-    /// enter returns, as on loopback. What is left there has the kernel try a receive in vain.
+    /// Reads the error queues of connections that have just sent. On loopback the stamp is there as
+    /// soon as the enter returns. A stamp left there would make the kernel try a receive in vain.
     pub(super) fn collect(&mut self) {
         for index in self.transmitting.drain(..) {
             let conn = &self.conns[index as usize];
@@ -71,7 +71,7 @@ impl Uring {
         self.tell_stamped(token.index, filled, stamp)
     }
 
-    /// What has been transmitted by now, and the bytes.
+    /// Queues the transmissions so far and the bytes as events, and returns the first.
     fn tell_stamped(
         &mut self,
         conn: u32,
@@ -90,7 +90,7 @@ impl Uring {
     }
 }
 
-/// How many bytes a buffer has behind its head, and their stamp.
+/// Returns the number of payload bytes in a buffer, and their time stamp.
 fn open(buffer: &[u8]) -> (u32, Option<WallTime>) {
     let word = |at: usize| {
         let word = buffer.get(at..at + 4).and_then(|word| word.try_into().ok());

@@ -1,4 +1,4 @@
-//! Message headers of the sends that consist of several pieces, kept in place until the kernel has
+//! Message headers of sends that consist of several pieces, kept in place until the kernel has
 //! copied them, which it does when it takes the submission.
 
 use std::io::IoSlice;
@@ -8,18 +8,18 @@ use std::ptr;
 use crate::limits::PIECES;
 use crate::outgoing::{Outgoing, Queue};
 
-/// Room for this many pieces of all messages of one submission, where there have been so many.
+/// Limit on the pieces of all messages of one submission, reached only if needed.
 const ALL_PIECES: usize = 1024;
 
-/// Room at first.
+/// Initial room for pieces.
 const FIRST_PIECES: usize = 2 * PIECES;
 
-/// A message laid out.
+/// A message ready to send.
 pub(super) struct Message {
     pub(super) header: *const libc::msghdr,
-    /// How much it sends.
+    /// Bytes that it sends.
     pub(super) bytes: usize,
-    /// Nothing more is in the queue.
+    /// True if it holds the whole queue.
     pub(super) is_all: bool,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Vectors {
     headers: Box<[libc::msghdr]>,
     pieces_used: usize,
     headers_used: usize,
-    /// There was no room for a message.
+    /// True if there was no room for a message.
     is_short: bool,
 }
 
@@ -43,7 +43,7 @@ impl Vectors {
         }
     }
 
-    /// Makes the places, which many rings never need, and most need few of.
+    /// Allocates the tables, lazily: many rings never need them, and most need few entries.
     #[cold]
     fn allocate(&mut self, pieces: usize) {
         let piece = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
@@ -54,8 +54,8 @@ impl Vectors {
         self.headers = vec![header; pieces / 2].into_boxed_slice();
     }
 
-    /// Lays the first pieces of a queue out, with this control data, unless there is no room until
-    /// the next [`clear`](Vectors::clear).
+    /// Lays out the first pieces of a queue, with this control data; `None` if there is no room
+    /// until the next [`clear`](Vectors::clear).
     pub(super) fn lay(
         &mut self,
         outgoing: &Outgoing,
@@ -89,7 +89,7 @@ impl Vectors {
         Some(Message { header, bytes, is_all })
     }
 
-    /// Takes all messages back, as the kernel has copied them.
+    /// Drops all messages, as the kernel has copied them.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.pieces_used = 0;

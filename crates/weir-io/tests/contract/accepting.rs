@@ -1,4 +1,4 @@
-//! The accepting side.
+//! Accepting connections.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -64,7 +64,7 @@ pub(crate) fn serves_itself<B: Machine>() {
         let waker = Waker::new().expect("waker");
         let (tell, endpoint) = std::sync::mpsc::channel();
         let given = waker.clone();
-        // A backend belongs to the thread that made it.
+        // A backend belongs to the thread that created it.
         let server = thread::spawn(move || {
             let mut server = Driver::<B>::with(Some(given), CONNS);
             tell.send(listen(&mut server, &at)).expect("the other end waits");
@@ -95,7 +95,7 @@ pub(crate) fn serves_itself<B: Machine>() {
             (0..CONNS).for_each(|conn| client.close(conn));
         }
         client.quiet();
-        // The server is woken until it finds nothing else to do.
+        // The server is woken until it has nothing else to do.
         while !server.is_finished() {
             waker.wake();
             thread::yield_now();
@@ -113,7 +113,8 @@ pub(crate) fn gives_the_lowest_free_number<B: Machine>() {
         let seen = driver.one();
         assert_eq!((seen.conn, seen.generation, seen.what), (ConnId(number), 0, What::Accepted));
     }
-    // One that this side closes, one that the peer resets by closing with bytes unread.
+    // One connection is closed by this side, one is reset by the peer, which closes with bytes
+    // unread.
     driver.close(3);
     driver.send_pooled(1, b"unread");
     driver.backend.submit();
@@ -127,7 +128,7 @@ pub(crate) fn gives_the_lowest_free_number<B: Machine>() {
         let seen = driver.one();
         assert_eq!((seen.conn, seen.generation, seen.what), (ConnId(number), 1, What::Accepted));
     }
-    // The next is a new one.
+    // The next connection gets a new number.
     peers.push(Some(dial(&endpoint)));
     let seen = driver.one();
     assert_eq!((seen.conn, seen.generation, seen.what), (ConnId(5), 0, What::Accepted));
@@ -168,7 +169,7 @@ pub(crate) fn accepts_at_several_doors<B: Machine>() {
     for (number, seen) in accepted.iter().enumerate() {
         assert_eq!((seen.conn.index(), &seen.what), (number, &What::Accepted));
     }
-    // It may connect to itself, under numbers of the caller's.
+    // It may connect to itself, under numbers chosen by the caller.
     driver.backend.connect(ConnId(100), &one, SocketOptions::default());
     let mut both = Vec::new();
     while both.len() < 2 {

@@ -1,5 +1,5 @@
-//! The ring as it is where a process has so many connections that receives are polled for, with
-//! the smallest queues and buffers that it ever has.
+//! The io_uring backend in a process with so many connections that receives are polled for, with
+//! the smallest queues and buffers.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use weir_io::{
 
 use crate::driver::Machine;
 
-/// One ring of very many.
+/// One of very many rings.
 pub(crate) struct Polled(Uring);
 
 impl Machine for Polled {

@@ -1,4 +1,4 @@
-//! Drives a backend as the engine does, but keeps what it lends.
+//! Drives a backend as the engine does, but copies its events.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use weir_io::{
     PooledId, Segment, SocketOptions, TemplateId, Uring, WaitPolicy, Waker,
 };
 
-/// A backend that can be made.
+/// A backend that the checks can create.
 pub(crate) trait Machine: Backend + Sized {
     fn make(options: BackendOptions) -> Self;
 }
@@ -26,7 +26,7 @@ impl Machine for Uring {
     }
 }
 
-/// An event, kept.
+/// A copy of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) conn: ConnId,
@@ -49,8 +49,8 @@ pub(crate) enum What {
     Failed(i32),
 }
 
-/// How long nothing at all may happen before a check gives up instead of hanging for ever. No
-/// check measures by it.
+/// Longest time without an event before a check fails instead of hanging forever. No check measures
+/// with it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct Driver<B> {
@@ -73,7 +73,7 @@ impl<B: Machine> Driver<B> {
         self.backend.connect(ConnId(conn), to, SocketOptions::default());
     }
 
-    /// Connects and waits for it.
+    /// Connects and waits until connected.
     pub(crate) fn connected(&mut self, conn: u32, to: &Endpoint, options: SocketOptions) {
         self.backend.connect(ConnId(conn), to, options);
         let seen = self.one();
@@ -94,7 +94,7 @@ impl<B: Machine> Driver<B> {
         self.backend.template(Arc::from(bytes))
     }
 
-    /// Waits for at least one event and hands them over one by one, the backend with each.
+    /// Waits for at least one event and passes each to the handler, with the backend.
     pub(crate) fn handle(&mut self, mut handler: impl FnMut(&mut B, Seen)) {
         let from = self.clock.now();
         let mut count = 0;
@@ -109,21 +109,21 @@ impl<B: Machine> Driver<B> {
         }
     }
 
-    /// The events of one harvest.
+    /// Returns the events of one batch.
     pub(crate) fn harvest(&mut self) -> Vec<Seen> {
         let mut all = Vec::new();
         self.handle(|_, seen| all.push(seen));
         all
     }
 
-    /// The next event, which must come alone.
+    /// Returns the next event, which must be the only one of its batch.
     pub(crate) fn one(&mut self) -> Seen {
         let mut all = self.harvest();
         assert_eq!(all.len(), 1, "{all:?}");
         all.remove(0)
     }
 
-    /// Everything that happens until `end` does, that included.
+    /// Returns all events up to the batch in which `end` is true for one, inclusive.
     pub(crate) fn until(&mut self, end: impl Fn(&Seen) -> bool) -> Vec<Seen> {
         let mut all = Vec::new();
         loop {
@@ -148,8 +148,7 @@ impl<B: Machine> Driver<B> {
         bytes
     }
 
-    /// Makes sure that nothing is left to happen, as far as a backend that is asked many times
-    /// over can tell.
+    /// Asserts that no further event occurs, as far as repeated waits show.
     pub(crate) fn quiet(&mut self) {
         for _ in 0..50 {
             let soon = self.clock.now() + Duration::from_micros(200);
@@ -186,14 +185,14 @@ impl<B: Machine> Driver<B> {
     }
 }
 
-/// A TCP server on a free port of the loopback address.
+/// Creates a TCP server on a free port of the loopback address.
 pub(crate) fn tcp() -> (TcpListener, Endpoint) {
     let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("bind");
     let endpoint = Endpoint::Tcp(listener.local_addr().expect("name"));
     (listener, endpoint)
 }
 
-/// A Unix name in the abstract namespace that no other check uses.
+/// Returns a Unix name in the abstract namespace that no other check uses.
 pub(crate) fn unique(name: &str) -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -208,12 +207,12 @@ pub(crate) fn assert_same(bytes: &[u8], expected: &[u8]) {
     assert_eq!((bytes.len(), differ), (expected.len(), None), "length and first difference");
 }
 
-/// A byte that tells where in a stream it stands.
+/// Returns the byte that belongs at a position of a stream.
 pub(crate) fn byte_at(position: u64) -> u8 {
     (position.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }
 
-/// The bytes of a stream from `position` on.
+/// Returns `len` bytes of a stream from `position` on.
 pub(crate) fn bytes_at(position: u64, len: usize) -> Vec<u8> {
     (position..position + len as u64).map(byte_at).collect()
 }

@@ -1,4 +1,4 @@
-//! How connections end, from either side, well or badly.
+//! Ends of connections, from either side, graceful or not.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -14,14 +14,14 @@ pub(crate) fn reset(peer: TcpStream) {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
     let len = size_of_val(&linger) as libc::socklen_t;
     let value = (&raw const linger).cast();
-    // SAFETY: the value has the length it says.
+    // SAFETY: the value has the given length.
     let result = unsafe {
         libc::setsockopt(peer.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, value, len)
     };
     assert_eq!(result, 0);
 }
 
-/// What was received, and the rest.
+/// Splits events into the received bytes and the rest.
 fn split(all: Vec<Seen>) -> (Vec<u8>, Vec<What>) {
     let mut bytes = Vec::new();
     let mut rest = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn sends_after_the_peer_has_ended<B: Machine>() {
     peer.read_exact(&mut bytes).expect("read");
     assert_eq!(&bytes, b"still here");
     driver.quiet();
-    // The peer goes away altogether, and then sending fails.
+    // The peer closes its socket, and then sending fails.
     drop(peer);
     let failed = loop {
         driver.send_pooled(0, b"anybody?");
@@ -88,7 +88,8 @@ pub(crate) fn lends_what_came_before_a_reset<B: Machine>() {
     let mut driver = Driver::<B>::new();
     for len in [0, 1, 1000, 40_000] {
         let mut peer = pair(&mut driver);
-        // Within the first window, as nobody reads meanwhile: the rest would be lost with the peer.
+        // Fits the first window, as nothing is read meanwhile: the rest would be lost with the
+        // peer.
         peer.write_all(&bytes_at(0, len)).expect("write");
         reset(peer);
         let all = driver.until(|seen| matches!(seen.what, What::Failed(_)));
@@ -105,13 +106,13 @@ pub(crate) fn lends_what_came_before_a_failed_send<B: Machine>() {
         let mut peer = pair(&mut driver);
         peer.write_all(&bytes_at(0, len)).expect("write");
         reset(peer);
-        // The send meets the reset before anything has been read.
+        // The send fails by the reset before anything has been read.
         driver.send_pooled(0, b"request");
         driver.backend.submit();
         let all = driver.until(|seen| matches!(seen.what, What::Failed(_)));
         let (bytes, rest) = split(all);
         assert_same(&bytes, &bytes_at(0, len));
-        // What says why may be the send or the receive; but one of them, once.
+        // Either the send or the receive reports the reason, but only one, once.
         let errors = [What::Failed(libc::ECONNRESET), What::Failed(libc::EPIPE)];
         let rest: Vec<_> = rest.into_iter().filter(|what| *what != What::Closed).collect();
         assert!(rest.len() == 1 && errors.contains(&rest[0]), "{rest:?}");
@@ -126,7 +127,7 @@ pub(crate) fn tells_what_a_failed_send_left_unsent<B: Machine>() {
         driver.send_pooled(0, b"taken");
         driver.backend.submit();
         reset(peer);
-        // The first meets the reset; the second is not even tried.
+        // The first send fails by the reset; the second is not attempted.
         driver.send_pooled(0, b"lost");
         driver.backend.submit();
         driver.send_pooled(0, b"later");
@@ -164,7 +165,7 @@ pub(crate) fn fails_once<B: Machine>() {
         let all = driver.until(|seen| matches!(seen.what, What::Failed(_)));
         let terminal = all.iter().filter(|seen| matches!(seen.what, What::Failed(_)));
         assert_eq!(terminal.count(), 1);
-        // Closed by the backend already, so all this is harmless.
+        // Already closed by the backend, so these calls have no effect.
         driver.send_pooled(0, b"four");
         driver.backend.discard(ConnId(0), 10);
         if round % 2 == 0 {
@@ -188,7 +189,7 @@ pub(crate) fn graceful_close_delivers_everything<B: Machine>() {
             peer.read_to_end(&mut all).expect("read");
             all
         });
-        // Meanwhile the number is free for another.
+        // Meanwhile the number is free for another connection.
         let mut other = pair(&mut driver);
         driver.send_pooled(0, b"other");
         driver.backend.submit();
@@ -212,7 +213,7 @@ pub(crate) fn reset_close_resets<B: Machine>() {
     driver.quiet();
     let error = peer.read(&mut [0; 10]).expect_err("a reset");
     assert_eq!(error.raw_os_error(), Some(libc::ECONNRESET));
-    // With bytes on their way, too.
+    // Also with bytes in flight.
     let mut peer = pair(&mut driver);
     let id = driver.template(&bytes_at(0, 16 << 20));
     driver.backend.send(ConnId(0), &[Segment::Template { id, bytes: 16 << 20 }]);
@@ -223,7 +224,7 @@ pub(crate) fn reset_close_resets<B: Machine>() {
     assert_eq!(error.raw_os_error(), Some(libc::ECONNRESET));
 }
 
-/// A socket that both sides have ended may connect again, which nobody is to notice.
+/// A socket that both sides have ended may connect again, without a visible difference.
 pub(crate) fn renewed_after_its_end_is_as_new<B: Machine>() {
     let (v4, to_v4) = tcp();
     let v6 = TcpListener::bind("[::1]:0").ok();
@@ -270,7 +271,7 @@ pub(crate) fn renewed_after_its_end_is_as_new<B: Machine>() {
             let error = peer.read(&mut request).expect_err("a reset");
             assert_eq!(error.raw_os_error(), Some(libc::ECONNRESET));
         } else if round % 5 == 4 {
-            // The peer's side is gone by then, and does not acknowledge that this one ends.
+            // The peer's side is closed by then, and does not acknowledge that this side ends.
             reset(peer);
             driver.close(0);
         } else {

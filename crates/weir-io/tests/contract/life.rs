@@ -1,5 +1,5 @@
-//! Whole lives of connections by dice: whatever is called in whatever order, each socket's events
-//! are its own, in order, and its bytes are the ones it sent.
+//! Random sequences of calls over whole connections. In any order of calls, each socket's events
+//! are its own, in order, and its bytes are those it sent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::driver::{Driver, Machine, Seen, What, byte_at, bytes_at, unique};
 const CONNS: u32 = 24;
 const TURNS: u32 = 3_000;
 
-/// xorshift64*: enough to throw dice with.
+/// xorshift64*: sufficient for random choices.
 struct Dice(u64);
 
 impl Dice {
@@ -27,19 +27,19 @@ impl Dice {
     }
 }
 
-/// What a connection is known to have done.
+/// Observed state of a connection.
 #[derive(Clone, Copy, Default)]
 struct Life {
     generation: Option<u16>,
     is_open: bool,
-    /// The socket has not failed, nor been closed by this side.
+    /// True if the socket has not failed and this side has not closed it.
     is_alive: bool,
     has_ended: bool,
     sent: u64,
     received: u64,
 }
 
-/// An echo that now and then hangs up, in either way.
+/// Echoes everything, and occasionally closes a connection in either way.
 fn echo(mut server: Driver<Epoll>, mut dice: Dice, stop: &AtomicBool) {
     while !stop.load(Ordering::Acquire) {
         server.backend.wait(Nanos::MAX, WaitPolicy::Sleep).expect("wait");
@@ -98,7 +98,7 @@ impl<B: Machine> Client<B> {
         self.lives[conn as usize].is_alive = false;
     }
 
-    /// The next bytes of the connection's stream, the first ones by template where they can be.
+    /// Sends the next bytes of the connection's stream, the first ones from the template.
     fn send(&mut self, conn: u32, bytes: u64) {
         let sent = self.lives[conn as usize].sent;
         let segment = if sent == 0 {
@@ -191,7 +191,7 @@ fn live<B: Machine>(seed: u64, at: &Endpoint) {
             _ => {}
         }
     }
-    // What is still open gets back all that it sent, if the server does not hang up.
+    // Open connections get back everything that they sent, unless the server closes them.
     let is_owed = |life: &Life| life.is_alive && !life.has_ended && life.received < life.sent;
     while client.lives.iter().any(is_owed) {
         let soon = client.driver.clock.now().after(1_000_000);

@@ -1,5 +1,5 @@
-//! What every backend of the real machine owes its caller, checked on loopback against servers of
-//! the standard library. A backend joins by one line at the end of this file.
+//! Contract of every backend that uses the operating system, checked on loopback against servers of
+//! the standard library. A backend is added by one line at the end of this file.
 
 mod accepting;
 mod crowded;
@@ -25,7 +25,7 @@ macro_rules! contract {
     };
 }
 
-/// The whole contract for a backend.
+/// Runs the whole contract on a backend.
 macro_rules! whole_contract {
     ($name:ident, $backend:ty) => {
         contract! { $name, $backend;

@@ -1,4 +1,4 @@
-//! How connections begin, and which socket of a number an event belongs to.
+//! Start of connections, and the socket of a number that an event belongs to.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener};
@@ -63,7 +63,7 @@ pub(crate) fn connects_from_the_source_it_was_given<B: Machine>() {
         exchange(&mut driver, peer);
         driver.close(0);
     }
-    // An address that documentation is free to use is nobody's.
+    // An address reserved for documentation belongs to no machine.
     let source = Some("192.0.2.1".parse().expect("an address"));
     let options = SocketOptions { source, ..SocketOptions::default() };
     driver.backend.connect(ConnId(1), &endpoint, options);
@@ -96,13 +96,13 @@ pub(crate) fn counts_generations<B: Machine>() {
     drop(gone);
     let mut driver = Driver::<B>::new();
     for round in 0..100u16 {
-        // Failed connects are sockets of the number too.
+        // Failed connects count as sockets of the number too.
         let to = if round % 3 == 1 { &nobody } else { &endpoint };
         driver.connect(7, to);
         let seen = driver.one();
         assert_eq!(seen.generation, round);
         driver.close(7);
-        // Other numbers count for themselves.
+        // Other numbers count separately.
         if round == 50 {
             driver.connect(0, &endpoint);
             assert_eq!(driver.one().generation, 0);
@@ -127,7 +127,7 @@ pub(crate) fn lends_nothing_of_an_older_socket<B: Machine>() {
         for peer in &mut peers {
             peer.write_all(b"old").expect("write");
         }
-        // Both have bytes to read; while the first is handled the second is renewed.
+        // Both have bytes to read; while the first is handled, the second is renewed.
         let mut old = Vec::new();
         driver.handle(|backend, seen| {
             if old.is_empty() {
@@ -193,7 +193,7 @@ pub(crate) fn takes_a_greeting<B: Machine>() {
     let mut driver = Driver::<B>::new();
     driver.connect(0, &endpoint);
     driver.backend.submit();
-    // The greeting and the end are there before the backend looks.
+    // The greeting and the end have arrived before the backend polls.
     let mut peer = listener.accept().expect("accept").0;
     peer.write_all(b"220 hello").expect("write");
     drop(peer);

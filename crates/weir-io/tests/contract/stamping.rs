@@ -1,5 +1,5 @@
-//! The kernel's stamps on what is sent and received: where they must lie, and that nothing else
-//! changes for asking for them.
+//! Kernel time stamps on sends and receives: their bounds, and that requesting them changes nothing
+//! else.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -15,11 +15,11 @@ use crate::ending::reset;
 const STAMPED: SocketOptions =
     SocketOptions { stamps: StampRequest::All, discard: false, source: None };
 
-/// By how much processors and a conversion may disagree; far less than what lies between the
-/// instants that are compared.
+/// Largest disagreement of CPU counters and clock conversion, in nanoseconds. It is far less than
+/// the time between the instants compared.
 const ERROR_NS: u64 = 1_000;
 
-/// A backend with one stamped TCP connection, and its other end.
+/// Creates a backend with one stamped TCP connection, and its peer.
 fn pair<B: Machine>() -> (Driver<B>, TcpStream) {
     pair_with(StampRequest::All)
 }
@@ -33,7 +33,7 @@ fn pair_with<B: Machine>(stamps: StampRequest) -> (Driver<B>, TcpStream) {
     (driver, peer)
 }
 
-/// Answers every eight bytes with when it began to.
+/// Responds to every eight bytes with the time at which the response started.
 fn answer(mut peer: TcpStream, clock: Clock) -> JoinHandle<()> {
     peer.set_nodelay(true).expect("nodelay");
     thread::spawn(move || {
@@ -44,15 +44,14 @@ fn answer(mut peer: TcpStream, clock: Clock) -> JoinHandle<()> {
     })
 }
 
-/// What an answer says.
+/// Returns the time in a response.
 fn said(answer: &Seen) -> Nanos {
     let What::Received(bytes) = &answer.what else { panic!("{answer:?}") };
     Nanos(u64::from_ne_bytes(bytes[..].try_into().expect("eight")))
 }
 
-/// The kernel begins to stamp a little after it is first asked to, and a stamp is given up where
-/// the machine had no time for two clock readings in a row; so checks go on until they have seen
-/// so many exchanges with stamps.
+/// Exchanges with stamps that a check waits for. The kernel starts to stamp a little after the
+/// first request for it, and a stamp is dropped if two clock readings in a row were interrupted.
 const ROUNDS: u32 = 300;
 
 pub(crate) fn stamps_lie_where_they_belong<B: Machine>() {
@@ -166,7 +165,7 @@ pub(crate) fn stamps_a_sample_of_sends<B: Machine>() {
 }
 
 pub(crate) fn stamps_nothing_unasked<B: Machine>() {
-    // A stamped connection elsewhere has the kernel stamp every packet of the machine.
+    // A stamped connection elsewhere makes the kernel stamp every packet of the machine.
     let (mut driver, mut peer) = pair::<B>();
     let exchange = |driver: &mut Driver<B>, conn: u32, peer: &mut dyn ReadWrite| {
         driver.send_pooled(conn, b"request!");
@@ -254,7 +253,7 @@ pub(crate) fn a_stamped_connection_fails_once<B: Machine>() {
         driver.send_pooled(0, b"request");
         driver.backend.submit();
         peer.read_exact(&mut [0; 7]).expect("read");
-        // Something lies in the error queue when the reset comes.
+        // The error queue is not empty when the reset arrives.
         driver.send_pooled(0, b"another");
         driver.backend.submit();
         peer.read_exact(&mut [0; 7]).expect("read");
@@ -307,7 +306,6 @@ pub(crate) fn stamps_every_life_of_a_connection<B: Machine>() {
     let mut driver = Driver::<B>::new();
     let mut stamped = 0;
     while stamped < 30 {
-        // A greeting may be under way before the first event.
         driver.connected(0, &endpoint, STAMPED);
         let mut peer = listener.accept().expect("accept").0;
         for round in 0..3u32 {
@@ -334,7 +332,7 @@ pub(crate) fn a_large_stamped_answer_is_whole<B: Machine>() {
         peer.write_all(&bytes_at(0, LEN)).expect("write");
         peer
     });
-    // Permission to discard is no duty, and what is discarded has no stamp.
+    // A permission to discard need not be used, and discarded bytes have no stamp.
     driver.backend.discard(ConnId(0), 4 << 20);
     assert_same(&driver.receive(0, LEN), &bytes_at(0, LEN));
     drop(server.join().expect("no panic"));
@@ -350,7 +348,7 @@ pub(crate) fn closing_forgets_what_was_stamped<B: Machine>() {
         driver.send_pooled(0, b"x");
         driver.backend.submit();
         peer.write_all(b"answer").expect("write");
-        // At the first event, whichever it is, with the others of the same read still to come.
+        // At the first event, with the others of the same read still queued.
         driver.handle(|backend, seen| {
             assert!(matches!(seen.what, What::Transmitted | What::Received(_)), "{seen:?}");
             backend.close(ConnId(0), Close::Graceful);

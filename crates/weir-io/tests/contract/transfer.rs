@@ -1,4 +1,4 @@
-//! Bytes both ways: whole, in order, and nothing but them.
+//! Bytes in both directions: complete, in order, and nothing else.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use crate::driver::{Driver, Machine, What, assert_same, byte_at, bytes_at, tcp, 
 
 const MIB: usize = 1 << 20;
 
-/// A backend with one TCP connection, and its other end.
+/// Creates a backend with one TCP connection, and its peer.
 fn pair<B: Machine>() -> (Driver<B>, TcpStream) {
     let (listener, endpoint) = tcp();
     let mut driver = Driver::<B>::new();
@@ -28,11 +28,11 @@ pub(crate) fn bytes_arrive_whole_at_every_split<B: Machine>() {
     for split in 1..message.len() {
         let (head, tail) = message.split_at(split);
         peer.write_all(head).expect("write");
-        // The second part leaves only after the first has arrived.
+        // The second part is written only after the first has arrived.
         assert_same(&driver.receive(0, head.len()), head);
         peer.write_all(tail).expect("write");
         assert_same(&driver.receive(0, tail.len()), tail);
-        // And both at once.
+        // Both parts at once.
         peer.write_all(head).expect("write");
         peer.write_all(tail).expect("write");
         assert_same(&driver.receive(0, message.len()), &message);
@@ -63,8 +63,8 @@ pub(crate) fn receives_much<B: Machine>() {
     server.join().expect("no panic");
 }
 
-/// Reads `len` bytes in small pieces, giving way in between, and checks every one; then says so,
-/// and expects the end.
+/// Reads `len` bytes in small pieces, yielding in between, and checks every one. Then sends a
+/// confirmation and expects the end.
 fn read_slowly(mut peer: impl Read + Write, len: usize) {
     let mut position = 0;
     let mut buffer = [0; 5000];
@@ -95,7 +95,8 @@ pub(crate) fn sends_much_to_a_slow_reader<B: Machine>() {
     reader.join().expect("no panic");
 }
 
-/// Sends of every size and kind, some in one call, some in one submit, some over a full socket.
+/// Sends segments of every size and kind: several in one call or in one submit, some while the
+/// socket's buffer is full.
 fn send_mixture<B: Machine>(driver: &mut Driver<B>, len: usize) {
     let mut position = 0;
     let mut round = 0u64;
@@ -113,7 +114,7 @@ fn send_mixture<B: Machine>(driver: &mut Driver<B>, len: usize) {
         let bytes = bytes_at(position as u64, size);
         let (first, second) = bytes.split_at(size / 3);
         let pooled = driver.backend.pool(first);
-        // Longer than what is sent of it.
+        // Longer than the part sent.
         let id = driver.template(&[second, b"not this"].concat());
         let rest = Segment::Template { id, bytes: second.len() as u32 };
         driver.backend.send(ConnId(0), &[Segment::Pooled(pooled), rest]);
@@ -191,9 +192,9 @@ pub(crate) fn uses_pooled_buffers_again<B: Machine>() {
         driver.backend.submit();
         assert_eq!(driver.receive(0, 4), round.to_ne_bytes());
     }
-    // One is in use at a time; a few more may wait for the kernel to be done with them.
+    // One is in use at a time; a few more may still be in use by the kernel.
     assert!(largest < 64, "{largest}");
-    // Nor do those grow that can no longer be sent.
+    // Buffers of bytes that can no longer be sent do not accumulate either.
     driver.close(0);
     for _ in 0..1_000 {
         largest = largest.max(driver.send_pooled(0, b"late").0);
@@ -202,7 +203,7 @@ pub(crate) fn uses_pooled_buffers_again<B: Machine>() {
     assert!(largest < 64, "{largest}");
     driver.quiet();
     server.join().expect("no panic");
-    // Nor those of sends that stall on a full socket and are given up.
+    // Nor do those of sends that stall on a full socket and are dropped.
     let (listener, endpoint) = tcp();
     for round in 0..100 {
         driver.connected(0, &endpoint, SocketOptions::default());
@@ -220,13 +221,13 @@ pub(crate) fn uses_pooled_buffers_again<B: Machine>() {
     assert!(largest < 64, "{largest}");
 }
 
-/// Answers of a head, a body and a tail each; what may be discarded is the body.
+/// Responses, each of a head, a body and a tail; the body may be discarded.
 const HEAD: u64 = 100;
 const TAIL: u64 = 50;
 const BODIES: [u64; 12] =
     [0, 1, 4095, 4096, 4097, 65_536, 100_000, 10 * MIB as u64, 5, 300_000, 8192, 1_000_000];
 
-/// Where in the stream each body begins and ends.
+/// Returns the positions in the stream at which each body begins and ends.
 fn bodies() -> Vec<(u64, u64)> {
     let mut position = 0;
     let place = |body: &u64| {
@@ -242,7 +243,7 @@ fn check_discard<B: Machine>(driver: &mut Driver<B>, mut peer: impl Write + Send
     let len = bodies.last().expect("not empty").1 + TAIL;
     let server = thread::spawn(move || {
         let stream = bytes_at(0, len as usize);
-        // In uneven pieces, so that heads and bodies share segments or do not.
+        // In uneven pieces, so that heads and bodies may or may not share segments.
         for (i, piece) in stream.chunks(77_777).enumerate() {
             let (first, second) = piece.split_at(piece.len() * (i % 4) / 4);
             peer.write_all(first).expect("write");
@@ -268,7 +269,8 @@ fn check_discard<B: Machine>(driver: &mut Driver<B>, mut peer: impl Write + Send
                 }
                 what => panic!("{what:?} at {from}"),
             }
-            // Past whole answers; and within a body, whose head has just been seen, discard.
+            // Skips complete responses; within a body, whose head has just arrived, discards the
+            // rest.
             while answer + 1 < bodies.len() && position >= ends + TAIL {
                 answer += 1;
                 (begins, ends) = bodies[answer];
@@ -312,7 +314,7 @@ pub(crate) fn lends_what_nobody_permitted_to_discard<B: Machine>() {
         peer
     });
     assert_same(&driver.receive(0, 300_000), &bytes_at(0, 300_000));
-    // A permission that is taken back, or belonged to an older socket, permits nothing.
+    // A permission that was withdrawn, or belonged to an older socket, permits nothing.
     driver.backend.discard(ConnId(0), 1 << 40);
     driver.backend.discard(ConnId(0), 0);
     driver.quiet();
@@ -369,7 +371,7 @@ pub(crate) fn serves_all_when_one_floods<B: Machine>() {
     driver.send_pooled(1, b"ping");
     while answers < 100 {
         driver.handle(|backend, seen| {
-            // The server goes away after its last answer.
+            // The server closes after its last response.
             if seen.conn == ConnId(1) && seen.what != What::Closed {
                 assert_eq!(seen.what, What::Received(b"ping".to_vec()));
                 answers += 1;

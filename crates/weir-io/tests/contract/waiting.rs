@@ -1,4 +1,4 @@
-//! When `wait` returns, and what its stamps are worth.
+//! Return of `wait`, and the validity of its time stamps.
 
 use std::io::{Read, Write};
 use std::thread;
@@ -18,7 +18,7 @@ const POLICIES: [WaitPolicy; 5] = [
 pub(crate) fn never_returns_early<B: Machine>() {
     let (_listener, endpoint) = tcp();
     let mut driver = Driver::<B>::new();
-    // Connections on which nothing happens give no reason to return.
+    // Idle connections do not end a wait.
     driver.connected(0, &endpoint, SocketOptions::default());
     for policy in POLICIES {
         for span in [0, 1, 500, 10_000, 49_999, 100_000, 1_234_567, 5_000_000] {
@@ -27,7 +27,7 @@ pub(crate) fn never_returns_early<B: Machine>() {
             assert!(driver.backend.now() >= until, "{policy:?} {span}");
             assert!(driver.backend.next().is_none());
         }
-        // Many short ones, through which the spin margin finds its size.
+        // Many short waits, over which the spin margin adapts.
         for _ in 0..300 {
             let until = driver.backend.now().after(60_000);
             driver.backend.wait(until, policy).expect("wait");
@@ -36,7 +36,7 @@ pub(crate) fn never_returns_early<B: Machine>() {
     }
 }
 
-/// Where a sleep ends by an event, and the next is for an earlier or a later instant.
+/// A sleep ended by an event, followed by one for an earlier or a later instant.
 pub(crate) fn waits_for_the_instant_that_counts<B: Machine>() {
     let (listener, endpoint) = tcp();
     let mut driver = Driver::<B>::new();
@@ -71,7 +71,7 @@ pub(crate) fn returns_after_a_wake<B: Machine>() {
                 waker.wake();
             });
             if round % 2 == 0 {
-                // The wake comes before the wait, which then does not sleep.
+                // The wake precedes the wait, which then does not sleep.
                 other.join().expect("no panic");
                 driver.backend.wait(Nanos::MAX, policy).expect("wait");
             } else {
@@ -81,7 +81,7 @@ pub(crate) fn returns_after_a_wake<B: Machine>() {
             assert!(driver.backend.next().is_none());
         }
     }
-    // One wake, one return.
+    // One wake ends one wait.
     let until = driver.backend.now().after(2_000_000);
     driver.backend.wait(until, WaitPolicy::Sleep).expect("wait");
     assert!(driver.backend.now() >= until);
@@ -98,7 +98,7 @@ pub(crate) fn one_waker_wakes_many<B: Machine>() {
             })
         })
         .collect();
-    // A wake before a backend exists need not reach it, so wake until all have ended.
+    // A wake before a backend exists need not reach it, so wake until all threads have ended.
     while !threads.iter().all(thread::JoinHandle::is_finished) {
         waker.wake();
         thread::yield_now();
@@ -114,7 +114,7 @@ pub(crate) fn looks_once_when_the_instant_has_passed<B: Machine>() {
     for policy in POLICIES {
         driver.backend.wait(Nanos::ZERO, policy).expect("wait");
         assert!(driver.backend.next().is_none());
-        // What has arrived is found without sleeping, sooner or later.
+        // Bytes that have arrived are found without sleeping, eventually.
         peer.write_all(b"x").expect("write");
         loop {
             driver.backend.wait(Nanos::ZERO, policy).expect("wait");
@@ -126,8 +126,8 @@ pub(crate) fn looks_once_when_the_instant_has_passed<B: Machine>() {
     }
 }
 
-/// Fewer events than were asked for are not kept back for longer than was allowed, and those that
-/// gathered come in one harvest.
+/// Events are not delayed beyond the limit if there are too few, and gathered events arrive in one
+/// batch.
 pub(crate) fn gathers_within_bounds<B: Machine>() {
     const CONNS: u32 = 6;
     let (listener, endpoint) = tcp();
@@ -151,7 +151,7 @@ pub(crate) fn gathers_within_bounds<B: Machine>() {
         assert_eq!(seen, writers);
     }
     let waiting = thread::spawn(move || {
-        // While the thread below sleeps, one after the other.
+        // One after the other, while the thread below sleeps.
         peers.iter_mut().for_each(|peer| peer.write_all(b"y").expect("write"));
         peers
     });
@@ -178,7 +178,8 @@ pub(crate) fn stamps_never_flatter<B: Machine>() {
         driver.connected(conn, &endpoint, SocketOptions::default());
         peers.push(listener.accept().expect("accept").0);
     }
-    // Each server answers with when it had read the request and when it begins to answer.
+    // Each server sends the time at which it had read the request, and the time at which its
+    // response started.
     let servers: Vec<_> = peers
         .into_iter()
         .map(|mut peer| {
@@ -223,7 +224,7 @@ pub(crate) fn tells_what_the_thread_has_taken<B: Machine>() {
     let mut before = driver.backend.usage();
     assert_eq!(before.spun_ns, 0);
     for policy in POLICIES {
-        // Until at least one look was had before the time was over.
+        // Until at least one poll took place before the time was over.
         loop {
             let until = driver.backend.now().after(2_000_000);
             driver.backend.wait(until, policy).expect("wait");

@@ -1,4 +1,4 @@
-//! Certificates made for a test: an authority, and what it signs.
+//! Certificates created for a test: an authority, and those it signs.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use rcgen::{
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// Who signs certificates.
+/// A certificate authority.
 pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
@@ -35,12 +35,12 @@ impl Authority {
         self.issuer.pem()
     }
 
-    /// A file with the authority's certificate; `test` keeps the tests' files apart.
+    /// Writes the authority's certificate to a file; `test` makes its name unique.
     pub(crate) fn file(&self, test: &str) -> PathBuf {
         file(test, self.pem().as_bytes())
     }
 
-    /// For these names (IP literals become such), valid in these years.
+    /// Signs a certificate for these names or IP literals, valid in these years.
     pub(crate) fn sign(&self, names: &[&str], years: std::ops::Range<i32>) -> Identity {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("names are well formed");
@@ -53,7 +53,7 @@ impl Authority {
 }
 
 impl Identity {
-    /// A server that is its own authority, as `openssl req -x509` makes them, and its file.
+    /// Creates a server that is its own authority, as by `openssl req -x509`, and its file.
     pub(crate) fn self_signed(
         names: &[&str],
         years: std::ops::Range<i32>,
@@ -75,13 +75,13 @@ impl Identity {
         Identity { certificate, key }
     }
 
-    /// A key with these bytes for a certificate, whatever they are.
+    /// Creates an identity with a key and arbitrary bytes as its certificate.
     pub(crate) fn unreadable(bytes: &'static [u8]) -> Identity {
         Identity::new(CertificateDer::from(bytes), key())
     }
 }
 
-/// A file of this test alone with these bytes.
+/// Writes these bytes to a file of this test alone.
 pub(crate) fn file(test: &str, bytes: &[u8]) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.pem"));
     std::fs::write(&path, bytes).expect("the target directory can be written");

@@ -1,9 +1,9 @@
-//! Bytes both ways, whatever the version and wherever they are cut.
+//! Data in both directions, in every version and cut anywhere.
 
 use crate::certificates::Authority;
 use crate::server::{Server, VERSIONS, client, config, established, insecure, talk};
 
-/// Bytes that differ from their neighbours.
+/// Returns bytes that differ from their neighbours.
 fn body(len: usize) -> Vec<u8> {
     (0u8..=250).cycle().take(len).collect()
 }
@@ -57,7 +57,7 @@ fn handshakes_may_be_cut_at_every_byte() {
     }
 }
 
-/// Handshake messages span records, and each byte comes alone.
+/// Handshake messages span records, and each byte arrives alone.
 #[test]
 fn handshakes_in_fragments_arrive_byte_by_byte() {
     let identity = Authority::new().sign(&["localhost"], 2000..2100);
@@ -97,7 +97,7 @@ fn key_updates_pass_unseen() {
         server.conn.refresh_traffic_keys().unwrap();
         server.say(b"answer");
         assert_eq!(talk(&mut client, &mut server, single).unwrap(), b"answer", "round {round}");
-        // The client's own update goes out before its next data, in the same call.
+        // The client's own key update is sent before its next data, in the same call.
         let mut out = Vec::new();
         client.send(b"request", &mut out).unwrap();
         assert!(out.len() > b"request".len() + 22 + 22, "an update and the data");
@@ -117,7 +117,7 @@ fn output_comes_in_the_order_in_which_it_arose() {
             server.receive(&std::mem::take(&mut out));
             client.receive(&mut server.output(), &mut Vec::new()).unwrap();
         }
-        // In TLS 1.3 the client's Finished still waits: it goes out before the data.
+        // In TLS 1.3 the client's Finished is still pending: it precedes the data.
         client.send(b"request", &mut out).unwrap();
         assert!(!client.take_output(&mut out));
         assert_eq!(server.receive(&out), b"request");

@@ -1,4 +1,4 @@
-//! How connections end: closed by either side, refused, or broken.
+//! Ends of connections: closed by either side, refused, or broken.
 
 use weir_tls::TlsError;
 
@@ -43,7 +43,7 @@ fn the_client_closes_once() {
         assert!(once > 0 && out.len() == once);
         server.receive(&out);
         assert!(server.conn.process_new_packets().unwrap().peer_has_closed());
-        // The server may still answer.
+        // The server may still respond.
         server.say(b"answer");
         assert_eq!(shake(&mut client, &mut server).unwrap(), b"answer");
     }
@@ -157,7 +157,7 @@ fn a_server_that_asks_for_a_clients_certificate_refuses() {
     }
 }
 
-/// A ServerHello of TLS 1.0, from a server too old for the versions offered.
+/// ServerHello of TLS 1.0, from a server too old for the versions offered.
 #[test]
 fn a_server_too_old_shares_no_version() {
     let mut bytes = vec![0x16, 3, 1, 0, 42, 2, 0, 0, 38, 3, 1];

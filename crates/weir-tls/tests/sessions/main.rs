@@ -1,5 +1,5 @@
-//! Whole connections in memory, against the server side of rustls: what arrives in which pieces,
-//! whom to trust, what is agreed on, and how connections end.
+//! Whole connections in memory, against the server side of rustls: data in pieces, trust,
+//! negotiation, and ends of connections.
 
 mod certificates;
 mod server;

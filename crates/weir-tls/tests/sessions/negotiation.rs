@@ -1,4 +1,4 @@
-//! What is offered, and what is agreed on.
+//! Offered and negotiated parameters.
 
 use rustls::crypto::aws_lc_rs;
 use weir_tls::{Negotiated, TlsOptions};
@@ -27,7 +27,7 @@ fn what_was_agreed_on_is_known_after_the_handshake() {
     assert_eq!(negotiated, expected);
 }
 
-/// In TLS 1.3 a server asks again (HelloRetryRequest) for a group that came without a key share.
+/// In TLS 1.3 a server sends a HelloRetryRequest for a group that came without a key share.
 #[test]
 fn the_group_is_the_servers_choice() {
     let identity = Authority::new().sign(&["localhost"], 2000..2100);

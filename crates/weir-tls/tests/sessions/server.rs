@@ -1,4 +1,4 @@
-//! The other end, in memory, and the carrying of bytes between the two.
+//! Server side of a connection, in memory, and the exchange of bytes with the client.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) struct Server {
     pub(crate) conn: ServerConnection,
 }
 
-/// Shows the same certificate to all, also one that a client could not read.
+/// Presents the same certificate to every client, also one that a client cannot parse.
 #[derive(Debug)]
 struct Shown(Arc<CertifiedKey>);
 
@@ -28,8 +28,8 @@ impl ResolvesServerCert for Shown {
     }
 }
 
-/// Starts a server's configuration: one version, one identity. `client_issuer` is whom clients'
-/// certificates must be from, if they are asked for any.
+/// Creates a server's configuration: one version, one identity. `client_issuer` must have issued
+/// the clients' certificates, if any are required.
 pub(crate) fn config(
     version: &'static SupportedProtocolVersion,
     identity: &Identity,
@@ -38,7 +38,7 @@ pub(crate) fn config(
     config_with(aws_lc_rs::default_provider(), version, identity, client_issuer)
 }
 
-/// As [`config`], with these ciphers and groups.
+/// Like [`config`], with the ciphers and groups of `provider`.
 pub(crate) fn config_with(
     provider: CryptoProvider,
     version: &'static SupportedProtocolVersion,
@@ -67,7 +67,7 @@ pub(crate) fn config_with(
     builder.with_cert_resolver(Arc::new(Shown(Arc::new(shown))))
 }
 
-/// A client's options for `localhost` without verification.
+/// Returns a client's options for `localhost` without verification.
 pub(crate) fn insecure() -> TlsOptions {
     TlsOptions {
         server_name: "localhost".to_owned(),
@@ -88,8 +88,8 @@ impl Server {
         Server { conn }
     }
 
-    /// Takes bytes from the client and returns what it said in plaintext. An error of the server
-    /// shows at the client, as an alert.
+    /// Processes bytes from the client and returns the plaintext. An error of the server reaches
+    /// the client as an alert.
     pub(crate) fn receive(&mut self, mut bytes: &[u8]) -> Vec<u8> {
         let mut plain = Vec::new();
         while !bytes.is_empty() {
@@ -97,7 +97,8 @@ impl Server {
             if self.conn.process_new_packets().is_err() {
                 break;
             }
-            // Until the client closes, there is an end for now, which is no error here.
+            // Until the client closes, the reader returns an error at the end of the data, which is
+            // expected.
             let _ = self.conn.reader().read_to_end(&mut plain);
         }
         plain
@@ -107,7 +108,7 @@ impl Server {
         self.conn.writer().write_all(plain).expect("there is no buffer limit");
     }
 
-    /// All that has to go to the client.
+    /// Returns all bytes that the server has to send.
     pub(crate) fn output(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         while self.conn.wants_write() {
@@ -117,8 +118,8 @@ impl Server {
     }
 }
 
-/// Exchanges flights until neither side has anything to say; the server's bytes reach the client in
-/// the pieces that `cut` makes of each flight.
+/// Exchanges flights until neither side has output. The server's bytes reach the client in the
+/// pieces that `cut` makes of each flight.
 pub(crate) fn talk(
     client: &mut Session,
     server: &mut Server,
@@ -139,12 +140,12 @@ pub(crate) fn talk(
     }
 }
 
-/// As [`talk`], each flight in one piece.
+/// Like [`talk`], each flight in one piece.
 pub(crate) fn shake(client: &mut Session, server: &mut Server) -> Result<Vec<u8>, TlsError> {
     talk(client, server, |flight| vec![flight])
 }
 
-/// A client and a server that have shaken hands.
+/// Returns a client and a server after the handshake.
 pub(crate) fn established(config: &ServerConfig, options: &TlsOptions) -> (Session, Server) {
     let (mut client, mut server) = (client(options), Server::new(config));
     shake(&mut client, &mut server).expect("nothing is wrong with the server");

@@ -1,4 +1,4 @@
-//! Which certificates are accepted, and what is said of the others.
+//! Accepted certificates, and the errors for the others.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -8,8 +8,8 @@ use weir_tls::{TlsConfig, TlsConfigError, TlsError, TlsOptions};
 use crate::certificates::{Authority, Identity, file};
 use crate::server::{Server, VERSIONS, client, config, insecure, shake};
 
-/// What a client says of `identity` when it asks for `name` and trusts what is in `ca_file`; that
-/// one which verifies nothing takes it is asserted.
+/// Returns a client's verdict on `identity` if it connects to `name` and trusts `ca_file`. Also
+/// asserts that a client without verification accepts it.
 fn verdict(identity: &Identity, name: &str, ca_file: PathBuf) -> Result<(), TlsError> {
     let options = TlsOptions {
         server_name: name.to_owned(),
@@ -167,7 +167,7 @@ fn what_is_no_certificate_at_all_is_bad_but_not_for_the_careless() {
     assert_eq!(verdict.unwrap_err().code(), "bad_certificate");
 }
 
-/// Why there is no configuration with these bytes in the CA file.
+/// Returns the error for a CA file with these bytes.
 fn refusal(test: &str, bytes: &[u8]) -> TlsConfigError {
     let options = TlsOptions { verify: true, ca_file: Some(file(test, bytes)), ..insecure() };
     TlsConfig::new(&options).expect_err("nobody could be trusted")
