@@ -1,4 +1,4 @@
-//! State of one connection: values only, changed by `Desk`.
+//! State of one connection: values only, changed by `Responder`.
 
 use weir_io::Nanos;
 

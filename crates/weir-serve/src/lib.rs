@@ -22,9 +22,9 @@ mod log;
 mod pending;
 mod stats;
 
+mod action;
 mod connection;
-mod deed;
-mod desk;
+mod responder;
 mod server;
 
 mod handle;

@@ -1,4 +1,4 @@
-//! The event loop of one worker: waits, passes events to `Desk`, and executes its actions. It
+//! The event loop of one worker: waits, passes events to `Responder`, and executes its actions. It
 //! handles timing and depends on no HTTP syntax.
 
 use std::io;
@@ -10,10 +10,10 @@ use weir_io::{
     Backend, Close, ConnId, EventKind, Listener, Nanos, Segment, TemplateId, WaitPolicy,
 };
 
+use crate::action::{Action, Due};
 use crate::answer::{Answer, AnswerKind, Part, Persistence, Renderer};
-use crate::deed::{Deed, Due};
-use crate::desk::Desk;
 use crate::fault::FaultKind;
+use crate::responder::Responder;
 use crate::stats::Shared;
 
 /// One worker of the reference server, on any backend.
@@ -21,7 +21,7 @@ use crate::stats::Shared;
 pub struct Server<B> {
     backend: B,
     shared: Arc<Shared>,
-    desk: Desk,
+    responder: Responder,
     renderer: Renderer,
     plain: Plain,
     policy: WaitPolicy,
@@ -69,8 +69,8 @@ impl<B: Backend> Server<B> {
                 Plain::Template { id, answer_bytes, copies }
             }
         };
-        let desk = Desk::new(shared.clone(), worker);
-        Server { backend, shared, desk, renderer, plain, policy }
+        let responder = Responder::new(shared.clone(), worker);
+        Server { backend, shared, responder, renderer, plain, policy }
     }
 
     /// Adds a listener.
@@ -89,14 +89,14 @@ impl<B: Backend> Server<B> {
         while !stop.load(Ordering::Acquire) {
             self.turn(stop)?;
         }
-        self.desk.hand_over_arrivals();
+        self.responder.hand_over_arrivals();
         Ok(())
     }
 
     /// Waits once and handles all events.
     pub(crate) fn turn(&mut self, stop: &AtomicBool) -> io::Result<()> {
         self.stand_still(stop);
-        let until = self.desk.next_due_at().unwrap_or(Nanos::MAX);
+        let until = self.responder.next_due_at().unwrap_or(Nanos::MAX);
         // The wait also submits the sends queued by the last turn.
         self.backend.wait(until, self.policy)?;
         self.give_due(stop);
@@ -105,16 +105,16 @@ impl<B: Backend> Server<B> {
             let Some(event) = self.backend.next() else { break };
             let (conn, at) = (event.conn, event.at);
             match event.kind {
-                EventKind::Received { bytes, .. } => self.desk.receive(conn, bytes, at),
-                EventKind::Accepted => self.desk.accepted(conn, at),
-                EventKind::Closed => self.desk.peer_ended(conn),
-                EventKind::Failed(_) => self.desk.gone(conn),
+                EventKind::Received { bytes, .. } => self.responder.receive(conn, bytes, at),
+                EventKind::Accepted => self.responder.accepted(conn, at),
+                EventKind::Closed => self.responder.peer_ended(conn),
+                EventKind::Failed(_) => self.responder.gone(conn),
                 EventKind::Connected | EventKind::Discarded(_) | EventKind::Transmitted { .. } => {}
             }
             self.do_deeds(stop);
             // A long batch of events must not delay responses that have become due meanwhile; `at`
             // is a free clock reading.
-            if self.desk.next_due_at().is_some_and(|due_at| due_at <= at) {
+            if self.responder.next_due_at().is_some_and(|due_at| due_at <= at) {
                 self.give_due(stop);
             }
         }
@@ -124,36 +124,36 @@ impl<B: Backend> Server<B> {
 
     /// Executes the actions that are due.
     fn give_due(&mut self, stop: &AtomicBool) {
-        if self.desk.next_due_at().is_none() {
+        if self.responder.next_due_at().is_none() {
             return;
         }
         let now = self.moment(stop);
-        while let Some(deed) = self.desk.take_due(now) {
-            self.perform(deed, stop);
+        while let Some(action) = self.responder.take_due(now) {
+            self.perform(action, stop);
             self.do_deeds(stop);
         }
     }
 
     fn do_deeds(&mut self, stop: &AtomicBool) {
-        while let Some(deed) = self.desk.take_deed() {
-            self.perform(deed, stop);
+        while let Some(action) = self.responder.take_deed() {
+            self.perform(action, stop);
         }
     }
 
     #[inline]
-    fn perform(&mut self, deed: Deed, stop: &AtomicBool) {
-        match deed {
-            Deed::Plain { conn, copies } => {
-                if self.desk.settle_plain(conn, copies) {
+    fn perform(&mut self, action: Action, stop: &AtomicBool) {
+        match action {
+            Action::Plain { conn, copies } => {
+                if self.responder.settle_plain(conn, copies) {
                     self.send_plain(conn, copies);
                 }
             }
-            Deed::Give(due) => {
-                if self.desk.is_wanted(&due) {
+            Action::Give(due) => {
+                if self.responder.is_wanted(&due) {
                     self.give(due, stop);
                 }
             }
-            Deed::Close { conn } => self.close(conn, Close::Graceful),
+            Action::Close { conn } => self.close(conn, Close::Graceful),
         }
     }
 
@@ -183,36 +183,36 @@ impl<B: Backend> Server<B> {
         let conn = due.conn;
         match due.fault {
             Some(FaultKind::Reset) => {
-                self.desk.injected(conn, FaultKind::Reset);
+                self.responder.injected(conn, FaultKind::Reset);
                 self.close(conn, Close::Reset);
             }
             Some(FaultKind::Close) => {
-                self.desk.injected(conn, FaultKind::Close);
+                self.responder.injected(conn, FaultKind::Close);
                 self.close(conn, Close::Graceful);
             }
             Some(FaultKind::Blackhole) => {
-                self.desk.injected(conn, FaultKind::Blackhole);
-                self.desk.mute(&due);
+                self.responder.injected(conn, FaultKind::Blackhole);
+                self.responder.mute(&due);
             }
             Some(FaultKind::Partial) => {
                 self.send(conn, &due.answer, Part::Half, stop);
-                self.desk.injected(conn, FaultKind::Partial);
+                self.responder.injected(conn, FaultKind::Partial);
                 self.close(conn, Close::Graceful);
             }
             Some(FaultKind::Garbage) | None => {
                 let (piece, pieces) = (due.piece, due.pieces);
                 let sent_at = self.send(conn, &due.answer, Part::Piece { piece, pieces }, stop);
                 let fault = due.fault;
-                let has_ended = self.desk.sent_piece(due, sent_at);
+                let has_ended = self.responder.sent_piece(due, sent_at);
                 if !has_ended {
                     return;
                 }
                 if fault.is_some() {
-                    self.desk.injected(conn, FaultKind::Garbage);
+                    self.responder.injected(conn, FaultKind::Garbage);
                     let segments = self.renderer.garbage(&mut self.backend);
                     self.backend.send(conn, segments);
                 }
-                if self.desk.is_finished(conn) {
+                if self.responder.is_finished(conn) {
                     self.close(conn, Close::Graceful);
                 }
             }
@@ -239,8 +239,8 @@ impl<B: Backend> Server<B> {
     }
 
     fn close(&mut self, conn: ConnId, how: Close) {
-        if self.desk.is_open(conn) {
-            self.desk.gone(conn);
+        if self.responder.is_open(conn) {
+            self.responder.gone(conn);
             if how == Close::Reset {
                 // Earlier responses are counted as sent, so they must leave before the reset.
                 self.backend.submit();
@@ -301,7 +301,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         for _ in 0..1_000_000 {
             server.turn(&stop).expect("the fake never fails");
-            if server.backend.is_exhausted() && server.desk.next_due_at().is_none() {
+            if server.backend.is_exhausted() && server.responder.next_due_at().is_none() {
                 return server;
             }
         }

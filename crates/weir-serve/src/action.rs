@@ -1,4 +1,4 @@
-//! Actions that `Desk` decides: values only.
+//! Actions that `Responder` decides: values only.
 
 use weir_io::{ConnId, Nanos};
 
@@ -7,7 +7,7 @@ use crate::fault::FaultKind;
 
 /// An action on a connection, to be done now.
 #[derive(Clone, Debug)]
-pub(crate) enum Deed {
+pub(crate) enum Action {
     /// Send the plain response this many times.
     Plain { conn: ConnId, copies: u32 },
     /// Send a response that was decided earlier.

@@ -1,6 +1,6 @@
 //! State of all connections of a worker, and the decisions: takes received bytes, reads requests
 //! from them, decides each response, and holds it until it is due. This module neither sends nor
-//! reads a clock: actions come out as [`Deed`]s, and `at` or `now` is an argument.
+//! reads a clock: actions come out as [`Action`]s, and `at` or `now` is an argument.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering;
 
 use weir_io::{ConnId, Nanos};
 
+use crate::action::{Action, Due};
 use crate::answer::{Answer, AnswerKind, Persistence, is_uniform};
 use crate::connection::Connection;
-use crate::deed::{Deed, Due};
 use crate::draws::Draws;
 use crate::fault::{Fault, FaultKind};
 use crate::log::{Arrival, ArrivalLog, LogPlace};
@@ -36,31 +36,31 @@ const QUEUED_MAX: u32 = 100_000;
 
 /// State and decisions of one worker.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Responder {
     shared: Arc<Shared>,
     worker: usize,
     connections: Vec<Connection>,
     waiting: Pending<Waiting>,
-    deeds: VecDeque<Deed>,
+    actions: VecDeque<Action>,
     fifo: Fifo,
     /// The last head that turned out to be plain. Load generators send the same bytes repeatedly,
     /// and comparing is cheaper than parsing.
     plain_head: Vec<u8>,
-    /// True if plain requests get [`Deed::Plain`].
+    /// True if plain requests get [`Action::Plain`].
     is_uniform: bool,
     log: Option<ArrivalLog>,
 }
 
-impl Desk {
-    pub(crate) fn new(shared: Arc<Shared>, worker: usize) -> Desk {
+impl Responder {
+    pub(crate) fn new(shared: Arc<Shared>, worker: usize) -> Responder {
         let is_uniform = is_uniform(&shared.programme);
         let arrivals_max = shared.programme.arrivals_max;
-        Desk {
+        Responder {
             shared,
             worker,
             connections: Vec::new(),
             waiting: Pending::new(),
-            deeds: VecDeque::new(),
+            actions: VecDeque::new(),
             fifo: Fifo::new(),
             plain_head: Vec::new(),
             is_uniform,
@@ -82,21 +82,21 @@ impl Desk {
     }
 
     /// Returns the next action to do at once.
-    pub(crate) fn take_deed(&mut self) -> Option<Deed> {
-        self.deeds.pop_front()
+    pub(crate) fn take_deed(&mut self) -> Option<Action> {
+        self.actions.pop_front()
     }
 
     /// Returns the next queued item that is due at `now`, as an action.
-    pub(crate) fn take_due(&mut self, now: Nanos) -> Option<Deed> {
+    pub(crate) fn take_due(&mut self, now: Nanos) -> Option<Action> {
         while let Some(waiting) = self.waiting.take_due(now) {
-            let deed = match waiting {
+            let action = match waiting {
                 Waiting::Answer(due) => {
-                    self.is_current(due.conn, due.life).then_some(Deed::Give(due))
+                    self.is_current(due.conn, due.life).then_some(Action::Give(due))
                 }
                 Waiting::IdleCheck { conn, life } => self.check_idle(conn, life, now),
             };
-            if deed.is_some() {
-                return deed;
+            if action.is_some() {
+                return action;
             }
         }
         None
@@ -107,7 +107,7 @@ impl Desk {
         connection.is_open && connection.life == life
     }
 
-    fn check_idle(&mut self, conn: ConnId, life: u32, now: Nanos) -> Option<Deed> {
+    fn check_idle(&mut self, conn: ConnId, life: u32, now: Nanos) -> Option<Action> {
         let timeout_ns = span_ns(self.programme().idle_timeout?);
         if !self.is_current(conn, life) {
             return None;
@@ -118,7 +118,7 @@ impl Desk {
             _ => now.after(timeout_ns),
         };
         if expires_at <= now {
-            return Some(Deed::Close { conn });
+            return Some(Action::Close { conn });
         }
         let turn = self.waiting.next_turn();
         self.waiting.push(expires_at, turn, Waiting::IdleCheck { conn, life });
@@ -153,7 +153,7 @@ impl Desk {
         connection.is_ending = true;
         connection.has_peer_ended = true;
         if connection.queued == 0 || connection.is_muted {
-            self.deeds.push_back(Deed::Close { conn });
+            self.actions.push_back(Action::Close { conn });
         }
     }
 
@@ -272,7 +272,7 @@ impl Desk {
                 self.shared.note_request(at);
             }
             add(&self.counters().requests, u64::from(copies));
-            self.deeds.push_back(Deed::Plain { conn, copies });
+            self.actions.push_back(Action::Plain { conn, copies });
             return;
         }
         let request = Request::plain();
@@ -398,14 +398,14 @@ impl Desk {
         let due =
             Due { conn, life, was_queued, answer, fault, pieces, piece: 0, first_due_at, turn };
         if !was_queued {
-            self.deeds.push_back(Deed::Give(due));
+            self.actions.push_back(Action::Give(due));
             return;
         }
         connection.last_due_at = first_due_at.after(spacing_ns * u64::from(pieces - 1));
         connection.queued += 1;
         if connection.queued > QUEUED_MAX {
             connection.is_ending = true;
-            self.deeds.push_back(Deed::Close { conn });
+            self.actions.push_back(Action::Close { conn });
         }
         self.waiting.push(first_due_at, turn, Waiting::Answer(due));
     }
@@ -434,7 +434,7 @@ impl Desk {
         connection.is_muted = true;
         connection.queued -= u32::from(due.was_queued);
         if connection.has_peer_ended {
-            self.deeds.push_back(Deed::Close { conn: due.conn });
+            self.actions.push_back(Action::Close { conn: due.conn });
         }
     }
 
