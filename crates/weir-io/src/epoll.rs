@@ -13,10 +13,10 @@ use std::sync::Arc;
 use libc::c_int;
 
 use crate::failing::Failing;
-use crate::happened::{self, What};
 use crate::margin::{Margin, Pause};
 use crate::numbers::Numbers;
 use crate::outgoing::{Outgoing, Queue};
+use crate::raw_event::{self, RawEventKind};
 use crate::slab::Slab;
 use crate::socket::SockAddr;
 use crate::stamps::Stamps;
@@ -33,9 +33,9 @@ mod opening;
 mod poller;
 mod transfer;
 
-use opening::Door;
+use opening::Acceptor;
 use poller::{Poller, Timeout};
-use transfer::Farewell;
+use transfer::LingeringClose;
 
 /// Events watched on every socket.
 const WATCHED: c_int = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
@@ -78,21 +78,21 @@ pub struct Epoll {
     again: VecDeque<u32>,
     reads_again: u32,
     /// Connects that failed at once, which the kernel does not report.
-    stillborn: VecDeque<(u32, u16, io::Error)>,
+    failed_connects: VecDeque<(u32, u16, io::Error)>,
     /// Unix connects to retry once the listener has room.
     busy: Vec<(u32, u16, SockAddr)>,
-    doors: Vec<Door>,
+    doors: Vec<Acceptor>,
     numbers: Numbers,
     /// Connections that this batch may still accept.
     accepts: u32,
     /// Time of the next retry of `busy` and of the paused listeners.
     retry_at: Nanos,
     /// Sockets closed by their owner with bytes still unsent.
-    farewells: Slab<Farewell>,
+    farewells: Slab<LingeringClose>,
     /// The first event of the batch, found while waiting.
-    found: Option<Happened>,
+    found: Option<RawEvent>,
     /// Events of one read that produced several; the last of them has the buffer.
-    parked: VecDeque<Happened>,
+    parked: VecDeque<RawEvent>,
     /// Stamped connections that have sent bytes since their error queues were last read.
     transmitting: Vec<u32>,
     wall: Wall,
@@ -139,7 +139,7 @@ struct Conn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Closed,
-    /// `Failed` is queued in `stillborn`; there is no socket any more.
+    /// `Failed` is queued in `failed_connects`; there is no socket any more.
     Failing,
     Connecting,
     Open,
@@ -176,7 +176,7 @@ impl Conn {
 }
 
 /// An event whose bytes are the first `usize` bytes of the buffer.
-type Happened = happened::Happened<usize>;
+type RawEvent = raw_event::RawEvent<usize>;
 
 impl Epoll {
     /// Creates a backend without connections.
@@ -200,7 +200,7 @@ impl Epoll {
             unflushed: Vec::new(),
             again: VecDeque::new(),
             reads_again: 0,
-            stillborn: VecDeque::new(),
+            failed_connects: VecDeque::new(),
             busy: Vec::new(),
             doors: Vec::new(),
             numbers: Numbers::below(options.connections),
@@ -220,13 +220,13 @@ impl Epoll {
     }
 
     /// Looks for an event until one is found or those of the kernel are used up.
-    fn step(&mut self) -> Option<Happened> {
-        if let Some(happened) = self.parked.pop_front() {
-            return Some(happened);
+    fn step(&mut self) -> Option<RawEvent> {
+        if let Some(raw_event) = self.parked.pop_front() {
+            return Some(raw_event);
         }
         while let Some((events, word)) = self.poller.take() {
             let token = Token::unpack(word);
-            let happened = match token.kind {
+            let raw_event = match token.kind {
                 kind::CONN => self.on_ready(token.index, token.generation, events),
                 kind::WAKER => {
                     self.woken = true;
@@ -242,12 +242,12 @@ impl Epoll {
                 }
                 _ => None,
             };
-            if happened.is_some() {
-                return happened;
+            if raw_event.is_some() {
+                return raw_event;
             }
         }
-        if let Some(happened) = self.next_stillborn().or_else(|| self.next_accepted()) {
-            return Some(happened);
+        if let Some(raw_event) = self.next_failed_connect().or_else(|| self.next_accepted()) {
+            return Some(raw_event);
         }
         while self.reads_again < READS_AGAIN
             && let Some(index) = self.again.pop_front()
@@ -255,15 +255,15 @@ impl Epoll {
             self.reads_again += 1;
             let conn = &self.conns[index as usize];
             if conn.again
-                && let Some(happened) = self.read(index)
+                && let Some(raw_event) = self.read(index)
             {
-                return Some(happened);
+                return Some(raw_event);
             }
         }
         None
     }
 
-    fn on_ready(&mut self, index: u32, generation: u16, events: c_int) -> Option<Happened> {
+    fn on_ready(&mut self, index: u32, generation: u16, events: c_int) -> Option<RawEvent> {
         const ENDING: c_int = libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
         let conn = &mut self.conns[index as usize];
         if conn.generation != generation || !conn.is_live() {
@@ -296,7 +296,7 @@ impl Epoll {
     fn has_more(&self) -> bool {
         !self.poller.is_drained()
             || !self.again.is_empty()
-            || !self.stillborn.is_empty()
+            || !self.failed_connects.is_empty()
             || self.can_accept()
     }
 
@@ -382,9 +382,9 @@ impl Epoll {
         Ok(())
     }
 
-    fn happened(&self, conn: u32, what: What<usize>) -> Happened {
+    fn raw_event(&self, conn: u32, what: RawEventKind<usize>) -> RawEvent {
         let generation = self.conns[conn as usize].generation;
-        Happened { conn, generation, at: self.clock.now(), what }
+        RawEvent { conn, generation, at: self.clock.now(), what }
     }
 }
 
@@ -429,7 +429,8 @@ impl Backend for Epoll {
         // A permission may be used in part.
         state.discard = u32::try_from(bytes).unwrap_or(u32::MAX);
         // Bytes already read but not returned yet are part of the permission.
-        if let Some(Happened { conn: found, what: What::Received(read, _), .. }) = self.found
+        if let Some(RawEvent { conn: found, what: RawEventKind::Received(read, _), .. }) =
+            self.found
             && found == conn.0
         {
             state.discard = state.discard.saturating_sub(saturated(read));
@@ -488,8 +489,8 @@ impl Backend for Epoll {
     }
 
     fn next(&mut self) -> Option<Event<'_>> {
-        let happened = self.found.take().or_else(|| self.step())?;
-        Some(happened.lend(|len| &mut self.buffer[..len]))
+        let raw_event = self.found.take().or_else(|| self.step())?;
+        Some(raw_event.lend(|len| &mut self.buffer[..len]))
     }
 }
 

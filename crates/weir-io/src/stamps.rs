@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::happened::What;
+use crate::raw_event::RawEventKind;
 use crate::stamping;
 use crate::wall::{Wall, WallTime};
 use crate::{Nanos, StampRequest};
@@ -129,15 +129,15 @@ impl Stamps {
         wall: &Wall,
         at: Nanos,
         (bytes, stamp): (B, Option<WallTime>),
-        mut tell: impl FnMut(What<B>),
+        mut tell: impl FnMut(RawEventKind<B>),
     ) {
         while let Some(tx_at) = self.next_transmitted(wall, at) {
-            tell(What::Transmitted(tx_at));
+            tell(RawEventKind::Transmitted(tx_at));
         }
         // A stamp is never later than the event it belongs to (METHOD 1.1, rule N).
         let rx_at = stamp.and_then(|stamp| wall.convert(stamp, at));
         let rx_at = rx_at.filter(|rx_at| *rx_at <= at.after(wall.error_ns()));
-        tell(What::Received(bytes, rx_at.map(|rx_at| rx_at.min(at))));
+        tell(RawEventKind::Received(bytes, rx_at.map(|rx_at| rx_at.min(at))));
     }
 }
 
@@ -165,12 +165,17 @@ mod tests {
             stamps.note(Transmission { last_byte: *last_byte, stamp: wall_time(*at) });
         }
         let mut told = Vec::new();
-        stamps.tell(&wall, Nanos(at), ((), rx.map(wall_time)), |what: What<()>| match what {
-            What::Transmitted(tx_at) => told.push(tx_at.0),
-            What::Received((), Some(rx_at)) => told.push(1_000_000 + rx_at.0),
-            What::Received((), None) => told.push(0),
-            _ => panic!("only these are told"),
-        });
+        stamps.tell(
+            &wall,
+            Nanos(at),
+            ((), rx.map(wall_time)),
+            |what: RawEventKind<()>| match what {
+                RawEventKind::Transmitted(tx_at) => told.push(tx_at.0),
+                RawEventKind::Received((), Some(rx_at)) => told.push(1_000_000 + rx_at.0),
+                RawEventKind::Received((), None) => told.push(0),
+                _ => panic!("only these are told"),
+            },
+        );
         told
     }
 

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use io_uring::{cqueue, opcode, types};
 
 use crate::failing::Failing;
-use crate::happened::{self, What};
 use crate::margin::{Margin, Pause};
 use crate::numbers::Numbers;
 use crate::outgoing::Outgoing;
+use crate::raw_event::{self, RawEventKind};
 use crate::slab::Slab;
 use crate::socket::SockAddr;
 use crate::stamping;
@@ -47,7 +47,7 @@ use alarm::Alarm;
 use buffers::{Buffers, Filled};
 use conn::{Conn, NONE, NOTHING, State};
 use notes::Notes;
-use opening::Door;
+use opening::Acceptor;
 pub use probe::probe_uring;
 use ring::{Completion, Ring};
 use sending::{Issued, Slow};
@@ -75,7 +75,7 @@ mod kind {
     pub(super) const ALARM: u8 = 10;
 }
 
-type Happened = happened::Happened<Filled>;
+type RawEvent = raw_event::RawEvent<Filled>;
 
 /// Connections of a process above which receives are polled for.
 const POLLED_FROM: u64 = 100_000;
@@ -98,7 +98,7 @@ pub struct Uring {
     conns: Vec<Conn>,
     stamps: Slab<Stamps>,
     slow: Slab<Slow>,
-    doors: Vec<Door>,
+    doors: Vec<Acceptor>,
     /// Sockets accepted while no number was free.
     waiting: VecDeque<(OwnedFd, bool)>,
     numbers: Numbers,
@@ -126,9 +126,9 @@ pub struct Uring {
     /// Completions since then, for the next batch.
     later: Vec<Completion>,
     /// The first event of the batch, found while waiting.
-    found: Option<Happened>,
+    found: Option<RawEvent>,
     /// Events of one completion that produced several.
-    parked: VecDeque<Happened>,
+    parked: VecDeque<RawEvent>,
     /// Stamped connections that have sent bytes since their error queues were last read.
     transmitting: Vec<u32>,
     wall: Wall,
@@ -194,22 +194,22 @@ impl Uring {
     }
 
     /// Looks for an event until one is found or the batch is used up.
-    fn step(&mut self) -> Option<Happened> {
-        if let Some(happened) = self.parked.pop_front() {
-            return Some(happened);
+    fn step(&mut self) -> Option<RawEvent> {
+        if let Some(raw_event) = self.parked.pop_front() {
+            return Some(raw_event);
         }
         while let Some(completion) = self.ready.get(self.cursor).copied() {
             self.cursor += 1;
-            let happened = self.on_completion(completion);
-            if happened.is_some() {
-                return happened;
+            let raw_event = self.on_completion(completion);
+            if raw_event.is_some() {
+                return raw_event;
             }
         }
         self.next_arrived().or_else(|| self.next_accepted())
     }
 
     #[inline]
-    fn on_completion(&mut self, completion: Completion) -> Option<Happened> {
+    fn on_completion(&mut self, completion: Completion) -> Option<RawEvent> {
         let token = Token::unpack(completion.word);
         match token.kind {
             kind::RECV => self.on_received(token, completion),
@@ -368,9 +368,9 @@ impl Uring {
     }
 
     #[inline]
-    fn happened(&self, conn: u32, what: What<Filled>) -> Happened {
+    fn raw_event(&self, conn: u32, what: RawEventKind<Filled>) -> RawEvent {
         let generation = self.conns[conn as usize].generation;
-        Happened { conn, generation, at: self.harvested_at, what }
+        RawEvent { conn, generation, at: self.harvested_at, what }
     }
 
     /// Returns the buffer of the last event to the pool.
@@ -419,7 +419,8 @@ impl Backend for Uring {
         // A permission may be used in part.
         state.discard = u32::try_from(bytes).unwrap_or(u32::MAX);
         // Bytes already received but not returned yet are part of the permission.
-        if let Some(Happened { conn: found, what: What::Received(filled, _), .. }) = &self.found
+        if let Some(RawEvent { conn: found, what: RawEventKind::Received(filled, _), .. }) =
+            &self.found
             && *found == conn.0
         {
             state.discard = state.discard.saturating_sub(filled.len);
@@ -437,7 +438,7 @@ impl Backend for Uring {
         let is_parked = self.parked.front().is_some_and(|parked| parked.conn == conn.0);
         let parked = self.parked.drain(if is_parked { 0 } else { self.parked.len() }..);
         for unlent in found.into_iter().chain(parked) {
-            if let What::Received(filled, _) = unlent.what {
+            if let RawEventKind::Received(filled, _) = unlent.what {
                 self.buffers.give_back(filled.buffer);
             }
         }
@@ -491,10 +492,10 @@ impl Backend for Uring {
 
     fn next(&mut self) -> Option<Event<'_>> {
         self.take_back();
-        let happened = self.found.take().or_else(|| self.step())?;
-        if let What::Received(filled, _) = &happened.what {
+        let raw_event = self.found.take().or_else(|| self.step())?;
+        if let RawEventKind::Received(filled, _) = &raw_event.what {
             self.lent = Some(filled.buffer);
         }
-        Some(happened.lend(|filled| self.buffers.bytes(filled)))
+        Some(raw_event.lend(|filled| self.buffers.bytes(filled)))
     }
 }

@@ -5,23 +5,23 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use libc::c_int;
 
-use super::{Conn, Epoll, Happened, State, WATCHED, kind};
-use crate::happened::What;
+use super::{Conn, Epoll, RawEvent, State, WATCHED, kind};
 use crate::limits::RETRY_NS;
+use crate::raw_event::RawEventKind;
 use crate::socket::{self, Begun, SockAddr};
 use crate::stamps::Stamps;
 use crate::token::Token;
 use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};
 
 /// A listener, and a flag for connections in its backlog.
-pub(super) struct Door {
+pub(super) struct Acceptor {
     listener: Listener,
     knocking: bool,
     /// True if no descriptor was left: wait until `retry_at`.
     paused: bool,
 }
 
-impl Door {
+impl Acceptor {
     pub(super) fn knocked(&mut self) {
         self.knocking = true;
     }
@@ -99,11 +99,11 @@ impl Epoll {
         self.outgoing.clear(&mut conn.unsent);
         conn.fd = None;
         conn.state = State::Failing;
-        self.stillborn.push_back((index, conn.generation, error));
+        self.failed_connects.push_back((index, conn.generation, error));
     }
 
-    pub(super) fn next_stillborn(&mut self) -> Option<Happened> {
-        while let Some((index, generation, error)) = self.stillborn.pop_front() {
+    pub(super) fn next_failed_connect(&mut self) -> Option<RawEvent> {
+        while let Some((index, generation, error)) = self.failed_connects.pop_front() {
             let conn = &self.conns[index as usize];
             if conn.generation == generation && conn.state == State::Failing {
                 return Some(self.fail(index, error));
@@ -113,7 +113,7 @@ impl Epoll {
     }
 
     /// Handles an event of a connect in progress.
-    pub(super) fn on_connected(&mut self, index: u32, events: c_int) -> Option<Happened> {
+    pub(super) fn on_connected(&mut self, index: u32, events: c_int) -> Option<RawEvent> {
         const ENDED: c_int = libc::EPOLLOUT | libc::EPOLLERR | libc::EPOLLHUP;
         let conn = &mut self.conns[index as usize];
         if events & ENDED == 0 {
@@ -131,7 +131,7 @@ impl Epoll {
         }
     }
 
-    fn connected(&mut self, index: u32) -> Happened {
+    fn connected(&mut self, index: u32) -> RawEvent {
         let conn = &mut self.conns[index as usize];
         conn.state = State::Open;
         if conn.stamps.is_some() {
@@ -140,7 +140,7 @@ impl Epoll {
         if !self.conns[index as usize].unsent.is_empty() {
             self.write_later(index);
         }
-        self.happened(index, What::Connected)
+        self.raw_event(index, RawEventKind::Connected)
     }
 
     /// Requests time stamps before anything is sent; a kernel without them is not an error. From
@@ -180,7 +180,7 @@ impl Epoll {
         // Edge-triggered: level-triggered events would repeat endlessly while nothing can be
         // accepted.
         self.poller.watch(listener.fd.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, word)?;
-        self.doors.push(Door { listener, knocking: false, paused: false });
+        self.doors.push(Acceptor { listener, knocking: false, paused: false });
         Ok(())
     }
 
@@ -188,7 +188,7 @@ impl Epoll {
         self.numbers.are_left() && self.doors.iter().any(|door| door.knocking)
     }
 
-    pub(super) fn next_accepted(&mut self) -> Option<Happened> {
+    pub(super) fn next_accepted(&mut self) -> Option<RawEvent> {
         for at in 0..self.doors.len() {
             while self.doors[at].knocking && self.accepts > 0 && self.numbers.are_left() {
                 let door = &self.doors[at];
@@ -196,8 +196,8 @@ impl Epoll {
                     Ok(fd) => {
                         let is_tcp = door.listener.is_tcp;
                         self.accepts -= 1;
-                        if let Some(happened) = self.admit(fd, is_tcp) {
-                            return Some(happened);
+                        if let Some(raw_event) = self.admit(fd, is_tcp) {
+                            return Some(raw_event);
                         }
                     }
                     Err(error) => self.turn_away(at, &error),
@@ -222,7 +222,7 @@ impl Epoll {
         }
     }
 
-    fn admit(&mut self, fd: OwnedFd, is_tcp: bool) -> Option<Happened> {
+    fn admit(&mut self, fd: OwnedFd, is_tcp: bool) -> Option<RawEvent> {
         let index = loop {
             let number = self.numbers.take()?;
             match self.conns.get_mut(number as usize) {
@@ -248,7 +248,7 @@ impl Epoll {
         conn.is_tcp = is_tcp;
         conn.state = State::Open;
         conn.numbered = true;
-        Some(self.happened(index, What::Accepted))
+        Some(self.raw_event(index, RawEventKind::Accepted))
     }
 
     /// Starts another generation of a connection that is new or closed.

@@ -3,10 +3,10 @@
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::{Epoll, Happened, State, WATCHED, kind, saturated};
-use crate::happened::What;
+use super::{Epoll, RawEvent, State, WATCHED, kind, saturated};
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES, PIECES};
 use crate::outgoing::{Outgoing, Queue};
+use crate::raw_event::RawEventKind;
 use crate::socket;
 use crate::stamping;
 use crate::stamps::Stamps;
@@ -15,14 +15,14 @@ use crate::wall::WallTime;
 use crate::{Close, Segment};
 
 /// A socket closed by its owner with bytes still unsent, which are sent first.
-pub(super) struct Farewell {
+pub(super) struct LingeringClose {
     fd: OwnedFd,
     unsent: Queue,
 }
 
 impl Epoll {
     /// Reads a connection once.
-    pub(super) fn read(&mut self, index: u32) -> Option<Happened> {
+    pub(super) fn read(&mut self, index: u32) -> Option<RawEvent> {
         let conn = &mut self.conns[index as usize];
         let fd = conn.fd.as_ref()?;
         conn.again = false;
@@ -53,7 +53,8 @@ impl Epoll {
         match result {
             Ok(0) => {
                 conn.ended = true;
-                self.fail_if_unsent(index).or_else(|| Some(self.happened(index, What::Closed)))
+                self.fail_if_unsent(index)
+                    .or_else(|| Some(self.raw_event(index, RawEventKind::Closed)))
             }
             Ok(read) => {
                 conn.discard = conn.discard.saturating_sub(saturated(read));
@@ -66,9 +67,9 @@ impl Epoll {
                 if self.conns[index as usize].stamps.is_some() {
                     return self.received_stamped(index, read, stamp);
                 }
-                let received = What::Received(read, None);
-                let what = if skips { What::Discarded(read as u64) } else { received };
-                Some(self.happened(index, what))
+                let received = RawEventKind::Received(read, None);
+                let what = if skips { RawEventKind::Discarded(read as u64) } else { received };
+                Some(self.raw_event(index, what))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 conn.drain = false;
@@ -84,13 +85,13 @@ impl Epoll {
         index: u32,
         read: usize,
         stamp: Option<WallTime>,
-    ) -> Option<Happened> {
+    ) -> Option<RawEvent> {
         let conn = &mut self.conns[index as usize];
         let (stamps, generation) = (conn.stamps.as_mut()?, conn.generation);
         stamps.collect(conn.fd.as_ref()?);
         let at = self.wall.look();
         stamps.tell(&self.wall, at, (read, stamp), |what| {
-            self.parked.push_back(Happened { conn: index, generation, at, what });
+            self.parked.push_back(RawEvent { conn: index, generation, at, what });
         });
         self.parked.pop_front()
     }
@@ -105,19 +106,19 @@ impl Epoll {
     }
 
     /// Reports the failed send of a connection on which nothing is left to read.
-    fn fail_if_unsent(&mut self, index: u32) -> Option<Happened> {
+    fn fail_if_unsent(&mut self, index: u32) -> Option<RawEvent> {
         let errno = self.conns[index as usize].send_error;
         (errno != 0).then(|| self.fail(index, io::Error::from_raw_os_error(errno.into())))
     }
 
     /// Ends a connection because of an error.
-    pub(super) fn fail(&mut self, index: u32, error: io::Error) -> Happened {
-        let happened = self.happened(index, What::Failed(error));
+    pub(super) fn fail(&mut self, index: u32, error: io::Error) -> RawEvent {
+        let raw_event = self.raw_event(index, RawEventKind::Failed(error));
         self.count_unsent(index);
         self.failing.tell(index);
         self.tally(index, true);
         self.shut(index);
-        happened
+        raw_event
     }
 
     /// Schedules a connection for the next flush.
@@ -252,7 +253,7 @@ impl Epoll {
     /// Keeps a closed socket until the kernel has taken the rest of its bytes.
     fn part_later(&mut self, fd: OwnedFd, unsent: Queue) {
         let number = fd.as_raw_fd();
-        let slot = self.farewells.insert(Farewell { fd, unsent });
+        let slot = self.farewells.insert(LingeringClose { fd, unsent });
         let word = Token::new(kind::FAREWELL, 0, slot).pack();
         if self.poller.rename(number, WATCHED, word).is_err() {
             self.end_farewell(slot);
@@ -260,7 +261,7 @@ impl Epoll {
     }
 
     pub(super) fn go_on_with_farewell(&mut self, slot: u32) {
-        let Some(Farewell { fd, unsent }) = self.farewells.entry(slot) else { return };
+        let Some(LingeringClose { fd, unsent }) = self.farewells.entry(slot) else { return };
         let result = write_all(fd, &mut self.outgoing, unsent, None, &mut false);
         if !result.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
             self.end_farewell(slot);

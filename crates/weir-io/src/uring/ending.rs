@@ -6,9 +6,9 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 use io_uring::{opcode, squeue, types};
 
 use super::sending::Slow;
-use super::{Happened, NONE, NOTHING, State, Uring, kind};
-use crate::happened::What;
+use super::{NONE, NOTHING, RawEvent, State, Uring, kind};
 use crate::outgoing::Queue;
+use crate::raw_event::RawEventKind;
 use crate::socket;
 use crate::token::Token;
 use crate::{Close, Segment};
@@ -34,13 +34,13 @@ impl Uring {
     }
 
     /// Ends a connection because of an error.
-    pub(super) fn fail(&mut self, index: u32, error: io::Error) -> Happened {
-        let happened = self.happened(index, What::Failed(error));
+    pub(super) fn fail(&mut self, index: u32, error: io::Error) -> RawEvent {
+        let raw_event = self.raw_event(index, RawEventKind::Failed(error));
         self.count_unsent(index);
         self.failing.tell(index);
         self.tally(index, true);
         self.shut(index);
-        happened
+        raw_event
     }
 
     /// Closes a connection on the owner's request.
@@ -79,7 +79,7 @@ impl Uring {
         let conn = &mut self.conns[index as usize];
         let unsent = std::mem::replace(&mut conn.unsent, Queue::EMPTY);
         let slot = std::mem::replace(&mut conn.slow, NONE);
-        let farewell = Slow::Farewell(conn.fd.take(), unsent);
+        let farewell = Slow::LingeringClose(conn.fd.take(), unsent);
         if slot == NONE {
             let slot = self.slow.insert(farewell);
             self.notes.slow.push(slot);
@@ -148,7 +148,7 @@ impl Uring {
             return;
         }
         if let Some(slow) = self.slow.entry(slot) {
-            *slow = Slow::Farewell(None, unsent);
+            *slow = Slow::LingeringClose(None, unsent);
         }
         self.notes.cancels.push(Token::new(kind::SLOW, 0, slot).pack());
     }

@@ -7,16 +7,16 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use io_uring::{cqueue, opcode, types};
 
 use super::ring::{Completion, descriptor};
-use super::{Conn, Happened, NONE, State, Uring, kind};
-use crate::happened::What;
+use super::{Conn, NONE, RawEvent, State, Uring, kind};
 use crate::limits::RETRY_NS;
+use crate::raw_event::RawEventKind;
 use crate::socket::{self, Begun, SockAddr};
 use crate::stamps::Stamps;
 use crate::token::Token;
 use crate::{Close, Endpoint, Listener, Nanos, SocketOptions};
 
 /// A listener.
-pub(super) struct Door {
+pub(super) struct Acceptor {
     listener: Listener,
     /// True if the kernel is accepting on it.
     armed: bool,
@@ -113,22 +113,22 @@ impl Uring {
         self.arrived.push_back((index, conn.generation, Err(error)));
     }
 
-    pub(super) fn next_arrived(&mut self) -> Option<Happened> {
+    pub(super) fn next_arrived(&mut self) -> Option<RawEvent> {
         while let Some((index, generation, result)) = self.arrived.pop_front() {
             let conn = &self.conns[index as usize];
             if conn.generation == generation && conn.state != State::Closed {
-                let happened = match result {
+                let raw_event = match result {
                     Ok(()) => self.connected(index),
                     Err(error) => self.fail(index, error),
                 };
                 // The result may be more recent than the batch.
-                return Some(Happened { at: self.clock.now(), ..happened });
+                return Some(RawEvent { at: self.clock.now(), ..raw_event });
             }
         }
         None
     }
 
-    pub(super) fn on_connected(&mut self, token: Token, done: Completion) -> Option<Happened> {
+    pub(super) fn on_connected(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
         let conn = self.live(token)?;
         // The connect request has completed, so closing does not have to cancel it.
         conn.state = State::Open;
@@ -139,7 +139,7 @@ impl Uring {
         Some(self.connected(token.index))
     }
 
-    fn connected(&mut self, index: u32) -> Happened {
+    fn connected(&mut self, index: u32) -> RawEvent {
         let conn = &mut self.conns[index as usize];
         conn.state = State::Open;
         if conn.stamps != NONE {
@@ -149,7 +149,7 @@ impl Uring {
             self.send_on(index);
         }
         self.receive_on(index);
-        self.happened(index, What::Connected)
+        self.raw_event(index, RawEventKind::Connected)
     }
 
     /// Retries the operations whose readiness the kernel does not report.
@@ -196,23 +196,23 @@ impl Uring {
 
     pub(super) fn open_door(&mut self, listener: Listener) -> io::Result<()> {
         socket::set_nonblocking(&listener.fd, false)?;
-        self.doors.push(Door { listener, armed: false, paused: false });
+        self.doors.push(Acceptor { listener, armed: false, paused: false });
         Ok(())
     }
 
-    pub(super) fn on_accepted(&mut self, at: u32, done: Completion) -> Option<Happened> {
+    pub(super) fn on_accepted(&mut self, at: u32, done: Completion) -> Option<RawEvent> {
         let door = &mut self.doors[at as usize];
         let is_tcp = door.listener.is_tcp;
         door.armed = cqueue::more(done.flags);
         match descriptor(done.result) {
             Ok(fd) => {
                 self.waiting.push_back((fd, is_tcp));
-                let happened = self.next_accepted();
+                let raw_event = self.next_accepted();
                 if !self.numbers.are_left() && self.doors[at as usize].armed {
                     // Further connections have to wait in the kernel.
                     self.notes.cancels.push(Token::new(kind::DOOR, 0, at).pack());
                 }
-                return happened;
+                return raw_event;
             }
             Err(error) => match error.raw_os_error() {
                 // The peer closed this connection before it was accepted (accept(2)), or the accept
@@ -229,7 +229,7 @@ impl Uring {
     }
 
     /// Gives the next accepted socket a number, if there are both.
-    pub(super) fn next_accepted(&mut self) -> Option<Happened> {
+    pub(super) fn next_accepted(&mut self) -> Option<RawEvent> {
         if self.waiting.is_empty() {
             return None;
         }
@@ -253,7 +253,7 @@ impl Uring {
         conn.state = State::Open;
         conn.numbered = true;
         self.receive_on(index);
-        Some(self.happened(index, What::Accepted))
+        Some(self.raw_event(index, RawEventKind::Accepted))
     }
 
     /// Starts another generation of a connection that is new or closed.

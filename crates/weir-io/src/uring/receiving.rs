@@ -8,9 +8,9 @@ use io_uring::{cqueue, opcode, squeue, types};
 
 use super::buffers::{Filled, GROUP};
 use super::ring::Completion;
-use super::{Conn, Happened, NONE, NOTHING, State, Uring, kind};
-use crate::happened::What;
+use super::{Conn, NONE, NOTHING, RawEvent, State, Uring, kind};
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES};
+use crate::raw_event::RawEventKind;
 use crate::token::Token;
 
 /// Events watched on a polled connection.
@@ -106,7 +106,7 @@ impl Uring {
     }
 
     /// Handles a poll's completion: there are bytes to receive, or the poll has ended.
-    pub(super) fn on_polled(&mut self, token: Token, done: Completion) -> Option<Happened> {
+    pub(super) fn on_polled(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
         let conn = self.live(token)?;
         if !cqueue::more(done.flags) {
             // A new poll reports at once what is there.
@@ -124,7 +124,7 @@ impl Uring {
     }
 
     #[inline]
-    pub(super) fn on_received(&mut self, token: Token, done: Completion) -> Option<Happened> {
+    pub(super) fn on_received(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
         let buffer = cqueue::buffer_select(done.flags);
         let is_last = !cqueue::more(done.flags);
         self.receiving -= u32::from(self.polls);
@@ -150,10 +150,10 @@ impl Uring {
             self.receive_on(token.index);
         }
         let filled = Filled { buffer, start: 0, len };
-        Some(self.happened(token.index, What::Received(filled, None)))
+        Some(self.raw_event(token.index, RawEventKind::Received(filled, None)))
     }
 
-    pub(super) fn on_skipped(&mut self, token: Token, done: Completion) -> Option<Happened> {
+    pub(super) fn on_skipped(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
         let conn = self.live(token)?;
         if conn.armed == kind::SKIP {
             conn.armed = NOTHING;
@@ -164,15 +164,16 @@ impl Uring {
         let bytes = done.result.unsigned_abs();
         conn.discard = conn.discard.saturating_sub(bytes);
         self.receive_on(token.index);
-        Some(self.happened(token.index, What::Discarded(bytes.into())))
+        Some(self.raw_event(token.index, RawEventKind::Discarded(bytes.into())))
     }
 
     /// Handles the end of the stream, or an error.
-    pub(super) fn on_nothing_received(&mut self, index: u32, result: i32) -> Option<Happened> {
+    pub(super) fn on_nothing_received(&mut self, index: u32, result: i32) -> Option<RawEvent> {
         match -result {
             0 => {
                 self.conns[index as usize].ended = true;
-                self.fail_if_unsent(index).or_else(|| Some(self.happened(index, What::Closed)))
+                self.fail_if_unsent(index)
+                    .or_else(|| Some(self.raw_event(index, RawEventKind::Closed)))
             }
             // Only a non-waiting receive returns this: everything has been read.
             libc::EAGAIN => self.fail_if_unsent(index).or_else(|| {
@@ -200,7 +201,7 @@ impl Uring {
     }
 
     /// Reports the failed send of a connection on which nothing is left to receive.
-    fn fail_if_unsent(&mut self, index: u32) -> Option<Happened> {
+    fn fail_if_unsent(&mut self, index: u32) -> Option<RawEvent> {
         let errno = self.conns[index as usize].send_error;
         (errno != 0).then(|| self.fail(index, io::Error::from_raw_os_error(errno.into())))
     }

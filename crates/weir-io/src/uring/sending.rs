@@ -44,7 +44,7 @@ pub(super) enum Slow {
     Conn(u32),
     /// Bytes of a socket that its owner closed before they were sent. Without the descriptor, the
     /// bytes are only kept until the kernel releases them.
-    Farewell(Option<OwnedFd>, Queue),
+    LingeringClose(Option<OwnedFd>, Queue),
 }
 
 impl Uring {
@@ -74,7 +74,7 @@ impl Uring {
                 let conn = &mut self.conns[*index as usize];
                 (conn.fd.as_ref(), &mut conn.unsent)
             }
-            Some(Slow::Farewell(fd, unsent)) => (fd.as_ref(), unsent),
+            Some(Slow::LingeringClose(fd, unsent)) => (fd.as_ref(), unsent),
             None => return Ok(()),
         };
         let (Some(fd), Some(bytes)) = (fd, self.outgoing.front(queue)) else {
@@ -195,7 +195,7 @@ impl Uring {
                     errno => self.send_failed(index, errno),
                 }
             }
-            Some(Slow::Farewell(fd, unsent)) => {
+            Some(Slow::LingeringClose(fd, unsent)) => {
                 self.outgoing.advance(unsent, sent);
                 if sent > 0 && fd.is_some() && !unsent.is_empty() {
                     return self.notes.slow.push(slot);

@@ -4,7 +4,7 @@ use io_uring::cqueue;
 
 use super::buffers::Filled;
 use super::ring::Completion;
-use super::{Happened, NONE, NOTHING, Uring};
+use super::{NONE, NOTHING, RawEvent, Uring};
 use crate::stamping::{self, CONTROL_BYTES};
 use crate::token::Token;
 use crate::wall::WallTime;
@@ -45,7 +45,7 @@ impl Uring {
         &mut self,
         token: Token,
         done: Completion,
-    ) -> Option<Happened> {
+    ) -> Option<RawEvent> {
         let buffer = cqueue::buffer_select(done.flags);
         let Some(conn) = self.live(token) else {
             buffer.into_iter().for_each(|buffer| self.buffers.give_back(buffer));
@@ -77,14 +77,14 @@ impl Uring {
         conn: u32,
         filled: Filled,
         stamp: Option<WallTime>,
-    ) -> Option<Happened> {
+    ) -> Option<RawEvent> {
         let state = &self.conns[conn as usize];
         let (stamps, generation) = (self.stamps.entry(state.stamps)?, state.generation);
         stamps.collect(state.fd.as_ref()?);
         self.wall.look();
         let at = self.harvested_at;
         stamps.tell(&self.wall, at, (filled, stamp), |what| {
-            self.parked.push_back(Happened { conn, generation, at, what });
+            self.parked.push_back(RawEvent { conn, generation, at, what });
         });
         self.parked.pop_front()
     }

@@ -5,14 +5,14 @@ use std::io;
 use crate::{ConnId, Event, EventKind, Nanos};
 
 /// An event; `B` locates its bytes.
-pub(crate) struct Happened<B> {
+pub(crate) struct RawEvent<B> {
     pub(crate) conn: u32,
     pub(crate) generation: u16,
     pub(crate) at: Nanos,
-    pub(crate) what: What<B>,
+    pub(crate) what: RawEventKind<B>,
 }
 
-pub(crate) enum What<B> {
+pub(crate) enum RawEventKind<B> {
     Connected,
     Accepted,
     /// Bytes, and the time at which the kernel received the last of them.
@@ -23,18 +23,20 @@ pub(crate) enum What<B> {
     Failed(io::Error),
 }
 
-impl<B> Happened<B> {
+impl<B> RawEvent<B> {
     /// Converts to the public event; `find` resolves the location of the bytes.
     #[inline]
     pub(crate) fn lend<'a>(self, find: impl FnOnce(B) -> &'a mut [u8]) -> Event<'a> {
         let kind = match self.what {
-            What::Connected => EventKind::Connected,
-            What::Accepted => EventKind::Accepted,
-            What::Received(bytes, rx_at) => EventKind::Received { bytes: find(bytes), rx_at },
-            What::Discarded(bytes) => EventKind::Discarded(bytes),
-            What::Transmitted(tx_at) => EventKind::Transmitted { tx_at },
-            What::Closed => EventKind::Closed,
-            What::Failed(error) => EventKind::Failed(error),
+            RawEventKind::Connected => EventKind::Connected,
+            RawEventKind::Accepted => EventKind::Accepted,
+            RawEventKind::Received(bytes, rx_at) => {
+                EventKind::Received { bytes: find(bytes), rx_at }
+            }
+            RawEventKind::Discarded(bytes) => EventKind::Discarded(bytes),
+            RawEventKind::Transmitted(tx_at) => EventKind::Transmitted { tx_at },
+            RawEventKind::Closed => EventKind::Closed,
+            RawEventKind::Failed(error) => EventKind::Failed(error),
         };
         Event { conn: ConnId(self.conn), generation: self.generation, at: self.at, kind }
     }
