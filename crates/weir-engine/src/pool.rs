@@ -13,7 +13,7 @@ mod secure;
 
 use std::ops::Range;
 
-use weir_http::{BodyBudget, Interest, KnownHead, Reply, RequestTraits};
+use weir_http::{BodyBudget, HeadCache, Interest, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
 use weir_run::{ErrorKind, FailureCause, SuccessRule};
 use weir_tls::TlsConfig;
@@ -164,7 +164,7 @@ struct Incoming {
     /// Responses that the event completed.
     replies: Vec<Reply>,
     /// Cache of the last parsed response heads.
-    known: KnownHead,
+    known: HeadCache,
 }
 
 impl ConnectionPool {
@@ -204,7 +204,7 @@ impl ConnectionPool {
             incoming: Incoming {
                 received_at: None,
                 replies: Vec::with_capacity(usize::from(limits.depth)),
-                known: KnownHead::new(),
+                known: HeadCache::new(),
             },
             failing: Vec::new(),
             script: ScriptBridge::new(if_so(limits.rests)),
@@ -331,7 +331,7 @@ impl ConnectionPool {
         let place = self.slot_of(conn);
         let protocol = &mut self.places.at(place).protocol;
         let Incoming { known, replies, .. } = &mut self.incoming;
-        let read = protocol.receive_knowing(bytes, known, replies);
+        let read = protocol.receive_cached(bytes, known, replies);
         self.after_read(conn, at, read)
     }
 

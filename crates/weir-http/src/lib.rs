@@ -21,7 +21,7 @@ pub use answer::{Answer, Interest};
 pub use budget::BodyBudget;
 pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
-pub use http1::{Http1, KnownHead};
+pub use http1::{HeadCache, Http1};
 pub use protocol::{Protocol, Reply, RequestId};
 pub use raw::{RawRequest, RawRequestError, read_requests};
 pub use request::{Prepared, RequestTraits};

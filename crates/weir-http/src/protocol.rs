@@ -3,14 +3,14 @@
 
 use std::ops::Range;
 
-use crate::{Answer, BodyBudget, Http1, Interest, KnownHead, ProtocolError, RequestTraits};
+use crate::{Answer, BodyBudget, HeadCache, Http1, Interest, ProtocolError, RequestTraits};
 
 /// Number of a request in flight on a connection: below the protocol's depth, reused after its
 /// reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestId(pub u16);
 
-/// A complete final response, or several equal ones in a row, which [`Protocol::receive_knowing`]
+/// A complete final response, or several equal ones in a row, which [`Protocol::receive_cached`]
 /// may merge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
@@ -138,14 +138,14 @@ impl Protocol {
     /// are similar. `known` caches the last head, of this connection or of another. Equal responses
     /// may be merged into one reply, so `replies` must be this connection's or empty.
     #[inline]
-    pub fn receive_knowing(
+    pub fn receive_cached(
         &mut self,
         bytes: &[u8],
-        known: &mut KnownHead,
+        known: &mut HeadCache,
         replies: &mut Vec<Reply>,
     ) -> Result<(), ProtocolError> {
         match self {
-            Protocol::Http1(http1) => http1.receive_knowing(bytes, known, replies),
+            Protocol::Http1(http1) => http1.receive_cached(bytes, known, replies),
         }
     }
 

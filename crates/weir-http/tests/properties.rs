@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use proptest::prelude::*;
-use weir_http::{Interest, KnownHead, Protocol, Reply, RequestTraits, read_head};
+use weir_http::{HeadCache, Interest, Protocol, Reply, RequestTraits, read_head};
 
 /// A response and its request.
 #[derive(Clone, Debug)]
@@ -172,7 +172,7 @@ proptest! {
     ) {
         let mut bytes = Vec::new();
         answer.write(&mut bytes);
-        let mut known = KnownHead::new();
+        let mut known = HeadCache::new();
         let twice = bytes.repeat(2);
         agree(&twice, twice.len(), &mut known);
         let mut edited = bytes.clone();
@@ -212,7 +212,7 @@ fn byte() -> impl Strategy<Value = u8> {
 }
 
 /// Feeds two protocols the same bytes in two pieces; one of them uses a cached head.
-fn agree(bytes: &[u8], cut: usize, known: &mut KnownHead) {
+fn agree(bytes: &[u8], cut: usize, known: &mut HeadCache) {
     let (mut reading, mut knowing) = (Protocol::http1(3), Protocol::http1(3));
     for protocol in [&mut reading, &mut knowing] {
         for _ in 0..3 {
@@ -223,7 +223,7 @@ fn agree(bytes: &[u8], cut: usize, known: &mut KnownHead) {
     for piece in [&bytes[..cut], &bytes[cut..]] {
         let result = reading.receive(piece, &mut read);
         let mut together = Vec::new();
-        assert_eq!(knowing.receive_knowing(piece, known, &mut together), result, "{bytes:?}");
+        assert_eq!(knowing.receive_cached(piece, known, &mut together), result, "{bytes:?}");
         compared.extend(together.into_iter().flat_map(check::each));
         assert_eq!(compared, read, "{bytes:?}");
         let state = |protocol: &Protocol| {

@@ -4,9 +4,9 @@
 mod capture;
 pub(crate) mod chunked;
 pub(crate) mod framing;
+mod head_cache;
 pub(crate) mod in_flight;
 mod keeping;
-mod known;
 pub(crate) mod line;
 pub(crate) mod scan;
 mod section;
@@ -17,9 +17,9 @@ use crate::{Answer, BodyBudget, Interest, ProtocolError, Reply, RequestTraits};
 use capture::Capture;
 use chunked::ChunkFraming;
 use framing::Body;
+pub use head_cache::HeadCache;
+use head_cache::HeadSemantics;
 use in_flight::InFlight;
-pub use known::KnownHead;
-use known::Meaning;
 pub(crate) use section::SECTION_BYTES_MAX;
 use section::{Paused, Section};
 
@@ -141,10 +141,10 @@ impl Http1 {
         self.read(bytes, None, replies)
     }
 
-    pub(crate) fn receive_knowing(
+    pub(crate) fn receive_cached(
         &mut self,
         bytes: &[u8],
-        known: &mut KnownHead,
+        known: &mut HeadCache,
         replies: &mut Vec<Reply>,
     ) -> Result<(), ProtocolError> {
         if self.interest != Interest::Status {
@@ -233,7 +233,7 @@ impl Http1 {
     fn read(
         &mut self,
         bytes: &[u8],
-        mut known: Option<&mut KnownHead>,
+        mut known: Option<&mut HeadCache>,
         replies: &mut Vec<Reply>,
     ) -> Result<(), ProtocolError> {
         let mut rest = bytes;
@@ -252,7 +252,7 @@ impl Http1 {
     fn advance(
         &mut self,
         bytes: &[u8],
-        known: Option<&mut KnownHead>,
+        known: Option<&mut HeadCache>,
         replies: &mut Vec<Reply>,
     ) -> Result<usize, ProtocolError> {
         match self.phase {
@@ -298,7 +298,7 @@ impl Http1 {
     fn start(
         &mut self,
         bytes: &[u8],
-        mut known: Option<&mut KnownHead>,
+        mut known: Option<&mut HeadCache>,
         replies: &mut Vec<Reply>,
     ) -> Result<usize, ProtocolError> {
         if self.in_flight.count() == 0 {
@@ -332,8 +332,8 @@ impl Http1 {
     #[inline(always)]
     fn alike(
         &mut self,
-        known: &KnownHead,
-        head: Meaning,
+        known: &HeadCache,
+        head: HeadSemantics,
         bytes: &[u8],
         replies: &mut Vec<Reply>,
     ) -> Option<usize> {
@@ -389,7 +389,7 @@ impl Http1 {
         &mut self,
         head: &Section,
         replies: &mut Vec<Reply>,
-    ) -> Result<Option<Meaning>, ProtocolError> {
+    ) -> Result<Option<HeadSemantics>, ProtocolError> {
         let Section { status, minor, framing, .. } = *head;
         if status < 200 {
             self.interim(status)?;
@@ -401,7 +401,7 @@ impl Http1 {
             true => Body::Fixed(0),
             false => framing.body(minor)?,
         };
-        let meaning = Meaning { status, closes: framing.closes(minor), body };
+        let meaning = HeadSemantics { status, closes: framing.closes(minor), body };
         self.begin(meaning, 0, replies);
         Ok((!is_head).then_some(meaning))
     }
@@ -409,7 +409,7 @@ impl Http1 {
     /// Starts the body after a head, after which `bytes` bytes are available. Returns the number of
     /// bytes consumed: the whole body if it is complete, otherwise none.
     #[inline(always)]
-    fn begin(&mut self, head: Meaning, bytes: u64, replies: &mut Vec<Reply>) -> u64 {
+    fn begin(&mut self, head: HeadSemantics, bytes: u64, replies: &mut Vec<Reply>) -> u64 {
         self.status = head.status;
         self.body_bytes = 0;
         self.closes = head.closes || self.in_flight.oldest_closes();

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 use weir_http::{
-    Head, Interest, KnownHead, Protocol, ProtocolError, Reply, RequestId, RequestTraits,
+    Head, HeadCache, Interest, Protocol, ProtocolError, Reply, RequestId, RequestTraits,
 };
 use weir_http::{read_head, read_requests};
 
@@ -110,7 +110,7 @@ pub(crate) fn run_knowing(
     setup: &Setup,
     bytes: &[u8],
     skips: bool,
-    mut known: Option<&mut KnownHead>,
+    mut known: Option<&mut HeadCache>,
     mut cut: impl FnMut(usize) -> usize,
 ) -> Run {
     let interim_before = protocol.interim_responses();
@@ -131,7 +131,7 @@ pub(crate) fn run_knowing(
             match &mut known {
                 Some(known) => {
                     let mut together = Vec::new();
-                    let result = protocol.receive_knowing(bytes, known, &mut together);
+                    let result = protocol.receive_cached(bytes, known, &mut together);
                     replies.extend(together.into_iter().flat_map(each));
                     (piece, result)
                 }
@@ -184,7 +184,7 @@ pub(crate) fn response(input: &[u8]) {
             assert!(rough.contains(&exact.start), "began at {exact:?}, said {rough:?}");
         }
     }
-    let mut known = KnownHead::new();
+    let mut known = HeadCache::new();
     for pieces in [bytes.len(), 1000, 100, 7] {
         let mut fresh = protocol(&setup);
         let cut = |_: usize| 1 + random.below(pieces);

@@ -21,36 +21,36 @@ const PATIENCE: u8 = 16;
 const WORD_BYTES: usize = 8;
 
 /// Cached head of the last responses, which any number of connections with similar responses may
-/// share: see [`crate::Protocol::receive_knowing`].
+/// share: see [`crate::Protocol::receive_cached`].
 #[derive(Debug, Default)]
-pub struct KnownHead {
+pub struct HeadCache {
     /// The head, from the status line to the empty line.
     bytes: Vec<u8>,
     /// Mask for each of `bytes`: 0xff if it must be equal, 0 if only its value's length matters.
     fixed: Vec<u8>,
-    meaning: Option<Meaning>,
+    meaning: Option<HeadSemantics>,
     /// Non-matching responses that will not be cached.
     waits: u8,
 }
 
 /// Semantics of a final response's head, for a request other than HEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Meaning {
+pub(crate) struct HeadSemantics {
     pub(crate) status: u16,
     /// True if the connection ends after the response.
     pub(crate) closes: bool,
     pub(crate) body: Body,
 }
 
-impl KnownHead {
+impl HeadCache {
     /// Creates an empty cache.
-    pub fn new() -> KnownHead {
-        KnownHead::default()
+    pub fn new() -> HeadCache {
+        HeadCache::default()
     }
 
     /// Returns the length and the semantics of the head at the start of `bytes`, if it is cached.
     #[inline(always)]
-    pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<(usize, Meaning)> {
+    pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<(usize, HeadSemantics)> {
         let meaning = self.meaning?;
         let head = bytes.get(..self.bytes.len())?;
         if head != self.bytes && !self.is_alike(head) {
@@ -96,9 +96,9 @@ impl KnownHead {
         is_alike
     }
 
-    /// Stores a complete head that [`KnownHead::find`] did not find, with its semantics.
+    /// Stores a complete head that [`HeadCache::find`] did not find, with its semantics.
     #[inline]
-    pub(crate) fn learn(&mut self, head: &[u8], meaning: Meaning) {
+    pub(crate) fn learn(&mut self, head: &[u8], meaning: HeadSemantics) {
         self.waits = self.waits.saturating_sub(1);
         if self.waits == 0 && (WORD_BYTES..=HEAD_BYTES_MAX).contains(&head.len()) {
             self.replace(head, meaning);
@@ -106,7 +106,7 @@ impl KnownHead {
     }
 
     #[cold]
-    fn replace(&mut self, head: &[u8], meaning: Meaning) {
+    fn replace(&mut self, head: &[u8], meaning: HeadSemantics) {
         self.bytes.clear();
         self.bytes.extend_from_slice(head);
         self.fixed.clear();
@@ -150,16 +150,16 @@ mod tests {
 
     /// True if `head` is found after [`HEAD`] was cached.
     fn is_found(head: &str) -> bool {
-        let mut known = KnownHead::new();
+        let mut known = HeadCache::new();
         read(&mut known, HEAD);
         known.find(head.as_bytes()).is_some()
     }
 
     /// Parses a head, and caches it if it is due.
-    fn read(known: &mut KnownHead, head: &str) {
+    fn read(known: &mut HeadCache, head: &str) {
         let mut protocol = Protocol::http1(1);
         protocol.request(RequestTraits::default());
-        protocol.receive_knowing(head.as_bytes(), known, &mut Vec::new()).unwrap();
+        protocol.receive_cached(head.as_bytes(), known, &mut Vec::new()).unwrap();
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn heads_that_alternate_are_not_all_learned() {
-        let (mut known, mut learned) = (KnownHead::new(), 0);
+        let (mut known, mut learned) = (HeadCache::new(), 0);
         for nth in 0..160 {
             let head = HEAD.replace('7', &"7".repeat(1 + nth));
             read(&mut known, &head);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_was_found_is_learned_anew_at_once() {
-        let (mut known, other) = (KnownHead::new(), HEAD.replace("200", "404"));
+        let (mut known, other) = (HeadCache::new(), HEAD.replace("200", "404"));
         for head in [HEAD, HEAD, &other] {
             read(&mut known, head);
         }
