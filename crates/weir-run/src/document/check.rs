@@ -1,5 +1,5 @@
-//! The checks without which no document exists: every planned request is accounted for once, in
-//! the classes and in the histograms alike (METHOD 1.6, 1.7).
+//! Checks that every document passes: each planned request is accounted for once, in the classes
+//! and in the histograms alike (METHOD 1.6, 1.7).
 //!
 //! They are cheap, and run on every document assembled, merged or read.
 
@@ -17,7 +17,7 @@ pub struct BrokenInvariant {
     right: String,
 }
 
-/// Checks all of them.
+/// Runs all checks.
 pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant> {
     let measurements = &recorded.measurements;
     check_counts(recorded)?;
@@ -85,12 +85,12 @@ fn check_classes(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     equal("service times and ok requests", service.ok.count(), outcomes.ok)?;
     equal("service times and bad answers", service.bad.count(), outcomes.bad_response)?;
     at_most("service failures and errors", service.failed_at.count(), outcomes.transport_error)?;
-    // A closed loop keeps one time, ages of requests never sent included.
+    // A closed loop keeps one time, which includes ages of requests never sent.
     at_most("service ages and unresolved requests", service.censored.count(), censored)?;
     equal("first bytes and ok requests", measurements.first_byte.count(), outcomes.ok)
 }
 
-/// Open loop: a slot has a lag or, when it was never sent, a bound of it.
+/// Open loop: every slot has a lag or, if it was never sent, a bound of it.
 fn check_lags(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     let lag = &measurements.send_lag;
     let sent = lag.ok.count();
@@ -99,7 +99,7 @@ fn check_lags(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     equal("connection waits and send lags", measurements.connection_wait.count(), sent)
 }
 
-/// Where there are slices, every measured request is in one.
+/// If there are slices, every measured request is in one.
 fn check_slices(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     if measurements.slices.is_empty() {
         return Ok(());
@@ -128,7 +128,7 @@ fn check_sum(what: &str, histogram: &Histogram) -> Result<(), BrokenInvariant> {
     })
 }
 
-/// Intervals follow each other; those of parts are found by their start.
+/// Checks that intervals follow each other: merging finds those of other parts by their start.
 fn check_order(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     let pairs = measurements.intervals.windows(2);
     match pairs.map(|pair| (pair[0].start_ns, pair[1].start_ns)).find(|(a, b)| a >= b) {
@@ -139,7 +139,7 @@ fn check_order(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     }
 }
 
-/// A sum that stays at the greatest number instead of wrapping: it then equals no count.
+/// Adds with saturation: the sum stays at the greatest number, which equals no count.
 fn total<'n>(numbers: impl IntoIterator<Item = &'n u64>) -> u64 {
     numbers.into_iter().fold(0, |sum: u64, number| sum.saturating_add(*number))
 }

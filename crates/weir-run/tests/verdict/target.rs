@@ -69,7 +69,7 @@ fn a_server_that_never_responds() {
     assert_eq!(document.verdict.target.failed_share, 1.0);
 }
 
-/// What was never sent is the load's, not the target's.
+/// Requests never sent belong to the line `Load`, not to the target.
 #[test]
 fn requests_never_sent_are_no_failures_of_the_target() {
     check(&with(3_000, Failure::NeverSent), TargetState::Ok, "");
