@@ -61,7 +61,7 @@ pub struct Figures {
     pub bad_status: u64,
 }
 
-/// Failures under the names that wrk gives them.
+/// Failures under wrk's names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketErrors {
     /// Connections that could not be opened.
@@ -92,8 +92,8 @@ pub fn write_head(head: &Head, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  {threads} threads and {connections} connections")
 }
 
-/// Writes the line with which a thread of wrk2 ends its calibration: the mean latency so far,
-/// cut to whole microseconds, and the interval at which rates will be sampled.
+/// Writes the line with which a thread of wrk2 ends its calibration. It holds the mean latency so
+/// far, cut to whole microseconds, and the interval at which rates will be sampled.
 pub fn write_calibration(mean_ns: u64, interval_ms: u64, out: &mut impl Write) -> io::Result<()> {
     let us = mean_ns / 1_000;
     writeln!(

@@ -239,7 +239,7 @@ fn histogram() {
 
 #[test]
 fn few_requests_have_few_percentiles() {
-    // A tenth of a second of stall is all that lies beyond p99.
+    // Only a tenth of a second of stall lies beyond p99.
     let fixture = Fixture::open_loop(1_000).spread(9_700, MS, 2 * MS);
     let mut fixture =
         (0..300).fold(fixture, |fixture, k| fixture.answers(1, 200, k * MS, 900_000 * k.min(1)));

@@ -8,7 +8,7 @@ use weir_run::{Histogram, distinct_us, quantile};
 /// Greatest value kept, in microseconds; greater ones count as this one.
 const HIGHEST_US: u64 = 86_400_000_000;
 
-/// A histogram of microseconds.
+/// A histogram of whole microseconds.
 pub(super) struct Micros {
     /// Non-empty buckets, ascending, each with its count.
     buckets: Vec<(usize, u64)>,

@@ -38,8 +38,8 @@ pub(super) fn failures(accounting: &Accounting) -> Vec<(&'static str, u64)> {
     classes.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
-/// Writes `10 planned = 9 ok + 1 timed out`: every class with a count above 0, continued under its
-/// equals sign at the end of the line.
+/// Writes `10 planned = 9 ok + 1 timed out`: every class with a count above 0. Further lines
+/// continue under the equals sign.
 fn conservation(accounting: &Accounting, page: &mut Page) {
     let planned = format!("{} planned ", units::count(accounting.planned));
     let indent = INDENT + planned.len();

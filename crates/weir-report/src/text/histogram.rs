@@ -22,7 +22,7 @@ const LAST_PERCENTILE: f64 = 99.9;
 /// Block elements by eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// Draws the histogram. An error says what is wrong with a histogram of the document.
+/// Draws the histogram. The error is the fault of a histogram in the document.
 pub(super) fn write(document: &Document, bars: Bars, page: &mut Page) -> Result<(), String> {
     let (name, metric) = match document.plan.load {
         Load::OpenLoop { .. } => ("response time", &document.latency.response_time),

@@ -1,5 +1,5 @@
 //! The table `Latency`: p50, p90, p99, p99.9, the greatest and the mean, in the columns that apply
-//! to the load, and a legend of the marks that occur in it.
+//! to the load. A legend explains the marks that occur in it.
 
 use std::borrow::Cow;
 
@@ -20,11 +20,10 @@ const VERBOSE_LINE: f64 = 99.99;
 /// Longest run to recommend, in seconds: one day.
 const SECONDS_MAX: f64 = 86_400.0;
 
-/// Writes the table. An error says what is wrong with a histogram of the document.
+/// Writes the table. The error is the fault of a histogram in the document.
 pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) -> Result<(), String> {
     if document.answered() == 0 {
-        // Ages of unanswered requests have percentiles too, but these describe the timeout, not the
-        // target.
+        // Ages of unanswered requests have percentiles too, but they do not describe the target.
         if document.accounting.planned > 0 {
             page.paragraph(label("Latency"), INDENT, &Span::plain("unknown: no response"));
         }
@@ -257,7 +256,7 @@ pub(super) fn unit_of(summary: &Summary) -> DurationColumn {
     DurationColumn::of(typical.unwrap_or(0))
 }
 
-/// The failures that make the greatest value a bound.
+/// Formats the failures that make the greatest value a bound.
 fn failures(document: &Document) -> String {
     let failed: Vec<String> = super::details::failures(&document.accounting)
         .into_iter()

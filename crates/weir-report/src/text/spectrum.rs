@@ -12,7 +12,7 @@ use super::table::{Cell, Column, Row, Table};
 /// Greatest number of halvings that six decimals of a percentage distinguish.
 const STEPS_MAX: u32 = 26;
 
-/// Writes the ladder of percentiles. An error says what is wrong with a histogram of the document.
+/// Writes the ladder of percentiles. The error is the fault of a histogram in the document.
 pub(super) fn write(document: &Document, page: &mut Page) -> Result<(), String> {
     let latency = &document.latency;
     let metrics = match document.plan.load {
@@ -53,7 +53,7 @@ pub(super) fn write(document: &Document, page: &mut Page) -> Result<(), String> 
     Ok(())
 }
 
-/// The value beyond which `1 / 2^step` of the requests lie, in whole requests.
+/// Returns the value beyond which `1 / 2^step` of the requests lie, in whole requests.
 fn at_step(metric: &AllOutcomes<'_>, step: u32) -> Option<Cell> {
     let count = metric.count();
     metric.value_at_rank(count - (count >> step)).map(Cell::time)

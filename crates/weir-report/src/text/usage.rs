@@ -49,7 +49,7 @@ fn of_script(script: &ScriptSection, load_time_ns: u64, page: &mut Page) {
     }
 }
 
-/// The time in which the load ran, warm-up and tail included, summed over the workers.
+/// Time in which the load ran, warm-up and tail included, summed over the workers, in nanoseconds.
 fn load_time_ns(phases: &[Phases]) -> u64 {
     let spans = phases.iter().map(|phases| phases.tail_end_ns.saturating_sub(phases.start_ns));
     spans.fold(0, u64::saturating_add)

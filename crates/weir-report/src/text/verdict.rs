@@ -64,7 +64,7 @@ fn limit(document: &Document) -> Span {
     Span::new(text, if is_client { Style::Yellow } else { Style::Plain })
 }
 
-/// Writes one line if the grade is not clean. A reason that the line `Target` gives is not
+/// Writes one line if the grade is not clean. A reason that is already in the line `Target` is not
 /// repeated.
 fn grade(document: &Document, page: &mut Page) {
     let verdict = &document.verdict;
