@@ -103,7 +103,7 @@ impl Assertion {
         Assertion { least_confidence, ..self }
     }
 
-    /// Judges a document. A pure function of it: a loaded document gives the same result.
+    /// Judges a document. This is a pure function of it: a loaded document has the same result.
     pub fn judge(&self, document: &Document) -> AssertionResult {
         let result = AssertionResult {
             assertion: self.text.clone(),
@@ -180,7 +180,8 @@ impl Assertion {
         }
     }
 
-    /// The side of the limit on which the true value is, as far as the measured one shows it.
+    /// Returns the side of the limit on which the true value is, as far as the measured one shows
+    /// it.
     fn side(&self, estimate: &Estimate) -> Option<Side> {
         if self.comparison.is_of_this_run() {
             return None;

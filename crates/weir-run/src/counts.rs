@@ -26,7 +26,7 @@ pub(crate) fn encode(counts: &[u32]) -> String {
     STANDARD.encode(deflated(&plain))
 }
 
-/// Decodes the `expected` counts of a text. An error says what is wrong with it.
+/// Decodes the `expected` counts of a text. The error is the fault of the text.
 pub(crate) fn decode(text: &str, expected: usize) -> Result<Vec<u32>, &'static str> {
     let compressed = STANDARD.decode(text).map_err(|_| "it is not base64")?;
     let plain = inflated(&compressed, expected.saturating_mul(COUNT_BYTES_MAX))

@@ -234,7 +234,7 @@ pub struct ClientUsage {
     pub cpu_user_ns: u64,
     /// CPU time in the kernel, in nanoseconds.
     pub cpu_system_ns: u64,
-    /// Greatest resident memory in bytes.
+    /// Peak resident memory in bytes.
     pub max_resident_bytes: u64,
 }
 

@@ -44,7 +44,7 @@ impl Stamped {
 
 /// Sends per millisecond of some spans of an open loop's window, as the client alone would have
 /// made them. Each is counted at `T0 + sched_lag`, so that waiting for a busy connection, which the
-/// server causes, has no effect (METHOD 1.9, A1 and A3).
+/// server causes, has no effect (METHOD 1.9, `send-dispersion` and `send-burst`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Departures {
     /// Spans, in milliseconds from t0: the start of each and its number of bins in `sent`. Spans
@@ -54,8 +54,8 @@ pub struct Departures {
     pub sent: Vec<u32>,
     /// Planned sends per bin: counted at `T0`.
     pub planned: Vec<u32>,
-    /// Gaps between sends of one worker that differ from their plan by more than 5% of the mean
-    /// gap and by more than 50 µs (A2).
+    /// Gaps between sends of one worker that differ from their plan by more than 5% of the mean gap
+    /// and by more than 50 µs (`send-gaps`).
     pub displaced: u64,
     /// Gaps compared for `displaced`.
     pub gaps: u64,
@@ -90,8 +90,9 @@ fn add_bins(mine: &mut [u32], theirs: &[u32]) {
     }
 }
 
-/// Little's law, counted twice (METHOD 1.7): the number of requests on the wire, integrated over
-/// the window as it changed, and the time that each of them spent there, summed as they ended.
+/// Little's law, counted twice (METHOD 1.7). One count is the number of requests on the wire,
+/// integrated over the window as it changes. The other is the time that each request spent there,
+/// summed as requests end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
     /// `∫ N dt` over the window, with N the requests on the wire, in nanoseconds.
@@ -188,8 +189,8 @@ pub struct WorkerUsage {
     /// Events that these polls returned, mostly responses or parts of them.
     #[serde(default)]
     pub events: u64,
-    /// Longest stretch in which the thread could not act, in nanoseconds: from its latest due
-    /// wake-up, or its wake-up by an event, to the end of that turn.
+    /// Longest stretch in which the thread could not act, in nanoseconds: from its wake-up
+    /// deadline, or its wake-up by an event, to the end of that turn of its loop.
     pub gap_max_ns: u64,
     /// Start of that stretch, in nanoseconds from t0.
     pub gap_at_ns: u64,

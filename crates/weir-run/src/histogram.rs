@@ -404,8 +404,8 @@ impl Histogram {
         self.counts.within(self.exact.buckets())
     }
 
-    /// Makes a histogram of these buckets and exact figures, which must fit each other. An error
-    /// says which do not.
+    /// Makes a histogram of these buckets and exact figures, which must fit each other. The error
+    /// names the fault.
     pub fn from_buckets(
         buckets: impl IntoIterator<Item = (usize, u64)>,
         exact: Exact,
@@ -446,8 +446,8 @@ impl Histogram {
         self.bucket_at_rank(rank).map(|bucket| self.upper_in(bucket))
     }
 
-    /// Returns the value that stands for those of a non-empty bucket and is never less than any of
-    /// them: the bucket's upper edge, or the exact greatest value if that is less.
+    /// Returns the value that stands for those of a non-empty bucket: the bucket's upper edge, or
+    /// the exact greatest value if that is less. It is never less than any of them.
     pub(crate) fn upper_in(&self, bucket: usize) -> u64 {
         // Clipped values have no upper edge but the exact greatest value.
         let is_clipped = self.exact.clipped > 0 && bucket == bucket_of(HIGHEST_NS);

@@ -92,9 +92,9 @@ pub struct Measurements {
 /// Counts of the six classes (METHOD 1.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// Complete responses with a status below 400.
+    /// Complete responses that count as success (by default a status below 400).
     pub ok: u64,
-    /// Complete responses with status 400 or above.
+    /// Complete responses that do not count as success.
     pub bad_response: u64,
     /// Slots that ended without a complete response: reset, closed, malformed.
     pub transport_error: u64,
@@ -340,7 +340,7 @@ pub struct Interval {
     pub sent: u64,
     /// Complete responses, `ok` and bad.
     pub completed: u64,
-    /// Of `completed`: responses with status 400 or above.
+    /// Of `completed`: responses that do not count as success.
     pub bad: u64,
     /// Requests that ended in a transport error.
     pub errors: u64,

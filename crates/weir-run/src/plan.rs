@@ -12,11 +12,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Part of the window to which the drain is limited, or this time if it is longer.
+/// Divisor of the window for the drain's limit, which is at least `DRAIN_MIN_NS`.
 const DRAIN_PART: u64 = 5;
 const DRAIN_MIN_NS: u64 = 1_000_000_000;
 
-/// The plan of a run.
+/// Plan of a run: the load as requested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -58,8 +58,9 @@ pub struct Plan {
     /// Receive strategy.
     #[serde(default)]
     pub wait: Wait,
-    /// Tick in nanoseconds: requests of an open loop are sent at multiples of it after the start of
-    /// the schedule, each at the first one that is not before it is due; null: each when it is due.
+    /// Tick in nanoseconds. Requests of an open loop are sent at multiples of it after the start of
+    /// the schedule, each at the first one at or after its due time. Null: each is sent when it is
+    /// due.
     #[serde(default)]
     pub tick_ns: Option<u64>,
     /// I/O engine of the run.
@@ -118,7 +119,7 @@ impl Plan {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// `http` (later `https`).
+    /// Scheme of the URL: `http` or `https`.
     pub scheme: String,
     /// Host of the URL, IPv6 addresses without brackets.
     pub host: String,
@@ -229,11 +230,11 @@ impl Rate {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
-    /// Sleep until a request is due: lowest CPU use.
+    /// Sleeps until a request is due: lowest CPU use.
     Sleep,
-    /// Sleep until shortly before a request is due, then spin.
+    /// Sleeps until shortly before a request is due, then spins.
     Hybrid,
-    /// Spin all the time.
+    /// Spins all the time: most precise, highest CPU use.
     Spin,
 }
 

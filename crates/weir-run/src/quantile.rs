@@ -105,9 +105,9 @@ impl<'h> AllOutcomes<'h> {
         (self.count() > 0).then_some(Quantile { ns: self.merged.exact().max_ns, bound })
     }
 
-    /// Returns the least value that a slot in this bucket can have: the bucket's lower edge, or
-    /// more if the exact least values of the classes in it are greater. A timeout of 2 s thus reads
-    /// as at least 2 s, not as the edge a little below.
+    /// Returns the least value that a slot in this bucket can have: the bucket's lower edge, or the
+    /// least exact minimum of the classes in it if that is greater. A timeout of 2 s thus reads as
+    /// at least 2 s, not as the edge a little below.
     fn least_in(&self, bucket: usize) -> u64 {
         std::iter::once(&self.ok)
             .chain(&self.failures)

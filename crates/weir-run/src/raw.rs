@@ -99,9 +99,9 @@ impl RawPhase {
 /// Class of a slot (METHOD 1.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawOutcome {
-    /// Complete response with a status below 400.
+    /// Complete response that counts as success (by default a status below 400).
     Ok,
-    /// Complete response with status 400 or above.
+    /// Complete response that does not count as success.
     BadResponse,
     /// Ended without a complete response.
     TransportError,

@@ -141,7 +141,7 @@ fn confidence_is_that_of_the_binomial_distribution() {
     assert!(reason.ends_with("the limit is too near for a longer run to show it"), "{reason}");
 }
 
-/// One slow slice is worth few independent requests, however many it holds.
+/// A slow slice is worth few independent requests, however many it holds.
 #[test]
 fn clustered_requests_count_for_few() {
     let spread = document(&even(), 0);

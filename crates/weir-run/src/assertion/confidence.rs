@@ -1,5 +1,5 @@
-//! The one-sided confidence that the true value lies on the measured side of a limit
-//! (METHOD 1.11): 1 less the probability of data like these if it lay on the limit.
+//! The one-sided confidence that the true value lies on the measured side of a limit (METHOD 1.11).
+//! It is 1 less the probability of data like these if the true value were the limit.
 
 use weir_stats::{binomial_at_least, binomial_at_most, t_cdf};
 
@@ -14,8 +14,8 @@ pub(super) struct Side {
     pub(super) counts_equal: bool,
 }
 
-/// The confidence that the true value lies on this side of the limit. `times` is the length of the
-/// run: 1 for this one, 2 for one twice as long that finds the same.
+/// Returns the confidence that the true value lies on this side of the limit. `times` is the length
+/// of the run: 1 for this one, 2 for one twice as long with the same results.
 pub(super) fn of(evidence: &Evidence, limit: f64, side: Side, times: f64) -> Option<f64> {
     match evidence {
         Evidence::Fact | Evidence::Unknown(_) => None,

@@ -8,8 +8,8 @@ const TIMES_MAX: f64 = 1_000.0;
 /// Factor between proposals: the estimate is no more precise than a quarter.
 const STEP: f64 = 1.25;
 
-/// Advice in words. `is_certain` returns true if a run so many times as long that finds the same
-/// would reach the confidence.
+/// Advice in words. `is_certain` returns true if a run so many times as long, with the same
+/// results, would reach the confidence.
 pub(super) fn advice(document: &Document, is_certain: impl Fn(f64) -> bool) -> String {
     let mut times = STEP;
     while times <= TIMES_MAX {

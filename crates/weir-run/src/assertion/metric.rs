@@ -1,4 +1,4 @@
-//! The numbers of a document that have a name of their own, and the names. A dotted name that is
+//! The numbers of a document that have a name of their own, and these names. A dotted name that is
 //! none of these is a path into the document.
 
 use super::unit::Unit;
@@ -9,7 +9,7 @@ use crate::quantile::PERCENTILES;
 pub(super) enum Metric {
     /// A figure of a time.
     Time(Time, Figure),
-    /// Something per second of the window.
+    /// A count per second of the window.
     Rate(Rate),
     /// Requests of a class, as a share of the planned ones.
     Share(Class),
@@ -130,7 +130,7 @@ const SECTIONS: [&str; 24] = [
 const LIST: &str = "docs/ASSERTIONS.md lists all";
 
 impl Metric {
-    /// Parses the name of a metric. An error says what is wrong with it.
+    /// Parses the name of a metric. The error names the fault and a likely name.
     pub(super) fn parse(name: &str) -> Result<Metric, String> {
         if name.is_empty() {
             return Err("it names no metric; write it like 'p99 < 5ms'".to_owned());
@@ -172,8 +172,8 @@ impl Metric {
         }
     }
 
-    /// True if it is over successful or complete responses alone, so that failures leave no trace
-    /// in it (METHOD 1.6).
+    /// True if it is over successful or complete responses alone, so that failures have no effect
+    /// on it (METHOD 1.6).
     pub(super) fn is_over_responses(&self) -> bool {
         match self {
             Metric::Time(Time::FirstByte, _) => true,
@@ -186,7 +186,7 @@ impl Metric {
         }
     }
 
-    /// True if it is read from a clock, and so never the same twice.
+    /// True if it depends on clock readings, so that it never repeats exactly.
     pub(super) fn is_measured(&self) -> bool {
         matches!(self, Metric::Time(..) | Metric::Rate(_))
     }

@@ -31,7 +31,7 @@ impl Unit {
         }
     }
 
-    /// Parses a limit. An error says why it is no number of this unit.
+    /// Parses a limit. The error is the reason why it is no number of this unit.
     pub(super) fn parse(self, text: &str) -> Result<f64, String> {
         let is_zero = text == "0";
         let number = match self {

@@ -38,7 +38,7 @@ pub(super) struct Tail {
     pub(super) times: ByOutcome,
     /// Number of requests.
     pub(super) count: u64,
-    /// Independent requests that those are worth: n/DEFF.
+    /// Number of independent requests that those are worth: n/DEFF.
     pub(super) effective: f64,
 }
 

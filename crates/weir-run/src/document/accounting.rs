@@ -15,9 +15,9 @@ use crate::measurements::Outcomes;
 pub struct Accounting {
     /// Measured requests. Open loop: due in `[t0, t1)` by plan. Closed loop: sent in it.
     pub planned: u64,
-    /// Complete responses with a status below 400.
+    /// Complete responses that count as success (`plan.success`; by default a status below 400).
     pub ok: u64,
-    /// Complete responses with status 400 or above.
+    /// Complete responses that do not count as success.
     pub bad_response: u64,
     /// Requests that ended without a complete response: reset, closed, malformed.
     pub transport_error: u64,
@@ -65,7 +65,7 @@ pub struct SentCounts {
     /// Sum of all counts above.
     pub total: u64,
     /// Requests whose send failed before the kernel had taken all of their bytes, in none of the
-    /// counts above; absent when there are none.
+    /// counts above; absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u64,
 }

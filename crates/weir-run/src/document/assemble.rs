@@ -87,7 +87,7 @@ pub struct RunParts {
 }
 
 impl Document {
-    /// Assembles the document of these parts. An error says which of their numbers do not add up.
+    /// Assembles the document of these parts. The error names numbers that do not add up.
     pub fn assemble(parts: DocumentParts) -> Result<Document, BrokenInvariant> {
         let run = Run {
             id: parts.run.id,

@@ -1,7 +1,7 @@
 //! Checks that every document passes: each planned request is accounted for once, in the classes
 //! and in the histograms alike (METHOD 1.6, 1.7).
 //!
-//! They are cheap, and run on every document assembled, merged or read.
+//! The checks are cheap, and run on every document assembled, merged or read.
 
 use super::recorded::Recorded;
 use crate::histogram::Histogram;
@@ -66,7 +66,7 @@ fn check_counts(recorded: &Recorded) -> Result<(), BrokenInvariant> {
         let sent = measurements.planned - outcomes.never_sent;
         equal("requests over destinations and those not 'never sent'", requests, sent)?;
     }
-    // A request that failed may have failed before it was written.
+    // A failed request may have failed before it was written.
     at_most("answered requests and sent ones", answered, measurements.sent.measured)?;
     let due = measurements.planned - outcomes.never_sent;
     at_most("sent requests and those not 'never sent'", measurements.sent.measured, due)
@@ -113,8 +113,9 @@ fn check_slices(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     equal("failed requests over slices and in all", sum(|slice| &slice.not_ok), failed)
 }
 
-/// The middle of a bucket is at most a 2,048th away from any value in it, so that the sums agree
-/// to 0.1% however few values there are. Clipped values are in no bucket of their own.
+/// Checks a sum: the middle of a bucket is at most a 2,048th away from any value in it. The sums
+/// therefore agree to 0.1%, however few values there are. Clipped values are in no bucket of their
+/// own.
 fn check_sum(what: &str, histogram: &Histogram) -> Result<(), BrokenInvariant> {
     let exact = histogram.exact();
     let (middles, sum) = (histogram.middle_sum_ns(), exact.sum_ns);

@@ -73,9 +73,9 @@ pub struct DestinationSection {
     pub connects_failed: u64,
     /// Connections that failed after they were up.
     pub connections_failed: u64,
-    /// Measured requests with a complete response and a status below 400.
+    /// Measured requests with a complete response that counts as success.
     pub ok: u64,
-    /// Measured requests with a complete response and status 400 or above.
+    /// Measured requests with a complete response that does not count as success.
     pub bad_response: u64,
     /// Measured requests that ended without a complete response.
     pub transport_error: u64,

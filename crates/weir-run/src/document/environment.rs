@@ -34,7 +34,7 @@ pub struct Environment {
     pub clock_source: Option<String>,
     /// Cost of one reading of the clock, in nanoseconds.
     pub clock_read_ns: Option<f64>,
-    /// TCP congestion control.
+    /// TCP congestion control algorithm.
     pub congestion_control: Option<String>,
     /// Limit of connections a process may have open: the soft limit of open files.
     pub open_files_max: Option<u64>,

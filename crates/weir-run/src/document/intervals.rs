@@ -1,5 +1,6 @@
-//! Intervals of percentiles, from the slices of the window: the distance by which a percentile
-//! would move if the same run consisted of other requests of its kind (METHOD 1.11).
+//! Confidence intervals of percentiles, from the slices of the window (METHOD 1.11). Such an
+//! interval is the range in which a percentile would lie if the same run consisted of other
+//! requests of its kind.
 //!
 //! Slices hold one time, by outcome. Their intervals are those of that time's percentiles. Another
 //! time of the same requests takes only its support from them.

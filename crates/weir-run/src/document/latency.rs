@@ -25,7 +25,7 @@ pub struct Latency {
     pub send_lag: Metric,
     /// Of `send_lag`: lateness of the client itself.
     pub sched_lag: Metric,
-    /// Of the send lag: waiting for a connection to become free.
+    /// Of `send_lag`: waiting for a connection to become free.
     pub connection_wait: Metric,
     /// Response time of `ok` requests without `sched_lag`; absent in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -241,7 +241,7 @@ impl Metric {
         self.all.as_ref().unwrap_or(&self.ok)
     }
 
-    /// Decodes the histograms. An error says what is wrong with a text.
+    /// Decodes the histograms. The error is the fault of a text.
     pub fn by_outcome(&self) -> Result<ByOutcome, String> {
         let HistogramTexts { ok, bad, failed_at, censored } = &self.histograms;
         let exact = &self.exact;
@@ -296,7 +296,7 @@ impl PackedHistogram {
         Some(PackedHistogram { histogram: encoding::encode(histogram.buckets()), exact })
     }
 
-    /// Decodes the histogram. An error says what is wrong with the text.
+    /// Decodes the histogram. The error is the fault of the text.
     pub fn unpack(&self) -> Result<Histogram, String> {
         decode(&self.histogram, &self.exact)
     }

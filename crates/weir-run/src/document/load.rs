@@ -1,5 +1,5 @@
-//! Reading a document from any input: every way in which it is invalid has an error message of its
-//! own, and no input panics or takes memory without bound.
+//! Reading a document from any input. Every kind of invalid input has an error message of its own,
+//! and no input panics or takes memory without bound.
 
 use std::fs::File;
 use std::io::Read;

@@ -43,7 +43,7 @@ pub enum MergeError {
     Damaged {
         /// Number of the part.
         part: u32,
-        /// What is wrong.
+        /// Description of the damage.
         why: String,
     },
     /// An interval of the series counts more responses than a document holds.

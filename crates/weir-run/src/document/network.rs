@@ -55,7 +55,7 @@ impl NetworkSection {
         self.rtt_min_ns.max(self.rtt_loaded_ns)
     }
 
-    /// Adds another part: counts add up, and the longer round trips stay.
+    /// Adds another part: counts add up, and the longer round trips remain.
     pub(super) fn add(&mut self, other: &NetworkSection) {
         self.sockets += other.sockets;
         self.sampled += other.sampled;

@@ -26,7 +26,7 @@ pub struct Probed {
 pub struct ProbeSection {
     /// Requests put on the wire.
     pub requests: u64,
-    /// Of `requests`: complete responses with a status below 400.
+    /// Of `requests`: complete responses that count as success (`plan.success`).
     pub ok: u64,
     /// Successful connects.
     pub connects: u64,
@@ -43,13 +43,13 @@ pub struct ProbeSection {
 pub struct ProbeTimes {
     /// Number of complete responses.
     pub count: u64,
-    /// Least, in nanoseconds.
+    /// Least service time in nanoseconds.
     pub min_ns: u64,
-    /// Median, in nanoseconds.
+    /// Median service time in nanoseconds.
     pub p50_ns: u64,
-    /// 90th percentile, in nanoseconds.
+    /// 90th percentile of the service time in nanoseconds.
     pub p90_ns: u64,
-    /// Greatest, in nanoseconds.
+    /// Greatest service time in nanoseconds.
     pub max_ns: u64,
 }
 

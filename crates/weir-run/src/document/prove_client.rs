@@ -1,5 +1,6 @@
 //! Proof of a client limit by experiment: the same load again, with as many threads and with one
-//! more, in turns (METHOD 1.9, C12). If one more thread speeds up a load, the client was its limit.
+//! more, in turns (METHOD 1.9, `more-threads`). If one more thread speeds up a load, the client was
+//! its limit.
 
 use serde::{Deserialize, Serialize};
 use weir_stats::{mean_interval, ratio_interval};
@@ -23,7 +24,7 @@ pub struct ProveClientSection {
     pub threads: u32,
     /// Workers of the second short run of each pair.
     pub more_threads: u32,
-    /// Pairs of short runs.
+    /// Number of pairs of short runs.
     pub pairs: u32,
     /// Measured window of each short run, in nanoseconds.
     pub window_ns: u64,
@@ -35,8 +36,8 @@ pub struct ProveClientSection {
     /// Ratio of the 99th percentile of the response time with more threads to that with as many,
     /// failures slower than any response; null if there were too few responses.
     pub p99: Option<RatioEstimate>,
-    /// True if the client was the limit: with more threads throughput was more than 5% higher, or
-    /// p99 more than 5% lower, in every pair and over all pairs, and the interval excludes 1.
+    /// True if the client was the limit. With more threads throughput was more than 5% higher, or
+    /// p99 more than 5% lower, in every pair and over all pairs; and the interval excludes 1.
     pub is_client_limited: bool,
 }
 
@@ -92,7 +93,7 @@ impl ProveClientSection {
     }
 }
 
-/// Lower end, value, upper end.
+/// An estimate: lower end, value, upper end.
 type Estimate = (f64, f64, f64);
 
 /// All runs with the same number of threads.

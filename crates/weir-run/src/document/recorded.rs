@@ -66,8 +66,8 @@ impl Recorded {
         Recorded { measurements, errors, failures, phases, preflight_sent, ..Recorded::default() }
     }
 
-    /// Decodes the records that a document was made of. An error says where a histogram is wrong
-    /// and how.
+    /// Decodes the records that a document was made of. The error is the place and the fault of a
+    /// histogram.
     pub(super) fn of_document(document: &Document) -> Result<Recorded, String> {
         let accounting = &document.accounting;
         let connections = &document.connections;

@@ -1,4 +1,4 @@
-//! A script's use of the workers' time, the first place to look if the client is in doubt.
+//! Usage of the script: its calls, time and memory while the load ran.
 
 use std::collections::BTreeMap;
 

@@ -75,7 +75,7 @@ pub struct TrendFigures {
     pub magnitude: f64,
 }
 
-/// S2: the first third against the last.
+/// S2: comparison of the first third with the last.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -39,7 +39,7 @@ pub struct Summary {
     pub unsupported: Vec<UnsupportedPercentile>,
 }
 
-/// One percentile.
+/// One percentile with its bound and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

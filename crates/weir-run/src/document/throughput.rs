@@ -30,7 +30,7 @@ pub struct Throughput {
     pub completed: u64,
     /// Complete responses per second.
     pub completed_rps: f64,
-    /// Of `completed`: responses with a status below 400.
+    /// Of `completed`: responses that count as success (`plan.success`).
     pub good: u64,
     /// Good responses per second.
     pub good_rps: f64,
@@ -59,9 +59,9 @@ pub struct Throughput {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RateInterval {
-    /// Lower end, per second, at least 0.
+    /// Lower end of the interval, per second, at least 0.
     pub low_rps: f64,
-    /// Upper end, per second.
+    /// Upper end of the interval, per second.
     pub high_rps: f64,
 }
 

@@ -27,7 +27,7 @@ pub struct SliceEntry {
     /// Complete responses during the slice, whichever requests they belong to.
     #[serde(default)]
     pub completed: u64,
-    /// Of `completed`: responses with a status below 400.
+    /// Of `completed`: responses that count as success (`plan.success`).
     #[serde(default)]
     pub good: u64,
     /// Requests in flight at the end of the slice.
@@ -53,7 +53,7 @@ pub struct SeriesEntry {
     pub sent: u64,
     /// Complete responses.
     pub completed: u64,
-    /// Of `completed`: responses with status 400 or above.
+    /// Of `completed`: responses that do not count as success.
     pub bad: u64,
     /// Requests that ended in a transport error.
     pub errors: u64,

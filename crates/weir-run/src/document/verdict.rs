@@ -1,5 +1,5 @@
-//! The verdict: the state of the target, the delivery of the load, the limit of the throughput, and
-//! the printed numbers that are bounds (METHOD 1.9, 1.10, 1.17).
+//! The verdict (METHOD 1.9, 1.10, 1.17): the state of the target, the delivery of the load, the
+//! limit of the throughput, and the printed numbers that are bounds.
 //!
 //! It is derived from the document alone, so that a loaded or merged one is graded like a fresh
 //! one. A rule that lacks its data is `unknown`: it counts neither way.

@@ -1,5 +1,5 @@
 //! The probe thread: a few requests beside the load, on connections and a thread of their own. They
-//! measure the server without the client's queues (METHOD 1.9, C7).
+//! measure the server without the client's queues (METHOD 1.9, `probe-thread`).
 
 use serde::{Deserialize, Serialize};
 
@@ -41,9 +41,9 @@ pub struct WitnessSection {
 pub struct Estimate {
     /// Value in nanoseconds.
     pub ns: u64,
-    /// Lower end in nanoseconds.
+    /// Lower end of the interval in nanoseconds.
     pub low_ns: u64,
-    /// Upper end in nanoseconds.
+    /// Upper end of the interval in nanoseconds.
     pub high_ns: u64,
 }
 

@@ -51,7 +51,7 @@ fn client_overhead() {
     });
     let p50 = document.verdict.client_overhead[0];
     assert!(p50.share > 0.4 && !p50.is_partial, "{p50:?}");
-    // Half of 30 µs is a wake-up, as on any machine.
+    // Half of 30 µs is the duration of a wake-up, as on any machine.
     let document = check(id, Pass, |parts| {
         let stamped = parts.measurements.stamped.clone();
         faster(parts, 30 * US);

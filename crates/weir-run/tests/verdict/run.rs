@@ -17,7 +17,7 @@ pub(crate) const SLICES: u64 = 30;
 pub(crate) const EACH: u64 = 1_000;
 
 /// A run in which no rule fires: 30,000 requests of 1.00 to 1.10 ms, each sent 5 µs late and read 3
-/// µs after it had arrived, on 10 connections and two threads that are half idle.
+/// µs after it had arrived. It has 10 connections and two threads that are half idle.
 pub(crate) fn well(change: impl FnOnce(&mut DocumentParts)) -> Document {
     let mut parts = DocumentParts { notes: Vec::new(), ..parts(1, 1, measured()) };
     parts.plan.load = Load::OpenLoop {

@@ -37,8 +37,8 @@ fn check_parts(rule: &Rule) {
     assert!(rule.text.chars().count() <= 160, "two lines of 80 columns: {}", rule.text);
 }
 
-/// Checks that the evidence holds the figure and the crossed limit in the rule's unit, and that the
-/// figure is on the side of the limit on which the rule fires.
+/// Checks that the evidence holds the figure and the crossed limit in the rule's unit. The figure
+/// must be on the side of the limit on which the rule fires.
 fn check_figures(rule: &Rule) {
     let limit = match rule.outcome {
         RuleOutcome::Void => rule.void_at,
@@ -54,7 +54,7 @@ fn check_figures(rule: &Rule) {
     let (evidence, rest) = rule.text.split_once(" (limit: ").expect(&rule.text);
     let printed = Printed::of(rest.split_once(')').expect(&rule.text).0, &rule.unit);
     assert!(printed.is_of(limit), "limit {limit}: {rule:?}");
-    // The figure as reports print it is a word of the evidence.
+    // The evidence contains the figure as reports print it.
     let figure = rule.figure();
     assert!(has_words(evidence, &figure), "figure {figure}: {rule:?}");
     let figure = Printed::of(&figure, &rule.unit);
@@ -121,7 +121,7 @@ impl Printed {
         Printed { number: number * scale, digit: scale * 0.1_f64.powi(decimals as i32) }
     }
 
-    /// True if it is this number, rounded.
+    /// True if the printed number is `exact`, rounded.
     fn is_of(&self, exact: f64) -> bool {
         (self.number - exact).abs() <= 0.501 * self.digit
     }

@@ -99,7 +99,7 @@ fn a_server_that_is_silent_from_the_start_failed() {
     };
     let target = well(silent).verdict.target;
     check(&target, TargetState::Failed, "no response within 2 s");
-    // Responses to the warm-up's requests inside the window are responses.
+    // Responses inside the window count, even to requests of the warm-up.
     let target = well(|parts| {
         silent(parts);
         (parts.measurements.window.completed, parts.measurements.window.good) = (1_000, 990);

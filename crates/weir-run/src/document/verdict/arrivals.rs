@@ -41,7 +41,7 @@ fn lacks_many(document: &Document) -> bool {
     document.run.interrupted || accounting.never_sent as f64 > most
 }
 
-/// Scatter of the sends beyond their plan, at the span where it is greatest.
+/// Judges the dispersion of the sends beyond their plan, at the span with the greatest.
 fn dispersion(
     counted: Result<&DeparturesSection, &'static str>,
     arrivals: Arrivals,

@@ -102,7 +102,7 @@ fn client_cpu(document: &Document) -> Rule {
     measure.weight(share).judge(share, &evidence, &more_cpu(document))
 }
 
-/// Remedy that gives weir more CPU time on this machine.
+/// Remedy against a lack of CPU time on this machine.
 pub(super) fn more_cpu(document: &Document) -> String {
     let plan = &document.plan;
     let cpus = document.environment.cpus_usable.unwrap_or(u32::MAX);

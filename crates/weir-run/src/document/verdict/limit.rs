@@ -80,9 +80,9 @@ fn find<'r>(rules: &'r [Rule], id: &str) -> Option<&'r Rule> {
     rules.iter().find(|rule| rule.id == id)
 }
 
-/// Returns evidence that the client was the limit: a thread needed a CPU all the time, one more
-/// thread increased throughput or lowered p99, or the plan was missed and the client lost enough
-/// time to explain that.
+/// Returns evidence that the client was the limit. Either a thread needed a CPU all the time, or
+/// one more thread increased throughput or lowered p99. Or the plan was missed, and the client lost
+/// enough time to explain that.
 fn client_cpu(document: &Document, rules: &[Rule]) -> Option<String> {
     let bound = |id| find(rules, id).filter(|rule| rule.outcome >= RuleOutcome::Bound);
     let always = ["client-cpu", "more-threads"].into_iter().find_map(bound);

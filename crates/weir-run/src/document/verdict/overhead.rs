@@ -73,8 +73,8 @@ impl ClientOverhead {
     }
 
     /// True if the client inflated the percentile: its part is more than 5% of it, more than a
-    /// wake-up takes, and more than the lower half of the percentile's own interval, which would
-    /// not hold the value without that part.
+    /// wake-up takes, and more than the lower half of the percentile's own interval. That interval
+    /// then does not hold the value without the client's part.
     pub(in super::super) fn inflates(&self, value: &PercentileValue) -> bool {
         let below_ns = value.low_ns.map_or(0, |low_ns| value.ns.saturating_sub(low_ns));
         let client_ns = self.client_ns as f64;

@@ -35,7 +35,7 @@ pub(super) const CLIENT_CPU_FINDING: f64 = 0.80;
 pub(super) const CLIENT_CPU_BOUND: f64 = 0.95;
 /// `Limit`: below this a client has CPU time left.
 pub(super) const CLIENT_CLEAN_CPU: f64 = 0.80;
-/// `Limit`: a client that waited longer for a CPU has long service times of its own.
+/// `Limit`: a client that waited longer for a CPU has long service times by itself.
 pub(super) const CLIENT_CLEAN_CONTENTION: f64 = 0.20;
 
 /// `idle-connections`: share of the connections' time with nothing in flight.
