@@ -1,5 +1,5 @@
-//! What a row costs on its way into a Parquet file, and how large it is there. A tool for whoever
-//! changes the writer, not a test.
+//! Cost of a row on its way into a Parquet file, in CPU time, and its size there. A tool for
+//! changes to the writer, not a test.
 //!
 //! `cargo run --release -p weir-report --example raw_cost [FILE]`
 
@@ -54,7 +54,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// What a worker pays for a row: the least of several times.
+/// Cost of a row in the worker, in nanoseconds: the least of 20 measurements.
 fn push_ns(rows: &[RawRow]) -> f64 {
     let times = (0..20).map(|_| {
         let (log, _source) = RawLog::new(32 << 20, 1);
@@ -68,7 +68,7 @@ fn push_ns(rows: &[RawRow]) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// Rows as two workers with 50 connections each make them at 200,000 requests per second, with
+/// Rows as two workers with 50 connections each record them at 200,000 requests per second, with
 /// times as random as real ones.
 fn rows() -> Vec<RawRow> {
     let mut state = 1_u64;

@@ -1,8 +1,9 @@
 //! The reports of wrk and wrk2, byte for byte where programs read them: a pure printer of figures
-//! that somebody else made right.
+//! computed elsewhere.
 //!
-//! It knows the layout of every line and when a line is there. It knows no document and measures
-//! nothing. Where the two tools compute a figure wrongly, the right one is printed in its place.
+//! This module defines the layout of every line and the condition for printing it. It uses no
+//! document and measures nothing. If the two tools compute a figure wrongly, the right one is
+//! printed in its place.
 
 mod micros;
 mod spectrum;
@@ -15,7 +16,7 @@ use weir_run::Histogram;
 
 use statistics::Statistics;
 
-/// Whose report it is.
+/// The tool whose report is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// wrk 4.2.
@@ -24,25 +25,25 @@ pub enum Dialect {
     Wrk2,
 }
 
-/// What the first two lines say: what was asked, as it was asked.
+/// Content of the first two lines: the run as requested on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Length of the run in whole seconds.
     pub duration_s: u64,
     /// The URL as typed.
     pub url: String,
-    /// Threads asked for.
+    /// Threads requested.
     pub threads: u64,
-    /// Connections asked for.
+    /// Connections requested.
     pub connections: u64,
 }
 
-/// What the lines after the run are printed from.
+/// Figures of the lines printed after the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Latencies in nanoseconds.
     pub latency: Histogram,
-    /// Latencies from the send in nanoseconds: what wrk2 calls uncorrected.
+    /// Latencies from the send in nanoseconds; wrk2 calls them uncorrected.
     pub uncorrected: Histogram,
     /// Samples of a thread's completions per second; the unit is 1/s, not ns.
     pub thread_rates: Histogram,
@@ -56,31 +57,31 @@ pub struct Figures {
     pub bytes: u64,
     /// Requests and connections that failed.
     pub errors: SocketErrors,
-    /// Of `requests`: answers with a status above 399.
+    /// Of `requests`: responses with a status above 399.
     pub bad_status: u64,
 }
 
-/// Failures by the words of wrk.
+/// Failures under wrk's names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketErrors {
     /// Connections that could not be opened.
     pub connect: u64,
-    /// Failures while an answer was expected.
+    /// Failures while a response was expected.
     pub read: u64,
     /// Failures while a request was written.
     pub write: u64,
-    /// Requests not answered in time.
+    /// Requests without a response in time.
     pub timeout: u64,
 }
 
-/// Which of the optional blocks are printed.
+/// Selection of the optional blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
-    /// The percentiles; of wrk2, with their whole spectrum.
+    /// True if the percentiles are printed; for wrk2, with their whole spectrum.
     pub latency: bool,
-    /// wrk2 only: the same of the uncorrected latencies.
+    /// wrk2 only: true if the same is printed for the uncorrected latencies.
     pub uncorrected: bool,
-    /// DeathStarBench's wrk2 only: the number of sent requests.
+    /// DeathStarBench's wrk2 only: true if the number of sent requests is printed.
     pub sent: bool,
 }
 
@@ -91,8 +92,8 @@ pub fn write_head(head: &Head, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  {threads} threads and {connections} connections")
 }
 
-/// Writes the line with which a thread of wrk2 ends its calibration: the mean latency so far,
-/// cut to whole microseconds, and the interval at which rates will be sampled.
+/// Writes the line with which a thread of wrk2 ends its calibration. It holds the mean latency so
+/// far, cut to whole microseconds, and the interval at which rates will be sampled.
 pub fn write_calibration(mean_ns: u64, interval_ms: u64, out: &mut impl Write) -> io::Result<()> {
     let us = mean_ns / 1_000;
     writeln!(
@@ -144,7 +145,7 @@ fn write_statistics(
     )
 }
 
-/// The block of wrk: four percentiles.
+/// Writes wrk's block of four percentiles.
 fn write_percentiles(latency: &Histogram, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  Latency Distribution")?;
     for p in [50.0, 75.0, 90.0, 99.0] {
@@ -155,7 +156,7 @@ fn write_percentiles(latency: &Histogram, out: &mut impl Write) -> io::Result<()
     Ok(())
 }
 
-/// What both reports end with.
+/// Writes the lines that end both reports: totals, errors and rates.
 fn write_totals(figures: &Figures, out: &mut impl Write) -> io::Result<()> {
     let run_us = figures.run_time_ns as f64 / 1e3;
     writeln!(
@@ -176,7 +177,7 @@ fn write_totals(figures: &Figures, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  Non-2xx or 3xx responses: {}", figures.bad_status)?;
     }
     let per_second = |number: u64| match figures.run_time_ns {
-        // A run without time has no rate; `inf` would be a surprise to who reads it.
+        // A run without time has no rate; `inf` would surprise programs that parse the report.
         0 => 0.0,
         ns => number as f64 * 1e9 / ns as f64,
     };

@@ -1,5 +1,5 @@
-//! The document as JSON: pretty, in the order of the schema, ending with a newline. All that a
-//! terminal would obey is escaped.
+//! The document as JSON: pretty, in the order of the schema, ending with a newline. All characters
+//! that a terminal would interpret are escaped.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -13,9 +13,9 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// JSON text in which only line feeds between values are left of what a terminal would obey.
+/// Escapes all characters that a terminal would interpret, except line feeds between values.
 pub fn escaped(json: String) -> String {
-    // serde_json has escaped those within values.
+    // serde_json has already escaped line feeds within values.
     let must_go = |c: char| is_unprintable(c) && c != '\n';
     if !json.contains(must_go) {
         return json;

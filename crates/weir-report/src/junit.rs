@@ -1,5 +1,5 @@
-//! Assertions as JUnit XML, which CI servers show as tests. There is no standard; this is what all
-//! readers of it share.
+//! Assertions as JUnit XML, which CI servers show as tests. There is no standard; this is the
+//! common subset that all readers support.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use weir_run::{AssertionOutcome, AssertionResult, Document, is_unprintable};
 /// Writes the document's assertions.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let results = &document.assertions;
     let failed = |result: &&AssertionResult| result.outcome == AssertionOutcome::Fail;
@@ -41,7 +41,7 @@ fn test_case(result: &AssertionResult, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "    </testcase>")
 }
 
-/// Text that may stand in an attribute (XML 1.0 §2.3); what XML cannot say at all shows as `?`.
+/// Escapes text for an attribute (XML 1.0 §2.3); characters that XML cannot represent become `?`.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

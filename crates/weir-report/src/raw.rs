@@ -1,5 +1,6 @@
-//! Slots one by one as a Parquet file, which common data tools read as it is. What the columns mean
-//! stands in docs/RAW.md; where rows come from, and where the bytes go, is not known here.
+//! Slots one by one as a Parquet file, which common data tools read as it is. docs/RAW.md defines
+//! the columns. This module depends neither on the source of the rows nor on the destination of the
+//! bytes.
 
 mod columns;
 
@@ -16,14 +17,13 @@ use weir_run::{Plan, RawRow};
 
 use columns::{COLUMNS, ColumnBuffers, schema};
 
-/// The version of the columns; a changed meaning is a new version.
+/// Version of the columns; a changed meaning is a new version.
 pub const RAW_SCHEMA_VERSION: u32 = 1;
 
-/// Rows of a row group. A reader takes a group at a time, and so does the writer's memory: about
-/// 15 MB.
+/// Rows of a row group. A reader takes a group at a time, and the writer buffers one: about 15 MB.
 const GROUP_ROWS: usize = 128 * 1024;
 
-/// What a file of rows tells of its run.
+/// Metadata about the run in a file of rows.
 #[derive(Clone, Copy, Debug)]
 pub struct RawAbout<'a> {
     /// The version of weir.
@@ -32,33 +32,33 @@ pub struct RawAbout<'a> {
     pub run_id: &'a str,
     /// Wall-clock time of the epoch in nanoseconds since 1970, UTC.
     pub epoch_unix_ns: u64,
-    /// The epoch on CLOCK_MONOTONIC: rows meet the log of a server of the same machine by it.
+    /// The epoch on CLOCK_MONOTONIC, in nanoseconds; relates rows to the log of a server on the
+    /// same machine.
     pub epoch_monotonic_ns: u64,
-    /// The begin of the window that rows were measured by, from the epoch; none when there was no
-    /// load.
+    /// Start of the measured window, in nanoseconds from the epoch; none if there was no load.
     pub t0_ns: Option<u64>,
-    /// Its end, exclusive; of several workers the last one's.
+    /// End of the measured window, exclusive; of several workers the last one's.
     pub t1_ns: Option<u64>,
     /// Rows that are missing because the writer was too far behind.
     pub lost: u64,
-    /// What was asked.
+    /// The run's plan.
     pub plan: &'a Plan,
 }
 
 /// Writes rows to a Parquet file.
 pub struct RawWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    /// The row group to be.
+    /// Rows of the next row group.
     group: Vec<RawRow>,
     buffers: ColumnBuffers,
     rows: u64,
 }
 
 impl<W: Write + Send> RawWriter<W> {
-    /// Begins the file.
+    /// Starts the file.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(out: W) -> io::Result<RawWriter<W>> {
         let file = SerializedFileWriter::new(out, schema(), Arc::new(properties()));
         Ok(RawWriter {
@@ -72,7 +72,7 @@ impl<W: Write + Send> RawWriter<W> {
     /// Appends rows.
     ///
     /// # Errors
-    /// Those of `out`; the file is of no use then.
+    /// Errors of `out`; the file is unusable then.
     pub fn write(&mut self, mut rows: &[RawRow]) -> io::Result<()> {
         while !rows.is_empty() {
             let (now, later) = rows.split_at(rows.len().min(GROUP_ROWS - self.group.len()));
@@ -85,12 +85,12 @@ impl<W: Write + Send> RawWriter<W> {
         Ok(())
     }
 
-    /// Ends the file.
+    /// Finishes the file.
     ///
     /// Returns the number of rows in it.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn finish(mut self, about: &RawAbout) -> io::Result<u64> {
         self.flush()?;
         for (key, value) in metadata(about, self.rows)? {
@@ -126,15 +126,15 @@ fn write_group<W: Write + Send>(
 }
 
 fn properties() -> WriterProperties {
-    // The lowest level: others take several times the CPU of the machine that measures, for a tenth
-    // of the size.
+    // The lowest level: others take several times the CPU time, on the measuring machine, for a
+    // tenth of the size.
     let level = ZstdLevel::try_new(1).expect("a level that zstd has");
     let mut properties = WriterProperties::builder()
         .set_created_by(format!("weir version {}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::ZSTD(level))
         .set_statistics_enabled(EnabledStatistics::Chunk);
     for column in COLUMNS.iter().filter(|column| column.is_instant()) {
-        // Rows come nearly in the order of time: differences are small, and seldom the same.
+        // Rows are nearly in the order of time: differences are small, and values seldom repeat.
         let path = ColumnPath::from(column.name);
         properties = properties
             .set_column_dictionary_enabled(path.clone(), false)
@@ -159,7 +159,7 @@ fn metadata(about: &RawAbout, rows: u64) -> io::Result<Vec<(&'static str, String
     Ok(pairs)
 }
 
-/// The error of the output itself, where that is what it was.
+/// Returns the error of the output itself, if that is the cause.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {

@@ -22,26 +22,26 @@ use weir_run::Document;
 
 use page::Page;
 
-/// How the report is printed.
+/// Options of the text report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// With colours: for a terminal.
+    /// True if the report is coloured, for a terminal.
     pub colour: bool,
     /// Columns of the terminal; at most 120 are used, and at least 60.
     pub width: u16,
-    /// With a compact histogram of the latencies, drawn like this.
+    /// Bar style of a compact histogram of the latencies; none leaves the histogram out.
     pub histogram: Option<Bars>,
-    /// With the whole spectrum of latencies, not only a few percentiles.
+    /// True if the whole spectrum of latencies is printed, not only a few percentiles.
     pub spectrum: bool,
-    /// With all findings, the machine, the workers, connect times.
+    /// True if all findings, the machine, the workers and connect times are printed.
     pub verbose: bool,
-    /// With the grade and the findings.
+    /// True if the grade and the findings are printed.
     pub verdict: bool,
-    /// With every rule of the verdict and its figure.
+    /// True if every rule of the verdict is printed with its figure.
     pub rules: bool,
 }
 
-/// How bars of the histogram are drawn.
+/// Bar style of the histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bars {
     /// In eighths of a column, with Unicode's block elements.
@@ -64,8 +64,8 @@ impl Default for TextOptions {
     }
 }
 
-/// Writes the report. An error is one of `out`, or a histogram that cannot be read in a document
-/// that was never loaded nor assembled.
+/// Writes the report. Fails with an error of `out`, or if a histogram cannot be decoded in a
+/// document that was never loaded nor assembled.
 pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     let mut page = Page::new(usize::from(options.width));
     head::write(document, &mut page);

@@ -1,5 +1,5 @@
-//! The reports of wrk and wrk2: every line by itself, and whole reports against plain files, byte
-//! for byte. `UPDATE_GOLDEN=1` writes those anew; read the difference before committing it.
+//! The reports of wrk and wrk2: single lines, and whole reports against golden files, byte for
+//! byte. `UPDATE_GOLDEN=1` rewrites those; read the difference before committing it.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
     histogram
 }
 
-/// `times` values each.
+/// A histogram with `times` records of each value.
 fn repeated(values: &[(u64, u64)]) -> Histogram {
     let mut histogram = Histogram::new();
     for (value, times) in values {
@@ -31,7 +31,7 @@ fn repeated(values: &[(u64, u64)]) -> Histogram {
     histogram
 }
 
-/// 10 s, 200,000 requests from 0.5 ms up, 400 samples of a rate.
+/// Figures of 10 s: 200,000 requests from 0.5 ms up, 400 samples of a rate.
 fn figures() -> Figures {
     Figures {
         latency: repeated(&[
@@ -57,7 +57,7 @@ fn printed(dialect: Dialect, figures: &Figures, lines: Lines) -> String {
     String::from_utf8(out).expect("a report is UTF-8")
 }
 
-/// The line with this beginning, if there is one.
+/// The line that begins with `start`, if there is one.
 fn line(dialect: Dialect, figures: &Figures, lines: Lines, start: &str) -> Option<String> {
     let report = printed(dialect, figures, lines);
     report.lines().find(|line| line.starts_with(start)).map(str::to_owned)
@@ -94,7 +94,7 @@ fn whole_reports() {
     golden("wrk2_nothing", Dialect::Wrk2, &nothing, WITH_LATENCY);
 }
 
-/// `-r` of DeathStarBench's wrk2.
+/// Tests `-r` of DeathStarBench's wrk2.
 #[test]
 fn requests_sent_stand_before_the_statistics() {
     let figures = Figures { sent: 200_100, ..figures() };
@@ -164,11 +164,11 @@ fn latency() {
     // The mean has fractions of microseconds; the greatest is rounded up to whole ones.
     check_latency(Wrk, &[100_001], "    Latency   100.00us    0.00us 101.00us  100.00%");
     check_latency(Wrk2, &[100_001], "    Latency   100.00us    0.00us 101.00us  100.00%");
-    // 100 of 1 ms and one of 12 ms: 12/101 more on average, 11 · sqrt(1/101) deviation.
+    // 100 values of 1 ms and one of 12 ms: mean 1 + 11/101 ms, deviation 11 · sqrt(1/101) ms.
     let mut values = vec![MS; 100];
     values.push(12 * MS);
     check_latency(Wrk, &values, "    Latency     1.11ms    1.09ms  12.00ms   99.01%");
-    // 123.457 ms shares its step with 123.456 ms, which is the lowest of it.
+    // 123.519 ms shares its bucket with 123.456 ms, which is the lowest of it.
     check_latency(Wrk, &[123_459 * US], "    Latency   123.46ms    0.00us 123.46ms  100.00%");
     check_latency(Wrk2, &[123_519 * US], "    Latency   123.52ms    0.00us 123.46ms  100.00%");
 }
@@ -184,7 +184,7 @@ fn rates() {
         (Wrk, &[850_000], "    Req/Sec     0.85M     0.00     0.85M   100.00%"),
         (Wrk, &[0, 10, 20], "    Req/Sec    10.00     10.00    20.00    100.00%"),
         (Wrk, &[56_200, 62_000], "    Req/Sec    59.10k     4.10k   62.00k   100.00%"),
-        // From 2,048 on, an HdrHistogram tells every second number.
+        // From 2,048 on, an HdrHistogram distinguishes every second number.
         (Wrk2, &[2_115], "    Req/Sec     2.12k     0.00     2.11k   100.00%"),
     ] {
         let thread_rates = histogram(samples.iter().copied());
@@ -210,7 +210,7 @@ fn percentiles() {
         assert_eq!(found.as_deref(), Some(expected));
         assert_eq!(line(Dialect::Wrk, &figures, BARE, start), None);
     }
-    // Seconds have one blank behind them.
+    // Times in seconds have one blank after them.
     let slow = Figures { latency: histogram([1_100 * MS]), ..Figures::default() };
     let found = line(Dialect::Wrk, &slow, WITH_LATENCY, "     99");
     assert_eq!(found.as_deref(), Some("     99%    1.10s "));
@@ -218,8 +218,8 @@ fn percentiles() {
 
 #[test]
 fn percentiles_of_wrk2() {
-    // 1 ms, 2 ms, … 100 s. The bucket of 50 s ends at 50.0297 s; that of wrk2 which holds this
-    // value, at 50.0367 s.
+    // 1 ms, 2 ms, … 100 s. The bucket of 50 s ends at 50.0297 s; wrk2's bucket of that value ends
+    // at 50.0367 s.
     let latency = histogram((1..=100_000).map(|n| n * MS));
     let figures = Figures { latency, ..Figures::default() };
     for (start, expected) in [
@@ -238,8 +238,8 @@ fn percentiles_of_wrk2() {
     }
 }
 
-/// The greatest is the lowest value of its step in one place and the highest in another: so it is
-/// with wrk2, and its readers know.
+/// The greatest is the lowest value of its bucket in one place and the highest in another, as in
+/// wrk2, so that its readers recognize it.
 #[test]
 fn the_greatest_of_wrk2() {
     let figures = Figures { latency: histogram([22_980 * MS]), ..Figures::default() };
@@ -325,7 +325,7 @@ fn rates_of_the_run() {
     }
 }
 
-/// wrk has no uncorrected latencies.
+/// wrk has no uncorrected latencies, so that block is ignored.
 #[test]
 fn blocks_that_were_not_asked_for() {
     let figures = figures();

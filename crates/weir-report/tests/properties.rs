@@ -1,4 +1,4 @@
-//! What holds for every document: the report fits the page, and JSON loses nothing.
+//! Properties of every document: the report fits the page, and JSON loses nothing.
 
 #[expect(dead_code, reason = "the golden tests use more of it")]
 mod fixture;
@@ -11,7 +11,7 @@ use weir_run::{
     Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase, ScriptUsage,
 };
 
-/// Something that happens in a run; counts and times of any size that a document holds.
+/// An event in a run; counts and times of any size that a document holds.
 #[derive(Clone, Debug)]
 enum Happening {
     Answers { times: u64, status: u16, service_ns: u64, lag_ns: u64 },
@@ -97,7 +97,7 @@ fn add(fixture: Fixture, happening: Happening) -> Fixture {
     }
 }
 
-/// A run before it is written down: what a failing test prints.
+/// A run as generated, which a failing test prints.
 #[derive(Clone, Debug)]
 struct Run {
     rate: Option<u64>,
@@ -125,7 +125,7 @@ impl Run {
     }
 }
 
-/// Columns as a terminal counts them at most.
+/// Greatest number of columns that a terminal uses.
 fn columns(line: &str) -> usize {
     line.chars().map(|c| if (c as u32) < 0x1100 || is_symbol(c) { 1 } else { 2 }).sum()
 }

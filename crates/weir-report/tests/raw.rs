@@ -1,4 +1,4 @@
-//! Rows read back from the file as they were written, by the crate that wrote it.
+//! Rows read back from the file equal those written, by the crate that wrote it.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use parquet::record::Field;
 use weir_report::raw::{RawAbout, RawWriter};
 use weir_run::{ErrorKind, Plan, RawOutcome, RawPhase, RawRow};
 
-/// The file of these rows.
+/// Writes a file of these rows.
 fn written(rows: &[RawRow]) -> SerializedFileReader<bytes::Bytes> {
     let mut bytes = Vec::new();
     let mut writer = RawWriter::new(&mut bytes).expect("memory can be written");

@@ -1,5 +1,5 @@
-//! The text report against plain files, byte for byte. `UPDATE_GOLDEN=1` writes them anew; read
-//! the difference before committing it.
+//! The text report against golden files, byte for byte. `UPDATE_GOLDEN=1` rewrites them; read the
+//! difference before committing it.
 
 mod fixture;
 
@@ -89,7 +89,8 @@ fn closed_loop() {
     golden("closed_loop", &document, &PLAIN);
 }
 
-/// A clean run without findings fits a terminal of 24 lines, with the command and a prompt.
+/// Asserts that a clean run without findings fits a terminal of 24 lines, with the command and a
+/// prompt.
 #[track_caller]
 fn assert_short(document: &Document) {
     let text = print(document, &PLAIN);
@@ -129,7 +130,7 @@ fn findings() {
     golden("findings_verbose", &findings, &TextOptions { verbose: true, ..PLAIN });
 }
 
-/// Responses lay in the client's socket buffer for 1.5 ms of their 2 ms and more.
+/// A run whose responses lay in the client's socket buffer for 1.5 ms of their 2 ms and more.
 fn inflated() -> Fixture {
     fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
         let stamped = &mut parts.measurements.stamped;
@@ -238,12 +239,12 @@ fn histogram() {
 
 #[test]
 fn few_requests_have_few_percentiles() {
-    // A tenth of a second of stall is all that lies beyond p99.
+    // Only a tenth of a second of stall lies beyond p99.
     let fixture = Fixture::open_loop(1_000).spread(9_700, MS, 2 * MS);
     let mut fixture =
         (0..300).fold(fixture, |fixture, k| fixture.answers(1, 200, k * MS, 900_000 * k.min(1)));
     fixture = fixture.evidence().with(|parts| {
-        // They waited for connections, not for weir.
+        // The requests waited for connections, not for weir.
         let m = &mut parts.measurements;
         std::mem::swap(&mut m.sched_lag, &mut m.connection_wait);
         m.unlagged = m.response_time.ok.clone();
@@ -448,8 +449,8 @@ fn huge_numbers() {
 
 #[test]
 fn stall() {
-    // 10,000 requests of 1 ms, but the server stood still for 1.4 s: 1,400 requests waited for the
-    // rest of it.
+    // 10,000 requests of 1 ms, but the server stalled for 1.4 s: 1,400 requests waited for the rest
+    // of it.
     let mut fixture = Fixture::open_loop(1_000).answers(8_600, 200, MS, 990_000);
     for k in 0..1_400 {
         fixture = fixture.answers(1, 200, MS + k * MS, 990_000);

@@ -1,8 +1,8 @@
 //! Assertions: claims like `p99 < 5ms` that a document is judged by (docs/ASSERTIONS.md).
 //!
-//! A claim compares the measured value with its limit and passes or fails. Beside it stands the
-//! one-sided confidence that the true value lies on the same side. No flag and no exit code is
-//! known here.
+//! A claim compares the measured value with its limit and passes or fails. It also gives the
+//! one-sided confidence that the true value lies on the same side. This module depends on no flag
+//! and no exit code.
 
 mod confidence;
 mod estimate;
@@ -31,13 +31,13 @@ pub struct Assertion {
     text: String,
     metric: Metric,
     comparison: Comparison,
-    /// In the metric's unit.
+    /// Limit in the metric's unit.
     limit: f64,
     /// Confidence below which a claim fails, 0 to 1.
     least_confidence: Option<f64>,
 }
 
-/// Why a text is no assertion: a fragment that fits after "invalid value: ".
+/// Error in the text of an assertion: a fragment that fits after "invalid value: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AssertionError(String);
@@ -65,7 +65,7 @@ const COMPARISONS: [(&str, Comparison); 6] = [
 impl FromStr for Assertion {
     type Err = AssertionError;
 
-    /// Reads `METRIC OP VALUE`: `p99 < 5ms`, `errors<=0.1%`, `rate >= 50k`.
+    /// Parses `METRIC OP VALUE`: `p99 < 5ms`, `errors<=0.1%`, `rate >= 50k`.
     fn from_str(text: &str) -> Result<Assertion, AssertionError> {
         let refuse = |why: String| Err(AssertionError(why));
         let Some(at) = text.find(['<', '>', '=', '!']) else {
@@ -97,13 +97,13 @@ impl FromStr for Assertion {
 }
 
 impl Assertion {
-    /// The same claim, which fails below this confidence (0 to 1) if there is one.
+    /// Returns the same claim, which fails below this confidence (0 to 1) if there is one.
     #[must_use]
     pub fn with_confidence(self, least_confidence: Option<f64>) -> Assertion {
         Assertion { least_confidence, ..self }
     }
 
-    /// Judges a document. A pure function of it: a loaded document gives the same result.
+    /// Judges a document. This is a pure function of it: a loaded document has the same result.
     pub fn judge(&self, document: &Document) -> AssertionResult {
         let result = AssertionResult {
             assertion: self.text.clone(),
@@ -142,7 +142,7 @@ impl Assertion {
         }
     }
 
-    /// Why the claim fails, `None` if it passes. Empty where the measured value shows it.
+    /// Reason why the claim fails, `None` if it passes. Empty if the measured value shows it.
     fn why_it_fails(
         &self,
         estimate: &Estimate,
@@ -159,7 +159,7 @@ impl Assertion {
         }
         let least = self.least_confidence?;
         let why_none = match &estimate.evidence {
-            // What this run counted is certain.
+            // Counts of this run are certain.
             _ if self.comparison.is_of_this_run() => return None,
             Evidence::Fact => return None,
             Evidence::Unknown(why) => why,
@@ -180,7 +180,8 @@ impl Assertion {
         }
     }
 
-    /// The side of the limit on which the true value is, as far as the measured one shows it.
+    /// Returns the side of the limit on which the true value is, as far as the measured one shows
+    /// it.
     fn side(&self, estimate: &Estimate) -> Option<Side> {
         if self.comparison.is_of_this_run() {
             return None;
@@ -221,18 +222,18 @@ impl Comparison {
         }
     }
 
-    /// True if the limit is one from above.
+    /// True if the limit is an upper limit.
     fn is_upper(self) -> bool {
         matches!(self, Comparison::Less | Comparison::AtMost)
     }
 
-    /// True if only what this run counted matters.
+    /// True if the comparison is about the counts of this run only.
     fn is_of_this_run(self) -> bool {
         matches!(self, Comparison::Equal | Comparison::Unequal)
     }
 }
 
-/// `4.21 ms (99.8% confidence)`, `≤ 3.06 ms`, `> 2.00 s`, `≥ 71,000.0/s`.
+/// Formats `4.21 ms (99.8% confidence)`, `≤ 3.06 ms`, `> 2.00 s`, `≥ 71,000.0/s`.
 fn in_words(estimate: &Estimate, unit: Unit, confidence: Option<f64>) -> String {
     let value = estimate.value;
     let measured = match (estimate.bound, unit) {

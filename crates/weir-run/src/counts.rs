@@ -1,5 +1,5 @@
-//! Rows of small counts as text: LEB128, compressed with zlib, in base64. Decoding is told how many
-//! there must be, and takes no more memory than those need, whatever the text.
+//! Rows of small counts as text: LEB128, compressed with zlib, in base64. The decoder gets the
+//! expected number of counts, and takes no more memory than those need, for any text.
 
 use std::io::{Read, Write};
 
@@ -9,10 +9,10 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
-/// Bytes of the greatest count.
+/// Encoded bytes of the greatest count.
 const COUNT_BYTES_MAX: usize = 5;
 
-/// The text of these counts.
+/// Encodes these counts as text.
 pub(crate) fn encode(counts: &[u32]) -> String {
     let mut plain = Vec::with_capacity(counts.len());
     for count in counts {
@@ -26,7 +26,7 @@ pub(crate) fn encode(counts: &[u32]) -> String {
     STANDARD.encode(deflated(&plain))
 }
 
-/// The `expected` counts of a text, or what is wrong with it.
+/// Decodes the `expected` counts of a text. The error is the fault of the text.
 pub(crate) fn decode(text: &str, expected: usize) -> Result<Vec<u32>, &'static str> {
     let compressed = STANDARD.decode(text).map_err(|_| "it is not base64")?;
     let plain = inflated(&compressed, expected.saturating_mul(COUNT_BYTES_MAX))
@@ -59,7 +59,7 @@ fn deflated(plain: &[u8]) -> Vec<u8> {
     encoder.finish().expect("writing to memory")
 }
 
-/// What was deflated; `None` when it was not, or when it is longer than `bytes_max`.
+/// Inflates; `None` if the input was not deflated, or if the output exceeds `bytes_max`.
 fn inflated(deflated: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
     let limit = u64::try_from(bytes_max).ok()?.saturating_add(1);

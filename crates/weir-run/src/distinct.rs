@@ -1,7 +1,7 @@
 //! The values of a histogram one by one, for scripts and for reports in other units.
 //!
-//! A bucket is as good as one value: its upper edge, so that nothing reads faster than it was. The
-//! least and the greatest value are exact.
+//! All values of a bucket count as its upper edge, so that none is under-reported. The least and
+//! the greatest value are exact.
 
 use crate::histogram::Histogram;
 
@@ -17,8 +17,8 @@ pub fn distinct_us(histogram: &Histogram) -> Vec<(u64, u64)> {
     merged(histogram, |ns| ns.div_ceil(1_000))
 }
 
-/// Each value as `convert`, which must keep their order, makes it; those that it makes equal are
-/// one.
+/// Returns each value as `convert` makes it, which must keep their order. Values that become equal
+/// are merged.
 fn merged(histogram: &Histogram, convert: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
     let mut values: Vec<(u64, u64)> = Vec::new();
     let mut push = |value: u64, count: u64| match values.last_mut() {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     proptest! {
-        /// Value by value, none is less than the true one, none more than a bucket above it.
+        /// No value is less than the true one, and none is more than a bucket above it.
         #[test]
         fn no_value_is_under_reported(
             mut values in prop::collection::vec(0..100_000_000_000_u64, 1..50),

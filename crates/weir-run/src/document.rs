@@ -1,8 +1,8 @@
-//! The document of a run: everything that is known about it, in one versioned value from which
-//! every report is printed and which can be merged with others without loss.
+//! The document of a run: all data about it, in one versioned value. Every report is printed from
+//! it, and documents merge without loss.
 //!
-//! It is made by [`Document::assemble`], which refuses numbers that do not add up, read by
-//! [`Document::load`], and written by weir-report. It knows no sockets, no clocks and no layout.
+//! [`Document::assemble`] makes it and refuses numbers that do not add up, [`Document::load`] reads
+//! it, and weir-report writes it. It depends on no sockets, no clocks and no layout.
 
 mod accounting;
 mod assemble;
@@ -70,87 +70,88 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::{ClientHealth, WorkerUsage};
 use crate::plan::Plan;
 
-/// The version of the document's schema that this program writes and the newest it reads.
+/// Version of the document's schema that this program writes, and the newest that it reads.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// The document of a run.
+/// Result of a run: one JSON document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// The version of this schema; a changed meaning is a new version.
+    /// Version of this schema; a changed meaning is a new version.
     pub schema_version: u32,
-    /// The program that made it.
+    /// Program that wrote the document.
     pub tool: Tool,
-    /// Which run it was.
+    /// Identity and circumstances of the run.
     pub run: Run,
-    /// The grade, and the lines `Target`, `Load` and `Limit`: derived from what is below.
+    /// Grade of the run, and the lines `Target`, `Load` and `Limit`; derived from the other
+    /// sections.
     pub verdict: Verdict,
-    /// What was asked.
+    /// Plan of the run: the load as requested.
     pub plan: Plan,
-    /// The phases as each worker observed them.
+    /// Phases of the run, as each worker observed them.
     pub phases: Vec<Phases>,
-    /// Where it ran.
+    /// Machine and program that ran the load.
     pub environment: Environment,
-    /// What became of the connections.
+    /// Connections: requested, opened, renewed, failed.
     pub connections: ConnectionsSection,
-    /// What became of every planned request.
+    /// Outcomes of all planned requests.
     pub accounting: Accounting,
-    /// The times.
+    /// Times of requests and connects.
     pub latency: Latency,
-    /// The rates.
+    /// Rates inside the measured window.
     pub throughput: Throughput,
-    /// The kernel's view of some of the requests; absent when no connection was stamped.
+    /// Kernel time stamps of a sample of requests; absent if no connection was stamped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamps: Option<StampsSection>,
-    /// How requests left, by the millisecond; absent in a closed loop.
+    /// Sends per millisecond, actual and planned; absent in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub departures: Option<DeparturesSection>,
-    /// Requests on the wire, counted twice; absent when they were not.
+    /// Requests on the wire, counted in two independent ways; absent if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<OccupancySection>,
-    /// The target before the load, over one connection; absent when it was not probed, or did not
-    /// respond in time.
+    /// One-connection probe of the target before the load; absent if it did not run, or got no
+    /// response in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeSection>,
-    /// This run's TCP sockets; absent where there were none.
+    /// TCP sockets of this run; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkSection>,
-    /// What the client's machine did in the window, the worst of all parts; absent when nobody
-    /// watched it.
+    /// Health of the client's machine in the window, the worst of all parts; absent if it was not
+    /// watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<ClientHealth>,
-    /// What a few requests beside the load saw; absent when there were none.
+    /// Probe thread: a few independent requests beside the load; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<WitnessSection>,
-    /// The noise floor; absent when nobody asked for it.
+    /// Noise floor (`--selfcheck`); absent if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selfcheck: Option<SelfcheckSection>,
-    /// What a thread more made of the same load; absent when nobody asked for it.
+    /// The same load with one more thread (`--prove-client`); absent if it was not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prove_client: Option<ProveClientSection>,
-    /// What the script took; absent when there was none.
+    /// Usage of the script; absent without a script.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptSection>,
-    /// Whether the window was the same all along, by series; empty with fewer than ten slices.
+    /// Stationarity of the window, by series; empty with fewer than ten slices.
     #[serde(default)]
     pub stationarity: Vec<SeriesStationarity>,
-    /// The window in equal parts by planned time: what intervals of confidence are made from.
+    /// Equal parts of the window by planned time, from which confidence intervals are computed.
     pub slices: Vec<SliceEntry>,
-    /// The run over time, warm-up and drain included, by when things happened.
+    /// Time series of the run, warm-up and drain included, by when things happened.
     pub series: Vec<SeriesEntry>,
-    /// Files that hold every request, one of each part; absent where nobody asked.
+    /// Files that hold every request (`--raw`), one for each part; absent if none were written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub raw: Vec<RawSection>,
-    /// What the numbers were asked to be, and whether they are; absent where nobody asked.
+    /// Assertions (`--assert`) and their outcomes; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assertions: Vec<AssertionResult>,
-    /// What a reader must know beside the numbers.
+    /// Notes attached to the finished run.
     pub notes: Vec<Note>,
 }
 
 impl Document {
-    /// Measured requests that got a complete answer, good or bad. A run with none has no result:
+    /// Measured requests with a complete response, good or bad. A run without any has no result:
     /// exit code 1.
     pub fn answered(&self) -> u64 {
         self.accounting.ok + self.accounting.bad_response
@@ -162,69 +163,69 @@ impl Document {
     }
 }
 
-/// The program that made a document.
+/// Program that wrote a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
-    /// `weir`.
+    /// Name of the program: `weir`.
     pub name: String,
-    /// Its version.
+    /// Version of the program.
     pub version: String,
 }
 
-/// Which run it was.
+/// Identity and circumstances of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Tells runs apart; the same for all parts of one run.
+    /// Identifier of the run; the same for all parts of one run.
     pub id: String,
     /// Wall-clock time of the epoch, RFC 3339.
     pub epoch: String,
     /// Wall-clock time of the epoch in nanoseconds since 1970, UTC. The monotonic times of this
     /// document count from the epoch.
     pub epoch_unix_ns: u64,
-    /// This part of the run, from 1.
+    /// Number of this part of the run, from 1.
     pub part: u32,
-    /// Parts that the run has.
+    /// Number of parts of the run.
     pub parts: u32,
-    /// A signal ended it before its plan did.
+    /// True if a signal ended the run before its plan did.
     pub interrupted: bool,
-    /// The warm-up was to end when the load is steady, and ended because it took too long; absent
+    /// True if the warm-up waited for a steady load and ended at its time limit instead; absent
     /// otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsettled: bool,
     /// The command line, word by word, with `[redacted]` for credentials.
     pub command: Option<Vec<String>>,
-    /// What the URL answered before the load, where it was asked.
+    /// Response of the URL before the load, if a preflight was sent.
     pub preflight: Option<Preflight>,
-    /// What the run took of its own machine.
+    /// CPU time and memory that weir used.
     pub client: ClientUsage,
 }
 
-/// The answer to the request sent before the load.
+/// Response to the request sent before the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Preflight {
     /// The status code.
     pub status: u16,
-    /// The protocol of the answer: `HTTP/1.1`.
+    /// Protocol of the response: `HTTP/1.1`.
     pub http_version: String,
     /// The `Server` header.
     pub server: Option<String>,
     /// The `Location` header of a redirect.
     pub location: Option<String>,
-    /// Length of the answer's body in bytes, where it was read to its end.
+    /// Length of the response's body in bytes, if it was read to its end.
     pub body_bytes: Option<u64>,
-    /// The address that answered.
+    /// Address that responded.
     pub address: String,
-    /// From the send to the last byte, in nanoseconds.
+    /// Time from the send to the last byte, in nanoseconds.
     pub elapsed_ns: u64,
 }
 
-/// What a run took of its own machine; over all parts after a merge.
+/// CPU time and memory that weir used; over all parts after a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -233,7 +234,7 @@ pub struct ClientUsage {
     pub cpu_user_ns: u64,
     /// CPU time in the kernel, in nanoseconds.
     pub cpu_system_ns: u64,
-    /// Greatest resident memory in bytes.
+    /// Peak resident memory in bytes.
     pub max_resident_bytes: u64,
 }
 
@@ -242,50 +243,51 @@ pub struct ClientUsage {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Phases {
-    /// The part of the run it belongs to; each part has an epoch of its own.
+    /// Part of the run that the worker belongs to; each part has an epoch of its own.
     pub part: u32,
-    /// Its number within the part, from 0.
+    /// Number of the worker within the part, from 0.
     pub worker: u32,
-    /// The CPU it was pinned to.
+    /// CPU that the worker was pinned to; null if it was not pinned.
     pub cpu: Option<u32>,
-    /// Its connections.
+    /// Connections of the worker.
     pub connections: u32,
-    /// It began to connect.
+    /// Start of connecting.
     pub connect_ns: u64,
-    /// All its connections were up or had failed once.
+    /// End of connecting: all connections of the worker were up or had failed once.
     pub connected_ns: u64,
-    /// The schedule's start: the same for all workers of a part.
+    /// Start of the schedule: the same for all workers of a part.
     pub start_ns: u64,
-    /// Its first clock reading at or after the planned t0.
+    /// First clock reading of the worker at or after the planned t0.
     pub t0_ns: u64,
-    /// Its first clock reading at or after the planned t1.
+    /// First clock reading of the worker at or after the planned t1.
     pub t1_ns: u64,
-    /// The load ended: every measured slot was resolved, or the drain's limit was reached; under
+    /// End of the load: every measured slot was resolved, or the drain's limit was reached; under
     /// the flags of wrk and wrk2 at t1.
     pub tail_end_ns: u64,
-    /// The drain ended: everything sent was answered, or the drain's limit was reached. The sockets
-    /// were closed.
+    /// End of the drain: all that was sent got a response, or the drain's limit was reached. The
+    /// sockets were closed.
     pub drained_ns: u64,
-    /// CPU time of its thread, user and system, in nanoseconds.
+    /// CPU time of the worker's thread, user and system, in nanoseconds.
     pub cpu_time_ns: u64,
-    /// What its thread took and lost inside the window; its `wall_ns` is 0 where that is not known.
+    /// CPU time, waiting and stalls of the worker's thread inside the window; its `wall_ns` is 0 if
+    /// they are unknown.
     #[serde(default)]
     pub usage: WorkerUsage,
 }
 
-/// Something a reader must know beside the numbers.
+/// A note attached to the finished run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Note {
-    /// Stable, for programs: `few_connections`.
+    /// Stable code, for programs: `few_connections`.
     pub code: String,
-    /// A sentence, for people.
+    /// Sentence, for people.
     pub text: String,
 }
 
 impl Note {
-    /// A note.
+    /// Creates a note.
     pub fn new(code: &str, text: impl Into<String>) -> Note {
         Note { code: code.to_owned(), text: text.into() }
     }

@@ -1,8 +1,7 @@
 //! Histograms as text: HdrHistogram's V2 encoding, compressed, in base64, as other tools read it.
 //!
-//! Our buckets are HdrHistogram's, so that encoding only writes counts. Decoding trusts nothing:
-//! whatever the text, it ends in buckets within [`BUCKETS`] or in an [`EncodingError`], with memory
-//! bounded.
+//! The buckets are HdrHistogram's, so that encoding only writes counts. Decoding accepts any text:
+//! it ends in buckets within [`BUCKETS`] or in an [`EncodingError`], with memory bounded.
 
 use std::io::{Read, Write};
 
@@ -19,35 +18,35 @@ const COOKIE: u32 = 0x1c84_9313;
 const SIGNIFICANT_DIGITS: u32 = 3;
 const LOWEST_NS: u64 = 1;
 
-/// Cookie, payload length, offset, digits, lowest, highest, ratio.
+/// Header: cookie, payload length, offset, digits, lowest, highest, ratio.
 const HEADER_BYTES: usize = 40;
 
-/// A count takes nine bytes at most.
+/// Greatest payload: a count takes nine bytes at most.
 const PAYLOAD_BYTES_MAX: usize = BUCKETS * 9;
 
-/// Why a text is no histogram of ours.
+/// Reason why a text is no histogram of this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EncodingError {
-    /// No base64.
+    /// Not base64.
     #[error("it is not base64")]
     NotBase64,
-    /// Something else, or cut short.
+    /// Not an HdrHistogram, or cut short.
     #[error("it is not a compressed HdrHistogram of version 2")]
     NotAHistogram,
     /// A histogram of another unit, range or precision, which buckets cannot be added to.
     #[error("it is not a histogram from 1 ns to 1 h with three digits")]
     OtherLayout,
-    /// Counts that cannot be.
+    /// Counts out of range.
     #[error("its counts are out of range")]
     CountsOutOfRange,
 }
 
-/// The text of these buckets, ascending.
+/// Encodes these buckets, ascending, as text.
 pub(crate) fn encode(buckets: impl IntoIterator<Item = (usize, u64)>) -> String {
     let mut payload = Vec::new();
     let mut next = 0;
     for (bucket, count) in buckets.into_iter().filter(|(_, count)| *count > 0) {
-        // A negative number says how many empty buckets follow.
+        // A negative number is the number of empty buckets that follow.
         let empty = i64::try_from(bucket - next).expect("33,792 buckets fit 64 bits");
         if empty > 0 {
             write_number(-empty, &mut payload);
@@ -67,7 +66,7 @@ pub(crate) fn encode(buckets: impl IntoIterator<Item = (usize, u64)>) -> String 
     STANDARD.encode(compress(&plain))
 }
 
-/// The buckets of a text, ascending.
+/// Decodes the buckets of a text, ascending.
 pub(crate) fn decode(text: &str) -> Result<Vec<(usize, u64)>, EncodingError> {
     let compressed = STANDARD.decode(text).map_err(|_| EncodingError::NotBase64)?;
     let plain = decompress(&compressed).ok_or(EncodingError::NotAHistogram)?;
@@ -106,7 +105,7 @@ fn read_counts(mut payload: &[u8]) -> Result<Vec<(usize, u64)>, EncodingError> {
     Ok(buckets)
 }
 
-/// Zig-zag, then seven bits a byte, the ninth byte whole: ZigZag LEB128-64b9B.
+/// Writes a number as ZigZag LEB128-64b9B: zig-zag, then seven bits a byte, the ninth byte whole.
 fn write_number(number: i64, out: &mut Vec<u8>) {
     let mut rest = ((number << 1) ^ (number >> 63)).cast_unsigned();
     for _ in 0..8 {
@@ -120,7 +119,7 @@ fn write_number(number: i64, out: &mut Vec<u8>) {
     out.push(u8::try_from(rest).expect("eight bits are left of 64"));
 }
 
-/// The inverse; `None` when the bytes end inside the number.
+/// Reads a number in the same encoding; `None` if the bytes end inside it.
 fn read_number(bytes: &mut &[u8]) -> Option<i64> {
     let mut raw = 0_u64;
     for index in 0..9 {
@@ -156,7 +155,7 @@ fn decompress(compressed: &[u8]) -> Option<Vec<u8>> {
     if word_at(header, 0)? != COMPRESSED_COOKIE || length != deflated.len() {
         return None;
     }
-    // One byte more than any of ours has: a bomb is cut there.
+    // One byte more than any valid payload: a decompression bomb is cut there.
     let limit = u64::try_from(HEADER_BYTES + PAYLOAD_BYTES_MAX + 1).ok()?;
     let mut plain = Vec::new();
     ZlibDecoder::new(deflated).take(limit).read_to_end(&mut plain).ok()?;

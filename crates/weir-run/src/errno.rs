@@ -1,16 +1,17 @@
-//! Names and words for the errors of system calls, as errno(3) has them. No call is made here.
+//! Names and words for the errors of system calls, as in errno(3). This module makes no call.
 
-/// The symbolic name of an error number, `ECONNREFUSED`; its digits where it is not in the table.
+/// Returns the symbolic name of an error number, `ECONNREFUSED`; its digits if it is not in the
+/// table.
 pub fn name(errno: i32) -> String {
     known(errno).map_or_else(|| errno.to_string(), |(name, _)| name.to_owned())
 }
 
-/// What an error number means, as a lower-case fragment: `connection refused`.
+/// Returns the meaning of an error number, as a lower-case fragment: `connection refused`.
 pub fn text(errno: i32) -> String {
     known(errno).map_or_else(|| format!("system error {errno}"), |(_, text)| text.to_owned())
 }
 
-/// What a name that [`name`] gave means.
+/// Returns the meaning of a name that [`name`] returned; `None` if it is not in the table.
 pub fn text_of_name(name: &str) -> Option<&'static str> {
     TABLE.iter().find(|(_, known, _)| *known == name).map(|(_, _, text)| *text)
 }
@@ -19,7 +20,7 @@ fn known(errno: i32) -> Option<(&'static str, &'static str)> {
     TABLE.iter().find(|(number, ..)| *number == errno).map(|(_, name, text)| (*name, *text))
 }
 
-/// What sockets can fail with. The numbers are the platform's own.
+/// Errors that sockets can fail with. The numbers are the platform's own.
 const TABLE: [(i32, &str, &str); 27] = [
     (libc::EACCES, "EACCES", "permission denied"),
     (libc::EADDRINUSE, "EADDRINUSE", "address in use"),

@@ -1,30 +1,31 @@
-//! What the client tells against itself: how late its threads were, what its machine took from it,
-//! and what the kernel saw of some of its requests. The verdict is judged from this (METHOD 1.9).
+//! Evidence about the client: lateness of its threads, CPU time that its machine took from it, and
+//! kernel time stamps of some of its requests. The verdict is derived from it (METHOD 1.9).
 
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
 
-/// The kernel's view of the requests on stamped connections: members of M that ended `ok`
-/// (METHOD 1.2). All histograms but `tx_delay` and `wire_time` have one value per such request.
+/// Times from kernel time stamps, of the requests on stamped connections: members of M that ended
+/// `ok` (METHOD 1.2). All histograms but `tx_delay` and `wire_time` have one value per such
+/// request.
 #[derive(Clone, Debug, Default)]
 pub struct Stamped {
-    /// Connections that asked for stamps and whose kernel agreed.
+    /// Connections that requested time stamps from the kernel and got them enabled.
     pub connections: u32,
     /// `Te − T0`.
     pub response: Histogram,
     /// `Te − T0 − sched_lag`.
     pub unlagged: Histogram,
-    /// `Te − T0 − sched_lag − rx delay`: what is left when all that the client added is taken off.
+    /// `Te − T0 − sched_lag − rx delay`: the response time without the parts that the client added.
     pub outside: Histogram,
-    /// `Te − Ke`: the answer lay in the client's socket buffer.
+    /// `Te − Ke`: time that the response spent in the client's socket buffer.
     pub rx_delay: Histogram,
-    /// `Kx − Ts`, where the kernel told when it sent the request.
+    /// `Kx − Ts`, if the kernel stamped the send of the request.
     pub tx_delay: Histogram,
-    /// `Ke − Kx`, where it did.
+    /// `Ke − Kx`, if the kernel stamped both.
     pub wire_time: Histogram,
-    /// Requests whose receive stamp is missing, or lies before `Ts` or after `Te`: a clock step, or
-    /// a kernel that does not stamp. They are in no histogram here.
+    /// Requests whose receive stamp is missing, or lies before `Ts` or after `Te`: after a clock
+    /// step, or on a kernel that does not stamp. They are in no histogram here.
     pub missed: u64,
 }
 
@@ -42,35 +43,35 @@ impl Stamped {
 }
 
 /// Sends per millisecond of some spans of an open loop's window, as the client alone would have
-/// made them: each counted at `T0 + sched_lag`, so that waiting for a busy connection, which is
-/// the server's, leaves no trace (METHOD 1.9, A1 and A3).
+/// made them. Each is counted at `T0 + sched_lag`, so that waiting for a busy connection, which the
+/// server causes, has no effect (METHOD 1.9, `send-dispersion` and `send-burst`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Departures {
-    /// Spans, in milliseconds from t0: their begin and how many bins each has in `sent`. Spans are
-    /// in order, disjoint, and the same for all workers.
+    /// Spans, in milliseconds from t0: the start of each and its number of bins in `sent`. Spans
+    /// are in order, disjoint, and the same for all workers.
     pub spans: Vec<DepartureSpan>,
     /// Sends per bin of 1 ms, one span after the other.
     pub sent: Vec<u32>,
-    /// The same by plan: counted at `T0`.
+    /// Planned sends per bin: counted at `T0`.
     pub planned: Vec<u32>,
-    /// Gaps between sends of one worker that differ from their plan by more than 5% of the mean
-    /// gap and by more than 50 µs (A2).
+    /// Gaps between sends of one worker that differ from their plan by more than 5% of the mean gap
+    /// and by more than 50 µs (`send-gaps`).
     pub displaced: u64,
-    /// Gaps looked at for `displaced`.
+    /// Gaps compared for `displaced`.
     pub gaps: u64,
 }
 
-/// A span of the window of which [`Departures`] has counts.
+/// A span of the window with counts in [`Departures`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepartureSpan {
-    /// From t0, in milliseconds.
+    /// Start of the span, in milliseconds from t0.
     pub start_ms: u64,
-    /// Its bins.
+    /// Number of bins of 1 ms.
     pub bins: u32,
 }
 
 impl Departures {
-    /// Adds another worker's. Workers have the same spans; one without any has nothing to add.
+    /// Adds another worker's counts. Workers have the same spans; one without any adds none.
     pub(crate) fn add(&mut self, other: &Departures) {
         if self.spans.is_empty() {
             *self = Departures { displaced: self.displaced, gaps: self.gaps, ..other.clone() };
@@ -89,8 +90,9 @@ fn add_bins(mine: &mut [u32], theirs: &[u32]) {
     }
 }
 
-/// Little's law, counted twice (METHOD 1.7): the requests on the wire, integrated over the window
-/// as their number changed, and the time that each of them spent there, summed when it ended.
+/// Little's law, counted twice (METHOD 1.7). One count is the number of requests on the wire,
+/// integrated over the window as it changes. The other is the time that each request spent there,
+/// summed as requests end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
     /// `∫ N dt` over the window, with N the requests on the wire, in nanoseconds.
@@ -106,19 +108,18 @@ impl Occupancy {
     }
 }
 
-/// What the kernel counted on the TCP sockets of a worker, read as they are closed (`TCP_INFO`,
-/// tcp(7)).
+/// Kernel counters of the TCP sockets of a worker, read as they are closed (`TCP_INFO`, tcp(7)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpUsage {
     /// Sockets that were closed.
     pub sockets: u64,
-    /// Of `sockets`: read.
+    /// Of `sockets`: sockets whose counters were read.
     pub sampled: u64,
-    /// Segments sent again, scaled from `sampled` to `sockets`.
+    /// Segments retransmitted, scaled from `sampled` to `sockets`.
     pub retransmitted_segments: u64,
-    /// Retransmission timeouts, scaled likewise; `None` where the kernel does not tell.
+    /// Retransmission timeouts, scaled likewise; `None` if the kernel does not report them.
     pub retransmission_timeouts: Option<u64>,
-    /// The least round trip of each of the last sockets that were read, in nanoseconds.
+    /// Least round trip of each of the last sockets that were read, in nanoseconds.
     pub rtts_min_ns: Vec<u64>,
 }
 
@@ -138,7 +139,7 @@ impl TcpUsage {
         self.rtts_min_ns.extend_from_slice(&other.rtts_min_ns);
     }
 
-    /// The median of the least round trips.
+    /// Returns the median of the least round trips.
     pub(crate) fn rtt_min_ns(&self) -> Option<u64> {
         let mut sorted = self.rtts_min_ns.clone();
         sorted.sort_unstable();
@@ -146,12 +147,12 @@ impl TcpUsage {
     }
 }
 
-/// Handshakes made inside the window beside the load, to see the network's queues.
+/// Handshakes made inside the window beside the load, to measure the network's queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrips {
     /// Handshakes that succeeded.
     pub connects: u64,
-    /// Their median round trip, in nanoseconds; `None` without any.
+    /// Median round trip of these handshakes, in nanoseconds; `None` without any.
     pub rtt_ns: Option<u64>,
 }
 
@@ -160,7 +161,7 @@ pub struct RoundTrips {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ServerCpu {
-    /// Processes, as far as this user may see them.
+    /// Number of processes, as far as this user may see them.
     pub processes: u32,
     /// CPU time of their busiest thread, as a share of the window, 0 to 1.
     pub busiest_thread_share: f64,
@@ -168,78 +169,79 @@ pub struct ServerCpu {
     pub total_share: f64,
 }
 
-/// What one worker's thread took and lost between its t0 and its t1.
+/// CPU time, waiting and stalls of one worker's thread between its t0 and its t1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WorkerUsage {
-    /// From its t0 to its t1 as it observed them, in nanoseconds.
+    /// Time from t0 to t1 as the worker observed them, in nanoseconds.
     pub wall_ns: u64,
     /// CPU time, user and system, in nanoseconds.
     pub cpu_ns: u64,
-    /// Of `cpu_ns`: spinning without anything to do.
+    /// Of `cpu_ns`: time spent spinning without anything to do.
     pub spun_ns: u64,
-    /// Ready to run while something else had its CPU (`/proc/PID/task/TID/schedstat`, second
-    /// field), in nanoseconds; null where the kernel does not tell.
+    /// Time that the thread was runnable but not running (`/proc/PID/task/TID/schedstat`, second
+    /// field), in nanoseconds; null if the kernel does not report it.
     pub run_delay_ns: Option<u64>,
-    /// Times that it looked for events, asleep or not, and found some.
+    /// Polls for events, asleep or not, that returned some.
     #[serde(default)]
     pub wakes: u64,
-    /// Events that it found: answers, or parts of them, for the most part.
+    /// Events that these polls returned, mostly responses or parts of them.
     #[serde(default)]
     pub events: u64,
-    /// Longest stretch in which it could not act, in nanoseconds: from when it should have woken at
-    /// the latest, or was woken, to the end of that turn.
+    /// Longest stretch in which the thread could not act, in nanoseconds: from its wake-up
+    /// deadline, or its wake-up by an event, to the end of that turn of its loop.
     pub gap_max_ns: u64,
-    /// When that stretch began, from t0, in nanoseconds.
+    /// Start of that stretch, in nanoseconds from t0.
     pub gap_at_ns: u64,
 }
 
-/// What the client's machine did between t0 and t1. Null: this kernel does not tell.
+/// Health of the client's machine between t0 and t1. Fields are null if this kernel does not report
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ClientHealth {
-    /// How long it was watched, in nanoseconds.
+    /// Time for which the machine was watched, in nanoseconds.
     pub watched_ns: u64,
     /// Share of the usable CPUs' time that the hypervisor gave to others (`/proc/stat`), 0 to 1.
     pub steal: Option<f64>,
-    /// Time that the cgroup's CPU quota held this program back, in nanoseconds (`cpu.stat`), in the
-    /// one of its cgroups that was held back longest.
+    /// Time for which the cgroup's CPU quota throttled this program, in nanoseconds (`cpu.stat`),
+    /// in the one of its cgroups that was throttled longest.
     pub throttled_ns: Option<u64>,
     /// Share of the time in which some runnable task of the machine waited for a CPU
     /// (`/proc/pressure/cpu`), 0 to 1.
     pub cpu_pressure: Option<f64>,
-    /// TCP segments sent again, machine-wide (`/proc/net/snmp`): of all programs, so no rule is
-    /// about it; this run's own are in `network`.
+    /// TCP segments retransmitted, machine-wide (`/proc/net/snmp`): of all programs, so that no
+    /// rule uses them; this run's own are in `network`.
     pub retransmitted_segments: Option<u64>,
     /// TCP retransmission timeouts, machine-wide (`/proc/net/netstat`).
     pub tcp_timeouts: Option<u64>,
-    /// Connections that a full accept queue of this machine turned away.
+    /// Connections that were refused because an accept queue of this machine was full.
     pub listen_overflows: Option<u64>,
     /// Packets dropped because a CPU's input queue was full (`/proc/net/softnet_stat`).
     pub softnet_dropped: Option<u64>,
-    /// Times that packet processing ran out of its share of time.
+    /// Times that packet processing used up its share of time.
     pub softnet_squeezed: Option<u64>,
-    /// Greatest share of the ephemeral ports that sockets to one destination can take, 0 to 1,
-    /// which connections, and those in TIME_WAIT, held at the end; where all sockets of the machine
-    /// would hold less than a quarter, what those would.
+    /// Greatest share of the ephemeral ports, 0 to 1, that sockets to one destination held at the
+    /// end, those in TIME_WAIT included. If all sockets of the machine together would hold less
+    /// than a quarter, that share is given instead.
     pub ephemeral_ports: Option<f64>,
-    /// Greatest share of a network interface's speed that was in use, 0 to 1; loopback has none.
+    /// Greatest share of a network interface's speed in use, 0 to 1; loopback has none.
     pub interface_use: Option<f64>,
-    /// The server's address is one of this machine.
+    /// True if the server's address is one of this machine.
     pub is_server_local: Option<bool>,
-    /// CPU time of a server on this machine; absent where it is elsewhere or unknown.
+    /// CPU time of a server on this machine; absent if it is elsewhere or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<ServerCpu>,
     /// Exit latency of the deepest idle state that the usable CPUs entered, in nanoseconds.
     pub idle_exit_ns: Option<u64>,
-    /// Greatest change of CLOCK_REALTIME against CLOCK_MONOTONIC from one look to the next, in
-    /// nanoseconds: a step of the wall clock, which spoils kernel stamps.
+    /// Greatest change of CLOCK_REALTIME against CLOCK_MONOTONIC between two checks, in
+    /// nanoseconds: a step of the wall clock, which spoils kernel time stamps.
     pub clock_step_ns: Option<u64>,
-    /// Longest lateness of a thread that does nothing but sleep 5 ms at a time, in nanoseconds: the
-    /// whole program was stopped, or the machine was.
+    /// Greatest lateness of a thread that only sleeps, 5 ms at a time, in nanoseconds: the whole
+    /// program or the machine was stopped.
     pub heartbeat_gap_ns: Option<u64>,
-    /// When that began, from t0, in nanoseconds.
+    /// Start of that lateness, in nanoseconds from t0.
     pub heartbeat_gap_at_ns: Option<u64>,
 }

@@ -1,15 +1,15 @@
-//! Text from elsewhere (servers, documents, scripts, file names) as it may be printed: the one
-//! place that decides which characters could change what a reader sees around them.
+//! Text from outside (servers, documents, scripts, file names) as it may be printed. This is the
+//! one place that decides which characters could change the text around them.
 
 use std::borrow::Cow;
 
-/// The text with `?` for every character that moves a terminal's cursor or reorders its text:
-/// control characters, line ends included, and Unicode's marks of direction.
+/// Returns the text with `?` for every character that moves a terminal's cursor or reorders its
+/// text: control characters, line ends included, and Unicode's marks of direction.
 pub fn printable(text: &str) -> Cow<'_, str> {
     replaced(text, |_| false)
 }
 
-/// The same for text of several lines: line feeds and tabs stay.
+/// Returns the same for text of several lines: line feeds and tabs are kept.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     replaced(text, |c| matches!(c, '\n' | '\t'))
 }

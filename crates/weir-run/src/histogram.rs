@@ -1,21 +1,21 @@
 //! Histograms in HdrHistogram's own layout: 1 ns to 1 h, three significant digits (METHOD 1.7).
 //!
-//! [`Tally`] is what a worker records into, [`Histogram`] what results are read from,
-//! [`SparseHistogram`] what travels between threads. All three keep the exact least, greatest and
-//! sum beside the buckets.
+//! Workers record into a [`Tally`], results are read from a [`Histogram`], and a
+//! [`SparseHistogram`] is sent between threads. All three keep the exact minimum, maximum and sum
+//! beside the buckets.
 
 use std::ops::{AddAssign, Range};
 
-/// Buckets of each histogram: 32 halves of 1,024 and the first one again.
+/// Number of buckets of each histogram: 32 halves of 1,024 and the first one again.
 pub const BUCKETS: usize = 33 * 1024;
 
-/// The greatest value recorded as it is; greater ones count as this one and as clipped.
+/// Greatest value recorded as it is, in nanoseconds; greater ones count as this one and as clipped.
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 
 const SUB_BUCKET_BITS: u32 = 11;
 const SUB_BUCKETS: u64 = 1 << SUB_BUCKET_BITS;
 
-/// The bucket of a value, at most [`HIGHEST_NS`].
+/// Returns the bucket of a value, at most [`HIGHEST_NS`].
 #[inline]
 pub fn bucket_of(ns: u64) -> usize {
     debug_assert!(ns <= HIGHEST_NS);
@@ -25,21 +25,21 @@ pub fn bucket_of(ns: u64) -> usize {
     (octave as usize) * (SUB_BUCKETS as usize / 2) + within
 }
 
-/// The least value of a bucket.
+/// Returns the least value of a bucket.
 pub fn lowest_in(bucket: usize) -> u64 {
     let half = SUB_BUCKETS as usize / 2;
     let octave = (bucket / half).saturating_sub(1);
     ((bucket - octave * half) as u64) << octave
 }
 
-/// The greatest value of a bucket: what a percentile prints, so that it never under-reports.
+/// Returns the greatest value of a bucket: percentiles print it, so that they never under-report.
 pub fn highest_in(bucket: usize) -> u64 {
     let half = SUB_BUCKETS as usize / 2;
     let octave = (bucket / half).saturating_sub(1);
     lowest_in(bucket) + ((1u64 << octave) - 1)
 }
 
-/// The value that stands for a bucket in means: its middle.
+/// Returns the middle of a bucket, which stands for its values in means.
 pub fn middle_of(bucket: usize) -> u64 {
     lowest_in(bucket).midpoint(highest_in(bucket))
 }
@@ -47,13 +47,13 @@ pub fn middle_of(bucket: usize) -> u64 {
 /// Exact figures beside the buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exact {
-    /// Values recorded.
+    /// Number of values recorded.
     pub count: u64,
-    /// Least value; `u64::MAX` when there is none.
+    /// Least value; `u64::MAX` if there is none.
     pub min_ns: u64,
-    /// Greatest value, also when clipped; 0 when there is none.
+    /// Greatest value, also if clipped; 0 if there is none.
     pub max_ns: u64,
-    /// Sum of all values as they came, unclipped.
+    /// Sum of all values, unclipped.
     pub sum_ns: u128,
     /// Of `count`: values beyond [`HIGHEST_NS`], in the last bucket.
     pub clipped: u64,
@@ -74,7 +74,7 @@ impl Exact {
         self.clipped += other.clipped;
     }
 
-    /// The buckets between which all values lie.
+    /// Returns the range of buckets that holds all values.
     fn buckets(&self) -> Range<usize> {
         if self.count == 0 {
             return 0..0;
@@ -83,8 +83,8 @@ impl Exact {
     }
 }
 
-/// What a worker records into: 32-bit counts in few bytes until there are many values, then on
-/// pages that exist only once touched.
+/// A worker's histogram: 32-bit counts in few bytes until there are many values, then in a table
+/// whose pages are allocated at the first access.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counts: Counts<u32>,
@@ -92,7 +92,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// An empty tally. Its memory is asked for at the first record.
+    /// Creates an empty tally. Memory is allocated at the first record.
     pub fn new() -> Tally {
         Tally::default()
     }
@@ -103,7 +103,7 @@ impl Tally {
         self.record_times(ns, 1);
     }
 
-    /// Records one value so many times, at least once.
+    /// Records one value `times` times, at least once.
     #[inline]
     pub fn record_times(&mut self, ns: u64, times: u32) {
         if self.counts.table.is_empty() || ns > HIGHEST_NS {
@@ -119,7 +119,7 @@ impl Tally {
     #[cold]
     fn record_rare(&mut self, ns: u64, times: u32) {
         if self.exact.count >= FEW_VALUES {
-            // However few buckets they are in: the table is faster.
+            // A table is faster for this many values, in however few buckets.
             self.counts.spread();
         }
         self.counts.add(bucket_of(ns.min(HIGHEST_NS)), times);
@@ -132,7 +132,7 @@ impl Tally {
         });
     }
 
-    /// The exact figures.
+    /// Returns the exact figures.
     pub fn exact(&self) -> &Exact {
         &self.exact
     }
@@ -147,37 +147,37 @@ impl Tally {
         self.counts.within(self.exact.buckets())
     }
 
-    /// Takes what was recorded since the last call, leaving the tally empty.
+    /// Returns the values recorded since the last call, and empties the tally.
     pub fn take_sparse(&mut self) -> SparseHistogram {
         let hit = self.buckets().map(|(bucket, count)| {
             (u16::try_from(bucket).expect("33,792 buckets fit 16 bits"), count)
         });
         let mut buckets: Vec<(u16, u32)> = hit.collect();
-        // It is kept to the end of the run, and so would be what it has grown into.
+        // The list lives to the end of the run, so its spare capacity is released.
         buckets.shrink_to_fit();
         self.counts.forget(&buckets);
         SparseHistogram { buckets, exact: std::mem::take(&mut self.exact) }
     }
 }
 
-/// Counts by bucket: a list while few buckets have been hit, then a table. With thousands of
-/// threads there are hundreds of thousands of these, most of which see some values a second; tables
-/// would take more mappings than a process may have.
+/// Counts by bucket: a list while few buckets are in use, then a table. With thousands of threads
+/// there are hundreds of thousands of these, most of which get some values a second; tables would
+/// take more mappings than a process may have.
 #[derive(Clone, Debug, Default)]
 struct Counts<N> {
-    /// The buckets that were hit, ascending, while there is no table.
+    /// Non-empty buckets, ascending, while there is no table.
     few: Vec<(u16, N)>,
-    /// Empty until it is wanted.
+    /// Table of all buckets; empty while the list is in use.
     table: Vec<N>,
 }
 
-/// Buckets of a list at most. A table has ten times as much memory resident.
+/// Greatest number of buckets in a list. A table has ten times as much memory resident.
 const FEW_BUCKETS: usize = 1000;
 
-/// By so many buckets a list grows: doubled, it would be a third too large.
+/// Number of buckets by which a list grows: doubling would make it a third too large.
 const FEW_MORE: usize = 100;
 
-/// Values of a list into which they are recorded one by one, at most.
+/// Greatest number of values that are recorded one by one into a list.
 const FEW_VALUES: u64 = 1000;
 
 impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
@@ -206,10 +206,10 @@ impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
         }
     }
 
-    /// Makes a table of the list.
+    /// Moves the list into a table.
     fn spread(&mut self) {
         if self.table.is_empty() {
-            // Zeroed by the allocator (calloc): pages of buckets never hit cost nothing.
+            // The allocator zeroes it (calloc): pages without a used bucket cost nothing.
             self.table = vec![N::default(); BUCKETS];
             for (bucket, count) in std::mem::take(&mut self.few) {
                 self.table[usize::from(bucket)] += count;
@@ -217,7 +217,7 @@ impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
         }
     }
 
-    /// The buckets that were hit, ascending; all of them lie in `range`.
+    /// Returns the non-empty buckets, ascending; all of them lie in `range`.
     fn within(&self, range: Range<usize>) -> impl Iterator<Item = (usize, N)> + '_ {
         let range = if self.table.is_empty() { 0..0 } else { range };
         let few = self.few.iter().map(|(bucket, count)| (usize::from(*bucket), *count));
@@ -233,7 +233,7 @@ impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
         }
     }
 
-    /// Empties these buckets, which are all that were hit.
+    /// Clears these buckets, which are all that are non-empty.
     fn forget(&mut self, hit: &[(u16, N)]) {
         self.few.clear();
         if !self.table.is_empty() {
@@ -242,7 +242,7 @@ impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
     }
 }
 
-/// The buckets that were hit and nothing else: small enough to send every second.
+/// A histogram of its non-empty buckets alone: small enough to send every second.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparseHistogram {
     buckets: Vec<(u16, u32)>,
@@ -250,24 +250,24 @@ pub struct SparseHistogram {
 }
 
 impl SparseHistogram {
-    /// The exact figures.
+    /// Returns the exact figures.
     pub fn exact(&self) -> &Exact {
         &self.exact
     }
 
-    /// The buckets that were hit, ascending: `(bucket, count)`.
+    /// Returns the non-empty buckets, ascending: `(bucket, count)`.
     pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.buckets.iter().map(|(bucket, count)| (usize::from(*bucket), u64::from(*count)))
     }
 
-    /// The same histogram in the form results are read from.
+    /// Converts to the form that results are read from.
     pub fn to_histogram(&self) -> Histogram {
         let mut histogram = Histogram::new();
         histogram.add_sparse(self);
         histogram
     }
 
-    /// The sparse form of a histogram. `None` when a count needs more than 32 bits.
+    /// Converts a histogram. `None` if a count needs more than 32 bits.
     pub fn from_histogram(histogram: &Histogram) -> Option<SparseHistogram> {
         let buckets = histogram
             .buckets()
@@ -276,13 +276,13 @@ impl SparseHistogram {
         Some(SparseHistogram { buckets, exact: histogram.exact })
     }
 
-    /// Bytes that its buckets take.
+    /// Returns the bytes that its buckets take.
     pub fn bytes(&self) -> usize {
         self.buckets.len() * size_of::<(u16, u32)>()
     }
 
-    /// Puts `2^level` neighbouring buckets of each octave together into the highest of them, so
-    /// that percentiles grow by at most `2^level` thousandths and never shrink.
+    /// Merges `2^level` neighbouring buckets of each octave into the highest of them, so that
+    /// percentiles grow by at most `2^level` thousandths and never shrink.
     pub fn coarsen(&mut self, level: u32) {
         if level == 0 || self.buckets.is_empty() {
             return;
@@ -300,7 +300,7 @@ impl SparseHistogram {
         self.buckets = coarse;
     }
 
-    /// Adds another one.
+    /// Adds another sparse histogram.
     pub fn add(&mut self, other: &SparseHistogram) {
         let mine = std::mem::take(&mut self.buckets);
         let (mut left, mut right) = (mine.iter().peekable(), other.buckets.iter().peekable());
@@ -324,7 +324,7 @@ impl SparseHistogram {
     }
 }
 
-/// What results are read from.
+/// A histogram that results are read from, with 64-bit counts.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     counts: Counts<u64>,
@@ -332,7 +332,7 @@ pub struct Histogram {
 }
 
 impl PartialEq for Histogram {
-    /// However their counts are kept.
+    /// Compares values and exact figures, however the counts are stored.
     fn eq(&self, other: &Histogram) -> bool {
         self.exact == other.exact && self.buckets().eq(other.buckets())
     }
@@ -341,22 +341,22 @@ impl PartialEq for Histogram {
 impl Eq for Histogram {}
 
 impl Histogram {
-    /// An empty histogram.
+    /// Creates an empty histogram.
     pub fn new() -> Histogram {
         Histogram::default()
     }
 
-    /// The exact figures.
+    /// Returns the exact figures.
     pub fn exact(&self) -> &Exact {
         &self.exact
     }
 
-    /// Values recorded.
+    /// Returns the number of values recorded.
     pub fn count(&self) -> u64 {
         self.exact.count
     }
 
-    /// Whether nothing was recorded.
+    /// True if nothing was recorded.
     pub fn is_empty(&self) -> bool {
         self.exact.count == 0
     }
@@ -399,13 +399,13 @@ impl Histogram {
         self.record_range(ns, ns, 1, u128::from(ns));
     }
 
-    /// The buckets that were hit, ascending: `(bucket, count)`.
+    /// Returns the non-empty buckets, ascending: `(bucket, count)`.
     pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.counts.within(self.exact.buckets())
     }
 
-    /// The histogram with these buckets and exact figures, which must fit each other; what does
-    /// not fit is said.
+    /// Makes a histogram of these buckets and exact figures, which must fit each other. The error
+    /// names the fault.
     pub fn from_buckets(
         buckets: impl IntoIterator<Item = (usize, u64)>,
         exact: Exact,
@@ -439,22 +439,22 @@ impl Histogram {
         Ok(Histogram { counts, exact })
     }
 
-    /// The value of the given rank (1 is the least, `count` the greatest), at most the count: the
-    /// upper edge of its bucket, or the exact greatest value where that is less. Never less than
-    /// the true value. `None` when nothing was recorded.
+    /// Returns the value of the given rank (1 is the least, `count` the greatest; higher ranks
+    /// count as `count`): the upper edge of its bucket, or the exact greatest value if that is
+    /// less. It is never less than the true value. `None` if nothing was recorded.
     pub fn value_at_rank(&self, rank: u64) -> Option<u64> {
         self.bucket_at_rank(rank).map(|bucket| self.upper_in(bucket))
     }
 
-    /// The value that stands for those of a bucket that was hit and is never less than any of
-    /// them: the bucket's upper edge, or the exact greatest value where that is less.
+    /// Returns the value that stands for those of a non-empty bucket: the bucket's upper edge, or
+    /// the exact greatest value if that is less. It is never less than any of them.
     pub(crate) fn upper_in(&self, bucket: usize) -> u64 {
-        // What was clipped has no upper edge but the exact greatest value.
+        // Clipped values have no upper edge but the exact greatest value.
         let is_clipped = self.exact.clipped > 0 && bucket == bucket_of(HIGHEST_NS);
         if is_clipped { self.exact.max_ns } else { highest_in(bucket).min(self.exact.max_ns) }
     }
 
-    /// The bucket that holds the given rank.
+    /// Returns the bucket that holds the given rank.
     pub(crate) fn bucket_at_rank(&self, rank: u64) -> Option<usize> {
         let rank = rank.clamp(1, self.exact.count.max(1));
         let mut reached = 0;
@@ -464,31 +464,31 @@ impl Histogram {
         })
     }
 
-    /// Whether the bucket was hit.
+    /// True if the bucket is not empty.
     pub(crate) fn has(&self, bucket: usize) -> bool {
         self.counts.get(bucket) > 0
     }
 
-    /// The mean in nanoseconds, from the exact sum. `None` when nothing was recorded.
+    /// Returns the mean in nanoseconds, from the exact sum. `None` if nothing was recorded.
     pub fn mean_ns(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.exact.sum_ns as f64 / self.exact.count as f64)
     }
 
-    /// The standard deviation in nanoseconds, every value at the middle of its bucket: right to
-    /// the histogram's 0.1%. `None` when nothing was recorded.
+    /// Returns the standard deviation in nanoseconds, every value at the middle of its bucket:
+    /// correct to the histogram's 0.1%. `None` if nothing was recorded.
     pub fn stdev_ns(&self) -> Option<f64> {
         let mean = self.mean_ns()?;
         let squares: f64 = self
             .buckets()
             .map(|(bucket, count)| count as f64 * (middle_of(bucket) as f64 - mean).powi(2))
             .sum();
-        // A single value differs from its bucket's middle, but not from itself.
+        // A single value may differ from its bucket's middle, but its deviation is 0.
         let is_one_value = self.exact.min_ns == self.exact.max_ns;
         Some(if is_one_value { 0.0 } else { (squares / self.exact.count as f64).sqrt() })
     }
 
-    /// The sum of all values in nanoseconds, every one at the middle of its bucket: what the
-    /// exact sum is checked against.
+    /// Returns the sum of all values in nanoseconds, every one at the middle of its bucket, to
+    /// check the exact sum.
     pub fn middle_sum_ns(&self) -> u128 {
         self.buckets().map(|(bucket, n)| u128::from(middle_of(bucket)) * u128::from(n)).sum()
     }
@@ -510,7 +510,7 @@ mod tests {
         assert!(bucket_of(HIGHEST_NS) < BUCKETS);
     }
 
-    /// One to a thousand, in nanoseconds: every one in a bucket of its own.
+    /// Histogram of one to a thousand nanoseconds, every value in a bucket of its own.
     fn one_to_thousand() -> Histogram {
         let mut histogram = Histogram::new();
         (1..=1000).for_each(|ns| histogram.record(ns));

@@ -1,7 +1,7 @@
-//! The document of a run: what was planned, what was measured, and how numbers become text.
+//! The document of a run: the plan, the measurements, and the conversion of numbers to text.
 //!
-//! This crate opens no socket and reads no clock. The engine hands it [`Measurements`]; what a
-//! reader, a script or another machine gets is the document made of them.
+//! This crate opens no socket and reads no clock. The engine provides [`Measurements`]; readers,
+//! scripts and other machines get the document made of them.
 #![forbid(unsafe_code)]
 
 mod assertion;

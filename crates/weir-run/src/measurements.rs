@@ -1,7 +1,7 @@
-//! What was measured, as the engine counts it: plain counters and histograms that add up.
+//! Measurements as the engine counts them: plain counters and histograms that add up.
 //!
-//! Workers each make one; [`Measurements::merge`] adds them. Nothing here is derived: rates,
-//! percentiles and text are made from these when the document is made.
+//! Each worker makes one; [`Measurements::merge`] adds them. Nothing here is derived: rates,
+//! percentiles and text are derived from these when the document is made.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::evidence::{Departures, Occupancy, Stamped, TcpUsage, WorkerUsage};
 use crate::histogram::{Histogram, SparseHistogram};
 use crate::script_usage::ScriptUsage;
 
-/// All that one worker measured, or several after [`Measurements::merge`].
+/// Measurements of one worker, or of several after [`Measurements::merge`].
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
-    /// |M|: measured slots. Open loop: from the plan's formula, not from what happened. Closed
-    /// loop: dispatches in the window, counted at dispatch.
+    /// |M|: measured slots. Open loop: from the plan's formula, not from counting. Closed loop:
+    /// dispatches in the window, counted at dispatch.
     pub planned: u64,
-    /// How each slot of M ended; adds up to `planned`.
+    /// Outcomes of the slots of M; they add up to `planned`.
     pub outcomes: Outcomes,
-    /// Answers of M by status code.
+    /// Responses of M by status code.
     pub status: BTreeMap<u16, u64>,
-    /// Slots of M that ended as `transport_error`, by kind; adds up to that class.
+    /// Slots of M that ended as `transport_error`, by kind; they add up to that class.
     pub errors: BTreeMap<ErrorKind, u64>,
     /// Requests put on the wire.
     pub sent: Sent,
@@ -33,16 +33,16 @@ pub struct Measurements {
     /// `Ts − T0` of every slot of M that was sent (`ok`), and its bound for those never sent
     /// (`censored`). Empty in a closed loop.
     pub send_lag: ByOutcome,
-    /// `Ts − max(T0, freed_at)` of every slot of M that was sent: the client's share of the lag.
+    /// `Ts − max(T0, freed_at)` of every slot of M that was sent: the client's part of the lag.
     pub sched_lag: Histogram,
     /// `max(0, freed_at − T0)` of every slot of M that was sent: waiting for a busy connection.
     pub connection_wait: Histogram,
     /// `Te − T0 − sched_lag` of the `ok` slots: the response time without the client's lateness.
-    /// Empty in a closed loop, which has no plan to be late for.
+    /// Empty in a closed loop, which has no plan.
     pub unlagged: Histogram,
-    /// The kernel's view of a sample of the `ok` slots.
+    /// Times from kernel time stamps, of a sample of the `ok` slots.
     pub stamped: Stamped,
-    /// When requests left, millisecond by millisecond. Empty in a closed loop.
+    /// Sends per millisecond. Empty in a closed loop.
     pub departures: Departures,
     /// Little's law, counted twice.
     pub occupancy: Occupancy,
@@ -50,64 +50,64 @@ pub struct Measurements {
     pub first_byte: Histogram,
     /// Duration of every successful connect, renewals and warm-up included.
     pub connect: Histogram,
-    /// Of `connect`: before the schedule's start.
+    /// Of `connect`: connects before the schedule's start.
     pub connect_setup: Histogram,
-    /// Of `connect`: up inside the window.
+    /// Of `connect`: connects up inside the window.
     pub connect_window: Histogram,
     /// The window in equal parts by `T0`.
     pub slices: Vec<Slice>,
-    /// What completed inside `[t0, t1)`, whichever slots it belongs to.
+    /// Counts inside `[t0, t1)`, whichever slots they belong to.
     pub window: Window,
-    /// Of the members of M: not answered within the timeout, whatever became of them later. More
-    /// than `outcomes.timed_out` where the plan lets late answers come.
+    /// Of the members of M: slots without a response within the timeout, whatever their class. More
+    /// than `outcomes.timed_out` if the plan awaits late responses.
     pub overdue: u64,
     /// Completions per second of each worker in spans of 100 ms inside the window, idle ones
-    /// included; the unit is 1/s, not ns. Empty where nobody asked.
+    /// included; the unit is 1/s, not ns. Empty unless requested.
     pub thread_rates: Histogram,
-    /// `Te − T0` of the last answer of each batch of requests that went out as one. Empty where
-    /// nobody asked.
+    /// `Te − T0` of the last response of each batch of requests that were sent as one. Empty unless
+    /// requested.
     pub batch_time: Histogram,
     /// Duration of every successful TLS handshake, renewals and warm-up included.
     pub tls_handshake: Histogram,
-    /// What scripts took, where there was one.
+    /// Usage of the scripts, if there was one.
     pub script: Option<ScriptUsage>,
-    /// What happened to the connections.
+    /// Connections: requested, opened, renewed, failed.
     pub connections: Connections,
-    /// The load's TCP sockets, as the kernel counted on them.
+    /// Kernel counters of the load's TCP sockets.
     pub tcp: TcpUsage,
-    /// What became of each destination's share, where there are several.
+    /// Outcomes of each destination's share, if there are several destinations.
     pub destinations: Vec<DestinationCounts>,
-    /// Phases as each worker observed them.
+    /// Phases as the workers observed them, one entry for each.
     pub workers: Vec<WorkerPhases>,
     /// The time series.
     pub intervals: Vec<Interval>,
-    /// 1xx answers, which are no answers.
+    /// Interim (1xx) responses, which end no request.
     pub interim_responses: u64,
-    /// The warm-up was to end when the load is steady, and ended because it took too long.
+    /// True if the warm-up waited for a steady load and ended at its time limit instead.
     pub is_unsettled: bool,
-    /// A signal ended the run.
+    /// True if a signal ended the run.
     pub interrupted: bool,
 }
 
-/// The six classes (METHOD 1.6).
+/// Counts of the six classes (METHOD 1.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// Complete answer with a status below 400.
+    /// Complete responses that count as success (by default a status below 400).
     pub ok: u64,
-    /// Complete answer with status 400 or above.
+    /// Complete responses that do not count as success.
     pub bad_response: u64,
-    /// Ended without a complete answer: reset, closed, malformed.
+    /// Slots that ended without a complete response: reset, closed, malformed.
     pub transport_error: u64,
-    /// No complete answer within the timeout.
+    /// Slots without a complete response within the timeout.
     pub timed_out: u64,
-    /// Sent, and still unanswered when the run ended.
+    /// Slots sent, and still without a response when the run ended.
     pub in_flight_at_end: u64,
-    /// Due, and never sent.
+    /// Slots due, and never sent.
     pub never_sent: u64,
 }
 
 impl Outcomes {
-    /// The sum of the six classes, which must equal the planned count.
+    /// Returns the sum of the six classes, which must equal the planned count.
     pub fn total(&self) -> u64 {
         self.ok
             + self.bad_response
@@ -118,27 +118,27 @@ impl Outcomes {
     }
 }
 
-/// One time, over slots, by how they ended.
+/// Distribution of one time over slots, by outcome.
 #[derive(Clone, Debug, Default)]
 pub struct ByOutcome {
     /// `ok` slots, exact.
     pub ok: Histogram,
     /// `bad_response` slots, exact.
     pub bad: Histogram,
-    /// `transport_error` slots: when they failed.
+    /// `transport_error` slots: their age at the failure.
     pub failed_at: Histogram,
     /// `timed_out`, `in_flight_at_end` and `never_sent` slots: their age, a lower bound.
     pub censored: Histogram,
 }
 
-/// Why a slot ended as `transport_error`.
+/// Reason why a slot ended as `transport_error`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
-    /// The peer closed before the first byte of the answer.
+    /// The peer closed before the first byte of the response.
     ClosedBeforeAnswer,
-    /// The peer closed inside the answer.
+    /// The peer closed inside the response.
     ClosedInAnswer,
-    /// The answer broke HTTP; the stable code of the rule it broke.
+    /// The response broke HTTP; the stable code of the rule it broke.
     Protocol(&'static str),
     /// A system call failed with this errno (errno(3)).
     Errno(i32),
@@ -147,8 +147,8 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns its name in a document: `closed_before_answer`, `ECONNRESET`,
-    /// `protocol_bad_chunk`, `errno_999`.
+    /// Returns the name in a document: `closed_before_answer`, `ECONNRESET`, `protocol_bad_chunk`,
+    /// `errno_999`.
     pub fn name(&self) -> String {
         match self {
             ErrorKind::ClosedBeforeAnswer => "closed_before_answer".to_owned(),
@@ -163,10 +163,10 @@ impl ErrorKind {
     }
 }
 
-/// What happened to the connections.
+/// Connections: requested, opened, renewed, failed.
 #[derive(Clone, Debug, Default)]
 pub struct Connections {
-    /// Connections asked for.
+    /// Connections requested.
     pub asked: u64,
     /// Of `asked`: open at t0.
     pub open_at_t0: u64,
@@ -174,7 +174,7 @@ pub struct Connections {
     pub open_max: u64,
     /// Successful connects over the whole run.
     pub connects: u64,
-    /// Connections that the peer closed, cleanly and outside an answer.
+    /// Connections that the peer closed, cleanly and outside a response.
     pub closed_by_peer: u64,
     /// Connections that this side closed by plan.
     pub renewed: u64,
@@ -182,45 +182,45 @@ pub struct Connections {
     pub failures: BTreeMap<FailureKind, u64>,
 }
 
-/// What became of one destination's share.
+/// Outcomes of one destination's share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DestinationCounts {
     /// Successful connects over the whole run.
     pub connects: u64,
     /// Connects that failed.
     pub connects_failed: u64,
-    /// Connections that failed once they were up.
+    /// Connections that failed after they were up.
     pub connections_failed: u64,
-    /// Members of M that ended as `ok`.
+    /// Slots of M that ended as `ok`.
     pub ok: u64,
-    /// As `bad_response`.
+    /// Slots of M that ended as `bad_response`.
     pub bad_response: u64,
-    /// As `transport_error`.
+    /// Slots of M that ended as `transport_error`.
     pub transport_error: u64,
-    /// As `timed_out`.
+    /// Slots of M that ended as `timed_out`.
     pub timed_out: u64,
-    /// As `in_flight_at_end`.
+    /// Slots of M that ended as `in_flight_at_end`.
     pub in_flight_at_end: u64,
 }
 
 impl DestinationCounts {
-    /// Its requests, which do not wrap however many a document claims.
+    /// Returns the number of requests, which saturates: a document may hold any counts.
     pub fn requests(&self) -> u64 {
         let classes = [self.ok, self.bad_response, self.transport_error, self.timed_out];
         classes.into_iter().fold(self.in_flight_at_end, u64::saturating_add)
     }
 }
 
-/// Where and why a connection failed.
+/// Phase and cause of a failed connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FailureKind {
-    /// Where.
+    /// Phase in which it failed.
     pub phase: FailurePhase,
-    /// Why.
+    /// Cause of the failure.
     pub cause: FailureCause,
 }
 
-/// What a connection was doing when it failed.
+/// State of a connection when it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -233,14 +233,14 @@ pub enum FailurePhase {
     InUse,
 }
 
-/// Why a connection failed.
+/// Cause of a failed connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailureCause {
     /// A system call failed with this errno.
     Errno(i32),
-    /// Connecting, or an answer, took longer than allowed.
+    /// Connecting, or a response, took longer than allowed.
     Timeout,
-    /// The peer closed where it must not.
+    /// The peer closed at a point that the protocol does not allow.
     Closed,
     /// The peer broke HTTP; the stable code of the rule.
     Protocol(&'static str),
@@ -248,48 +248,49 @@ pub enum FailureCause {
     Tls(&'static str),
 }
 
-/// Requests put on the wire, by when.
+/// Requests put on the wire, by phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Before t0 by plan.
+    /// Requests due before t0 by plan.
     pub warmup: u64,
-    /// Slots of M.
+    /// Slots of M that were sent.
     pub measured: u64,
-    /// In the drain, by plan: keeps the load up until M is resolved.
+    /// Requests due in the drain by plan: they keep the load up until M is resolved.
     pub tail: u64,
-    /// Requests whose send failed, not all bytes being taken; in none of the others.
+    /// Requests whose send failed before the kernel had taken all of their bytes; in none of the
+    /// other counts.
     pub failed: u64,
 }
 
 /// One of the equal parts of the window, by `T0`.
 #[derive(Clone, Debug, Default)]
 pub struct Slice {
-    /// From t0, in nanoseconds.
+    /// Start, in nanoseconds from t0.
     pub start_ns: u64,
-    /// From t0, in nanoseconds, exclusive.
+    /// End, in nanoseconds from t0, exclusive.
     pub end_ns: u64,
     /// Response time of its `ok` slots.
     pub ok: Histogram,
     /// Response time, or age, of its other slots.
     pub not_ok: Histogram,
-    /// Requests sent in it, by `Ts`.
+    /// Requests sent in the slice, by `Ts`.
     pub sent: u64,
-    /// Complete answers in it, by `Te`, whichever slots they belong to.
+    /// Complete responses in the slice, by `Te`, whichever slots they belong to.
     pub completed: u64,
     /// Of `completed`: `ok`.
     pub good: u64,
-    /// Requests on the wire at its end.
+    /// Requests on the wire at the end of the slice.
     pub in_flight: u64,
-    /// Slots due and unsent at its end; 0 in a closed loop.
+    /// Slots due and unsent at the end of the slice; 0 in a closed loop.
     pub backlog: u64,
 }
 
-/// What completed inside `[t0, t1)`.
+/// Counts inside `[t0, t1)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// Requests sent with `Ts` inside the window.
     pub sent: u64,
-    /// Complete answers.
+    /// Complete responses.
     pub completed: u64,
     /// Of `completed`: `ok`.
     pub good: u64,
@@ -300,46 +301,46 @@ pub struct Window {
 /// The phases of one worker, in nanoseconds since the epoch, as it observed them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerPhases {
-    /// Its number, from 0.
+    /// Number of the worker, from 0.
     pub worker: u32,
-    /// The CPU it was pinned to.
+    /// CPU that the worker was pinned to.
     pub cpu: Option<u32>,
-    /// Its connections.
+    /// Number of its connections.
     pub connections: u32,
-    /// It began to connect.
+    /// Start of connecting.
     pub connect_ns: u64,
-    /// All its connections were up or had failed once.
+    /// End of connecting: all its connections were up or had failed once.
     pub connected_ns: u64,
-    /// S, the schedule's start: the same for all.
+    /// S, the start of the schedule: the same for all workers.
     pub start_ns: u64,
-    /// Its first clock reading at or after the planned t0.
+    /// First clock reading at or after the planned t0.
     pub t0_ns: u64,
-    /// Its first clock reading at or after the planned t1.
+    /// First clock reading at or after the planned t1.
     pub t1_ns: u64,
-    /// The load ended: M was resolved, or the drain's limit was reached.
+    /// End of the load: M was resolved, or the drain's limit was reached.
     pub tail_end_ns: u64,
-    /// The drain ended, and its sockets were closed.
+    /// End of the drain; its sockets were closed.
     pub drained_ns: u64,
-    /// t0 and t1 as it used them.
+    /// t0 and t1 as the worker used them.
     pub window_ns: (u64, u64),
     /// CPU time of the worker's thread, user and system, in nanoseconds.
     pub cpu_time_ns: u64,
-    /// What its thread took and lost inside the window.
+    /// CPU time, waiting and stalls of its thread inside the window.
     pub usage: WorkerUsage,
 }
 
 /// One interval of the time series, by when things happened (not by plan).
 #[derive(Clone, Debug, Default)]
 pub struct Interval {
-    /// From t0, in nanoseconds; negative during warm-up.
+    /// Start, in nanoseconds from t0; negative during warm-up.
     pub start_ns: i64,
-    /// Its length in nanoseconds; the last one may be shorter.
+    /// Length in nanoseconds; the last interval may be shorter.
     pub length_ns: u64,
     /// Requests sent.
     pub sent: u64,
-    /// Complete answers, `ok` and bad.
+    /// Complete responses, `ok` and bad.
     pub completed: u64,
-    /// Of `completed`: status 400 or above.
+    /// Of `completed`: responses that do not count as success.
     pub bad: u64,
     /// Requests that ended in a transport error.
     pub errors: u64,
@@ -347,9 +348,9 @@ pub struct Interval {
     pub timed_out: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// Requests in flight at the interval's end.
+    /// Requests in flight at the end of the interval.
     pub in_flight: u64,
-    /// Slots due and unsent at the interval's end.
+    /// Slots due and unsent at the end of the interval.
     pub backlog: u64,
     /// Response times (closed loop: service times) of `completed`.
     pub latency: SparseHistogram,
@@ -397,7 +398,7 @@ impl Measurements {
 }
 
 impl ByOutcome {
-    /// Adds another one, class by class.
+    /// Adds another distribution, class by class.
     pub fn add(&mut self, other: &ByOutcome) {
         self.ok.add(&other.ok);
         self.bad.add(&other.bad);
@@ -425,7 +426,7 @@ impl Sent {
         self.failed += other.failed;
     }
 
-    /// Requests put on the wire, whenever that was.
+    /// Returns the number of requests put on the wire, in all phases.
     pub fn total(&self) -> u64 {
         self.warmup + self.measured + self.tail
     }
@@ -452,7 +453,7 @@ impl Connections {
     }
 }
 
-/// Workers have the same destinations; one that never began has none.
+/// Adds counts by position: workers have the same destinations; one that never started has none.
 fn add_destinations(mine: &mut Vec<DestinationCounts>, theirs: &[DestinationCounts]) {
     mine.resize(mine.len().max(theirs.len()), DestinationCounts::default());
     for (known, other) in mine.iter_mut().zip(theirs) {
@@ -473,7 +474,8 @@ fn add_counts<K: Ord + Copy>(mine: &mut BTreeMap<K, u64>, theirs: &BTreeMap<K, u
     }
 }
 
-/// Workers cut the same window alike, so slices pair by position; an interrupted worker has fewer.
+/// Adds slices by position: workers cut the same window into the same slices; an interrupted worker
+/// has fewer.
 fn merge_slices(mine: &mut Vec<Slice>, theirs: &[Slice]) {
     for (index, slice) in theirs.iter().enumerate() {
         match mine.get_mut(index) {

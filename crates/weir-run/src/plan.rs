@@ -1,4 +1,4 @@
-//! What was asked: the plan of a run, complete enough to repeat it. Parsing flags is not done here.
+//! The plan of a run, complete enough to repeat it. Flags are parsed elsewhere.
 
 mod addresses;
 mod connection;
@@ -12,71 +12,72 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The drain is limited to this part of the window, or to this time if that is longer.
+/// Divisor of the window for the drain's limit, which is at least `DRAIN_MIN_NS`.
 const DRAIN_PART: u64 = 5;
 const DRAIN_MIN_NS: u64 = 1_000_000_000;
 
-/// The plan of a run.
+/// Plan of a run: the load as requested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The URL as it was given, but for credentials.
+    /// URL as given, without credentials.
     pub url: String,
-    /// Where the load goes.
+    /// Destination of the load.
     pub target: Target,
-    /// What is sent.
+    /// Requests that are sent.
     pub request: RequestPlan,
-    /// When it is sent.
+    /// Load model: closed loop or open loop.
     pub load: Load,
-    /// Connections over all threads, at least 1.
+    /// Number of connections over all threads, at least 1.
     pub connections: u32,
-    /// Workers, 1 up to `connections`.
+    /// Number of workers, 1 up to `connections`.
     pub threads: u32,
-    /// Most requests in flight on one connection, 1 to 128.
+    /// Greatest number of requests in flight on one connection, 1 to 128.
     pub pipeline: u16,
-    /// Load before the measured window, in nanoseconds; the longest where `warmup_is_auto`.
+    /// Length of the warm-up before the measured window, in nanoseconds; with `warmup_is_auto`, its
+    /// limit.
     pub warmup_ns: u64,
-    /// The window begins as soon as the load is steady (METHOD 1.12).
+    /// True if the window begins as soon as the load is steady (METHOD 1.12).
     #[serde(default)]
     pub warmup_is_auto: bool,
-    /// Length of the measured window in nanoseconds; `None` when only `requests` ends it.
+    /// Length of the measured window in nanoseconds; null if only `requests` ends it.
     pub duration_ns: Option<u64>,
-    /// Measured requests after which the run ends, where limited.
+    /// Number of measured requests after which the run ends; null if not limited.
     pub requests: Option<u64>,
-    /// Longest wait for an answer, from the send, in nanoseconds.
+    /// Timeout of a response, from the send, in nanoseconds.
     pub timeout_ns: u64,
-    /// Longest wait for a connection, in nanoseconds.
+    /// Timeout of a connect, in nanoseconds.
     pub connect_timeout_ns: u64,
-    /// Longest drain after the window, in nanoseconds; null: the longer of 1 s and 20% of
+    /// Limit of the drain after the window, in nanoseconds; null: the longer of 1 s and 20% of
     /// `duration_ns`, but at most `timeout_ns`, which is also the limit without `duration_ns`.
     #[serde(default)]
     pub drain_ns: Option<u64>,
-    /// How send times are kept.
+    /// Send strategy: the precision of send times.
     pub pacing: Pacing,
-    /// How answers are awaited.
+    /// Receive strategy.
     #[serde(default)]
     pub wait: Wait,
-    /// Requests of an open loop leave at multiples of this after the start of the schedule, in
-    /// nanoseconds, each at the first one that is not before it is due; null: as each is due.
+    /// Tick in nanoseconds. Requests of an open loop are sent at multiples of it after the start of
+    /// the schedule, each at the first one at or after its due time. Null: each is sent when it is
+    /// due.
     #[serde(default)]
     pub tick_ns: Option<u64>,
-    /// The I/O engine that runs.
+    /// I/O engine of the run.
     pub io: IoEngine,
-    /// Which connections ask the kernel when bytes came and went.
+    /// Selection of connections that request kernel time stamps.
     #[serde(default)]
     pub stamps: StampChoice,
-    /// How connections are opened, and when they are renewed.
+    /// Opening and renewal of connections.
     #[serde(default, skip_serializing_if = "ConnectionPlan::is_plain")]
     pub connection: ConnectionPlan,
-    /// The responses that count as success.
+    /// Responses that count as success.
     #[serde(default, skip_serializing_if = "SuccessRule::is_default")]
     pub success: SuccessRule,
 }
 
-/// `weir http://127.0.0.1/` as it would be without a look at the machine: a closed loop of 10
-/// connections on one thread for 10 s. Where to begin from for whoever makes plans that differ in
-/// something.
+/// The plan of `weir http://127.0.0.1/`, independent of the machine: a closed loop of 10
+/// connections on one thread for 10 s. It is a base for plans that differ in some fields.
 impl Default for Plan {
     fn default() -> Plan {
         Plan {
@@ -106,31 +107,31 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// The limit of the drain in nanoseconds (METHOD 1.5).
+    /// Returns the limit of the drain in nanoseconds (METHOD 1.5).
     pub fn drain_limit_ns(&self) -> u64 {
         let share_ns = self.duration_ns.map_or(u64::MAX, |window_ns| window_ns / DRAIN_PART);
         self.drain_ns.unwrap_or(share_ns.max(DRAIN_MIN_NS).min(self.timeout_ns))
     }
 }
 
-/// Where the load goes.
+/// Destination of the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// `http` (later `https`).
+    /// Scheme of the URL: `http` or `https`.
     pub scheme: String,
-    /// Host of the URL, IPv6 without brackets.
+    /// Host of the URL, IPv6 addresses without brackets.
     pub host: String,
-    /// Port, the scheme's own when the URL has none.
+    /// Port; the scheme's default if the URL has none.
     pub port: u16,
-    /// Path and query, beginning with `/`, but for credentials.
+    /// Path and query, beginning with `/`, without credentials.
     pub path: String,
-    /// The address connected to: `1.2.3.4:80`, `[::1]:80` or `unix:/path`.
+    /// Address of the connections: `1.2.3.4:80`, `[::1]:80` or `unix:/path`.
     pub address: String,
 }
 
-/// `http://127.0.0.1/`.
+/// The target `http://127.0.0.1/`.
 impl Default for Target {
     fn default() -> Target {
         Target {
@@ -143,12 +144,12 @@ impl Default for Target {
     }
 }
 
-/// What is sent.
+/// Requests that are sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RequestPlan {
-    /// The method.
+    /// Method of the requests.
     pub method: String,
     /// Headers given by the user, in order.
     pub headers: Vec<Header>,
@@ -158,7 +159,7 @@ pub struct RequestPlan {
     pub wire_bytes: u64,
 }
 
-/// A `GET` without headers of the user's; how long it is on the wire is not known.
+/// A `GET` without headers of the user; its length on the wire is not known.
 impl Default for RequestPlan {
     fn default() -> RequestPlan {
         RequestPlan { method: "GET".to_owned(), headers: Vec::new(), body_bytes: 0, wire_bytes: 0 }
@@ -170,38 +171,38 @@ impl Default for RequestPlan {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// Name as given.
+    /// Name of the header as given.
     pub name: String,
-    /// Value as given; `[redacted]` for credentials.
+    /// Value of the header as given; `[redacted]` for credentials.
     pub value: String,
 }
 
-/// When requests are sent.
+/// Load model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "model", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Load {
-    /// Each connection sends again as soon as it may (METHOD 1.4).
+    /// Closed loop: each connection sends again as soon as it has room (METHOD 1.4).
     ClosedLoop,
-    /// Requests are due at planned times, whatever the server does (METHOD 1.3).
+    /// Open loop: requests are due at planned times, independent of the server (METHOD 1.3).
     OpenLoop {
         /// Requests per second over all threads.
         rate: Rate,
-        /// The arrival process.
+        /// Arrival process.
         arrivals: Arrivals,
     },
 }
 
-/// An arrival process.
+/// Arrival process of an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "process", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrivals {
-    /// Evenly spaced, first arrival half a gap after the start.
+    /// Evenly spaced arrivals, the first half a gap after the start.
     Uniform,
-    /// A Poisson process: independent exponential gaps.
+    /// Poisson process: independent exponential gaps.
     Poisson {
-        /// Makes the plan repeatable.
+        /// Seed of the random gaps, which makes the plan repeatable.
         seed: u64,
     },
 }
@@ -211,60 +212,60 @@ pub enum Arrivals {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// Requests …
+    /// Number of requests or connects.
     pub numerator: u64,
-    /// … per this many seconds.
+    /// Number of seconds in which they are made.
     pub denominator: u64,
 }
 
 impl Rate {
-    /// The rate in requests per second, rounded to the nearest float.
+    /// Returns the rate in requests per second, rounded to the nearest float.
     pub fn rps(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
 }
 
-/// How send times are kept (METHOD 1.8).
+/// Send strategy: the precision of send times (METHOD 1.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
-    /// Sleep until due: cheapest.
+    /// Sleeps until a request is due: lowest CPU use.
     Sleep,
-    /// Sleep until shortly before, then spin.
+    /// Sleeps until shortly before a request is due, then spins.
     Hybrid,
-    /// Spin all the time.
+    /// Spins all the time: most precise, highest CPU use.
     Spin,
 }
 
-/// How answers are awaited.
+/// Receive strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
-    /// Wake for the first one; for many where many are there already; without sleeping where that
-    /// takes next to no CPU time.
+    /// Adapts: wakes up for the first response, coalesces wake-ups if many responses are ready, and
+    /// busy-polls if that takes next to no CPU time.
     #[default]
     Auto,
-    /// Wake for the first one, and do not sleep at all while it may come within 100 µs.
+    /// Wakes up for the first response, and busy-polls while it may come within 100 µs.
     Latency,
-    /// Wake for many at once, keeping none back for longer than 100 µs.
+    /// Coalesces wake-ups for several responses, delaying none by more than 100 µs.
     Throughput,
-    /// Never sleep.
+    /// Never sleeps.
     Spin,
 }
 
-/// Which connections ask the kernel for stamps (METHOD 1.2).
+/// Selection of connections that request kernel time stamps (METHOD 1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StampChoice {
-    /// None.
+    /// No connection.
     #[default]
     None,
-    /// One in sixty-four of each worker, and at least one.
+    /// One in 64 connections of each worker, and at least one.
     Sample,
-    /// All.
+    /// All connections.
     All,
 }
 

@@ -1,8 +1,8 @@
-//! Percentiles over slots that did not all end well: what is known of them, and what is only known
-//! to be at least so much (METHOD 1.6).
+//! Percentiles over slots with failures: values that are known, and values with only a lower bound
+//! (METHOD 1.6).
 //!
 //! Two columns come from one [`ByOutcome`]: its `ok` histogram alone, and [`AllOutcomes`], in which
-//! every failure counts as slower than any answer.
+//! every failure counts as slower than any response.
 
 use serde::{Deserialize, Serialize};
 pub use weir_stats::{count_needed, has_beyond, is_supported, least_count, rank_of};
@@ -10,16 +10,16 @@ pub use weir_stats::{count_needed, has_beyond, is_supported, least_count, rank_o
 use crate::histogram::{Histogram, lowest_in};
 use crate::measurements::ByOutcome;
 
-/// The percentiles a document lists, in percent, as far as the samples carry them.
+/// Percentiles that a document lists, in percent, as far as there are enough samples.
 pub const PERCENTILES: [f64; 13] =
     [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999, 99.9999, 100.0];
 
-/// The relation of a printed number to the true one (METHOD 1.9).
+/// Relation of a printed number to the true one (METHOD 1.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// The value: of a time to the histogram's 0.1%, never less than the true one.
+    /// The number is the value: a time to the histogram's 0.1%, never less than the true one.
     #[default]
     Exact,
     /// The true value is at least this: a time that falls on a failed request, or a rate that the
@@ -27,29 +27,30 @@ pub enum Bound {
     Lower,
     /// The true value is at most this: the client inflated it.
     Upper,
-    /// A bound from both sides at once: the client inflated a time that falls on a failed request.
+    /// Nothing is known: the client inflated a time that falls on a failed request, which bounds it
+    /// from both sides.
     Unknown,
 }
 
-/// A value of a certain rank, or what is known of it.
+/// Value of a certain rank, or a bound of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantile {
-    /// Nanoseconds.
+    /// Value in nanoseconds.
     pub ns: u64,
-    /// Whether `ns` is the value or a lower bound of it.
+    /// Relation of `ns` to the true value: the value itself or a lower bound of it.
     pub bound: Bound,
 }
 
-/// All slots of a [`ByOutcome`] as one distribution, its failures slower than every answer.
+/// All slots of a [`ByOutcome`] as one distribution, with failures slower than every response.
 pub struct AllOutcomes<'h> {
     ok: &'h Histogram,
     failures: Vec<&'h Histogram>,
-    /// Every class together, failures at the age they are known to have reached.
+    /// All classes together, failures at the age that they reached.
     merged: Histogram,
 }
 
 impl<'h> AllOutcomes<'h> {
-    /// Of these histograms.
+    /// Combines all classes of these histograms.
     pub fn of(by_outcome: &'h ByOutcome) -> AllOutcomes<'h> {
         let ByOutcome { ok, bad, failed_at, censored } = by_outcome;
         let mut all = AllOutcomes::of_ok(ok);
@@ -60,19 +61,19 @@ impl<'h> AllOutcomes<'h> {
         all
     }
 
-    /// Of `ok` slots alone, as if there were no others.
+    /// Takes `ok` slots alone, as if there were no others.
     pub fn of_ok(ok: &'h Histogram) -> AllOutcomes<'h> {
         AllOutcomes { ok, failures: Vec::new(), merged: ok.clone() }
     }
 
-    /// Slots over all classes.
+    /// Returns the number of slots over all classes.
     pub fn count(&self) -> u64 {
         self.merged.count()
     }
 
-    /// The value of the given rank (1 is the least). It lies between the value with failures at
-    /// their age and the value with failures at infinity; when both are in one bucket it is known.
-    /// `None` when there are no slots.
+    /// Returns the value of the given rank (1 is the least). It lies between the value with
+    /// failures at their age and the value with failures at infinity; if both are in one bucket it
+    /// is known. `None` if there are no slots.
     pub fn value_at_rank(&self, rank: u64) -> Option<Quantile> {
         let ok = self.ok;
         let low = self.merged.bucket_at_rank(rank)?;
@@ -82,31 +83,31 @@ impl<'h> AllOutcomes<'h> {
         Some(Quantile { ns: self.least_in(low), bound: Bound::Lower })
     }
 
-    /// What the value of the given rank is at least, to the bucket's lower edge.
+    /// Returns a lower bound of the value of the given rank, to the bucket's lower edge.
     pub(crate) fn least_at_rank(&self, rank: u64) -> Option<u64> {
         self.merged.bucket_at_rank(rank).map(|bucket| self.least_in(bucket))
     }
 
-    /// The bucket of percentile `p`, failures at their age.
+    /// Returns the bucket of percentile `p`, failures at their age.
     pub(crate) fn bucket_of_percentile(&self, p: f64) -> Option<usize> {
         self.merged.bucket_at_rank(rank_of(p, self.count())).filter(|_| self.count() > 0)
     }
 
-    /// The value of percentile `p`.
+    /// Returns the value of percentile `p`.
     pub fn percentile(&self, p: f64) -> Option<Quantile> {
         self.value_at_rank(rank_of(p, self.count()))
     }
 
-    /// The greatest: a bound as soon as there is a failure.
+    /// Returns the greatest value: a lower bound if there is any failure.
     pub fn max(&self) -> Option<Quantile> {
         let is_known = self.count() == self.ok.count();
         let bound = if is_known { Bound::Exact } else { Bound::Lower };
         (self.count() > 0).then_some(Quantile { ns: self.merged.exact().max_ns, bound })
     }
 
-    /// The least value that a slot in this bucket can have: the bucket's lower edge, or more where
-    /// the exact least values of the classes found in it say so. So a timeout of 2 s reads as at
-    /// least 2 s, not as the edge a little below.
+    /// Returns the least value that a slot in this bucket can have: the bucket's lower edge, or the
+    /// least exact minimum of the classes in it if that is greater. A timeout of 2 s thus reads as
+    /// at least 2 s, not as the edge a little below.
     fn least_in(&self, bucket: usize) -> u64 {
         std::iter::once(&self.ok)
             .chain(&self.failures)
@@ -118,15 +119,15 @@ impl<'h> AllOutcomes<'h> {
 }
 
 impl Histogram {
-    /// The value of percentile `p` (0 to 100), never less than the true one. `None` when nothing
-    /// was recorded.
+    /// Returns the value of percentile `p` (0 to 100), never less than the true one. `None` if
+    /// nothing was recorded.
     pub fn percentile(&self, p: f64) -> Option<u64> {
         self.value_at_rank(rank_of(p, self.count()))
     }
 }
 
 impl ByOutcome {
-    /// Whether a class other than `ok` was hit.
+    /// True if there are slots of a class other than `ok`.
     pub fn has_failures(&self) -> bool {
         !(self.bad.is_empty() && self.failed_at.is_empty() && self.censored.is_empty())
     }
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_percentile_that_falls_on_a_timeout_is_a_bound() {
-        // 98 answers of 1..=98 ns and two timeouts at 2 s and a little more.
+        // 98 responses of 1..=98 ns and two timeouts, at 2 s and a little more.
         let by = ByOutcome {
             ok: histogram(1..=98),
             censored: histogram([2_000_000_300, 2_000_000_900]),
@@ -187,7 +188,7 @@ mod tests {
         };
         let all = AllOutcomes::of(&by);
         assert_eq!(all.percentile(98.0), Some(Quantile { ns: 98, bound: Bound::Exact }));
-        // The bucket begins at 1,999,634,432; the least timeout says more.
+        // The bucket begins at 1,999,634,432; the exact least timeout is a better bound.
         let bound = Quantile { ns: 2_000_000_300, bound: Bound::Lower };
         assert_eq!(all.percentile(99.0), Some(bound));
         assert_eq!(all.max(), Some(Quantile { ns: 2_000_000_900, bound: Bound::Lower }));
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_bound_that_shares_a_bucket_with_its_value_is_the_value() {
-        // Nine answers of 10 and one failure at 5: rank 5 is a 10 either way.
+        // Nine responses of 10 and one failure at 5: rank 5 is a 10 either way.
         let by =
             ByOutcome { ok: histogram([10; 9]), failed_at: histogram([5]), ..ByOutcome::default() };
         let all = AllOutcomes::of(&by);

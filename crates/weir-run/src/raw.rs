@@ -1,5 +1,5 @@
-//! Slots one by one, for audit: what a worker knew of each when it ended, and the way from workers
-//! to whoever writes it down. Nothing here knows a file or its format.
+//! Slots one by one, for audit: a worker's data on each slot when it ended, and their transport
+//! from workers to the writer. This module depends on no file and no format.
 
 mod log;
 
@@ -7,48 +7,48 @@ pub use log::{RawLog, RawSink, RawSource};
 
 use crate::measurements::ErrorKind;
 
-/// One slot, measured or not, with its stamps (METHOD 1.2). Instants count in nanoseconds from the
-/// run's epoch; [`RawRow::NEVER`] stands for one that never was.
+/// One slot, measured or not, with its time stamps (METHOD 1.2). Instants count in nanoseconds from
+/// the run's epoch; [`RawRow::NEVER`] stands for one that did not occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawRow {
-    /// `T0`, when it was due; in a closed loop the same as `sent_at`.
+    /// `T0`, its due time; in a closed loop the same as `sent_at`.
     pub intended_at: u64,
-    /// When the capacity that it uses became free.
+    /// Time at which the capacity that it uses became free.
     pub freed_at: u64,
-    /// `Ts`, read before its bytes were handed to the kernel.
+    /// `Ts`, read before its bytes were passed to the kernel.
     pub sent_at: u64,
-    /// `Kx`: the kernel sent it, where the kernel was asked and told.
+    /// `Kx`: time at which the kernel sent it, if it was stamped.
     pub tx_at: u64,
-    /// `Tf`: the first byte of the final answer was read.
+    /// `Tf`: time at which the first byte of the final response was read.
     pub first_byte_at: u64,
-    /// `Ke`: the kernel received the answer's last byte, where it was asked and told.
+    /// `Ke`: time at which the kernel received the response's last byte, if it was stamped.
     pub rx_at: u64,
-    /// `Te`, when its outcome was known; for the three classes that are censored, when it was
-    /// given up.
+    /// `Te`, the time at which its outcome was known; for the three censored classes, the time at
+    /// which it was abandoned.
     pub ended_at: u64,
-    /// Why it ended as a transport error.
+    /// Kind of error, if it ended as a transport error.
     pub error: Option<ErrorKind>,
-    /// The worker's number, from 0.
+    /// Number of the worker, from 0.
     pub worker: u32,
-    /// The connection's number within the worker, from 0; [`RawRow::NO_CONNECTION`] when it was
+    /// Number of the connection within the worker, from 0; [`RawRow::NO_CONNECTION`] if it was
     /// never sent.
     pub connection: u32,
-    /// The status of its answer; 0 without one.
+    /// Status code of its response; 0 without one.
     pub status: u16,
-    /// Which part of the run it belongs to.
+    /// Part of the run that it belongs to.
     pub phase: RawPhase,
-    /// What became of it.
+    /// Class that it ended in.
     pub outcome: RawOutcome,
 }
 
 impl RawRow {
-    /// The instant that never was.
+    /// Instant that did not occur.
     pub const NEVER: u64 = u64::MAX;
-    /// The connection of a slot that had none.
+    /// Connection of a slot that had none.
     pub const NO_CONNECTION: u32 = u32::MAX;
 
-    /// A measured slot that was never sent, due at the epoch and given up there: what others are
-    /// made from.
+    /// A measured slot that was never sent, due at the epoch and abandoned there: a base for other
+    /// rows.
     pub const EMPTY: RawRow = RawRow {
         intended_at: 0,
         freed_at: RawRow::NEVER,
@@ -65,7 +65,7 @@ impl RawRow {
         outcome: RawOutcome::NeverSent,
     };
 
-    /// The name of its error, as in the document's accounting.
+    /// Returns the name of its error, as in the document's accounting.
     pub fn error_name(&self) -> Option<String> {
         self.error.as_ref().map(ErrorKind::name)
     }
@@ -74,19 +74,19 @@ impl RawRow {
 // A row is written for every request while the load runs: it stays within 1.5 cache lines.
 const _: () = assert!(size_of::<RawRow>() <= 96);
 
-/// The part of a run that a slot belongs to, by its intended time.
+/// Part of a run that a slot belongs to, by its intended time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawPhase {
-    /// Before t0.
+    /// The slot was due before t0.
     Warmup,
-    /// A member of M.
+    /// The slot is a member of M.
     Measured,
-    /// After t1.
+    /// The slot was due after t1.
     Tail,
 }
 
 impl RawPhase {
-    /// Its name in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
             RawPhase::Warmup => "warmup",
@@ -96,25 +96,25 @@ impl RawPhase {
     }
 }
 
-/// The six classes (METHOD 1.6).
+/// Class of a slot (METHOD 1.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawOutcome {
-    /// Complete answer with a status below 400.
+    /// Complete response that counts as success (by default a status below 400).
     Ok,
-    /// Complete answer with status 400 or above.
+    /// Complete response that does not count as success.
     BadResponse,
-    /// Ended without a complete answer.
+    /// Ended without a complete response.
     TransportError,
-    /// No complete answer within the timeout.
+    /// No complete response within the timeout.
     TimedOut,
-    /// Sent, and still unanswered when the run ended.
+    /// Sent, and still without a response when the run ended.
     InFlightAtEnd,
     /// Due, and never sent.
     NeverSent,
 }
 
 impl RawOutcome {
-    /// Its name in files: the document's.
+    /// Returns the name used in files, which is the document's.
     pub fn name(self) -> &'static str {
         match self {
             RawOutcome::Ok => "ok",

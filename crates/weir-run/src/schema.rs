@@ -1,8 +1,9 @@
-//! The JSON schema of the document, made from its types: `docs/document.schema.json` is this text.
+//! The JSON schema of the document, generated from its types: `docs/document.schema.json` is this
+//! text.
 
 use crate::document::{Document, SCHEMA_VERSION};
 
-/// The schema (draft 2020-12), pretty, ending with a newline.
+/// Returns the schema (draft 2020-12), pretty, ending with a newline.
 pub fn schema_json() -> String {
     let mut schema = schemars::schema_for!(Document);
     let title = format!("The document of a run of weir, schema version {SCHEMA_VERSION}");

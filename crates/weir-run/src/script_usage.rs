@@ -1,21 +1,21 @@
-//! What scripts took while the load ran.
+//! Usage of scripts while the load ran.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What the scripts of the workers took.
+/// Usage of the workers' scripts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptUsage {
-    /// Lua states of workers.
+    /// Lua states of the workers.
     pub states: u32,
-    /// Memory of the largest of them at the end of the run, in bytes.
+    /// Memory of the largest state at the end of the run, in bytes.
     pub memory_max_bytes: u64,
     /// Calls while the load ran, by callback.
     pub callbacks: BTreeMap<Callback, CallbackUsage>,
     /// Requests that were not ready when their slot was due: `request()` was slower than the plan.
     pub ran_dry: u64,
-    /// Responses of which `response()` saw only the beginning of the body.
+    /// Responses of which `response()` got only the beginning of the body.
     pub bodies_cut: u64,
     /// Workers that ended early because `wrk.thread:stop()` was called, or a script failed.
     pub stopped: u32,
@@ -35,7 +35,7 @@ pub enum Callback {
 }
 
 impl Callback {
-    /// Its name in scripts.
+    /// Returns the name used in scripts.
     pub fn name(self) -> &'static str {
         match self {
             Callback::Request => "request",
@@ -45,24 +45,24 @@ impl Callback {
     }
 }
 
-/// What one callback took.
+/// Calls and time of one callback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CallbackUsage {
-    /// How often it was called.
+    /// Number of calls.
     pub calls: u64,
-    /// Wall time in it, in nanoseconds.
+    /// Wall time in calls, in nanoseconds.
     pub time_ns: u64,
     /// Longest call in nanoseconds.
     pub longest_ns: u64,
-    /// Of `time_ns`: in calls of 1 ms and more, while all other connections of the worker waited.
+    /// Of `time_ns`: calls of 1 ms and more, which delay all other connections of the worker.
     pub long_ns: u64,
 }
 
 impl ScriptUsage {
     pub(crate) fn add(&mut self, other: &ScriptUsage) {
-        // 32 bits: a document may say that there are as many as fit.
+        // Saturates: a document may hold the greatest number of 32 bits.
         self.states = self.states.saturating_add(other.states);
         self.memory_max_bytes = self.memory_max_bytes.max(other.memory_max_bytes);
         for (callback, usage) in &other.callbacks {

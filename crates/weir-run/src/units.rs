@@ -1,8 +1,8 @@
-//! Numbers to text and text to numbers: the one place for both, so that a number printed anywhere
-//! reads like every other one and can be typed back in as a flag.
+//! Numbers to text and text to numbers: the one place for both, so that numbers are printed alike
+//! everywhere and can be typed back in as a flag.
 //!
-//! Parsing is exact: what a flag cannot say exactly is refused, never rounded. Printing functions
-//! say which way they round. Nothing here knows what a number means.
+//! Parsing is exact: text that is not an exact number is refused, never rounded. Each printing
+//! function documents its rounding. This module is independent of the meaning of a number.
 
 mod parse;
 mod print;

@@ -12,8 +12,8 @@ use AssertionOutcome::{Fail, Pass};
 
 const MS: u64 = 1_000_000;
 
-/// A run of three slices of which each has these times in milliseconds, and so many failures of
-/// this kind that end after so many milliseconds.
+/// A run of three slices, each with these times in milliseconds and a number of failures of one
+/// kind that end after a number of milliseconds.
 fn assembled(
     times_ms: &[u64],
     failures: (End, u64, usize),
@@ -36,18 +36,18 @@ fn assembled(
     Document::assemble(parts).expect("a fixture adds up")
 }
 
-/// Nothing in the run is the client's.
+/// Removes all client overhead from the run.
 fn clean(parts: &mut DocumentParts) {
     parts.measurements.stamped = Default::default();
     (parts.witness, parts.trials) = (None, Trials::default());
 }
 
-/// A run without anything against its client, with so many timeouts of 2 s in each slice.
+/// A run without client overhead, with `timeouts` timeouts of 2 s in each slice.
 fn document(times_ms: &[u64], timeouts: usize) -> Document {
     assembled(times_ms, (End::TimedOut, 2_000, timeouts), clean)
 }
 
-/// 1 to 100 ms, ten times each in each slice.
+/// Times of 1 to 100 ms, ten each.
 fn even() -> Vec<u64> {
     (1..=100).flat_map(|ms| [ms; 10]).collect()
 }
@@ -56,7 +56,7 @@ fn judge(text: &str, document: &Document) -> AssertionResult {
     text.parse::<Assertion>().unwrap_or_else(|why| panic!("{text}: {why}")).judge(document)
 }
 
-/// With `--assert-confidence 95`.
+/// Judges with `--assert-confidence 95`.
 fn judge_at_95(text: &str, document: &Document) -> AssertionResult {
     let claim = text.parse::<Assertion>().unwrap_or_else(|why| panic!("{text}: {why}"));
     claim.with_confidence(Some(0.95)).judge(document)
@@ -72,7 +72,7 @@ fn check(document: &Document, table: &[(&str, AssertionOutcome)]) {
     }
 }
 
-/// What was measured, and why the claim fails.
+/// Checks the measured value and the reason in words.
 #[track_caller]
 fn words(document: &Document, text: &str, outcome: AssertionOutcome, measured: &str, why: &str) {
     let result = judge(text, document);
@@ -104,7 +104,7 @@ fn the_measured_value_decides() {
     assert_eq!((plain.bound, plain.reason), (Bound::Exact, None));
 }
 
-/// All of 20,338 requests lie below the limit: the p99 is below it as surely as can be.
+/// All of 20,338 requests lie below the limit, and so does p99 with the greatest confidence.
 #[test]
 fn a_maximum_below_the_limit_passes() {
     let mut times: Vec<u64> = vec![3; 6_779];
@@ -130,10 +130,10 @@ fn confidence_is_that_of_the_binomial_distribution() {
     assert_eq!((result.outcome, result.least_confidence), (Fail, Some(0.95)), "{result:?}");
     let why = "less certain than --assert-confidence 95%; use -d 10s";
     assert_eq!(result.reason.as_deref(), Some(why));
-    // A failing claim tells how surely it fails: all of them lie above 2 ms.
+    // A failing claim also has a confidence: all requests lie above 2 ms.
     let result = judge("p99 < 2ms", &few);
     assert_eq!(result.measured, "3.00 ms (> 99.99% confidence)");
-    // Half of the requests lie on either side: nothing is sure.
+    // Half of the requests lie on either side: the confidence is about one half.
     let even = document(&even(), 0);
     let result = judge("p50 < 50.1ms", &even);
     assert!(result.confidence.is_some_and(|c| (0.4..0.6).contains(&c)), "{result:?}");
@@ -141,7 +141,7 @@ fn confidence_is_that_of_the_binomial_distribution() {
     assert!(reason.ends_with("the limit is too near for a longer run to show it"), "{reason}");
 }
 
-/// One slow slice is worth few independent requests, however many it holds.
+/// A slow slice is worth few independent requests, however many it holds.
 #[test]
 fn clustered_requests_count_for_few() {
     let spread = document(&even(), 0);
@@ -199,7 +199,7 @@ fn numbers_without_a_confidence_fail_where_one_is_asked_for() {
         let expected = format!("no confidence for --assert-confidence 95%: {why}");
         assert_eq!(result.reason, Some(expected));
     }
-    // What the run counted is certain.
+    // Counts of the run are certain.
     for text in ["errors == 0", "errors.count < 3", "status.200 != 1%", "throughput.window_s >= 3s"]
     {
         assert_eq!(judge_at_95(text, &document).outcome, Pass, "{text}");
@@ -271,7 +271,7 @@ fn an_upper_bound_passes_below_the_limit_and_names_the_client_above_it() {
 
 #[test]
 fn an_unknown_value_fails_either_way() {
-    // Failures in 40% of the requests, and overhead in all: the median is neither.
+    // Failures in 40% of the requests, and overhead in all: the median is unknown.
     let document = assembled(&even(), (End::TimedOut, 60, 1_000), inflated);
     for text in ["p50 < 1s", "p50 > 1us"] {
         let result = judge(text, &document);
@@ -287,7 +287,7 @@ fn an_unknown_value_fails_either_way() {
 
 #[test]
 fn rates_have_a_confidence_over_slices() {
-    // Slices have 990, 991 and 992 responses of 980 good ones in 1 s.
+    // Slices have 990, 991 and 992 responses in 1 s, 980 of them good.
     let document = document(&even(), 0);
     check(
         &document,
@@ -304,7 +304,7 @@ fn rates_have_a_confidence_over_slices() {
 
 #[test]
 fn a_rate_that_the_client_limited_is_a_lower_bound() {
-    // One thread more made more in the fixture's trials.
+    // One more thread increased the throughput in the fixture's trials.
     let document = assembled(&even(), (End::Ok, 1, 0), |_| ());
     assert_eq!(document.throughput.bound, Bound::Lower);
     check(&document, &[("rate >= 900", Pass), ("rate > 2k", Fail), ("rate < 2k", Fail)]);
@@ -394,13 +394,13 @@ fn claims_of_older_documents_are_judged_again() {
     assert_eq!(loaded.assertions, [judge("p50 < 50.1ms", &fine)]);
 }
 
-/// Every section that a document has can be named.
+/// Every section of a document can start a path.
 #[test]
 fn every_section_is_a_beginning_of_a_path() {
     let document = document(&even(), 0);
     let value = serde_json::to_value(&document).expect("a document is JSON");
     for (section, content) in value.as_object().expect("a document is an object") {
-        // Words, and what has no number at all, cannot be asserted of.
+        // Text, and sections without any number, cannot be asserted.
         if content.is_number() || section == "tool" || section == "notes" {
             continue;
         }

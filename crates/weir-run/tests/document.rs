@@ -1,5 +1,5 @@
-//! The document as others see it: assembled with numbers checked by hand, refused when they do not
-//! add up, merged without loss, read without trust.
+//! The document as its users see it: assembled with numbers checked by hand, refused if they do not
+//! add up, merged without loss, validated when read.
 
 mod fixture;
 mod verdict;
@@ -15,7 +15,7 @@ fn request(end: End, lag_ns: u64, service_ns: u64) -> Request {
     Request { slice: 0, lag_ns, service_ns, end }
 }
 
-/// 98 answers of 1 to 98 ns, sent when due, one bad one of 50 ns, one timeout at 2 s.
+/// 98 responses of 1 to 98 ns, sent when due, one bad one of 50 ns, one timeout at 2 s.
 fn hundred() -> Measurements {
     let mut requests: Vec<Request> = (1..=98).map(|ns| request(End::Ok, 0, ns)).collect();
     requests.push(request(End::Bad, 0, 50));
@@ -30,7 +30,8 @@ fn numbers_are_derived() {
     assert_eq!((accounting.planned, accounting.ok, accounting.timed_out), (100, 98, 1));
     assert_eq!((document.answered(), document.failed()), (99, 2));
     assert_eq!(accounting.overdue, 1);
-    // One preflight, 41 of the probe, 100 of warm-up, 100 measured, and the witness's.
+    // One of the preflight, 41 of the probe, 100 of warm-up, 100 measured, and those of the probe
+    // thread.
     let sent = &accounting.sent;
     assert_eq!(sent.total, 1 + 41 + 100 + 100 + sent.witness);
     let throughput = &document.throughput;
@@ -46,7 +47,8 @@ fn numbers_are_derived() {
     assert_eq!(all.mean_ns, Some(4_901.0 / 99.0));
     let listed: Vec<f64> = all.percentiles.iter().map(|value| value.p).collect();
     assert_eq!(listed, [50.0, 75.0, 90.0, 95.0, 99.0, 100.0]);
-    // Rank 50 by age is the second 50, with failures last it is 50: known. Rank 90 is 89 or 90.
+    // Rank 50 by age is the second 50, with failures last it is also 50: known. Rank 90 is 89 or
+    // 90.
     let known = |p| all.percentile(p).map(|value| (value.ns, value.bound));
     assert_eq!(known(50.0), Some((50, Bound::Exact)));
     assert_eq!(known(90.0), Some((89, Bound::Lower)));
@@ -201,7 +203,7 @@ fn windows_are_planned_or_observed() {
     };
     assert_eq!(window_s(|_| ()), 3.0);
     assert_eq!(window_s(|parts| parts.measurements.workers[0].t1_ns = 9 * S), 3.0);
-    // The fixture's worker saw t0 at 1 s and t1 at 4 s.
+    // The fixture's worker observed t0 at 1 s and t1 at 4 s.
     assert_eq!(window_s(|parts| parts.plan.duration_ns = None), 3.0);
     assert_eq!(
         window_s(|parts| {
@@ -260,7 +262,7 @@ fn what_does_not_add_up_is_no_document() {
         let error = Document::assemble(parts(1, 1, measurements)).expect_err(why).to_string();
         assert!(error.starts_with("broken invariant: ") && error.contains(why), "{error}");
     }
-    // A sum that its buckets cannot have: one of 2 s, said to be of 3 s.
+    // A sum that does not fit its bucket: one value of 2 s with a sum of 3 s.
     let mut measurements = hundred();
     measurements.connect.record_range(2 * S, 2 * S, 1, 3 * u128::from(S));
     let error = Document::assemble(parts(1, 1, measurements)).expect_err("a wrong sum");
@@ -413,14 +415,14 @@ proptest! {
         let mut witness = fixture::witness(1);
         witness.merge(&fixture::witness(2));
         whole_parts.witness = Some(witness);
-        // The worst of both parts: the first one's gap, the second one's steal.
+        // The worst of both parts: the gap of the first, the steal of the second.
         whole_parts.health =
             Some(weir_run::ClientHealth {
                 steal: Some(0.002),
                 server_cpu: fixture::health(2).server_cpu,
                 ..fixture::health(1)
             });
-        // Counts add up; the lower median and the longer round trip stay.
+        // Counts add up; the lower median and the longer round trip remain.
         let probe = fixture::probe(2);
         whole_parts.probe =
             weir_run::document::Probed { sent: 82, failed: 2, connects: 2, ..probe };
@@ -438,12 +440,12 @@ proptest! {
         };
         let mut whole = Document::assemble(whole_parts).expect("it adds up");
         let halves = [parts(1, 2, one), parts(2, 2, two)].map(|half| {
-            // By way of text, as parts travel.
+            // Converted to text and back, as parts are exchanged.
             let half = Document::assemble(half).expect("it adds up");
             Document::from_json(&json(&half)).expect("what is written can be read")
         });
         let merged = Document::merge(&halves).expect("halves of one run");
-        // Which part a worker belonged to is all that the whole cannot know.
+        // The part that a worker belonged to is the only difference.
         whole.phases[1].part = 2;
         whole.verdict = Verdict::of(&whole);
         prop_assert!(merged == whole, "{merged:?} is not {whole:?}");
@@ -467,7 +469,7 @@ proptest! {
     }
 }
 
-/// A JSON reader that is off by one bit in the last place turned this mean into …462.
+/// A JSON reader with an error in the last bit turned this mean into …462.
 #[test]
 fn a_mean_survives_text_to_the_last_bit() {
     let mut m = Measurements::default();

@@ -1,4 +1,4 @@
-//! The committed schema is the one of the types, and documents keep to it.
+//! The committed schema equals that of the types, and documents conform to it.
 
 mod fixture;
 
@@ -12,7 +12,8 @@ fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/document.schema.json")
 }
 
-/// `UPDATE_GOLDEN=1` writes the file anew: a changed field is a decision and a new version.
+/// Fails if the file differs. `UPDATE_GOLDEN=1` rewrites it: a changed field is a decision and a
+/// new version.
 #[test]
 fn the_committed_schema_is_that_of_the_types() {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -57,14 +58,14 @@ fn other_things_do_not() {
     }
 }
 
-/// What in a document breaks the schema, and where.
+/// Returns the first violation of the schema in a document, with its place.
 fn fault(document: &Value) -> Option<String> {
     let root = serde_json::from_str(&schema_json()).expect("JSON");
     check(document, &root, &root, "").err()
 }
 
-/// Checks with the keywords that our schema uses, and no other: an unknown one is an error, so that
-/// none is overlooked. A schema library would bring forty crates into every test run.
+/// Checks with the keywords that the schema uses, and no other: an unknown one is an error, so that
+/// none is ignored. A schema library would add forty crates to every test run.
 fn check(value: &Value, schema: &Value, root: &Value, place: &str) -> Result<(), String> {
     let fail = |why: String| Err(format!("{place}: {why}"));
     let keywords = match schema {
@@ -130,8 +131,8 @@ fn is_of_type(value: &Value, of: &Value) -> bool {
     }
 }
 
-/// A field is checked by its name; without one by the only pattern there is, `^\d+$`; or else as
-/// an additional one.
+/// Checks a field by its name; without one by the only pattern, `^\d+$`; or else as an additional
+/// one.
 fn check_fields(
     value: &Value,
     keywords: &serde_json::Map<String, Value>,

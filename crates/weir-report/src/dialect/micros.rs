@@ -1,21 +1,22 @@
 //! Latencies as wrk2 keeps them: in an HdrHistogram of whole microseconds, 1 µs to 24 h, three
-//! significant digits. Its buckets are ours, which are the same numbers whatever their unit.
+//! significant digits. Its buckets are those of [`Histogram`], whose bounds are the same numbers in
+//! any unit.
 
 use weir_run::histogram::{bucket_of, highest_in, lowest_in};
 use weir_run::{Histogram, distinct_us, quantile};
 
-/// The greatest value kept; greater ones count as this one.
+/// Greatest value kept, in microseconds; greater ones count as this one.
 const HIGHEST_US: u64 = 86_400_000_000;
 
-/// A histogram of microseconds.
+/// A histogram of whole microseconds.
 pub(super) struct Micros {
-    /// Those that were hit, ascending, each with its count.
+    /// Non-empty buckets, ascending, each with its count.
     buckets: Vec<(usize, u64)>,
     count: u64,
 }
 
 impl Micros {
-    /// The same values in microseconds, rounded up.
+    /// Converts the values to microseconds, rounded up.
     pub(super) fn of(latency: &Histogram) -> Micros {
         let mut buckets: Vec<(usize, u64)> = Vec::new();
         for (us, count) in distinct_us(latency) {
@@ -28,18 +29,18 @@ impl Micros {
         Micros { buckets, count: latency.count() }
     }
 
-    /// Values.
+    /// Number of values.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The buckets that were hit, ascending: the greatest value equivalent to those in it, and
-    /// their count.
+    /// Returns the non-empty buckets, ascending: the greatest value equivalent to those in each,
+    /// and its count.
     pub(super) fn values(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.buckets.iter().map(|(bucket, count)| (highest_in(*bucket), *count))
     }
 
-    /// The greatest value equivalent to that of percentile `p`; 0 when there is none.
+    /// Returns the greatest value equivalent to that of percentile `p`; 0 if there is none.
     pub(super) fn percentile(&self, p: f64) -> u64 {
         let rank = quantile::rank_of(p, self.count);
         let mut reached = 0;
@@ -51,7 +52,7 @@ impl Micros {
     }
 }
 
-/// The least value that an HdrHistogram of three digits does not tell from this one.
+/// Returns the least value in the same bucket of an HdrHistogram of three digits.
 pub(super) fn lowest_equivalent(value: u64) -> u64 {
     lowest_in(bucket_of(value.min(HIGHEST_US)))
 }

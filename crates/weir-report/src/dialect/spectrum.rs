@@ -8,11 +8,11 @@ use super::micros::Micros;
 use super::statistics::Statistics;
 use super::{Dialect, Figures, Lines, units};
 
-/// What the footer says of an HdrHistogram from 1 µs to 24 h with three digits.
+/// Bucket counts in the footer, for an HdrHistogram from 1 µs to 24 h with three digits.
 const BUCKETS: u32 = 27;
 const SUB_BUCKETS: u32 = 2_048;
 
-/// Writes the blocks that were asked for.
+/// Writes the selected blocks.
 pub(super) fn write(figures: &Figures, lines: &Lines, out: &mut impl Write) -> io::Result<()> {
     if lines.latency {
         write_block("Recorded Latency", &figures.latency, out)?;
@@ -61,44 +61,44 @@ fn in_ms(us: f64) -> String {
 /// A line of the spectrum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Row {
-    /// The greatest value equivalent to those of the bucket, in microseconds.
+    /// Greatest value equivalent to those of the bucket, in microseconds.
     us: u64,
-    /// The step that the bucket reaches; none in the last line, which stands for all.
+    /// Step that the bucket reaches; none in the last line, which stands for all values.
     step: Option<Step>,
-    /// Values up to and with the bucket.
+    /// Number of values up to and including the bucket.
     reached: u64,
 }
 
-/// A place on the ladder of percentiles: five steps of equal width, then five of half the width,
-/// and so on. It is kept as a whole number, since sums of widths would drift.
+/// A step on the ladder of percentiles: five steps of equal width, then five of half the width, and
+/// so on. It is a whole number, since sums of widths would drift.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Step(u32);
 
 impl Step {
     const PER_HALVING: u32 = 5;
 
-    /// What lies beyond the step, as a share of all: a number of parts, and the parts of all.
+    /// Returns the share of values beyond the step, as numerator and denominator.
     fn beyond(self) -> (u128, u128) {
         let (halving, within) = (self.0 / Step::PER_HALVING, self.0 % Step::PER_HALVING);
         let whole = u128::from(2 * Step::PER_HALVING);
         (whole - u128::from(within), whole << halving)
     }
 
-    /// Whether no more lies beyond `reached` of `count` values than beyond this step.
+    /// True if no more lies beyond `reached` of `count` values than beyond this step.
     fn is_reached(self, reached: u64, count: u64) -> bool {
         let (beyond, all) = self.beyond();
         u128::from(count - reached) * all <= u128::from(count) * beyond
     }
 
-    /// The share of values up to the step, p, and 1 / (1 − p).
+    /// Returns the share of values up to the step, p, and 1 / (1 − p).
     fn share_and_inverse(self) -> (f64, f64) {
         let (beyond, all) = self.beyond();
         ((all - beyond) as f64 / all as f64, all as f64 / beyond as f64)
     }
 }
 
-/// The lines: a bucket has one for each step that it is the first to reach; the last bucket has
-/// one for the first such step and one for all.
+/// Returns the lines: a bucket has one for each step that it is the first to reach; the last bucket
+/// has one for the first such step and one for all values.
 fn rows(micros: &Micros) -> Vec<Row> {
     let mut rows = Vec::new();
     let (mut reached, mut last_us, mut step) = (0, 0, Step::default());
@@ -149,7 +149,7 @@ mod tests {
         check(&[], &[(0, 100.0, 0)]);
         check(&[(7, 1)], &[(7, 0.0, 1), (7, 100.0, 1)]);
         check(&[(7, 1_000_000)], &[(7, 0.0, 1_000_000), (7, 100.0, 1_000_000)]);
-        // Exactly a step is a step reached.
+        // A share exactly at a step reaches it.
         check(
             &[(1, 3), (2, 6), (3, 1)],
             &[
@@ -175,7 +175,8 @@ mod tests {
                 (3, 100.0, 10),
             ],
         );
-        // From 2,048 µs on, values share buckets: 4,098 and 4,099 µs one, which ends at 4,099.
+        // From 2,048 µs on, values share buckets: 4,098 and 4,099 µs are in one, which ends at
+        // 4,099.
         check(&[(4_098, 1), (4_099, 1)], &[(4_099, 0.0, 2), (4_099, 100.0, 2)]);
     }
 
@@ -193,8 +194,8 @@ mod tests {
         assert_eq!(Step(77).share_and_inverse().1, 40_960.0);
     }
 
-    /// The same ladder climbed in floats, as the layout is described: from a percentile, the next
-    /// one is a fifth of the half distance on.
+    /// Computes the same ladder in floats, as the layout is described: the next percentile is a
+    /// fifth of the half distance further.
     fn climbed(values: &[(u64, u64)]) -> Vec<(u64, f64, u64)> {
         let total: u64 = values.iter().map(|(_, count)| count).sum();
         let (mut lines, mut at, mut index, mut reached) = (Vec::new(), 0.0_f64, 0, 0);
@@ -224,8 +225,9 @@ mod tests {
             check(&values, &climbed(&weir_run::distinct_us(&histogram(&values))));
         }
 
-        /// Against an implementation that others trust, on totals where it meets no step exactly:
-        /// its steps are sums of tenths in floats, which drift. It has no line for no values.
+        /// Compares with the `hdrhistogram` crate, on totals at which no step is met exactly: its
+        /// steps are sums of tenths in floats, which drift. It prints no line for an empty
+        /// histogram.
         #[test]
         fn the_ladder_is_that_of_hdrhistogram(
             values in prop::collection::vec((0..80_000_000_000_u64, 1..2_000_u64), 1..60),

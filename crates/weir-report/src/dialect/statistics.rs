@@ -1,5 +1,5 @@
-//! The four figures of a line of `Thread Stats`: right ones, where wrk's own are bent by what it
-//! rewrites and loses.
+//! The four figures of a line of `Thread Stats`, computed correctly: wrk rewrites and loses
+//! samples, which distorts its own.
 
 use weir_run::Histogram;
 use weir_run::histogram::middle_of;
@@ -7,29 +7,30 @@ use weir_run::histogram::middle_of;
 use super::Dialect;
 use super::micros::lowest_equivalent;
 
-/// What a line says of a histogram; times in microseconds, rates in 1/s.
+/// Figures of one line; times in microseconds, rates in 1/s.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Statistics {
     pub(super) mean: f64,
-    /// Of a sample: the squares are divided by one less than the count.
+    /// Sample standard deviation: the squares are divided by one less than the count.
     pub(super) stdev: f64,
     pub(super) max: u64,
-    /// Values not further from the mean than the deviation, in percent of all.
+    /// Values within one standard deviation of the mean, in percent of all.
     pub(super) within: f64,
 }
 
 impl Statistics {
-    /// Of latencies in nanoseconds. The greatest is rounded up to whole microseconds.
+    /// Computes the figures of latencies in nanoseconds. The greatest is rounded up to whole
+    /// microseconds.
     pub(super) fn of_latency(dialect: Dialect, latency: &Histogram) -> Statistics {
         Statistics::of(dialect, latency, 1_000)
     }
 
-    /// Of rates in 1/s.
+    /// Computes the figures of rates in 1/s.
     pub(super) fn of_rates(dialect: Dialect, rates: &Histogram) -> Statistics {
         Statistics::of(dialect, rates, 1)
     }
 
-    /// Of values of which `unit` make one that is printed.
+    /// Computes the figures of values of which `unit` make one that is printed.
     fn of(dialect: Dialect, values: &Histogram, unit: u64) -> Statistics {
         let max = values.exact().max_ns.div_ceil(unit);
         let max = match dialect {
@@ -46,17 +47,16 @@ impl Statistics {
     }
 }
 
-/// The deviation with one less than the count for a divisor; of a single value 0. `None` when
-/// there is no value.
+/// Returns the sample standard deviation; 0 for a single value, `None` if there is no value.
 fn sample_stdev(values: &Histogram) -> Option<f64> {
     let count = values.count() as f64;
     values.stdev_ns().map(|stdev| stdev * (count / (count - 1.0).max(1.0)).sqrt())
 }
 
-/// Values not further from the mean than the deviation, every one at the middle of its bucket.
+/// Counts values within one standard deviation of the mean, each at the middle of its bucket.
 fn within(values: &Histogram, mean: f64, stdev: f64) -> u64 {
     if stdev == 0.0 {
-        // They are all the mean, which the middle of their bucket need not be.
+        // All values equal the mean, which the middle of their bucket need not do.
         return values.count();
     }
     let near = values.buckets().filter(|(bucket, _)| {
@@ -89,14 +89,14 @@ mod tests {
     #[test]
     fn figures_are_those_of_the_values() {
         use Dialect::{Wrk, Wrk2};
-        // Mean 5; squares 9 + 1 + 1 + 9 = 20, of which a third; 4 and 6 are within.
+        // Mean 5; the squares 9 + 1 + 1 + 9 = 20 are divided by 3; 4 and 6 are within.
         let rates = histogram(&[2, 4, 6, 8]);
         check(Statistics::of_rates(Wrk, &rates), 5.0, (20.0_f64 / 3.0).sqrt(), 8, 50.0);
         let one = histogram(&[123_456_789]);
         check(Statistics::of_latency(Wrk, &one), 123_456.789, 0.0, 123_457, 100.0);
-        // A step of an HdrHistogram is 64 µs there.
+        // Buckets of an HdrHistogram are 64 µs wide there.
         check(Statistics::of_latency(Wrk2, &one), 123_456.789, 0.0, 123_456, 100.0);
-        // The border of the deviation belongs to it: 10 ± 10.
+        // A value exactly one deviation from the mean counts as within: 10 ± 10.
         let two = histogram(&[0, 20, 10, 10, 10]);
         check(Statistics::of_rates(Wrk, &two), 10.0, 50.0_f64.sqrt(), 20, 60.0);
         let border = histogram(&[0, 20, 10]);
@@ -114,7 +114,8 @@ mod tests {
     }
 
     proptest! {
-        /// Value by value instead of bucket by bucket, where every value has a bucket.
+        /// Checks the figures value by value, below 2,048, where every value has a bucket of its
+        /// own.
         #[test]
         fn figures_are_those_of_a_list(values in prop::collection::vec(0..2_048_u64, 1..100)) {
             let count = values.len() as f64;

@@ -1,14 +1,15 @@
-//! Numbers to text as wrk prints them. Everywhere else that is weir-run's `units` alone; this is
-//! another table, kept to the byte for the programs that read it, and no example for ours.
+//! Numbers to text as wrk prints them. Everywhere else weir-run's `units` alone does that. This is
+//! a different table, kept to the byte for the programs that read it, and no example for other
+//! code.
 //!
-//! A number moves to the next unit from 0.85 of it on, so that 850 µs read `0.85ms`; and never to
-//! the last unit of its table.
+//! A number moves to the next unit from 0.85 of that unit on, so 850 µs read `0.85ms`; it never
+//! moves to the last unit of wrk's table.
 
-/// How a number moves up its units.
+/// A table of units, and the step between them.
 struct Scale {
     base: &'static str,
     step: f64,
-    /// Those that are reached, ascending.
+    /// Units above the base that are reached, ascending.
     above: &'static [&'static str],
 }
 
@@ -17,22 +18,22 @@ const SECONDS: Scale = Scale { base: "s", step: 60.0, above: &["m"] };
 const METRIC: Scale = Scale { base: "", step: 1e3, above: &["k", "M", "G", "T"] };
 const BINARY: Scale = Scale { base: "", step: 1024.0, above: &["K", "M", "G", "T"] };
 
-/// A time in microseconds: `849.00us`, `0.85ms`, `50.99s`, `0.85m`.
+/// Formats a time in microseconds: `849.00us`, `0.85ms`, `50.99s`, `0.85m`.
 pub(super) fn time(us: f64) -> String {
     if us >= 1e6 { SECONDS.print(us / 1e6, 2) } else { MICROSECONDS.print(us, 2) }
 }
 
-/// A time in seconds without decimals: `50s`, `1m`. Halves become even: 150 s are `2m`.
+/// Formats a time in seconds without decimals: `50s`, `1m`. Halves round to even: 150 s are `2m`.
 pub(super) fn whole_seconds(seconds: u64) -> String {
     SECONDS.print(seconds as f64, 0)
 }
 
-/// A number with thousands as units: `849.00`, `0.85k`.
+/// Formats a number with steps of 1,000 between units: `849.00`, `0.85k`.
 pub(super) fn metric(number: f64) -> String {
     METRIC.print(number, 2)
 }
 
-/// A number with 1,024s as units: `870.00`, `0.85K`.
+/// Formats a number with steps of 1,024 between units: `870.00`, `0.85K`.
 pub(super) fn binary(number: f64) -> String {
     BINARY.print(number, 2)
 }
@@ -42,8 +43,8 @@ pub(super) fn fixed(number: f64, decimals: usize) -> String {
     format!("{number:.decimals$}")
 }
 
-/// A number with its unit in a field: it ends where its digits do, whether the unit has two
-/// letters, one or none, and what is too wide loses its end.
+/// Right-aligns a number with its unit in a field. The digits end in the same column for units of
+/// two letters, one or none. Text that is too wide loses its end.
 pub(super) fn field(text: &str, width: usize) -> String {
     let letters = text.bytes().rev().take(2).filter(u8::is_ascii_alphabetic).count();
     let pad = 2 - letters;
@@ -161,7 +162,8 @@ mod tests {
         }
     }
 
-    /// The text is within half of its last digit of `number / unit`, and its unit is `name`.
+    /// Asserts that the text is within half of its last digit of `number / unit`, with the unit
+    /// `name`.
     #[track_caller]
     fn check_rounded(text: &str, number: u64, unit: u128, name: &str) {
         let digits = text.strip_suffix(name).expect("its unit");
@@ -169,12 +171,12 @@ mod tests {
         assert_eq!(hundredths.len(), 2, "{text}");
         let printed: u128 = format!("{whole}{hundredths}").parse().expect("digits");
         let distance = (printed * unit).abs_diff(u128::from(number) * 100);
-        // Twice the hundredth's distance is at most a unit; an eighth of a millionth is rounding.
+        // Twice the distance is at most a unit; an eighth of a millionth allows for rounding.
         assert!(distance * 2 <= unit + unit / 8_000_000, "{number} as {text}");
     }
 
     proptest! {
-        /// The rules once more: a table of limits in whole numbers instead of a ladder of floats.
+        /// Checks the rules by a table of limits in whole numbers instead of a chain of floats.
         #[test]
         fn numbers_keep_to_the_rules(number in prop_oneof![
             0..2_000_u64, 0..2_000_000_u64, 0..100_000_000_u64, 0..1_u64 << 50
@@ -221,7 +223,7 @@ mod tests {
                     pad -= 1;
                 }
             }
-            // Column by column from the left, the blanks that are wanting before the text.
+            // Column by column from the left; missing columns are blanks before the text.
             let room = width - pad;
             let before = room.saturating_sub(text.len());
             for (column, c) in field.chars().enumerate() {

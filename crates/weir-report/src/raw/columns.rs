@@ -11,7 +11,8 @@ use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::{Type, TypePtr};
 use weir_run::RawRow;
 
-/// All columns, in order: who and what first, then the instants in the order of time.
+/// All columns, in order: worker, connection and outcome first, then the instants in the order of
+/// time.
 pub(super) const COLUMNS: [Column; 13] = [
     Column::of("worker", Values::Number(32, |row| Some(row.worker))),
     Column::optional("connection", Values::Number(32, connection)),
@@ -32,30 +33,30 @@ pub(super) const COLUMNS: [Column; 13] = [
 pub(super) struct Column {
     /// Its name.
     pub(super) name: &'static str,
-    /// Whether it may have no value.
+    /// True if it may have no value.
     is_optional: bool,
     values: Values,
 }
 
-/// Where its values come from.
+/// Source of a column's values.
 enum Values {
-    /// Whole numbers of so many bits.
+    /// Unsigned numbers of this many bits.
     Number(i8, fn(&RawRow) -> Option<u32>),
-    /// Nanoseconds, of which [`RawRow::NEVER`] is none.
+    /// Nanoseconds; [`RawRow::NEVER`] is no value.
     Instant(fn(&RawRow) -> u64),
     /// One of a few words.
     Text(fn(&RawRow) -> Option<Cow<'static, str>>),
 }
 
-/// Memory that columns are made in, one after the other.
+/// Buffers in which columns are built, one after the other.
 #[derive(Default)]
 pub(super) struct ColumnBuffers {
     numbers: Vec<i32>,
     instants: Vec<i64>,
     texts: Vec<ByteArray>,
-    /// 1 where a row has a value, 0 where not.
+    /// 1 if a row has a value, 0 if not.
     levels: Vec<i16>,
-    /// Every word that was met, so that each is allocated once.
+    /// All words so far, so that each is allocated once.
     words: BTreeMap<Cow<'static, str>, ByteArray>,
 }
 
@@ -68,7 +69,7 @@ impl Column {
         Column { name, is_optional: true, values }
     }
 
-    /// Whether its values are nanoseconds.
+    /// True if its values are instants in nanoseconds.
     pub(super) fn is_instant(&self) -> bool {
         matches!(self.values, Values::Instant(_))
     }
@@ -84,7 +85,7 @@ impl Column {
         levels.clear();
         match self.values {
             Values::Number(_, value) => {
-                // The bits are kept: the column is declared as without a sign.
+                // The bits are kept: the column is declared unsigned.
                 split(rows, |row| value(row).map(u32::cast_signed), numbers, levels);
                 let levels = self.is_optional.then_some(levels.as_slice());
                 writer.typed::<Int32Type>().write_batch(numbers, levels, None)?;
@@ -121,7 +122,7 @@ impl Column {
     }
 }
 
-/// The bytes of a word, which are allocated once.
+/// Returns the bytes of a word, which are allocated once.
 fn word(words: &mut BTreeMap<Cow<'static, str>, ByteArray>, text: Cow<'static, str>) -> ByteArray {
     if let Some(known) = words.get(&text) {
         return known.clone();
@@ -131,7 +132,7 @@ fn word(words: &mut BTreeMap<Cow<'static, str>, ByteArray>, text: Cow<'static, s
     bytes
 }
 
-/// The values there are, and for each row whether it has one.
+/// Separates the values from the levels: for each row, 1 if it has a value.
 fn split<T>(
     rows: &[RawRow],
     mut value: impl FnMut(&RawRow) -> Option<T>,

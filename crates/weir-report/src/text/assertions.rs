@@ -1,13 +1,13 @@
-//! Assertions and their outcomes: last, where a log is read first.
+//! Assertions and their outcomes, printed last: the end of a log is read first.
 
 use weir_run::{AssertionOutcome, AssertionResult, Document};
 
 use super::page::{Page, Span, Style};
 
-/// Columns of the outcome, with a gap behind it.
+/// Columns of the outcome, with a gap after it.
 const OUTCOME_COLUMNS: usize = 6;
 
-/// Where the measured begins at the latest, so that it keeps half of the page.
+/// Greatest column at which the measured value begins, so that it keeps half of the page.
 const INDENT_MAX: usize = 40;
 
 pub(super) fn write(document: &Document, page: &mut Page) {
@@ -21,7 +21,7 @@ pub(super) fn write(document: &Document, page: &mut Page) {
         };
         let outcome = result.outcome.to_string();
         let label = format!("  {outcome:<OUTCOME_COLUMNS$}{}", result.assertion);
-        // A label that is too long for its column has a line of its own.
+        // A label too long for its column has a line of its own.
         if label.chars().count() + 2 > indent {
             page.line([Span::new(label, style)]);
             page.paragraph(Span::plain(""), indent, &Span::new(in_words(result), style));
@@ -31,7 +31,7 @@ pub(super) fn write(document: &Document, page: &mut Page) {
     }
 }
 
-/// What was measured, and why the claim fails where that does not show it.
+/// The measured value, and the reason of a failure if the value does not show it.
 fn in_words(result: &AssertionResult) -> String {
     match &result.reason {
         Some(reason) => format!("{}: {reason}", result.measured),

@@ -26,7 +26,7 @@ pub(super) fn write(document: &Document, options: &TextOptions, page: &mut Page)
     notes(document, options.verdict, page);
 }
 
-/// The classes that are failures and were hit, as people name them.
+/// Failure classes with a count above 0, under their names in reports.
 pub(super) fn failures(accounting: &Accounting) -> Vec<(&'static str, u64)> {
     let classes = [
         ("bad responses", accounting.bad_response),
@@ -38,8 +38,8 @@ pub(super) fn failures(accounting: &Accounting) -> Vec<(&'static str, u64)> {
     classes.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
-/// `10 planned = 9 ok + 1 timed out`: every class that was hit, continued under its equals sign
-/// where the page ends.
+/// Writes `10 planned = 9 ok + 1 timed out`: every class with a count above 0. Further lines
+/// continue under the equals sign.
 fn conservation(accounting: &Accounting, page: &mut Page) {
     let planned = format!("{} planned ", units::count(accounting.planned));
     let indent = INDENT + planned.len();
@@ -93,7 +93,7 @@ pub(super) fn error(kind: &str, count: u64) -> Span {
     Span::new(format!("{kind}: {}", units::count(count)), Style::Red)
 }
 
-/// `closed before response`, `ECONNRESET (connection reset by peer)`.
+/// Formats a kind of error: `closed before response`, `ECONNRESET (connection reset by peer)`.
 fn kind_in_words(kind: &str) -> String {
     match errno::text_of_name(kind) {
         Some(text) => format!("{kind} ({text})"),
@@ -117,7 +117,7 @@ fn connections(document: &Document, verbose: bool, page: &mut Page) {
     let mut failed = |text| sentences.push(Span::new(text, Style::Red));
     let connecting = of_phase(FailurePhase::Connect);
     let (asked_text, open_text) = (units::count(asked), units::count(open));
-    // At any time some of those that are renewed are not up.
+    // While connections are renewed, some of them are not open.
     let are_renewed = connections.renewed > 0 || connections.closed_by_peer > 0;
     match (open < asked, connecting.is_empty()) {
         (true, true) if are_renewed => {}
@@ -155,7 +155,7 @@ fn connections(document: &Document, verbose: bool, page: &mut Page) {
     }
 }
 
-/// Connections per second, where some were opened in the window, and their connect times.
+/// Writes connections per second and their connect times, if any were opened in the window.
 fn connects(document: &Document, page: &mut Page) {
     let latency = &document.latency;
     let Some(in_window) = &latency.connect_window else { return };
@@ -170,7 +170,7 @@ fn connects(document: &Document, page: &mut Page) {
     }
 }
 
-/// `p50 85 µs`, `p99 310 µs` and `max 1.2 ms`, as far as there are values.
+/// Items `p50 85 µs`, `p99 310 µs` and `max 1.2 ms`, as far as there are values.
 fn times(summary: &Summary) -> Vec<Span> {
     let percentiles = [50.0, 99.0].into_iter().filter_map(|p| summary.percentile(p));
     let mut items: Vec<Span> = percentiles
@@ -180,7 +180,7 @@ fn times(summary: &Summary) -> Vec<Span> {
     items
 }
 
-/// The outcomes of each destination's share.
+/// Writes the outcomes of each destination's share.
 fn destinations(destinations: &[DestinationSection], page: &mut Page) {
     let mut label_once = Some(label("Destinations"));
     for share in destinations {
@@ -201,17 +201,17 @@ fn destinations(destinations: &[DestinationSection], page: &mut Page) {
     }
 }
 
-/// `EMFILE (too many open files) 5,913`.
+/// Formats a failure: `EMFILE (too many open files) 5,913`.
 fn failure_in_words(failure: &ConnectionFailure) -> String {
     let count = units::count(failure.count);
-    // An error without a usual name is its number, which the words tell as well.
+    // An error without a usual name is its number, which its text includes.
     match failure.errno.as_ref().filter(|name| name.starts_with('E')) {
         Some(name) => format!("{name} ({}) {count}", failure.text),
         None => format!("{} {count}", failure.text),
     }
 }
 
-/// Durations of TLS handshakes.
+/// Writes durations of TLS handshakes.
 fn tls(handshakes: &Summary, page: &mut Page) {
     let mut items = vec![Span::plain(counted(handshakes.count, "handshake"))];
     items.extend(times(handshakes));
@@ -220,7 +220,7 @@ fn tls(handshakes: &Summary, page: &mut Page) {
 
 fn notes(document: &Document, verdict: bool, page: &mut Page) {
     let mut notes: Vec<String> = document.notes.iter().map(|note| note.text.clone()).collect();
-    // Not part of the grade: printed without a verdict too.
+    // `shared-host` is not part of the grade: it is printed without a verdict too.
     let mut rules = document.verdict.rules.iter();
     notes.extend(rules.find(|rule| rule.id == "shared-host").map(|rule| rule.text.clone()));
     if document.plan.load == Load::ClosedLoop && document.answered() > 0 {

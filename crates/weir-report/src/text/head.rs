@@ -48,7 +48,7 @@ fn load(plan: &Plan) -> Vec<Span> {
     words
 }
 
-/// The end of the run by plan, and the warm-up before it.
+/// The planned end of the run, and the warm-up before it.
 fn extent(plan: &Plan) -> String {
     let requests = plan.requests.map(|requests| counted(requests, "request"));
     let duration = plan.duration_ns.map(units::exact_duration);
@@ -83,7 +83,7 @@ fn interruption(document: &Document) -> String {
     }
 }
 
-/// `1 thread`, `2 threads`.
+/// Formats a count with its noun: `1 thread`, `2 threads`.
 pub(super) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", units::count(number), if number == 1 { "" } else { "s" })
 }

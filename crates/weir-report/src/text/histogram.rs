@@ -1,8 +1,8 @@
-//! A compact histogram of the latencies, at most ten rows: the shape that percentiles do not show,
-//! two modes for example.
+//! A compact histogram of the latencies, at most ten rows: shows shapes that percentiles hide, such
+//! as two modes.
 //!
-//! Rows are of equal width, or of equal ratio where the times span more than a decade. The last one
-//! is open, so that a single outlier does not take the resolution from all others.
+//! Rows are of equal width, or of equal ratio if the times span more than a decade. The last one is
+//! open, so that a single outlier does not reduce the resolution of all others.
 
 use weir_run::histogram::middle_of;
 use weir_run::{Document, Histogram, Load, units};
@@ -10,19 +10,19 @@ use weir_run::{Document, Histogram, Load, units};
 use super::Bars;
 use super::page::{Page, Span, Style};
 
-/// Rows with both ends; the open one comes on top.
+/// Greatest number of rows with both ends; the open one comes on top.
 const CLOSED_ROWS_MAX: usize = 9;
 
-/// Columns of the greatest bar at the most.
+/// Greatest length of a bar, in columns.
 const BAR_MAX: usize = 60;
 
-/// The percentile beyond which rows are not told apart.
+/// Percentile beyond which all requests share the open row.
 const LAST_PERCENTILE: f64 = 99.9;
 
 /// Block elements by eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// Draws it. An error says what is wrong with a histogram of the document.
+/// Draws the histogram. The error is the fault of a histogram in the document.
 pub(super) fn write(document: &Document, bars: Bars, page: &mut Page) -> Result<(), String> {
     let (name, metric) = match document.plan.load {
         Load::OpenLoop { .. } => ("response time", &document.latency.response_time),
@@ -63,7 +63,7 @@ pub(super) fn write(document: &Document, bars: Bars, page: &mut Page) -> Result<
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     low_ns: u64,
-    /// None: the row is open.
+    /// None if the row is open.
     high_ns: Option<u64>,
     count: u64,
 }
@@ -75,7 +75,7 @@ impl Row {
             return format!("≥ {low}");
         };
         let high = units::short_duration(high_ns);
-        // A unit that both ends have stands once.
+        // A unit that both ends share is printed once.
         let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
         match low.rsplit_once(' ') {
             Some((number, _)) if unit(&low) == unit(&high) => format!("{number}–{high}"),
@@ -111,7 +111,7 @@ fn edges(low_ns: u64, high_ns: u64) -> Vec<u64> {
     let linear =
         linear_steps(high_ns).filter(|_| is_narrow).map(|step| even(low_ns, high_ns, step));
     let mantissas: [&[u64]; 4] = [&[10, 15, 20, 30, 50, 70], &[10, 20, 50], &[10, 30], &[10]];
-    // 1.5 µs is printed as 2 µs.
+    // 1.5 µs would be printed as 2 µs.
     let skipped = usize::from(low_ns < 10_000);
     let ratios = mantissas.into_iter().skip(skipped).map(|of| geometric(low_ns, high_ns, of));
     let fits = |edges: &Vec<u64>| edges.len() <= CLOSED_ROWS_MAX + 1;
@@ -126,7 +126,7 @@ fn edges(low_ns: u64, high_ns: u64) -> Vec<u64> {
     })
 }
 
-/// 1, 2, 5, 10, 20 and so on, from the finest step that the printed digits tell apart.
+/// Returns 1, 2, 5, 10, 20 and so on, from the finest step that the printed digits distinguish.
 fn linear_steps(high_ns: u64) -> impl Iterator<Item = u64> {
     let finest = match high_ns {
         0..1_000 => 1,
@@ -147,7 +147,7 @@ fn even(low_ns: u64, high_ns: u64, step: u64) -> Vec<u64> {
     (first..=first.saturating_add(rows)).map(|index| index.saturating_mul(step)).collect()
 }
 
-/// The tenths `mantissas` of every power of ten.
+/// Returns the tenths `mantissas` of every power of ten.
 fn geometric(low_ns: u64, high_ns: u64, mantissas: &[u64]) -> Vec<u64> {
     let powers = (0..20).map(|power| 10_u64.pow(power));
     let all =
@@ -160,7 +160,7 @@ fn geometric(low_ns: u64, high_ns: u64, mantissas: &[u64]) -> Vec<u64> {
     edges
 }
 
-/// `75.0%`, `0.10%`, and `<0.01%` for a share that would print as nothing.
+/// Formats `75.0%`, `0.10%`, and `<0.01%` for a share that would print as zero.
 fn percent(share: f64) -> String {
     match share {
         share if share > 0.0 && share < 0.000_05 => "<0.01%".to_owned(),

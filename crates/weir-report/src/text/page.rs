@@ -1,6 +1,6 @@
 //! Lines that never exceed the page: joining, wrapping and colouring.
 //!
-//! This file decides nothing about what a line says. Text from outside (a URL, a header) cannot
+//! This file does not depend on the content of a line. Text from outside (a URL, a header) cannot
 //! move the cursor or colour anything.
 
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use weir_run::printable;
 const WIDTH_MIN: usize = 60;
 const WIDTH_MAX: usize = 120;
 
-/// Where text begins after its label: `  Status codes  `.
+/// Column at which text begins after its label: `  Status codes  `.
 pub(super) const INDENT: usize = 16;
 
 /// Lines to print.
@@ -27,19 +27,19 @@ pub(super) struct Span {
     style: Style,
 }
 
-/// How text looks on a terminal.
+/// Style of text on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,
-    /// For what the eye should find first.
+    /// Text to find first.
     Bold,
-    /// For a target that answers.
+    /// A target that responds.
     Green,
-    /// For bounds, and for what is not as planned.
+    /// Bounds and deviations from the plan.
     Yellow,
-    /// For what failed.
+    /// Failures.
     Red,
-    /// For what need not be read.
+    /// Secondary text.
     Dim,
 }
 
@@ -57,23 +57,23 @@ impl Style {
 }
 
 impl Span {
-    /// Text in a style; what a terminal would obey shows as `?`.
+    /// Creates text in a style; characters that a terminal would interpret become `?`.
     pub(super) fn new(text: impl Into<String>, style: Style) -> Span {
         Span { text: printable(&text.into()).into_owned(), style }
     }
 
-    /// Text in no style.
+    /// Creates text without a style.
     pub(super) fn plain(text: impl Into<String>) -> Span {
         Span::new(text, Style::Plain)
     }
 
-    /// Columns it takes.
+    /// Width in columns.
     pub(super) fn width(&self) -> usize {
         columns(&self.text)
     }
 }
 
-/// A label in front of a line.
+/// A label at the start of a line.
 pub(super) fn label(text: &str) -> Span {
     Span::new(format!("  {text}"), Style::Dim)
 }
@@ -88,12 +88,12 @@ impl Page {
         self.width
     }
 
-    /// An empty line, if another one follows.
+    /// Adds an empty line, if another one follows.
     pub(super) fn gap(&mut self) {
         self.is_gap_due = !self.lines.is_empty();
     }
 
-    /// One line, cut at the page's edge.
+    /// Adds one line, cut at the page's edge.
     pub(super) fn line(&mut self, spans: impl IntoIterator<Item = Span>) {
         let mut left = self.width;
         let mut line = Vec::new();
@@ -116,8 +116,8 @@ impl Page {
         self.lines.push(line);
     }
 
-    /// Items side by side, `indent` columns in, a little apart, on as few lines as they need; the
-    /// first line begins with `label`.
+    /// Adds items side by side, `indent` columns in, with gaps between them, on as few lines as
+    /// they need; the first line begins with `label`.
     pub(super) fn items(&mut self, label: Span, indent: usize, items: Vec<Span>) {
         let room = self.width - indent;
         let items: Vec<Span> = items
@@ -126,7 +126,7 @@ impl Page {
             .collect();
         let together: usize = items.iter().map(Span::width).sum();
         let gaps = items.len().saturating_sub(1);
-        // Rather two blanks between items than a second line.
+        // Two blanks between items are better than a second line.
         let gap = if together + 3 * gaps > room && together + 2 * gaps <= room { 2 } else { 3 };
         let mut line = vec![padded(label, indent)];
         let mut used = 0;
@@ -147,7 +147,7 @@ impl Page {
         self.line(line);
     }
 
-    /// A sentence after a label, wrapped between words, `indent` columns in.
+    /// Adds a sentence after a label, wrapped between words, `indent` columns in.
     pub(super) fn paragraph(&mut self, label: Span, indent: usize, text: &Span) {
         let room = self.width - indent;
         let mut label = Some(label);
@@ -186,14 +186,14 @@ impl Page {
     }
 }
 
-/// The span with blanks after it, up to `width` columns.
+/// Pads the span with blanks to `width` columns.
 fn padded(span: Span, width: usize) -> Span {
     let text = shortened(&span.text, width);
     let blanks = " ".repeat(width - columns(&text));
     Span { text: text + &blanks, style: span.style }
 }
 
-/// The text, or as much of its beginning as fits before an ellipsis.
+/// Returns the text, or as much of its beginning as fits before an ellipsis.
 fn shortened(text: &str, room: usize) -> String {
     if columns(text) <= room {
         return text.to_owned();
@@ -217,7 +217,7 @@ fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// Columns of a character: two from the wide scripts on, which never says too few.
+/// Columns of a character: two from the wide scripts on, which never underestimates.
 fn columns_of(c: char) -> usize {
     match c {
         '\u{0}'..='\u{10ff}' | '\u{2000}'..='\u{2bff}' => 1,

@@ -1,5 +1,5 @@
-//! The table `Latency`: p50, p90, p99, p99.9, the greatest and the mean, in the columns that the
-//! load gives a meaning, and a legend of the marks that occur in it.
+//! The table `Latency`: p50, p90, p99, p99.9, the greatest and the mean, in the columns that apply
+//! to the load. A legend explains the marks that occur in it.
 
 use std::borrow::Cow;
 
@@ -11,19 +11,19 @@ use weir_run::{Document, Histogram, Load};
 use super::page::{INDENT, Page, Span, Style, label};
 use super::table::{Cell, Column, Row, Table};
 
-/// The percentiles with a line of their own.
+/// Percentiles with a line of their own.
 const LINES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
-/// The one that a verbose report adds, where it has a value.
+/// Percentile that a verbose report adds, if it has a value.
 const VERBOSE_LINE: f64 = 99.99;
 
-/// Runs longer than a day are no advice.
+/// Longest run to recommend, in seconds: one day.
 const SECONDS_MAX: f64 = 86_400.0;
 
-/// Writes the table. An error says what is wrong with a histogram of the document.
+/// Writes the table. The error is the fault of a histogram in the document.
 pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) -> Result<(), String> {
     if document.answered() == 0 {
-        // Ages of unanswered requests have percentiles too, which say nothing of the target.
+        // Ages of unanswered requests have percentiles too, but they do not describe the target.
         if document.accounting.planned > 0 {
             page.paragraph(label("Latency"), INDENT, &Span::plain("unknown: no response"));
         }
@@ -60,8 +60,8 @@ pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) -> Resu
 /// A column's title and values.
 type Times<'d> = (&'static str, Cow<'d, Summary>);
 
-/// Open loop: from the planned time, then from the send. Closed loop, which has no planned times:
-/// from the send. Columns without a value are left out.
+/// Columns of the table. Open loop: from the planned time, then from the send. Closed loop, which
+/// has no planned times: from the send. Columns without a value are left out.
 fn columns(document: &Document, verbose: bool) -> Vec<Times<'_>> {
     let latency = &document.latency;
     let (mut columns, ok) = match document.plan.load {
@@ -81,7 +81,7 @@ fn columns(document: &Document, verbose: bool) -> Vec<Times<'_>> {
             &latency.service_time.ok,
         ),
     };
-    // Where failures hide the usual percentiles, those of `ok` requests are worth a column.
+    // If failures hide the usual percentiles, those of `ok` requests get a column.
     if is_hidden(&columns[0].1) {
         columns.insert(1, ("ok only", Cow::Borrowed(ok)));
     }
@@ -96,7 +96,7 @@ fn headline<'d>(title: &'static str, metric: &'d Metric) -> Times<'d> {
     (title, Cow::Borrowed(metric.headline()))
 }
 
-/// The columns of a run without an `ok` request.
+/// Columns of a run without an `ok` request.
 fn bad_columns(document: &Document) -> Result<Vec<Times<'static>>, String> {
     let latency = &document.latency;
     let window_s = document.throughput.window_s;
@@ -113,7 +113,7 @@ fn bad_columns(document: &Document) -> Result<Vec<Times<'static>>, String> {
     })
 }
 
-/// A summary of requests that the document has no summary of.
+/// Summarizes requests that the document has no summary of.
 fn summary_of(histogram: &Histogram, window_s: f64) -> Summary {
     let count = histogram.count();
     let listed = LINES.into_iter().chain([VERBOSE_LINE]);
@@ -138,7 +138,7 @@ fn summary_of(histogram: &Histogram, window_s: f64) -> Summary {
     }
 }
 
-/// True if a percentile that is printed is only a lower bound.
+/// True if a printed percentile is a lower bound or unknown.
 fn is_hidden(summary: &Summary) -> bool {
     let mut values = LINES.iter().filter_map(|p| summary.percentile(*p));
     values.any(|value| matches!(value.bound, Bound::Lower | Bound::Unknown))
@@ -149,7 +149,7 @@ impl Table {
         let headline = &columns[0].1;
         let values = || lines.iter().filter_map(|p| headline.percentile(*p));
         let has_intervals = values().any(|value| interval(value).is_some());
-        // Of the response time: in a closed loop that is the service time.
+        // Overhead of the response time: in a closed loop that is the service time.
         let has_overhead = document.accounting.ok > 0
             && values().any(|value| overhead(document, value.p).is_some());
         let row = |label: String, cell: &dyn Fn(&Summary) -> Option<Cell>, remark: String| {
@@ -202,13 +202,13 @@ impl Table {
     }
 }
 
-/// Where the client's share stands: behind the two times that it is a share of.
+/// Index of the client overhead's column: after the times that it is a share of.
 fn overhead_index(columns: &[Times<'_>]) -> usize {
     let times = ["response time", "service time", "ok only"];
     columns.iter().take_while(|(title, _)| times.contains(title)).count()
 }
 
-/// The client's share of percentile `p`, as far as it is known.
+/// Client overhead of percentile `p`, as far as it is known.
 fn overhead(document: &Document, p: f64) -> Option<Cell> {
     let of = document.verdict.client_overhead.iter().find(|of| of.p == p)?;
     Some(match of.is_partial {
@@ -222,7 +222,8 @@ fn time(value: &PercentileValue) -> Cell {
     Cell::Time { value: Quantile { ns, bound }, imprecise }
 }
 
-/// The sampling interval of a value; beside an upper bound the range that holds the target's own.
+/// The sampling interval of a value; for an upper bound, the range that holds the target's own
+/// value.
 fn interval(value: &PercentileValue) -> Option<Cell> {
     match (value.bound, value.range) {
         (Bound::Upper, range) => {
@@ -248,15 +249,14 @@ fn mean_ns(summary: &Summary) -> Option<u64> {
     summary.mean_ns.map(|ns| ns.round() as u64)
 }
 
-/// The unit that suits a column: its median's, or where there is none, that of its mean or of its
-/// greatest.
+/// The unit that suits a column: its median's, else its mean's, else that of its greatest value.
 pub(super) fn unit_of(summary: &Summary) -> DurationColumn {
     let median = summary.percentile(50.0).map(|value| value.ns);
     let typical = median.or(mean_ns(summary)).or(summary.max_ns);
     DurationColumn::of(typical.unwrap_or(0))
 }
 
-/// The failures that make the greatest value a bound.
+/// Formats the failures that make the greatest value a bound.
 fn failures(document: &Document) -> String {
     let failed: Vec<String> = super::details::failures(&document.accounting)
         .into_iter()
@@ -265,7 +265,7 @@ fn failures(document: &Document) -> String {
     if failed.is_empty() { String::new() } else { format!("({})", failed.join(", ")) }
 }
 
-/// A line for each mark that occurs, and for `~` in the first column.
+/// One line for each mark that occurs, and for `~` if it occurs in the first column.
 fn legend(document: &Document, columns: &[Times<'_>], lines: &[f64]) -> Vec<String> {
     let has = |bound| {
         let is_marked = |of: &Summary| {
@@ -301,7 +301,7 @@ fn in_flight(document: &Document) -> Option<f64> {
     (window_ns > 0.0).then(|| integral_ns / window_ns)
 }
 
-/// How long a run would settle the percentiles marked with `~`.
+/// Length of a run that would settle the percentiles marked with `~`.
 fn uncertain(document: &Document, headline: &Summary, lines: &[f64]) -> Option<String> {
     let values = lines.iter().filter_map(|p| headline.percentile(*p));
     let marked: Vec<f64> = values

@@ -1,4 +1,4 @@
-//! Every rule of the verdict with its figure and its limits, whatever came of it.
+//! Every rule of the verdict with its figure and its limits, for any outcome.
 
 use weir_run::document::{Rule, RuleOutcome, Verdict};
 
@@ -31,7 +31,7 @@ pub(super) fn write(verdict: &Verdict, page: &mut Page) {
     }
 }
 
-/// The sentence, with the rule's limits.
+/// The rule's sentence, with its limits.
 fn text(rule: &Rule) -> String {
     let limits = rule.limits();
     match limits.is_empty() {

@@ -9,10 +9,10 @@ use super::page::{Page, Span, Style};
 use super::percentiles::unit_of;
 use super::table::{Cell, Column, Row, Table};
 
-/// Halvings that six decimals of a percentage tell apart.
+/// Greatest number of halvings that six decimals of a percentage distinguish.
 const STEPS_MAX: u32 = 26;
 
-/// Writes the ladder. An error says what is wrong with a histogram of the document.
+/// Writes the ladder of percentiles. The error is the fault of a histogram in the document.
 pub(super) fn write(document: &Document, page: &mut Page) -> Result<(), String> {
     let latency = &document.latency;
     let metrics = match document.plan.load {
@@ -53,13 +53,14 @@ pub(super) fn write(document: &Document, page: &mut Page) -> Result<(), String> 
     Ok(())
 }
 
-/// The value beyond which `1 / 2^step` of the requests lie, in whole requests.
+/// Returns the value beyond which `1 / 2^step` of the requests lie, in whole requests.
 fn at_step(metric: &AllOutcomes<'_>, step: u32) -> Option<Cell> {
     let count = metric.count();
     metric.value_at_rank(count - (count >> step)).map(Cell::time)
 }
 
-/// `50`, `87.5`, `99.951172`: what lies beyond is cut to millionths, but never to none.
+/// Formats the percentile of a step: `50`, `87.5`, `99.951172`. The share beyond is cut to
+/// millionths of a percent, but never to zero.
 fn percent_at(step: u32) -> String {
     let millionths = 100_000_000_u64 - (100_000_000_u64 >> step).max(1);
     let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);

@@ -1,18 +1,18 @@
-//! Columns of durations under a title each, in one unit a column.
+//! A table of durations: columns with a title each, in one unit per column.
 
 use weir_run::quantile::{Bound, Quantile};
 use weir_run::units::DurationColumn;
 
 use super::page::{Page, Span, Style};
 
-/// Columns that a label takes, and a column of numbers at least.
+/// Columns of a label, and the least width of a column of numbers.
 const LABEL_WIDTH: usize = 10;
 const COLUMN_WIDTH: usize = 12;
 
-/// A table: labels down the side, a column each for some times.
+/// A table: labels at the left, and a column for each kind of time.
 pub(super) struct Table {
     pub(super) label: Span,
-    /// Columns at the right are dropped where the page is too narrow.
+    /// Columns of numbers; those at the right are dropped if the page is too narrow.
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Row>,
 }
@@ -34,9 +34,9 @@ pub(super) struct Row {
 /// The content of a column of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cell {
-    /// A time or a bound of it, with `~` where it is imprecise.
+    /// A time or a bound of it, with `~` if it is imprecise.
     Time { value: Quantile, imprecise: bool },
-    /// At least this much of a time.
+    /// A lower bound of a time, in nanoseconds.
     OrMore(u64),
     /// The ends of an interval, in the unit of its column.
     Interval { low_ns: u64, high_ns: Option<u64> },
@@ -94,7 +94,7 @@ impl Table {
             let is_alone = cells.is_empty();
             line.extend(aligned(cells, &widths));
             let remark = Span::new(format!("   {}", row.remark), Style::Dim);
-            // A remark repeats what stands above: rather none than half of one.
+            // A remark repeats what stands above, so it is left out rather than cut.
             if is_alone || !row.remark.is_empty() && used + remark.width() <= page.width() {
                 line.push(remark);
             }
@@ -112,7 +112,7 @@ impl Table {
     }
 }
 
-/// Cells at the right of their columns.
+/// Right-aligns cells in their columns.
 fn aligned(cells: impl IntoIterator<Item = Span>, widths: &[usize]) -> Vec<Span> {
     let mut spans = Vec::new();
     for (cell, width) in cells.into_iter().zip(widths) {

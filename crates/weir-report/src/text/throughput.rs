@@ -1,4 +1,4 @@
-//! The line `Throughput`: successful responses per second, and what bounds them.
+//! The line `Throughput`: successful responses per second, and their bounds.
 
 use weir_run::document::{RateInterval, Throughput};
 use weir_run::{Document, Load, Rate, units};
@@ -21,8 +21,8 @@ pub(super) fn write(document: &Document, page: &mut Page) {
     page.items(label("Throughput"), INDENT, items);
 }
 
-/// `20,000/s ± 0.3%`; `≥ 71,200/s   measured 71,500/s ± 0.3%` where it is a bound; with the rate of
-/// all responses where some were bad.
+/// Formats the rate: `20,000/s ± 0.3%`, or `≥ 71,200/s` and `measured 71,500/s ± 0.3%` if it is a
+/// bound; with the rate of all responses if some were bad.
 fn rates(throughput: &Throughput) -> Vec<Span> {
     let measured = with_interval(throughput.good_rps, throughput.good_interval);
     let all_are_good = throughput.good == throughput.completed;
@@ -41,19 +41,19 @@ fn rates(throughput: &Throughput) -> Vec<Span> {
     items
 }
 
-/// The planned rate where fewer responses came than were planned.
+/// The planned rate, if fewer responses came than were planned.
 fn missed(document: &Document) -> Option<Rate> {
     let Load::OpenLoop { rate, .. } = document.plan.load else {
         return None;
     };
     let planned = document.accounting.planned;
     let missing = planned.saturating_sub(document.throughput.completed);
-    // One request more or less is the edge of the window, not a plan that was missed.
+    // One request more or less is the edge of the window, not a missed plan.
     let is_missed = missing > 1 && missing > planned / 1000;
     is_missed.then_some(rate)
 }
 
-/// `71,500/s ± 0.3%`: half the interval's width as a share of the rate, never less than it is.
+/// Formats `71,500/s ± 0.3%`: half the interval's width as a share of the rate, rounded up.
 fn with_interval(rps: f64, interval: Option<RateInterval>) -> String {
     let rate = units::round_rate(rps);
     let Some(RateInterval { low_rps, high_rps }) = interval.filter(|_| rps > 0.0) else {

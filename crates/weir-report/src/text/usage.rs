@@ -1,5 +1,5 @@
-//! CPU time, memory and calls: the script's, and in a verbose report the program's, the machine's
-//! and each worker's.
+//! CPU time, memory and calls of the script; in a verbose report also of the program, the machine
+//! and each worker.
 
 use weir_run::document::{Phases, ScriptSection};
 use weir_run::{Document, Wait, WorkerUsage, units};
@@ -19,7 +19,7 @@ pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) {
     }
 }
 
-/// The script's calls, callback by callback; a share is one of the time in which the workers' load
+/// Writes the script's calls by callback; a share is one of the time in which the workers' load
 /// ran.
 fn of_script(script: &ScriptSection, load_time_ns: u64, page: &mut Page) {
     let mut items: Vec<Span> = script.file.iter().map(Span::plain).collect();
@@ -49,13 +49,13 @@ fn of_script(script: &ScriptSection, load_time_ns: u64, page: &mut Page) {
     }
 }
 
-/// The time in which the load ran, warm-up and tail included, summed over the workers.
+/// Time in which the load ran, warm-up and tail included, summed over the workers, in nanoseconds.
 fn load_time_ns(phases: &[Phases]) -> u64 {
     let spans = phases.iter().map(|phases| phases.tail_end_ns.saturating_sub(phases.start_ns));
     spans.fold(0, u64::saturating_add)
 }
 
-/// CPU time and memory of this program.
+/// Writes CPU time and memory of this program.
 fn client(document: &Document, page: &mut Page) {
     let usage = &document.run.client;
     let cpu_ns = usage.cpu_user_ns.saturating_add(usage.cpu_system_ns);
@@ -76,7 +76,7 @@ fn client(document: &Document, page: &mut Page) {
     }
 }
 
-/// The receive strategy, where the user chose one.
+/// The receive strategy, if the user chose one.
 fn wait(document: &Document) -> &'static str {
     match document.plan.wait {
         Wait::Auto => "",
@@ -86,7 +86,7 @@ fn wait(document: &Document) -> &'static str {
     }
 }
 
-/// CPU time of a worker as a share of its life.
+/// CPU time of a worker as a share of its lifetime.
 fn busy_share(phases: &Phases) -> f64 {
     let life_ns = phases.drained_ns.saturating_sub(phases.connect_ns);
     if life_ns == 0 { 0.0 } else { phases.cpu_time_ns as f64 / life_ns as f64 }

@@ -1,5 +1,5 @@
-//! The lines `Target`, `Load` and `Limit`, then the grade where it is not clean, and the findings
-//! that move the printed numbers most.
+//! The lines `Target`, `Load` and `Limit`, then the grade if it is not clean, and the findings that
+//! move the printed numbers most.
 
 use weir_run::Document;
 use weir_run::document::{Delivery, Grade, LimitedBy, Rule, TargetState};
@@ -8,7 +8,7 @@ use super::TextOptions;
 use super::head::counted;
 use super::page::{INDENT, Page, Span, Style, label};
 
-/// Findings that are printed without `verbose`; one screen must have room for the numbers.
+/// Findings printed without `verbose`; one screen must have room for the numbers.
 const FINDINGS_MAX: usize = 3;
 
 pub(super) fn write(document: &Document, options: &TextOptions, page: &mut Page) {
@@ -22,7 +22,7 @@ pub(super) fn write(document: &Document, options: &TextOptions, page: &mut Page)
     }
 }
 
-/// `OK`, `DEGRADED: 3.1% timed out`, `FAILED: 100% of responses were 404`.
+/// Formats `OK`, `DEGRADED: 3.1% timed out`, `FAILED: 100% of responses were 404`.
 fn target(document: &Document) -> Span {
     let target = &document.verdict.target;
     let (word, style) = match target.state {
@@ -52,7 +52,7 @@ fn load(document: &Document) -> Span {
     }
 }
 
-/// `client CPU: worker 0 needed a CPU 98.0% of the time`.
+/// Formats `client CPU: worker 0 needed a CPU 98.0% of the time`.
 fn limit(document: &Document) -> Span {
     let limit = &document.verdict.limit;
     let by = limit.by.in_words();
@@ -64,7 +64,8 @@ fn limit(document: &Document) -> Span {
     Span::new(text, if is_client { Style::Yellow } else { Style::Plain })
 }
 
-/// One line where the grade is not clean. The reason that the line `Target` gives is not repeated.
+/// Writes one line if the grade is not clean. A reason that is already in the line `Target` is not
+/// repeated.
 fn grade(document: &Document, page: &mut Page) {
     let verdict = &document.verdict;
     let style = match verdict.grade {
@@ -82,7 +83,7 @@ fn grade(document: &Document, page: &mut Page) {
 
 fn findings(document: &Document, verbose: bool, page: &mut Page) {
     let verdict = &document.verdict;
-    // The grade may have given the sentence already.
+    // The grade may already contain the sentence.
     let fired = verdict.fired().filter(|rule| !verdict.reason.contains(&rule.text));
     let fired: Vec<&Rule> = fired.collect();
     let shown = if verbose { fired.len() } else { fired.len().min(FINDINGS_MAX) };

@@ -1,5 +1,5 @@
-//! The one-sided confidence that the true value lies on the measured side of a limit
-//! (METHOD 1.11): 1 less the probability of data like these if it lay on the limit.
+//! The one-sided confidence that the true value lies on the measured side of a limit (METHOD 1.11).
+//! It is 1 less the probability of data like these if the true value were the limit.
 
 use weir_stats::{binomial_at_least, binomial_at_most, t_cdf};
 
@@ -10,12 +10,12 @@ use crate::histogram::{Histogram, lowest_in};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Side {
     pub(super) is_below: bool,
-    /// Times equal to the limit count as beyond it.
+    /// True if times equal to the limit count as beyond it.
     pub(super) counts_equal: bool,
 }
 
-/// The confidence that the true value lies on this side of the limit. `times` is the length of the
-/// run: 1 for this one, 2 for one twice as long that finds the same.
+/// Returns the confidence that the true value lies on this side of the limit. `times` is the length
+/// of the run: 1 for this one, 2 for one twice as long with the same results.
 pub(super) fn of(evidence: &Evidence, limit: f64, side: Side, times: f64) -> Option<f64> {
     match evidence {
         Evidence::Fact | Evidence::Unknown(_) => None,
@@ -29,14 +29,14 @@ pub(super) fn of(evidence: &Evidence, limit: f64, side: Side, times: f64) -> Opt
         Evidence::Rate { rps, error_rps, df } => {
             let distance = if side.is_below { limit - rps } else { rps - limit };
             let error = error_rps / times.sqrt();
-            // Slices that are all equal have no error.
+            // Slices that are all equal have an error of zero.
             let t = if distance == 0.0 { 0.0 } else { distance / error };
             Some(t_cdf(t, *df))
         }
     }
 }
 
-/// The probability of so few hits, or so many, if the true share were `share`.
+/// The probability of at most, or at least, this many hits if the true share were `share`.
 fn by_chance(hits: f64, of: f64, share: f64, side: Side) -> f64 {
     match side.is_below {
         true => binomial_at_most(hits, of, share),
@@ -44,8 +44,8 @@ fn by_chance(hits: f64, of: f64, share: f64, side: Side) -> f64 {
     }
 }
 
-/// Requests beyond the limit. Where a bucket or a failure leaves it open, they count against the
-/// side that is to be shown.
+/// Counts requests beyond the limit. If a bucket or a failure leaves it open, they count against
+/// the side to show.
 fn beyond(tail: &Tail, limit: f64, side: Side) -> u64 {
     let is_beyond = |ns: u64| match side.counts_equal {
         true => ns as f64 >= limit,

@@ -1,4 +1,4 @@
-//! The number that a metric names in a document, and what its confidence is computed from.
+//! The number that a metric names in a document, and the data that its confidence is computed from.
 
 use weir_stats::{SliceTail, mean_interval, percentile_interval, t_quantile};
 
@@ -82,7 +82,7 @@ fn of_percentile(times: &Times, p: f64, document: &Document) -> Result<Estimate,
     })
 }
 
-/// The requests that a percentile needs, and how long they take at the rate of this run.
+/// Formats the requests that a percentile needs, and their duration at the rate of this run.
 fn needs(p: f64, count: u64, document: &Document) -> String {
     let needed = least_count(p);
     let requests = format!("it needs {} requests", units::count(needed));
@@ -134,8 +134,8 @@ fn rate_evidence(rps: f64, count: fn(&SliceEntry) -> u64, document: &Document) -
     error_rps.is_finite().then_some(Evidence::Rate { rps, error_rps, df })
 }
 
-/// A share of the planned requests, over as many independent requests as they are worth: failures
-/// come in bursts.
+/// A share of the planned requests, over the number of independent requests that they are worth:
+/// failures come in bursts.
 fn of_share(class: Class, document: &Document) -> Result<Estimate, Missing> {
     let planned = document.accounting.planned;
     if planned == 0 {
@@ -148,7 +148,7 @@ fn of_share(class: Class, document: &Document) -> Result<Estimate, Missing> {
     Ok(Estimate { evidence, ..Estimate::fact(hits / planned as f64) })
 }
 
-/// How many requests are worth one independent one where failing is concerned (METHOD 1.11).
+/// Design effect of the failures: requests that are worth one independent one (METHOD 1.11).
 fn design_effect(slices: &[SliceEntry]) -> f64 {
     let count = |packed: &Option<crate::document::PackedHistogram>| {
         packed.as_ref().map_or(0, |packed| packed.exact.count)
@@ -160,7 +160,7 @@ fn design_effect(slices: &[SliceEntry]) -> f64 {
             SliceTail { count: count(&slice.ok) + beyond, beyond }
         })
         .collect();
-    // The effect is that of the failures seen; which percentile is asked for does not matter.
+    // The effect is that of the failures seen; the percentile does not matter.
     percentile_interval(0.5, &tails, None).map_or(1.0, |interval| interval.deff)
 }
 

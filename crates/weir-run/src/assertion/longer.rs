@@ -1,15 +1,15 @@
-//! The length of a run that would be certain enough.
+//! The length of a run that would reach the required confidence.
 
 use crate::document::Document;
 
-/// Runs that would have to be longer than this many times are not worth proposing.
+/// Longest proposed run, as a multiple of this one; longer ones are not worth proposing.
 const TIMES_MAX: f64 = 1_000.0;
 
-/// Steps between proposals: nothing here is known better than to a quarter.
+/// Factor between proposals: the estimate is no more precise than a quarter.
 const STEP: f64 = 1.25;
 
-/// What to do, in words. `is_certain` says if a run so many times as long that finds the same would
-/// do.
+/// Advice in words. `is_certain` returns true if a run so many times as long, with the same
+/// results, would reach the confidence.
 pub(super) fn advice(document: &Document, is_certain: impl Fn(f64) -> bool) -> String {
     let mut times = STEP;
     while times <= TIMES_MAX {

@@ -1,4 +1,4 @@
-//! The numbers of a document that have a name of their own, and the names. A dotted name that is
+//! The numbers of a document that have a name of their own, and these names. A dotted name that is
 //! none of these is a path into the document.
 
 use super::unit::Unit;
@@ -9,7 +9,7 @@ use crate::quantile::PERCENTILES;
 pub(super) enum Metric {
     /// A figure of a time.
     Time(Time, Figure),
-    /// Something per second of the window.
+    /// A count per second of the window.
     Rate(Rate),
     /// Requests of a class, as a share of the planned ones.
     Share(Class),
@@ -54,14 +54,14 @@ pub(super) enum Rate {
 /// A class of planned requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// All that did not end as `ok`.
+    /// All requests that did not end as `ok`.
     Errors,
     BadResponse,
     TransportError,
     TimedOut,
     InFlightAtEnd,
     NeverSent,
-    /// Answers with a status from the first to the last.
+    /// Responses with a status from the first to the last.
     Status(u16, u16),
 }
 
@@ -98,7 +98,7 @@ const CLASSES: [(&str, Class); 6] = [
     ("never_sent", Class::NeverSent),
 ];
 
-/// The sections of a document that paths begin with.
+/// Sections of a document that paths begin with.
 const SECTIONS: [&str; 24] = [
     "accounting",
     "assertions",
@@ -126,11 +126,11 @@ const SECTIONS: [&str; 24] = [
     "witness",
 ];
 
-/// Where the names are listed.
+/// Reference to the list of names.
 const LIST: &str = "docs/ASSERTIONS.md lists all";
 
 impl Metric {
-    /// The metric of this name, or what is wrong with it.
+    /// Parses the name of a metric. The error names the fault and a likely name.
     pub(super) fn parse(name: &str) -> Result<Metric, String> {
         if name.is_empty() {
             return Err("it names no metric; write it like 'p99 < 5ms'".to_owned());
@@ -160,7 +160,7 @@ impl Metric {
         }
     }
 
-    /// What it is measured in.
+    /// Unit of the metric.
     pub(super) fn unit(&self) -> Unit {
         match self {
             Metric::Time(..) => Unit::Nanoseconds,
@@ -172,8 +172,8 @@ impl Metric {
         }
     }
 
-    /// True if it is over successful or complete responses alone, so that failures leave no trace
-    /// in it (METHOD 1.6).
+    /// True if it is over successful or complete responses alone, so that failures have no effect
+    /// on it (METHOD 1.6).
     pub(super) fn is_over_responses(&self) -> bool {
         match self {
             Metric::Time(Time::FirstByte, _) => true,
@@ -186,7 +186,7 @@ impl Metric {
         }
     }
 
-    /// True if it is read from a clock, and so never the same twice.
+    /// True if it depends on clock readings, so that it never repeats exactly.
     pub(super) fn is_measured(&self) -> bool {
         matches!(self, Metric::Time(..) | Metric::Rate(_))
     }
@@ -213,7 +213,7 @@ fn find<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
     names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
 }
 
-/// `status.404`, `status.5xx`.
+/// Parses `status.404`, `status.5xx`.
 fn status(name: &str) -> Option<Class> {
     let code = name.strip_prefix("status.")?;
     if let Some(class @ ("1" | "2" | "3" | "4" | "5")) = code.strip_suffix("xx") {
@@ -224,7 +224,7 @@ fn status(name: &str) -> Option<Class> {
     Some(Class::Status(code, code))
 }
 
-/// `p99.9`, `max`; an error when it is a percentile that documents do not list.
+/// Parses `p99.9`, `max`; an error if it is a percentile that documents do not list.
 fn figure(name: &str) -> Result<Option<Figure>, String> {
     if let Some(figure) = find(&FIGURES, name) {
         return Ok(Some(figure));
@@ -254,7 +254,7 @@ fn unknown(name: &str, first: &str) -> String {
     let names = names.chain(TIMES.iter().map(|(name, _)| *name)).chain(SECTIONS);
     let nearest = names.map(|known| (distance(first, known), known)).min();
     match nearest {
-        // Two slips, and no more than half of the word.
+        // At most two edits, and no more than half of the word.
         Some((slips, known)) if slips <= 2 && slips * 2 <= first.len() => {
             let suggestion = name.replacen(first, known, 1);
             format!("'{name}' is not known: did you mean '{suggestion}'? {LIST}")
@@ -263,7 +263,7 @@ fn unknown(name: &str, first: &str) -> String {
     }
 }
 
-/// How many letters must be put in, left out or changed to make one word of the other.
+/// Edit distance: letters to insert, remove or change to turn one word into the other.
 fn distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (i, a) in from.bytes().enumerate() {

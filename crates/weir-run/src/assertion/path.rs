@@ -8,7 +8,7 @@ use super::value::{Estimate, Missing};
 use crate::document::Document;
 use crate::quantile::Bound;
 
-/// Maps in which what did not happen has no entry.
+/// Maps without entries for what did not happen.
 const SPARSE: [[&str; 2]; 2] = [["accounting", "status"], ["accounting", "errors"]];
 
 /// The number at a path.
@@ -33,7 +33,7 @@ pub(super) fn estimate(path: &[String], document: &Document) -> Result<Estimate,
 }
 
 /// A number with the bound that stands beside it in the document. A time is one of a sample, all
-/// else is a fact about the run.
+/// other fields are facts about the run.
 fn number_at(path: &[String], document: &Value, number: f64) -> Estimate {
     let (name, place) = path.split_last().expect("a path has a field");
     let parent = document.pointer(&format!("/{}", place.join("/")));

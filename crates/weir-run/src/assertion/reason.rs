@@ -1,4 +1,4 @@
-//! Why a claim fails where the measured value alone does not show it, and what to do.
+//! Reasons why a claim fails if the measured value alone does not show it, and remedies.
 
 use super::Comparison;
 use super::value::Estimate;
@@ -6,7 +6,7 @@ use crate::document::{Document, LimitedBy, TargetState};
 use crate::quantile::Bound;
 use crate::units;
 
-/// Why a value, or the bound that it is, does not satisfy the comparison. Empty for a plain value.
+/// Reason why a value, or its bound, does not satisfy the comparison. Empty for a plain value.
 pub(super) fn of_bound(
     estimate: &Estimate,
     comparison: Comparison,
@@ -34,7 +34,7 @@ pub(super) fn of_bound(
     }
 }
 
-/// Why a claim over responses alone fails: hardly a request got one.
+/// Reason why a claim over responses alone fails: the target failed.
 pub(super) fn of_failed_target(document: &Document) -> Option<String> {
     let target = &document.verdict.target;
     (target.state == TargetState::Failed).then(|| {
@@ -43,7 +43,8 @@ pub(super) fn of_failed_target(document: &Document) -> Option<String> {
     })
 }
 
-/// An upper bound beyond the limit: the client's share, and if the rest would do.
+/// Reason for an upper bound beyond the limit: the client overhead, and if the rest satisfies the
+/// claim.
 fn of_client(estimate: &Estimate, comparison: Comparison, limit: f64) -> String {
     let client = client(estimate);
     let rest = estimate.value - estimate.client_ns.unwrap_or(0) as f64;
@@ -53,13 +54,13 @@ fn of_client(estimate: &Estimate, comparison: Comparison, limit: f64) -> String 
     }
 }
 
-/// `client overhead is 27 µs`, `client overhead is an unknown part`.
+/// Formats `client overhead is 27 µs`, `client overhead is an unknown part`.
 fn client(estimate: &Estimate) -> String {
     let part = estimate.client_ns.map_or_else(|| "an unknown part".to_owned(), units::duration);
     format!("client overhead is {part}")
 }
 
-/// The limit of a rate, and the remedy.
+/// The limit of the rate, and the remedy.
 fn limited(document: &Document) -> String {
     match document.verdict.limit.by {
         LimitedBy::ClientCpu => "client CPU limited it; give weir more CPU time".to_owned(),

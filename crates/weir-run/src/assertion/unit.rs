@@ -1,5 +1,5 @@
-//! What limits are written in, and what measured numbers are printed in. The digits are the work of
-//! `units`; here is only which of its functions.
+//! Units of limits and of printed numbers. `units` formats and parses the digits; this file only
+//! selects its functions.
 
 use crate::units;
 
@@ -11,10 +11,10 @@ pub(super) enum Unit {
     PerSecond,
     BytesPerSecond,
     Bytes,
-    /// Of 1, which is all.
+    /// Share of 1.
     Share,
     Count,
-    /// Whatever the document says.
+    /// Plain number, as the document has it.
     Number,
 }
 
@@ -31,17 +31,17 @@ impl Unit {
         }
     }
 
-    /// The number that a limit stands for, or why it is none.
+    /// Parses a limit. The error is the reason why it is no number of this unit.
     pub(super) fn parse(self, text: &str) -> Result<f64, String> {
         let is_zero = text == "0";
         let number = match self {
-            // A bare number is seconds elsewhere; beside latencies that is hardly ever meant.
+            // A bare number is seconds elsewhere; beside latencies that is hardly ever intended.
             Unit::Nanoseconds if is_bare(text) && !is_zero => {
                 return Err(format!("'{text}' has no unit: write {text}ms or {text}s"));
             }
             Unit::Nanoseconds => units::parse_duration_ns(text).map(|ns| ns as f64),
             Unit::Seconds => units::parse_duration_ns(text).map(|ns| ns as f64 / 1e9),
-            // A rate of none is no plan, but it is a limit.
+            // A rate of 0 is no plan, but it is a limit.
             Unit::PerSecond if is_zero => Ok(0.0),
             Unit::PerSecond => units::parse_rate(text).map(|rate| rate.rps()),
             Unit::BytesPerSecond => units::parse_bytes(text.strip_suffix("/s").unwrap_or(text))
@@ -55,7 +55,7 @@ impl Unit {
         number.map_err(|error| error.to_string())
     }
 
-    /// A number in words, to the nearest digit.
+    /// Formats a number, to the nearest digit.
     pub(super) fn print(self, value: f64) -> String {
         match self {
             Unit::Nanoseconds => units::duration(whole(value)),
@@ -69,7 +69,7 @@ impl Unit {
         }
     }
 
-    /// A lower bound, which is rounded down where it is a time.
+    /// Formats a lower bound, rounded down if it is a time.
     pub(super) fn print_at_least(self, value: f64) -> String {
         match self {
             Unit::Nanoseconds => units::duration_at_least(whole(value)),
@@ -78,7 +78,7 @@ impl Unit {
     }
 }
 
-/// The nearest whole number; what is less than none is none.
+/// The nearest whole number; negative numbers become 0.
 fn whole(value: f64) -> u64 {
     value.round() as u64
 }

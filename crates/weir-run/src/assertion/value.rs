@@ -9,40 +9,40 @@ pub(super) struct Estimate {
     pub(super) value: f64,
     /// The relation of the value to the true one.
     pub(super) bound: Bound,
-    /// Of a time: added by the client, in nanoseconds.
+    /// Part of a time that the client added, in nanoseconds.
     pub(super) client_ns: Option<u64>,
     pub(super) is_rate: bool,
     pub(super) evidence: Evidence,
 }
 
-/// The data of a confidence.
+/// Data from which a confidence is computed.
 #[derive(Clone, Debug)]
 pub(super) enum Evidence {
-    /// Nothing: the number is what this run was or counted, and stands for no other.
+    /// No data: the number is a fact or a count of this run, and stands for no other.
     Fact,
-    /// Nothing, although the number is one of a sample; and why.
+    /// No data, although the number is one of a sample; with the reason.
     Unknown(&'static str),
     /// A percentile.
     Tail(Box<Tail>),
-    /// So many of so many effective requests.
+    /// Hits among this many effective requests.
     Share { hits: f64, of: f64 },
     /// A rate with its standard error over slices, and the degrees of freedom.
     Rate { rps: f64, error_rps: f64, df: f64 },
 }
 
-/// The requests that a percentile is of.
+/// Requests that a percentile is of.
 #[derive(Clone, Debug)]
 pub(super) struct Tail {
     /// The percentile, 0 to 1.
     pub(super) p: f64,
     pub(super) times: ByOutcome,
-    /// Requests.
+    /// Number of requests.
     pub(super) count: u64,
-    /// Independent requests that those are worth: n/DEFF.
+    /// Number of independent requests that those are worth: n/DEFF.
     pub(super) effective: f64,
 }
 
-/// Why a number is not known.
+/// Reason why a number is not known, and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Missing {
     pub(super) why: String,
@@ -67,7 +67,7 @@ impl Estimate {
         }
     }
 
-    /// A figure of a sample of which no confidence is known.
+    /// A figure of a sample without a known confidence.
     pub(super) fn without_confidence(value: f64, why: &'static str) -> Estimate {
         Estimate { evidence: Evidence::Unknown(why), ..Estimate::fact(value) }
     }

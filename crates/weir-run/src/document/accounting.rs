@@ -1,5 +1,5 @@
-//! What became of every planned request. Six classes add up to the planned count: the conservation
-//! law, which is checked before a document exists.
+//! Outcomes of all planned requests. Six classes add up to the planned count: the conservation law,
+//! which is checked before a document exists.
 
 use std::collections::BTreeMap;
 
@@ -8,62 +8,64 @@ use serde::{Deserialize, Serialize};
 use super::recorded::Recorded;
 use crate::measurements::Outcomes;
 
-/// What became of every planned request.
+/// Outcomes of all planned requests. `planned` is the sum of the six classes that follow it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Accounting {
     /// Measured requests. Open loop: due in `[t0, t1)` by plan. Closed loop: sent in it.
     pub planned: u64,
-    /// Complete answer with a status below 400.
+    /// Complete responses that count as success (`plan.success`; by default a status below 400).
     pub ok: u64,
-    /// Complete answer with status 400 or above.
+    /// Complete responses that do not count as success.
     pub bad_response: u64,
-    /// Ended without a complete answer: reset, closed, malformed.
+    /// Requests that ended without a complete response: reset, closed, malformed.
     pub transport_error: u64,
-    /// No complete answer within the timeout.
+    /// Requests without a complete response within the timeout.
     pub timed_out: u64,
-    /// Sent, and still unanswered when the run ended.
+    /// Requests sent, and still without a response when the run ended.
     pub in_flight_at_end: u64,
-    /// Due, and never sent.
+    /// Requests due, and never sent.
     pub never_sent: u64,
-    /// Of `planned`: not answered within the timeout, whatever became of them later. More than
-    /// `timed_out` where late answers were waited for; absent when there are none.
+    /// Of `planned`: requests without a response within the timeout, whatever their class. More
+    /// than `timed_out` if late responses were awaited; absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub overdue: u64,
-    /// Of `ok` and `bad_response`: answers by status code.
+    /// Of `ok` and `bad_response`: responses by status code.
     pub status: BTreeMap<u16, u64>,
-    /// Of `transport_error`: requests by what went wrong.
+    /// Of `transport_error`: requests by kind of error.
     pub errors: BTreeMap<String, u64>,
     /// Requests put on the wire to the target, measured or not.
     pub sent: SentCounts,
-    /// 1xx answers, which are no answers.
+    /// Interim (1xx) responses, which end no request.
     pub interim_responses: u64,
 }
 
-/// Requests put on the wire, by when.
+/// Requests put on the wire, by phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SentCounts {
-    /// By the preflight, before the load.
+    /// Requests of the preflight, before the load.
     pub preflight: u64,
-    /// By the one-connection probe, before the load; absent without one.
+    /// Requests of the one-connection probe, before the load; absent without one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub probe: u64,
-    /// Before t0 by plan.
+    /// Requests due before t0 by plan.
     pub warmup: u64,
-    /// Of the planned ones.
+    /// Planned requests that were sent.
     pub measured: u64,
-    /// In the drain, by plan: keeps the load up until the planned ones are resolved.
+    /// Requests due in the drain by plan: they keep the load up until the planned ones are
+    /// resolved.
     pub tail: u64,
-    /// By the witness, whose requests are in nothing else here; absent without one.
+    /// Requests of the probe thread, which are in no other count of this section; absent without
+    /// one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub witness: u64,
-    /// The sum of all above.
+    /// Sum of all counts above.
     pub total: u64,
     /// Requests whose send failed before the kernel had taken all of their bytes, in none of the
-    /// counts above; absent when there are none.
+    /// counts above; absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u64,
 }
@@ -101,7 +103,7 @@ impl Accounting {
         }
     }
 
-    /// The six classes alone.
+    /// Counts of the six classes.
     pub(super) fn outcomes(&self) -> Outcomes {
         Outcomes {
             ok: self.ok,

@@ -1,5 +1,5 @@
-//! Making a document: from what the engine measured, or from several documents' records. Every
-//! derived number is derived here and in the sections' own `of`, nowhere else.
+//! Construction of a document: from the engine's measurements, or from several documents' records.
+//! Every derived number is derived here and in the sections' own `of`, nowhere else.
 
 use super::accounting::Accounting;
 use super::bounds;
@@ -26,68 +26,68 @@ use crate::evidence::ClientHealth;
 use crate::measurements::{ByOutcome, Measurements};
 use crate::plan::{Load, Plan};
 
-/// What a document is made of.
+/// Parts that a document is made of.
 #[derive(Clone, Debug)]
 pub struct DocumentParts {
-    /// What was asked.
+    /// Plan of the run.
     pub plan: Plan,
-    /// What was measured, over all workers.
+    /// Measurements, over all workers.
     pub measurements: Measurements,
-    /// Where.
+    /// Machine and program of the run.
     pub environment: Environment,
-    /// Which run.
+    /// Identity of the run.
     pub run: RunParts,
-    /// What the URL answered before the load, where it was asked.
+    /// Response of the URL before the load, if a preflight was sent.
     pub preflight: Option<Preflight>,
     /// Requests put on the wire by the preflight, redirects and retries included.
     pub preflight_sent: u64,
     /// The one-connection probe before the load.
     pub probe: Probed,
-    /// This run's TCP sockets, where there were any.
+    /// This run's TCP sockets, if there were any.
     pub network: Option<NetworkSection>,
-    /// The script's file as the user named it, where there was one; told in the document only
-    /// with what the script took.
+    /// The script's file as the user named it, if there was one; in the document only beside the
+    /// script's usage.
     pub script_file: Option<String>,
-    /// What the run took of this machine.
+    /// CPU time and memory that weir used.
     pub client: ClientUsage,
-    /// What this machine did in the window, where it was watched.
+    /// Health of this machine in the window, if it was watched.
     pub health: Option<ClientHealth>,
-    /// What the witness measured, where there was one: its own plan is not the load's.
+    /// Measurements of the probe thread, if there was one: its own plan is not the load's.
     pub witness: Option<Measurements>,
-    /// What was run beside it to judge the client.
+    /// Short runs beside the run, to judge the client.
     pub trials: Trials,
-    /// What a reader must know.
+    /// Notes attached to the finished run.
     pub notes: Vec<Note>,
 }
 
-/// Short runs beside the run, for those who doubt its client.
+/// Short runs beside the run, to judge its client.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Trials {
     /// The noise floor.
     pub selfcheck: Option<SelfcheckSection>,
-    /// The same load with a thread more.
+    /// The same load with one more thread.
     pub prove_client: Option<ProveClientSection>,
 }
 
-/// Which run a document is of.
+/// Identity of a run.
 #[derive(Clone, Debug)]
 pub struct RunParts {
-    /// Tells runs apart; the same for all parts of one run.
+    /// Identifier of the run; the same for all parts of one run.
     pub id: String,
     /// Wall-clock time of the epoch, RFC 3339.
     pub epoch: String,
     /// Wall-clock time of the epoch in nanoseconds since 1970, UTC.
     pub epoch_unix_ns: u64,
-    /// This part, from 1.
+    /// Number of this part, from 1.
     pub part: u32,
-    /// Parts that the run has.
+    /// Number of parts of the run.
     pub parts: u32,
     /// The command line, word by word.
     pub command: Option<Vec<String>>,
 }
 
 impl Document {
-    /// The document of these parts, or what in them does not add up.
+    /// Assembles the document of these parts. The error names numbers that do not add up.
     pub fn assemble(parts: DocumentParts) -> Result<Document, BrokenInvariant> {
         let run = Run {
             id: parts.run.id,
@@ -127,7 +127,7 @@ impl Document {
     }
 }
 
-/// A closed loop has one time; whichever of its two names was recorded stands for both.
+/// A closed loop has one time; whichever of its two names was recorded is copied to the other.
 fn keep_both_times(measurements: &mut Measurements) {
     let is_empty = |time: &ByOutcome| time.ok.is_empty() && !time.has_failures();
     if is_empty(&measurements.response_time) {
@@ -137,7 +137,7 @@ fn keep_both_times(measurements: &mut Measurements) {
     }
 }
 
-/// What a document has beside what was recorded.
+/// Parts of a document beside the recorded ones.
 pub(super) struct Frame {
     pub(super) tool: Tool,
     pub(super) run: Run,
@@ -147,7 +147,7 @@ pub(super) struct Frame {
     pub(super) notes: Vec<Note>,
 }
 
-/// The document of these records, once they are seen to add up.
+/// Derives the document of these records, after checking that they add up.
 pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, BrokenInvariant> {
     check(&frame.plan, recorded)?;
     let measurements = &recorded.measurements;

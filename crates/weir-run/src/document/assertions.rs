@@ -13,7 +13,7 @@ use crate::quantile::Bound;
 pub enum AssertionOutcome {
     /// The measured value is on the claimed side of the limit.
     Pass,
-    /// It is not, it is not known, or it is less certain than was asked.
+    /// The measured value is on the other side, is not known, or is less certain than required.
     Fail,
 }
 
@@ -31,25 +31,25 @@ impl fmt::Display for AssertionOutcome {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AssertionResult {
-    /// The claim as it was given.
+    /// The claim as given.
     pub assertion: String,
     /// Pass or fail.
     pub outcome: AssertionOutcome,
-    /// The measured number, in nanoseconds, per second, as a share of 1 or as a plain number; null
-    /// when it is not known.
+    /// Measured number, in nanoseconds, per second, as a share of 1 or as a plain number; null if
+    /// it is not known.
     pub value: Option<f64>,
     /// The relation of `value` to the true one.
     pub bound: Bound,
-    /// The limit, in the same unit.
+    /// Limit of the claim, in the same unit.
     pub limit: f64,
     /// One-sided confidence, 0 to 1, that the true value lies on the same side of the limit as
-    /// `value`; null where none is known.
+    /// `value`; null if none is known.
     pub confidence: Option<f64>,
-    /// The confidence below which the claim fails; absent where none was asked for.
+    /// Confidence below which the claim fails; absent if none was required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_confidence: Option<f64>,
-    /// What was measured, in words.
+    /// The measured value in words.
     pub measured: String,
-    /// Why the claim fails and what to do, where `measured` does not show it.
+    /// Reason of the failure and remedy, if `measured` does not show it.
     pub reason: Option<String>,
 }

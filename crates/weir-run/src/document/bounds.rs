@@ -1,5 +1,4 @@
-//! Bounds: which of the printed numbers are values, and which only bound the true one
-//! (METHOD 1.9).
+//! Bounds: marks each printed number as exact or as a bound of the true one (METHOD 1.9).
 //!
 //! A latency that the client inflated is an upper bound; one that falls on a failed request is a
 //! lower bound; one that is both is unknown. A throughput that the client or the connections
@@ -31,7 +30,7 @@ pub(super) fn qualify(document: &mut Document) {
     }
 }
 
-/// A rate that the target could exceed: its lower 95% end bounds the target's best rate.
+/// Marks a rate that the target could exceed: its lower 95% end bounds the target's best rate.
 fn bound_below(throughput: &mut Throughput) {
     let low = throughput.good_interval.map_or(throughput.good_rps, |interval| interval.low_rps);
     throughput.bound = Bound::Lower;
@@ -41,11 +40,12 @@ fn bound_below(throughput: &mut Throughput) {
 /// Evidence that separates the client's time from the target's.
 struct Evidence {
     /// Wire times of the stamped requests; empty without stamps. Waiting for a connection is left
-    /// out with the rest of what is not on the wire: a client that sends late makes requests wait.
+    /// out with all other time off the wire: a client that sends late makes requests wait.
     wire: Histogram,
-    /// The client was short of CPU time: a percentile of unknown overhead is an upper bound.
+    /// True if the client was short of CPU time: a percentile of unknown overhead is an upper
+    /// bound.
     is_contended: bool,
-    /// The client's mean share of a response, in nanoseconds; 0 where it is not known.
+    /// Mean client overhead of a response, in nanoseconds; 0 if it is not known.
     mean_ns: f64,
 }
 
@@ -64,7 +64,7 @@ impl Evidence {
         }
     }
 
-    /// The metric with the bounds of its summaries.
+    /// Returns the metric with the bounds of its summaries.
     fn qualified(
         &self,
         metric: &Metric,
@@ -104,8 +104,8 @@ impl Evidence {
         }
     }
 
-    /// From the same percentile of the wire times to the measured one, each widened by its sampling
-    /// interval; `None` where no request was stamped.
+    /// Returns the range from the same percentile of the wire times to the measured one, each
+    /// widened by its sampling interval; `None` if no request was stamped.
     fn range(&self, count: u64, value: &PercentileValue) -> Option<Range> {
         let stamped = self.wire.count();
         let p = value.p / 100.0;

@@ -1,7 +1,7 @@
-//! The checks without which no document exists: every planned request is accounted for once, in
-//! the classes and in the histograms alike (METHOD 1.6, 1.7).
+//! Checks that every document passes: each planned request is accounted for once, in the classes
+//! and in the histograms alike (METHOD 1.6, 1.7).
 //!
-//! They are cheap, and run on every document assembled, merged or read.
+//! The checks are cheap, and run on every document assembled, merged or read.
 
 use super::recorded::Recorded;
 use crate::histogram::Histogram;
@@ -17,7 +17,7 @@ pub struct BrokenInvariant {
     right: String,
 }
 
-/// Checks all of them.
+/// Runs all checks.
 pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant> {
     let measurements = &recorded.measurements;
     check_counts(recorded)?;
@@ -66,7 +66,7 @@ fn check_counts(recorded: &Recorded) -> Result<(), BrokenInvariant> {
         let sent = measurements.planned - outcomes.never_sent;
         equal("requests over destinations and those not 'never sent'", requests, sent)?;
     }
-    // A request that failed may have failed before it was written.
+    // A failed request may have failed before it was written.
     at_most("answered requests and sent ones", answered, measurements.sent.measured)?;
     let due = measurements.planned - outcomes.never_sent;
     at_most("sent requests and those not 'never sent'", measurements.sent.measured, due)
@@ -85,12 +85,12 @@ fn check_classes(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     equal("service times and ok requests", service.ok.count(), outcomes.ok)?;
     equal("service times and bad answers", service.bad.count(), outcomes.bad_response)?;
     at_most("service failures and errors", service.failed_at.count(), outcomes.transport_error)?;
-    // A closed loop keeps one time, ages of requests never sent included.
+    // A closed loop keeps one time, which includes ages of requests never sent.
     at_most("service ages and unresolved requests", service.censored.count(), censored)?;
     equal("first bytes and ok requests", measurements.first_byte.count(), outcomes.ok)
 }
 
-/// Open loop: a slot has a lag or, when it was never sent, a bound of it.
+/// Open loop: every slot has a lag or, if it was never sent, a bound of it.
 fn check_lags(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     let lag = &measurements.send_lag;
     let sent = lag.ok.count();
@@ -99,7 +99,7 @@ fn check_lags(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     equal("connection waits and send lags", measurements.connection_wait.count(), sent)
 }
 
-/// Where there are slices, every measured request is in one.
+/// If there are slices, every measured request is in one.
 fn check_slices(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     if measurements.slices.is_empty() {
         return Ok(());
@@ -113,8 +113,9 @@ fn check_slices(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     equal("failed requests over slices and in all", sum(|slice| &slice.not_ok), failed)
 }
 
-/// The middle of a bucket is at most a 2,048th away from any value in it, so that the sums agree
-/// to 0.1% however few values there are. Clipped values are in no bucket of their own.
+/// Checks a sum: the middle of a bucket is at most a 2,048th away from any value in it. The sums
+/// therefore agree to 0.1%, however few values there are. Clipped values are in no bucket of their
+/// own.
 fn check_sum(what: &str, histogram: &Histogram) -> Result<(), BrokenInvariant> {
     let exact = histogram.exact();
     let (middles, sum) = (histogram.middle_sum_ns(), exact.sum_ns);
@@ -128,7 +129,7 @@ fn check_sum(what: &str, histogram: &Histogram) -> Result<(), BrokenInvariant> {
     })
 }
 
-/// Intervals follow each other; those of parts are found by their start.
+/// Checks that intervals follow each other: merging finds those of other parts by their start.
 fn check_order(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     let pairs = measurements.intervals.windows(2);
     match pairs.map(|pair| (pair[0].start_ns, pair[1].start_ns)).find(|(a, b)| a >= b) {
@@ -139,7 +140,7 @@ fn check_order(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     }
 }
 
-/// A sum that stays at the greatest number instead of wrapping: it then equals no count.
+/// Adds with saturation: the sum stays at the greatest number, which equals no count.
 fn total<'n>(numbers: impl IntoIterator<Item = &'n u64>) -> u64 {
     numbers.into_iter().fold(0, |sum: u64, number| sum.saturating_add(*number))
 }

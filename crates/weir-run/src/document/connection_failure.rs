@@ -5,27 +5,27 @@ use serde::{Deserialize, Serialize};
 use crate::errno;
 use crate::measurements::{FailureCause, FailureKind, FailurePhase};
 
-/// Connections that failed in one way.
+/// Number of connections that failed in one way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionFailure {
-    /// What it was doing: `connect`, `idle` or `in_use`.
+    /// State of the connection when it failed: `connect`, `idle` or `in_use`.
     pub phase: FailurePhase,
-    /// `errno`, `timeout`, `closed`, `protocol_` and the rule that the peer broke, or `tls_` and
-    /// what failed.
+    /// Cause: `errno`, `timeout`, `closed`, `protocol_` and the rule that the peer broke, or `tls_`
+    /// and the failure's code.
     pub cause: String,
-    /// The name of the error number, `ECONNREFUSED` (its digits where it has no usual name); null
-    /// for other causes.
+    /// Name of the error number, `ECONNREFUSED` (its digits if it has no usual name); null for
+    /// other causes.
     pub errno: Option<String>,
-    /// In words.
+    /// Description of the cause in words.
     pub text: String,
-    /// How many.
+    /// Number of failed connections.
     pub count: u64,
 }
 
 impl ConnectionFailure {
-    /// So many failures of a kind.
+    /// Creates the entry for `count` failures of a kind.
     pub fn of(kind: FailureKind, count: u64) -> ConnectionFailure {
         let (cause, number, text) = match kind.cause {
             FailureCause::Errno(number) => ("errno".into(), Some(number), errno::text(number)),

@@ -1,4 +1,4 @@
-//! What became of the connections: how many were asked for, how many there were, and why not all.
+//! Connections of a run: number requested, number opened, and causes of the difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,74 +12,74 @@ use super::throughput::per_second;
 use crate::measurements::{Connections, DestinationCounts, FailurePhase};
 use crate::plan::Plan;
 
-/// What became of the connections.
+/// Connections: requested, opened, renewed, failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionsSection {
-    /// Connections asked for.
+    /// Connections requested.
     pub asked: u64,
     /// Of `asked`: open at t0.
     pub open_at_t0: u64,
-    /// Greatest number open at once; over several workers the sum of each one's greatest.
+    /// Greatest number open at once; with several workers the sum of each one's greatest.
     pub open_max: u64,
     /// Successful connects over the whole run: those of the load, renewals included, and those
     /// beside it.
     pub connects: u64,
-    /// Of `connects`: by the one-connection probe; absent when there are none.
+    /// Of `connects`: by the one-connection probe; absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub connects_probe: u64,
-    /// Of `connects`: by the witness; absent when there are none.
+    /// Of `connects`: by the probe thread; absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub connects_witness: u64,
-    /// Of `connects`: to measure the round trip under load, without a request; absent when there
-    /// are none.
+    /// Of `connects`: to measure the round trip under load, without a request; absent if there are
+    /// none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub connects_handshake: u64,
-    /// Connections that the peer closed, cleanly and outside an answer.
+    /// Connections that the peer closed, cleanly and outside a response.
     pub closed_by_peer: u64,
-    /// Connections that weir closed by plan, to renew them; absent when there are none.
+    /// Connections that weir closed by plan, to renew them; absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub renewed: u64,
     /// Connections that failed, attempts included, by phase and cause.
     pub failures: Vec<ConnectionFailure>,
-    /// From the first worker's begin until every connection was up or had failed once, in
+    /// Time from the first worker's start until every connection was up or had failed once, in
     /// nanoseconds; of several parts the longest.
     #[serde(default)]
     pub setup_ns: u64,
-    /// Of `connects`: up inside the window; absent when there are none.
+    /// Of `connects`: up inside the window; absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub connects_in_window: u64,
     /// `connects_in_window` per second of the window.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub connects_per_second: f64,
-    /// What became of each destination's share, where there are several.
+    /// Outcomes of each destination's share, if there are several destinations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub destinations: Vec<DestinationSection>,
 }
 
-/// What became of one destination's share.
+/// Outcomes of one destination's share of the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DestinationSection {
-    /// Where: `1.2.3.4:80`, `[::1]:80`.
+    /// Address: `1.2.3.4:80`, `[::1]:80`.
     pub address: String,
     /// Successful connects over the whole run, renewals included.
     pub connects: u64,
     /// Connects that failed.
     pub connects_failed: u64,
-    /// Connections that failed once they were up.
+    /// Connections that failed after they were up.
     pub connections_failed: u64,
-    /// Measured requests: complete answer with a status below 400.
+    /// Measured requests with a complete response that counts as success.
     pub ok: u64,
-    /// Complete answer with status 400 or above.
+    /// Measured requests with a complete response that does not count as success.
     pub bad_response: u64,
-    /// Ended without a complete answer.
+    /// Measured requests that ended without a complete response.
     pub transport_error: u64,
-    /// No complete answer within the timeout.
+    /// Measured requests without a complete response within the timeout.
     pub timed_out: u64,
-    /// Sent, and still unanswered when the run ended.
+    /// Measured requests sent, and still without a response when the run ended.
     pub in_flight_at_end: u64,
 }
 
@@ -126,7 +126,7 @@ fn is_nothing(rate: &f64) -> bool {
     *rate == 0.0
 }
 
-/// How long the connections of the slowest part took to be up; each part has its own epoch.
+/// Time until the connections of the slowest part were up; each part has its own epoch.
 fn setup_ns(phases: &[Phases]) -> u64 {
     let setup_of = |part: u32| {
         let of_part = || phases.iter().filter(move |phases| phases.part == part);
@@ -139,7 +139,7 @@ fn setup_ns(phases: &[Phases]) -> u64 {
 }
 
 impl ConnectionsSection {
-    /// What it was made of, but for the failures.
+    /// Returns the counts that the section was made of, without the failures.
     pub(super) fn to_connections(&self) -> Connections {
         Connections {
             asked: self.asked,
@@ -161,7 +161,7 @@ impl ConnectionsSection {
         self.connects.saturating_sub(beside)
     }
 
-    /// `window_ns` is the window's length.
+    /// Makes the section; `window_ns` is the window's length.
     pub(super) fn of(plan: &Plan, recorded: &Recorded, window_ns: u64) -> ConnectionsSection {
         let measurements = &recorded.measurements;
         let connections = &measurements.connections;

@@ -1,61 +1,62 @@
-//! How requests left the client, millisecond by millisecond, beside how the plan wanted them to
-//! leave (METHOD 1.9, A1 to A4). The counts are kept, so that those of parts add up.
+//! Sends of the client per millisecond, beside those of the plan (METHOD 1.9, `send-dispersion` to
+//! `send-rate`). The counts are stored, so that those of several parts add up.
 
 use serde::{Deserialize, Serialize};
 
 use crate::counts;
 use crate::evidence::{DepartureSpan, Departures};
 
-/// The spans of time over which dispersion is computed, in milliseconds.
+/// Lengths of the spans over which dispersion is computed, in milliseconds.
 const SPANS_MS: [u32; 3] = [1, 10, 100];
 
-/// Milliseconds that are kept at most: four hours.
+/// Greatest number of milliseconds stored: four hours.
 const BINS_MAX: usize = 4 * 3_600_000;
 
-/// Departures of an open loop, counted at the planned time and the client's own lateness: waiting
-/// for a busy connection leaves no trace here.
+/// Sends of an open loop per millisecond, each counted at its planned time plus the client's own
+/// lateness: waiting for a busy connection has no effect here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DeparturesSection {
-    /// Requests in the counts.
+    /// Requests sent: the sum of `sent_counts`.
     pub sent: u64,
-    /// Requests in the counts of the plan.
+    /// Requests planned: the sum of `planned_counts`.
     pub planned: u64,
     /// Gaps between sends of one worker that differ from their plan by more than 5% of the mean
     /// gap and by more than 50 µs.
     pub displaced: u64,
-    /// Gaps looked at for `displaced`.
+    /// Gaps compared for `displaced`.
     pub gaps: u64,
-    /// Most requests in one millisecond.
+    /// Greatest number of requests sent in one millisecond.
     pub largest_ms: u32,
-    /// Most by plan.
+    /// Greatest number of requests planned for one millisecond.
     pub planned_largest_ms: u32,
-    /// How much counts scatter, over spans of several lengths.
+    /// Dispersion of the counts, for spans of several lengths.
     pub dispersion: Vec<Dispersion>,
-    /// The parts of the window that were counted.
+    /// Parts of the window that were counted.
     pub spans: Vec<CountedSpan>,
-    /// Requests in each millisecond of the spans, one span after the other: numbers of LEB128,
+    /// Requests sent in each millisecond of the spans, one span after the other: LEB128 numbers,
     /// compressed with zlib, in base64.
     pub sent_counts: String,
-    /// The same by plan.
+    /// Requests planned for each millisecond of the spans, in the same encoding.
     pub planned_counts: String,
 }
 
-/// The index of dispersion of counts, `Var N / E N`: 0 for a clock, 1 for a Poisson process.
+/// Index of dispersion of counts, `Var N / E N`: 0 for evenly spaced sends, 1 for a Poisson
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Dispersion {
     /// Length of a span in milliseconds.
     pub span_ms: u32,
-    /// Spans.
+    /// Number of spans.
     pub spans: u64,
-    /// Requests planned in a span, on average.
+    /// Mean number of requests planned in a span.
     pub mean: f64,
-    /// The index of the departures.
+    /// Index of dispersion of the sends.
     pub sent: f64,
-    /// That of the plan.
+    /// Index of dispersion of the plan.
     pub planned: f64,
 }
 
@@ -64,9 +65,9 @@ pub struct Dispersion {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CountedSpan {
-    /// From t0, in milliseconds.
+    /// Start of the part, in milliseconds from t0.
     pub start_ms: u64,
-    /// Its length in milliseconds.
+    /// Length of the part in milliseconds.
     pub length_ms: u32,
 }
 
@@ -120,7 +121,8 @@ impl DeparturesSection {
 }
 
 impl Dispersion {
-    /// Of counts over whole spans of `span_ms`; `None` with fewer than two, or with none planned.
+    /// Computes the index over whole spans of `span_ms`; `None` with fewer than two, or with none
+    /// planned.
     fn of(departures: &Departures, span_ms: u32) -> Option<Dispersion> {
         let sent = grouped(&departures.sent, &departures.spans, span_ms);
         let planned = grouped(&departures.planned, &departures.spans, span_ms);
@@ -128,7 +130,7 @@ impl Dispersion {
         if sent.len() < 2 || sent.len() != planned.len() || mean <= 0.0 {
             return None;
         }
-        // Over the planned mean in both: a run that sends little is not a run that is bursty.
+        // Both are divided by the planned mean: a run that sends little is not therefore bursty.
         Some(Dispersion {
             span_ms,
             spans: sent.len() as u64,
@@ -139,7 +141,7 @@ impl Dispersion {
     }
 }
 
-/// Counts in steps of `span_ms` that lie wholly inside a span.
+/// Sums counts in steps of `span_ms` that lie wholly inside a span.
 fn grouped(bins: &[u32], spans: &[DepartureSpan], span_ms: u32) -> Vec<f64> {
     let mut rest = bins;
     let mut groups = Vec::new();
@@ -177,13 +179,13 @@ mod tests {
 
     #[test]
     fn dispersion_by_hand() {
-        // Ten a millisecond by plan; sent in bursts of twenty every other one.
+        // Ten requests per millisecond by plan, sent as twenty every second millisecond.
         let sent: Vec<u32> = (0..40).map(|k| if k % 2 == 0 { 20 } else { 0 }).collect();
         let section = DeparturesSection::of(&departures(&sent, &[10; 40])).expect("counts");
         assert_eq!((section.sent, section.planned), (400, 400));
         assert_eq!((section.largest_ms, section.planned_largest_ms), (20, 10));
         let [one, ten] = section.dispersion[..] else { panic!("{section:?}") };
-        // Variance 40 · 100 / 39 over a mean of 10; every ten milliseconds are alike.
+        // Variance 40 · 100 / 39 over a mean of 10; all spans of ten milliseconds are equal.
         assert_eq!((one.span_ms, one.planned), (1, 0.0));
         assert!((one.sent - 4_000.0 / 39.0 / 10.0).abs() < 1e-12, "{one:?}");
         assert_eq!((ten.span_ms, ten.spans, ten.mean, ten.sent), (10, 4, 100.0, 0.0));

@@ -1,23 +1,23 @@
-//! Where a run took place: enough to tell whether two documents may be compared. The caller finds
-//! these facts; nothing is probed here.
+//! The machine and program of a run: enough to decide if two documents are comparable. The caller
+//! finds these facts; this module probes nothing.
 
 use serde::{Deserialize, Serialize};
 
 use crate::plan::IoEngine;
 
-/// Where a run took place; what a machine does not tell is null.
+/// Machine and program that ran the load; null for facts that the machine does not provide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
-    /// The program's version, once more: a fingerprint is whole.
+    /// Version of weir, repeated here so that this section alone identifies the environment.
     pub weir_version: String,
-    /// The commit that the program was built from; absent if the build did not know it.
+    /// Commit that weir was built from; absent if unknown to the build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weir_commit: Option<String>,
-    /// The I/O engine that ran.
+    /// I/O engine of the run.
     pub io_engine: IoEngine,
-    /// The machine's name, where the user lets it be told.
+    /// Name of the machine, if the user permits storing it.
     pub hostname: Option<String>,
     /// Operating system and architecture: `linux x86_64`.
     pub os: Option<String>,
@@ -29,22 +29,22 @@ pub struct Environment {
     pub cpus_online: Option<u32>,
     /// CPUs that the process may use: affinity and cgroup quota.
     pub cpus_usable: Option<u32>,
-    /// The frequency governor, `mixed` where CPUs differ.
+    /// Frequency governor, `mixed` if CPUs differ.
     pub cpu_governor: Option<String>,
     /// Memory of the machine in bytes.
     pub memory_total_bytes: Option<u64>,
     /// The kernel's clock source.
     pub clock_source: Option<String>,
-    /// What one reading of the clock costs, in nanoseconds.
+    /// Cost of one reading of the clock, in nanoseconds.
     pub clock_read_ns: Option<f64>,
-    /// TCP congestion control.
+    /// TCP congestion control algorithm.
     pub congestion_control: Option<String>,
-    /// Connections a process may have open: the soft limit of open files.
+    /// Limit of connections a process may have open: the soft limit of open files.
     pub open_files_max: Option<u64>,
 }
 
 impl Environment {
-    /// An environment of which nothing else is known.
+    /// Creates an environment of which nothing else is known.
     pub fn unknown(weir_version: &str, io_engine: IoEngine) -> Environment {
         Environment {
             weir_version: weir_version.to_owned(),

@@ -1,9 +1,9 @@
-//! What the machines of several parts did: the worst of each figure, since one bad machine spoils
+//! Health of the machines of several parts: the worst of each figure, since one bad machine spoils
 //! the whole.
 
 use crate::evidence::{ClientHealth, ServerCpu};
 
-/// The worse of each figure; a figure that only one part knows is that part's.
+/// Returns the worse of each figure; a figure that only one part has is that part's.
 pub(super) fn worst(
     mine: Option<ClientHealth>,
     theirs: Option<ClientHealth>,
@@ -11,7 +11,7 @@ pub(super) fn worst(
     let (Some(mine), Some(theirs)) = (mine, theirs) else {
         return mine.or(theirs);
     };
-    // The time of a gap goes with the gap.
+    // The time of a gap belongs to the gap.
     let has_longer_gap = theirs.heartbeat_gap_ns > mine.heartbeat_gap_ns;
     let with_gap = if has_longer_gap { &theirs } else { &mine };
     Some(ClientHealth {
@@ -19,7 +19,7 @@ pub(super) fn worst(
         steal: greater(mine.steal, theirs.steal),
         throttled_ns: mine.throttled_ns.max(theirs.throttled_ns),
         cpu_pressure: greater(mine.cpu_pressure, theirs.cpu_pressure),
-        // Counters of a machine, which parts on one machine share: they do not add up.
+        // Parts on one machine share its counters: they do not add up.
         retransmitted_segments: mine.retransmitted_segments.max(theirs.retransmitted_segments),
         tcp_timeouts: mine.tcp_timeouts.max(theirs.tcp_timeouts),
         listen_overflows: mine.listen_overflows.max(theirs.listen_overflows),
@@ -36,7 +36,7 @@ pub(super) fn worst(
     })
 }
 
-/// The servers' CPU of the part whose server had the busier thread.
+/// Returns the CPU use of the part whose server had the busier thread.
 fn busier(mine: Option<ServerCpu>, theirs: Option<ServerCpu>) -> Option<ServerCpu> {
     let both = mine.into_iter().chain(theirs);
     both.max_by(|a, b| a.busiest_thread_share.total_cmp(&b.busiest_thread_share))

@@ -1,8 +1,9 @@
-//! Intervals of percentiles, from the slices of the window: how far a percentile would move if the
-//! same run were made of other requests of its kind (METHOD 1.11).
+//! Confidence intervals of percentiles, from the slices of the window (METHOD 1.11). Such an
+//! interval is the range in which a percentile would lie if the same run consisted of other
+//! requests of its kind.
 //!
 //! Slices hold one time, by outcome. Their intervals are those of that time's percentiles. Another
-//! time of the same requests takes only their support from it.
+//! time of the same requests takes only its support from them.
 
 pub(super) use weir_stats::Standing;
 use weir_stats::{SliceTail, guard_of, percentile_interval};
@@ -10,30 +11,30 @@ use weir_stats::{SliceTail, guard_of, percentile_interval};
 use crate::measurements::{ByOutcome, Slice};
 use crate::quantile::{AllOutcomes, Bound, PERCENTILES, count_needed, is_supported};
 
-/// What slices tell of the percentiles of one column.
+/// Intervals of the percentiles of one column, computed from slices.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Intervals {
-    /// In the order of [`PERCENTILES`], the greatest excluded; empty when there are no slices, or
+    /// In the order of [`PERCENTILES`], the greatest excluded; empty if there are no slices, or
     /// only one has requests.
     known: Vec<Interval>,
-    /// Whether the time is one that slices are kept of.
+    /// True if slices are kept of the time.
     is_sliced: bool,
     /// Requests of this column per second of the window.
     rate_rps: Option<f64>,
 }
 
-/// What slices tell of one percentile.
+/// Interval of one percentile, computed from slices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interval {
     p: f64,
-    /// Its ends; none where slices hold another time.
+    /// Ends of the interval; none if slices hold another time.
     pub(super) ends: Option<Ends>,
-    /// Independent requests that those beyond it are worth.
+    /// Number of independent requests that those beyond the percentile are worth.
     pub(super) support: f64,
-    /// What they are good for.
+    /// Reliability of the interval at this support.
     pub(super) standing: Standing,
     needed: u64,
-    /// The ranks of its ends, 0 to 1.
+    /// Ranks of the ends, 0 to 1.
     ranks: (f64, Option<f64>),
 }
 
@@ -41,26 +42,27 @@ pub(super) struct Interval {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     pub(super) low_ns: u64,
-    /// None when nothing bounds it.
+    /// None if the interval is unbounded above.
     pub(super) high_ns: Option<u64>,
 }
 
-/// Which requests count.
+/// Selection of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
-    /// Those that ended as `ok`.
+    /// Requests that ended as `ok`.
     Ok,
-    /// All of them, failures slower than every answer.
+    /// All requests, failures slower than every response.
     All,
 }
 
 impl Intervals {
-    /// Of times that no slices are kept of.
+    /// Creates the intervals of a time that no slices are kept of.
     pub(super) fn none() -> Intervals {
         Intervals::default()
     }
 
-    /// Of the time that slices hold. `window_s` is the window's length in seconds, 0 if unknown.
+    /// Computes the intervals of the time that slices hold. `window_s` is the window's length in
+    /// seconds, 0 if unknown.
     pub(super) fn of_slices(
         by_outcome: &ByOutcome,
         slices: &[Slice],
@@ -78,13 +80,13 @@ impl Intervals {
         }
     }
 
-    /// For another time of the same requests: the support alone.
+    /// Returns the support alone, for another time of the same requests.
     pub(super) fn support_only(&self) -> Intervals {
         let known = self.known.iter().map(|interval| Interval { ends: None, ..*interval });
         Intervals { known: known.collect(), ..*self }
     }
 
-    /// That of percentile `p`, in percent.
+    /// Returns the interval of percentile `p`, in percent.
     pub(super) fn of(&self, p: f64) -> Option<Interval> {
         self.known.iter().find(|interval| interval.p == p).copied()
     }
@@ -103,17 +105,17 @@ impl Intervals {
         }
     }
 
-    /// Requests that would carry percentile `p`.
+    /// Number of requests that would support percentile `p`.
     pub(super) fn needed(&self, p: f64) -> u64 {
         self.of(p).map_or_else(|| count_needed(p), |interval| interval.needed)
     }
 
-    /// Whether the time is one that slices are kept of.
+    /// True if slices are kept of the time.
     pub(super) fn is_sliced(&self) -> bool {
         self.is_sliced
     }
 
-    /// Requests per second of the window, where they and it are known.
+    /// Requests per second of the window, if both are known.
     pub(super) fn rate_rps(&self) -> Option<f64> {
         self.rate_rps
     }
@@ -133,7 +135,8 @@ impl<'h> Whole<'h> {
         Whole { all }
     }
 
-    /// The interval of percentile `p`, in percent; `None` where fewer than two parts have requests.
+    /// Computes the interval of percentile `p`, in percent; `None` if fewer than two parts have
+    /// requests.
     fn interval(&self, p: f64, parts: &[Part]) -> Option<Interval> {
         let tails_at = |p: f64| {
             let bucket = self.all.bucket_of_percentile(p)?;
@@ -146,7 +149,7 @@ impl<'h> Whole<'h> {
         let low = (interval.low_p * count as f64).floor() as u64;
         let high = interval.high_p.map(|high_p| (high_p * count as f64).ceil() as u64);
         let low_ns = self.all.least_at_rank(low.clamp(1, count))?;
-        // A rank that falls on a failure has no upper limit: nobody knows what it would have taken.
+        // A rank that falls on a failure has no upper limit: its full duration is unknown.
         let high = high.and_then(|rank| self.all.value_at_rank(rank.clamp(1, count)));
         let high_ns = high.filter(|high| high.bound == Bound::Exact).map(|high| high.ns);
         Some(Interval {
@@ -160,8 +163,8 @@ impl<'h> Whole<'h> {
     }
 }
 
-/// The column in one slice: its buckets that were hit, ascending, each with the requests in it and
-/// in those before. Failures stand at their age, the least that they can have.
+/// The column in one slice: its non-empty buckets, ascending, each with the requests in it and in
+/// those before. Failures are placed at their age, the least time that they can have.
 struct Part {
     upto: Vec<(usize, u64)>,
     count: u64,
@@ -181,7 +184,7 @@ impl Part {
         Part { upto: buckets.collect(), count }
     }
 
-    /// Requests beyond a bucket, or in it and beyond.
+    /// Counts the requests beyond a bucket, or in it and beyond.
     fn beyond(&self, bucket: usize, is_included: bool) -> u64 {
         let before = self.upto.partition_point(|(hit, _)| match is_included {
             true => *hit < bucket,
@@ -192,9 +195,9 @@ impl Part {
     }
 }
 
-/// What lies beyond a percentile in each part. Values are told apart by bucket only, and a bucket
-/// with many of them may hold the percentile somewhere inside: it is counted to the side that makes
-/// the share beyond nearer to `share`.
+/// Counts the requests beyond a percentile in each part. Values are distinguished by bucket only,
+/// and a bucket with many of them may hold the percentile somewhere inside. It is counted to the
+/// side that brings the share beyond nearer to `share`.
 fn tails(bucket: usize, share: f64, parts: &[Part]) -> Vec<SliceTail> {
     let of = |is_included| {
         let tail =
@@ -216,7 +219,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Slices of answers and failures, and the whole that they add up to.
+    /// Builds slices of responses and failures, and the whole that they add up to.
     fn run(slices: &[(&[u64], &[u64])]) -> (ByOutcome, Vec<Slice>) {
         let mut whole = ByOutcome::default();
         let mut parts = Vec::new();
@@ -260,7 +263,7 @@ mod tests {
         slow[..20].fill(100 * MS);
         let mut slices = vec![(&fast[..], &[][..]); 9];
         slices.push((&slow[..], &[]));
-        // p99 is one of the 20 slow ones, which all came at once.
+        // p99 is one of the 20 slow responses, which all came in one slice.
         let p99 = interval(99.0, Column::Ok, &run(&slices));
         assert_eq!(p99.standing, Standing::Unsupported);
         assert!(p99.support < 1.0 && p99.needed > 10_000, "{p99:?}");
@@ -280,7 +283,7 @@ mod tests {
         let p95 = interval(95.0, Column::All, &both).ends.expect("ends");
         assert_eq!(p95.high_ns, None);
         assert!(p95.low_ns <= MS);
-        // Among the answers alone nothing is missing.
+        // Without failures the interval is bounded.
         assert!(interval(99.0, Column::Ok, &both).ends.is_some_and(|ends| ends.high_ns.is_some()));
     }
 

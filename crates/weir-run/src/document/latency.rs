@@ -1,6 +1,6 @@
-//! The times: summaries to read, and the histograms they came from, whole.
+//! The times: summaries to read, and the complete histograms behind them.
 //!
-//! A summary can be made again from the histograms beside it; nothing is only in the summary.
+//! A summary can be computed again from its histograms; it holds nothing else.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,48 +11,49 @@ use crate::histogram::{Exact, Histogram, SparseHistogram};
 use crate::measurements::{ByOutcome, Measurements};
 use crate::plan::{Load, Plan};
 
-/// The times of a run.
+/// Times of requests and connects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
-    /// From the planned time to the last byte. In a closed loop, where requests have no planned
-    /// time, the same as `service_time`.
+    /// Time from the planned send to the last byte. In a closed loop, where requests have no
+    /// planned time, the same as `service_time`.
     pub response_time: Metric,
-    /// From the send to the last byte.
+    /// Time from the send to the last byte.
     pub service_time: Metric,
-    /// From the planned time to the send; empty in a closed loop.
+    /// Time from the planned to the actual send; empty in a closed loop.
     pub send_lag: Metric,
-    /// Of the send lag: the client's own share.
+    /// Of `send_lag`: lateness of the client itself.
     pub sched_lag: Metric,
-    /// Of the send lag: waiting for a connection to become free.
+    /// Of `send_lag`: waiting for a connection to become free.
     pub connection_wait: Metric,
     /// Response time of `ok` requests without `sched_lag`; absent in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unlagged: Option<Metric>,
-    /// From the send to the first byte of the final answer, of `ok` requests.
+    /// Time from the send to the first byte of the final response, of `ok` requests.
     pub first_byte: Metric,
     /// Duration of every successful connect, renewals and warm-up included.
     pub connect: Metric,
-    /// Of `connect`: before the schedule's start; absent when all were, and so `connect` itself.
+    /// Of `connect`: connects before the schedule's start; absent if all were, so that it equals
+    /// `connect`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_setup: Option<Metric>,
-    /// Of `connect`: up inside the window; absent when none was.
+    /// Of `connect`: connects up inside the window; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_window: Option<Metric>,
-    /// Duration of every successful TLS handshake, renewals and warm-up included; absent when
-    /// there was none.
+    /// Duration of every successful TLS handshake, renewals and warm-up included; absent if there
+    /// was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_handshake: Option<Metric>,
 }
 
-/// One time over the measured requests.
+/// Distribution of one time over the measured requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// p50 in nanoseconds, over all requests; like the next four, `all` and `ok` say what bound it
-    /// is. Absent where no request lies beyond it.
+    /// p50 in nanoseconds, over all requests. `all` and `ok` give the kind of bound of this field
+    /// and the next four. Absent if no request lies beyond it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
     /// p90 in nanoseconds.
@@ -64,22 +65,23 @@ pub struct Metric {
     /// p99.9 in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_9_ns: Option<u64>,
-    /// Greatest time in nanoseconds. Absent where there is none.
+    /// Greatest time in nanoseconds. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<u64>,
-    /// Over `ok` requests.
+    /// Summary over `ok` requests.
     pub ok: Summary,
-    /// Over all requests, every failure slower than any answer; absent when there is no failure.
+    /// Summary over all requests, every failure slower than any response; absent if there is no
+    /// failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all: Option<Summary>,
-    /// The histograms.
+    /// Histograms that the summaries are computed from.
     pub histograms: HistogramTexts,
-    /// What buckets cannot tell exactly.
+    /// Figures that the histograms hold only approximately.
     pub exact: ExactByOutcome,
 }
 
 /// Histograms by outcome: HdrHistogram V2 with compression, in base64; 1 ns to 1 h, three digits.
-/// Absent when empty.
+/// Absent if empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -90,15 +92,16 @@ pub struct HistogramTexts {
     /// Requests that ended as `bad_response`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bad: Option<String>,
-    /// Requests that ended as `transport_error`: when they failed.
+    /// Requests that ended as `transport_error`: their age at the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_at: Option<String>,
-    /// Requests that timed out, were in flight at the end, or never sent: the age they reached.
+    /// Requests that timed out, were in flight at the end, or were never sent: the age they
+    /// reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub censored: Option<String>,
 }
 
-/// Exact figures by outcome, beside the histograms. Absent when empty.
+/// Exact figures by outcome, beside the histograms. Absent if empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -117,12 +120,12 @@ pub struct ExactByOutcome {
     pub censored: Option<ExactFigures>,
 }
 
-/// What the buckets of a histogram cannot tell exactly.
+/// Exact figures of a histogram, whose buckets hold them only approximately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExactFigures {
-    /// Values.
+    /// Number of values.
     pub count: u64,
     /// Least value in nanoseconds.
     pub min_ns: u64,
@@ -136,20 +139,20 @@ pub struct ExactFigures {
     pub clipped: u64,
 }
 
-/// A histogram with its exact figures, as slices and the series have them.
+/// A histogram with its exact figures, as in slices and the series.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PackedHistogram {
     /// HdrHistogram V2 with compression, in base64.
     pub histogram: String,
-    /// What its buckets cannot tell exactly.
+    /// Figures that the buckets hold only approximately.
     pub exact: ExactFigures,
 }
 
 impl Latency {
-    /// `window_s` is the window's length in seconds. Slices hold the response time, which in a
-    /// closed loop is the service time.
+    /// Summarizes the times; `window_s` is the window's length in seconds. Slices hold the response
+    /// time, which in a closed loop is the service time.
     pub(super) fn of(plan: &Plan, measurements: &Measurements, window_s: f64) -> Latency {
         let (response, slices) = (&measurements.response_time, &measurements.slices);
         let [ok, all] = [Column::Ok, Column::All]
@@ -212,18 +215,18 @@ impl Metric {
         }
     }
 
-    /// Of a time that only `ok` requests have, or that is no request's.
+    /// Creates the metric of a time that only `ok` requests have, or that belongs to no request.
     pub(super) fn of_one(histogram: &Histogram) -> Metric {
         let by_outcome = ByOutcome { ok: histogram.clone(), ..ByOutcome::default() };
         Metric::of(&by_outcome, &Intervals::none(), &Intervals::none())
     }
 
-    /// The same, where there is any.
+    /// Creates the metric, if there are any values.
     fn of_any(histogram: &Histogram) -> Option<Metric> {
         (!histogram.is_empty()).then(|| Metric::of_one(histogram))
     }
 
-    /// The histogram of a time that has one class alone. `place` is where it stands.
+    /// Decodes the histogram of a time that has one class alone. `place` is its name in errors.
     pub(super) fn alone(&self, place: &str) -> Result<Histogram, String> {
         let by_outcome = self.by_outcome().map_err(|why| format!("{place}: {why}"))?;
         if by_outcome.has_failures() {
@@ -232,13 +235,13 @@ impl Metric {
         Ok(by_outcome.ok)
     }
 
-    /// The summary to show first: over all requests, which is the one over `ok` requests when
+    /// Returns the summary to show first: over all requests, which is the one over `ok` requests if
     /// nothing failed.
     pub fn headline(&self) -> &Summary {
         self.all.as_ref().unwrap_or(&self.ok)
     }
 
-    /// The histograms themselves. An error says what is wrong with a text.
+    /// Decodes the histograms. The error is the fault of a text.
     pub fn by_outcome(&self) -> Result<ByOutcome, String> {
         let HistogramTexts { ok, bad, failed_at, censored } = &self.histograms;
         let exact = &self.exact;
@@ -293,7 +296,7 @@ impl PackedHistogram {
         Some(PackedHistogram { histogram: encoding::encode(histogram.buckets()), exact })
     }
 
-    /// The histogram itself. An error says what is wrong with the text.
+    /// Decodes the histogram. The error is the fault of the text.
     pub fn unpack(&self) -> Result<Histogram, String> {
         decode(&self.histogram, &self.exact)
     }

@@ -1,5 +1,5 @@
-//! Reading a document that may be anything: every way in which it is none has a sentence of its
-//! own, and no input panics or takes memory without bound.
+//! Reading a document from any input. Every kind of invalid input has an error message of its own,
+//! and no input panics or takes memory without bound.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,70 +14,70 @@ use super::{Document, SCHEMA_VERSION, Trials, Verdict};
 use crate::assertion::Assertion;
 use crate::printable;
 
-/// The greatest file that is read: an hour's series of a thousand buckets an interval is 10 MB.
+/// Greatest file that is read: an hour's series of a thousand buckets an interval is 10 MB.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// Most that is read of what does not say how long it is: a pipe, a device.
+/// Greatest input that is read from a pipe or a device, which has no length.
 const UNSIZED_BYTES_MAX: u64 = 64 << 20;
 
-/// The greatest count in a document: what every JSON reader holds exactly. Sums of as many
+/// Greatest count in a document: the greatest that every JSON reader holds exactly. Sums of as many
 /// documents as a machine can hold stay within 64 bits.
 const COUNT_MAX: u64 = 1 << 53;
 
-/// Why a file or some bytes are no document.
+/// Reason why a file or some bytes are no document.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file cannot be read.
     #[error("failed to read {}", printable(&path.to_string_lossy()))]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// More than is ever written.
+    /// A file longer than any document.
     #[error("it is {bytes} bytes long, more than a document can be")]
     TooLong {
-        /// Its length.
+        /// Length in bytes.
         bytes: u64,
     },
-    /// A device or a pipe that gives more than is ever written.
+    /// A device or a pipe that delivers more than any document.
     #[error("it does not end within 64 MiB: give the file that --output has written")]
     Endless,
-    /// No JSON.
+    /// Not JSON.
     #[error("it is not JSON: {0}")]
     NotJson(serde_json::Error),
-    /// JSON, but something else.
+    /// JSON, but not a document.
     #[error("it is JSON, but not a document of weir: it has no schema_version")]
     NotADocument,
-    /// From a newer program.
+    /// A document from a newer program.
     #[error(
         "its schema version is {found}, this program reads up to {SCHEMA_VERSION}: use the \
              weir that wrote it"
     )]
     Newer {
-        /// Its version.
+        /// Its schema version.
         found: u64,
     },
-    /// A version that never was.
+    /// A schema version that never existed.
     #[error("there is no schema version {found}")]
     NoSuchVersion {
-        /// What it says.
+        /// The version given.
         found: u64,
     },
     /// A field is missing, unknown or of another type.
     #[error("it is damaged: {0}")]
     Shape(serde_json::Error),
-    /// A number that cannot be.
+    /// A number out of range.
     #[error("it is damaged: {place} is out of range")]
     Number {
-        /// Which.
+        /// Its path in the document.
         place: String,
     },
-    /// A histogram or a time that cannot be.
+    /// A histogram or a time that is invalid.
     #[error("it is damaged: {0}")]
     Content(String),
-    /// Its numbers do not add up.
+    /// Numbers that do not add up.
     #[error("it is damaged: {0}")]
     Broken(BrokenInvariant),
 }
@@ -135,7 +135,7 @@ impl Document {
             return of_older(value);
         }
         drop(value);
-        // Once more from the text, so that an error tells line and column.
+        // Parsed again from the text, so that an error has line and column.
         let document: Document = serde_json::from_slice(bytes).map_err(LoadError::Shape)?;
         let recorded = Recorded::of_document(&document).map_err(LoadError::Content)?;
         check(&document.plan, &recorded).map_err(LoadError::Broken)?;
@@ -143,8 +143,8 @@ impl Document {
     }
 }
 
-/// A document of an older schema: everything derived is derived again from its histograms, the
-/// verdict included, and its assertions are judged again.
+/// Converts a document of an older schema: everything derived is derived again from its histograms,
+/// the verdict included, and its assertions are judged again.
 fn of_older(mut value: Value) -> Result<Document, LoadError> {
     let mut asserted = Vec::new();
     if let Some(fields) = value.as_object_mut() {
@@ -172,8 +172,8 @@ fn of_older(mut value: Value) -> Result<Document, LoadError> {
     Ok(Document { raw, assertions, ..derived })
 }
 
-/// The place of a whole number that is more than [`COUNT_MAX`], if there is one. Sums may be: they
-/// are text. Rates are floats, and never added.
+/// Returns the place of a whole number above [`COUNT_MAX`], if there is one. Sums may be greater:
+/// they are text. Rates are floats, and never added.
 fn out_of_range(value: &Value, place: &str) -> Option<String> {
     match value {
         Value::Number(number) => {
@@ -182,7 +182,7 @@ fn out_of_range(value: &Value, place: &str) -> Option<String> {
         }
         Value::String(digits) if place.ends_with(".sum_ns") || place.ends_with(".integral_ns") => {
             let sum = digits.parse::<u128>().ok();
-            // As if every request of the greatest count had taken the longest of all times.
+            // The limit: every request of the greatest count took the longest of all times.
             let is_in_range = sum.is_some_and(|sum| sum <= u128::from(COUNT_MAX).pow(2));
             (!is_in_range).then(|| place.to_owned())
         }

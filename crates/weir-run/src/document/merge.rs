@@ -1,4 +1,5 @@
-//! Several documents into one: the parts of a run that was spread over processes or machines.
+//! Merges several documents into one: the parts of a run that was spread over processes or
+//! machines.
 //!
 //! Buckets are added and everything is derived again; percentiles are never averaged. Parts share
 //! a plan, and each counts its own share of it.
@@ -11,41 +12,41 @@ use super::recorded::Recorded;
 use super::{ClientUsage, Document, Note, ProveClientSection, Run, SelfcheckSection, Trials};
 use crate::measurements::Measurements;
 
-/// Why documents cannot be merged.
+/// Reason why documents cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
-    /// There is none.
+    /// There is no document.
     #[error("there is no document to merge")]
     Nothing,
-    /// Different plans.
+    /// Parts with different plans.
     #[error("part {part} had another plan than the first one: their numbers mean different things")]
     OtherPlan {
-        /// The part that differs.
+        /// Number of the part that differs.
         part: u32,
     },
-    /// The same part twice, or parts of differently cut runs.
+    /// A part that occurs twice, or parts of differently divided runs.
     #[error("part {part} of {parts} does not fit the others: it is there twice, or of another run")]
     OtherPart {
-        /// The part.
+        /// Number of the part.
         part: u32,
-        /// Parts that its run has.
+        /// Number of parts of its run.
         parts: u32,
     },
-    /// Windows cut differently.
+    /// Parts whose windows are cut into different slices.
     #[error("part {part} has other slices than the first one")]
     OtherSlices {
-        /// The part that differs.
+        /// Number of the part that differs.
         part: u32,
     },
-    /// Something in a document is wrong.
+    /// A document with damaged content.
     #[error("part {part} is damaged: {why}")]
     Damaged {
-        /// The part.
+        /// Number of the part.
         part: u32,
-        /// What is wrong.
+        /// Description of the damage.
         why: String,
     },
-    /// An interval of the series counts more answers than a document holds.
+    /// An interval of the series counts more responses than a document holds.
     #[error("together, the parts count more than an interval holds")]
     TooMany,
     /// The sum does not add up.
@@ -54,10 +55,10 @@ pub enum MergeError {
 }
 
 impl Document {
-    /// One document of the parts of one run.
+    /// Merges the parts of one run into one document.
     ///
-    /// It stands for the whole run, as part 1 of 1; its id, command, environment and preflight are
-    /// those of the first document, its epoch is the earliest. A part that is missing is noted.
+    /// It stands for the whole run, as part 1 of 1. Its id, command, environment and preflight are
+    /// those of the first document, its epoch is the earliest. A missing part is noted.
     pub fn merge(documents: &[Document]) -> Result<Document, MergeError> {
         let [first, others @ ..] = documents else {
             return Err(MergeError::Nothing);
@@ -104,7 +105,7 @@ fn check_parts(first: &Document, documents: &[Document]) -> Result<(), MergeErro
     Ok(())
 }
 
-/// Whether adding keeps every count in its range and every slice in its place.
+/// Checks that adding keeps every count in its range and every slice in its place.
 fn check_fit(mine: &Recorded, theirs: &Recorded, part: u32) -> Result<(), MergeError> {
     let witnesses = mine.witness.as_ref().zip(theirs.witness.as_ref());
     let are_alike = |(mine, theirs): (&Measurements, &Measurements)| {
@@ -114,7 +115,7 @@ fn check_fit(mine: &Recorded, theirs: &Recorded, part: u32) -> Result<(), MergeE
     if !are_alike((&mine.measurements, &theirs.measurements)) || !witnesses.is_none_or(are_alike) {
         return Err(MergeError::OtherSlices { part });
     }
-    // Buckets of an interval are 32 bits wide; a bucket never counts more than its interval.
+    // Buckets of an interval are 32 bits wide; no bucket counts more than its interval.
     for interval in &theirs.measurements.intervals {
         let known = &mine.measurements.intervals;
         let Ok(index) = known.binary_search_by_key(&interval.start_ns, |i| i.start_ns) else {
@@ -150,7 +151,7 @@ fn merged_run(first: &Document, documents: &[Document]) -> Run {
     }
 }
 
-/// The worst of all parts: one client that was too weak spoils the whole.
+/// Returns the worst of all parts: one client that was too weak spoils the whole.
 fn merged_trials(documents: &[Document]) -> Trials {
     let selfchecks = documents.iter().filter_map(|document| document.selfcheck);
     let proofs = documents.iter().filter_map(|document| document.prove_client);
@@ -160,7 +161,7 @@ fn merged_trials(documents: &[Document]) -> Trials {
     }
 }
 
-/// Every note once, in the order of the parts.
+/// Collects every note once, in the order of the parts.
 fn merged_notes(first: &Document, documents: &[Document]) -> Vec<Note> {
     let mut notes: Vec<Note> = Vec::new();
     for note in documents.iter().flat_map(|document| &document.notes) {

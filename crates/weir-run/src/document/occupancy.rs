@@ -1,25 +1,27 @@
-//! Little's law, counted twice (METHOD 1.7): two counts that share nothing must agree.
+//! Little's law as a check (METHOD 1.7): two independent counts of the requests on the wire must
+//! agree.
 
 use serde::{Deserialize, Serialize};
 
 use super::latency::digits;
 use crate::evidence::Occupancy;
 
-/// Requests on the wire over the window, counted twice.
+/// Requests on the wire over the window, counted in two independent ways.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OccupancySection {
-    /// Their number, integrated over the window as it changed, in nanoseconds, as decimal digits.
+    /// Number of requests on the wire, integrated over the window, in nanoseconds, as decimal
+    /// digits.
     #[serde(with = "digits")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub integral_ns: u128,
-    /// The time that each of them spent on the wire inside the window, summed when it ended, in
-    /// nanoseconds, as decimal digits.
+    /// Time that each request spent on the wire inside the window, summed over the requests as they
+    /// end, in nanoseconds, as decimal digits.
     #[serde(with = "digits")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub sum_ns: u128,
-    /// How far the two are apart, as a share of the greater one, 0 to 1.
+    /// Difference of the two as a share of the greater one, 0 to 1.
     pub difference: f64,
 }
 

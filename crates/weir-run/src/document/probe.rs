@@ -1,11 +1,12 @@
 //! The one-connection probe: the service time of the target without any load, measured before the
-//! warm-up as the baseline for the `Limit` line (METHOD 1.9). It knows no clock and no socket.
+//! warm-up as the baseline for the `Limit` line (METHOD 1.9). This module uses no clock and no
+//! socket.
 
 use serde::{Deserialize, Serialize};
 
 use crate::measurements::Measurements;
 
-/// The one-connection probe as it ran; all zero where it did not run.
+/// The one-connection probe as it ran; all zero if it did not run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Probed {
     /// Requests put on the wire.
@@ -14,18 +15,18 @@ pub struct Probed {
     pub failed: u64,
     /// Successful connects.
     pub connects: u64,
-    /// Its result, where a response came in time.
+    /// Result of the probe, if a response came in time.
     pub section: Option<ProbeSection>,
 }
 
-/// A closed loop over one connection before the warm-up.
+/// One-connection probe: a closed loop over one connection before the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProbeSection {
     /// Requests put on the wire.
     pub requests: u64,
-    /// Of `requests`: complete response with a status below 400.
+    /// Of `requests`: complete responses that count as success (`plan.success`).
     pub ok: u64,
     /// Successful connects.
     pub connects: u64,
@@ -42,18 +43,18 @@ pub struct ProbeSection {
 pub struct ProbeTimes {
     /// Number of complete responses.
     pub count: u64,
-    /// Least, in nanoseconds.
+    /// Least service time in nanoseconds.
     pub min_ns: u64,
-    /// Median, in nanoseconds.
+    /// Median service time in nanoseconds.
     pub p50_ns: u64,
-    /// 90th percentile, in nanoseconds.
+    /// 90th percentile of the service time in nanoseconds.
     pub p90_ns: u64,
-    /// Greatest, in nanoseconds.
+    /// Greatest service time in nanoseconds.
     pub max_ns: u64,
 }
 
 impl Probed {
-    /// The probe's result from what the engine measured of it.
+    /// Makes the probe's result from the engine's measurements of it.
     pub fn of(measurements: &Measurements, elapsed_ns: u64) -> Probed {
         let sent = measurements.sent.total();
         let connects = measurements.connections.connects;
@@ -76,8 +77,8 @@ impl Probed {
         Probed { sent, failed: measurements.sent.failed, connects, section }
     }
 
-    /// Adds the probe of another part: counts add up, and the result with the lower median stays,
-    /// as the one with less in its way.
+    /// Adds the probe of another part: counts add up, and the result with the lower median remains,
+    /// which had less in its way.
     pub(super) fn add(&mut self, other: &Probed) {
         self.sent += other.sent;
         self.failed += other.failed;

@@ -1,6 +1,6 @@
-//! Whether the client was the limit, by experiment: the same load again, with as many threads and
-//! with one more, in turns (METHOD 1.9, C12). A load that a thread more speeds up was held back by
-//! its client.
+//! Proof of a client limit by experiment: the same load again, with as many threads and with one
+//! more, in turns (METHOD 1.9, `more-threads`). If one more thread speeds up a load, the client was
+//! its limit.
 
 use serde::{Deserialize, Serialize};
 use weir_stats::{mean_interval, ratio_interval};
@@ -10,48 +10,48 @@ use super::intervals::{Column, Intervals};
 use crate::measurements::{ByOutcome, Measurements, Slice};
 use crate::quantile::{AllOutcomes, Bound};
 
-/// By how much throughput must rise, or p99 fall, to count.
+/// Least relative rise of throughput, or fall of p99, that counts.
 const EFFECT: f64 = 0.05;
 
 const CONFIDENCE: f64 = 0.95;
 
-/// What a thread more made of the same load.
+/// Comparison of the same load with as many threads and with one more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProveClientSection {
-    /// Workers of the run, and of every first one of a pair of short runs.
+    /// Workers of the run, and of the first short run of each pair.
     pub threads: u32,
-    /// Workers of every second one.
+    /// Workers of the second short run of each pair.
     pub more_threads: u32,
-    /// Pairs of short runs.
+    /// Number of pairs of short runs.
     pub pairs: u32,
     /// Measured window of each short run, in nanoseconds.
     pub window_ns: u64,
     /// Requests that the short runs put on the wire; they are not in the accounting.
     pub sent: u64,
-    /// Completed requests per second with more threads, as a multiple of those with as many; null
-    /// where too few completed.
+    /// Ratio of completed requests per second with more threads to those with as many; null if too
+    /// few completed.
     pub throughput: Option<RatioEstimate>,
-    /// The same of the 99th percentile of the response time, failures slower than any answer; null
-    /// where too few were answered.
+    /// Ratio of the 99th percentile of the response time with more threads to that with as many,
+    /// failures slower than any response; null if there were too few responses.
     pub p99: Option<RatioEstimate>,
-    /// With more threads throughput was more than 5% higher, or p99 more than 5% lower, in every
-    /// pair and over all pairs, and the interval excludes 1: the client was the limit.
+    /// True if the client was the limit. With more threads throughput was more than 5% higher, or
+    /// p99 more than 5% lower, in every pair and over all pairs; and the interval excludes 1.
     pub is_client_limited: bool,
 }
 
 /// Two short runs, one after the other.
 #[derive(Clone, Debug)]
 pub struct ProofPair {
-    /// With as many threads as the run.
+    /// Measurements with as many threads as the run.
     pub as_many: Measurements,
-    /// With more.
+    /// Measurements with more threads.
     pub more: Measurements,
 }
 
 impl ProveClientSection {
-    /// What the pairs of runs say, each run with a window of `window_ns`.
+    /// Compares the runs of the pairs, each with a window of `window_ns`.
     pub fn of(
         (threads, more_threads): (u32, u32),
         window_ns: u64,
@@ -87,16 +87,16 @@ impl ProveClientSection {
         }
     }
 
-    /// Of two parts of a run the one that accuses its client, if one does.
+    /// Returns the part whose client was the limit, if there is one.
     pub(super) fn worse(self, other: ProveClientSection) -> ProveClientSection {
         if other.is_client_limited && !self.is_client_limited { other } else { self }
     }
 }
 
-/// Lower end, value, upper end.
+/// An estimate: lower end, value, upper end.
 type Estimate = (f64, f64, f64);
 
-/// All runs with one number of threads.
+/// All runs with the same number of threads.
 struct Side {
     times: ByOutcome,
     slices: Vec<Slice>,
@@ -128,14 +128,14 @@ impl Side {
     }
 }
 
-/// In a closed loop, where both are one, it may stand under either name.
+/// Returns the response time. In a closed loop, where both times are equal, either may be recorded.
 fn response_time(run: &Measurements) -> &ByOutcome {
     let response_time = &run.response_time;
     let is_empty = response_time.ok.is_empty() && !response_time.has_failures();
     if is_empty { &run.service_time } else { response_time }
 }
 
-/// `None` where it is only bounded, or there is nothing.
+/// Returns p99; `None` if it is only bounded, or there is none.
 fn p99(times: &ByOutcome) -> Option<u64> {
     let value = AllOutcomes::of(times).percentile(99.0);
     value.filter(|value| value.bound == Bound::Exact).map(|value| value.ns)
@@ -156,14 +156,15 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Thirty slices of 100 ms with `count` answers each, of `ns` and, each tenth, of `slow_ns`.
+    /// Thirty slices of 100 ms with `count` responses each: a tenth take `slow_ns`, the others
+    /// `ns`.
     fn run(count: u64, ns: u64, slow_ns: u64) -> Measurements {
         let mut run = Measurements::default();
         for k in 0..30 {
             let mut slice = Slice {
                 start_ns: k * 100 * MS,
                 end_ns: (k + 1) * 100 * MS,
-                // No two slices of a real run are quite alike.
+                // Slices of a real run are never all equal.
                 completed: count + k % 3,
                 ..Slice::default()
             };
@@ -225,7 +226,7 @@ mod tests {
         let nothing = proof(&[(Measurements::default(), Measurements::default())]);
         assert_eq!((nothing.throughput, nothing.p99, nothing.sent), (None, None, 0));
         assert!(!nothing.is_client_limited);
-        // Where most failed, p99 is a bound, and bounds are not compared.
+        // If most requests failed, p99 is a bound, and bounds are not compared.
         let mut failed = run(100, MS, MS);
         for ns in 0..10_000 {
             failed.response_time.failed_at.record(ns);

@@ -1,19 +1,19 @@
-//! Where every single request was written to, beside the document.
+//! Files beside the document that hold every single request.
 
 use serde::{Deserialize, Serialize};
 
-/// A file of rows, one for each request.
+/// A file with one row for each request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RawSection {
-    /// The part of the run that it belongs to.
+    /// Part of the run that the file belongs to.
     pub part: u32,
     /// The file as the user named it.
     pub file: String,
-    /// Rows in it.
+    /// Rows in the file.
     pub rows: u64,
-    /// Rows that are missing: their requests are in this document, but the writer was too far
-    /// behind.
+    /// Rows that are missing because the writer was too far behind; their requests are in this
+    /// document.
     pub lost: u64,
 }

@@ -1,8 +1,8 @@
-//! What a document is derived from, whether it comes from the engine or from another document:
-//! the common ground of assembling, checking and merging.
+//! Records that a document is derived from, of the engine or of another document: the common base
+//! of assembling, checking and merging.
 //!
-//! It is [`Measurements`] except where these name things by what only this program knows: kinds of
-//! errors and failures are text here, since a document may come from a newer or an older one.
+//! They are [`Measurements`], except that kinds of errors and failures are text, since a document
+//! may come from a newer or an older program with other kinds.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,11 @@ use crate::evidence::ClientHealth;
 use crate::histogram::Histogram;
 use crate::measurements::{Measurements, Sent, Window};
 
-/// All that was recorded in one or several parts of a run.
+/// All records of one or several parts of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorded {
-    /// Everything but what is below; its `errors`, `connections.failures` and `workers` are empty.
+    /// All records without a field below; `errors`, `connections.failures` and `workers` are empty
+    /// here.
     pub(super) measurements: Measurements,
     pub(super) errors: BTreeMap<String, u64>,
     pub(super) failures: Vec<ConnectionFailure>,
@@ -29,12 +30,12 @@ pub(super) struct Recorded {
     /// The one-connection probe.
     pub(super) probe: Probed,
     pub(super) network: Option<NetworkSection>,
-    /// What the witness measured.
+    /// Measurements of the probe thread.
     pub(super) witness: Option<Measurements>,
 }
 
 impl Recorded {
-    /// What the engine measured in part `part`.
+    /// Converts the engine's measurements of part `part`.
     pub(super) fn of(mut measurements: Measurements, part: u32, preflight_sent: u64) -> Recorded {
         let mut errors = BTreeMap::new();
         for (kind, count) in std::mem::take(&mut measurements.errors) {
@@ -65,7 +66,8 @@ impl Recorded {
         Recorded { measurements, errors, failures, phases, preflight_sent, ..Recorded::default() }
     }
 
-    /// What a document was made of. An error says where a histogram is wrong and how.
+    /// Decodes the records that a document was made of. The error is the place and the fault of a
+    /// histogram.
     pub(super) fn of_document(document: &Document) -> Result<Recorded, String> {
         let accounting = &document.accounting;
         let connections = &document.connections;
@@ -98,7 +100,7 @@ impl Recorded {
             occupancy: document.occupancy.map(OccupancySection::to_occupancy).unwrap_or_default(),
             first_byte: alone("first_byte", &latency.first_byte)?,
             connect: alone("connect", &latency.connect)?,
-            // Where it is absent, all connects were of the set-up.
+            // If it is absent, all connects were before the schedule's start.
             connect_setup: alone(
                 "connect_setup",
                 latency.connect_setup.as_ref().unwrap_or(&latency.connect),
@@ -160,18 +162,18 @@ impl Recorded {
     }
 }
 
-/// The one-connection probe, with what stands of it in other sections.
+/// Returns the one-connection probe, with its counts from other sections.
 fn probe_of(document: &Document) -> Probed {
     Probed {
         sent: document.accounting.sent.probe,
-        // Those whose send failed are among the load's by now.
+        // Requests whose send failed are already among the load's.
         failed: 0,
         connects: document.connections.connects_probe,
         section: document.probe,
     }
 }
 
-/// The witness's measurements, with what stands of it in other sections.
+/// Returns the probe thread's measurements, with its counts from other sections.
 fn witness_of(document: &Document) -> Result<Option<Measurements>, String> {
     let witness = document.witness.as_ref().map(WitnessSection::to_measurements).transpose()?;
     Ok(witness.map(|mut witness| {

@@ -1,4 +1,4 @@
-//! What a script took of the workers' time: whoever doubts the client looks here first.
+//! Usage of the script: its calls, time and memory while the load ran.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 use super::recorded::Recorded;
 use crate::script_usage::{Callback, CallbackUsage, ScriptUsage};
 
-/// What the script of a run took.
+/// Usage of the run's script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ScriptSection {
-    /// The script's file as it was named; null where that is not known.
+    /// Script file as given; null if it is not known.
     pub file: Option<String>,
-    /// Lua states of workers.
+    /// Lua states of the workers.
     pub states: u32,
-    /// Memory of the largest of them at the end of the run, in bytes.
+    /// Memory of the largest state at the end of the run, in bytes.
     pub memory_max_bytes: u64,
     /// Calls while the load ran, by callback.
     pub callbacks: BTreeMap<Callback, CallbackUsage>,
     /// Requests that were not ready when they were due: `request()` was slower than the plan.
     pub ran_dry: u64,
-    /// Responses of which `response()` saw only the beginning of the body: it was longer than
-    /// 64 MiB, or `--script-memory` was used up.
+    /// Responses of which `response()` got only the beginning of the body: it was longer than 64
+    /// MiB, or `--script-memory` was used up.
     #[serde(default)]
     pub bodies_cut: u64,
-    /// Workers that ended before their plan did: the script stopped them, or failed.
+    /// Workers that ended before their plan did, because the script stopped them or failed.
     pub stopped: u32,
 }
 

@@ -1,5 +1,5 @@
-//! The noise floor: what weir measured, on this machine, of a server within itself that answers at
-//! once (METHOD 1.17). Nothing below can be told apart from it.
+//! The noise floor: weir's own times on this machine, against a server in the same process that
+//! responds at once (METHOD 1.17). Times below it cannot be distinguished.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,38 +7,38 @@ use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::{Plan, Rate};
 
-/// What weir measured of a server within itself.
+/// Noise floor: weir's measurements of a server in its own process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SelfcheckSection {
-    /// The rate, over all threads: low, so that no request waits for another.
+    /// Rate over all threads: low, so that no request waits for another.
     pub rate: Rate,
     /// Connections over all threads.
     pub connections: u32,
-    /// Workers.
+    /// Number of workers.
     pub threads: u32,
-    /// Requests measured.
+    /// Number of measured requests.
     pub requests: u64,
-    /// From the send to the last byte of the answer.
+    /// Time from the send to the last byte of the response.
     pub service_time: Floor,
-    /// From the planned time to the send.
+    /// Time from the planned to the actual send.
     pub send_lag: Floor,
 }
 
-/// What remains of a time when there is nothing to wait for, in nanoseconds.
+/// Least measurable value of a time, with nothing to wait for, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Floor {
-    /// The median.
+    /// Median in nanoseconds.
     pub p50_ns: u64,
-    /// The 99th percentile.
+    /// 99th percentile in nanoseconds.
     pub p99_ns: u64,
 }
 
 impl SelfcheckSection {
-    /// Of what was measured by `plan` at `rate`; `None` where nothing was answered.
+    /// Makes the section from a run of `plan` at `rate`; `None` if there was no response.
     pub fn of(plan: &Plan, rate: Rate, measurements: &Measurements) -> Option<SelfcheckSection> {
         let service_time = &measurements.service_time.ok;
         Some(SelfcheckSection {
@@ -51,7 +51,7 @@ impl SelfcheckSection {
         })
     }
 
-    /// The worse floor of two parts of a run: what the whole cannot go below.
+    /// Returns the worse floor of two parts of a run, which limits the whole.
     pub(super) fn worse(self, other: SelfcheckSection) -> SelfcheckSection {
         let is_worse = other.service_time.p50_ns > self.service_time.p50_ns;
         if is_worse { other } else { self }

@@ -1,32 +1,35 @@
-//! What the kernel saw of the requests on stamped connections (METHOD 1.2): kept whole, because the
-//! client's share of a percentile is the difference of two of these times, over the parts of a run.
+//! Kernel time stamps of the requests on stamped connections (METHOD 1.2). The histograms are kept
+//! whole: the client overhead of a percentile is the difference of two of these times, over all
+//! parts of a run.
 
 use serde::{Deserialize, Serialize};
 
 use super::latency::Metric;
 use crate::evidence::Stamped;
 
-/// The kernel's view of a sample of the `ok` requests.
+/// Times of a sample of the `ok` requests, from kernel time stamps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StampsSection {
     /// Connections whose requests were stamped.
     pub connections: u32,
-    /// Requests whose stamp is missing or impossible, as after a step of the wall clock; they are
-    /// in none of the times.
+    /// Requests whose time stamp is missing or impossible, for example after a step of the wall
+    /// clock; they are in none of the times.
     pub missed: u64,
-    /// The answer lay in the client's socket buffer.
+    /// Time that the response spent in the client's socket buffer.
     pub rx_delay: Metric,
-    /// From the send to the kernel's sending it, where the kernel told.
+    /// Time from the send to the transmission by the kernel, if it was stamped.
     pub tx_delay: Metric,
-    /// From the kernel's sending the request to its receiving the answer, where it told.
+    /// Time from the transmission of the request to the reception of the response, both in the
+    /// kernel, if both were stamped.
     pub wire_time: Metric,
     /// Response time of the sampled requests.
     pub response: Metric,
-    /// Their response time without the client's scheduling lag.
+    /// Response time of the sampled requests without the client's scheduling lag.
     pub unlagged: Metric,
-    /// Their response time without scheduling lag and rx delay: what the client did not add.
+    /// Response time of the sampled requests without scheduling lag and rx delay: the part that the
+    /// client did not add.
     pub outside: Metric,
 }
 

@@ -1,5 +1,5 @@
-//! Was the run the same all along? The figures of METHOD 1.10 for each series of slices. What they
-//! come to is said by the verdict.
+//! Stationarity of the run: the figures of METHOD 1.10 for each series of slices. The verdict draws
+//! the conclusions.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,80 +9,80 @@ use crate::quantile::rank_of;
 
 use super::throughput::{per_second, seconds};
 
-/// Whether one series of slices was stationary.
+/// Stationarity of one series of slices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SeriesStationarity {
-    /// Which.
+    /// Series that the figures are of.
     pub series: SliceSeries,
-    /// S1; null of a series that never changes.
+    /// S1: trend; null for a constant series.
     pub trend: Option<TrendFigures>,
-    /// S2; null of a series that never changes.
+    /// S2: first third against last third; null for a constant series.
     pub thirds: Option<ThirdsFigures>,
-    /// S3; null of a series that never changes.
+    /// S3: level shift; null for a constant series.
     pub shift: Option<ShiftFigures>,
     /// S4: correlation of each slice with the next, −1 to 1.
     pub lag1: f64,
-    /// What independent slices stay within.
+    /// Greatest `lag1` that is consistent with independent slices.
     pub lag1_limit: f64,
-    /// The rules that fired: what they found is both beyond chance and large.
+    /// Rules that fired: the change is both significant and large.
     pub fired: Vec<Change>,
 }
 
-/// A figure of each slice.
+/// Figure that is computed for each slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SliceSeries {
-    /// Complete answers per second.
+    /// Complete responses per second.
     Throughput,
     /// Mean response time of `ok` requests.
     Mean,
     /// Share of requests slower than the whole run's p50.
     BeyondP50,
-    /// Share of requests slower than its p90.
+    /// Share of requests slower than the whole run's p90.
     BeyondP90,
-    /// Share of requests slower than its p99.
+    /// Share of requests slower than the whole run's p99.
     BeyondP99,
 }
 
-/// A way in which a series was not stationary.
+/// Kind of deviation from stationarity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// S1: it went up or down all along.
+    /// S1: the series rose or fell over the whole window.
     Trend,
-    /// S2: its first third differs from its last.
+    /// S2: the first third differs from the last.
     Drift,
-    /// S3: it changed its level.
+    /// S3: the level shifted.
     Shift,
-    /// S4: slices resemble their neighbours, so that intervals are too narrow.
+    /// S4: slices correlate with their neighbours, so that intervals are too narrow.
     Correlated,
 }
 
-/// S1: the test of Mann and Kendall, and Sen's slope.
+/// S1: Mann–Kendall test and Sen's slope.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TrendFigures {
-    /// Standard deviations from no trend.
+    /// Test statistic, in standard deviations from no trend.
     pub z: f64,
     /// Sen's slope per slice, in the unit of the series.
     pub slope: f64,
-    /// What the slope comes to over the window, as a share of the median.
+    /// Change of the slope over the window, as a share of the median.
     pub magnitude: f64,
 }
 
-/// S2: the first third against the last.
+/// S2: comparison of the first third with the last.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ThirdsFigures {
-    /// Probability that chance does this.
+    /// Probability of such a difference by chance.
     pub p: f64,
-    /// Change from first to last, as a share of the first.
+    /// Change from the first third to the last, as a share of the first.
     pub difference: f64,
 }
 
@@ -91,19 +91,19 @@ pub struct ThirdsFigures {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShiftFigures {
-    /// When the new level begins, in seconds from t0.
+    /// Start of the new level, in seconds from t0.
     pub at_s: f64,
-    /// Probability that chance does this.
+    /// Probability of such a split by chance.
     pub p: f64,
     /// Change of the mean, as a share of the mean before.
     pub magnitude: f64,
 }
 
 impl SeriesStationarity {
-    /// Of all series that these slices have; none with too few slices.
+    /// Computes all series that these slices have; none with too few slices.
     pub(super) fn of_all(slices: &[Slice], window_ns: u64) -> Vec<SeriesStationarity> {
         let whole: Vec<&Slice> = slices.iter().filter(|slice| slice.end_ns <= window_ns).collect();
-        // Fewer than these cannot be told from chance, and need not be computed.
+        // Fewer slices cannot be distinguished from chance.
         if whole.len() < 10 {
             return Vec::new();
         }
@@ -126,7 +126,7 @@ impl SeriesStationarity {
     }
 
     fn of(series: SliceSeries, values: &[f64], starts_s: &[f64]) -> Option<SeriesStationarity> {
-        // Nothing ever happened in it: counts that nobody kept.
+        // All values are 0: these counts were not kept.
         if values.iter().all(|value| *value == 0.0) {
             return None;
         }
@@ -170,8 +170,8 @@ fn everything(slice: &Slice) -> Histogram {
     all
 }
 
-/// The share of a slice's requests beyond the bucket of percentile `p` of all; `None` where the
-/// slice has none.
+/// Share of a slice's requests beyond the bucket of percentile `p` of all; `None` if the slice has
+/// none.
 fn share_beyond(slice: &Slice, all: &Histogram, p: f64) -> Option<f64> {
     let bucket = all.bucket_at_rank(rank_of(p, all.count()))?;
     let mine = everything(slice);
@@ -185,7 +185,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// 30 slices of 100 ms with 100 answers of so many milliseconds each.
+    /// 30 slices of 100 ms, each with 100 responses of about `ms` of its index.
     fn slices(ms: impl Fn(u64) -> u64) -> Vec<Slice> {
         (0..30)
             .map(|k| {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn too_few_slices_say_nothing() {
         assert_eq!(SeriesStationarity::of_all(&slices(|_| 5)[..9], 3_000 * MS), []);
-        // Cut short: only what lies in the window counts.
+        // Of a window cut short, only slices inside it count.
         assert_eq!(SeriesStationarity::of_all(&slices(|_| 5), 500 * MS), []);
     }
 }

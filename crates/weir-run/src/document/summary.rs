@@ -1,5 +1,5 @@
-//! A distribution in a few numbers: its percentiles, their intervals, and how many requests the
-//! imprecise ones need (METHOD 1.6, 1.7, 1.11).
+//! Summary of a distribution: its percentiles, their intervals, and the requests that the imprecise
+//! ones need (METHOD 1.6, 1.7, 1.11).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,72 +8,75 @@ use crate::histogram::Histogram;
 use crate::measurements::ByOutcome;
 use crate::quantile::{AllOutcomes, Bound, PERCENTILES, Quantile, has_beyond, is_supported};
 
-/// The percentiles whose needs a document lists, in percent.
+/// Percentiles whose needs a document lists, in percent.
 const WANTED: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 
-/// A distribution in a few numbers.
+/// Summary of a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// Requests in the percentiles and the greatest.
+    /// Number of requests in the percentiles and the maximum.
     pub count: u64,
-    /// Least, exact; of answered requests. Null when there is none.
+    /// Least time of the requests with a response, exact, in nanoseconds. Null if there is none.
     pub min_ns: Option<u64>,
-    /// Greatest, exact; a lower bound when there are failures. Null when there are no requests.
+    /// Greatest time, exact, in nanoseconds; a lower bound if there are failures. Null if there are
+    /// no requests.
     pub max_ns: Option<u64>,
-    /// Mean of answered requests, from the exact sum. Null when there is none.
+    /// Mean time of the requests with a response, from the exact sum, in nanoseconds. Null if there
+    /// is none.
     pub mean_ns: Option<f64>,
-    /// Standard deviation of answered requests. Null when there is none.
+    /// Standard deviation over the requests with a response, in nanoseconds. Null if there is none.
     pub stdev_ns: Option<f64>,
-    /// `upper` where the client inflated the mean.
+    /// Kind of bound of the mean: `upper` if the client inflated it.
     #[serde(default, skip_serializing_if = "is_exact")]
     pub mean_bound: Bound,
-    /// The percentiles beyond which at least one request lies, and the greatest.
+    /// Percentiles beyond which at least one request lies, and the maximum (p = 100).
     pub percentiles: Vec<PercentileValue>,
     /// Of p50, p90, p99 and so on to p99.999: those without a supported value, and the requests
-    /// they need. Absent when there are none, and for times of which no slices are kept.
+    /// they need. Absent if there are none, and for times without slices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsupported: Vec<UnsupportedPercentile>,
 }
 
-/// One percentile.
+/// One percentile with its bound and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PercentileValue {
-    /// In percent.
+    /// Percentile in percent.
     pub p: f64,
-    /// Its value in nanoseconds, never less than the true one; for a lower bound never more.
+    /// Value in nanoseconds, never less than the true one; a lower bound is never more than it.
     pub ns: u64,
     /// The relation of `ns` to the true value.
     pub bound: Bound,
-    /// Of `ns`: added by the client, in nanoseconds. Absent where it is not known.
+    /// Of `ns`: time added by the client, in nanoseconds. Absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_ns: Option<u64>,
-    /// Where the target's own value lies, beside an upper bound; absent elsewhere, and without
-    /// kernel timestamps.
+    /// Range that holds the target's own value, beside an upper bound; absent otherwise, and
+    /// without kernel time stamps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
-    /// Lower end of its 95% interval within this run, in nanoseconds. Absent when it has none: the
-    /// window was not in slices, or they hold another time.
+    /// Lower end of the 95% interval within this run, in nanoseconds. Absent if there is no
+    /// interval: the window has no slices, or they hold another time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low_ns: Option<u64>,
-    /// Upper end, in nanoseconds. Absent beside a lower end when nothing bounds it: too few
-    /// requests lie beyond, or those that do have failed.
+    /// Upper end of the 95% interval, in nanoseconds. Absent beside a lower end if the interval is
+    /// unbounded: too few requests lie beyond, or those that do have failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_ns: Option<u64>,
-    /// Independent requests that those beyond it are worth. Absent when slices do not tell.
+    /// Number of independent requests that those beyond the percentile are worth. Absent without
+    /// slices of this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub support: Option<f64>,
-    /// The support is below 10, so that the interval covers the truth less often than it says.
-    /// Reports mark it with `~`.
+    /// True if the support is below 10, so that the interval covers the true value less often than
+    /// in 95% of runs. Reports mark it with `~`.
     #[serde(default, alias = "weak", skip_serializing_if = "std::ops::Not::not")]
     pub imprecise: bool,
 }
 
-/// From the wire time of the stamped requests to the measured time, each end widened by its 95%
-/// sampling interval (METHOD 1.9).
+/// Range from the wire time of the stamped requests to the measured time, each end widened by its
+/// 95% sampling interval (METHOD 1.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -89,17 +92,17 @@ pub struct Range {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UnsupportedPercentile {
-    /// In percent.
+    /// Percentile in percent.
     pub p: f64,
-    /// Requests that would support it.
+    /// Number of requests that would support it.
     pub needed_samples: u64,
-    /// Seconds of window in which so many would be measured at the rate of this run; null where
-    /// that is not known.
+    /// Length of window, in seconds, that would measure `needed_samples` at the rate of this run;
+    /// null if it is not known.
     pub needed_s: Option<f64>,
 }
 
 impl PercentileValue {
-    /// A value of which nothing else is known.
+    /// Creates a value of which nothing else is known.
     pub fn new(p: f64, ns: u64, bound: Bound) -> PercentileValue {
         PercentileValue {
             p,
@@ -149,7 +152,7 @@ impl Summary {
         let all = AllOutcomes::of(by_outcome);
         let mut answered = by_outcome.ok.clone();
         answered.add(&by_outcome.bad);
-        // The greatest is exact beside the buckets, its bound too.
+        // The maximum is exact beside the buckets, and so is its bound.
         let value = |p| if p == 100.0 { all.max() } else { all.percentile(p) };
         let count = all.count();
         Summary {
@@ -164,13 +167,13 @@ impl Summary {
         }
     }
 
-    /// The value of percentile `p`, where the document lists it.
+    /// Returns the value of percentile `p`, if the document lists it.
     pub fn percentile(&self, p: f64) -> Option<&PercentileValue> {
         self.percentiles.iter().find(|value| value.p == p)
     }
 }
 
-/// The percentiles beyond which at least one value lies, and the greatest.
+/// Lists the percentiles beyond which at least one value lies, and the maximum.
 fn percentiles(
     count: u64,
     intervals: &Intervals,

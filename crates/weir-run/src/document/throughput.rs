@@ -1,4 +1,4 @@
-//! Rates: what was offered, sent and completed per second of the window (METHOD 1.7).
+//! Rates: requests offered, sent and completed per second of the window (METHOD 1.7).
 
 use serde::{Deserialize, Serialize};
 
@@ -11,40 +11,41 @@ use crate::quantile::Bound;
 /// Confidence of intervals, two-sided.
 const CONFIDENCE: f64 = 0.95;
 
-/// Rates over the window, by when things happened: an answer counts when it came inside the window,
+/// Rates over the window, by when things happened: a response counts if it came inside the window,
 /// whichever request it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Throughput {
-    /// Length of the window in seconds: as planned where the plan alone ended it, else from t0 to
-    /// the last t1 that a worker observed.
+    /// Length of the window in seconds: as planned if the plan alone ended it, else from t0 to the
+    /// last t1 that a worker observed.
     pub window_s: f64,
-    /// Planned requests per second; null in a closed loop, which offers none.
+    /// Planned requests per second; null in a closed loop, which has no planned rate.
     pub offered_rps: Option<f64>,
     /// Requests sent inside the window.
     pub sent: u64,
     /// Requests sent per second.
     pub sent_rps: f64,
-    /// Complete answers inside the window.
+    /// Complete responses inside the window.
     pub completed: u64,
-    /// Complete answers per second.
+    /// Complete responses per second.
     pub completed_rps: f64,
-    /// Of `completed`: with a status below 400.
+    /// Of `completed`: responses that count as success (`plan.success`).
     pub good: u64,
-    /// Good answers per second.
+    /// Good responses per second.
     pub good_rps: f64,
-    /// `lower` where the client or the connections limited the rate: the target's best rate is at
-    /// least `least_rps`.
+    /// Kind of bound of the rates: `lower` if the client or the connections limited them, so that
+    /// the target's best rate is at least `least_rps`.
     #[serde(default)]
     pub bound: Bound,
-    /// The lower 95% end of `good_rps`, where it bounds the target's best rate; absent elsewhere.
+    /// Lower bound of the target's best rate: the lower 95% end of `good_rps`; absent if `bound` is
+    /// `exact`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_rps: Option<f64>,
-    /// 95% interval of `completed_rps` within this run; absent when slices do not tell.
+    /// 95% interval of `completed_rps` within this run; absent if the slices are too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_interval: Option<RateInterval>,
-    /// The same of `good_rps`.
+    /// 95% interval of `good_rps` within this run; absent if the slices are too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub good_interval: Option<RateInterval>,
     /// Bytes received inside the window, heads included.
@@ -58,15 +59,15 @@ pub struct Throughput {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RateInterval {
-    /// Lower end, per second, at least 0.
+    /// Lower end of the interval, per second, at least 0.
     pub low_rps: f64,
-    /// Upper end, per second.
+    /// Upper end of the interval, per second.
     pub high_rps: f64,
 }
 
 impl RateInterval {
-    /// By batch means over the slices that lie wholly in the window (METHOD 1.7). `None` when there
-    /// are fewer than two, or they do not have their counts.
+    /// Computes the interval by batch means over the slices that lie wholly in the window (METHOD
+    /// 1.7). `None` if there are fewer than two, or they do not have their counts.
     fn of(slices: &[Slice], window_ns: u64, count: fn(&Slice) -> u64) -> Option<RateInterval> {
         let whole = slices.iter().filter(|slice| slice.end_ns <= window_ns);
         let rates: Vec<f64> = whole
@@ -116,9 +117,9 @@ impl Throughput {
     }
 }
 
-/// The window's length: as planned where the plan alone ends the window, else from the planned t0
-/// to the last t1 that a worker observed. Each part has its own epoch, so that parts are never
-/// subtracted.
+/// Length of the window: as planned if the plan alone ends the window, else from the planned t0 to
+/// the last t1 that a worker observed. Each part has its own epoch, so that times of different
+/// parts are never subtracted.
 fn window_ns(plan: &Plan, is_cut: bool, phases: &[Phases]) -> u64 {
     let planned_ns = planned_ns(plan);
     let is_planned = plan.requests.is_none() || by_count_ns(plan).is_some();
@@ -131,12 +132,12 @@ fn window_ns(plan: &Plan, is_cut: bool, phases: &[Phases]) -> u64 {
     observed_ns.min(planned_ns.unwrap_or(u64::MAX))
 }
 
-/// The end of the window by the plan, from t0.
+/// End of the window by the plan, in nanoseconds from t0.
 fn planned_ns(plan: &Plan) -> Option<u64> {
     plan.duration_ns.into_iter().chain(by_count_ns(plan)).min()
 }
 
-/// How long a number of evenly spaced requests takes: that many gaps.
+/// Duration of a number of evenly spaced requests: that many gaps.
 fn by_count_ns(plan: &Plan) -> Option<u64> {
     let (Load::OpenLoop { rate, arrivals: Arrivals::Uniform }, Some(requests)) =
         (plan.load, plan.requests)
@@ -147,7 +148,7 @@ fn by_count_ns(plan: &Plan) -> Option<u64> {
     u64::try_from(billions / u128::from(rate.numerator)).ok()
 }
 
-/// A count per second over a span; nothing happens in no time.
+/// Returns a count per second over a span; 0 for a span of 0.
 pub(super) fn per_second(count: u64, span_ns: u64) -> f64 {
     if span_ns == 0 { 0.0 } else { count as f64 / seconds(span_ns) }
 }

@@ -1,5 +1,5 @@
-//! The run over time: slices by planned time, which statistics are made from, and the series by
-//! when things happened, which is looked at.
+//! The run over time: slices by planned time, for statistics, and the series by when things
+//! happened, for display.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,27 +13,27 @@ use crate::measurements::{Interval, Slice};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SliceEntry {
-    /// From t0, in seconds.
+    /// Start of the slice, in seconds from t0.
     pub start_s: f64,
-    /// From t0, in seconds, exclusive.
+    /// End of the slice, in seconds from t0, exclusive.
     pub end_s: f64,
-    /// Response time of its `ok` requests; null when there is none.
+    /// Response time of its `ok` requests; null if there are none.
     pub ok: Option<PackedHistogram>,
-    /// Response time, or age, of its other requests; null when there is none.
+    /// Response time, or age, of its other requests; null if there are none.
     pub not_ok: Option<PackedHistogram>,
-    /// Requests sent in it.
+    /// Requests sent during the slice.
     #[serde(default)]
     pub sent: u64,
-    /// Complete answers in it, whichever requests they belong to.
+    /// Complete responses during the slice, whichever requests they belong to.
     #[serde(default)]
     pub completed: u64,
-    /// Of `completed`: with a status below 400.
+    /// Of `completed`: responses that count as success (`plan.success`).
     #[serde(default)]
     pub good: u64,
-    /// Requests in flight at its end.
+    /// Requests in flight at the end of the slice.
     #[serde(default)]
     pub in_flight: u64,
-    /// Requests due and unsent at its end.
+    /// Requests due and unsent at the end of the slice.
     #[serde(default)]
     pub backlog: u64,
 }
@@ -43,17 +43,17 @@ pub struct SliceEntry {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SeriesEntry {
-    /// The phase in which it begins.
+    /// Phase in which the interval begins.
     pub phase: SeriesPhase,
-    /// From t0, in seconds; negative during warm-up.
+    /// Start of the interval, in seconds from t0; negative during warm-up.
     pub start_s: f64,
-    /// Its length in seconds.
+    /// Length of the interval in seconds.
     pub length_s: f64,
     /// Requests sent.
     pub sent: u64,
-    /// Complete answers.
+    /// Complete responses.
     pub completed: u64,
-    /// Of `completed`: status 400 or above.
+    /// Of `completed`: responses that do not count as success.
     pub bad: u64,
     /// Requests that ended in a transport error.
     pub errors: u64,
@@ -61,27 +61,28 @@ pub struct SeriesEntry {
     pub timed_out: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// Requests in flight at its end.
+    /// Requests in flight at the end of the interval.
     pub in_flight: u64,
-    /// Requests due and unsent at its end.
+    /// Requests due and unsent at the end of the interval.
     pub backlog: u64,
     /// Requests sent per second.
     pub sent_rps: f64,
-    /// Complete answers per second.
+    /// Complete responses per second.
     pub completed_rps: f64,
     /// Bytes received per second.
     pub bytes_per_second: f64,
-    /// Median response time (closed loop: service time) of `completed`; null when there is none.
+    /// Median response time (closed loop: service time) of `completed`, in nanoseconds; null if
+    /// there are none.
     pub p50_ns: Option<u64>,
-    /// Its 90th percentile.
+    /// 90th percentile of the same time.
     pub p90_ns: Option<u64>,
-    /// Its 99th percentile; of however few.
+    /// 99th percentile of the same time, however few the responses are.
     pub p99_ns: Option<u64>,
-    /// The greatest.
+    /// Greatest value of the same time.
     pub max_ns: Option<u64>,
-    /// The mean.
+    /// Mean of the same time.
     pub mean_ns: Option<f64>,
-    /// The times themselves; null when there is none.
+    /// Histogram of the same time; null if there are no responses.
     pub latency: Option<PackedHistogram>,
 }
 
@@ -186,14 +187,15 @@ impl SeriesEntry {
     }
 }
 
-/// Seconds are exact to the nanosecond up to here (52 days); a run is shorter.
+/// Greatest time, in seconds, up to which floats are exact to the nanosecond (52 days); a run is
+/// shorter.
 const SECONDS_MAX: f64 = 4_500_000.0;
 
 fn signed_seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// The nanoseconds that [`signed_seconds`] was made of, to the last one.
+/// Returns the nanoseconds that [`signed_seconds`] was made of, exactly.
 fn signed_ns(seconds: f64) -> Result<i64, String> {
     if seconds.is_finite() && seconds.abs() <= SECONDS_MAX {
         Ok((seconds * 1e9).round() as i64)

@@ -1,5 +1,5 @@
-//! The verdict: what the target did, what load it got, what limited the throughput, and which of
-//! the printed numbers are bounds (METHOD 1.9, 1.10, 1.17).
+//! The verdict (METHOD 1.9, 1.10, 1.17): the state of the target, the delivery of the load, the
+//! limit of the throughput, and the printed numbers that are bounds.
 //!
 //! It is derived from the document alone, so that a loaded or merged one is graded like a fresh
 //! one. A rule that lacks its data is `unknown`: it counts neither way.
@@ -34,27 +34,28 @@ pub use target::{TargetLine, TargetState};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
-    /// The worst that applies: void, failed, bounded, clean.
+    /// Grade: the worst that applies of void, failed, bounded and clean.
     pub grade: Grade,
-    /// Why the grade is not `clean`, in one line; empty where it is.
+    /// Reason why the grade is not `clean`, in one line; empty if it is.
     pub reason: String,
-    /// How the target answered.
+    /// Line `Target`: the state of the target.
     pub target: TargetLine,
-    /// How far the planned load was delivered.
+    /// Line `Load`: the delivery of the planned load.
     pub load: LoadLine,
-    /// What kept the throughput from being higher.
+    /// Line `Limit`: the limit of the throughput.
     pub limit: Limit,
-    /// Ids of the rules that fired, the one that moves the printed numbers most first.
+    /// Ids of the rules that fired, ordered by their estimated effect on the printed numbers,
+    /// greatest first.
     pub findings: Vec<String>,
-    /// Every rule that applies to a run of this kind.
+    /// All rules that apply to a run of this kind.
     pub rules: Vec<Rule>,
-    /// The client's share of p50, p90, p99 and p99.9 of the response time of `ok` requests, as far
-    /// as it is known.
+    /// Client overhead of p50, p90, p99 and p99.9 of the response time of `ok` requests, as far as
+    /// it is known.
     pub client_overhead: Vec<ClientOverhead>,
 }
 
 impl Verdict {
-    /// The verdict on this document, whatever verdict it holds.
+    /// Derives the verdict on this document, ignoring any verdict that it holds.
     pub fn of(document: &Document) -> Verdict {
         let mut rules = rules_of(document);
         let limit = Limit::of(document, &rules);
@@ -79,7 +80,8 @@ impl Verdict {
         self.rules.iter().filter(move |rule| rule.outcome == outcome)
     }
 
-    /// The rules that fired, the one that moves the printed numbers most first.
+    /// The rules that fired, ordered by their estimated effect on the printed numbers, greatest
+    /// first.
     pub fn fired(&self) -> impl Iterator<Item = &Rule> {
         self.findings.iter().filter_map(|id| self.rules.iter().find(|rule| rule.id == *id))
     }
@@ -103,8 +105,8 @@ fn rules_of(document: &Document) -> Vec<Rule> {
     rules
 }
 
-/// True if the client was short of CPU time, or queued requests: a percentile whose overhead is not
-/// known is an upper bound then.
+/// True if the client was short of CPU time, or queued requests: a percentile of unknown overhead
+/// is an upper bound then.
 pub(super) fn is_contended(document: &Document) -> bool {
     let ids = ["cpu-contention", "cpu-steal", "cpu-quota"];
     let mut rules = rules_of(document).into_iter();
@@ -115,7 +117,8 @@ pub(super) fn is_contended(document: &Document) -> bool {
     })
 }
 
-/// The limit of the throughput, and true if the client stood still for long. Needs no bounds.
+/// Returns the limit of the throughput, and true if the client was stopped for long. Requires no
+/// bounds.
 pub(super) fn limit_of(document: &Document) -> (Limit, bool) {
     let rules = rules_of(document);
     let is_stopped =

@@ -1,5 +1,5 @@
-//! A few requests sent beside the load, on connections and a thread of their own: they see the
-//! server as it is, without the client's queues (METHOD 1.9, C7).
+//! The probe thread: a few requests beside the load, on connections and a thread of their own. They
+//! measure the server without the client's queues (METHOD 1.9, `probe-thread`).
 
 use serde::{Deserialize, Serialize};
 
@@ -9,28 +9,28 @@ use super::timeline::SliceEntry;
 use crate::histogram::Histogram;
 use crate::measurements::{ByOutcome, Measurements};
 
-/// What the witness saw, beside what the load saw.
+/// Probe thread: its measurements, compared with the load's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WitnessSection {
-    /// Its connections.
+    /// Connections of the probe thread.
     pub connections: u64,
-    /// Requests that it put on the wire, warm-up included.
+    /// Requests of the probe thread put on the wire, warm-up included.
     #[serde(default)]
     pub sent: u64,
-    /// Its requests that ended as `ok`.
+    /// Requests of the probe thread that ended as `ok`.
     pub requests: u64,
-    /// Its median service time; null with too few requests.
+    /// Median service time of the probe thread; null with too few requests.
     pub p50: Option<Estimate>,
-    /// The load's median service time.
+    /// Median service time of the load; null with too few requests.
     pub main_p50: Option<Estimate>,
-    /// The load's median as a multiple of the witness's; null where an end of an interval is not
+    /// Median of the load as a multiple of the probe thread's; null if an end of an interval is not
     /// known.
     pub ratio: Option<RatioEstimate>,
-    /// Its service times.
+    /// Service times of the probe thread.
     pub service: Metric,
-    /// The window in equal parts by planned time, with its response times.
+    /// Equal parts of the window by planned time, with response times of the probe thread.
     pub slices: Vec<SliceEntry>,
 }
 
@@ -39,11 +39,11 @@ pub struct WitnessSection {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
-    /// In nanoseconds.
+    /// Value in nanoseconds.
     pub ns: u64,
-    /// Lower end in nanoseconds.
+    /// Lower end of the interval in nanoseconds.
     pub low_ns: u64,
-    /// Upper end in nanoseconds.
+    /// Upper end of the interval in nanoseconds.
     pub high_ns: u64,
 }
 
@@ -52,16 +52,16 @@ pub struct Estimate {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RatioEstimate {
-    /// The ratio.
+    /// Value of the ratio.
     pub ratio: f64,
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
 impl WitnessSection {
-    /// Of what the witness measured beside the load.
+    /// Makes the section from the measurements of the probe thread and of the load.
     pub(super) fn of(witness: &Measurements, main: &Measurements) -> WitnessSection {
         let p50 = median(witness);
         let main_p50 = median(main);
@@ -97,11 +97,12 @@ impl WitnessSection {
     }
 }
 
-/// The median service time, with the interval that the slices' response times give its rank.
+/// Returns the median service time, with the interval that the slices' response times give its
+/// rank.
 fn median(measurements: &Measurements) -> Option<Estimate> {
     let service: &Histogram = &measurements.service_time.ok;
-    // Slices hold response times; the ranks at which their median's interval ends are those of the
-    // service time's as nearly as one can know.
+    // Slices hold response times; the ranks at which their median's interval ends are the best
+    // known estimate of the service time's.
     let mut response = ByOutcome::default();
     measurements.slices.iter().for_each(|slice| response.ok.add(&slice.ok));
     let intervals = Intervals::of_slices(&response, &measurements.slices, Column::Ok, 0.0);

@@ -1,4 +1,4 @@
-//! Ranges of addresses: a whole block is one value, however many addresses it holds.
+//! Ranges of addresses: a whole block is one value, whatever its size.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Addresses of one family that follow each other.
+/// A range of consecutive addresses of one family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -16,50 +16,50 @@ pub struct AddressRange {
     last: IpAddr,
 }
 
-/// Why a text is no range of addresses.
+/// Reason why a text is no range of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressRangeError {
-    /// One end is no address.
+    /// An end that is no address.
     #[error("{0:?} is no IP address: write 127.0.1.1, 127.0.1.1-127.0.1.64 or 127.1.0.0/24")]
     NoAddress(String),
-    /// The prefix is no number, or too long.
+    /// A prefix that is no number, or too long.
     #[error("the prefix of {0:?} is not a number from 0 to {1}")]
     BadPrefix(String, u32),
-    /// A block that begins elsewhere.
+    /// A block whose address is not its first one.
     #[error("the block {0:?} begins at {1}: write {1}/{2}, or the address alone")]
     NotFirst(String, IpAddr, u32),
-    /// An IPv4 and an IPv6 address.
+    /// Ends of different families, IPv4 and IPv6.
     #[error("{0:?} begins with one family of addresses and ends with the other")]
     TwoFamilies(String),
-    /// The ends are the wrong way round.
+    /// Ends in the wrong order.
     #[error("{0:?} ends before it begins")]
     Reversed(String),
 }
 
 impl AddressRange {
-    /// Its first address.
+    /// Returns the first address.
     pub fn first(&self) -> IpAddr {
         self.first
     }
 
-    /// How many addresses it has, at least 1; the whole of IPv6 has one more than is told.
+    /// Returns the number of addresses, at least 1; for the whole of IPv6 it is one too low.
     pub fn count(&self) -> u128 {
         (number(self.last) - number(self.first)).saturating_add(1)
     }
 
-    /// The address `offset` behind the first one, where there is one.
+    /// Returns the address `offset` places after the first one, if it is in the range.
     pub fn nth(&self, offset: u128) -> Option<IpAddr> {
         (offset < self.count()).then(|| address(self.first, number(self.first) + offset))
     }
 }
 
-/// How many addresses several ranges have.
+/// Returns the number of addresses in several ranges.
 pub(super) fn count(ranges: &[AddressRange]) -> u128 {
     ranges.iter().fold(0, |sum: u128, range| sum.saturating_add(range.count()))
 }
 
-/// Of several ranges, one after the other and from the first again: the address number `index`;
-/// `None` where there is no range.
+/// Returns the address number `index` of several ranges, one after the other and from the first
+/// again; `None` if there is no range.
 pub(super) fn nth_in_turn(ranges: &[AddressRange], index: u64) -> Option<IpAddr> {
     let mut left = u128::from(index).checked_rem(count(ranges))?;
     for range in ranges {
@@ -78,10 +78,10 @@ fn number(address: IpAddr) -> u128 {
     }
 }
 
-/// The address of this number, of the family of `like`.
+/// Returns the address with this number, of the family of `like`.
 fn address(like: IpAddr, number: u128) -> IpAddr {
     match like {
-        // A number between two addresses of that family.
+        // The number lies between two addresses of that family, so that it fits 32 bits.
         IpAddr::V4(_) => Ipv4Addr::from_bits(number as u32).into(),
         IpAddr::V6(_) => Ipv6Addr::from_bits(number).into(),
     }
@@ -110,7 +110,7 @@ fn parse_block(text: &str, first: &str, prefix: &str) -> Result<AddressRange, Ad
 impl FromStr for AddressRange {
     type Err = AddressRangeError;
 
-    /// `A`, `A-B` or `A/PREFIX`, IPv6 with or without brackets.
+    /// Parses `A`, `A-B` or `A/PREFIX`, IPv6 with or without brackets.
     fn from_str(text: &str) -> Result<AddressRange, AddressRangeError> {
         if let Some((first, prefix)) = text.split_once('/') {
             return parse_block(text, first, prefix);

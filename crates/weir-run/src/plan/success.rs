@@ -1,15 +1,14 @@
-//! The rule that tells successful responses from others (METHOD 1.4).
+//! The rule that separates successful responses from others (METHOD 1.4).
 
 use serde::{Deserialize, Serialize};
 
-/// A response is a success if its status code is in this range. The default, as wrk's, is every
-/// code below 400.
+/// Range of status codes that count as success. The default, as wrk's, is every code below 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SuccessRule {
     /// Lowest status code that counts as success.
     pub status_min: u16,
-    /// Highest one, inclusive.
+    /// Highest status code that counts as success, inclusive.
     pub status_max: u16,
 }
 
@@ -26,7 +25,7 @@ impl SuccessRule {
         (self.status_min..=self.status_max).contains(&status)
     }
 
-    /// True for the rule of a plan that sets none.
+    /// True if this is the rule of a plan that sets none.
     pub fn is_default(&self) -> bool {
         *self == SuccessRule::default()
     }

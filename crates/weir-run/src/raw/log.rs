@@ -1,5 +1,5 @@
-//! The way of rows from workers to a writer: chunks that go round between the two, so that a worker
-//! neither waits nor allocates while the load runs. A row for which there is no room is counted.
+//! Transport of rows from workers to a writer: chunks circulate between the two, so that a worker
+//! neither waits nor allocates while the load runs. A row without room is counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,14 +7,14 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use super::RawRow;
 
-/// Rows of a chunk where memory allows: handing one over, about a microsecond, is then lost among
-/// the requests it holds.
+/// Greatest number of rows of a chunk: sending one, which takes about a microsecond, is then
+/// negligible beside the requests it holds.
 const CHUNK_ROWS_MAX: usize = 4096;
 
-/// Chunks of a worker at the least: one to fill, one to empty, two on the way.
+/// Least number of chunks of a worker: one to fill, one to empty, two in transit.
 const CHUNKS_MIN: usize = 4;
 
-/// Where the workers' rows go. Clones are the same log.
+/// Log of the workers' rows. Clones are the same log.
 #[derive(Clone, Debug)]
 pub struct RawLog {
     sender: SyncSender<Message>,
@@ -22,37 +22,38 @@ pub struct RawLog {
     lost: Arc<AtomicU64>,
 }
 
-/// What a worker writes its rows to.
+/// End of the log that a worker writes its rows to.
 #[derive(Debug)]
 pub struct RawSink {
-    /// The chunk that is being filled; `None` while the writer has them all.
+    /// Chunk to fill; `None` while the writer has all of them.
     chunk: Option<Chunk>,
     chunk_rows: usize,
-    /// Where chunks come back, empty.
+    /// Empty chunks returned by the writer.
     empty: Receiver<Chunk>,
     sender: SyncSender<Message>,
-    /// Rows that found no room, and are not yet in `all_lost`.
+    /// Rows without room that are not yet in `all_lost`.
     lost: u64,
     all_lost: Arc<AtomicU64>,
 }
 
-/// Where the rows of all workers come out.
+/// End of the log at which the rows of all workers are received.
 #[derive(Debug)]
 pub struct RawSource {
     receiver: Receiver<Message>,
 }
 
-/// A full chunk, or `None` for the end: a worker that is stuck in its script keeps its sender.
+/// A full chunk, or `None` for the end: a worker that is stuck in its script keeps its sender, so
+/// that the channel stays open.
 type Message = Option<Chunk>;
 
 #[derive(Debug)]
 struct Chunk {
     rows: Vec<RawRow>,
-    /// To its sink.
+    /// Channel back to its sink.
     home: SyncSender<Chunk>,
 }
 
-/// The buffers of one sink.
+/// Buffer size of one sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SinkSize {
     chunks: usize,
@@ -60,7 +61,7 @@ struct SinkSize {
 }
 
 impl SinkSize {
-    /// One worker's share of `bytes`; at least a row in each chunk.
+    /// Computes one worker's share of `bytes`; at least a row in each chunk.
     fn of_share(bytes: usize, workers: usize) -> SinkSize {
         let rows = bytes / workers.max(1) / size_of::<RawRow>();
         let chunk_rows = (rows / CHUNKS_MIN).clamp(1, CHUNK_ROWS_MAX);
@@ -69,22 +70,22 @@ impl SinkSize {
 }
 
 impl RawLog {
-    /// A log for so many workers, whose buffers take `bytes` together, and its other end.
+    /// Creates a log for `workers` workers, whose buffers take `bytes` together, and its other end.
     pub fn new(bytes: usize, workers: u32) -> (RawLog, RawSource) {
         let workers = usize::try_from(workers).expect("a worker is a thread of this machine");
         let size = SinkSize::of_share(bytes, workers);
-        // Room for every chunk there is, and for the end: sending never waits.
+        // Room for every chunk, and for the end message: sending never waits.
         let (sender, receiver) = sync_channel(workers * size.chunks + 1);
         (RawLog { sender, size, lost: Arc::default() }, RawSource { receiver })
     }
 
-    /// What one worker writes to; one for each worker, no more. Its memory is allocated, and
+    /// Creates the sink of one worker; at most one for each worker. Its memory is allocated, and
     /// touched, here.
     pub fn sink(&self) -> RawSink {
         let SinkSize { chunks, chunk_rows } = self.size;
         let (home, empty) = sync_channel(chunks);
         for _ in 0..chunks {
-            // The kernel gives memory when it is first written to, which must not be in the window.
+            // The kernel provides memory at the first write to it, which must not be in the window.
             let mut rows = vec![RawRow::EMPTY; chunk_rows];
             rows.clear();
             let chunk = Chunk { rows, home: home.clone() };
@@ -100,21 +101,21 @@ impl RawLog {
         }
     }
 
-    /// Tells the writer that what it has not received yet is all there will be; called when the
-    /// workers have ended. Rows of one that has not are dropped.
+    /// Sends the end message, after which the writer receives nothing; called after the workers
+    /// have ended. Rows of a worker that has not ended are dropped.
     pub fn end(&self) {
-        // A writer that has given up needs no telling.
+        // A writer that has ended needs no end message.
         let _gone = self.sender.send(None);
     }
 
-    /// Rows that found no room in the sinks that have ended.
+    /// Returns the number of rows without room in the sinks that have ended.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }
 
 impl RawSink {
-    /// Writes a row down, or counts it as lost when the writer is too far behind. Never waits.
+    /// Writes a row, or counts it as lost if the writer is too far behind. Never waits.
     #[inline]
     pub fn push(&mut self, row: RawRow) {
         if self.chunk.is_none() {
@@ -123,7 +124,7 @@ impl RawSink {
         self.put(row);
     }
 
-    /// The same, but waits for the writer. For after the load, when there is time.
+    /// Writes a row, but waits for the writer. Used after the load, when there is time.
     pub fn push_waiting(&mut self, row: RawRow) {
         if self.chunk.is_none() {
             self.chunk = self.empty.recv().ok();
@@ -131,14 +132,14 @@ impl RawSink {
         self.put(row);
     }
 
-    /// Counts rows as lost that were not even made: too many to write down.
+    /// Counts rows as lost that were never made: too many to write.
     pub fn lose(&mut self, rows: u64) {
         self.lost += rows;
     }
 
-    /// Hands over what is left.
+    /// Sends the remaining rows.
     ///
-    /// Returns the number of rows that found no room.
+    /// Returns the number of rows without room.
     pub fn finish(mut self) -> u64 {
         self.hand_over();
         let lost = self.lost;
@@ -163,7 +164,7 @@ impl RawSink {
         let Some(chunk) = self.chunk.take() else { return };
         match self.sender.try_send(Some(chunk)) {
             Ok(()) => {}
-            // The writer has given up; or there are more sinks than the log was made for.
+            // The writer has ended, or there are more sinks than the log was made for.
             Err(TrySendError::Disconnected(back) | TrySendError::Full(back)) => {
                 let mut chunk = back.expect("a chunk was sent");
                 self.lost += chunk.rows.len() as u64;
@@ -180,24 +181,24 @@ impl RawSink {
 
 impl Drop for RawSink {
     fn drop(&mut self) {
-        // A worker that fails is not finished, and must not be silent about it.
+        // A worker that fails does not call `finish`, but its lost rows must be counted.
         self.lost += self.chunk.as_ref().map_or(0, |chunk| chunk.rows.len() as u64);
         self.count_lost();
     }
 }
 
 impl RawSource {
-    /// Hands every chunk of rows to `take`, until [`RawLog::end`] or the end of the last sink.
-    /// The rows of one sink come in order, those of several in pieces.
+    /// Passes every chunk of rows to `take`, until [`RawLog::end`] or the end of the last sink. The
+    /// rows of one sink come in order, chunks of several sinks interleave.
     ///
     /// # Errors
-    /// The first of `take`; what comes after it counts as lost.
+    /// The first error of `take`; rows after it count as lost.
     pub fn receive<E>(self, mut take: impl FnMut(&[RawRow]) -> Result<(), E>) -> Result<(), E> {
         while let Ok(Some(Chunk { mut rows, home })) = self.receiver.recv() {
             take(&rows)?;
             rows.clear();
             let chunk = Chunk { rows, home: home.clone() };
-            // Its worker may have ended.
+            // Its worker may have ended, which closes the channel.
             let _gone = home.try_send(chunk);
         }
         Ok(())
@@ -214,7 +215,7 @@ mod tests {
         RawRow { intended_at, ..RawRow::EMPTY }
     }
 
-    /// The due times of all rows that come out.
+    /// Returns the due times of all rows received.
     fn received(source: RawSource) -> Vec<u64> {
         let mut seen = Vec::new();
         let taken: Result<(), ()> = source.receive(|rows| {
@@ -275,7 +276,7 @@ mod tests {
         let mut seen = 0;
         let stopped = source.receive(|rows| {
             seen += rows.len();
-            // Each chunk that came before this one is back, and takes two rows.
+            // Every earlier chunk is back, and each takes two rows.
             if seen > 2 && seen <= 8 {
                 sink.push(row(9));
                 sink.push(row(9));

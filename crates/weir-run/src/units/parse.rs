@@ -1,8 +1,8 @@
-//! Text to numbers: what flags accept. Exact or refused; nothing is rounded.
+//! Text to numbers, for flags. Parsing is exact; nothing is rounded.
 
 use crate::plan::Rate;
 
-/// Why a text is not the number it should be: a fragment that fits after "invalid value: ".
+/// Error in the text of a number: a fragment that fits after "invalid value: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not {what}: {why}; write {accepted}")]
 pub struct ParseError {
@@ -12,7 +12,7 @@ pub struct ParseError {
     accepted: &'static str,
 }
 
-/// What one of the functions below reads, for its error texts.
+/// Kind of number that a function below parses, for its error texts.
 struct Kind {
     what: &'static str,
     accepted: &'static str,
@@ -45,18 +45,18 @@ const DURATION_UNITS: [(&str, u64); 8] = [
 const SHARE: Kind = Kind { what: "a share", accepted: "0.1%, or 0.001 for the same" };
 const NUMBER: Kind = Kind { what: "a number", accepted: "10, 0.5, 10k, 1.5M" };
 
-/// The greatest rate: one request per nanosecond, the resolution of the schedule.
+/// Greatest rate: one request per nanosecond, the resolution of the schedule.
 const RATE_MAX_RPS: u128 = 1_000_000_000;
 
 /// Greatest numerator and denominator of a rate, so that times of slots fit 128 bits.
 const RATE_TERM_MAX: u128 = 1_000_000_000_000_000_000;
 
-/// Digits of one number, so that its arithmetic fits 128 bits.
+/// Greatest number of digits, so that its arithmetic fits 128 bits.
 const DIGITS_MAX: usize = 18;
 
-/// A duration in nanoseconds: `2s`, `1.5m`, `100us`, `1m30s`; a bare number is seconds.
+/// Parses a duration in nanoseconds: `2s`, `1.5m`, `100us`, `1m30s`; a bare number is seconds.
 ///
-/// Zero is a duration. Refuses what is finer than a nanosecond or longer than `u64` holds.
+/// Zero is a duration. Refuses fractions of a nanosecond, and durations longer than `u64` holds.
 pub fn parse_duration_ns(text: &str) -> Result<u64, ParseError> {
     let mut rest = text.trim();
     let mut total: u128 = 0;
@@ -91,7 +91,7 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, ParseError> {
     }
 }
 
-/// A count: `10000`, `10,000`, `10k`, `1.5M`, `1G`. Refuses what is no whole number.
+/// Parses a count: `10000`, `10,000`, `10k`, `1.5M`, `1G`. Refuses fractions.
 pub fn parse_count(text: &str) -> Result<u64, ParseError> {
     let (number, suffix) = split_number(text.trim(), text, &COUNT)?;
     let Some(scale) = si_scale(suffix.trim_start()) else {
@@ -100,7 +100,7 @@ pub fn parse_count(text: &str) -> Result<u64, ParseError> {
     whole(number.times(scale), text, &COUNT)
 }
 
-/// A size in bytes: `4096`, `64k` (64,000), `4Ki` (4,096), each with or without a final `B`.
+/// Parses a size in bytes: `4096`, `64k` (64,000), `4Ki` (4,096), each with or without a final `B`.
 pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     let (number, suffix) = split_number(text.trim(), text, &BYTES)?;
     let suffix = suffix.trim();
@@ -116,7 +116,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     whole(number.times(scale), text, &BYTES)
 }
 
-/// A share of 1, which is all: `0.1%`, `0.001`, to the nearest float. Refuses more than all.
+/// Parses a share of 1: `0.1%`, `0.001`, to the nearest float. Refuses more than 1.
 pub fn parse_share(text: &str) -> Result<f64, ParseError> {
     let (number, suffix) = split_number(text.trim(), text, &SHARE)?;
     let scale = match suffix.trim() {
@@ -131,7 +131,7 @@ pub fn parse_share(text: &str) -> Result<f64, ParseError> {
     Ok(share)
 }
 
-/// A number of no unit, to the nearest float: `0.5`, `10k`, `-3`.
+/// Parses a number without unit, to the nearest float: `0.5`, `10k`, `-3`.
 pub fn parse_number(text: &str) -> Result<f64, ParseError> {
     let trimmed = text.trim();
     let (sign, digits) = match trimmed.strip_prefix('-') {
@@ -145,8 +145,8 @@ pub fn parse_number(text: &str) -> Result<f64, ParseError> {
     }
 }
 
-/// A rate, exact: `20k`, `0.5`, `100/s`, `6000/m`, `1/3s`, `1 per 3 s`; per second unless said
-/// otherwise. Refuses zero and more than one request per nanosecond.
+/// Parses a rate, exactly: `20k`, `0.5`, `100/s`, `6000/m`, `1/3s`, `1 per 3 s`; per second by
+/// default. Refuses zero and more than one request per nanosecond.
 pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
     let split = text.split_once('/').or_else(|| text.split_once(" per "));
     let (amount, period) = split.unwrap_or((text, "s"));
@@ -168,14 +168,14 @@ pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
     reduced_rate(&number, scale, period_ns, text)
 }
 
-/// `digits · scale / 10^fraction_digits` per `period_ns`, as a fraction per second.
+/// Returns `digits · scale / 10^fraction_digits` per `period_ns`, as a fraction per second.
 fn reduced_rate(
     number: &Decimal,
     scale: u128,
     period_ns: u128,
     text: &str,
 ) -> Result<Rate, ParseError> {
-    // Reduced first, so that the products stay within 128 bits for every rate worth having.
+    // Reduced first, so that the products of all useful rates stay within 128 bits.
     let (amount, period) = reduced(number.digits * scale, period_ns);
     let (second, ten) = reduced(1_000_000_000, 10_u128.pow(number.fraction_digits));
     let terms = amount.checked_mul(second).zip(period.checked_mul(ten));
@@ -205,13 +205,13 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// The nearest float.
+    /// Returns the nearest float.
     fn nearest(&self) -> f64 {
-        // Both are whole and the quotient is rounded once, as long as they are below 2^53.
+        // Both numbers are exact and the quotient is rounded once, if they are below 2^53.
         self.digits as f64 / 10_u128.pow(self.fraction_digits) as f64
     }
 
-    /// The product, where it is a whole number.
+    /// Returns the product, if it is a whole number.
     fn times(&self, factor: u128) -> Option<u128> {
         let product = self.digits.checked_mul(factor)?;
         let ten = 10_u128.pow(self.fraction_digits);
@@ -219,7 +219,7 @@ impl Decimal {
     }
 }
 
-/// Splits a leading decimal number off; commas may stand between groups of three digits.
+/// Splits off a leading decimal number; commas may stand between groups of three digits.
 fn split_number<'t>(
     rest: &'t str,
     text: &str,
@@ -250,7 +250,7 @@ fn split_number<'t>(
     Ok((Decimal { digits, fraction_digits }, after))
 }
 
-/// Whether commas, if any, stand where thousands are separated.
+/// True if commas, if any, separate thousands.
 fn is_grouped(whole: &str) -> bool {
     let mut groups = whole.split(',');
     let first = groups.next().unwrap_or_default();
@@ -276,7 +276,7 @@ fn si_scale(suffix: &str) -> Option<u128> {
     if suffix.is_empty() { Some(1) } else { si_power(suffix).map(|power| 1000_u128.pow(power)) }
 }
 
-/// Case does not matter, as in wrk: a count has no thousandths.
+/// Ignores case, as wrk does: a count has no thousandths.
 fn si_power(prefix: &str) -> Option<u32> {
     match prefix {
         "k" | "K" => Some(1),
@@ -287,7 +287,7 @@ fn si_power(prefix: &str) -> Option<u32> {
     }
 }
 
-/// The same fraction in lowest terms; the denominator is not zero.
+/// Reduces a fraction to lowest terms; the denominator is not zero.
 fn reduced(numerator: u128, denominator: u128) -> (u128, u128) {
     let (mut a, mut b) = (numerator, denominator);
     while b != 0 {

@@ -1,15 +1,15 @@
-//! Numbers to text. Values are rounded to the nearest digit printed; lower bounds are rounded
-//! down and upper bounds up, so that a bound never claims more than is known.
+//! Numbers to text. Values are rounded to the nearest printed digit. Lower bounds are rounded down
+//! and upper bounds up, so that they stay bounds.
 
 use crate::plan::Rate;
 
-/// A count with its thousands separated: `200,000`.
+/// Formats a count with its thousands separated: `200,000`.
 pub fn count(number: u64) -> String {
     group(&number.to_string())
 }
 
-/// A rate per second: `19,999.8/s`, `12.3/s`, `0.500/s`. Three digits at least, one decimal from
-/// ten on.
+/// Formats a rate per second: `19,999.8/s`, `12.3/s`, `0.500/s`. At least three digits, one decimal
+/// from ten on.
 pub fn rate(rps: f64) -> String {
     let decimals = match rps {
         0.0 => 0,
@@ -20,12 +20,12 @@ pub fn rate(rps: f64) -> String {
     format!("{}/s", fixed(rps, decimals))
 }
 
-/// A rate per second as reports head it: `20,000/s`, `999.9/s`, `0.500/s`; whole from 1,000 on.
+/// Formats a rate per second for a headline: `20,000/s`, `999.9/s`, `0.500/s`; whole from 1,000 on.
 pub fn round_rate(rps: f64) -> String {
     if rps < 999.95 { rate(rps) } else { format!("{}/s", fixed(rps, 0)) }
 }
 
-/// The same, rounded down: for lower bounds.
+/// Formats a rate for a headline, rounded down: for lower bounds.
 pub fn rate_at_least(rps: f64) -> String {
     let step = match rps {
         r if r >= 1_000.0 => 1.0,
@@ -36,11 +36,11 @@ pub fn rate_at_least(rps: f64) -> String {
     round_rate((rps / step).floor() * step)
 }
 
-/// A planned rate without rounding: `20,000/s`, `0.5/s`, `1 per 3 s`. Read back by
-/// [`parse_rate`](super::parse_rate).
+/// Formats a planned rate without rounding: `20,000/s`, `0.5/s`, `1 per 3 s`.
+/// [`parse_rate`](super::parse_rate) reads it back.
 pub fn exact_rate(rate: Rate) -> String {
-    // A fraction ends after as many decimals as its denominator has twos or fives, if it has
-    // nothing else.
+    // A fraction has as many decimals as its denominator has factors of two or of five, if it has
+    // no others.
     let (mut rest, mut twos, mut fives) = (rate.denominator.max(1), 0, 0);
     while rest.is_multiple_of(2) {
         (rest, twos) = (rest / 2, twos + 1);
@@ -61,63 +61,62 @@ pub fn exact_rate(rate: Rate) -> String {
     }
 }
 
-/// A size in SI units: `512 B`, `4.71 MB`.
+/// Formats a size in SI units: `512 B`, `4.71 MB`.
 pub fn bytes(number: u64) -> String {
     scaled_bytes(number as f64)
 }
 
-/// Bytes per second in SI units: `4.71 MB/s`.
+/// Formats bytes per second in SI units: `4.71 MB/s`.
 pub fn byte_rate(per_second: f64) -> String {
     format!("{}/s", scaled_bytes(per_second))
 }
 
-/// A share (1 is all) in percent: `0.02%`, `12.5%`.
+/// Formats a share of 1 in percent: `0.02%`, `12.5%`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     format!("{}%", fixed(percent, if percent < 9.995 { 2 } else { 1 }))
 }
 
-/// A share (1 is all) in percent with two digits of its own however small it is: `0.0037%`,
-/// `12.5%`.
+/// Formats a share of 1 in percent with at least two significant digits: `0.0037%`, `12.5%`.
 pub fn fine_percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent == 0.0 || percent >= 0.995 {
         return if percent == 0.0 { "0%".to_owned() } else { self::percent(share) };
     }
-    // Two digits from the first that is not 0 on; a share of a count is never finer than 1e-18.
+    // Two digits from the first that is not 0; a share of a count is never finer than 1e-18.
     let decimals = (1.0 - percent.log10().floor()).clamp(2.0, 18.0) as usize;
     format!("{}%", fixed(percent, decimals))
 }
 
-/// A confidence (1 is certainty) in percent, rounded down: `95.3%`, `99.87%`, `> 99.99%`.
+/// Formats a confidence (1 is certainty) in percent, rounded down: `95.3%`, `99.87%`, `> 99.99%`.
 pub fn confidence(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
-        // The nearest float may lie just below what is meant.
+        // The nearest float may lie just below the exact number, hence the small addition.
         p if p > 99.99 => "> 99.99%".to_owned(),
         p if p >= 99.0 => format!("{:.2}%", (p * 100.0 + 1e-9).floor() / 100.0),
         p => format!("{:.1}%", (p * 10.0 + 1e-9).floor() / 10.0),
     }
 }
 
-/// A number of no unit, with up to six digits behind the point.
+/// Formats a number without unit, with up to six decimals.
 pub fn number(value: f64) -> String {
     let text = fixed(value.abs(), 6);
     let text = text.trim_end_matches('0').trim_end_matches('.');
     format!("{}{text}", if value < 0.0 { "-" } else { "" })
 }
 
-/// A duration in its own unit, rounded to the nearest digit: `85 ns`, `12.3 µs`, `2.00 s`.
+/// Formats a duration in its own unit, rounded to the nearest digit: `85 ns`, `12.3 µs`, `2.00 s`.
 pub fn duration(ns: u64) -> String {
     DurationUnit::of(ns).print(ns, Rounding::Nearest)
 }
 
-/// A duration in its own unit, rounded down: for lower bounds.
+/// Formats a duration in its own unit, rounded down: for lower bounds.
 pub fn duration_at_least(ns: u64) -> String {
     DurationUnit::of(ns).print(ns, Rounding::Down)
 }
 
-/// A duration in its own unit, without zeros behind the point: `10 s`, `2.5 s`, `101 ms`.
+/// Formats a duration in its own unit, without trailing zeros: `10 s`, `2.5 s`, `101 ms`.
 pub fn short_duration(ns: u64) -> String {
     let text = duration(ns);
     match text.split_once(' ') {
@@ -129,7 +128,7 @@ pub fn short_duration(ns: u64) -> String {
     }
 }
 
-/// A share (1 is all) in percent, without zeros behind the point: `100%`, `3.1%`, `0.12%`.
+/// Formats a share of 1 in percent, without trailing zeros: `100%`, `3.1%`, `0.12%`.
 pub fn short_percent(share: f64) -> String {
     let text = percent(share);
     match text.strip_suffix('%').filter(|number| number.contains('.')) {
@@ -138,13 +137,13 @@ pub fn short_percent(share: f64) -> String {
     }
 }
 
-/// A duration given in seconds, in its own unit, rounded to the nearest digit.
+/// Formats a duration given in seconds, in its own unit, rounded to the nearest digit.
 pub fn duration_of_seconds(seconds: f64) -> String {
     duration((seconds * 1e9).round() as u64)
 }
 
-/// A duration without rounding, as short as it goes: `10 s`, `1.5 s`, `250 ms`, `90 s`, `2 h`.
-/// Read back by [`parse_duration_ns`](super::parse_duration_ns).
+/// Formats a duration without rounding, as short as possible: `10 s`, `1.5 s`, `250 ms`, `90 s`, `2
+/// h`. [`parse_duration_ns`](super::parse_duration_ns) reads it back.
 pub fn exact_duration(ns: u64) -> String {
     const UNITS: [(&str, u64); 6] = [
         ("h", 3_600_000_000_000),
@@ -157,7 +156,7 @@ pub fn exact_duration(ns: u64) -> String {
     if ns == 0 {
         return "0 s".to_owned();
     }
-    // Minutes and hours only when whole and from two on, as people say them: 90 s, but 2 m.
+    // Minutes and hours only if whole and from two on, as in common use: 90 s, but 2 m.
     for (name, unit) in UNITS {
         let whole = ns / unit;
         let rest = ns % unit;
@@ -165,7 +164,7 @@ pub fn exact_duration(ns: u64) -> String {
         if is_long && whole >= 2 && rest == 0 {
             return format!("{} {}", count(whole), if name == "min" { "m" } else { name });
         }
-        // Up to three decimals: 1.5 s is easier than 1,500 ms.
+        // At most three decimals: 1.5 s is easier to read than 1,500 ms.
         if !is_long && whole >= 1 && (rest * 1000).is_multiple_of(unit) {
             let decimals = format!("{:03}", rest * 1000 / unit);
             let decimals = decimals.trim_end_matches('0');
@@ -176,15 +175,15 @@ pub fn exact_duration(ns: u64) -> String {
     format!("{} ns", count(ns))
 }
 
-/// How a column of durations is printed: one unit and one number of decimals, chosen once from a
-/// typical value. A value of a thousand units or more is an outlier and says its own unit.
+/// Format of a column of durations: one unit and one number of decimals, chosen once from a typical
+/// value. A value of a thousand units or more is an outlier and is printed in its own unit.
 #[derive(Clone, Copy, Debug)]
 pub struct DurationColumn {
     unit: DurationUnit,
 }
 
 impl DurationColumn {
-    /// The column whose typical value (its median, say) is `typical_ns`.
+    /// Returns the column whose typical value (for example its median) is `typical_ns`.
     pub fn of(typical_ns: u64) -> DurationColumn {
         let unit = match typical_ns {
             0..500 => DurationUnit::Nanoseconds,
@@ -195,28 +194,28 @@ impl DurationColumn {
         DurationColumn { unit }
     }
 
-    /// A value, rounded to the nearest digit: `0.98 ms`.
+    /// Formats a value, rounded to the nearest digit: `0.98 ms`.
     pub fn value(&self, ns: u64) -> String {
         self.print(ns, Rounding::Nearest)
     }
 
-    /// A lower bound, rounded down: `> 2.00 s`.
+    /// Formats a lower bound, rounded down: `> 2.00 s`.
     pub fn at_least(&self, ns: u64) -> String {
         format!("> {}", self.print(ns, Rounding::Down))
     }
 
-    /// A lower bound that may be the value, rounded down: `≥ 25 µs`.
+    /// Formats a lower bound that may be the value, rounded down: `≥ 25 µs`.
     pub fn or_more(&self, ns: u64) -> String {
         format!("≥ {}", self.print(ns, Rounding::Down))
     }
 
-    /// An upper bound, rounded up: `≤ 3.06 ms`.
+    /// Formats an upper bound, rounded up: `≤ 3.06 ms`.
     pub fn at_most(&self, ns: u64) -> String {
         format!("≤ {}", self.print(ns, Rounding::Up))
     }
 
-    /// An interval, its ends rounded outwards, beside a value that has the unit: `0.97–0.99`;
-    /// without an upper end `0.97 or more`.
+    /// Formats an interval, its ends rounded outwards, beside a value that has the unit:
+    /// `0.97–0.99`; without an upper end `0.97 or more`.
     pub fn interval(&self, low_ns: u64, high_ns: Option<u64>) -> String {
         let bare = |ns: u64, rounding: Rounding| {
             let text = self.print(ns, rounding);
@@ -258,7 +257,7 @@ enum DurationUnit {
 }
 
 impl DurationUnit {
-    /// The greatest unit of which there is at least one.
+    /// Returns the greatest unit that fits at least once.
     fn of(ns: u64) -> DurationUnit {
         match ns {
             0..1_000 => DurationUnit::Nanoseconds,
@@ -286,7 +285,7 @@ impl DurationUnit {
         }
     }
 
-    /// Hundredths of milliseconds and seconds; microseconds and nanoseconds whole.
+    /// Prints hundredths of milliseconds and seconds; whole microseconds and nanoseconds.
     fn print(self, ns: u64, rounding: Rounding) -> String {
         let name = self.name();
         let decimals = match self {
@@ -316,7 +315,7 @@ fn scaled_bytes(number: f64) -> String {
     format!("{} {}", fixed(scaled, if unit == 0 { 0 } else { 2 }), UNITS[unit])
 }
 
-/// A float with thousands separated, rounded to `decimals` digits.
+/// Formats a float with thousands separated, rounded to `decimals` digits.
 fn fixed(number: f64, decimals: usize) -> String {
     let text = format!("{number:.decimals$}");
     match text.split_once('.') {

@@ -1,4 +1,4 @@
-//! What is read is what was printed, and what cannot be read is said.
+//! Parsing returns the numbers that printing wrote, and errors name the problem in other text.
 
 use proptest::prelude::*;
 
@@ -265,7 +265,7 @@ fn a_column_has_one_unit() {
 proptest! {
     #[test]
     fn an_exact_duration_reads_back(ns in prop_oneof![any::<u64>(), 0..10_000_000_000_u64]) {
-        // Eighteen digits are read; a third of the nanoseconds of 64 bits have more.
+        // The parser reads eighteen digits; a third of the nanoseconds of 64 bits have more.
         prop_assume!(ns < 1_000_000_000_000_000_000);
         prop_assert_eq!(parse_duration_ns(&exact_duration(ns)), Ok(ns));
     }

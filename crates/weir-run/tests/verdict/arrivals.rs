@@ -9,7 +9,7 @@ use super::triggers::sent;
 #[test]
 fn bursts() {
     let id = "send-dispersion";
-    // A send that slips over a border of milliseconds is no burst, groups of 30 are.
+    // A send that slips over a border of milliseconds is no burst, but groups of 30 are.
     check(
         id,
         Pass,
@@ -32,7 +32,7 @@ fn rates_and_gaps() {
     check("send-gaps", Unknown, |parts| parts.measurements.departures = Departures::default());
 }
 
-/// Counts of another plan say nothing.
+/// Counts that do not represent the plan are not judged.
 #[test]
 fn a_load_that_was_not_sent_is_not_judged() {
     for id in ["send-dispersion", "send-burst", "send-rate"] {

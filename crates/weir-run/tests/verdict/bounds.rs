@@ -1,4 +1,4 @@
-//! Bounds: which numbers are values, and which only bound the true one.
+//! Bounds: numbers that are values, and numbers that only bound the true one.
 
 use weir_run::document::PercentileValue;
 use weir_run::quantile::Bound;
@@ -35,7 +35,7 @@ fn inflated_latencies_are_upper_bounds_with_a_range() {
     for p in [50.0, 90.0, 99.0] {
         let value = percentile(&document, p);
         let range = value.range.expect("requests are stamped");
-        // The response left the wire 300 µs before, give or take the sampling interval.
+        // The response left the wire 300 µs before, within the sampling interval.
         let wire_ns = value.ns - 305 * US;
         assert!(range.low_ns <= wire_ns + US && range.low_ns + 30 * US >= wire_ns, "{value:?}");
         assert!(range.high_ns >= value.ns, "{value:?}");
@@ -63,8 +63,8 @@ fn a_range_begins_on_the_wire_where_requests_waited_for_connections() {
     assert!(range.low_ns <= 550 * US, "{value:?}");
 }
 
-/// What came due while the client stood still waits for connections for about as long. Longer
-/// waiting is the target's.
+/// Requests that came due while the client was stopped wait for connections for about as long.
+/// Longer waiting is attributed to the target.
 #[test]
 fn waiting_for_connections_after_late_sends_is_the_clients() {
     let waiting = |late_ns| {
@@ -95,7 +95,7 @@ fn a_contended_client_without_stamps_leaves_no_range() {
     let document = well(contended);
     assert_eq!(bounds(&document), [Bound::Upper; 4]);
     assert_eq!(percentile(&document, 50.0).range, None);
-    // Stamps tell that contention added nothing.
+    // Stamps show that contention added nothing.
     let stamped = well(|parts| parts.measurements.workers[0].usage.run_delay_ns = Some(S));
     assert_eq!(bounds(&stamped), [Bound::Exact; 4]);
 }
@@ -115,7 +115,7 @@ fn censored_and_inflated_is_unknown() {
         read_late(300 * US)(parts);
     });
     let found = bounds(&document);
-    // The interval of p99 is wider than what the client added.
+    // The interval of p99 is wider than the client overhead.
     assert_eq!(found, [Bound::Upper, Bound::Upper, Bound::Lower, Bound::Unknown]);
     assert_eq!(percentile(&document, 99.9).range, None);
 }
@@ -128,10 +128,10 @@ fn a_limited_throughput_is_a_lower_bound() {
     assert_eq!(throughput.least_rps, Some(low_rps.min(throughput.good_rps)));
     let throughput = well(idle(70 * S)).throughput;
     assert_eq!(throughput.bound, Bound::Lower);
-    // A closed loop that nothing limited but what is unknown, and a plan that was met.
+    // A closed loop without a known limit, and a plan that was met.
     assert_eq!(well(closed).throughput.bound, Bound::Exact);
     assert_eq!(well(stopped(600 * MS)).throughput.bound, Bound::Exact);
-    // A closed loop that stood still could have been faster.
+    // A closed loop whose client was stopped could have been faster.
     let throughput = well(|parts| {
         closed(parts);
         stopped(600 * MS)(parts);
@@ -139,14 +139,14 @@ fn a_limited_throughput_is_a_lower_bound() {
     assert_eq!(throughput.throughput.bound, Bound::Lower);
 }
 
-/// Weir that shares the server's CPUs is a note beside numbers that stay values.
+/// A client that shares the server's CPUs is a note beside numbers that stay values.
 #[test]
 fn a_shared_host_bounds_nothing() {
     let document = well(health(|health| health.is_server_local = Some(true)));
     assert_eq!(bounds(&document), [Bound::Exact; 4]);
 }
 
-/// Percentiles are there as soon as one request lies beyond them.
+/// Percentiles are listed as soon as one request lies beyond them.
 #[test]
 fn percentiles_are_listed_early() {
     let document = well(|_| ());

@@ -45,13 +45,13 @@ fn client_overhead() {
     let overhead = rule(&document, id);
     assert_eq!((overhead.subject, overhead.unit.as_str()), (Subject::Client, "share"));
     check(id, Pass, read_late(30 * US));
-    // Late sends count alike.
+    // Late sends count in the same way.
     let document = check(id, Finding, |parts| {
         parts.measurements.unlagged = histogram((0..30_000).map(|_| 600 * US));
     });
     let p50 = document.verdict.client_overhead[0];
     assert!(p50.share > 0.4 && !p50.is_partial, "{p50:?}");
-    // Half of 30 µs is a wake-up, as on any machine.
+    // Half of 30 µs is the duration of a wake-up, as on any machine.
     let document = check(id, Pass, |parts| {
         let stamped = parts.measurements.stamped.clone();
         faster(parts, 30 * US);
@@ -62,7 +62,7 @@ fn client_overhead() {
         parts.witness = None;
     });
     assert!(rule(&document, id).value.is_some_and(|share| share > 0.45));
-    // Without stamps only what was lost before the send is known, and in a closed loop nothing.
+    // Without stamps only the overhead before the send is known, and in a closed loop none.
     let document = well(|parts| parts.measurements.stamped = Default::default());
     assert!(document.verdict.client_overhead[0].is_partial);
     check(id, Unknown, |parts| {
@@ -99,12 +99,12 @@ fn client_cpu() {
     check(id, Pass, busy(7 * S));
     check(id, Finding, busy(9 * S));
     check(id, Bound, busy(99 * S / 10));
-    // Spinning all the time is not being busy.
+    // Spinning does not count as busy time.
     check(id, Pass, |parts| {
         let usage = &mut parts.measurements.workers[0].usage;
         (usage.cpu_ns, usage.spun_ns) = (10 * S, 8 * S);
     });
-    // The remedy is one that this machine allows.
+    // The remedy is one that this machine permits.
     let limited = "client CPU: worker 0 needed a CPU 90.1% of the time (limit: 80%); ";
     let with = |remedy: &str| format!("{limited}{remedy}");
     says(id, busy(9 * S), &with("use more threads (-t)"));
@@ -126,12 +126,13 @@ fn idle_connections() {
     check(id, Pass, idle(99 * S));
     check(id, Finding, idle(90 * S));
     check(id, Bound, idle(70 * S));
-    // 300,000 responses: 22% of the time is 73 µs after each, which is slow and bounds nothing.
+    // 300,000 responses: 22% of the time is 73 µs after each, a slow turnaround that bounds
+    // nothing.
     check(id, Finding, |parts| {
         idle(78 * S)(parts);
         parts.measurements.window.completed = 300_000;
     });
-    // A tenth of a fast server's time.
+    // A tenth of the time, against a fast server.
     check(id, Pass, |parts| {
         idle(90 * S)(parts);
         parts.measurements.window.completed = 3_000_000;
@@ -175,7 +176,7 @@ fn probe_thread() {
     let document = check(id, Bound, saw(300 * US));
     let seen = document.witness.expect("there was one");
     assert!(seen.ratio.is_some_and(|of| of.low < of.ratio && of.ratio < of.high), "{seen:?}");
-    // Slower than the load: nothing against the client.
+    // Slower than the load: no evidence of queues in the client.
     check(id, Pass, saw(5 * MS));
     check(id, Unknown, |parts| parts.witness = Some(Measurements::default()));
 }

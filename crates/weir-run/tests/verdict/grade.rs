@@ -1,4 +1,4 @@
-//! The grade: the worst of what the numbers, the target and the client say.
+//! The grade: the worst of bounds, target state and client rules.
 
 use weir_run::document::{Grade, Verdict};
 use weir_run::{DocumentParts, Measurements};
@@ -65,7 +65,7 @@ fn failed() {
         Grade::Failed,
         "100% of responses were 404",
     );
-    // Worse than bounds.
+    // A failed target outranks bounds.
     check(
         |parts| {
             failing(parts, 60_000, Failure::Status(404));
@@ -95,7 +95,7 @@ fn void() {
         parts.witness = None;
     };
     check(nothing, Grade::Void, "nothing was measured");
-    // Worse than a target that failed.
+    // A stopped client outranks a failed target.
     check(
         |parts| {
             failing(parts, 60_000, Failure::Status(404));

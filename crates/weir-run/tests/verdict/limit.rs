@@ -16,7 +16,7 @@ fn check(change: impl FnOnce(&mut DocumentParts), by: LimitedBy, text: &str) {
 #[test]
 fn a_plan_that_was_met() {
     check(|_| (), Rate, "all of 3,000/s was met");
-    // Late sends of a client that got all of its plan done do not limit the rate.
+    // Late sends of a client that met its plan do not limit the rate.
     check(late(2 * MS), Rate, "all of 3,000/s was met");
     check(stopped(600 * MS), Rate, "all of 3,000/s was met");
 }
@@ -40,7 +40,7 @@ fn a_busy_client() {
         "connections waited for the client 30.0% of the time, 1.00 ms after each response (limit: \
          20%)",
     );
-    // A client that stood still where the plan was missed.
+    // A client that was stopped and missed its plan.
     check(
         |parts| {
             growing(parts);
@@ -51,8 +51,8 @@ fn a_busy_client() {
     );
 }
 
-/// 4% of the plan are missing. A client that stood still for 1.5% of the window is not why; one
-/// that stood still for 2.5% is.
+/// 4% of the plan are missing. A client that was stopped for 1.5% of the window is not the cause;
+/// one that was stopped for 2.5% is.
 #[test]
 fn lost_time_must_account_for_what_is_missing() {
     let missed = |stopped_ns| {
@@ -75,7 +75,7 @@ fn lost_time_must_account_for_what_is_missing() {
     check(closed_with(2_100 * MS), ClientCpu, text);
 }
 
-/// Nothing that was measured tells the server from the connections.
+/// The measurements cannot distinguish the server from the connections.
 #[test]
 fn nothing_is_attributed_without_evidence() {
     check(growing, Unknown, "");
@@ -114,9 +114,10 @@ fn the_probe_tells_the_server_from_the_connections() {
         Connections,
         "10 connections × 1.05 ms allow 9,483/s; raise -c for more",
     );
-    // Between 1.2 and 2 times the probe's it is neither.
+    // Between 1.2 and 2 times the probe's median, neither applies.
     check(closed_with(700 * US), Unknown, "");
-    // An open loop that missed its plan says how many connections it needs, if they are too few.
+    // For an open loop that missed its plan the text has the connections it needs, if they are too
+    // few.
     let open_with = |connections| {
         move |parts: &mut DocumentParts| {
             growing(parts);
@@ -130,7 +131,7 @@ fn the_probe_tells_the_server_from_the_connections() {
         "2 connections × 1.05 ms allow 1,906/s; 3,000/s needs at least 4: raise -c",
     );
     check(open_with(4), Unknown, "");
-    // A client that is short of CPU time says nothing about the server.
+    // A client that is short of CPU time is no evidence about the server.
     check(
         |parts| {
             closed(parts);
@@ -179,7 +180,7 @@ fn a_round_trip_that_is_most_of_the_service_time() {
         "the TCP round trip is 900 µs of the 1.05 ms median service time",
     );
     check(far(400 * US), Unknown, "");
-    // On this machine a round trip is the server's CPU time too.
+    // On this machine a round trip includes the server's CPU time.
     check(
         |parts| {
             far(900 * US)(parts);

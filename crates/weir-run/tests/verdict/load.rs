@@ -56,7 +56,7 @@ fn never_sent() {
         Delivery::Incomplete,
         &format!("{share}: the client had no CPU time for them"),
     );
-    // One request at the edge of the window.
+    // One request at the edge of the window is not missed.
     check(
         |parts| failing(parts, 1, Failure::NeverSent),
         Delivery::AsPlanned,
@@ -76,7 +76,7 @@ fn missing_connections() {
         Delivery::Incomplete,
         "7 of 10 connections opened: connection refused",
     );
-    // At any time some of those that are renewed are not up.
+    // While connections are renewed, some of them are not open.
     check(
         |parts| {
             parts.measurements.connections.open_at_t0 = 7;

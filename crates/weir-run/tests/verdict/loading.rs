@@ -22,7 +22,7 @@ fn a_document_of_an_older_program_is_graded_when_it_is_read() {
     let mut value: serde_json::Value =
         serde_json::from_slice(&fixture::json(&document)).expect("JSON");
     value["schema_version"] = 1.into();
-    // As version 1 graded it.
+    // The verdict that version 1 wrote.
     value["verdict"] = serde_json::json!({"grade": "valid_with_caveats", "rules": []});
     let fields = value.as_object_mut().expect("an object");
     for name in ["stamps", "departures", "occupancy", "health", "witness", "stationarity"] {
@@ -40,7 +40,7 @@ fn a_document_of_an_older_program_is_graded_when_it_is_read() {
     let old = Document::from_json(&text).expect("an older document");
     assert_eq!(old.verdict.grade, Grade::Clean);
     assert_eq!(old.verdict.not_judged(), ["cpu-contention", "client-stopped", "cpu-steal"]);
-    // A verdict of this version stays as it was.
+    // A verdict of this version is kept.
     assert_eq!(Document::from_json(&fixture::json(&document)).expect("it"), document);
     assert_eq!(Verdict::of(&document), document.verdict);
 }

@@ -47,12 +47,12 @@ fn waiting_tasks_of_a_local_server_are_a_note() {
 fn losses() {
     let id = "packets-dropped";
     check(id, Finding, health(|health| health.softnet_dropped = Some(9)));
-    // A few may belong to anything else on this machine.
+    // A few may have another cause on this machine.
     check(id, Pass, health(|health| health.softnet_dropped = Some(4)));
     let id = "retransmissions";
     check(id, Pass, network(|network| network.retransmitted_segments = 3));
     check(id, Finding, network(|network| network.retransmitted_segments = 9_000));
-    // The machine's counters are of all programs.
+    // The machine's counters include all programs.
     check(id, Pass, health(|health| health.retransmitted_segments = Some(9_000)));
     check("tcp-timeouts", Pass, network(|network| network.retransmission_timeouts = Some(2)));
     check("tcp-timeouts", Finding, network(|network| network.retransmission_timeouts = Some(30)));

@@ -1,5 +1,5 @@
-//! The verdict as METHOD 1.9 specifies it: each rule against a document that triggers it and one
-//! that does not, each grade, each line, each bound, and the sentences.
+//! The verdict as METHOD 1.9 specifies it: each rule with a document that triggers it and one that
+//! does not, each grade, each line, each bound, and the sentences.
 
 mod arrivals;
 mod bounds;

@@ -1,4 +1,4 @@
-//! A run with nothing against it, and the changes that tests make to it.
+//! A run in which no rule fires, and the changes that tests make to it.
 
 use weir_run::document::{NetworkSection, Probed, Rule, RuleOutcome, Trials};
 use weir_run::{
@@ -12,12 +12,12 @@ use crate::fixture::parts;
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const US: u64 = 1_000;
 
-/// Slices, and requests in each: 3,000/s for 10 s.
+/// Number of slices, and requests in each: 3,000/s for 10 s.
 pub(crate) const SLICES: u64 = 30;
 pub(crate) const EACH: u64 = 1_000;
 
-/// A run with nothing against it: 30,000 requests of 1.00 to 1.10 ms, each sent 5 µs late and read
-/// 3 µs after it had arrived, on 10 connections and two threads that are half idle.
+/// A run in which no rule fires: 30,000 requests of 1.00 to 1.10 ms, each sent 5 µs late and read 3
+/// µs after it had arrived. It has 10 connections and two threads that are half idle.
 pub(crate) fn well(change: impl FnOnce(&mut DocumentParts)) -> Document {
     let mut parts = DocumentParts { notes: Vec::new(), ..parts(1, 1, measured()) };
     parts.plan.load = Load::OpenLoop {
@@ -99,7 +99,7 @@ fn worker(worker: u32) -> WorkerPhases {
     }
 }
 
-/// An answer in a slice, after a wait for a connection.
+/// Records a response in a slice, after a wait for a connection.
 pub(crate) fn answer(m: &mut Measurements, slice: usize, wait_ns: u64, service_ns: u64) {
     const LAG: u64 = 5 * US;
     let response_ns = wait_ns + LAG + service_ns;
@@ -152,7 +152,7 @@ pub(crate) fn rule<'d>(document: &'d Document, id: &str) -> &'d Rule {
     found.unwrap_or_else(|| panic!("no rule {id} in {:#?}", document.verdict))
 }
 
-/// The document after a change to the run that is well, in which this rule has this outcome.
+/// Asserts the outcome of a rule after a change to the base run, and returns the document.
 #[track_caller]
 pub(crate) fn check(
     id: &str,
@@ -167,18 +167,18 @@ pub(crate) fn check(
     document
 }
 
-/// The sentence of a rule after a change.
+/// Asserts the sentence of a rule after a change.
 #[track_caller]
 pub(crate) fn says(id: &str, change: impl FnOnce(&mut DocumentParts), text: &str) {
     assert_eq!(rule(&well(change), id).text, text);
 }
 
-/// A change of what the machine did.
+/// Changes the health of the machine.
 pub(crate) fn health(change: fn(&mut ClientHealth)) -> impl Fn(&mut DocumentParts) {
     move |parts| change(parts.health.as_mut().expect("watched"))
 }
 
-/// Responses that lay in the client's buffers for so long.
+/// Delays all responses in the client's buffers by `late_ns`.
 pub(crate) fn read_late(late_ns: u64) -> impl Fn(&mut DocumentParts) {
     move |parts| {
         let stamped = &mut parts.measurements.stamped;
@@ -189,12 +189,12 @@ pub(crate) fn read_late(late_ns: u64) -> impl Fn(&mut DocumentParts) {
     }
 }
 
-/// The weir program could not run for so long.
+/// Stops the client for `ns`.
 pub(crate) fn stopped(ns: u64) -> impl Fn(&mut DocumentParts) {
     move |parts| parts.health.as_mut().expect("watched").heartbeat_gap_ns = Some(ns)
 }
 
-/// A thread that needed a CPU for so long of the 10 s.
+/// Makes a thread need a CPU for `cpu_ns` of the 10 s.
 pub(crate) fn busy(cpu_ns: u64) -> impl Fn(&mut DocumentParts) {
     move |parts| {
         let usage = &mut parts.measurements.workers[0].usage;
@@ -202,10 +202,10 @@ pub(crate) fn busy(cpu_ns: u64) -> impl Fn(&mut DocumentParts) {
     }
 }
 
-/// The connection was reset by the peer, on Linux.
+/// Error number of a connection reset by the peer, on Linux.
 const ECONNRESET: i32 = 104;
 
-/// More requests, which fail in the last slice.
+/// Adds requests that fail in the last slice.
 pub(crate) fn failing(parts: &mut DocumentParts, count: u64, failure: Failure) {
     let m = &mut parts.measurements;
     m.planned += count;
@@ -251,7 +251,7 @@ pub(crate) fn failing(parts: &mut DocumentParts, count: u64, failure: Failure) {
     m.slices[slices - 1].not_ok.add(&times());
 }
 
-/// How a request ends that does not end well.
+/// Kind of failure of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failure {
     Status(u16),
@@ -260,7 +260,7 @@ pub(crate) enum Failure {
     NeverSent,
 }
 
-/// No request ended as `ok`.
+/// Removes all `ok` requests.
 pub(crate) fn no_success(parts: &mut DocumentParts) {
     let empty = Measurements {
         slices: (0..SLICES).map(slice).collect(),
@@ -271,7 +271,8 @@ pub(crate) fn no_success(parts: &mut DocumentParts) {
     parts.measurements = empty;
 }
 
-/// The same requests by ten connections that send again at once: 3,000/s of 3.3 ms each.
+/// Turns the run into a closed loop of the same requests on ten connections: 3,000/s of 3.3 ms
+/// each.
 pub(crate) fn closed(parts: &mut DocumentParts) {
     parts.plan.load = Load::ClosedLoop;
     let m = &mut parts.measurements;
@@ -286,7 +287,7 @@ pub(crate) fn closed(parts: &mut DocumentParts) {
     m.script = None;
 }
 
-/// The same run, its slices so many times slower than they were.
+/// Multiplies the response times of slice `k` by `factor(k)` percent.
 pub(crate) fn slowed(parts: &mut DocumentParts, factor: impl Fn(u64) -> u64) {
     let m = &mut parts.measurements;
     m.response_time.ok = Histogram::new();
@@ -295,19 +296,19 @@ pub(crate) fn slowed(parts: &mut DocumentParts, factor: impl Fn(u64) -> u64) {
         slice.ok = histogram(times);
         m.response_time.ok.add(&slice.ok);
     }
-    // The server's doing, all of it.
+    // The slowdown is the server's alone.
     m.unlagged = m.response_time.ok.clone();
     m.stamped = Stamped::default();
 }
 
-/// As a run that a count ends has them.
+/// Leaves one slice, as in a run that a count ends.
 pub(crate) fn one_slice(m: &mut Measurements) {
     let mut whole = Slice { end_ns: 10 * S, sent: 30_000, completed: 30_000, ..Slice::default() };
     m.slices.iter().for_each(|slice| whole.ok.add(&slice.ok));
     m.slices = vec![whole];
 }
 
-/// The change that a figure of this run's sockets makes.
+/// Changes a figure of this run's sockets.
 pub(crate) fn network(change: impl Fn(&mut NetworkSection)) -> impl Fn(&mut DocumentParts) {
     move |parts| change(parts.network.get_or_insert_default())
 }

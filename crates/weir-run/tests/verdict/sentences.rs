@@ -1,16 +1,16 @@
-//! Every sentence of a rule that fired: `what: evidence (limit: X); remedy`, with the figure and
-//! the limit in the rule's unit and on the right side of each other.
+//! Sentences of rules that fired: `what: evidence (limit: X); remedy`, with the figure and the
+//! limit in the rule's unit and in the right order.
 
 use weir_run::document::{Direction, Rule, RuleOutcome};
 
 use super::run::{rule, well};
 use super::triggers;
 
-/// Rules that fire without a limit: no figure says how far beyond it they are.
+/// Rules that fire without a limit to compare a figure with.
 const WITHOUT_LIMIT: [&str; 4] =
     ["more-threads", "no-steady-state", "not-stationary", "slow-clock"];
 
-/// Over all documents that trigger a rule: every rule that fired in any of them.
+/// Checks every rule that fired in any document that triggers a rule.
 #[test]
 fn sentences_figures_and_order_of_what_fired() {
     for (id, _, change) in triggers::all() {
@@ -25,7 +25,7 @@ fn sentences_figures_and_order_of_what_fired() {
     }
 }
 
-/// `what: evidence; remedy`, in at most two lines.
+/// Checks the form `what: evidence; remedy`, in at most two lines.
 fn check_parts(rule: &Rule) {
     let (what, rest) = rule.text.split_once(": ").unwrap_or_else(|| panic!("{rule:?}"));
     let (evidence, remedy) = rest.rsplit_once("; ").unwrap_or_else(|| panic!("{rule:?}"));
@@ -37,8 +37,8 @@ fn check_parts(rule: &Rule) {
     assert!(rule.text.chars().count() <= 160, "two lines of 80 columns: {}", rule.text);
 }
 
-/// The figure and the crossed limit stand in the evidence, in the rule's unit, and the figure on
-/// the side of the limit on which the rule fires.
+/// Checks that the evidence holds the figure and the crossed limit in the rule's unit. The figure
+/// must be on the side of the limit on which the rule fires.
 fn check_figures(rule: &Rule) {
     let limit = match rule.outcome {
         RuleOutcome::Void => rule.void_at,
@@ -54,7 +54,7 @@ fn check_figures(rule: &Rule) {
     let (evidence, rest) = rule.text.split_once(" (limit: ").expect(&rule.text);
     let printed = Printed::of(rest.split_once(')').expect(&rule.text).0, &rule.unit);
     assert!(printed.is_of(limit), "limit {limit}: {rule:?}");
-    // The figure as reports print it is a word of the evidence.
+    // The evidence contains the figure as reports print it.
     let figure = rule.figure();
     assert!(has_words(evidence, &figure), "figure {figure}: {rule:?}");
     let figure = Printed::of(&figure, &rule.unit);
@@ -67,7 +67,7 @@ fn check_figures(rule: &Rule) {
     assert!(!is_share || (0.0..=1.0).contains(&value), "no share of anything: {rule:?}");
 }
 
-/// Void first, then by weight.
+/// Checks the order: void first, then by weight.
 fn check_order(rules: &[&Rule]) {
     assert!(rules.iter().all(|rule| (0.0..=1.0).contains(&rule.weight)), "{rules:#?}");
     let is_void = |rule: &Rule| rule.outcome == RuleOutcome::Void;
@@ -98,12 +98,12 @@ fn the_noise_floor_fires_below_its_limit() {
 #[derive(Debug)]
 struct Printed {
     number: f64,
-    /// One of its last digit.
+    /// Value of one unit in its last digit.
     digit: f64,
 }
 
 impl Printed {
-    /// Panics where it is in another unit.
+    /// Parses the text; panics if it is in another unit.
     fn of(text: &str, unit: &str) -> Printed {
         let is_digit = |c: char| c.is_ascii_digit() || ",.-".contains(c);
         let end = text.find(|c| !is_digit(c)).unwrap_or(text.len());
@@ -121,13 +121,13 @@ impl Printed {
         Printed { number: number * scale, digit: scale * 0.1_f64.powi(decimals as i32) }
     }
 
-    /// True if it is this number, rounded.
+    /// True if the printed number is `exact`, rounded.
     fn is_of(&self, exact: f64) -> bool {
         (self.number - exact).abs() <= 0.501 * self.digit
     }
 }
 
-/// True if these words are in the text, and not the end of a longer number.
+/// True if the text contains these words, and not as the end of a longer number.
 fn has_words(text: &str, words: &str) -> bool {
     let part_of_number = |c: char| c.is_ascii_digit() || c == '.';
     text.match_indices(words).any(|(at, _)| !text[..at].ends_with(part_of_number))

@@ -13,7 +13,7 @@ use super::triggers::growing;
 fn a_growing_backlog() {
     let id = "growing-backlog";
     let document = check(id, Finding, growing);
-    // Nothing tells the server from the connections.
+    // The measurements cannot distinguish the server from the connections.
     assert_eq!(rule(&document, id).subject, Subject::Workload);
     says(
         id,
@@ -21,7 +21,7 @@ fn a_growing_backlog() {
         "growing backlog: requests waiting grew by 120.0/s (limit: 30/s); offer less than \
          3,000/s: latency grows with the length of the run",
     );
-    // The client could not.
+    // The client was the limit.
     let document = well(|parts| {
         growing(parts);
         parts.measurements.workers[0].usage.cpu_ns = 20 * S;
@@ -47,8 +47,8 @@ fn waits_for_connections() {
     });
 }
 
-/// The server stood still from 4 s to 5 s: a tenth of the requests waited for a connection, and
-/// more than one in a thousand were never sent. Nothing of it is the client's.
+/// The server was stopped from 4 s to 5 s: a tenth of the requests waited for a connection, and
+/// more than one in a thousand were never sent. The client caused none of it.
 #[test]
 fn a_stopped_server_leaves_no_trace_in_the_rules_about_the_client() {
     let document = well(|parts| {
@@ -85,7 +85,7 @@ fn a_stopped_server_leaves_no_trace_in_the_rules_about_the_client() {
     assert!(fired.is_empty(), "{fired:#?}");
     assert_eq!(rule(&document, "connection-waits").outcome, Finding);
     assert_eq!(rule(&document, "send-dispersion").outcome, Unknown);
-    // 1% never sent is the load's affair; what falls on it is a bound.
+    // 1% never sent belongs to the line `Load`; percentiles that fall on it are bounds.
     assert_eq!(verdict.grade, Grade::Bounded);
     assert_eq!(verdict.reason, "p99.9 is a bound (requests never sent)");
 }

@@ -1,4 +1,4 @@
-//! Rules about what so many requests can show.
+//! Rules about the statistics of a run.
 
 use weir_run::DocumentParts;
 use weir_run::document::RuleOutcome::{Finding, Note, Pass, Unknown};
@@ -22,7 +22,7 @@ fn what_changed_within_the_run() {
     check(id, Unknown, |parts| one_slice(&mut parts.measurements));
 }
 
-/// A fall is by at most all there was, however it is found.
+/// A fall is at most the whole value, whichever test finds it.
 #[test]
 fn nothing_falls_by_more_than_it_was() {
     let falls: [fn(u64) -> u64; 4] = [
@@ -63,7 +63,7 @@ fn slices_that_are_correlated() {
     assert!(text.contains("lag-1 autocorrelation of slice means is 0."), "{text}");
     // Both figures are coefficients.
     assert!(text.contains("(limit: 0.43)") && !text.contains('%'), "{text}");
-    // A change explains it, and is reported itself.
+    // A change explains the correlation, and is reported itself.
     check(id, Note, |parts| slowed(parts, |k| if k < 18 { 100 } else { 150 } + k % 2));
     check(id, Pass, |parts| slowed(parts, |k| 100 + k * 7 % 3));
     check(id, Unknown, |parts| one_slice(&mut parts.measurements));

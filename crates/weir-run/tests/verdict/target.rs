@@ -69,7 +69,7 @@ fn a_server_that_never_responds() {
     assert_eq!(document.verdict.target.failed_share, 1.0);
 }
 
-/// What was never sent is the load's, not the target's.
+/// Requests never sent belong to the line `Load`, not to the target.
 #[test]
 fn requests_never_sent_are_no_failures_of_the_target() {
     check(&with(3_000, Failure::NeverSent), TargetState::Ok, "");
@@ -99,7 +99,7 @@ fn a_server_that_is_silent_from_the_start_failed() {
     };
     let target = well(silent).verdict.target;
     check(&target, TargetState::Failed, "no response within 2 s");
-    // Responses to the warm-up's requests inside the window are responses.
+    // Responses inside the window count, even to requests of the warm-up.
     let target = well(|parts| {
         silent(parts);
         (parts.measurements.window.completed, parts.measurements.window.good) = (1_000, 990);

@@ -1,4 +1,4 @@
-//! One change for each rule that triggers it, and the outcome that it has then.
+//! One change for each rule that triggers it, and the resulting outcome.
 
 use weir_run::DocumentParts;
 use weir_run::document::RuleOutcome::{self, Bound, Finding, Note, Void};
@@ -9,7 +9,7 @@ use super::run::{
 };
 use crate::fixture;
 
-/// A change to the run that is well.
+/// A change to the base run.
 pub(crate) type Change = Box<dyn Fn(&mut DocumentParts)>;
 
 /// A rule, its outcome, and a change that triggers it.
@@ -133,7 +133,7 @@ fn of_load() -> Vec<Trigger> {
         }),
         trigger("not-stationary", Finding, |parts| slowed(parts, |k| 100 + 100 * k)),
         trigger("autocorrelation", Finding, |parts| {
-            // It swings with a period of ten slices, by too little to be a change.
+            // It oscillates with a period of ten slices, by too little to be a change.
             slowed(parts, |k| 1_000 + if k % 10 < 5 { 20 } else { 0 });
         }),
         trigger("warmup-too-short", Finding, |parts| {
@@ -146,7 +146,7 @@ fn of_load() -> Vec<Trigger> {
     ]
 }
 
-/// Requests in flight for so long in all, of the 100 s that ten connections have.
+/// Sets the total time with requests in flight, of the 100 s that ten connections have.
 pub(crate) fn idle(busy_ns: u64) -> impl Fn(&mut DocumentParts) {
     move |parts| {
         closed(parts);
@@ -155,7 +155,7 @@ pub(crate) fn idle(busy_ns: u64) -> impl Fn(&mut DocumentParts) {
     }
 }
 
-/// One request in fifty was sent so late by the client.
+/// Sends one request in fifty `ns` late.
 pub(crate) fn late(ns: u64) -> impl Fn(&mut DocumentParts) {
     move |parts| {
         let lags = (0..30_000).map(|k| if k % 50 == 0 { ns } else { 5 * US });
@@ -163,12 +163,12 @@ pub(crate) fn late(ns: u64) -> impl Fn(&mut DocumentParts) {
     }
 }
 
-/// Two counts of the requests in flight that differ by so much of 31.5 s.
+/// Makes two counts of the requests in flight differ by `ns` of 31.5 s.
 pub(crate) fn apart(ns: u64) -> impl Fn(&mut DocumentParts) {
     move |parts| parts.measurements.occupancy.sum_ns -= u128::from(ns)
 }
 
-/// Every request took so long.
+/// Sets the time of every request to about `ns`.
 pub(crate) fn faster(parts: &mut DocumentParts, ns: u64) {
     let m = &mut parts.measurements;
     for times in [&mut m.response_time.ok, &mut m.service_time.ok] {
@@ -181,7 +181,7 @@ pub(crate) fn faster(parts: &mut DocumentParts, ns: u64) {
     m.stamped = Default::default();
 }
 
-/// Requests per millisecond as they were sent; 3 were planned.
+/// Sets the requests sent per millisecond; 3 were planned.
 pub(crate) fn sent(per_ms: fn(usize) -> u32) -> impl Fn(&mut DocumentParts) {
     move |parts| {
         let sent = &mut parts.measurements.departures.sent;
@@ -189,7 +189,7 @@ pub(crate) fn sent(per_ms: fn(usize) -> u32) -> impl Fn(&mut DocumentParts) {
     }
 }
 
-/// A backlog that grows by 120 requests a second.
+/// Adds a backlog that grows by 120 requests a second.
 pub(crate) fn growing(parts: &mut DocumentParts) {
     for (k, slice) in (0..).zip(&mut parts.measurements.slices) {
         slice.backlog = 40 * k + k % 3;
@@ -198,7 +198,7 @@ pub(crate) fn growing(parts: &mut DocumentParts) {
     parts.measurements.window.good = 28_800;
 }
 
-/// Each trigger has its outcome, the run that is well triggers none of them, and no rule lacks one.
+/// Each trigger has its outcome, the base run triggers none of them, and no rule lacks a trigger.
 #[test]
 fn every_rule_fires() {
     let clean = well(|_| ());

@@ -1,8 +1,8 @@
-//! Rules about the arrival process: requests left as planned, as far as the client decides it
-//! (METHOD 1.9).
+//! Rules about the arrival process: deviations of the sends from the plan, as far as the client
+//! causes them (METHOD 1.9).
 //!
 //! Departures are counted at the planned time plus the client's own lateness, so that a server that
-//! keeps connections busy leaves no trace. These are summaries: `sched_lag` has every request.
+//! keeps connections busy has no effect. These are summaries: `sched_lag` has every request.
 
 use super::super::{DeparturesSection, Dispersion, Document};
 use super::client::more_cpu;
@@ -34,14 +34,14 @@ fn measure(id: &'static str, what: &'static str, unit: Unit) -> Measure {
     Measure::new(id, what, Subject::Client, unit).weight(0.01)
 }
 
-/// True if so many requests were never sent that the counts are of another plan.
+/// True if so many requests were never sent that the counts do not represent the plan.
 fn lacks_many(document: &Document) -> bool {
     let accounting = &document.accounting;
     let most = NEVER_SENT_MOST * accounting.planned as f64;
     document.run.interrupted || accounting.never_sent as f64 > most
 }
 
-/// Scatter of the sends beyond their plan, at the span where it is greatest.
+/// Judges the dispersion of the sends beyond their plan, at the span with the greatest.
 fn dispersion(
     counted: Result<&DeparturesSection, &'static str>,
     arrivals: Arrivals,
@@ -65,8 +65,9 @@ fn dispersion(
     measure(limit).judge(worst.sent, &evidence, remedy)
 }
 
-/// The limit of an index of dispersion: its plan's; what a shift by less than a gap does to an even
-/// plan, 1/(4·E N); or what chance does to a Poisson process.
+/// Limit of an index of dispersion: the greater of the plan's own and a limit by kind. For an even
+/// plan that is the effect of shifts by less than a gap, 1/(4·E N); for a Poisson process it is the
+/// effect of chance.
 fn limit_of(of: &Dispersion, arrivals: Arrivals) -> f64 {
     let by_kind = match arrivals {
         Arrivals::Uniform => 0.25 / of.mean,
@@ -77,7 +78,7 @@ fn limit_of(of: &Dispersion, arrivals: Arrivals) -> f64 {
     of.planned.max(by_kind) + DISPERSION_SLACK
 }
 
-/// Gaps between sends that are not as planned.
+/// Judges gaps between sends that are not as planned.
 fn displaced(departures: Option<&DeparturesSection>, remedy: &str) -> Rule {
     let measure =
         measure("send-gaps", "displaced sends", Unit::Share).finding_at(DISPLACED_FINDING);
@@ -90,7 +91,7 @@ fn displaced(departures: Option<&DeparturesSection>, remedy: &str) -> Rule {
     measure.judge(share, &evidence, remedy)
 }
 
-/// The most sends in a millisecond.
+/// Judges the greatest number of sends in a millisecond.
 fn largest(counted: Result<&DeparturesSection, &'static str>, remedy: &str) -> Rule {
     let measure = measure("send-burst", "bursty sends", Unit::Count);
     match counted {
@@ -109,7 +110,7 @@ fn largest(counted: Result<&DeparturesSection, &'static str>, remedy: &str) -> R
     }
 }
 
-/// As many left as were planned.
+/// Judges the number of requests sent against the plan.
 fn rate(counted: Result<&DeparturesSection, &'static str>, remedy: &str) -> Rule {
     let measure = measure("send-rate", "rate missed", Unit::Share).finding_at(RATE_FINDING);
     let departures = match counted {

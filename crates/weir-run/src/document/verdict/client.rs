@@ -1,7 +1,7 @@
 //! Rules about the client: its overhead, its CPU time, its sends, and Little's law (METHOD 1.9).
 //!
-//! Nothing here may rest on what a slow or stopped server does: waiting for a busy connection is
-//! not lateness, and an idle thread is not a gap.
+//! No rule here depends on a slow or stopped server: waiting for a busy connection is not lateness,
+//! and an idle thread is not a gap.
 
 use super::super::{Document, Phases, ProveClientSection, RatioEstimate};
 use super::measure::{Measure, Rule, RuleOutcome, Subject, Unit};
@@ -36,8 +36,8 @@ fn measure(id: &'static str, what: &'static str, unit: Unit) -> Measure {
     Measure::new(id, what, Subject::Client, unit)
 }
 
-/// The percentile in which the client has the greatest share, among those that it inflated; else
-/// among all.
+/// Judges the percentile with the greatest client overhead, among those that the client inflated;
+/// else among all.
 fn overhead(document: &Document) -> Rule {
     let measure =
         measure("client-overhead", "client overhead", Unit::Share).finding_at(OVERHEAD_SHARE);
@@ -56,7 +56,7 @@ fn overhead(document: &Document) -> Rule {
             let evidence = overhead_in_words(&of);
             measure.weight(of.share).judge(of.share, &evidence, &more_cpu(document))
         }
-        // It may be a large share of next to nothing.
+        // The share may be large because the time itself is short.
         None => measure.pass(Some(any.share), overhead_in_words(&any)),
     }
 }
@@ -66,7 +66,7 @@ fn overhead_in_words(of: &ClientOverhead) -> String {
     format!("{client_ns} of the {ns} p{}, {}", of.p, units::percent(of.share))
 }
 
-/// The thread that waited longest for a CPU.
+/// Judges the thread that waited longest for a CPU.
 fn cpu_contention(document: &Document) -> Rule {
     let measure =
         measure("cpu-contention", "CPU contention", Unit::Share).finding_at(CPU_CONTENTION_FINDING);
@@ -82,8 +82,8 @@ fn cpu_contention(document: &Document) -> Rule {
     measure.weight(share).judge(share, &evidence, &more_cpu(document))
 }
 
-/// The share of the time in which the busiest thread needed a CPU: running without spinning idly,
-/// or runnable and not running.
+/// Judges the share of the time in which the busiest thread needed a CPU: running without spinning
+/// idly, or runnable and not running.
 fn client_cpu(document: &Document) -> Rule {
     let measure = measure("client-cpu", "client CPU", Unit::Share)
         .finding_at(CLIENT_CPU_FINDING)
@@ -102,7 +102,7 @@ fn client_cpu(document: &Document) -> Rule {
     measure.weight(share).judge(share, &evidence, &more_cpu(document))
 }
 
-/// How weir gets more CPU time on this machine.
+/// Remedy against a lack of CPU time on this machine.
 pub(super) fn more_cpu(document: &Document) -> String {
     let plan = &document.plan;
     let cpus = document.environment.cpus_usable.unwrap_or(u32::MAX);
@@ -123,7 +123,7 @@ pub(super) fn more_cpu(document: &Document) -> String {
     }
 }
 
-/// The connections' time in which nothing was in flight, by the integral of their number.
+/// Judges the time in which connections had nothing in flight, by the integral of their number.
 fn idle_connections(document: &Document) -> Rule {
     let measure = measure("idle-connections", "idle connections", Unit::Share);
     let limited = measure.finding_at(GAP_FINDING).bound_at(GAP_BOUND);
@@ -134,7 +134,7 @@ fn idle_connections(document: &Document) -> Rule {
         return limited.unknown(why);
     }
     let connections = document.connections.open_at_t0 as f64;
-    // Up to half of the places are left free on purpose, until they are filled together.
+    // Up to half of the pipeline's places are left free on purpose, until they are filled together.
     let places = connections * f64::from(document.plan.pipeline / 2 + 1);
     let whole_ns = places * document.throughput.window_s * 1e9;
     let completed = document.throughput.completed as f64;
@@ -158,7 +158,7 @@ fn idle_connections(document: &Document) -> Rule {
     judged.weight(gap).judge(gap, &evidence, &more_cpu(document))
 }
 
-/// Gaps that the server makes, the script or the end of the run.
+/// Reason why gaps are not caused by the client: the server, the script or the end of the run.
 fn why_gaps_are_not_the_clients(document: &Document) -> Option<&'static str> {
     let connections = &document.connections;
     let script = document.script.as_ref();
@@ -178,7 +178,7 @@ fn why_gaps_are_not_the_clients(document: &Document) -> Option<&'static str> {
     was_renewed.then_some("connections were renewed, and renewing takes time")
 }
 
-/// How late the client sent, without waiting for connections.
+/// Judges the client's lateness, without waiting for connections.
 fn late_sends(document: &Document) -> Rule {
     let p50_ns = document.latency.service_time.ok.percentile(50.0).map_or(0.0, |v| v.ns as f64);
     let measure = measure("late-sends", "late sends", Unit::Ns)
@@ -193,7 +193,7 @@ fn late_sends(document: &Document) -> Rule {
     measure.weight(weight).judge(p99_ns as f64, &evidence, &more_cpu(document))
 }
 
-/// The load's median beside that of the probe thread.
+/// Compares the load's median with that of the probe thread.
 fn probe_thread(document: &Document) -> Rule {
     let measure =
         measure("probe-thread", "client queueing", Unit::Ratio).finding_at(PROBE_THREAD_FINDING);
@@ -219,7 +219,7 @@ fn probe_thread(document: &Document) -> Rule {
     judged.judge(ratio.ratio, &evidence, &more_cpu(document))
 }
 
-/// What the same load did with one thread more.
+/// Compares the same load with one more thread.
 fn more_threads(document: &Document, proof: &ProveClientSection) -> Rule {
     let measure = measure("more-threads", "client CPU", Unit::Ratio);
     let figure = |name: &str, of: Option<RatioEstimate>| {
@@ -246,7 +246,7 @@ fn more_threads(document: &Document, proof: &ProveClientSection) -> Rule {
     }
 }
 
-/// True times so short that weir measures itself (METHOD 1.17).
+/// Judges times so short that weir measures itself (METHOD 1.17).
 fn noise_floor(document: &Document) -> Option<Rule> {
     let floor_ns = document.selfcheck.as_ref()?.service_time.p50_ns;
     let p50_ns = document.latency.service_time.ok.percentile(50.0)?.ns;
@@ -263,7 +263,7 @@ fn noise_floor(document: &Document) -> Option<Rule> {
     Some(measure.weight(1.0 / multiple.max(1.0)).judge(multiple, &evidence, remedy))
 }
 
-/// Little's law: two counts of the same requests (METHOD 1.7).
+/// Checks Little's law: two counts of the same requests (METHOD 1.7).
 fn little(document: &Document) -> Rule {
     let measure = measure("littles-law", "requests miscounted", Unit::Share)
         .finding_at(LITTLE_FINDING)
@@ -277,7 +277,7 @@ fn little(document: &Document) -> Rule {
     measure.weight(difference).judge(difference, &evidence, "this is a bug of weir: report it")
 }
 
-/// A figure of each worker as a share of its window; workers that do not tell are left out.
+/// A figure of each worker as a share of its window; workers without it are left out.
 fn worker_shares(
     document: &Document,
     figure_ns: impl Fn(&Phases) -> Option<u64>,
@@ -295,7 +295,7 @@ fn greatest<'d>(shares: &[(f64, &'d Phases)]) -> Option<(f64, &'d Phases)> {
     shares.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// `worker 1`, or `worker 1 of part 2` where there are several parts.
+/// Names a worker: `worker 1`, or `worker 1 of part 2` if there are several parts.
 pub(super) fn worker(document: &Document, phases: &Phases) -> String {
     let has_parts = document.phases.iter().any(|other| other.part != phases.part);
     match has_parts {

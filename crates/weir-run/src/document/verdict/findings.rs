@@ -1,8 +1,8 @@
-//! The order of findings: the one that moves the printed numbers most comes first.
+//! The order of findings: by estimated effect on the printed numbers, greatest first.
 
 use super::measure::{Rule, RuleOutcome};
 
-/// Ids of the rules that fired: void first, then by weight, then by place.
+/// Returns ids of the rules that fired: void first, then by weight, then by position.
 pub(super) fn ordered(rules: &[Rule]) -> Vec<String> {
     let mut fired: Vec<&Rule> = rules.iter().filter(|rule| rule.has_fired()).collect();
     let rank = |rule: &Rule| u8::from(rule.outcome == RuleOutcome::Void);

@@ -1,4 +1,4 @@
-//! The grade: the worst of what the numbers, the target and the client say (METHOD 1.9).
+//! The grade: the worst of bounds, target state and client rules (METHOD 1.9).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,27 +8,28 @@ use super::measure::{Rule, RuleOutcome};
 use super::target::{TargetLine, TargetState};
 use crate::quantile::Bound;
 
-/// The percentiles whose bounds count, in percent: those that every report prints.
+/// Percentiles whose bounds count, in percent: those that every report prints.
 const GRADED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
-/// A verdict in one word, in ascending order of weight.
+/// Verdict in one word, in ascending order of severity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
-    /// The target answered, and the printed numbers are values.
+    /// The target responded, and the printed numbers are values.
     #[default]
     Clean,
     /// Some printed numbers are bounds, or the target is degraded.
     Bounded,
     /// The target failed.
     Failed,
-    /// The client was stopped for so long that even bounds say nothing useful.
+    /// The client was stopped for so long, or its counts differ so much, that even bounds are
+    /// useless; or nothing was measured.
     Void,
 }
 
 impl Grade {
-    /// As reports and documents print it.
+    /// Returns the grade as reports and documents print it.
     pub fn in_words(self) -> &'static str {
         match self {
             Grade::Clean => "clean",
@@ -39,7 +40,7 @@ impl Grade {
     }
 }
 
-/// The grade, and why it is not `clean`.
+/// Returns the grade, and the reason why it is not `clean`.
 pub(super) fn of(
     document: &Document,
     target: &TargetLine,
@@ -75,7 +76,7 @@ pub(super) fn of(
     }
 }
 
-/// The printed numbers that are bounds.
+/// Lists the printed numbers that are bounds.
 fn bounds(document: &Document) -> Vec<String> {
     let headline = document.latency.response_time.headline();
     let values = GRADED.into_iter().filter_map(|p| headline.percentile(p));
@@ -87,7 +88,7 @@ fn bounds(document: &Document) -> Vec<String> {
     bounds
 }
 
-/// ` (client overhead)`: why they are bounds.
+/// Formats the reason why they are bounds: ` (client overhead)`.
 fn cause(document: &Document, limit: &Limit, rules: &[Rule]) -> String {
     let headline = document.latency.response_time.headline();
     let has =
@@ -109,7 +110,7 @@ fn cause(document: &Document, limit: &Limit, rules: &[Rule]) -> String {
     if causes.is_empty() { String::new() } else { format!(" ({})", causes.join(", ")) }
 }
 
-/// `p99`, `p99 and throughput`, `p90, p99 and throughput`.
+/// Formats a list: `p99`, `p99 and throughput`, `p90, p99 and throughput`.
 fn listed(words: &[String]) -> String {
     match words {
         [] => String::new(),

@@ -1,5 +1,5 @@
-//! The line `Limit`: what kept the throughput from being higher. The first that applies of client
-//! CPU, rate, network, server and connections; else unknown (METHOD 1.9).
+//! The line `Limit`: the factor that kept the throughput from being higher. The first that applies
+//! of client CPU, rate, network, server and connections; else unknown (METHOD 1.9).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,18 +12,18 @@ use super::thresholds::{
 use crate::plan::Load;
 use crate::units;
 
-/// What kept the throughput from being higher.
+/// Limit of the throughput.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
-    /// In one word.
+    /// Kind of limit.
     pub by: LimitedBy,
-    /// The figures that say so; empty where it is unknown.
+    /// Evidence in figures; empty if the limit is unknown.
     pub text: String,
 }
 
-/// What may keep the throughput from being higher.
+/// Kind of limit of the throughput.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -36,15 +36,15 @@ pub enum LimitedBy {
     Network,
     /// The server.
     Server,
-    /// The number of connections.
+    /// The number of connections, which allow no higher rate at this service time.
     Connections,
-    /// Nothing that was measured tells.
+    /// None that the measurements show.
     #[default]
     Unknown,
 }
 
 impl LimitedBy {
-    /// As reports print it.
+    /// Returns the name as reports print it.
     pub fn in_words(self) -> &'static str {
         match self {
             LimitedBy::ClientCpu => "client CPU",
@@ -58,7 +58,7 @@ impl LimitedBy {
 }
 
 impl Limit {
-    /// From the rules about the client, and the figures of the document.
+    /// Derives the limit from the rules about the client, and the figures of the document.
     pub(super) fn of(document: &Document, rules: &[Rule]) -> Limit {
         if document.answered() == 0 && document.throughput.completed == 0 {
             return Limit::default();
@@ -80,8 +80,9 @@ fn find<'r>(rules: &'r [Rule], id: &str) -> Option<&'r Rule> {
     rules.iter().find(|rule| rule.id == id)
 }
 
-/// The client was the limit: a thread needed a CPU all the time, one thread more made more, or the
-/// plan was missed and the client lost enough time to account for that.
+/// Returns evidence that the client was the limit. Either a thread needed a CPU all the time, or
+/// one more thread increased throughput or lowered p99. Or the plan was missed, and the client lost
+/// enough time to explain that.
 fn client_cpu(document: &Document, rules: &[Rule]) -> Option<String> {
     let bound = |id| find(rules, id).filter(|rule| rule.outcome >= RuleOutcome::Bound);
     let always = ["client-cpu", "more-threads"].into_iter().find_map(bound);
@@ -92,8 +93,8 @@ fn client_cpu(document: &Document, rules: &[Rule]) -> Option<String> {
     found.map(|rule| evidence_of(rule).to_owned())
 }
 
-/// True if the time that a rule says was lost is a large part of what is missing. In a closed loop,
-/// where nothing says how much that is, a large part of the window.
+/// True if the time that a rule reports as lost is a large part of the missing share of the plan.
+/// In a closed loop, which has no plan, it is compared with the window.
 fn accounts_for_miss(document: &Document, rule: &Rule) -> bool {
     let window_ns = document.throughput.window_s * 1e9;
     let value = rule.value.unwrap_or(0.0);
@@ -108,23 +109,24 @@ fn accounts_for_miss(document: &Document, rule: &Rule) -> bool {
     lost >= least
 }
 
-/// The evidence of a rule's sentence, between what it is and what to do.
+/// Returns the evidence of a rule's sentence, between its name and its remedy.
 fn evidence_of(rule: &Rule) -> &str {
     let text = rule.text.split_once(": ").map_or(rule.text.as_str(), |(_, rest)| rest);
     text.rsplit_once("; ").map_or(text, |(evidence, _)| evidence)
 }
 
-/// In an open loop: all that was planned was answered.
+/// Returns evidence that all planned requests of an open loop got a response.
 fn rate(document: &Document) -> Option<String> {
     let offered = offered(document)?;
     let planned = document.accounting.planned;
-    // One request more or less is the edge of the window.
+    // A difference of one request is the edge of the window.
     let edge = planned as f64 * 0.001 + 1.0;
     let is_met = document.throughput.completed as f64 + edge >= planned as f64;
     (is_met && document.accounting.never_sent <= 1).then(|| format!("all of {offered} was met"))
 }
 
-/// A round trip to another machine that is at least half of the median service time.
+/// Returns evidence of a round trip to another machine that is at least half of the median service
+/// time.
 fn network(document: &Document) -> Option<String> {
     let is_local = document.health.and_then(|health| health.is_server_local) == Some(true);
     let round_trip_ns = round_trip_ns(document).filter(|_| !is_local)?;
@@ -136,7 +138,8 @@ fn network(document: &Document) -> Option<String> {
     })
 }
 
-/// Responses take longer under load than alone, or the server's thread has no CPU time left.
+/// Returns evidence that responses take longer under load than alone, or that the server's busiest
+/// thread has no CPU time left.
 fn server(document: &Document) -> Option<String> {
     if let Some(share) = server_cpu(document).filter(|share| *share >= SERVER_BUSY) {
         return Some(format!("its busiest thread used {} of a CPU", units::percent(share)));
@@ -149,8 +152,8 @@ fn server(document: &Document) -> Option<String> {
     })
 }
 
-/// Responses take as long under load as alone: more connections would carry more. In an open loop
-/// only where the connections are too few for the plan.
+/// Returns evidence that responses take as long under load as alone, so that more connections would
+/// carry more. In an open loop it applies only if the connections are too few for the plan.
 fn connections(document: &Document) -> Option<String> {
     let (service_ns, probe_ns) = (service_p50_ns(document)?, probe_p50_ns(document)?);
     if service_ns as f64 >= CONNECTIONS_BELOW * probe_ns as f64 {
@@ -176,7 +179,7 @@ fn connections(document: &Document) -> Option<String> {
     is_short.then(|| format!("{text}; {offered} needs at least {needed}: raise -c"))
 }
 
-/// True if nothing about the client or its machine is beyond a second limit, and its threads have
+/// True if no rule about the client or its machine is beyond its second limit, and the threads have
 /// CPU time left.
 fn is_client_clean(rules: &[Rule]) -> bool {
     let is_ours = |rule: &&Rule| matches!(rule.subject, Subject::Client | Subject::Machine);
@@ -188,7 +191,7 @@ fn is_client_clean(rules: &[Rule]) -> bool {
         && is_below("cpu-contention", CLIENT_CLEAN_CONTENTION)
 }
 
-/// The planned rate as it was given; `None` in a closed loop.
+/// The planned rate as given; `None` in a closed loop.
 pub(super) fn offered(document: &Document) -> Option<String> {
     match document.plan.load {
         Load::OpenLoop { rate, .. } => Some(units::exact_rate(rate)),
@@ -200,7 +203,7 @@ fn service_p50_ns(document: &Document) -> Option<u64> {
     document.latency.service_time.ok.percentile(50.0).map(|value| value.ns)
 }
 
-/// Median service time of the one-connection probe, in nanoseconds; `None` where it had no `ok`
+/// Median service time of the one-connection probe, in nanoseconds; `None` if it had no `ok`
 /// response.
 fn probe_p50_ns(document: &Document) -> Option<u64> {
     let probe = document.probe.as_ref().filter(|probe| probe.ok > 0)?;

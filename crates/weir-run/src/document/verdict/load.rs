@@ -1,4 +1,4 @@
-//! The line `Load`: how far the planned load was delivered (METHOD 1.9).
+//! The line `Load`: the delivery of the planned load (METHOD 1.9).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,28 +8,28 @@ use super::thresholds::{LATE_NS, LATE_SHARE, NEVER_SENT_SHARE};
 use crate::plan::Load;
 use crate::units;
 
-/// How far the planned load was delivered.
+/// Delivery of the planned load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LoadLine {
-    /// In one word.
+    /// Delivery in one word.
     pub delivery: Delivery,
-    /// In a sentence, with its figures.
+    /// Sentence with the figures.
     pub text: String,
 }
 
-/// How far the planned load was delivered, in one word.
+/// Delivery of the planned load, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// As planned.
+    /// The load was sent as planned.
     #[default]
     AsPlanned,
-    /// All of it, but later than planned.
+    /// All requests were sent, but later than planned.
     Late,
-    /// Some of it was never sent, or some connections never opened.
+    /// Some requests were never sent, or some connections never opened.
     Incomplete,
 }
 
@@ -59,11 +59,11 @@ fn as_planned(document: &Document) -> String {
     }
 }
 
-/// Connections that were planned and not open when the window began.
+/// Reports connections that were planned and not open when the window began.
 fn missing_connections(document: &Document) -> Option<String> {
     let connections = &document.connections;
     let (asked, open) = (connections.asked, connections.open_at_t0);
-    // At any time some of those that are renewed are not up.
+    // While connections are renewed, some of them are not open.
     let are_renewed = connections.renewed > 0 || connections.closed_by_peer > 0;
     if open >= asked || are_renewed {
         return None;
@@ -74,12 +74,12 @@ fn missing_connections(document: &Document) -> Option<String> {
     Some(format!("{open} of {asked} connections opened{why}"))
 }
 
-/// Requests that were due and never sent, with the reason.
+/// Reports requests that were due and never sent, with the reason.
 fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
     let accounting = &document.accounting;
     let (planned, missing) = (accounting.planned, accounting.never_sent);
     let share = missing as f64 / planned.max(1) as f64;
-    // One request at the edge of the window is no missed plan.
+    // One request at the edge of the window is not a missed plan.
     if missing <= 1 || share < NEVER_SENT_SHARE {
         return None;
     }
@@ -95,7 +95,7 @@ fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
     Some(format!("{share} never sent ({missing} of {planned} requests): {why}"))
 }
 
-/// How late requests left, whoever made them wait.
+/// Reports the lateness of sends, and its cause.
 fn late(document: &Document) -> Option<String> {
     let latency = &document.latency;
     let lag = latency.send_lag.ok.percentile(99.0)?.ns;
@@ -103,7 +103,7 @@ fn late(document: &Document) -> Option<String> {
     if lag as f64 <= LATE_NS.max(LATE_SHARE * p50_ns as f64) {
         return None;
     }
-    // What came due while the client stood still waits for connections for about as long.
+    // Requests that came due while the client was stopped wait for connections for about as long.
     let of_client = latency.sched_lag.ok.max_ns.unwrap_or(0);
     let why = match of_client >= lag / 2 {
         true => "the client was late",

@@ -11,7 +11,7 @@ use super::thresholds::{
 use crate::evidence::ClientHealth;
 use crate::units;
 
-/// Clock sources that are read without a system call, and never stand still.
+/// Clock sources that are read without a system call, and never stop.
 const FAST_CLOCKS: [&str; 4] =
     ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
 
@@ -35,7 +35,7 @@ fn measure(id: &'static str, what: &'static str, unit: Unit) -> Measure {
     Measure::new(id, what, Subject::Machine, unit)
 }
 
-/// The longest stretch in which the program, or one of its threads, could not act.
+/// Judges the longest stretch in which the program, or one of its threads, could not run.
 fn stops(document: &Document) -> Rule {
     let window_ns = document.throughput.window_s * 1e9;
     let measure = Measure::new("client-stopped", "client stopped", Subject::Client, Unit::Ns)
@@ -64,7 +64,7 @@ fn stops(document: &Document) -> Rule {
     measure.weight(weight).judge(gap_ns as f64, &evidence, "run again on a quiet machine")
 }
 
-/// What the hypervisor took.
+/// Judges CPU time that the hypervisor took.
 fn steal(health: Option<&ClientHealth>) -> Rule {
     let measure = measure("cpu-steal", "CPU time stolen", Unit::Share).finding_at(STEAL_FINDING);
     let Some(steal) = health.and_then(|health| health.steal) else {
@@ -74,7 +74,7 @@ fn steal(health: Option<&ClientHealth>) -> Rule {
     measure.weight(steal).judge(steal, &evidence, "use a machine with dedicated CPUs")
 }
 
-/// CPU time that the cgroup's quota withheld.
+/// Judges CPU time that the cgroup's quota withheld.
 fn quota(document: &Document) -> Rule {
     let health = document.health.as_ref();
     let measure = measure("cpu-quota", "CPU quota", Unit::Share)
@@ -91,8 +91,8 @@ fn quota(document: &Document) -> Rule {
     measure.weight(share).judge(share, &evidence, remedy)
 }
 
-/// Runnable tasks that waited for a CPU. Where the server shares the machine it may be the server,
-/// and a slow server must not be counted against the client.
+/// Judges runnable tasks that waited for a CPU. If the server shares the machine they may be the
+/// server's, and a slow server must not count against the client.
 fn pressure(health: Option<&ClientHealth>) -> Rule {
     let plain = measure("cpu-pressure", "busy machine", Unit::Share);
     let measure = plain.finding_at(PRESSURE_FINDING);
@@ -108,7 +108,7 @@ fn pressure(health: Option<&ClientHealth>) -> Rule {
     }
 }
 
-/// What was lost on the way.
+/// Judges lost packets, segments and connections.
 fn losses(document: &Document, health: &ClientHealth, rules: &mut Vec<Rule>) {
     let requests = document.accounting.sent.total.max(1) as f64;
     let plain = |id, what| measure(id, what, Unit::Share).finding_at(LOSS_FINDING);
@@ -127,7 +127,7 @@ fn losses(document: &Document, health: &ClientHealth, rules: &mut Vec<Rule>) {
     let dropped =
         measure("packets-dropped", "packets dropped", Unit::Share).finding_at(DROPPED_FINDING);
     judge(dropped, health.softnet_dropped, "dropped by this machine", "lower the rate");
-    // Of this run's sockets; the machine's counters are of all programs.
+    // Counted on this run's sockets; the machine's counters include all programs.
     let network = document.network.as_ref();
     let retransmitted = network.map(|network| network.retransmitted_segments);
     let remedy = "check the network: retransmissions are in the latencies";
@@ -135,7 +135,7 @@ fn losses(document: &Document, health: &ClientHealth, rules: &mut Vec<Rule>) {
     let timed_out = network.and_then(|network| network.retransmission_timeouts);
     let timeouts = plain("tcp-timeouts", "packet loss");
     judge(timeouts, timed_out, "TCP retransmission timeouts", remedy);
-    // Of this machine: the server's where it runs here, and nothing of this run otherwise.
+    // Counted on this machine: the server's overflows if it runs here, else unrelated to this run.
     let overflows = health.listen_overflows.filter(|_| health.is_server_local == Some(true));
     let listen = plain("listen-overflows", "connections refused").subject(Subject::Server);
     let remedy = "raise the server's listen backlog and net.core.somaxconn";
@@ -159,14 +159,14 @@ fn losses(document: &Document, health: &ClientHealth, rules: &mut Vec<Rule>) {
     }
 }
 
-/// Client and server share CPUs: a note, whatever the figures.
+/// Notes that client and server share CPUs, whatever the figures.
 fn shared_host(health: &ClientHealth) -> Option<Rule> {
     let measure = measure("shared-host", "shared host", Unit::Count);
     let text = "client and server share CPUs: weir itself slows the target";
     (health.is_server_local == Some(true)).then(|| measure.note(None, text))
 }
 
-/// CPUs that may run slower when little is demanded of them.
+/// Notes CPUs that may run slower under low load.
 fn governor(document: &Document) -> Option<Rule> {
     let governor = document.environment.cpu_governor.as_ref()?;
     let measure = measure("cpu-governor", "CPU governor", Unit::Count);
@@ -174,7 +174,7 @@ fn governor(document: &Document) -> Option<Rule> {
         .then(|| measure.note(None, format!("the CPU governor is '{governor}', not 'performance'")))
 }
 
-/// How long the deepest idle state takes to leave.
+/// Notes the exit latency of the deepest idle state.
 fn idle_states(document: &Document, health: &ClientHealth) -> Option<Rule> {
     let exit_ns = health.idle_exit_ns?;
     let p50_ns = document.latency.service_time.ok.percentile(50.0)?.ns;
@@ -190,7 +190,7 @@ fn idle_states(document: &Document, health: &ClientHealth) -> Option<Rule> {
     })
 }
 
-/// Steps of the wall clock spoil kernel stamps, and nothing else.
+/// Notes steps of the wall clock, which spoil kernel time stamps and nothing else.
 fn clock_step(health: &ClientHealth) -> Option<Rule> {
     let step_ns = health.clock_step_ns? as f64;
     let measure = measure("clock-step", "clock step", Unit::Ns);
@@ -200,7 +200,7 @@ fn clock_step(health: &ClientHealth) -> Option<Rule> {
     })
 }
 
-/// Clocks that cost a system call, or tick too coarsely (METHOD 1.1).
+/// Judges clocks that cost a system call, or tick too coarsely (METHOD 1.1).
 fn clock(document: &Document) -> Rule {
     let measure = measure("slow-clock", "slow clock", Unit::Ns);
     let Some(source) = &document.environment.clock_source else {

@@ -1,4 +1,4 @@
-//! A rule: a figure, its limits, what came of it, and the sentence that says so.
+//! A rule: a figure, its limits, its outcome, and its sentence.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,51 +6,51 @@ use super::super::Document;
 use super::thresholds::SHARES_WINDOW_LEAST_S;
 use crate::units;
 
-/// One rule and what came of it.
+/// One rule of the verdict and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// As METHOD 1.9 names it: `cpu-contention`. Unique in a verdict.
+    /// Id of the rule as in METHOD 1.9: `cpu-contention`. Unique in a verdict.
     pub id: String,
-    /// What came of it.
+    /// Outcome of the rule.
     pub outcome: RuleOutcome,
-    /// Which part of the run it is about.
+    /// Part of the run that the rule is about.
     pub subject: Subject,
-    /// The figure; null where it is not known.
+    /// Figure of the rule; null if it is not known.
     pub value: Option<f64>,
-    /// Its unit: `share` (1 is all), `ratio`, `ns`, `count` or `rps`.
+    /// Unit of the figure: `share` (of 1), `ratio`, `ns`, `count` or `rps`.
     pub unit: String,
     /// The side of a limit on which the rule fires.
     pub fires: Direction,
-    /// Beyond this it is a finding; null where it never is.
+    /// Limit beyond which the rule is a finding; null if it never is.
     pub finding_at: Option<f64>,
-    /// Beyond this printed numbers become bounds; null where they never do.
+    /// Limit beyond which printed numbers become bounds; null if they never do.
     pub bound_at: Option<f64>,
-    /// Beyond this the run is void; null where it never is.
+    /// Limit beyond which the run is void; null if it never is.
     pub void_at: Option<f64>,
     /// Estimated relative change of a printed number, 0 to 1; findings are ordered by it.
     pub weight: f64,
-    /// The sentence: `what: evidence; remedy` where it fired, the evidence alone elsewhere.
+    /// Sentence: `what: evidence; remedy` if the rule fired, else the evidence alone.
     pub text: String,
 }
 
-/// The outcome of a rule, in ascending order of weight.
+/// Outcome of a rule, in ascending order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleOutcome {
-    /// Within its limits.
+    /// The figure is within its limits.
     Pass,
-    /// The document lacks what it takes to judge.
+    /// The document lacks the data to judge the rule.
     Unknown,
-    /// A fact without a limit.
+    /// The rule states a fact and has no limit.
     Note,
-    /// Beyond its first limit: worth knowing; no number changes its meaning by it.
+    /// The figure is beyond its first limit; no number changes its meaning.
     Finding,
-    /// So far beyond that printed numbers are bounds.
+    /// The figure is so far beyond its limits that printed numbers are bounds.
     Bound,
-    /// So far beyond that even bounds say nothing useful.
+    /// The figure is so far beyond its limits that even bounds are useless.
     Void,
 }
 
@@ -59,19 +59,19 @@ pub enum RuleOutcome {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// A figure greater than the limit.
+    /// The rule fires if the figure is greater than the limit.
     #[default]
     Above,
-    /// A figure less than the limit.
+    /// The rule fires if the figure is less than the limit.
     Below,
 }
 
-/// Which part of a run a rule is about.
+/// Part of a run that a rule is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// This program.
+    /// The client: weir.
     Client,
     /// The server.
     Server,
@@ -83,11 +83,11 @@ pub enum Subject {
     Statistics,
 }
 
-/// A rule about to be judged.
+/// A rule before its figure is judged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measure {
     id: &'static str,
-    /// The problem it names where it fires: `CPU contention`.
+    /// Name of the problem, if the rule fires: `CPU contention`.
     what: &'static str,
     subject: Subject,
     unit: Unit,
@@ -140,8 +140,9 @@ impl Measure {
         Measure { bound_at: Some(limit), ..self }
     }
 
-    /// Of a share of CPU time: in a window shorter than a second it rests on a few scheduler ticks,
-    /// and bounds nothing. What it did to the latencies shows however short the window is.
+    /// Sets the second limit of a share of CPU time. In a window shorter than a second the share
+    /// rests on a few scheduler ticks, and bounds nothing; its effect on the latencies shows in any
+    /// window.
     pub(super) fn bound_at_in_long_windows(self, limit: f64, document: &Document) -> Measure {
         match document.throughput.window_s >= SHARES_WINDOW_LEAST_S {
             true => self.bound_at(limit),
@@ -157,13 +158,13 @@ impl Measure {
         Measure { subject, ..self }
     }
 
-    /// The estimated relative change of a printed number.
+    /// Sets the estimated relative change of a printed number.
     pub(super) fn weight(self, weight: f64) -> Measure {
         let weight = if weight.is_finite() { weight.clamp(0.0, 1.0) } else { 1.0 };
         Measure { weight, ..self }
     }
 
-    /// Judges a figure. `evidence` holds the figure, and gets the limit where one was crossed.
+    /// Judges a figure. `evidence` holds the figure, and gets the limit if one was crossed.
     pub(super) fn judge(self, value: f64, evidence: &str, remedy: &str) -> Rule {
         let (outcome, limit) = self.outcome_of(value);
         match limit {
@@ -175,7 +176,7 @@ impl Measure {
         }
     }
 
-    /// The outcome for a figure, and the limit that was crossed.
+    /// Returns the outcome for a figure, and the limit that was crossed.
     fn outcome_of(&self, value: f64) -> (RuleOutcome, Option<f64>) {
         let is_beyond = |limit: &f64| match self.fires {
             Direction::Above => value > *limit,
@@ -193,7 +194,7 @@ impl Measure {
         }
     }
 
-    /// A rule that fired, with its sentence.
+    /// Creates a rule that fired, with its sentence.
     pub(super) fn fired(
         self,
         outcome: RuleOutcome,
@@ -208,17 +209,17 @@ impl Measure {
         self.rule(outcome, value, text)
     }
 
-    /// A rule that is within its limits.
+    /// Creates a rule that is within its limits.
     pub(super) fn pass(self, value: Option<f64>, evidence: impl Into<String>) -> Rule {
         self.rule(RuleOutcome::Pass, value, evidence.into())
     }
 
-    /// A fact without a limit.
+    /// Creates a rule that states a fact without a limit.
     pub(super) fn note(self, value: Option<f64>, text: impl Into<String>) -> Rule {
         self.rule(RuleOutcome::Note, value, text.into())
     }
 
-    /// A rule without its data.
+    /// Creates a rule without its data.
     pub(super) fn unknown(self, why: &str) -> Rule {
         self.rule(RuleOutcome::Unknown, None, format!("not judged: {why}"))
     }
@@ -261,7 +262,7 @@ impl Unit {
         }
     }
 
-    /// A limit, which is a round number more often than not.
+    /// Formats a limit, which is usually a round number.
     fn print_limit(self, limit: f64) -> String {
         match self {
             Unit::Share => units::short_percent(limit),
@@ -273,7 +274,7 @@ impl Unit {
     }
 }
 
-/// A number without zeros behind the point.
+/// Removes zeros at the end of a number's decimals.
 fn short(number: &str) -> String {
     match number.contains('.') {
         true => number.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -287,7 +288,7 @@ impl Rule {
         self.outcome >= RuleOutcome::Finding
     }
 
-    /// Its limits as people read them: `finding 5%, bound 20%`; empty where it has none.
+    /// Formats the limits: `finding 5%, bound 20%`; empty if there are none.
     pub fn limits(&self) -> String {
         let limits =
             [("finding", self.finding_at), ("bound", self.bound_at), ("void", self.void_at)];
@@ -297,7 +298,7 @@ impl Rule {
         known.collect::<Vec<_>>().join(", ")
     }
 
-    /// Its figure as people read it; empty where there is none.
+    /// Formats the figure; empty if there is none.
     pub fn figure(&self) -> String {
         self.value.zip(self.unit()).map_or_else(String::new, |(value, unit)| unit.print(value))
     }

@@ -1,5 +1,5 @@
-//! Client overhead: how much of a percentile the client added, by sending late and by leaving the
-//! response in its socket buffer (METHOD 1.9, `client-overhead`).
+//! Client overhead: the part of a percentile that the client added, by sending late and by leaving
+//! the response in its socket buffer (METHOD 1.9, `client-overhead`).
 //!
 //! Both parts are differences of percentiles of the same requests, with and without the client's
 //! time; the second is known for the stamped sample only.
@@ -10,45 +10,47 @@ use super::super::{Document, Metric, PercentileValue, Summary};
 use super::thresholds::{OVERHEAD_NS, OVERHEAD_SHARE};
 use crate::plan::Load;
 
-/// The percentiles whose overhead the document lists, in percent.
+/// Percentiles whose overhead the document lists, in percent.
 const LISTED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
-/// The client's share of a percentile of the response time, over `ok` requests.
+/// Client overhead of a percentile of the response time, over `ok` requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ClientOverhead {
-    /// In percent.
+    /// Percentile in percent.
     pub p: f64,
-    /// The percentile in nanoseconds.
+    /// Value of the percentile in nanoseconds.
     pub ns: u64,
-    /// Of `ns`: added by the client.
+    /// Of `ns`: time added by the client, in nanoseconds.
     pub client_ns: u64,
     /// `client_ns` as a share of `ns`, 0 to 1.
     pub share: f64,
-    /// The kernel's stamps do not reach this percentile, so that the time after the response had
-    /// arrived is missing.
+    /// True if kernel time stamps do not reach this percentile, so that the time after the response
+    /// had arrived is missing.
     pub is_partial: bool,
 }
 
 impl ClientOverhead {
-    /// Of every listed percentile for which it is known.
+    /// Computes the overhead of every listed percentile for which it is known.
     pub(super) fn of_all(document: &Document) -> Vec<ClientOverhead> {
         LISTED.into_iter().filter_map(|p| ClientOverhead::of(document, p)).collect()
     }
 
-    /// Of percentile `p` of the response time; `None` where it is not listed, or nothing is known.
+    /// Computes the overhead of percentile `p` of the response time; `None` if the percentile is
+    /// not listed, or nothing is known.
     pub(in super::super) fn of(document: &Document, p: f64) -> Option<ClientOverhead> {
         let summary = &document.latency.response_time.ok;
         let before = match document.plan.load {
-            // A closed loop has no plan to be late for.
+            // A closed loop has no plan, so that no send is late.
             Load::ClosedLoop => Some(0),
             Load::OpenLoop { .. } => before_send(document, p),
         };
         ClientOverhead::of_parts(summary, p, before, after_arrival(document, p))
     }
 
-    /// Of percentile `p` of the service time, which the client can only delay after the arrival.
+    /// Computes the overhead of percentile `p` of the service time, which the client can only delay
+    /// after the arrival.
     pub(in super::super) fn of_service(document: &Document, p: f64) -> Option<ClientOverhead> {
         let summary = &document.latency.service_time.ok;
         ClientOverhead::of_parts(summary, p, Some(0), after_arrival(document, p))
@@ -64,15 +66,15 @@ impl ClientOverhead {
         if before.unwrap_or(0) == 0 && after.is_none() {
             return None;
         }
-        // The sample's part may exceed the whole where the two distributions differ.
+        // The sample's part may exceed the whole if the two distributions differ.
         let client_ns = before.unwrap_or(0).saturating_add(after.unwrap_or(0)).min(ns);
         let share = if ns == 0 { 0.0 } else { client_ns as f64 / ns as f64 };
         Some(ClientOverhead { p, ns, client_ns, share, is_partial: after.is_none() })
     }
 
     /// True if the client inflated the percentile: its part is more than 5% of it, more than a
-    /// wake-up takes, and more than the lower half of the percentile's own interval, which would
-    /// not hold the value without that part.
+    /// wake-up takes, and more than the lower half of the percentile's own interval. That interval
+    /// then does not hold the value without the client's part.
     pub(in super::super) fn inflates(&self, value: &PercentileValue) -> bool {
         let below_ns = value.low_ns.map_or(0, |low_ns| value.ns.saturating_sub(low_ns));
         let client_ns = self.client_ns as f64;
@@ -80,9 +82,9 @@ impl ClientOverhead {
     }
 }
 
-/// Time that late sends added to percentile `p` of an open loop's response: their lateness, and
-/// the waiting for connections that they may have caused. Requests that came due while the client
-/// stood still wait for each other's connections for about as long as it did.
+/// Time that late sends added to percentile `p` of an open loop's response: their lateness, and the
+/// waiting for connections that they may have caused. Requests that came due while the client was
+/// stopped wait for each other's connections for about as long as it was stopped.
 fn before_send(document: &Document, p: f64) -> Option<u64> {
     let latency = &document.latency;
     let (all, unlagged) = (&latency.response_time.ok, latency.unlagged.as_ref()?);
@@ -92,7 +94,7 @@ fn before_send(document: &Document, p: f64) -> Option<u64> {
     Some(late_ns.saturating_add(waited_ns))
 }
 
-/// What waiting in the client's socket buffer added to percentile `p` of the stamped sample.
+/// Time that the socket buffer of the client added to percentile `p` of the stamped sample.
 fn after_arrival(document: &Document, p: f64) -> Option<u64> {
     let stamps = document.stamps.as_ref()?;
     let (unlagged, outside) = (&stamps.unlagged.ok, &stamps.outside.ok);
@@ -116,11 +118,11 @@ mod tests {
             let (p, ns) = (value.p, value.ns);
             ClientOverhead { p, ns, client_ns, share, is_partial: false }.inflates(&value)
         };
-        // However far it reaches up.
+        // The upper end of the interval has no influence.
         assert!(inflates(200_001, Some(800_000), Some(3_000_000)));
         assert!(!inflates(200_000, Some(800_000), Some(1_000_001)));
         assert!(inflates(200_001, Some(800_000), None));
-        // Below 5% nothing counts.
+        // Below 5% no overhead counts.
         assert!(inflates(50_001, None, None) && !inflates(50_000, None, None));
     }
 }

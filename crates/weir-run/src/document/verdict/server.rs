@@ -1,5 +1,6 @@
 //! Rules about the server and the load that reached it: `growing-backlog` and `connection-waits`
-//! (METHOD 1.3, 1.7). Neither makes a number wrong; both say what it is a number of.
+//! (METHOD 1.3, 1.7). Neither makes a number wrong; both qualify the load that it was measured
+//! under.
 
 use super::super::Document;
 use super::limit::{self, Limit, LimitedBy};
@@ -16,7 +17,7 @@ pub(super) fn judge(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
     rules.push(connection_waits(document));
 }
 
-/// Requests that are due or in flight became more and more.
+/// Judges the growth of the number of requests due or in flight.
 fn growing_backlog(document: &Document, limit: &Limit) -> Rule {
     let subject = match limit.by {
         LimitedBy::Server => Subject::Server,
@@ -46,7 +47,7 @@ fn growing_backlog(document: &Document, limit: &Limit) -> Rule {
     measure.weight(1.0).judge(growth.slope, &evidence, &remedy)
 }
 
-/// Which share of requests waited for a connection.
+/// Judges the share of requests that waited for a connection.
 fn connection_waits(document: &Document) -> Rule {
     let measure =
         Measure::new("connection-waits", "connections all busy", Subject::Workload, Unit::Share)
@@ -59,7 +60,7 @@ fn connection_waits(document: &Document) -> Rule {
     let Some(share) = waits.filter(|_| planned > 0).map(|waits| {
         let waited: u64 =
             waits.ok.buckets().filter(|(bucket, _)| *bucket > 0).map(|(_, count)| count).sum();
-        // What was never sent waited to the end.
+        // Requests never sent waited to the end.
         (waited + document.accounting.never_sent) as f64 / planned as f64
     }) else {
         return measure.unknown("nothing was planned");

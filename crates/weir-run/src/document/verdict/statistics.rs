@@ -9,7 +9,7 @@ use super::measure::{Measure, Rule, RuleOutcome, Subject, Unit};
 use super::thresholds::TRANSIENT_FINDING;
 use crate::units;
 
-/// Why a run is not judged.
+/// Reason why a run is not judged.
 const TOO_FEW: &str = "it takes ten slices, and requests in each";
 
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
@@ -25,7 +25,7 @@ fn measure(id: &'static str, what: &'static str, unit: Unit) -> Measure {
     Measure::new(id, what, Subject::Statistics, unit)
 }
 
-/// S1 to S3: the first series in which something fired, throughput and mean before the tails.
+/// Judges S1 to S3: the first series in which a test fired, throughput and mean before the tails.
 fn stationary(document: &Document) -> Rule {
     let measure = measure("not-stationary", "the load was not steady", Unit::Share);
     let series = &document.stationarity;
@@ -48,9 +48,9 @@ fn stationary(document: &Document) -> Rule {
     measure.fired(RuleOutcome::Finding, Some(size), &evidence, "see the series, or run longer")
 }
 
-/// `rose by 15.6%`, `fell by 20.0%`; from a factor of two on, as a multiple: a fall by more than
-/// all does not exist, and a rise by 400% is read wrongly. `size` is the change as a share of the
-/// level that it is measured against.
+/// Formats `rose by 15.6%`, `fell by 20.0%`; from a factor of two on as a multiple, since a rise by
+/// 400% is easily misread. A fall by more than all does not exist. `size` is the change as a share
+/// of the level that it is measured against.
 fn by_how_much(size: f64) -> String {
     match size {
         size if size >= 1.0 => format!("rose to {:.1} times its level", 1.0 + size),
@@ -60,7 +60,7 @@ fn by_how_much(size: f64) -> String {
     }
 }
 
-/// By how much a series changed, as a share of its earlier level, and when.
+/// Returns the change of a series, as a share of its earlier level, and its time.
 fn change_of(of: &SeriesStationarity) -> (f64, String) {
     if let Some(shift) = of.shift.filter(|_| of.fired.contains(&Change::Shift)) {
         return (shift.magnitude, format!("at {}", units::duration_of_seconds(shift.at_s)));
@@ -72,12 +72,12 @@ fn change_of(of: &SeriesStationarity) -> (f64, String) {
     (trend, "over the window".to_owned())
 }
 
-/// The change from the begin to the end of a trend's line, as a share of the begin. `magnitude` is
-/// the change as a share of the middle.
+/// Returns the change from the start to the end of a trend's line, as a share of the start.
+/// `magnitude` is the change as a share of the middle.
 fn from_begin_to_end(magnitude: f64, slope: f64) -> f64 {
     match slope < 0.0 {
         true => -magnitude / (1.0 + magnitude / 2.0),
-        // A line that begins at nothing or below rises without a measure.
+        // A line that starts at zero or below has no finite relative rise.
         false => magnitude / (1.0 - magnitude / 2.0).max(0.1),
     }
 }
@@ -92,7 +92,7 @@ fn in_words(series: SliceSeries) -> &'static str {
     }
 }
 
-/// S4. A change within the run correlates neighbouring slices, and is reported already.
+/// Judges S4. A change within the run correlates neighbouring slices, and is reported already.
 fn correlated(document: &Document, has_changed: bool) -> Rule {
     let measure = measure("autocorrelation", "intervals are too narrow", Unit::Ratio);
     let series = &document.stationarity;
@@ -114,7 +114,7 @@ fn correlated(document: &Document, has_changed: bool) -> Rule {
     }
 }
 
-/// An automatic warm-up that ended by its cap (METHOD 1.12).
+/// Judges an automatic warm-up that ended at its time limit (METHOD 1.12).
 fn steady(document: &Document) -> Option<Rule> {
     if !document.plan.warmup_is_auto {
         return None;
@@ -131,7 +131,7 @@ fn steady(document: &Document) -> Option<Rule> {
     Some(measure.weight(0.05).fired(RuleOutcome::Finding, None, &evidence, remedy))
 }
 
-/// The transient that MSER would delete, where it also differs from the rest beyond chance.
+/// Judges the transient that MSER would delete, if it also differs from the rest beyond chance.
 fn warmup(document: &Document) -> Rule {
     let measure =
         measure("warmup-too-short", "warm-up too short", Unit::Share).finding_at(TRANSIENT_FINDING);
@@ -158,7 +158,7 @@ fn warmup(document: &Document) -> Rule {
     measure.weight(share).judge(share, &fact, &format!("use --warmup {needed_s:.0}s"))
 }
 
-/// How long the warm-up was, as the first worker saw it.
+/// Length of the warm-up in seconds, as the first worker observed it.
 fn warmup_s(document: &Document) -> f64 {
     let phases = document.phases.first();
     phases.map_or(0.0, |worker| worker.t0_ns.saturating_sub(worker.start_ns) as f64 / 1e9)

@@ -1,4 +1,4 @@
-//! The line `Target`: how the target answered what it was sent (METHOD 1.9).
+//! The line `Target`: the responses of the target to the requests sent to it (METHOD 1.9).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,21 +10,21 @@ use crate::units;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How the target answered.
+/// State of the target, with the most frequent failure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TargetLine {
-    /// In one word.
+    /// State in one word.
     pub state: TargetState,
     /// Share of the measured requests that were sent and failed, 0 to 1: `bad_response`,
     /// `transport_error`, `timed_out` and `in_flight_at_end`.
     pub failed_share: f64,
-    /// The most frequent failure, with its share; empty where the target is `ok`.
+    /// Most frequent failure, with its share; empty if the target is `ok`.
     pub text: String,
 }
 
-/// How the target answered, in one word.
+/// State of the target, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -32,7 +32,7 @@ pub enum TargetState {
     /// Less than 0.1% of the requests failed.
     #[default]
     Ok,
-    /// From 0.1% on.
+    /// At least 0.1% of the requests failed.
     Degraded,
     /// At least half of the requests failed, or none succeeded.
     Failed,
@@ -67,8 +67,8 @@ impl TargetState {
     }
 }
 
-/// Nothing measured was sent: connecting failed, requests of the warm-up kept the connections busy,
-/// or the run ended before.
+/// State of a target to which no measured request was sent: connecting failed, requests of the
+/// warm-up kept the connections busy, or the run ended before.
 fn unsent(document: &Document) -> TargetLine {
     let failed = |text| TargetLine { state: TargetState::Failed, failed_share: 1.0, text };
     let throughput = &document.throughput;
@@ -92,13 +92,13 @@ fn unsent(document: &Document) -> TargetLine {
     }
     let lives = document.phases.iter().map(|of| of.drained_ns.saturating_sub(of.start_ns));
     let waited_ns = lives.max().unwrap_or(0).min(document.plan.timeout_ns);
-    // Whole seconds: how long closing the sockets took says nothing.
+    // Whole seconds: the time to close the sockets has no meaning here.
     let waited_ns =
         if waited_ns < SECOND_NS { waited_ns } else { waited_ns / SECOND_NS * SECOND_NS };
     failed(format!("no response within {}", units::short_duration(waited_ns)))
 }
 
-/// `3.1% timed out`, `100% of responses were 404`, `no response within 10 s`.
+/// Formats `3.1% timed out`, `100% of responses were 404`, `no response within 10 s`.
 fn most_frequent(document: &Document, sent: u64) -> String {
     let accounting = &document.accounting;
     let Accounting { transport_error, timed_out, in_flight_at_end, .. } = *accounting;
@@ -127,7 +127,8 @@ fn most_frequent(document: &Document, sent: u64) -> String {
     worst.map_or_else(String::new, |(_, text)| text)
 }
 
-/// How long the target was waited for at the most: the timeout, or the run's own end.
+/// Longest time that a response was awaited, in nanoseconds: the timeout, or until the run's own
+/// end.
 fn longest_wait_ns(document: &Document) -> u64 {
     let oldest = document.latency.service_time.headline().max_ns.unwrap_or(0);
     match document.accounting.timed_out {

@@ -1,14 +1,14 @@
-//! Every number that a rule compares with, and why it is that one. They are engineering choices;
-//! the accuracy suite (METHOD 2) calibrates them against runs whose truth is known.
+//! Every number that a rule compares with, and the reason for it. They are engineering choices; the
+//! accuracy suite (METHOD 2) calibrates them against runs with known results.
 
-/// `client-overhead`: a share of a percentile that readers overlook anyway.
+/// `client-overhead`: a share of a percentile that readers ignore anyway.
 pub(super) const OVERHEAD_SHARE: f64 = 0.05;
-/// `client-overhead`, `idle-connections`, `probe-thread`: what a wake-up takes on a quiet machine,
-/// with a margin of two. Against a server that answers within 30 µs that is a large share and says
-/// nothing.
+/// `client-overhead`, `idle-connections`, `probe-thread`: duration of a wake-up on a quiet machine,
+/// with a margin of two. Against a server that responds within 30 µs that is a large share and has
+/// no meaning.
 pub(super) const OVERHEAD_NS: f64 = 20_000.0;
 /// `idle-connections`, `probe-thread`: more than a quiet client ever takes: several scheduler ticks
-/// of others, or batches of a hundred responses.
+/// of other programs, or batches of a hundred responses.
 pub(super) const TURNAROUND_BOUND_NS: f64 = 100_000.0;
 
 /// Windows shorter than this have too few scheduler ticks for a share of CPU time to bound numbers.
@@ -22,25 +22,25 @@ pub(super) const CPU_CONTENTION_FINDING: f64 = 0.05;
 pub(super) const STEAL_FINDING: f64 = 0.02;
 /// `cpu-quota`: throttling stops whole threads for tens of milliseconds.
 pub(super) const QUOTA_FINDING: f64 = 0.001;
-/// `cpu-quota`: so much of the window lies above p99.
+/// `cpu-quota`: the share of the window that lies above p99.
 pub(super) const QUOTA_BOUND: f64 = 0.01;
-/// `cpu-pressure`: share of the time in which anything on the machine waited for a CPU. It need not
+/// `cpu-pressure`: share of the time in which any task on the machine waited for a CPU. It need not
 /// have been the client.
 pub(super) const PRESSURE_FINDING: f64 = 0.10;
 
 /// `client-cpu`: share of the window in which the busiest thread needed a CPU. Queues in the client
 /// grow from here on.
 pub(super) const CLIENT_CPU_FINDING: f64 = 0.80;
-/// `client-cpu`: saturated: the rate is the client's.
+/// `client-cpu`: the thread is saturated, so that the rate is the client's.
 pub(super) const CLIENT_CPU_BOUND: f64 = 0.95;
 /// `Limit`: below this a client has CPU time left.
 pub(super) const CLIENT_CLEAN_CPU: f64 = 0.80;
-/// `Limit`: a client that waited longer for a CPU has long service times of its own.
+/// `Limit`: a client that waited longer for a CPU has long service times by itself.
 pub(super) const CLIENT_CLEAN_CONTENTION: f64 = 0.20;
 
-/// `idle-connections`: share of the connections' time in which they had nothing in flight.
+/// `idle-connections`: share of the connections' time with nothing in flight.
 pub(super) const GAP_FINDING: f64 = 0.05;
-/// `idle-connections`: with so much idle time the load is not the one that was planned.
+/// `idle-connections`: with this much idle time the load is not the planned one.
 pub(super) const GAP_BOUND: f64 = 0.20;
 
 /// `late-sends`: lateness at p99 that any machine has.
@@ -48,21 +48,21 @@ pub(super) const LATE_NS: f64 = 100_000.0;
 /// `late-sends`: lateness at p99 as a share of the median service time: below, arrivals are as
 /// planned.
 pub(super) const LATE_SHARE: f64 = 0.05;
-/// `late-sends`: what tools with millisecond timers have all the time.
+/// `late-sends`: constant lateness of tools with millisecond timers.
 pub(super) const LATE_BOUND_NS: f64 = 1_000_000.0;
-/// `late-sends`: lateness at p99 as a multiple of the median service time: arrivals come in heaps.
+/// `late-sends`: lateness at p99 as a multiple of the median service time: arrivals come in bursts.
 pub(super) const LATE_BOUND_SHARE: f64 = 1.0;
 
 /// `probe-thread`: the load's median as a multiple of the probe thread's.
 pub(super) const PROBE_THREAD_FINDING: f64 = 1.2;
-/// `probe-thread`: half of the median is the client's.
+/// `probe-thread`: half of the median is the client's overhead.
 pub(super) const PROBE_THREAD_BOUND: f64 = 2.0;
 
 /// Losses per request, on the wire or in the kernel's queues.
 pub(super) const LOSS_FINDING: f64 = 0.000_1;
-/// `packets-dropped`: packets that this machine threw away, per request.
+/// `packets-dropped`: packets that this machine dropped, per request.
 pub(super) const DROPPED_FINDING: f64 = 0.000_1;
-/// Fewer losses than these may belong to anything on a machine that talks to others too.
+/// Fewer losses than these may have any cause on a machine with other traffic.
 pub(super) const LOSSES_LEAST: u64 = 5;
 /// `interface-use`, `ephemeral-ports`: share in use.
 pub(super) const FULL_FINDING: f64 = 0.90;
@@ -72,12 +72,12 @@ pub(super) const IDLE_EXIT_NOTE: f64 = 0.10;
 /// `clock-step`: a step of the wall clock in nanoseconds, beyond what NTP slews.
 pub(super) const CLOCK_STEP_NOTE_NS: f64 = 1_000.0;
 
-/// `client-stopped`: shorter stretches are the scheduler's on a busy machine; what they do shows in
+/// `client-stopped`: shorter stretches are scheduling on a busy machine; their effect shows in
 /// `client-overhead` and `late-sends`.
 pub(super) const STOP_FINDING_NS: f64 = 10_000_000.0;
-/// `client-stopped`: no scheduler takes so long.
+/// `client-stopped`: no scheduler delays a thread for so long.
 pub(super) const STOP_BOUND_NS: f64 = 100_000_000.0;
-/// `client-stopped`: in a long window a longer stop is lost among what is measured.
+/// `client-stopped`: in a long window, a longer stop has little effect on the measured numbers.
 pub(super) const STOP_BOUND_SHARE: f64 = 0.01;
 /// `client-stopped`: with half of the window lost, neither the median nor the rate has a useful
 /// bound.
@@ -87,16 +87,17 @@ pub(super) const STOP_VOID_SHARE: f64 = 0.50;
 /// measures itself.
 pub(super) const NOISE_FLOOR_FINDING: f64 = 10.0;
 
-/// `send-dispersion`: what the index of dispersion may exceed its plan by.
+/// `send-dispersion`: excess of the index of dispersion over its plan.
 pub(super) const DISPERSION_SLACK: f64 = 0.05;
-/// `send-dispersion`: two-sided 99% of a normal distribution: the index of a Poisson process by
+/// `send-dispersion`: two-sided 99% of a normal distribution, for the index of a Poisson process by
 /// chance.
 pub(super) const DISPERSION_Z: f64 = 2.58;
-/// `send-dispersion`: spans below which an index of dispersion is a guess.
+/// `send-dispersion`: number of spans below which an index of dispersion is a guess.
 pub(super) const DISPERSION_SPANS_LEAST: u64 = 20;
 /// `send-gaps`: share of gaps between sends that differ from their plan.
 pub(super) const DISPLACED_FINDING: f64 = 0.05;
-/// `send-burst`: most sends in a millisecond: as many as planned three times over, and five more.
+/// `send-burst`: greatest number of sends in a millisecond: three times the planned number plus
+/// five.
 pub(super) const BURST_FACTOR: f64 = 3.0;
 /// `send-burst`: see [`BURST_FACTOR`].
 pub(super) const BURST_MORE: f64 = 5.0;
@@ -105,7 +106,7 @@ pub(super) const RATE_FINDING: f64 = 0.001;
 /// `send-rate`: requests that may be on the other side of an edge, for each span counted.
 pub(super) const RATE_EDGE: f64 = 2.0;
 /// `send-dispersion`, `send-burst`, `send-rate`: share of requests never sent beyond which the
-/// counts belong to another plan.
+/// counts do not represent the plan.
 pub(super) const NEVER_SENT_MOST: f64 = 0.001;
 
 /// `connection-waits`: share of requests that waited for a connection (METHOD 1.3).
@@ -114,32 +115,32 @@ pub(super) const WAITED_FINDING: f64 = 0.001;
 pub(super) const GROWTH_FINDING: f64 = 0.01;
 /// `growing-backlog`: confidence with which the backlog must have grown.
 pub(super) const GROWTH_CONFIDENCE: f64 = 0.99;
-/// `littles-law`: two counts of the same requests may differ so much (METHOD 1.7).
+/// `littles-law`: difference of two counts of the same requests (METHOD 1.7).
 pub(super) const LITTLE_FINDING: f64 = 0.001;
-/// `littles-law`: beyond, requests were lost or counted twice.
+/// `littles-law`: difference beyond which requests were lost or counted twice.
 pub(super) const LITTLE_VOID: f64 = 0.01;
 
-/// `warmup-too-short`: share of the window that may be better left out (METHOD 1.12).
+/// `warmup-too-short`: share of the window that should rather be left out (METHOD 1.12).
 pub(super) const TRANSIENT_FINDING: f64 = 0.05;
 
-/// `Target`: share of failed requests from which on it is degraded.
+/// `Target`: least share of failed requests at which it is degraded.
 pub(super) const TARGET_DEGRADED: f64 = 0.001;
-/// `Target`: share of failed requests from which on it failed.
+/// `Target`: least share of failed requests at which it failed.
 pub(super) const TARGET_FAILED: f64 = 0.50;
 /// `Load`: share of planned requests that may be missing.
 pub(super) const NEVER_SENT_SHARE: f64 = 0.000_1;
 
-/// `Limit`: share of the missing requests that lost time accounts for where the client limits. A
-/// stop of a twentieth of the window is not why three quarters of the plan are missing.
+/// `Limit`: least share of the missing requests that lost time explains, if the client limits. A
+/// stop of a twentieth of the window is not the cause if three quarters of the plan are missing.
 pub(super) const MISS_SHARE: f64 = 0.5;
 /// `Limit`: the same in a closed loop, as a share of the window.
 pub(super) const LOST_SHARE: f64 = 0.20;
-/// `Limit`: the TCP round trip as a share of the median service time, where the network limits.
+/// `Limit`: the TCP round trip as a share of the median service time, if the network limits.
 pub(super) const NETWORK_SHARE: f64 = 0.5;
-/// `Limit`: the median service time as a multiple of the one-connection probe's, where the server
+/// `Limit`: the median service time as a multiple of the one-connection probe's, if the server
 /// limits.
 pub(super) const SERVER_ABOVE: f64 = 2.0;
 /// `Limit`: CPU time of the local server's busiest thread, as a share of the window.
 pub(super) const SERVER_BUSY: f64 = 0.95;
-/// `Limit`: the same multiple where more connections would carry more.
+/// `Limit`: the same multiple, if more connections would carry more.
 pub(super) const CONNECTIONS_BELOW: f64 = 1.2;
