@@ -76,7 +76,6 @@ pub const SCHEMA_VERSION: u32 = 2;
 /// Result of a run: one JSON document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Document {
     /// Version of this schema; a changed meaning is a new version.
     pub schema_version: u32,
@@ -166,7 +165,6 @@ impl Document {
 /// Program that wrote a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Tool {
     /// Name of the program: `weir`.
     pub name: String,
@@ -177,7 +175,6 @@ pub struct Tool {
 /// Identity and circumstances of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Run {
     /// Identifier of the run; the same for all parts of one run.
     pub id: String,
@@ -207,7 +204,6 @@ pub struct Run {
 /// Response to the request sent before the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Preflight {
     /// The status code.
     pub status: u16,
@@ -228,7 +224,6 @@ pub struct Preflight {
 /// CPU time and memory that weir used; over all parts after a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ClientUsage {
     /// CPU time in user space, in nanoseconds.
     pub cpu_user_ns: u64,
@@ -241,7 +236,6 @@ pub struct ClientUsage {
 /// The phases of one worker as it observed them, in nanoseconds since its part's epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Phases {
     /// Part of the run that the worker belongs to; each part has an epoch of its own.
     pub part: u32,
@@ -278,7 +272,6 @@ pub struct Phases {
 /// A note attached to the finished run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Note {
     /// Stable code, for programs: `few_connections`.
     pub code: String,

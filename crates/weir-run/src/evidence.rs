@@ -159,7 +159,6 @@ pub struct RoundTrips {
 /// CPU time of the processes that hold the server's listening socket, between t0 and t1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ServerCpu {
     /// Number of processes, as far as this user may see them.
     pub processes: u32,
@@ -172,7 +171,6 @@ pub struct ServerCpu {
 /// CPU time, waiting and stalls of one worker's thread between its t0 and its t1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct WorkerUsage {
     /// Time from t0 to t1 as the worker observed them, in nanoseconds.
     pub wall_ns: u64,
@@ -200,7 +198,6 @@ pub struct WorkerUsage {
 /// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ClientHealth {
     /// Time for which the machine was watched, in nanoseconds.
     pub watched_ns: u64,

@@ -19,7 +19,6 @@ const DRAIN_MIN_NS: u64 = 1_000_000_000;
 /// Plan of a run: the load as requested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// URL as given, without credentials.
     pub url: String,
@@ -117,7 +116,6 @@ impl Plan {
 /// Destination of the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Target {
     /// Scheme of the URL: `http` or `https`.
     pub scheme: String,
@@ -147,7 +145,6 @@ impl Default for Target {
 /// Requests that are sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct RequestPlan {
     /// Method of the requests.
     pub method: String,
@@ -169,7 +166,6 @@ impl Default for RequestPlan {
 /// One header line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Header {
     /// Name of the header as given.
     pub name: String,
@@ -180,7 +176,7 @@ pub struct Header {
 /// Load model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "model", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "model", rename_all = "snake_case")]
 pub enum Load {
     /// Closed loop: each connection sends again as soon as it has room (METHOD 1.4).
     ClosedLoop,
@@ -196,7 +192,7 @@ pub enum Load {
 /// Arrival process of an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "process", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "process", rename_all = "snake_case")]
 pub enum Arrivals {
     /// Evenly spaced arrivals, the first half a gap after the start.
     Uniform,
@@ -210,7 +206,6 @@ pub enum Arrivals {
 /// An exact rate: `numerator / denominator` requests, or connects, per second, both at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Rate {
     /// Number of requests or connects.
     pub numerator: u64,

@@ -48,7 +48,6 @@ impl Callback {
 /// Calls and time of one callback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct CallbackUsage {
     /// Number of calls.
     pub calls: u64,

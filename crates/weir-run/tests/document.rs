@@ -388,6 +388,34 @@ fn what_is_no_document_is_told_apart() {
     assert!(matches!(unreadable, LoadError::Unreadable { .. }), "{unreadable}");
 }
 
+/// A later weir may add fields without a new `schema_version` (decision 0023).
+#[test]
+fn fields_of_later_programs_are_ignored() {
+    let document = Document::assemble(parts(1, 1, hundred())).expect("it adds up");
+    let mut changed: Value = serde_json::from_slice(&json(&document)).expect("JSON");
+    for place in [
+        "",
+        "/run",
+        "/tool",
+        "/verdict",
+        "/plan",
+        "/plan/load",
+        "/plan/target",
+        "/environment",
+        "/accounting",
+        "/accounting/sent",
+        "/latency/response_time",
+        "/throughput",
+        "/slices/0",
+        "/series/0",
+    ] {
+        let object = changed.pointer_mut(place).and_then(Value::as_object_mut).expect(place);
+        object.insert("of_a_later_program".to_owned(), value!([1]));
+    }
+    let text = serde_json::to_vec(&changed).expect("JSON");
+    assert!(Document::from_json(&text).expect("unknown fields are ignored") == document);
+}
+
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let ns = || prop_oneof![0..3_000_u64, 0..5_000_000_000_u64, 0..4_000_000_000_000_u64];
     let end = prop_oneof![

@@ -11,7 +11,6 @@ use crate::measurements::Outcomes;
 /// Outcomes of all planned requests. `planned` is the sum of the six classes that follow it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Accounting {
     /// Measured requests. Open loop: due in `[t0, t1)` by plan. Closed loop: sent in it.
     pub planned: u64,
@@ -44,7 +43,6 @@ pub struct Accounting {
 /// Requests put on the wire, by phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct SentCounts {
     /// Requests of the preflight, before the load.
     pub preflight: u64,

@@ -29,7 +29,6 @@ impl fmt::Display for AssertionOutcome {
 /// An assertion and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct AssertionResult {
     /// The claim as given.
     pub assertion: String,

@@ -8,7 +8,6 @@ use crate::measurements::{FailureCause, FailureKind, FailurePhase};
 /// Number of connections that failed in one way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ConnectionFailure {
     /// State of the connection when it failed: `connect`, `idle` or `in_use`.
     pub phase: FailurePhase,

@@ -15,7 +15,6 @@ use crate::plan::Plan;
 /// Connections: requested, opened, renewed, failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ConnectionsSection {
     /// Connections requested.
     pub asked: u64,
@@ -61,7 +60,6 @@ pub struct ConnectionsSection {
 /// Outcomes of one destination's share of the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct DestinationSection {
     /// Address: `1.2.3.4:80`, `[::1]:80`.
     pub address: String,

@@ -16,7 +16,6 @@ const BINS_MAX: usize = 4 * 3_600_000;
 /// lateness: waiting for a busy connection has no effect here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct DeparturesSection {
     /// Requests sent: the sum of `sent_counts`.
     pub sent: u64,
@@ -46,7 +45,6 @@ pub struct DeparturesSection {
 /// process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Dispersion {
     /// Length of a span in milliseconds.
     pub span_ms: u32,
@@ -63,7 +61,6 @@ pub struct Dispersion {
 /// A part of the window that was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct CountedSpan {
     /// Start of the part, in milliseconds from t0.
     pub start_ms: u64,

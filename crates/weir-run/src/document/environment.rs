@@ -8,7 +8,6 @@ use crate::plan::IoEngine;
 /// Machine and program that ran the load; null for facts that the machine does not provide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Environment {
     /// Version of weir, repeated here so that this section alone identifies the environment.
     pub weir_version: String,

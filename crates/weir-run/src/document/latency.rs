@@ -14,7 +14,6 @@ use crate::plan::{Load, Plan};
 /// Times of requests and connects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Latency {
     /// Time from the planned send to the last byte. In a closed loop, where requests have no
     /// planned time, the same as `service_time`.
@@ -50,7 +49,6 @@ pub struct Latency {
 /// Distribution of one time over the measured requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Metric {
     /// p50 in nanoseconds, over all requests. `all` and `ok` give the kind of bound of this field
     /// and the next four. Absent if no request lies beyond it.
@@ -84,7 +82,6 @@ pub struct Metric {
 /// Absent if empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct HistogramTexts {
     /// Requests that ended as `ok`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +101,6 @@ pub struct HistogramTexts {
 /// Exact figures by outcome, beside the histograms. Absent if empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ExactByOutcome {
     /// Requests that ended as `ok`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,7 +119,6 @@ pub struct ExactByOutcome {
 /// Exact figures of a histogram, whose buckets hold them only approximately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ExactFigures {
     /// Number of values.
     pub count: u64,
@@ -142,7 +137,6 @@ pub struct ExactFigures {
 /// A histogram with its exact figures, as in slices and the series.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct PackedHistogram {
     /// HdrHistogram V2 with compression, in base64.
     pub histogram: String,

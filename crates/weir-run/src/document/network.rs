@@ -9,7 +9,6 @@ use crate::evidence::{RoundTrips, TcpUsage};
 /// TCP sockets of this run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct NetworkSection {
     /// TCP sockets of the load; all of them are closed by the end of the run.
     pub sockets: u64,

@@ -9,7 +9,6 @@ use crate::evidence::Occupancy;
 /// Requests on the wire over the window, counted in two independent ways.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct OccupancySection {
     /// Number of requests on the wire, integrated over the window, in nanoseconds, as decimal
     /// digits.

@@ -22,7 +22,6 @@ pub struct Probed {
 /// One-connection probe: a closed loop over one connection before the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ProbeSection {
     /// Requests put on the wire.
     pub requests: u64,
@@ -39,7 +38,6 @@ pub struct ProbeSection {
 /// Service times of the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ProbeTimes {
     /// Number of complete responses.
     pub count: u64,

@@ -18,7 +18,6 @@ const CONFIDENCE: f64 = 0.95;
 /// Comparison of the same load with as many threads and with one more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ProveClientSection {
     /// Workers of the run, and of the first short run of each pair.
     pub threads: u32,

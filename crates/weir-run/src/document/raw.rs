@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// A file with one row for each request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct RawSection {
     /// Part of the run that the file belongs to.
     pub part: u32,

@@ -10,7 +10,6 @@ use crate::script_usage::{Callback, CallbackUsage, ScriptUsage};
 /// Usage of the run's script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ScriptSection {
     /// Script file as given; null if it is not known.
     pub file: Option<String>,

@@ -10,7 +10,6 @@ use crate::plan::{Plan, Rate};
 /// Noise floor: weir's measurements of a server in its own process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct SelfcheckSection {
     /// Rate over all threads: low, so that no request waits for another.
     pub rate: Rate,
@@ -29,7 +28,6 @@ pub struct SelfcheckSection {
 /// Least measurable value of a time, with nothing to wait for, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Floor {
     /// Median in nanoseconds.
     pub p50_ns: u64,

@@ -10,7 +10,6 @@ use crate::evidence::Stamped;
 /// Times of a sample of the `ok` requests, from kernel time stamps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct StampsSection {
     /// Connections whose requests were stamped.
     pub connections: u32,

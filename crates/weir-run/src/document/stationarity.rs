@@ -12,7 +12,6 @@ use super::throughput::{per_second, seconds};
 /// Stationarity of one series of slices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct SeriesStationarity {
     /// Series that the figures are of.
     pub series: SliceSeries,
@@ -65,7 +64,6 @@ pub enum Change {
 /// S1: Mann–Kendall test and Sen's slope.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct TrendFigures {
     /// Test statistic, in standard deviations from no trend.
     pub z: f64,
@@ -78,7 +76,6 @@ pub struct TrendFigures {
 /// S2: comparison of the first third with the last.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ThirdsFigures {
     /// Probability of such a difference by chance.
     pub p: f64,
@@ -89,7 +86,6 @@ pub struct ThirdsFigures {
 /// S3: the best split into two levels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ShiftFigures {
     /// Start of the new level, in seconds from t0.
     pub at_s: f64,

@@ -14,7 +14,6 @@ const WANTED: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 /// Summary of a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Summary {
     /// Number of requests in the percentiles and the maximum.
     pub count: u64,
@@ -42,7 +41,6 @@ pub struct Summary {
 /// One percentile with its bound and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct PercentileValue {
     /// Percentile in percent.
     pub p: f64,
@@ -79,7 +77,6 @@ pub struct PercentileValue {
 /// 95% sampling interval (METHOD 1.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Range {
     /// Lower end in nanoseconds.
     pub low_ns: u64,
@@ -90,7 +87,6 @@ pub struct Range {
 /// A percentile with too few requests beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct UnsupportedPercentile {
     /// Percentile in percent.
     pub p: f64,

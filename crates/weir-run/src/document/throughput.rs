@@ -15,7 +15,6 @@ const CONFIDENCE: f64 = 0.95;
 /// whichever request it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Throughput {
     /// Length of the window in seconds: as planned if the plan alone ended it, else from t0 to the
     /// last t1 that a worker observed.
@@ -57,7 +56,6 @@ pub struct Throughput {
 /// An interval of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct RateInterval {
     /// Lower end of the interval, per second, at least 0.
     pub low_rps: f64,

@@ -11,7 +11,6 @@ use crate::measurements::{Interval, Slice};
 /// One of the equal parts of the window: the requests due in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct SliceEntry {
     /// Start of the slice, in seconds from t0.
     pub start_s: f64,
@@ -41,7 +40,6 @@ pub struct SliceEntry {
 /// One interval of the run, by when things happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct SeriesEntry {
     /// Phase in which the interval begins.
     pub phase: SeriesPhase,

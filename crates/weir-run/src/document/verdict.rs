@@ -32,7 +32,6 @@ pub use target::{TargetLine, TargetState};
 /// The grade of a document, and the lines that explain it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Verdict {
     /// Grade: the worst that applies of void, failed, bounded and clean.
     pub grade: Grade,

@@ -12,7 +12,6 @@ use crate::measurements::{ByOutcome, Measurements};
 /// Probe thread: its measurements, compared with the load's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct WitnessSection {
     /// Connections of the probe thread.
     pub connections: u64,
@@ -37,7 +36,6 @@ pub struct WitnessSection {
 /// A time with its 95% interval within this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// Value in nanoseconds.
     pub ns: u64,
@@ -50,7 +48,6 @@ pub struct Estimate {
 /// A ratio with its 95% interval within this run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct RatioEstimate {
     /// Value of the ratio.
     pub ratio: f64,

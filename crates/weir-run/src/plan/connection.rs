@@ -11,7 +11,6 @@ use super::addresses::{AddressRange, count, nth_in_turn};
 /// the server keeps them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ConnectionPlan {
     /// Number of requests after which a connection is renewed, at least 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,6 @@ use crate::units;
 /// Limit of the throughput.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Limit {
     /// Kind of limit.
     pub by: LimitedBy,

@@ -11,7 +11,6 @@ use crate::units;
 /// Delivery of the planned load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct LoadLine {
     /// Delivery in one word.
     pub delivery: Delivery,

@@ -9,7 +9,6 @@ use crate::units;
 /// One rule of the verdict and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Id of the rule as in METHOD 1.9: `cpu-contention`. Unique in a verdict.
     pub id: String,

@@ -16,7 +16,6 @@ const LISTED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 /// Client overhead of a percentile of the response time, over `ok` requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ClientOverhead {
     /// Percentile in percent.
     pub p: f64,

@@ -13,7 +13,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// State of the target, with the most frequent failure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct TargetLine {
     /// State in one word.
     pub state: TargetState,
