@@ -1,10 +1,11 @@
-//! The figures of wrk's report, right: what its lines, and the `done()` of its scripts, are given.
+//! The corrected figures of wrk's report: for its lines and for the `done()` of scripts.
 
 use weir_report::dialect::{Figures, SocketErrors};
 use weir_run::{ByOutcome, Document, ErrorKind, FailurePhase, Histogram, Measurements};
 
-/// What a run amounts to in wrk's terms. Answers count whatever their status, and requests without
-/// one count by the age they reached: leaving them out would make a bad server look good.
+/// Returns a run's figures in wrk's terms. Responses count regardless of their status. Requests
+/// without a response count with the age they reached: leaving them out would make a bad server
+/// look good.
 pub(crate) fn figures(document: &Document, measurements: &Measurements, batch: bool) -> Figures {
     let throughput = &document.throughput;
     let latency = match batch {
@@ -20,12 +21,13 @@ pub(crate) fn figures(document: &Document, measurements: &Measurements, batch: b
         run_time_ns: (throughput.window_s * 1e9).round() as u64,
         bytes: throughput.bytes_received,
         errors: socket_errors(measurements),
-        // Of the same answers as `requests`: whoever reads the report subtracts one from the other.
+        // Of the same responses as `requests`, because readers of the report subtract one from the
+        // other.
         bad_status: throughput.completed - throughput.good,
     }
 }
 
-/// All times but those of requests that failed, which count as errors.
+/// All times except those of failed requests, which count as errors.
 fn all_times(times: &ByOutcome) -> Histogram {
     let mut all = times.ok.clone();
     all.add(&times.bad);
