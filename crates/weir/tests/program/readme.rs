@@ -1,5 +1,5 @@
-//! The commands of README.md, run as they stand there: against servers of this test, for a moment
-//! instead of the time that they name.
+//! The commands of README.md, run as written: against servers of this test, for a short time
+//! instead of the one in the command.
 
 use std::fs;
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::support::serve::Serve;
 use crate::support::served::Served;
 use crate::support::weir::WEIR;
 
-/// Under this heading is the block of commands.
+/// Heading above the block of commands.
 const HEADING: &str = "## Common commands";
 
-/// What shortens a load, and a server: the last of two equal flags counts.
+/// Flags that shorten a load: the last of two equal flags counts.
 const BRIEFLY: [&str; 4] = ["-d300ms", "--warmup", "0", "-c4"];
 
 /// The repository's root.
@@ -96,7 +96,7 @@ fn commands() -> Vec<String> {
     lines.map(|line| line.split(" # ").next().unwrap_or(line).trim().to_owned()).collect()
 }
 
-/// The words of a command as a shell takes them apart; single quotes only.
+/// Splits a command into words as a shell does; single quotes only.
 fn words_of(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_quoted = false;
