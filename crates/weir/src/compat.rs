@@ -27,9 +27,9 @@ use crate::terminal;
 /// The tool whose command line is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// wrk: a closed loop
+    /// wrk: a closed loop.
     Wrk,
-    /// wrk2: a constant rate
+    /// wrk2: a constant rate.
     Wrk2,
 }
 

@@ -92,7 +92,7 @@ impl Strict {
     }
 }
 
-/// The code of a run whose script failed: it was reported as far as it went.
+/// The code of a run whose script failed; its report covers the time until then.
 pub(crate) fn of_script() -> ExitCode {
     ExitCode::from(USAGE)
 }

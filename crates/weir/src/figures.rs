@@ -35,7 +35,7 @@ fn all_times(times: &ByOutcome) -> Histogram {
     all
 }
 
-/// Errors by where they happened: while connecting, while reading, while writing.
+/// Counts errors by phase: while connecting, reading and writing, and timeouts.
 fn socket_errors(measurements: &Measurements) -> SocketErrors {
     let failures = measurements.connections.failures.iter();
     let connect = failures.filter(|(kind, _)| kind.phase == FailurePhase::Connect);
@@ -50,5 +50,5 @@ fn socket_errors(measurements: &Measurements) -> SocketErrors {
     }
 }
 
-/// A write to a socket whose reader is gone (errno(3)).
+/// The errno of a write to a socket whose reader has closed (errno(3)).
 const EPIPE: i32 = 32;

@@ -250,7 +250,7 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
     Ok(options)
 }
 
-/// `ADDRESS:PORT`, or a port alone on the loopback address.
+/// Parses `ADDRESS:PORT`, or a port alone on the loopback address.
 fn address(text: &str) -> Result<Endpoint> {
     use std::net::ToSocketAddrs;
     if let Ok(port) = text.parse::<u16>() {

@@ -38,31 +38,32 @@ pub(crate) enum Parsed {
 /// The arguments of a load, in the terms of wrk and wrk2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CompatArgs {
-    /// `-t`, at least 1.
+    /// `-t`: worker threads, at least 1.
     pub(crate) threads: u64,
-    /// `-c`, over all threads; at least as many as threads.
+    /// `-c`: connections over all threads, at least one for each.
     pub(crate) connections: u64,
-    /// `-d`; at least 1, and its nanoseconds fit 64 bits.
+    /// `-d`: duration in seconds, at least 1; its nanoseconds fit 64 bits.
     pub(crate) duration_s: u64,
-    /// `-T`; whole seconds, at least 1000, and its nanoseconds fit 64 bits.
+    /// `-T`: timeout in milliseconds; whole seconds, at least 1000, and its nanoseconds fit 64
+    /// bits.
     pub(crate) timeout_ms: u64,
-    /// `-R`, requests per second over all threads, at least 1. Some in wrk2's dialect, none in
+    /// `-R`: requests per second over all threads, at least 1; `Some` in wrk2's dialect, `None` in
     /// wrk's.
     pub(crate) rate: Option<u64>,
-    /// `-D`.
+    /// `-D`: distribution of arrivals.
     pub(crate) arrivals: ArrivalsChoice,
-    /// `-r` of DeathStarBench's wrk2.
+    /// True with `-r` of DeathStarBench's wrk2, which adds the requests sent to the report.
     pub(crate) shows_sent: bool,
-    /// `-s`.
+    /// `-s`: file of the script.
     pub(crate) script: Option<PathBuf>,
-    /// `-H`, names and values; no two names are spelled the same, though they may differ in case
+    /// `-H`: names and values. No two names are spelled the same, but they may differ in case
     /// alone.
     pub(crate) headers: Vec<(String, String)>,
-    /// `-L`.
+    /// True with `-L`.
     pub(crate) latency: bool,
-    /// `-U`; with it `latency` is set too.
+    /// True with `-U`, which sets `latency` too.
     pub(crate) uncorrected: bool,
-    /// `-B`.
+    /// True with `-B`: latencies are those of batches.
     pub(crate) batch: bool,
     /// URL as typed; it has a scheme and a host.
     pub(crate) url: String,
@@ -97,9 +98,9 @@ pub(crate) fn parse(dialect: Dialect, argv: &[OsString]) -> Parsed {
 enum Refusal {
     /// The usage alone is printed.
     Usage,
-    /// getopt's complaint about an option.
+    /// An error in an option, found by getopt.
     Option(Complaint),
-    /// A complaint about a value.
+    /// An error in a value.
     Value(String),
 }
 
@@ -210,8 +211,8 @@ fn positive(name: &str, number: u64) -> Result<(), Refusal> {
 }
 
 /// Adds a header; a repeated name replaces its earlier value. Names are case-sensitive, because
-/// they are keys of a table in scripts. Host is the exception, as a request with two Host fields is
-/// invalid (RFC 9112 §3.2).
+/// they are keys of a table in scripts. Host is the exception: RFC 9112 §3.2 forbids a request with
+/// two Host fields.
 fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), Refusal> {
     let wrong =
         || Refusal::Value(format!("invalid header: {} (write \"Name: value\")", shown(line)));

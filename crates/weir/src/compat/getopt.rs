@@ -49,7 +49,7 @@ pub(super) struct Options<'a, F> {
 }
 
 impl<'a, F: Copy> Options<'a, F> {
-    /// Reads `words`, without the name of the program; names are looked up in `specs`.
+    /// Reads the options of `words`, without the program's name, as `specs` defines them.
     pub(super) fn of(words: &'a [OsString], specs: &'a [Spec<F>]) -> Options<'a, F> {
         Options { specs, words: words.iter(), cluster: &[], operands: Vec::new() }
     }
@@ -171,7 +171,7 @@ mod tests {
         Spec { is_addition: true, ..spec('x', "quick", false) },
     ];
 
-    /// Options as `c=value` or `q`, then operands in brackets; or the complaint.
+    /// Options as `c=value` or `q`, then operands in brackets; or the error message.
     fn read(words: &[&[u8]]) -> String {
         let words: Vec<OsString> = words.iter().map(|w| OsStr::from_bytes(w).to_owned()).collect();
         let mut options = Options::of(&words, &SPECS);

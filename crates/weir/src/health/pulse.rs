@@ -39,7 +39,7 @@ impl Pulse {
 const BRACKET_NS: u64 = 1_000;
 const TRIES: u32 = 5;
 
-/// CLOCK_REALTIME as seen from CLOCK_MONOTONIC. NTP slews both alike (clock_gettime(2)), so their
+/// CLOCK_REALTIME relative to CLOCK_MONOTONIC. NTP slews both alike (clock_gettime(2)), so their
 /// difference changes only when the wall clock is set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WallClock {

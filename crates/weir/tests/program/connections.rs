@@ -99,7 +99,7 @@ fn connections_that_fail_are_tried_again_without_a_storm() {
     for_each_engine(|engine| {
         let flags = "-c8 -t1 -R 100 -d1s --warmup 0 --no-preflight --connect-to";
         let ran = weir::load(engine, flags, &[&to, "http://any.host/"]);
-        // Waits double from 10 ms, so that a second holds at most seven tries of each.
+        // Back-off doubles from 10 ms, so a second contains at most seven attempts of each.
         assert!(ran.failures(Connect, "ECONNREFUSED") <= 4 * 8, "{ran}");
     });
 }

@@ -72,7 +72,7 @@ fn curve(document: &Document, stall: Span) -> Vec<u64> {
     let from = stall.from.max(t0);
     let due_until = stall.until.min(t0 + WINDOW_NS);
     let spacing_ns = 1_000_000_000 / RATE;
-    // The first slot in the span may lie up to one spacing behind its beginning.
+    // The first slot in the span may lie up to one spacing after its beginning.
     let slots = due_until.saturating_sub(from) / spacing_ns;
     (1..=slots).map(|late| (stall.until - from).saturating_sub(late * spacing_ns)).collect()
 }

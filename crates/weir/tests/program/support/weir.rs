@@ -13,7 +13,7 @@ use super::process::{Output, Process};
 /// The program under test.
 pub(crate) const WEIR: &str = env!("CARGO_BIN_EXE_weir");
 
-/// Runs `weir` with words separated by blanks, plus `more` words that may hold any.
+/// Runs `weir` with words separated by blanks, plus `more` words that may contain blanks.
 pub(crate) fn weir(words: &str, more: &[&str]) -> Output {
     Process::start(Command::new(WEIR).args(words.split_whitespace()).args(more)).wait()
 }

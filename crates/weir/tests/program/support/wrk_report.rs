@@ -127,7 +127,7 @@ impl Report {
         for (percent, value) in &self.percentiles {
             assert!(*value <= latency.max * 1.01 + 1.0, "{percent}%: {self:#?}");
         }
-        // Printed with two decimals of its unit, a time of a second is known to half a percent.
+        // Printed with two decimals of its unit, a time of a second is exact to half a percent.
         let run_s = self.run_time_us / 1e6;
         let near = |rate: f64, total: f64, least: f64| {
             (rate * run_s - total).abs() <= total * 0.011 + least
