@@ -1,5 +1,5 @@
-//! The body of `--body`: text, or a file that is read once, straight into the request, so that it
-//! costs its size and not a multiple of it. Knows nothing of requests but how long one may be.
+//! The body of `--body`: text or a file. A file is read once, straight into the request, so that
+//! memory holds it once. The module contains nothing about requests except their maximum size.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,30 +10,30 @@ use weir_run::units;
 
 use crate::terminal::shown;
 
-/// Larger requests would not fit the kernel's idea of one send.
+/// Maximum size of a request, in bytes: a larger one might not fit a single send to the kernel.
 pub(crate) const REQUEST_MAX_BYTES: u64 = 1 << 30;
 
-/// Most that is read of what does not say how long it is: a pipe, a device. It is held twice.
+/// Maximum bytes read from a source of unknown length: a pipe, a device. Memory holds them twice.
 const UNSIZED_MAX_BYTES: u64 = 64 << 20;
 
 /// A body whose length is known.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// What was given, or what came through a pipe.
+    /// Text of the command line, or the content of a pipe.
     Bytes(Vec<u8>),
     /// A file that has not been read.
     File {
-        /// Its name.
+        /// Path of the file.
         path: PathBuf,
-        /// Open.
+        /// The open file.
         file: File,
-        /// Its length when it was opened.
+        /// Length in bytes when it was opened.
         bytes: usize,
     },
 }
 
 impl Body {
-    /// What `text`, the value of `--body`, stands for.
+    /// Parses `text`, the value of `--body`: the body itself, or `@` and a path.
     ///
     /// # Errors
     /// When the file cannot be read or is too long.
@@ -69,7 +69,7 @@ impl Body {
         Ok(Body::Bytes(bytes))
     }
 
-    /// Its length.
+    /// Length in bytes.
     pub(crate) fn len(&self) -> usize {
         match self {
             Body::Bytes(bytes) => bytes.len(),

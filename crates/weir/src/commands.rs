@@ -1,4 +1,4 @@
-//! What the program does, one file each.
+//! The commands of the program, one file each.
 
 pub(crate) mod report;
 pub(crate) mod run;

@@ -1,6 +1,6 @@
-//! The command lines of wrk and wrk2. A script that calls either finds weir doing the same when
-//! weir goes by that name, or is told to with `--compat`. Only words are looked at here: no file,
-//! no name service, no environment.
+//! The command lines of wrk and wrk2. weir accepts them when it is called by either name or with
+//! `--compat`, so that scripts for these tools work unchanged. This file parses words only: it uses
+//! no file, no name service and no environment.
 
 mod args;
 mod flags;
@@ -24,12 +24,12 @@ use crate::exit;
 use crate::target::Url;
 use crate::terminal;
 
-/// Whose command line it is.
+/// The tool whose command line is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// wrk: a closed loop
+    /// wrk: a closed loop.
     Wrk,
-    /// wrk2: a constant rate
+    /// wrk2: a constant rate.
     Wrk2,
 }
 
@@ -56,14 +56,15 @@ impl fmt::Display for Dialect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandLine {
     dialect: Dialect,
-    /// Without the words that are weir's own.
+    /// Words of the command line, without weir's own flags.
     argv: Vec<OsString>,
-    /// Without `--no-verdict`: what the run is worth is said on standard error.
+    /// True if `--no-verdict` is absent: weir's own report contains the verdict.
     is_judged: bool,
 }
 
-/// Whose command line `argv` is, and `argv` without what said so; none if it is weir's own. The
-/// last `--compat` before a `--` decides, else the name that the program was called by.
+/// Returns the dialect of `argv`, and `argv` without weir's own flags; `None` if the command line
+/// is weir's own. The last `--compat` before a `--` decides, otherwise the name by which the
+/// program was called.
 ///
 /// # Errors
 /// When `--compat` names no dialect.
@@ -96,11 +97,11 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
     Ok(dialect.map(|dialect| CommandLine { dialect, argv: kept, is_judged }))
 }
 
-/// The load that a command line asks for, in weir's own words; none where it asks for the usage, or
-/// is wrong in a way that wrk answers with it.
+/// Returns the load of a command line as weir's own arguments; `None` if the line requests the
+/// usage, or has an error to which wrk responds with the usage.
 ///
 /// # Errors
-/// What else is wrong with it.
+/// When the command line is wrong in another way.
 pub(crate) fn wish_of(line: &CommandLine) -> Result<Option<(RunArgs, Url)>> {
     match parse(line.dialect, &line.argv) {
         Parsed::Stop { .. } => Ok(None),
@@ -108,10 +109,10 @@ pub(crate) fn wish_of(line: &CommandLine) -> Result<Option<(RunArgs, Url)>> {
     }
 }
 
-/// Does what a command line asks for.
+/// Runs a command line: carries out its load, or prints the usage or the error.
 pub(crate) fn run(line: &CommandLine) -> ExitCode {
     let CommandLine { dialect, argv, is_judged } = line;
-    // A reader who has gone, as of `wrk --help | head`, is no error.
+    // A closed pipe, as in `wrk --help | head`, is no error.
     match parse(*dialect, argv) {
         Parsed::Stop { stdout, stderr, code } => {
             if !stderr.is_empty() {
@@ -123,7 +124,7 @@ pub(crate) fn run(line: &CommandLine) -> ExitCode {
             }
         }
         Parsed::Run { args, stdout } => {
-            // Where nothing can be written, the results will tell.
+            // If standard output cannot be written, printing the results reports it.
             let _lost = terminal::print(|out| out.write_all(stdout.as_bytes()));
             run::run(*dialect, &args, *is_judged).unwrap_or_else(|error| {
                 terminal::say_lines(format_args!("{error:#}"));

@@ -1,4 +1,5 @@
-//! How connections are opened and renewed, by the flags; and what of it this machine cannot do.
+//! The plan of connections from the flags, the checks that this machine can carry it out, and notes
+//! on connections that failed.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
@@ -19,13 +20,14 @@ use crate::load::Outcome;
 use crate::server_wait::ServerWait;
 use crate::target::{Url, split_port};
 
-/// Source addresses that are looked at before the load: a wrong one is rarely alone.
+/// Maximum source addresses that are checked before the load. A wrong one is rarely alone, so the
+/// first ones are enough.
 const LOOKED_AT_MAX: u32 = 4096;
 
 /// Descriptors of a worker that are no connections: the standard streams, the engine's, the waker.
 const RESERVED: u64 = 8;
 
-/// The plan of connections by the flags, which go to `destinations`.
+/// Returns the plan of connections by the flags; the connections go to `destinations`.
 pub(crate) fn plan(args: &RunArgs, destinations: &[Endpoint]) -> ConnectionPlan {
     ConnectionPlan {
         requests: args.requests_per_connection,
@@ -40,7 +42,7 @@ pub(crate) fn plan(args: &RunArgs, destinations: &[Endpoint]) -> ConnectionPlan 
     }
 }
 
-/// Where `--connect-to` has connections go; a port that is not given is the URL's.
+/// Resolves the destinations of `--connect-to`; the default port is that of the URL.
 ///
 /// # Errors
 /// When one of them is no host, or has no address.
@@ -60,14 +62,15 @@ pub(crate) fn destinations(args: &RunArgs, url: &Url) -> Result<Vec<Endpoint>> {
     args.connect_to.iter().map(resolve).collect()
 }
 
-/// What is to be said of a host that has several addresses: only one is taken.
+/// The note on a host with several addresses: the load uses only one of them.
 pub(crate) fn other_addresses(url: &Url, all: &[Endpoint]) -> Option<Note> {
     let is_v4 = |endpoint: &Endpoint| match endpoint {
         Endpoint::Tcp(address) => Some(address.is_ipv4()),
         Endpoint::Unix(_) => None,
     };
     let taken = all.first()?;
-    // A host with an address of either family is one machine, as a rule.
+    // An IPv4 and an IPv6 address usually belong to one machine, so only addresses of one family
+    // count.
     let alike = all.iter().filter(|other| is_v4(other).is_some() && is_v4(other) == is_v4(taken));
     let count = alike.count();
     let text = format!(
@@ -77,7 +80,7 @@ pub(crate) fn other_addresses(url: &Url, all: &[Endpoint]) -> Option<Note> {
     (count > 1).then(|| Note::new("several_addresses", text))
 }
 
-/// The error of a run that ended before its warm-up, as no connection came up.
+/// The error of a run that ended before its warm-up because no connection could be opened.
 pub(crate) fn no_server(
     args: &RunArgs,
     job: &Job,
@@ -104,10 +107,10 @@ pub(crate) fn no_server(
     notes.last().cloned()
 }
 
-/// Whether the sources are addresses of this machine, and of the family of the destinations.
+/// Checks that the sources are addresses of this machine, and of the family of the destinations.
 ///
 /// # Errors
-/// When one is not; the message says what to do.
+/// When one is not; the message contains the remedy.
 pub(crate) fn check_sources(job: &Job) -> Result<()> {
     let plan = &job.plan.connection;
     for range in &plan.sources {
@@ -132,20 +135,20 @@ pub(crate) fn check_sources(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// A datagram socket is bound at once, and takes no port from the load.
+/// Checks one source address. It binds a datagram socket, which takes no port from the load.
 fn check_source(source: IpAddr) -> Result<()> {
     match UdpSocket::bind((source, 0)) {
         Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => bail!(
             "--source-ip: {source} is no address of this machine; `ip address add {source} dev \
              NAME` makes it one"
         ),
-        // Whatever else is wrong is wrong with datagrams.
+        // Other errors concern datagrams, and not the load's TCP connections.
         _ => Ok(()),
     }
 }
 
-/// Whether all connections can have a descriptor. Each worker has a table of its own, but where
-/// scripts run, which may share open files.
+/// Checks that every connection can have a descriptor. Each worker thread has its own descriptor
+/// table, except with scripts: these may share open files, so all threads use one table.
 ///
 /// # Errors
 /// When they cannot; the message names the remedies.
@@ -171,7 +174,7 @@ pub(crate) fn check_descriptors(
     )
 }
 
-/// What is to be said where connections could not be opened for want of ports.
+/// The note on connections that could not be opened because no local port was free.
 pub(crate) fn out_of_ports(plan: &Plan, measurements: &Measurements) -> Option<Note> {
     let is_out = |cause| match cause {
         FailureCause::Errno(number) => {
@@ -199,8 +202,8 @@ pub(crate) fn out_of_ports(plan: &Plan, measurements: &Measurements) -> Option<N
     Some(Note::new("out_of_ports", text))
 }
 
-/// The note on connections that retire before they carry a request: a connect takes longer than
-/// they live.
+/// The note on connections that reach their lifetime before they carry a request, because a connect
+/// takes longer.
 pub(crate) fn short_lifetime(plan: &Plan, measurements: &Measurements) -> Option<Note> {
     let lifetime_ns = plan.connection.lifetime_ns?;
     let median = |times: &Histogram| times.value_at_rank(times.count().div_ceil(2)).unwrap_or(0);
@@ -214,7 +217,7 @@ pub(crate) fn short_lifetime(plan: &Plan, measurements: &Measurements) -> Option
     (lifetime_ns < connect_ns).then(|| Note::new("short_lifetime", text))
 }
 
-/// What is to be said of more threads than CPUs, once it is known what that cost.
+/// The note on more threads than CPUs, with the share of the window in which they waited for a CPU.
 pub(crate) fn crowding(plan: &Plan, cpus: usize, measurements: &Measurements) -> Option<Note> {
     if plan.threads as usize <= cpus {
         return None;

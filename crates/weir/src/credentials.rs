@@ -1,5 +1,5 @@
-//! User names and passwords: where a URL has them, and how they are sent (RFC 7617). What is
-//! written to files is not decided here.
+//! User names and passwords: their place in a URL, and the headers that carry them (RFC 7617). The
+//! `redaction` module removes them from output.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -12,12 +12,12 @@ pub(crate) fn is_header(name: &str) -> bool {
     HEADERS.iter().any(|header| name.eq_ignore_ascii_case(header))
 }
 
-/// The names of [`is_header`].
+/// The header names for which [`is_header`] is true, in lower case.
 pub(crate) fn headers() -> impl Iterator<Item = String> {
     HEADERS.into_iter().map(str::to_owned)
 }
 
-/// A URL without its user name and password, and these as they stand in it (RFC 3986 §3.2.1).
+/// Splits a URL into the URL without its userinfo, and the userinfo as written (RFC 3986 §3.2.1).
 pub(crate) fn split_userinfo(url: &str) -> (String, Option<&str>) {
     let start = url.find("://").map_or(0, |at| at + "://".len());
     let (scheme, rest) = url.split_at(start);
@@ -40,7 +40,7 @@ pub(crate) fn basic(user: &str) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(user))
 }
 
-/// A text with `%41` as `A`; what is no such code stays.
+/// Decodes percent-encoding: `%41` becomes `A`. An invalid code stays unchanged.
 pub(crate) fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());

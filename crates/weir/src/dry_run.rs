@@ -1,5 +1,5 @@
-//! A command line followed as far as its words go: to a plan, or to what is wrong. No file is read,
-//! no name looked up, nothing sent, nothing printed.
+//! Dry run of a command line: from its words to a plan or an error. It reads no file, resolves no
+//! name, sends nothing and prints nothing.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,12 +13,12 @@ use crate::compat;
 use crate::plan::plan_at;
 use crate::target::Url;
 
-/// The plan that a command line comes to, the name of the program being its first word; `None`
-/// where it runs no load. What stands in files is left out of it: the script, the body and whom to
-/// trust.
+/// Returns the plan of a command line, whose first word is the program's name; `None` if it runs no
+/// load. The plan lacks everything that is read from files: the script, the body and the CA
+/// certificates.
 ///
 /// # Errors
-/// What is wrong with the words.
+/// When the command line is wrong.
 pub fn dry_run(argv: &[OsString]) -> Result<Option<Plan>> {
     if let Some(line) = compat::command_line_of(argv)? {
         return compat::wish_of(&line)?.map(|(args, url)| plan(args, &url)).transpose();
@@ -35,7 +35,7 @@ fn plan(mut args: RunArgs, url: &Url) -> Result<Plan> {
     args.script = None;
     args.cacert = None;
     args.body = args.body.filter(|body| !body.starts_with('@'));
-    // Which engine works here is no question of words.
+    // `auto` would probe the kernel for io_uring, which is outside a dry run.
     args.io = IoChoice::Epoll;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, url.port()));
     let planned = plan_at(&args, url, |_| Ok(Endpoint::Tcp(address)))?;

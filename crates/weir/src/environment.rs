@@ -1,14 +1,15 @@
-//! The fingerprint of the machine that a result was measured on. What it does not tell stays empty.
+//! The fingerprint of the machine on which a result was measured. Values that the machine does not
+//! provide stay empty.
 
 use std::fs;
 
 use weir_io::{Clock, Endpoint};
 use weir_run::{Environment, IoEngine};
 
-/// Clock readings that its cost is averaged over.
+/// Clock readings over which the cost of one is averaged.
 const CLOCK_READINGS: u32 = 100_000;
 
-/// What this machine tells of itself.
+/// Describes this machine: its kernel, CPUs, memory, clock and limits.
 pub(crate) fn describe(engine: IoEngine, endpoint: &Endpoint, clock: Clock) -> Environment {
     Environment {
         hostname: line("/proc/sys/kernel/hostname"),

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-/// The document was made, and could not be written to a place of the user's.
+/// A result that could not be written to a file or to standard output.
 #[derive(Debug)]
 pub(crate) struct NotWritten {
     pub(crate) place: &'static str,
@@ -17,7 +17,7 @@ impl fmt::Display for NotWritten {
 
 impl std::error::Error for NotWritten {}
 
-/// No load is possible, because of the server: it has no address, or no connection to it comes up.
+/// A server that makes a load impossible: it has no address, or no connection to it can be opened.
 #[derive(Debug)]
 pub(crate) struct NoServer(pub(crate) String);
 
@@ -29,7 +29,7 @@ impl fmt::Display for NoServer {
 
 impl std::error::Error for NoServer {}
 
-/// A thread could not be started.
+/// A thread that could not be started.
 #[derive(Debug)]
 pub(crate) struct NoThread(pub(crate) io::Error);
 

@@ -11,22 +11,23 @@ use weir_serve::ServeError;
 use crate::args::choices::Strict;
 use crate::errors::{NoServer, NoThread, NotWritten};
 
-/// The command line or its input is wrong.
+/// Wrong command line or input.
 pub(crate) const USAGE: u8 = 2;
-/// wrk's code for usage and scripts.
+/// wrk's code for wrong usage and failed scripts.
 const COMPAT_FAILED: u8 = 1;
-/// Not one successful response came.
+/// No successful response.
 const NO_SUCCESS: u8 = 1;
-/// An assertion was violated, or the grade is one that `--strict` refuses.
+/// A violated assertion, or a grade that `--strict` refuses.
 const FAILED_CHECK: u8 = 3;
-/// The numbers do not add up, or weir failed otherwise: nothing it could print would be true.
+/// Inconsistent numbers, or another internal error: no output would be true.
 const BROKEN: u8 = 70;
-/// The machine failed under weir: no thread, no ring.
+/// A system resource that weir could not get: a thread, an io_uring instance.
 const MACHINE: u8 = 71;
-/// A result could not be written.
+/// A result that could not be written.
 pub(crate) const NOT_WRITTEN: u8 = 74;
 
-/// The code of what kept weir from reporting. Without a kind of its own it is the user's to mend.
+/// The code of an error that prevented a report. An error without its own kind is a usage error,
+/// which the user can correct.
 pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
     if error.is::<BrokenInvariant>() {
         return BROKEN;
@@ -42,7 +43,7 @@ pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
     }
 }
 
-/// The same for wrk and wrk2, whose users know 1 for whatever is theirs to mend.
+/// The code of an error in a run of wrk or wrk2, whose users expect 1 for every error of their own.
 pub(crate) fn of_compat_error(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(match of_error(error) {
         USAGE => COMPAT_FAILED,
@@ -50,7 +51,7 @@ pub(crate) fn of_compat_error(error: &anyhow::Error) -> ExitCode {
     })
 }
 
-/// The code of a reported run of wrk's or wrk2's: theirs is 0 whatever was measured.
+/// The code of a reported run of wrk or wrk2: 0 for any measurements, as in these tools.
 pub(crate) fn of_compat_run(has_failed: bool) -> ExitCode {
     ExitCode::from(if has_failed { COMPAT_FAILED } else { 0 })
 }
@@ -82,7 +83,7 @@ pub(crate) fn of_document(document: &Document, strict: Option<Strict>) -> ExitCo
 }
 
 impl Strict {
-    /// The worst grade that it allows.
+    /// The worst grade allowed.
     fn worst(self) -> Grade {
         match self {
             Strict::Clean => Grade::Clean,
@@ -91,7 +92,7 @@ impl Strict {
     }
 }
 
-/// The code of a run whose script failed: it was reported as far as it went.
+/// The code of a run whose script failed; its report covers the time until then.
 pub(crate) fn of_script() -> ExitCode {
     ExitCode::from(USAGE)
 }
@@ -101,12 +102,12 @@ pub(crate) fn of_endless_script(is_compat: bool) -> u8 {
     if is_compat { COMPAT_FAILED } else { USAGE }
 }
 
-/// The code of what a signal ended.
+/// The code of a run that a signal ended.
 pub(crate) fn of_signalled(signal: Signal) -> ExitCode {
     ExitCode::from(of_signal(signal))
 }
 
-/// 128 and the signal's number, as shells count.
+/// The code for a signal: 128 plus its number, as in shells.
 pub(crate) fn of_signal(signal: Signal) -> u8 {
     match signal {
         Signal::Interrupt => 130,

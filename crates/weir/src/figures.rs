@@ -1,10 +1,11 @@
-//! The figures of wrk's report, right: what its lines, and the `done()` of its scripts, are given.
+//! The corrected figures of wrk's report: for its lines and for the `done()` of scripts.
 
 use weir_report::dialect::{Figures, SocketErrors};
 use weir_run::{ByOutcome, Document, ErrorKind, FailurePhase, Histogram, Measurements};
 
-/// What a run amounts to in wrk's terms. Answers count whatever their status, and requests without
-/// one count by the age they reached: leaving them out would make a bad server look good.
+/// Returns a run's figures in wrk's terms. Responses count regardless of their status. Requests
+/// without a response count with the age they reached: leaving them out would make a bad server
+/// look good.
 pub(crate) fn figures(document: &Document, measurements: &Measurements, batch: bool) -> Figures {
     let throughput = &document.throughput;
     let latency = match batch {
@@ -20,12 +21,13 @@ pub(crate) fn figures(document: &Document, measurements: &Measurements, batch: b
         run_time_ns: (throughput.window_s * 1e9).round() as u64,
         bytes: throughput.bytes_received,
         errors: socket_errors(measurements),
-        // Of the same answers as `requests`: whoever reads the report subtracts one from the other.
+        // Of the same responses as `requests`, because readers of the report subtract one from the
+        // other.
         bad_status: throughput.completed - throughput.good,
     }
 }
 
-/// All times but those of requests that failed, which count as errors.
+/// All times except those of failed requests, which count as errors.
 fn all_times(times: &ByOutcome) -> Histogram {
     let mut all = times.ok.clone();
     all.add(&times.bad);
@@ -33,7 +35,7 @@ fn all_times(times: &ByOutcome) -> Histogram {
     all
 }
 
-/// Errors by where they happened: while connecting, while reading, while writing.
+/// Counts errors by phase: while connecting, reading and writing, and timeouts.
 fn socket_errors(measurements: &Measurements) -> SocketErrors {
     let failures = measurements.connections.failures.iter();
     let connect = failures.filter(|(kind, _)| kind.phase == FailurePhase::Connect);
@@ -48,5 +50,5 @@ fn socket_errors(measurements: &Measurements) -> SocketErrors {
     }
 }
 
-/// A write to a socket whose reader is gone (errno(3)).
+/// The errno of a write to a socket whose reader has closed (errno(3)).
 const EPIPE: i32 = 32;

@@ -1,7 +1,6 @@
-//! What the client's machine did while it measured (METHOD 1.9, C3 and C8 to C11): a thread that
-//! sleeps 5 ms at a time, reads the kernel's counters as the window opens and closes, and tells how
-//! late it woke in between. It must not know what was measured; whether its figures are bad enough
-//! to be mentioned is for the verdict.
+//! The health of the client's machine during a run (METHOD 1.9, C3 and C8 to C11). A thread sleeps
+//! 5 ms at a time, reads the kernel's counters when the window opens and closes, and records how
+//! late it woke in between. It has no access to the measurements; the verdict judges its figures.
 
 mod cgroup;
 mod counters;
@@ -26,14 +25,14 @@ use pulse::{Pulse, WallClock};
 use round_trips::RoundTrips;
 use server::Server;
 
-/// How long the thread sleeps at a time: short enough to date a stop of the program, and 200 wakes
-/// a second are 0.2% of one CPU.
+/// Length of one sleep, in nanoseconds. It is short enough to date a stop of the program, and 200
+/// wake-ups per second take 0.2% of one CPU.
 const BEAT_NS: u64 = 5_000_000;
 
-/// Beats between two looks at the wall clock.
+/// Beats between two readings of the wall clock.
 const BEATS_PER_LOOK: u64 = 20;
 
-/// The thread that watches, and what it is asked about at the end.
+/// The thread that watches the machine, and further input for its result.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     thread: JoinHandle<Option<Seen>>,
@@ -43,34 +42,34 @@ pub(crate) struct Watcher {
     is_local: Option<bool>,
 }
 
-/// Watched beside the machine.
+/// The target's connections, watched in addition to the machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Watched {
     /// The server's address.
     pub(crate) endpoint: Endpoint,
-    /// How many addresses of this machine its connections come from.
+    /// Number of addresses of this machine from which its connections come.
     pub(crate) sources: u64,
-    /// The first of those addresses, where they are given.
+    /// The first of those addresses, if they are given.
     pub(crate) source: Option<IpAddr>,
-    /// Handshakes may be made to see the network's round trip.
+    /// True if handshakes may measure the network's round-trip time.
     pub(crate) round_trips: bool,
 }
 
-/// What the watch saw.
+/// The result of the watch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Seen {
-    /// Of the machine.
+    /// Health of the machine.
     pub(crate) health: ClientHealth,
-    /// Of the network.
+    /// Round-trip times of the network.
     pub(crate) round_trips: weir_run::RoundTrips,
 }
 
 impl Watcher {
-    /// Starts to watch a load. `window` tells t0 and t1 as soon as they are known; t1 is
-    /// [`Nanos::MAX`] while only the number of requests ends it. A server of this machine is looked
-    /// for before this returns, so that the search takes nothing from the load.
+    /// Starts to watch a load. `window` returns t0 and t1 as soon as they are fixed; t1 is
+    /// [`Nanos::MAX`] while only the number of requests ends the window. The search for a server on
+    /// this machine is over when this returns, so that it takes no CPU time from the load.
     ///
-    /// `None` where the machine has no thread for it: the load is worth more than its health.
+    /// Returns `None` if no thread can be started: the load then runs without a watch.
     pub(crate) fn start(
         clock: Clock,
         watched: Watched,
@@ -84,7 +83,7 @@ impl Watcher {
             Some(true) => Server::find(&endpoint),
             _ => Server::default(),
         };
-        // On this machine there is no network to see.
+        // To a server on this machine there is no network to measure.
         let wants_trips = round_trips && is_local == Some(false);
         let trips = wants_trips.then(|| RoundTrips::new(endpoint.clone(), source));
         let builder = thread::Builder::new().name("weir-health".to_owned());
@@ -92,14 +91,14 @@ impl Watcher {
         Some(Watcher { thread, is_over, endpoint, sources, is_local })
     }
 
-    /// Ends the watch when the run is over, and tells what it saw; `None` of a run that never
-    /// reached its window.
+    /// Ends the watch after the run and returns its result; `None` if the run never reached its
+    /// window.
     pub(crate) fn finish(self) -> Option<Seen> {
         self.is_over.store(true, Ordering::Release);
         self.thread.thread().unpark();
         let seen = self.thread.join().ok().flatten()?;
         let health = ClientHealth {
-            // Connections that were closed a moment ago hold their ports for a while yet.
+            // Connections closed shortly before still hold their ports.
             ephemeral_ports: network::ephemeral_ports(&self.endpoint, self.sources),
             is_server_local: self.is_local,
             ..seen.health
@@ -116,11 +115,11 @@ fn watch(
     window: &impl Fn() -> Option<(Nanos, Nanos)>,
     is_over: &AtomicBool,
 ) -> Option<Seen> {
-    // A coarse timer is only less exact, and by 50 µs.
+    // Without this call the timer is less exact, by 50 µs.
     let _coarse = system::set_timer_slack(1);
     let sources = Sources::find(server);
     let is_over = || is_over.load(Ordering::Acquire);
-    // Reading the counters takes CPU time, which must not be the window's.
+    // Reading the counters takes CPU time, so it has to end before the window begins.
     while window().is_none_or(|(t0, _)| clock.now().after(2 * BEAT_NS) < t0) {
         if is_over() {
             return None;

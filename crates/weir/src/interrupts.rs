@@ -1,5 +1,5 @@
-//! The user's wish to end: a thread that waits for signals, and the run that it stops. One program
-//! may carry out several runs, one after the other.
+//! Signals of the user: a thread that waits for them, and the run that they stop. One process may
+//! carry out several runs, one after the other.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -8,11 +8,12 @@ use anyhow::{Context, Result};
 use weir_engine::Control;
 use weir_io::{Clock, Signal, Signals};
 
-use crate::exit::{self, NoThread};
+use crate::errors::NoThread;
+use crate::exit;
 use crate::output::Temporaries;
 use crate::terminal;
 
-/// What the thread that waits for signals shares with everybody else.
+/// State shared by the thread that waits for signals and the rest of the program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupts {
     received: Arc<OnceLock<Signal>>,
@@ -20,22 +21,23 @@ pub(crate) struct Interrupts {
     temporaries: Temporaries,
 }
 
-/// The stages that a signal meets.
+/// The stage of the program, which decides the effect of a signal.
 #[derive(Clone, Debug, Default)]
 enum Stage {
-    /// Nothing has been measured: the program ends.
+    /// Nothing has been measured: a signal ends the program.
     #[default]
     Ahead,
-    /// A run, and the clock by which it is stopped. A second signal ends the program.
+    /// A run is in progress: the first signal stops it by this clock, a second one ends the
+    /// program.
     Running { control: Arc<Control>, clock: Clock },
-    /// The results are out: the program ends.
+    /// The results are written: a signal ends the program.
     Reported,
 }
 
 impl Interrupts {
-    /// Has signals waited for from now on; for the program's first thread, before there are others.
-    /// The first signal ends the run that is under way, or the program where there is none; the
-    /// second one the program.
+    /// Starts the thread that waits for signals. The program's first thread calls this before there
+    /// are others. The first signal ends the run in progress, or the program if there is none; the
+    /// second one ends the program.
     ///
     /// # Errors
     /// When signals cannot be waited for.
@@ -54,7 +56,7 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// Which run a signal is to end from now on. One that came before ends it at once.
+    /// Sets the run that a signal ends from now on. A signal received earlier ends it at once.
     pub(crate) fn watch_over(&self, control: &Arc<Control>, clock: Clock) {
         let mut stage = self.stage();
         *stage = Stage::Running { control: Arc::clone(control), clock };
@@ -63,17 +65,17 @@ impl Interrupts {
         }
     }
 
-    /// The results are out; what follows may be ended at any time.
+    /// Marks the results as written: from now on a signal ends the program.
     pub(crate) fn reported(&self) {
         *self.stage() = Stage::Reported;
     }
 
-    /// The signal that came, if one did.
+    /// The first signal received, if any.
     pub(crate) fn received(&self) -> Option<Signal> {
         self.received.get().copied()
     }
 
-    /// The files that must not be left behind.
+    /// The files that are removed when a signal ends the program.
     pub(crate) fn temporaries(&self) -> &Temporaries {
         &self.temporaries
     }
@@ -87,7 +89,7 @@ impl Interrupts {
             Stage::Ahead => "interrupted before the load: nothing was measured",
             Stage::Reported => "interrupted after the report: done() of the script was not awaited",
         };
-        // Nobody goes on to the next stage meanwhile, nor begins a file.
+        // Until the exit, the locks keep other threads from the next stage and from new files.
         let _none_left = self.temporaries.remove();
         terminal::say_lines(format_args!("\n{farewell}"));
         std::process::exit(exit::of_signal(signal).into());

@@ -1,5 +1,5 @@
-//! The `weir` program: flags, subcommands, terminal, exit codes. A library, so that the fuzz
-//! targets and their replay reach its parsers; nothing else is meant to use it.
+//! The `weir` program: flags, subcommands, terminal, exit codes. It is a library so that the fuzz
+//! targets and their replay can reach its parsers; it has no other users.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -43,7 +43,7 @@ use crate::args::{Cli, Command};
 
 pub use dry_run::dry_run;
 
-/// Does what the command line asks for.
+/// Runs the command line of this process and returns its exit code.
 pub fn main() -> ExitCode {
     Signals::ignore_failed_writes();
     let argv: Vec<OsString> = env::args_os().collect();

@@ -9,29 +9,29 @@ use weir_io::system;
 use weir_run::units;
 use weir_run::{Histogram, Interval, Plan};
 
-/// From one look at the drain's rest to the next.
+/// Interval between two updates of the drain's remaining time.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Each worker's intervals, as they end; `None` when the run is over.
 pub(crate) type Intervals = Receiver<Option<(u32, Interval)>>;
 
-/// Whether a progress line may be drawn on standard error.
+/// True if a progress line may be drawn on standard error.
 pub(crate) fn is_wanted(quiet: bool) -> bool {
     !quiet && io::stderr().is_terminal() && !is_dumb()
 }
 
-/// Whether the terminal knows no escape sequences.
+/// True if the terminal supports no escape sequences.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }
 
 /// Draws a line for each interval that all workers have finished, until the run is over.
 pub(crate) fn follow(plan: &Plan, intervals: &Intervals) {
-    // Not locked for the whole run, in which others have something to say.
+    // Not locked for the whole run, because other threads write messages to it.
     let mut stderr = io::stderr();
     let mut draw = |line: &str| {
-        // A terminal that went away must not end the run.
-        // A line that wraps could not be drawn over.
+        // A line that wraps could not be overwritten, so it is cut. A closed terminal must not end
+        // the run.
         let columns = system::terminal_columns().map_or(usize::MAX, usize::from);
         let line: String = line.chars().take(columns.saturating_sub(1)).collect();
         let _gone = write!(stderr, "\r\x1b[K{line}").and_then(|()| stderr.flush());
@@ -39,7 +39,7 @@ pub(crate) fn follow(plan: &Plan, intervals: &Intervals) {
     draw(&format!("connecting {} connections …", units::count(plan.connections.into())));
     let mut pending: BTreeMap<i64, (u32, Interval)> = BTreeMap::new();
     let mut errors = 0;
-    // The end of the last interval, from t0, and when it was.
+    // End of the last interval in nanoseconds from t0, and the instant at which it arrived.
     let mut border: Option<(i64, Instant)> = None;
     loop {
         match intervals.recv_timeout(TICK) {
@@ -74,7 +74,7 @@ pub(crate) fn follow(plan: &Plan, intervals: &Intervals) {
     draw("");
 }
 
-/// The rest of the drain at an instant in nanoseconds from t0; `None` before it begins.
+/// Remaining time of the drain, in nanoseconds, at `now_ns` from t0; `None` before it begins.
 fn drain_left_ns(plan: &Plan, now_ns: i64) -> Option<u64> {
     let window_ns = plan.duration_ns?;
     let now_ns = u64::try_from(now_ns).ok().filter(|now_ns| *now_ns >= window_ns)?;

@@ -1,4 +1,4 @@
-//! Carrying out a job: its threads, and whoever watches them; and the document of what came of it.
+//! Execution of a job: its threads, their watchers, and the document of the outcome.
 
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -30,63 +30,63 @@ pub(crate) struct Epoch {
 }
 
 impl Epoch {
-    /// Now.
+    /// Sets the epoch to now.
     pub(crate) fn start() -> Epoch {
         let clock = Clock::start();
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Epoch { clock, unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX) }
     }
 
-    /// On the wall clock, in nanoseconds since 1970, UTC.
+    /// The epoch on the wall clock, in nanoseconds since 1970, UTC.
     pub(crate) fn unix_ns(self) -> u64 {
         self.unix_ns
     }
 
-    /// Tells this run apart from others.
+    /// The identifier that distinguishes this run from others.
     pub(crate) fn run_id(self) -> String {
         format!("{:016x}-{}", self.unix_ns, std::process::id())
     }
 
-    /// RFC 3339, in UTC.
+    /// The epoch as RFC 3339 text, in UTC.
     fn text(self) -> String {
         jiff::Timestamp::from_nanosecond(self.unix_ns.into())
             .map_or_else(|_| "unknown".to_owned(), |time| time.to_string())
     }
 }
 
-/// What came of a run.
+/// The outcome of a run.
 pub(crate) struct Outcome {
-    /// What was measured.
+    /// Measurements of the load.
     pub(crate) measurements: Measurements,
-    /// What the machine did meanwhile, where it was watched.
+    /// Health of the machine during the run, if it was watched.
     pub(crate) health: Option<ClientHealth>,
-    /// What it took of the machine.
+    /// CPU time and memory that the process used.
     pub(crate) client: ClientUsage,
-    /// What was run beside it to judge the client.
+    /// Short runs that assess the client.
     pub(crate) trials: Trials,
     /// The one-connection probe before the load.
     pub(crate) probe: Probed,
     /// The load's TCP sockets.
     pub(crate) network: Option<NetworkSection>,
-    /// What a witness saw, where there was one.
+    /// Measurements of the witness, if there was one.
     pub(crate) witness: Option<Measurements>,
-    /// What ended it early.
+    /// Signal that ended the run early.
     pub(crate) signal: Option<Signal>,
-    /// A signal ended its drain: the window was complete.
+    /// True if a signal ended the drain: the window was complete.
     pub(crate) is_drain_cut: bool,
-    /// It ended before its warm-up: no connection came up.
+    /// True if the run ended before its warm-up because no connection could be opened.
     pub(crate) is_unconnected: bool,
-    /// The states of its scripts.
+    /// States of the scripts.
     pub(crate) states: Vec<weir_script::Worker>,
-    /// The scripts that failed: the first that raised an error, and all that never returned.
+    /// Scripts that failed: the first that raised an error, and all that never returned.
     pub(crate) failures: Vec<ScriptFailure>,
 }
 
-/// Runs the job until its end or a signal, and has every finished interval of each worker told, if
-/// somebody wants to hear of them.
+/// Runs the job until its end or a signal. `watch`, if given, receives every finished interval of
+/// each worker.
 ///
 /// # Errors
-/// When the machine fails under it.
+/// When a system resource is missing or a worker fails.
 pub(crate) fn carry_out(
     job: &Arc<Job>,
     epoch: &Epoch,
@@ -109,7 +109,8 @@ pub(crate) fn carry_out(
         let builder = thread::Builder::new().name("weir-live".to_owned());
         let watcher = builder.spawn_scoped(scope, move || watch(&receiver)).map_err(NoThread)?;
         let finished = weir_engine::run(job, clock, &control, Some(&sender), states);
-        // A worker whose script never returns keeps its sender, so that the end has to be said.
+        // A worker whose script never returns keeps its sender, so the channel stays open: `None`
+        // marks the end.
         let _ended = sender.send(None);
         let _panicked = watcher.join();
         Ok::<_, anyhow::Error>(finished?)
@@ -137,7 +138,7 @@ pub(crate) fn carry_out(
     })
 }
 
-/// Has the machine watched over the window.
+/// Starts to watch the machine.
 fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watcher> {
     let plan = &job.plan;
     let its_plan = plan.clone();
@@ -151,7 +152,7 @@ fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watch
     Watcher::start(clock, watched, window)
 }
 
-/// What the process has taken since it had taken so much CPU time.
+/// CPU time that the process has used since `before`, and its peak memory.
 fn usage_since(before: CpuTime) -> ClientUsage {
     let now = system::process_cpu_time().unwrap_or_default();
     let ns = |now: Duration, before| {
@@ -164,7 +165,7 @@ fn usage_since(before: CpuTime) -> ClientUsage {
     }
 }
 
-/// The document of a finished run.
+/// Assembles the document of a finished run.
 ///
 /// # Errors
 /// When its numbers do not add up.

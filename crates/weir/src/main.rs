@@ -1,4 +1,4 @@
-//! The program; `lib.rs` has it.
+//! Entry point of the program, which is in `lib.rs`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

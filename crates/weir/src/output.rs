@@ -1,4 +1,5 @@
-//! Result files: written under a temporary name and renamed, so that nobody ever reads half of one.
+//! Result files: written under a temporary name and renamed, so that readers never see a partial
+//! one.
 
 mod distinct;
 
@@ -14,22 +15,23 @@ use anyhow::{Context, Result};
 
 use crate::terminal::shown;
 
-/// A file that will appear whole, or not at all: a run that is killed leaves no half of it under
-/// its name.
+/// A file that appears complete or not at all: a run that is killed leaves no part of it under its
+/// name.
 #[derive(Debug)]
 pub(crate) struct ResultFile {
     path: PathBuf,
-    /// The name until it is whole; none for what must not be replaced: `/dev/null`, a pipe.
+    /// Name until the file is complete; `None` for a place that must not be replaced: `/dev/null`,
+    /// a pipe.
     temporary: Option<PathBuf>,
     temporaries: Temporaries,
 }
 
-/// The temporary names in use, for whoever ends the program while files are written.
+/// The temporary names in use, for removal if the program ends while files are written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Temporaries(Arc<Mutex<BTreeSet<PathBuf>>>);
 
 impl Temporaries {
-    /// Removes the files. None is begun while the guard lives.
+    /// Removes the files. No file can be created while the guard lives.
     pub(crate) fn remove(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
         let paths = self.lock();
         for path in &*paths {
@@ -51,15 +53,14 @@ impl Temporaries {
     fn forget(&self, path: &Path) {
         let mut paths = self.lock();
         if paths.remove(path) {
-            // Once it has its name there is no such file; before that, nobody wants it.
+            // After the rename there is no such file; before it, the file is partial and useless.
             let _gone = fs::remove_file(path);
         }
     }
 }
 
 impl ResultFile {
-    /// Makes sure that the file that `flag` asks for can be written, before the load runs and not
-    /// after it.
+    /// Checks before the load that the file named by `flag` can be written.
     ///
     /// # Errors
     /// When it cannot.
@@ -74,7 +75,7 @@ impl ResultFile {
         if path.starts_with("/dev") || fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             return Ok(ResultFile { path: path.to_owned(), temporary: None, temporaries });
         }
-        // A link stays one, and what it points to is replaced.
+        // A link is kept, and its target is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let mut temporary = path.file_name().unwrap_or(name).to_owned();
         temporary.push(format!(".{}.tmp", std::process::id()));
@@ -87,10 +88,10 @@ impl ResultFile {
         Ok(ResultFile { path, temporary: Some(temporary), temporaries })
     }
 
-    /// Writes the content, and gives the file its name.
+    /// Writes the content and renames the file to its final name.
     ///
     /// # Errors
-    /// When the disk is full or the place has gone.
+    /// When the disk is full or the directory was removed.
     pub(crate) fn write(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -105,7 +106,7 @@ impl ResultFile {
     /// Opens the file, to be written piece by piece.
     ///
     /// # Errors
-    /// When the place has gone.
+    /// When the file cannot be created.
     pub(crate) fn begin(&self) -> io::Result<File> {
         match &self.temporary {
             Some(temporary) => self.temporaries.create(temporary),
@@ -113,10 +114,10 @@ impl ResultFile {
         }
     }
 
-    /// Gives the file its name: it is whole.
+    /// Renames the complete file to its final name.
     ///
     /// # Errors
-    /// When the place has gone.
+    /// When the file cannot be renamed.
     pub(crate) fn finish(self) -> io::Result<()> {
         match &self.temporary {
             Some(temporary) => fs::rename(temporary, &self.path),

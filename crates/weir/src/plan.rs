@@ -1,4 +1,4 @@
-//! From flags to a plan, and from the plan to a job: parsed once, complete, ready to be printed.
+//! Conversion of flags to a plan, and of the plan to a job: parsed once, complete, ready to print.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -25,23 +25,23 @@ use crate::{connections, credentials};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A job, and what is to be said about how it came to be.
+/// A job, and notes on its planning.
 #[derive(Debug)]
 pub(crate) struct Planned {
     /// The job.
     pub(crate) job: Job,
-    /// Its scripts, where it has any; set up, and not yet handed out.
+    /// Scripts of the job, if any: set up, and not yet given to the workers.
     pub(crate) scripts: Option<Scripts>,
     /// Remarks for the report.
     pub(crate) notes: Vec<Note>,
-    /// Credentials, which the plan of the job has no more.
+    /// Credentials, which the job's plan no longer contains.
     pub(crate) redaction: Redaction,
 }
 
-/// Makes the job that the flags ask for.
+/// Builds the job from the flags.
 ///
 /// # Errors
-/// When they ask for what cannot be done; the message names the flag and the remedy.
+/// When the flags cannot be carried out; the message names the flag and the remedy.
 pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
     let url = Url::parse(args.url())?;
     let wait = ServerWait::new(args);
@@ -57,7 +57,7 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned> {
     Ok(planned)
 }
 
-/// The same where `resolve` finds the server's address.
+/// Builds the job from the flags, with the server address that `resolve` returns.
 ///
 /// # Errors
 /// As [`plan`], or when there is no address.
@@ -131,7 +131,7 @@ pub(crate) fn plan_at(
     Ok(Planned { job, scripts, notes, redaction })
 }
 
-/// Whether the plan is one that can be carried out.
+/// Checks that the plan can be carried out.
 fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
     if is_sparse(plan) && weir_engine::planned_slots(plan) == Some(0) {
         bail!("--rate and --duration plan no request: lengthen -d or raise -R");
@@ -153,7 +153,7 @@ fn stamps(choice: TimestampsChoice) -> StampChoice {
     }
 }
 
-/// How TLS is spoken, where it is.
+/// The TLS configuration; `None` for an http URL.
 fn tls(args: &RunArgs, url: &Url) -> Result<Option<TlsConfig>> {
     if !url.is_secure {
         if args.cacert.is_some() {
@@ -171,7 +171,7 @@ fn tls(args: &RunArgs, url: &Url) -> Result<Option<TlsConfig>> {
     Ok(Some(config))
 }
 
-/// The headers that the user gives, and those of `--user`, the URL and `--close`.
+/// The headers of `--header`, `--user`, the URL and `--close`.
 fn headers(args: &RunArgs) -> Result<Vec<(String, String)>> {
     let mut headers = args.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>>>()?;
     let has = |wanted: &str| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
@@ -216,7 +216,7 @@ fn request(
     Ok((method, request))
 }
 
-/// What of the command line makes a request impossible.
+/// The part of the command line that makes a request impossible.
 fn flag_of(error: &RequestError) -> &'static str {
     match error {
         RequestError::BadMethod(_) | RequestError::Connect => "--method",
@@ -229,7 +229,7 @@ fn flag_of(error: &RequestError) -> &'static str {
     }
 }
 
-/// Whether so little is planned that it may be nothing.
+/// True if the plan is so small that it may contain no request.
 fn is_sparse(plan: &Plan) -> bool {
     match (plan.load, plan.duration_ns) {
         (Load::OpenLoop { rate, .. }, Some(span_ns)) => rate.rps() * (span_ns as f64 / 1e9) < 10.0,
@@ -237,7 +237,7 @@ fn is_sparse(plan: &Plan) -> bool {
     }
 }
 
-/// The CPUs to run on: those of the affinity mask, as many as the cgroup's quota grants.
+/// The CPUs to run on: those of the affinity mask, at most as many as the cgroup's quota grants.
 pub(crate) fn usable_cpus() -> Vec<u32> {
     let mut cpus = weir_io::system::usable_cpus().unwrap_or_default();
     if let Some(quota) = weir_io::system::cpu_quota() {
@@ -246,7 +246,7 @@ pub(crate) fn usable_cpus() -> Vec<u32> {
     cpus
 }
 
-/// The CPUs that workers are pinned to, in turn: none without `--pin`.
+/// The CPUs to which workers are pinned, in turn: none without `--pin`.
 fn pinned_cpus(pin: Option<&Pin>) -> Result<Vec<u32>> {
     let Some(pin) = pin else { return Ok(Vec::new()) };
     let usable = weir_io::system::usable_cpus().context("--pin: the usable CPUs are unknown")?;
@@ -260,7 +260,8 @@ fn pinned_cpus(pin: Option<&Pin>) -> Result<Vec<u32>> {
     }
 }
 
-/// Workers never exceed connections: one without any would have nothing to do.
+/// Number of worker threads, at most one per connection: a thread without a connection would be
+/// idle.
 fn threads(args: &RunArgs, cpus: usize, notes: &mut Vec<Note>) -> u32 {
     let usable = u32::try_from(cpus.max(1)).unwrap_or(u32::MAX);
     let asked = args.threads.unwrap_or(usable);
@@ -286,7 +287,8 @@ fn threads(args: &RunArgs, cpus: usize, notes: &mut Vec<Note>) -> u32 {
     threads
 }
 
-/// `clamp(10% of -d, 2 s, 10 s)`, and none where only a number of requests is asked for.
+/// Default warm-up in nanoseconds: `clamp(10% of -d, 2 s, 10 s)`, or 0 if only a number of requests
+/// is given.
 fn default_warmup(args: &RunArgs) -> u64 {
     match (args.duration, args.requests) {
         (None, Some(_)) => 0,
@@ -305,7 +307,7 @@ fn load(args: &RunArgs) -> Load {
     Load::OpenLoop { rate, arrivals }
 }
 
-/// A seed short enough to be typed again.
+/// Draws a seed that is short enough to type again.
 fn draw_seed() -> u64 {
     RandomState::new().build_hasher().finish() % 1_000_000_000
 }
@@ -330,8 +332,8 @@ fn wait(choice: WaitChoice) -> Wait {
     }
 }
 
-/// Threads beyond which epoll runs: to set 5,000 rings up took 3.2 s, as many epoll descriptors
-/// 0.7 s, and both carried the load alike (two CPUs, Linux 6.18).
+/// Maximum threads for which `auto` uses io_uring. Setting up 5,000 rings took 3.2 s, as many epoll
+/// descriptors 0.7 s, and both carried the load equally well (two CPUs, Linux 6.18).
 const RINGS_MAX: u32 = 1_024;
 
 fn engine(choice: IoChoice, threads: u32, notes: &mut Vec<Note>) -> Result<IoEngine> {

@@ -1,5 +1,5 @@
-//! One request before the load: what does this URL answer? A load against a redirect or an error
-//! page measures something else than its user believes.
+//! The preflight: one request before the load. A load against a redirect or an error page does not
+//! measure what its user expects.
 
 mod secured;
 
@@ -21,31 +21,32 @@ use crate::errors::NoServer;
 use crate::server_wait::ServerWait;
 use secured::{Refused, Secured};
 
-/// Longest the preflight may take: it must not hold up a run against a server that never answers.
+/// Timeout of the preflight: a server that never responds must not delay the run.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// More of a body than this is not read: its length is known from the head, or not needed.
+/// Maximum bytes of a response that are read. The length of a longer body is in the head, or not
+/// needed.
 const READ_MAX_BYTES: usize = 1 << 20;
 
-/// What the preflight found.
+/// The result of the preflight.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// The answer, if there was one.
+    /// Response, if there was one.
     pub(crate) answer: Option<Preflight>,
-    /// Requests put on the wire.
+    /// Requests sent.
     pub(crate) sent: u64,
-    /// What the user should know before the load.
+    /// Warning for the user before the load.
     pub(crate) warning: Option<Note>,
 }
 
-/// Why there is no response.
+/// The reason for a missing response.
 #[derive(Debug)]
 enum Failure {
-    /// The address takes no connection.
+    /// The address accepts no connection.
     Connect { text: String, is_late: bool },
-    /// TLS cannot be agreed on: no request of the load could be sent.
+    /// The TLS handshake failed: the load could send no request.
     Tls(TlsError),
-    /// It does, and sends nothing that is a response.
+    /// The address accepts a connection, but sends no response.
     NoResponse(String),
 }
 
@@ -58,17 +59,17 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Whether a method may be sent once more than asked: it is safe (RFC 9110 §9.2.1).
+/// True if a method is safe (RFC 9110 §9.2.1), so that an additional request does no harm.
 pub(crate) fn is_safe(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
 }
 
-/// Connects, agrees on TLS where it is to be spoken, and sends the job's request once if it may;
-/// all of that again while it fails and `wait` lasts.
+/// Connects, performs the TLS handshake for https, and sends the job's request once if `may_send`.
+/// Repeats all of that after a failure until the wait for the server is over.
 ///
 /// # Errors
-/// When the load could send no request: TLS cannot be agreed on, the address does not respond to an
-/// attempt to connect, or the wait was in vain.
+/// When the load could send no request: the TLS handshake failed, the address did not respond to a
+/// connect, or the wait for the server ended without success.
 pub(crate) fn look(job: &Job, may_send: bool, wait: &ServerWait) -> Result<Found, NoServer> {
     if !may_send && job.tls.is_none() && !wait.is_wanted() {
         return Ok(Found::default());
@@ -84,11 +85,11 @@ pub(crate) fn look(job: &Job, may_send: bool, wait: &ServerWait) -> Result<Found
     match &failure {
         Failure::Tls(error) => Err(NoServer(error.to_string())),
         _ if wait.is_wanted() => Err(wait.give_up(failure, "start the server")),
-        // Of several destinations the others may well respond.
+        // With several destinations, the others may still respond.
         Failure::Connect { is_late: true, .. } if job.destinations.len() < 2 => {
             Err(wait.give_up(failure, "check the address"))
         }
-        // The load tries as well, and reports it if none of its connections comes up.
+        // The load connects too, and reports the failure if it can open none of its connections.
         Failure::Connect { .. } => Ok(Found { sent, ..Found::default() }),
         Failure::NoResponse(text) => {
             let warning = Some(Note::new("preflight_failed", text.clone()));
@@ -97,7 +98,7 @@ pub(crate) fn look(job: &Job, may_send: bool, wait: &ServerWait) -> Result<Found
     }
 }
 
-/// One attempt; counts the request that it sends.
+/// Makes one attempt, and counts the request that it sends.
 fn attempt(job: &Job, may_send: bool, sent: &mut u64) -> Result<Option<Preflight>, Failure> {
     let patience = PATIENCE.min(Duration::from_nanos(job.plan.timeout_ns));
     let started = Instant::now();
@@ -129,7 +130,7 @@ fn attempt(job: &Job, may_send: bool, sent: &mut u64) -> Result<Option<Preflight
     Ok(Some(answer))
 }
 
-/// What an answer that is no plain success means for the load.
+/// The note on a response that is not a 2xx.
 fn judge(answer: &Preflight) -> Option<Note> {
     let said = match (answer.status, &answer.location) {
         (200..=299, _) => return None,
@@ -176,7 +177,7 @@ fn exchange(
     describe(&received, replies.first().map(|reply| reply.body_bytes), protocol, started)
 }
 
-/// The final head among the received bytes, in words.
+/// Describes the final response head among the received bytes.
 fn describe(
     received: &[u8],
     body_bytes: Option<u64>,
@@ -196,7 +197,7 @@ fn describe(
             http_version: head.version.to_owned(),
             server: text("server"),
             location: text("location"),
-            // A body too long to read has its length in the head.
+            // The length of a body that is too long to read is in the head.
             body_bytes: body_bytes.or_else(|| {
                 (unread < u64::MAX)
                     .then(|| unread + (rest.len() - head.bytes) as u64)
@@ -223,7 +224,7 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// A blocking connection of either kind.
+/// A blocking connection: TCP, Unix socket or TLS.
 #[derive(Debug)]
 enum Stream {
     Tcp(TcpStream),

@@ -1,6 +1,6 @@
 //! The one-connection probe: a short closed loop before the warm-up, whose median service time is
-//! the target's without load (METHOD 1.9). It runs on the engine of the load, so that its times
-//! mean the same.
+//! the target's without load (METHOD 1.9). It runs on the engine of the load, so that its times are
+//! comparable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use weir_run::{ConnectionPlan, Load, Plan, StampChoice};
 
 use crate::interrupts::Interrupts;
 
-/// Longest duration, connecting included. What is in flight then is abandoned.
+/// Maximum duration, connecting included. Requests in flight at its end are abandoned.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Most requests: enough for a median, and over soon against a fast server.
+/// Maximum requests: enough for a median, and soon over against a fast server.
 const REQUESTS_MAX: u64 = 1_000;
 
-/// A load of fewer requests is not probed: whoever asks for a few wants a few.
+/// Minimum requests of a load that is probed. A smaller load must not cause many more requests.
 const LOAD_MIN: u64 = 100;
 
-/// Probes the target of `job`. A probe that fails has no result; the load is worth more than it.
+/// Probes the target of `job`. A failed probe has no result, and does not prevent the load.
 pub(crate) fn run(job: &Job, interrupts: &Interrupts) -> Probed {
     let Some(requests) = requests(&job.plan) else { return Probed::default() };
     let clock = Clock::start();
@@ -35,7 +35,7 @@ pub(crate) fn run(job: &Job, interrupts: &Interrupts) -> Probed {
     Probed::of(&finished.measurements, clock.now().0)
 }
 
-/// The same load over one connection, as fast as it goes.
+/// The load of `job` over one connection, as a closed loop.
 fn single(job: &Job, requests: u64) -> Job {
     let plan = &job.plan;
     let plan = Plan {
@@ -58,7 +58,7 @@ fn single(job: &Job, requests: u64) -> Job {
     };
     Job {
         plan,
-        // Of several destinations the first.
+        // Without destinations, the probe connects to the endpoint, which is the first of them.
         destinations: Vec::new(),
         extras: Extras { abandons: true, ..Extras::default() },
         raw: None,
@@ -67,7 +67,7 @@ fn single(job: &Job, requests: u64) -> Job {
     }
 }
 
-/// How many requests, no more than the load itself has; `None` where that has too few.
+/// Number of requests of the probe, at most that of the load; `None` if the load has too few.
 fn requests(plan: &Plan) -> Option<u64> {
     let by_rate = match (plan.load, plan.duration_ns) {
         (Load::OpenLoop { rate, .. }, Some(span_ns)) => (rate.rps() * span_ns as f64 / 1e9) as u64,

@@ -1,4 +1,4 @@
-//! `--raw`: every request into a file, by a thread of its own while the load runs.
+//! `--raw`: a file with a row for every request, written by its own thread while the load runs.
 
 use std::fs::File;
 use std::io;
@@ -15,14 +15,14 @@ use crate::errors::NoThread;
 use crate::load::Epoch;
 use crate::output::{ResultFile, Temporaries};
 
-/// Rows on their way: a third of a million of them, so that a disk may pause for as long as it
-/// takes to send so many requests.
+/// Size of the buffer between the workers and the writer, in bytes: a third of a million rows. The
+/// disk may pause for the time in which as many requests are sent.
 const BUFFER_BYTES: usize = 32 << 20;
 
-/// How far the writer stands back where workers want the same CPU (nice(2)).
+/// Nice value of the writer, so that workers go first on a shared CPU (nice(2)).
 const NICENESS: i32 = 10;
 
-/// Where the rows will be.
+/// The file for the rows, not yet begun.
 pub(crate) struct RawFile {
     name: String,
     file: ResultFile,
@@ -37,7 +37,7 @@ pub(crate) struct RawRun {
 }
 
 impl RawFile {
-    /// Makes sure that the file can be written.
+    /// Checks that the file can be written.
     ///
     /// # Errors
     /// When it cannot.
@@ -46,10 +46,10 @@ impl RawFile {
         Ok(RawFile { name: path.to_string_lossy().into_owned(), file })
     }
 
-    /// Begins the file and starts its thread, which takes the rows of so many workers.
+    /// Creates the file and starts its thread, which receives the rows of `workers` worker threads.
     ///
     /// # Errors
-    /// When the file cannot be written, or no thread be started.
+    /// When the file cannot be written or the thread cannot be started.
     pub(crate) fn start(self, workers: u32) -> Result<RawRun> {
         let RawFile { name, file } = self;
         let mut writer = file
@@ -58,7 +58,7 @@ impl RawFile {
             .with_context(|| format!("--raw {} cannot be written", printable(&name)))?;
         let (log, source) = RawLog::new(BUFFER_BYTES, workers);
         let write = move || {
-            // Failing to stand back costs precision, not truth.
+            // Without this call the writer costs precision, but no result becomes false.
             let _as_others = system::stand_back(NICENESS);
             source.receive(|rows| writer.write(rows)).map(|()| writer)
         };
@@ -69,12 +69,12 @@ impl RawFile {
 }
 
 impl RawRun {
-    /// Where workers put their rows.
+    /// The log to which workers write their rows.
     pub(crate) fn log(&self) -> RawLog {
         self.log.clone()
     }
 
-    /// Ends the file, when the workers have ended.
+    /// Completes the file after the workers have ended.
     ///
     /// # Errors
     /// When it could not be written; there is no file then.
@@ -104,7 +104,7 @@ impl RawRun {
     }
 }
 
-/// What is to be said of rows that are missing.
+/// The note on missing rows.
 pub(crate) fn note(raw: &RawSection) -> Option<Note> {
     (raw.lost > 0).then(|| {
         let text = format!(

@@ -1,5 +1,5 @@
-//! Credentials in what weir writes: plans, command lines and notes have `[redacted]` in their
-//! place. What is sent is not changed here.
+//! Redaction of credentials in output: plans, command lines and notes have `[redacted]` in their
+//! place. Requests are sent unchanged.
 
 use std::ffi::{OsStr, OsString};
 
@@ -9,11 +9,11 @@ use crate::args::RunArgs;
 use crate::credentials;
 use crate::preflight::Found;
 
-/// Written in the place of a credential.
+/// Replacement of a credential.
 const REDACTED: &str = "[redacted]";
 
-/// Known credentials of this length are removed wherever they occur. Shorter ones would take
-/// common words out of notes; they are removed where they are a header, a parameter or a flag.
+/// Minimum length in bytes of credentials that are removed wherever they occur. A shorter one may
+/// be a common word in a note; it is removed if it is a header, a parameter or a flag.
 const ANYWHERE_MIN_BYTES: usize = 6;
 
 /// The credentials of a command line.
@@ -23,18 +23,18 @@ pub(crate) struct Redaction {
     is_off: bool,
     /// Headers whose values are credentials, in lower case.
     headers: Vec<String>,
-    /// Query parameters whose values are, in lower case.
+    /// Query parameters whose values are credentials, in lower case.
     parameters: Vec<String>,
     /// Values of `--user`: a word of the command line ends with its flag's value.
     users: Vec<String>,
-    /// User names and passwords that stood in the URL.
+    /// User names and passwords from the URL.
     userinfos: Vec<String>,
-    /// Known credentials that are long enough to be looked for, the longest first.
+    /// Known credentials that are long enough to search for, longest first.
     secrets: Vec<String>,
 }
 
 impl Redaction {
-    /// The credentials that the flags bring.
+    /// Collects the credentials in the flags.
     pub(crate) fn of(args: &RunArgs) -> Redaction {
         let names: Vec<String> =
             args.redact.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
@@ -55,7 +55,7 @@ impl Redaction {
         redaction
     }
 
-    /// Credentials that are known by their values.
+    /// The credentials whose values are known, longest first.
     fn known(&self, args: &RunArgs, url: &str) -> Vec<String> {
         let mut known: Vec<String> = Vec::new();
         for (name, value) in args.headers.iter().filter_map(|header| header.split_once(':')) {
@@ -94,18 +94,18 @@ impl Redaction {
         self.parameters.iter().any(|parameter| name.eq_ignore_ascii_case(parameter))
     }
 
-    /// A URL or path, for the plan.
+    /// Redacts a URL or path for the plan.
     pub(crate) fn url(&self, url: &str) -> String {
         let (url, _) = credentials::split_userinfo(url);
         self.path(&url)
     }
 
-    /// A path with its query, for the plan.
+    /// Redacts a path with its query for the plan.
     pub(crate) fn path(&self, path: &str) -> String {
         if self.is_off { path.to_owned() } else { self.parameters_of(path, false, |_| ()) }
     }
 
-    /// The request, for the plan.
+    /// Redacts the request for the plan.
     pub(crate) fn request(&self, mut request: RequestPlan) -> RequestPlan {
         for header in request.headers.iter_mut().filter(|_| !self.is_off) {
             if self.is_header(&header.name) {
@@ -115,7 +115,7 @@ impl Redaction {
         request
     }
 
-    /// The command line, for the document.
+    /// Redacts the command line for the document.
     pub(crate) fn command(&self, argv: impl IntoIterator<Item = OsString>) -> Vec<String> {
         argv.into_iter().map(|word| self.word(&word)).collect()
     }
@@ -132,14 +132,14 @@ impl Redaction {
         self.without_known(self.parameters_of(&self.without_headers(&word), false, |_| ()))
     }
 
-    /// Notes, for the document and its reports.
+    /// Redacts notes for the document and its reports.
     pub(crate) fn notes(&self, notes: &mut [Note]) {
         for note in notes {
             note.text = self.text(&note.text);
         }
     }
 
-    /// What the preflight found: a server may repeat what it was sent.
+    /// Redacts the preflight's result: a server may repeat a credential in its response.
     pub(crate) fn found(&self, found: &mut Found) {
         if let Some(warning) = &mut found.warning {
             warning.text = self.text(&warning.text);
@@ -151,7 +151,7 @@ impl Redaction {
         }
     }
 
-    /// A text that others had a part in.
+    /// Redacts a text that may contain input from elsewhere.
     fn text(&self, text: &str) -> String {
         if self.is_off {
             return text.to_owned();
@@ -159,7 +159,7 @@ impl Redaction {
         self.without_known(self.parameters_of(text, true, |_| ()))
     }
 
-    /// A text without the known credentials, and without what a URL in it has of them.
+    /// Removes the known credentials from a text, and the userinfo of any URL in it.
     fn without_known(&self, mut text: String) -> String {
         for userinfo in &self.userinfos {
             text = text.replace(&format!("{userinfo}@"), &format!("{REDACTED}@"));
@@ -170,7 +170,8 @@ impl Redaction {
         without_userinfo(&text)
     }
 
-    /// A word without what follows `Authorization:` and the like, with any flag before it.
+    /// Removes the value after `Authorization:` and similar names from a word, and keeps a flag
+    /// before it.
     fn without_headers(&self, word: &str) -> String {
         let lower = word.to_ascii_lowercase();
         let mut end = word.len();
@@ -178,7 +179,7 @@ impl Redaction {
             for (at, _) in lower.match_indices(name.as_str()) {
                 let behind = &lower[at + name.len()..];
                 let blanks = behind.len() - behind.trim_start().len();
-                // A host may have such a name.
+                // A host may have the name of such a header.
                 let is_host = word[..at].ends_with("://");
                 if behind[blanks..].starts_with(':') && !is_host {
                     end = end.min(at + name.len() + blanks + 1);
@@ -191,8 +192,8 @@ impl Redaction {
         }
     }
 
-    /// A text with the values of the query parameters replaced, each of which is told. A value goes
-    /// on to the next parameter, or in prose to a blank.
+    /// Replaces the values of the query parameters in a text, and calls `tell` with each. A value
+    /// ends at the next parameter; in prose, also at whitespace.
     fn parameters_of(&self, text: &str, is_prose: bool, mut tell: impl FnMut(&str)) -> String {
         let mut written = String::with_capacity(text.len());
         let mut rest = text;
@@ -218,7 +219,7 @@ impl Redaction {
     }
 }
 
-/// A text whose URLs have no user names and passwords.
+/// Removes user names and passwords from the URLs in a text.
 fn without_userinfo(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     let mut rest = text;
@@ -248,7 +249,7 @@ mod tests {
         Redaction::of(&Cli::of_words(words).expect("valid flags").run)
     }
 
-    /// The stored form of a command line, which redacts itself.
+    /// The stored form of a command line, redacted by its own flags.
     fn stored(words: &[&str]) -> Vec<String> {
         redaction(words).command(words.iter().map(OsString::from))
     }
@@ -293,7 +294,7 @@ mod tests {
         check(&["-Lqume:p", URL], &["-Lqu[redacted]", URL]);
         check(&["--user=me:p", URL], &["--user=[redacted]", URL]);
         check(&["--us", "me:p", URL], &["--us", "[redacted]", URL]);
-        // The last one stands, and none is written.
+        // The last one counts, and none is written.
         check(&["-u", "a:b", "-u", "c:d", URL], &["-u", "[redacted]", "-u", "[redacted]", URL]);
     }
 

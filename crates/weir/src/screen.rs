@@ -9,29 +9,30 @@ use weir_report::text::Bars;
 
 use crate::terminal;
 
-/// Columns of a report that goes to no terminal.
+/// Columns of a report that is not written to a terminal.
 const COLUMNS: u16 = 80;
 
 /// The abilities of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Screen {
-    /// It shows colours, or the user demands them.
+    /// True if it shows colours, or the user forces them.
     pub(crate) colour: bool,
     /// Columns of the terminal, or of a file.
     pub(crate) width: u16,
-    /// Bars of a histogram; none where there is no terminal.
+    /// Bars of a histogram; `None` without a terminal.
     pub(crate) histogram: Option<Bars>,
 }
 
 impl Screen {
-    /// Of this program's standard output.
+    /// Detects the abilities of this program's standard output.
     pub(crate) fn of_stdout() -> Screen {
         let columns = terminal::is_stdout_terminal().then(system::terminal_columns);
         Screen::of(columns, |name| std::env::var_os(name))
     }
 
-    /// `columns` is None where standard output is no terminal, and holds None where the terminal's
-    /// width is not known. `NO_COLOR` wins over `CLICOLOR_FORCE`; an empty one counts as unset.
+    /// Derives the abilities. `columns` is `None` if standard output is no terminal, and
+    /// `Some(None)` if the terminal's width is unknown. `NO_COLOR` overrides `CLICOLOR_FORCE`; an
+    /// empty variable counts as unset.
     fn of(columns: Option<Option<u16>>, variable: impl Fn(&str) -> Option<OsString>) -> Screen {
         let text = |name: &str| {
             let text = variable(name).map(|value| value.to_string_lossy().into_owned());

@@ -1,4 +1,5 @@
-//! A script of the user's around a run: loaded and set up before it, told the results after it.
+//! The user's script around a run: loaded and set up before it, and called with the results after
+//! it.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -20,27 +21,28 @@ use crate::target::Url;
 use crate::terminal;
 use crate::watchdog::{Ending, Watchdog};
 
-/// Most memory of one state; less where many share the machine.
+/// Maximum memory of one state, in bytes; less if many states share the machine.
 const STATE_MAX_BYTES: u64 = 1 << 30;
 
-/// Least memory of one state: a script with nothing to remember takes a tenth of it.
+/// Minimum memory limit of one state, in bytes: a script without data takes a tenth of it.
 const STATE_MIN_BYTES: u64 = 4 << 20;
 
-/// Longest script from a pipe.
+/// Maximum size of a script from a pipe, in bytes.
 const PIPED_MAX_BYTES: u64 = 64 << 20;
 
-/// A single call that takes longer than this is worth a word: every connection of the thread waits.
+/// Duration, in nanoseconds, from which a single call causes a note: every connection of the thread
+/// waits for it.
 const LONG_CALL_NS: u64 = 50_000_000;
 
-/// Of the threads' time: callbacks that take more are worth a word, in all or in long calls.
+/// Shares of the threads' time from which callbacks cause a note: in all calls, and in long calls.
 const LARGE_SHARE: f64 = 0.25;
 const LONG_SHARE: f64 = 0.01;
 
-/// Of the threads' time: a script that takes more is what keeps requests from being ready. One that
-/// takes less was kept from its work by the machine.
+/// Share of the threads' time from which the script is the reason that requests are not ready.
+/// Below it, the script lacked CPU time.
 const BUSY_SHARE: f64 = 0.5;
 
-/// Of the requests: more that were not ready in time are worth a word.
+/// Share of the requests above which those not ready in time cause a note.
 const DRY_SHARE: f64 = 0.001;
 
 /// The states of a script.
@@ -56,13 +58,13 @@ pub(crate) struct Scripts {
     plain_request: String,
     makes_requests: bool,
     sets_the_pace: bool,
-    /// Where its threads go, as far as it says so.
+    /// Addresses of its threads, if the script sets them.
     addresses: Vec<std::net::SocketAddr>,
     has_done: bool,
 }
 
 impl Scripts {
-    /// Loads the script that the flags name, if they name one.
+    /// Loads the script that the flags name, if any.
     ///
     /// # Errors
     /// When it cannot be read or fails.
@@ -114,18 +116,18 @@ impl Scripts {
         }))
     }
 
-    /// Where the script has the load go.
+    /// Resolves the server's address with the script's `wrk.resolve`.
     pub(crate) fn resolve(&mut self) -> Result<Endpoint> {
         let addresses = self.main.resolve().map_err(failed)?;
         let first = addresses.first().context("the host of the URL has no address")?;
         Ok(Endpoint::Tcp(*first))
     }
 
-    /// Makes a state for each thread; returns the method and the request that the first one sends
-    /// where it has no `request()`.
+    /// Creates a state for each thread. Returns the method and the request that the first one sends
+    /// if it has no `request()`.
     ///
     /// # Errors
-    /// When a callback fails, or the request is none.
+    /// When a callback fails, or the script's request is not an HTTP request.
     pub(crate) fn set_up(&mut self, threads: u32) -> Result<(String, Prepared)> {
         for _ in 0..threads {
             self.main.add_worker().map_err(failed)?;
@@ -154,7 +156,7 @@ impl Scripts {
         Ok((method, request?))
     }
 
-    /// Whether it makes requests while the load runs.
+    /// True if the script creates requests while the load runs.
     pub(crate) fn makes_requests(&self) -> bool {
         self.makes_requests
     }
@@ -164,12 +166,12 @@ impl Scripts {
         self.addresses.iter().all(|address| *endpoint == Endpoint::Tcp(*address))
     }
 
-    /// Whether it says what is sent when, so that pipelining is its own business.
+    /// True if the script decides what is sent when, which excludes `--pipeline`.
     pub(crate) fn sets_the_pace(&self) -> bool {
         self.sets_the_pace
     }
 
-    /// Whether it wants to see the results.
+    /// True if the script has a `done()`.
     pub(crate) fn has_done(&self) -> bool {
         self.has_done
     }
@@ -179,12 +181,12 @@ impl Scripts {
         self.file.to_string_lossy().into_owned()
     }
 
-    /// The states, for their threads.
+    /// Returns the states, for their threads.
     pub(crate) fn take(&mut self) -> Vec<weir_script::Worker> {
         self.main.take_workers()
     }
 
-    /// After the run: hands the states back, and calls `teardown()` and `done()`.
+    /// Takes the states back after the run, and calls `teardown()` and `done()`.
     ///
     /// # Errors
     /// When one of them fails.
@@ -218,7 +220,8 @@ impl Scripts {
     }
 }
 
-/// The content of a pipe, which can be read only once; each state reads a regular file itself.
+/// The content of a script from a pipe, which can be read only once; `None` for a regular file,
+/// which each state reads itself.
 fn source(file: &Path) -> Result<Option<Arc<[u8]>>> {
     if fs::metadata(file).map_or(true, |found| found.is_file()) {
         return Ok(None);
@@ -233,7 +236,7 @@ fn source(file: &Path) -> Result<Option<Arc<[u8]>>> {
     Ok(Some(source.into()))
 }
 
-/// An equal share of half the machine's memory.
+/// Memory limit of one state, in bytes: an equal share of half the machine's memory.
 fn state_limit(threads: u64) -> usize {
     let machine = environment::memory_total_bytes().unwrap_or(0);
     let share = machine / 2 / threads;
@@ -248,24 +251,24 @@ fn statistics(histogram: &Histogram, values: Vec<(u64, u64)>, unit: f64) -> Stat
     }
 }
 
-/// What a standard deviation over all values becomes as that of a sample, with n − 1.
+/// Factor from the standard deviation of a population to that of a sample, which divides by n − 1.
 fn sampled(count: u64) -> f64 {
     if count < 2 { 0.0 } else { (count as f64 / (count - 1) as f64).sqrt() }
 }
 
-/// A script's failure as an error of the user's.
+/// Converts a script's failure to a user error.
 fn failed(error: ScriptError) -> anyhow::Error {
     anyhow!("{error}")
 }
 
-/// What is to be said of a script that failed while the load ran, in one line.
+/// Describes the failure of a script during the load, in one line.
 pub(crate) fn describe(failure: &ScriptFailure) -> String {
     let ScriptFailure { worker, error } = failure;
     let what = error.message.lines().next().unwrap_or_default();
     format!("{}() of the script failed in thread {}: {what}", error.callback, worker + 1)
 }
 
-/// The same with the calls that led to it.
+/// Prints the failure of a script, with the calls that led to it.
 pub(crate) fn tell(failure: &ScriptFailure) {
     let calls = failure.error.message.split_once('\n').map_or("", |(_, calls)| calls);
     terminal::say(format_args!("error: {}", describe(failure)));
@@ -274,7 +277,7 @@ pub(crate) fn tell(failure: &ScriptFailure) {
     }
 }
 
-/// What is to be said of what the script took of the client.
+/// The notes on the script: its share of the client's time, cut bodies, stopped threads.
 pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) -> Vec<Note> {
     let mut notes = Vec::new();
     let Some(usage) = &measurements.script else { return notes };

@@ -1,5 +1,5 @@
-//! A server that is not there: how that is reported, and `--wait-for-server`, which tries again
-//! what has failed until it succeeds or the time is over. Nothing here connects or resolves.
+//! The error for an unreachable server, and `--wait-for-server`, which repeats a failed attempt
+//! until it succeeds or the time is over. Nothing here connects or resolves.
 
 use std::fmt::Display;
 use std::thread;
@@ -11,10 +11,10 @@ use crate::args::RunArgs;
 use crate::errors::NoServer;
 use crate::terminal;
 
-/// From one attempt to the next.
+/// Interval between two attempts.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// For how long a server is waited for: not at all unless `--wait-for-server` asks for it.
+/// The wait for a server: none without `--wait-for-server`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerWait {
     span_ns: Option<u64>,
@@ -23,7 +23,7 @@ pub(crate) struct ServerWait {
 }
 
 impl ServerWait {
-    /// From now on, as the flags say.
+    /// Starts the wait that the flags define.
     pub(crate) fn new(args: &RunArgs) -> ServerWait {
         ServerWait { span_ns: args.wait_for_server, from: Instant::now(), is_quiet: args.quiet }
     }
@@ -54,7 +54,7 @@ impl ServerWait {
         }
     }
 
-    /// The error for a failure that `remedy` mends.
+    /// The error for a failure, with its `remedy`.
     pub(crate) fn give_up(&self, failure: impl Display, remedy: &str) -> NoServer {
         NoServer(match self.span_ns {
             Some(span_ns) => {

@@ -1,4 +1,4 @@
-//! From a URL to where connections go and what is asked for there.
+//! The target: a URL's parts, the addresses to connect to, and the path to request.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -9,10 +9,10 @@ use weir_run::Target;
 
 use crate::errors::NoServer;
 
-/// A URL, taken apart (RFC 3986, RFC 9110 §4.2).
+/// A parsed URL (RFC 3986, RFC 9110 §4.2).
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Url {
-    /// https.
+    /// True for https.
     pub(crate) is_secure: bool,
     /// Host without the brackets of an IPv6 literal.
     pub(crate) host: String,
@@ -23,10 +23,10 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// Takes `text` apart. A missing scheme means http, as browsers and curl have it.
+    /// Parses `text`. A missing scheme means http, as in browsers and curl.
     ///
     /// # Errors
-    /// When it is no URL that weir can load; the message says what is wrong.
+    /// When it is no URL that weir can load; the message contains the reason.
     pub(crate) fn parse(text: &str) -> Result<Url> {
         let (is_secure, rest) = match text.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
@@ -36,7 +36,7 @@ impl Url {
             }
             None => (false, text),
         };
-        // The fragment is the client's own business and never sent (RFC 9110 §7.1).
+        // The fragment is for the client alone and never sent (RFC 9110 §7.1).
         let rest = rest.split('#').next().unwrap_or_default();
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
@@ -45,7 +45,7 @@ impl Url {
         }
         let split = split_port(authority).with_context(|| format!("in {text:?}"));
         if split.is_err() && text.contains('@') {
-            // What stands before it may be a password, which is not printed.
+            // The text before the `@` may be a password, which is not printed.
             bail!(
                 "the URL's user name or password has '/', '?' or '#': write them as %2F, %3F and \
                  %23, or give -u USER:PASS"
@@ -65,12 +65,12 @@ impl Url {
         if self.is_secure { "https" } else { "http" }
     }
 
-    /// The port to connect to: the scheme's own where the URL has none.
+    /// The port to connect to: that of the URL, or the scheme's default.
     pub(crate) fn port(&self) -> u16 {
         self.port.unwrap_or(if self.is_secure { 443 } else { 80 })
     }
 
-    /// The value of the Host header: as the URL has it.
+    /// The value of the Host header, as written in the URL.
     pub(crate) fn authority(&self) -> String {
         let host = match self.host.contains(':') {
             true => format!("[{}]", self.host),
@@ -82,7 +82,7 @@ impl Url {
         }
     }
 
-    /// Finds the addresses, or takes the socket at `unix`.
+    /// Resolves the addresses, or returns the socket at `unix`.
     ///
     /// # Errors
     /// When the host has no address.
@@ -103,7 +103,7 @@ impl Url {
         Ok(addresses.into_iter().map(Endpoint::Tcp).collect())
     }
 
-    /// The target as the plan names it.
+    /// The target as written in the plan.
     pub(crate) fn target(&self, endpoint: &Endpoint) -> Target {
         Target {
             scheme: self.scheme().to_owned(),
@@ -115,7 +115,7 @@ impl Url {
     }
 }
 
-/// The host, without brackets, and the port that `HOST[:PORT]` names.
+/// Splits `HOST[:PORT]` into the host, without brackets, and the port.
 pub(crate) fn split_port(authority: &str) -> Result<(&str, Option<u16>)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
@@ -140,7 +140,7 @@ pub(crate) fn split_port(authority: &str) -> Result<(&str, Option<u16>)> {
     Ok((host, port))
 }
 
-/// Percent-encodes what a request target must not hold (RFC 3986 §2).
+/// Percent-encodes the bytes that a request target must not contain (RFC 3986 §2).
 fn encode(path: &str) -> String {
     let mut encoded = String::with_capacity(path.len());
     for byte in path.bytes() {

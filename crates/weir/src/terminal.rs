@@ -1,6 +1,6 @@
-//! Writing to the user: the one place that names standard output and standard error, but for the
-//! progress line. Nothing here panics or ends the run because nobody reads, and nothing foreign
-//! that a terminal would obey gets through to standard error.
+//! Output to the user: the only place that writes to standard output and standard error, except for
+//! the progress line. A missing reader causes no panic and does not end the run. Control characters
+//! from elsewhere never reach standard error.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -13,7 +13,7 @@ use weir_run::{printable, printable_lines};
 use crate::errors::NotWritten;
 use crate::exit;
 
-/// Writes a line to standard error. Without a reader, it is lost.
+/// Writes a line to standard error. Without a reader, the line is lost.
 pub(crate) fn say(line: impl Display) {
     let line = line.to_string();
     to_stderr(&format!("{}\n", printable(&line)));
@@ -25,18 +25,18 @@ pub(crate) fn say_lines(text: impl Display) {
     to_stderr(&format!("{}\n", printable_lines(&text)));
 }
 
-/// In one write, so that lines of several threads do not mix.
+/// Writes to standard error in one call, so that lines of several threads do not mix.
 fn to_stderr(text: &str) {
     let _lost = io::stderr().write_all(text.as_bytes());
 }
 
-/// Whether a person reads standard output.
+/// True if standard output is a terminal.
 pub(crate) fn is_stdout_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Writes to standard output, behind what scripts have printed. A reader who has gone has what it
-/// wanted.
+/// Writes to standard output, after any output of scripts. A closed pipe is no error: its reader
+/// needs no more.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -51,13 +51,13 @@ pub(crate) fn print(
     }
 }
 
-/// A file's name, or a word of the command line, as messages show it.
+/// Printable form, for messages, of a file's name or a word of the command line.
 pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
     printable(&name.as_ref().to_string_lossy()).into_owned()
 }
 
-/// Prints what the parser of the command line has to say: help and version to standard output,
-/// what is wrong to standard error.
+/// Prints the output of the command-line parser: help and version to standard output, errors to
+/// standard error.
 pub(crate) fn answer(error: &clap::Error) -> ExitCode {
     let text = error.render();
     let plain = text.to_string();

@@ -1,5 +1,5 @@
-//! Short runs beside the run, for those who doubt its client: what weir measures of nothing, and
-//! what a thread more makes of the load. Their requests are in no accounting.
+//! Short runs beside the main run that assess the client: its noise floor, and the effect of one
+//! more thread on the load. Their requests are in no accounting.
 
 pub(crate) mod prove_client;
 pub(crate) mod selfcheck;
@@ -13,7 +13,7 @@ use crate::interrupts::Interrupts;
 use crate::live::Intervals;
 use crate::load::{self, Epoch, Outcome};
 
-/// Runs a job that nobody follows; `None` when a signal came.
+/// Runs a job without a progress line; returns `None` if a signal arrived.
 fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Outcome>> {
     let nobody = None::<fn(&Intervals)>;
     let outcome = load::carry_out(&Arc::new(job), &Epoch::start(), interrupts, None, nobody)?;

@@ -30,7 +30,7 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How the program ends.
+/// The message and the exit status with which the program ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Ending {
     /// The script.

@@ -1,6 +1,6 @@
-//! The witness (METHOD 1.9, C7): a thread of its own that asks now and then what the load asks all
-//! the time. Its Poisson arrivals see what any arrival would; where the load's answers take longer
-//! than its own, the load's own threads are what they waited for.
+//! The witness (METHOD 1.9, C7): a thread that sends the load's request at a low rate, as an
+//! independent check. Its Poisson arrivals meet the same server as any other arrival. If the load's
+//! responses take longer than its own, they waited for the load's own threads.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -11,16 +11,16 @@ use weir_run::{Arrivals, ConnectionPlan, Load, Measurements, Pacing, Plan, Rate,
 
 use crate::health::network;
 
-/// Probes per second of a closed loop, and most of an open one.
+/// Probes per second beside a closed loop, and the maximum beside an open one.
 const PROBES_PER_SECOND: u64 = 100;
 
-/// An open loop's probes are one in so many of its requests.
+/// Requests of an open loop for each probe.
 const REQUESTS_PER_PROBE: u64 = 100;
 
-/// Fewer probes than this in a window tell nothing.
+/// Minimum probes in a window that allow a conclusion.
 const PROBES_MIN: f64 = 100.0;
 
-/// A witness at work.
+/// A running witness.
 pub(crate) struct Witness {
     control: Arc<Control>,
     clock: Clock,
@@ -28,7 +28,7 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    /// Sends it out beside `job`, on whichever CPU is free.
+    /// Starts the witness beside `job`, pinned to no CPU; `None` if no thread can be started.
     pub(crate) fn start(job: &Job, clock: Clock) -> Option<Witness> {
         let control = Arc::new(Control::new(1, weir_io::Waker::new().ok()));
         let (job, its_control) = (Arc::new(probe(job)), Arc::clone(&control));
@@ -40,14 +40,15 @@ impl Witness {
         Some(Witness { control, clock, thread })
     }
 
-    /// The load is over: what it saw.
+    /// Stops the witness after the load and returns its measurements.
     pub(crate) fn finish(self) -> Option<Measurements> {
         self.control.stop(self.clock.now());
         self.thread.join().ok().flatten()
     }
 }
 
-/// Whether a witness goes out unasked: where a CPU is free for it, and where the load lasts.
+/// True if `auto` starts a witness: a CPU is free for it, and the window has room for enough
+/// probes.
 pub(crate) fn is_useful(job: &Job) -> bool {
     let usable = system::usable_cpus().map_or(0, |cpus| cpus.len());
     let plan = &job.plan;
@@ -62,7 +63,7 @@ fn has_free_cpu(threads: usize, is_server_local: bool, usable: usize) -> bool {
     threads + usize::from(is_server_local) < usable
 }
 
-/// How often the witness asks.
+/// The rate of the probes.
 fn rate(load: Load) -> Rate {
     let most = Rate { numerator: PROBES_PER_SECOND, denominator: 1 };
     let Load::OpenLoop { rate, .. } = load else { return most };
@@ -84,12 +85,12 @@ fn probe(job: &Job) -> Job {
         pipeline: 1,
         warmup_is_auto: false,
         requests: None,
-        // It must not take the CPU from whom it watches.
+        // It must not take CPU time from the threads that it checks.
         pacing: Pacing::Sleep,
         wait: weir_run::Wait::Auto,
         tick_ns: None,
         stamps: StampChoice::All,
-        // Its one connection is none of those that are dealt.
+        // The connect rate applies to the load's connections only.
         connection: ConnectionPlan { rate: None, ..job.plan.connection.clone() },
         ..job.plan.clone()
     };

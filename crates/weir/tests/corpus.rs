@@ -1,5 +1,5 @@
-//! Every fuzz target on stable, over its committed corpus: what once made a target fail, or led it
-//! somewhere new, holds. docs/FUZZING.md says how the corpora come to be.
+//! Every fuzz target on stable Rust, over its committed corpus: inputs that once made a target fail
+//! or increased its coverage. docs/FUZZING.md describes the origin of the corpora.
 
 mod checks;
 #[path = "../../weir-http/tests/check/mod.rs"]
@@ -55,8 +55,8 @@ fn script_values() {
     replay("script_values", 10, checks::script_values);
 }
 
-/// When the document changes so that this one is none, edits of it would show nothing: write it
-/// anew.
+/// If the document's format changes so that the base is invalid, edits of it test nothing: write a
+/// new one.
 #[test]
 fn edits_begin_with_a_document() {
     weir_run::Document::from_json(checks::BASE).expect("the base of edits is a document");
@@ -69,7 +69,7 @@ fn a_failing_file_fails_the_replay() {
     replay("document", 1, |_| panic!("as a check would"));
 }
 
-/// Every target is replayed, and every directory is a target's.
+/// Every target is replayed, and every directory belongs to a target.
 #[test]
 fn nothing_is_left_out() {
     let fuzz = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");

@@ -1,4 +1,4 @@
-//! What flags must not say together, and values that clap does not judge. Looks at words alone: no
+//! Checks of flag combinations, and of values that clap does not validate. They use words alone: no
 //! file, no name service.
 
 use std::os::unix::ffi::OsStrExt;
@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use super::{RunArgs, hints, is_stdout, peers};
 use crate::credentials;
 
-/// Bytes that a Unix socket's name may have: `sun_path` of sockaddr_un(7) without its last NUL.
+/// Maximum bytes of a Unix socket's name: `sun_path` of sockaddr_un(7) without its last NUL.
 pub(crate) const UNIX_MAX_BYTES: usize = 107;
 
 /// An error about the command line in one sentence.
@@ -20,7 +20,7 @@ pub(super) fn wrong(text: String) -> clap::Error {
 /// Checks the flags of a load, and moves a user name and password out of the URL.
 ///
 /// # Errors
-/// The error.
+/// When a flag is wrong.
 pub(super) fn check(args: &mut RunArgs) -> Result<(), clap::Error> {
     check_script(args)?;
     if let Some(url) = args.words.first_mut() {
@@ -69,7 +69,7 @@ fn check_script(args: &RunArgs) -> Result<(), clap::Error> {
     }))
 }
 
-/// Checks that a header has a name that RFC 9110 §5.1 allows. Its value is not repeated.
+/// Checks that a header has a name that RFC 9110 §5.1 allows. The error does not repeat its value.
 fn check_header(header: &str) -> Result<(), clap::Error> {
     let Some((name, _)) = header.split_once(':') else {
         let word = header.split_whitespace().next().unwrap_or_default();
@@ -112,10 +112,10 @@ fn check_user(args: &RunArgs) -> Result<(), clap::Error> {
     }
 }
 
-/// Checks that the kernel takes the name of a Unix socket.
+/// Checks that the kernel accepts the name of a Unix socket.
 ///
 /// # Errors
-/// If it is empty or too long, with the limit.
+/// When it is empty or too long; the message contains the limit.
 pub(crate) fn check_unix(path: &Path) -> Result<(), String> {
     let bytes = path.as_os_str().as_bytes();
     // An abstract name has a NUL where the path has its @, and needs none behind it.

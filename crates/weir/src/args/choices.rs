@@ -1,4 +1,4 @@
-//! Values that a flag chooses from. What a choice does is not known here.
+//! Values that a flag chooses from, without their effects.
 
 use clap::ValueEnum;
 
@@ -58,9 +58,9 @@ pub(crate) enum WaitChoice {
 /// `--warmup`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Warmup {
-    /// In nanoseconds; the longest where the load decides.
+    /// Length in nanoseconds; the maximum if `is_auto`.
     pub(crate) span_ns: u64,
-    /// The load decides.
+    /// True if the warm-up ends as soon as the load is steady.
     pub(crate) is_auto: bool,
 }
 

@@ -1,6 +1,7 @@
-//! The texts of `-h` and `--help` around the list of flags. The flags' own help stands beside them.
+//! The texts of `-h` and `--help` around the list of flags. The help of each flag is in its doc
+//! comment.
 
-/// `-h`, behind the usage. With it at most 24 lines of 80 columns.
+/// Text of `-h` after the usage. Both together have at most 24 lines of 80 columns.
 pub(super) const COMMON: &str = "\
 Common options (--help lists and explains all):
   -c, --connections <N>       Connections over all threads [default: 10]
@@ -19,7 +20,7 @@ Examples:
   weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html
   weir -s scripts/counter.lua --assert 'p99 < 5ms' https://localhost:8443/";
 
-/// `--help`, behind the flags.
+/// Text of `--help` after the flags.
 pub(super) const ALL: &str = "\
 Load: without --rate every connection sends its next request as soon as the last response is \
 complete (closed loop). With --rate requests leave at planned times whatever the server does \

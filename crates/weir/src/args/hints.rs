@@ -1,5 +1,5 @@
-//! Errors about flags, with what a user of another load generator probably wants. clap has refused
-//! the command line before anything here is called: no hint replaces what clap accepts.
+//! Errors about flags, with hints for users of other load generators. Except for [`check_quiet`],
+//! they apply only to a command line that clap has refused: no hint replaces what clap accepts.
 
 use std::ffi::OsString;
 
@@ -13,7 +13,7 @@ use super::{Cli, RunArgs, check, peers};
 /// Subcommands, which have flags of their own.
 const SUBCOMMANDS: [&str; 2] = ["serve", "report"];
 
-/// The same error, or one with a hint where another tool has the flag.
+/// Returns `error`, or one with a hint if another tool has the flag.
 pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
     let words = flag_words(argv);
     if words.first().is_some_and(|word| SUBCOMMANDS.contains(word)) {
@@ -43,10 +43,10 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
     }
 }
 
-/// Refuses `-q 100`: other tools' rate, where weir would take the number for a URL.
+/// Refuses `-q 100`, a rate in other tools: here the number would be taken as a URL.
 ///
 /// # Errors
-/// If a number follows `-q`.
+/// When a number follows `-q`.
 pub(super) fn check_quiet(args: &RunArgs, argv: &[OsString]) -> Result<(), clap::Error> {
     if !args.quiet {
         return Ok(());
@@ -68,13 +68,14 @@ fn of_quiet(value: &str) -> Option<String> {
     ))
 }
 
-/// The words before `--`, without the program's name; what is no text is no flag either.
+/// The words before `--`, without the program's name. A word that is not UTF-8 becomes empty, as it
+/// is no flag.
 fn flag_words(argv: &[OsString]) -> Vec<&str> {
     let words = argv.iter().skip(1).take_while(|word| *word != "--");
     words.map(|word| word.to_str().unwrap_or_default()).collect()
 }
 
-/// The hint for a flag that clap does not know: a long one, or one letter.
+/// The hint for a flag that clap does not define: a long one, or one letter.
 fn of_unknown(flag: &str, words: &[&str]) -> Option<String> {
     let following = |index: usize| words.get(index + 1).copied().filter(|next| is_value(next));
     if flag.starts_with("--") {
@@ -102,7 +103,7 @@ fn of_unknown(flag: &str, words: &[&str]) -> Option<String> {
     peers::hint(flag, attached.or_else(|| following(index)))
 }
 
-/// The hint for a word with one dash, as vegeta has them.
+/// The hint for a long flag with one dash, as in vegeta.
 pub(super) fn of_one_dash(word: &str, following: Option<&str>) -> Option<String> {
     let (name, value) = match word.split_once('=') {
         Some((name, value)) => (name, Some(value)),
@@ -119,7 +120,7 @@ fn of_value(letter: char, value: &str, words: &[&str]) -> Option<String> {
     of_one_dash(&word, following)
 }
 
-/// clap's own error with a tip behind it.
+/// Adds a tip to clap's own error.
 fn with_tip(mut error: clap::Error, tip: String) -> clap::Error {
     let tips = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
     error.insert(ContextKind::Suggested, tips);
@@ -130,7 +131,7 @@ fn is_value(word: &str) -> bool {
     !word.starts_with('-')
 }
 
-/// The flags in full: clap completes them late.
+/// The complete set of flags: clap adds some of them only when it builds the command.
 fn built() -> Command {
     let mut command = Cli::command();
     command.build();
@@ -142,7 +143,7 @@ fn letter_of(flag: &str) -> Option<char> {
     built().get_arguments().find(|arg| arg.to_string() == flag).and_then(Arg::get_short)
 }
 
-/// The letters of a word with one dash, each with what follows it, up to the first one that takes
+/// The letters of a word with one dash, each with the text after it, up to the first one that takes
 /// a value.
 fn cluster(word: &str) -> impl Iterator<Item = (char, &str)> {
     let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
@@ -164,7 +165,7 @@ fn cluster(word: &str) -> impl Iterator<Item = (char, &str)> {
 mod tests {
     use super::*;
 
-    /// The message for a command line that is refused.
+    /// The error message of a command line that is refused.
     fn message(line: &str) -> String {
         let words = std::iter::once("weir").chain(line.split_whitespace());
         match Cli::of_words(words) {
@@ -251,7 +252,7 @@ mod tests {
             check_hint(line, expected);
         }
         assert!(!message("-d 5y http://h/").contains("-b TEXT"));
-        // Words behind two dashes are the script's.
+        // Words after two dashes are the script's.
         Cli::of_words(["weir", "-s", "x.lua", "http://h/", "--", "-z", "30s", "-q", "5"])
             .expect("a script may have any words");
     }

@@ -1,13 +1,13 @@
-//! Flags of other load generators that weir does not have, with weir's equivalent: a table, and
-//! the search in it. Where the flag stood in the command line is not known here.
+//! Flags of other load generators that weir does not have, with weir's equivalent: a table, and the
+//! search in it. The position of a flag in the command line does not matter here.
 
 use std::net::IpAddr;
 
 use weir_run::units::{parse_duration_ns, parse_rate};
 
-/// A line of flags, and below it what they mean: the values that have this meaning, whose it is,
-/// and what to do instead, where a word in braces stands for the value. The first line that fits
-/// counts.
+/// The table: a line of flags, and below it their meanings. A meaning has the kind of value to
+/// which it applies, the flag's tool and purpose, and weir's equivalent, in which a word in braces
+/// stands for the value. The first meaning that fits counts.
 const PEERS: &str = "\
 -A
   media: hey's and oha's Accept header; use -H 'Accept: {TYPE}'
@@ -250,7 +250,7 @@ const PEERS: &str = "\
   any: nighthawk's open loop; weir's -R N is an open loop
 ";
 
-/// The same for flags that weir has too, with values that it refuses.
+/// The same table for flags that weir has too, with values that it refuses.
 const OTHER_MEANINGS: &str = "\
 -d
   data: a body, as hey's, oha's and curl's -d; use -b TEXT
@@ -264,19 +264,19 @@ const OTHER_MEANINGS: &str = "\
   number: virtual users, as k6's -u; use -c {N}
 ";
 
-/// The sentence about an unknown flag with the value that was given, if another tool has it.
+/// The error for an unknown flag and its value, if another tool has the flag.
 pub(super) fn hint(flag: &str, value: Option<&str>) -> Option<String> {
     let (is, then) = find(PEERS, flag, value)?;
     Some(format!("unknown flag {flag}: that is {is}; {}", filled(then, value)))
 }
 
-/// A tip where a flag of weir's has a value that fits its meaning in another tool.
+/// The tip for a flag of weir whose value fits the flag's meaning in another tool.
 pub(super) fn tip(flag: &str, value: &str) -> Option<String> {
     let (is, then) = find(OTHER_MEANINGS, flag, Some(value))?;
     Some(format!("for {is}, {}", filled(then, Some(value))))
 }
 
-/// Whose flag it is, and what to do.
+/// Finds the tool and purpose of a flag, and weir's equivalent.
 fn find(
     table: &'static str,
     flag: &str,
@@ -296,7 +296,7 @@ fn meaning(line: &str) -> Option<(&str, &str, &str)> {
     Some((when, is, then))
 }
 
-/// True if a meaning is that of a value.
+/// True if a meaning applies to a value.
 fn fits(when: &str, value: Option<&str>) -> bool {
     let Some(value) = value else { return when == "any" };
     let is_url = value.contains("://");
@@ -317,10 +317,10 @@ fn fits(when: &str, value: Option<&str>) -> bool {
     }
 }
 
-/// Longer values are not repeated.
+/// Maximum length in bytes of a value that is repeated.
 const VALUE_MAX_BYTES: usize = 40;
 
-/// `then` with the value in its places, where weir takes it there.
+/// Inserts the value into the placeholders of `then`, if weir accepts it there.
 fn filled(then: &str, value: Option<&str>) -> String {
     let (mut text, mut rest) = (String::new(), then);
     while let Some((before, (name, after))) =
@@ -333,7 +333,7 @@ fn filled(then: &str, value: Option<&str>) -> String {
     text + rest
 }
 
-/// A value as it is typed for weir, if it can stand in this place and needs no quotes.
+/// The value as typed for weir, if it is valid for the placeholder `name` and needs no quotes.
 fn typed(name: &str, value: &str) -> Option<String> {
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"/.:,%@_+-*=".contains(&byte);
     let is_plain = (1..=VALUE_MAX_BYTES).contains(&value.len()) && value.bytes().all(is_known);
@@ -406,7 +406,8 @@ mod tests {
         }
     }
 
-    /// Every meaning of every flag: the flag, the values, whose it is, what to do.
+    /// Every meaning of every flag: the flag, the kind of value, the tool and purpose, the
+    /// equivalent.
     fn meanings(
         table: &'static str,
     ) -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
@@ -429,7 +430,7 @@ mod tests {
         for (flag, ..) in meanings(PEERS) {
             let longs = || command.get_arguments().filter_map(Arg::get_long);
             let is_known = match flag.strip_prefix("--") {
-                // A unique beginning of a long flag is that flag.
+                // A unique prefix of a long flag is that flag.
                 Some(name) => {
                     longs().any(|long| long == name)
                         || longs().filter(|long| long.starts_with(name)).count() == 1

@@ -1,15 +1,16 @@
-//! `--pin` and its list of CPUs, written as for taskset(1). It does not know which CPUs there are.
+//! `--pin` and its list of CPUs, written as for taskset(1). Nothing here checks that the CPUs
+//! exist.
 
 use std::ffi::OsString;
 use std::fmt::Write;
 
-/// CPUs that one list may name: those that sched_setaffinity(2) is called with.
+/// Number of CPUs that a list may name: the size of the mask for sched_setaffinity(2).
 const CPUS_MAX: u32 = 1_024;
 
 /// The value that stands for `--pin` without a list.
 pub(super) const ALL: &str = "all";
 
-/// `--pin`: which CPUs threads are pinned to.
+/// `--pin`: the CPUs to which threads are pinned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pin {
     /// All usable ones.
@@ -18,7 +19,7 @@ pub(crate) enum Pin {
     Cpus(Vec<u32>),
 }
 
-/// Reads `2-5`, `2,4` or `0-6:2`.
+/// Parses `2-5`, `2,4` or `0-6:2`.
 pub(super) fn pin(text: &str) -> Result<Pin, String> {
     if text == ALL {
         return Ok(Pin::All);
@@ -67,7 +68,7 @@ pub(super) fn joined(words: impl IntoIterator<Item = impl Into<OsString>>) -> Ve
     joined
 }
 
-/// CPUs in ascending order as a list: `0-3,6`.
+/// Formats CPUs, in ascending order, as a list: `0-3,6`.
 pub(crate) fn list(cpus: &[u32]) -> String {
     let mut text = String::new();
     for run in cpus.chunk_by(|one, next| one + 1 == *next) {

@@ -1,4 +1,4 @@
-//! Values of flags: text to numbers, with a sentence where it is none.
+//! Values of flags: text to numbers, or an error message.
 
 use weir_run::units::{parse_bytes, parse_count, parse_duration_ns, parse_number, parse_rate};
 use weir_run::{Assertion, Rate};
@@ -27,7 +27,7 @@ pub(super) fn duration(text: &str) -> Result<u64, String> {
     parse_duration_ns(text).map_err(|error| error.to_string())
 }
 
-/// The longest `--warmup auto`.
+/// Maximum length of `--warmup auto` without a value of its own.
 const AUTO_WARMUP: &str = "1m";
 
 pub(super) fn warmup(text: &str) -> Result<Warmup, String> {
@@ -59,7 +59,7 @@ pub(super) fn assertion(text: &str) -> Result<Assertion, String> {
     text.parse().map_err(|error: weir_run::AssertionError| error.to_string())
 }
 
-/// A confidence in percent, with or without the sign, as a share of 1.
+/// Parses a confidence in percent, with or without the sign, to a share of 1.
 pub(super) fn confidence(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').unwrap_or(text);
     match parse_number(number).map_err(|error| error.to_string())? {

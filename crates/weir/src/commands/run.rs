@@ -1,4 +1,4 @@
-//! `weir URL`: plan, look, load, report.
+//! `weir URL`: plan, preflight, load, report.
 
 use std::io::Write;
 use std::path::Path;
@@ -30,13 +30,13 @@ use crate::trials::{prove_client, selfcheck};
 use crate::witness::{self, Witness};
 use crate::{exit, live, terminal};
 
-/// Bodies from here on are thrown away by the machine, unread.
+/// Body size, in bytes, from which the kernel discards bodies unread.
 const DISCARD_FROM_BYTES: u64 = 32 * 1024;
 
 /// Runs the load.
 ///
 /// # Errors
-/// What is wrong with the command line, or with the machine before anything was measured.
+/// When the command line is wrong, or the machine fails before anything was measured.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     if args.words.is_empty() {
         return selfcheck::run_alone(args);
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let mut document = document(&job, epoch, &outcome, found, script_file, notes, &redaction)?;
     let raw_written = raw.map(|raw| document.raw.extend(raw));
     document.assertions = judged(&args.assertions, args.assert_confidence, &document);
-    // The files first: they are whole, and standard output may be gone.
+    // Files first, because standard output may be closed.
     let written = files.write(&document);
     let shown = match args.is_silent() {
         true => Ok(()),
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     })
 }
 
-/// The results of these assertions.
+/// Evaluates the assertions on a document.
 pub(crate) fn judged(
     assertions: &[Assertion],
     confidence: Option<f64>,
@@ -125,8 +125,8 @@ fn print_plan(plan: &Plan) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The one-connection probe, if the target may be probed: the request may be sent more often than
-/// asked, it is responded to, and it goes where the load goes.
+/// Runs the one-connection probe, if the target may be probed: the preflight received a response,
+/// so the request may be repeated, and all threads connect to the same address.
 fn probed(job: &Job, found: &Found, scripts: Option<&Scripts>, interrupts: &Interrupts) -> Probed {
     let goes_there = scripts.is_none_or(|scripts| scripts.goes_to(&job.endpoint));
     match found.answer.is_some() && goes_there {
@@ -145,7 +145,7 @@ fn tell(no_server: Option<&Note>, outcome: &Outcome) {
     }
 }
 
-/// Whether a witness goes out. It asks what the plan says, which a script may not.
+/// True if a witness runs. It sends the plan's request, which a script may never send.
 fn has_witness(args: &RunArgs, job: &Job, scripts: Option<&Scripts>) -> bool {
     let is_wanted = match args.witness {
         WitnessChoice::Auto => witness::is_useful(job),
@@ -155,14 +155,14 @@ fn has_witness(args: &RunArgs, job: &Job, scripts: Option<&Scripts>) -> bool {
     is_wanted && scripts.is_none()
 }
 
-/// The files that are written when all is known.
+/// The files that are written after the run.
 struct Files {
     output: Option<ResultFile>,
     junit: Option<ResultFile>,
 }
 
 impl Files {
-    /// Those that the flags ask for, which must not be one file.
+    /// Prepares the files that the flags name, which must be distinct.
     fn at(args: &RunArgs, temporaries: &Temporaries) -> Result<Files> {
         check_distinct(&[
             ("--output", args.output_place()),
@@ -176,7 +176,7 @@ impl Files {
         Ok(Files { output, junit: at("--junit", args.junit.as_deref())? })
     }
 
-    /// Writes all of them, whether or not one fails.
+    /// Writes all files, even if one fails.
     fn write(self, document: &Document) -> Result<(), NotWritten> {
         let output = self.output.map_or(Ok(()), |file| {
             let written = file.write(|mut out| weir_report::json::write(document, &mut out));
@@ -186,7 +186,7 @@ impl Files {
     }
 }
 
-/// Writes what came of the document's assertions.
+/// Writes the results of the document's assertions as JUnit XML.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -195,7 +195,7 @@ pub(crate) fn write_junit(document: &Document, file: ResultFile) -> Result<(), N
     written.map_err(|error| NotWritten { place: "--junit", error })
 }
 
-/// Prints a document on standard output, behind what scripts have printed.
+/// Prints a document on standard output, after any output of scripts.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -218,12 +218,12 @@ pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> 
     })
 }
 
-/// The preflight, unless it is not wanted or the request must not be sent once more: because of its
-/// method, or because only the script knows what it is. What TLS needs is looked at in any case.
+/// Runs the preflight, unless it is disabled. It sends no request if the method is not safe or only
+/// the script creates requests. The TLS handshake is checked in any case.
 ///
 /// # Errors
-/// When there can be no load: the certificate is refused, the server speaks no TLS, or it is not
-/// there.
+/// When no load is possible: the certificate is refused, the server does not support TLS, or it is
+/// unreachable.
 fn look(
     args: &RunArgs,
     job: &mut Job,
@@ -248,7 +248,8 @@ fn look(
     Ok(found)
 }
 
-/// What the short runs after the load say. They cannot take its result away.
+/// Runs `--prove-client` after the load. Its failure becomes a note and does not affect the load's
+/// result.
 fn proven(
     job: &Job,
     outcome: &Outcome,
@@ -264,7 +265,7 @@ fn proven(
     })
 }
 
-/// What is to be said of what came of the run.
+/// Notes attached to the finished run.
 pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Note> {
     let has_failed = !outcome.failures.is_empty();
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
@@ -280,7 +281,7 @@ pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Not
     notes
 }
 
-/// What is to be said of the runs beside the load.
+/// Notes on the short runs beside the load.
 fn of_trials(trials: Trials) -> impl Iterator<Item = Note> {
     let floor = trials.selfcheck.map(|floor| selfcheck::describe(&floor));
     let proof = trials.prove_client.map(|proof| prove_client::describe(&proof));
@@ -288,7 +289,7 @@ fn of_trials(trials: Trials) -> impl Iterator<Item = Note> {
     floor.into_iter().chain(proof.map(|text| Note::new("prove_client", text)))
 }
 
-/// What is to be said where most answers are errors, and no look before the load has said so.
+/// The note on a run whose responses are mostly errors, unless the preflight received a response.
 fn mostly_errors(outcome: &Outcome, has_looked: bool) -> Option<Note> {
     let outcomes = &outcome.measurements.outcomes;
     if has_looked || outcomes.bad_response <= outcomes.ok {
@@ -303,7 +304,7 @@ fn mostly_errors(outcome: &Outcome, has_looked: bool) -> Option<Note> {
     Some(Note::new("mostly_errors", text))
 }
 
-/// What is to be said of a run that was to end with a number of requests and could not.
+/// The note on a run that gave up before its number of requests.
 fn gave_up(job: &Job, outcome: &Outcome) -> Option<Note> {
     let plan = &job.plan;
     let never_sent = outcome.measurements.outcomes.never_sent;

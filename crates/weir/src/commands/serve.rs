@@ -142,7 +142,8 @@ pub(crate) struct ServeArgs {
 /// When the flags do not fit together or an address cannot be listened on.
 pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
     let options = options(args)?;
-    // Made now, since a file that cannot be written is better known before the load than after it.
+    // Created now, so that a file that cannot be written is reported before the load and not after
+    // it.
     let log = args.log.as_deref().map(create).transpose()?;
     let _as_it_was = weir_io::system::raise_descriptor_limit();
     let signals = Signals::block().context("signals cannot be waited for")?;
@@ -156,14 +157,14 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
     await_end(args.duration, signals)?;
     let failed = handle.has_failed();
     if let Some(path) = &args.unix {
-        // Left behind it would keep the next server from listening.
+        // A leftover socket would keep the next server from listening.
         let _gone = std::fs::remove_file(path);
     }
     let stats = handle.stop()?;
     if let Some(log) = log {
         write_log(log, &stats).map_err(|error| NotWritten { place: "--log", error })?;
     }
-    // Whoever started the server may have closed the pipe by now.
+    // The reader of the pipe may have closed it by now.
     let _gone = terminal::print(|out| writeln!(out, "{}", stats.to_json()));
     if failed {
         bail!("a worker of the server failed");
@@ -186,7 +187,7 @@ fn write_log(log: File, stats: &Stats) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for a signal, or for the time to be up.
+/// Waits for a signal or for the end of `duration`.
 fn await_end(duration: Option<Duration>, signals: Signals) -> Result<()> {
     let (sender, receiver) = std::sync::mpsc::channel();
     let builder = std::thread::Builder::new().name("weir-signals".to_owned());
@@ -237,7 +238,7 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
             faults: args.fault.clone(),
             stamps: args.stamps,
             arrivals_max: match args.log {
-                // The threads share the room.
+                // The threads share the capacity of the log.
                 Some(_) => {
                     usize::try_from(args.log_max).unwrap_or(usize::MAX) / args.threads.max(1)
                 }
@@ -249,7 +250,7 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
     Ok(options)
 }
 
-/// `ADDRESS:PORT`, or a port alone on the loopback address.
+/// Parses `ADDRESS:PORT`, or a port alone on the loopback address.
 fn address(text: &str) -> Result<Endpoint> {
     use std::net::ToSocketAddrs;
     if let Ok(port) = text.parse::<u16>() {

@@ -1,5 +1,5 @@
-//! A command line of wrk or wrk2 as values, or what to print where there is nothing to run. What
-//! the values then do is not known here.
+//! A command line of wrk or wrk2 as values, or the text to print if there is nothing to run. The
+//! values have no effect here.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -11,67 +11,68 @@ use super::numbers;
 use crate::args::ArrivalsChoice;
 use crate::terminal::shown;
 
-/// wrk's exit code for whatever is wrong with the command line, and for `--help`.
+/// wrk's exit code for a wrong command line and for `--help`.
 const USAGE: u8 = 1;
 
-/// What a command line comes to.
+/// The result of parsing a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Parsed {
-    /// Something to run.
+    /// A load to run.
     Run {
-        /// What to run.
+        /// Arguments of the load.
         args: CompatArgs,
-        /// What to print before: the version, if it was asked for.
+        /// Text to print before the load: the version, if requested.
         stdout: String,
     },
     /// Nothing to run.
     Stop {
-        /// What to print.
+        /// Text for standard output.
         stdout: String,
-        /// What is wrong, for standard error.
+        /// Error message for standard error.
         stderr: String,
-        /// What to exit with.
+        /// Exit code.
         code: u8,
     },
 }
 
-/// What to run, in the words of wrk and wrk2.
+/// The arguments of a load, in the terms of wrk and wrk2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CompatArgs {
-    /// `-t`, at least 1.
+    /// `-t`: worker threads, at least 1.
     pub(crate) threads: u64,
-    /// `-c`, over all threads; at least as many as threads.
+    /// `-c`: connections over all threads, at least one for each.
     pub(crate) connections: u64,
-    /// `-d`; at least 1, and its nanoseconds fit 64 bits.
+    /// `-d`: duration in seconds, at least 1; its nanoseconds fit 64 bits.
     pub(crate) duration_s: u64,
-    /// `-T`; whole seconds, at least 1000, and its nanoseconds fit 64 bits.
+    /// `-T`: timeout in milliseconds; whole seconds, at least 1000, and its nanoseconds fit 64
+    /// bits.
     pub(crate) timeout_ms: u64,
-    /// `-R`, requests per second over all threads, at least 1. Some in wrk2's dialect, none in
+    /// `-R`: requests per second over all threads, at least 1; `Some` in wrk2's dialect, `None` in
     /// wrk's.
     pub(crate) rate: Option<u64>,
-    /// `-D`.
+    /// `-D`: distribution of arrivals.
     pub(crate) arrivals: ArrivalsChoice,
-    /// `-r` of DeathStarBench's wrk2.
+    /// True with `-r` of DeathStarBench's wrk2, which adds the requests sent to the report.
     pub(crate) shows_sent: bool,
-    /// `-s`.
+    /// `-s`: file of the script.
     pub(crate) script: Option<PathBuf>,
-    /// `-H`, names and values; no two names are spelled the same, though they may differ in case
+    /// `-H`: names and values. No two names are spelled the same, but they may differ in case
     /// alone.
     pub(crate) headers: Vec<(String, String)>,
-    /// `-L`.
+    /// True with `-L`.
     pub(crate) latency: bool,
-    /// `-U`; with it `latency` is set too.
+    /// True with `-U`, which sets `latency` too.
     pub(crate) uncorrected: bool,
-    /// `-B`.
+    /// True with `-B`: latencies are those of batches.
     pub(crate) batch: bool,
-    /// As typed; it has a scheme and a host.
+    /// URL as typed; it has a scheme and a host.
     pub(crate) url: String,
     /// The words that follow the URL, for the script.
     pub(crate) script_args: Vec<String>,
 }
 
-/// Reads a command line: `argv` is the name of the program, which complaints begin with, and the
-/// words that follow it.
+/// Parses a command line. `argv` is the program's name, with which error messages begin, and the
+/// words after it.
 pub(crate) fn parse(dialect: Dialect, argv: &[OsString]) -> Parsed {
     let (program, words) = argv.split_first().map_or((OsStr::new(""), argv), |(p, w)| (p, w));
     let mut stdout = String::new();
@@ -93,18 +94,18 @@ pub(crate) fn parse(dialect: Dialect, argv: &[OsString]) -> Parsed {
     }
 }
 
-/// Why there is nothing to run.
+/// The reason that there is nothing to run.
 enum Refusal {
-    /// The usage says it all.
+    /// The usage alone is printed.
     Usage,
-    /// getopt's complaint about an option.
+    /// An error in an option, found by getopt.
     Option(Complaint),
-    /// A complaint about a value.
+    /// An error in a value.
     Value(String),
 }
 
-/// In the order of wrk: the first thing that is wrong is told, options before the URL, the URL
-/// before what does not go together.
+/// Checks in the order of wrk and reports the first error: options, then the URL, then
+/// combinations.
 fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<CompatArgs, Refusal> {
     let mut args = CompatArgs {
         threads: 2,
@@ -147,7 +148,7 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
     }
     let mut operands = options.into_operands().into_iter();
     let url = operands.next().ok_or(Refusal::Usage)?;
-    // Only now: a flag that comes again replaces what it said before.
+    // Checked only now, because a repeated flag replaces its earlier value.
     positive("threads", args.threads)?;
     positive("duration", args.duration_s)?;
     positive("timeout", args.timeout_ms)?;
@@ -169,7 +170,7 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
     Ok(args)
 }
 
-/// One line; `wrk` and `wrk2` in it say what weir stands in for.
+/// The version in one line, with the name of the tool that weir replaces.
 fn version(dialect: Dialect) -> String {
     format!("weir {} [{dialect}] Copyright (C) the weir authors\n", env!("CARGO_PKG_VERSION"))
 }
@@ -182,7 +183,8 @@ fn seconds(name: &str, value: &OsStr) -> Result<u64, Refusal> {
     value.to_str().and_then(numbers::seconds).ok_or_else(|| wrong(name, value, "30, 30s, 2m, 1h"))
 }
 
-/// wrk is silent here; who has typed ten flags wants to know which of them is wrong.
+/// The error for an invalid value. wrk prints only its usage here; this message names the wrong
+/// flag.
 fn wrong(name: &str, value: &OsStr, examples: &str) -> Refusal {
     let value = shown(value);
     Refusal::Value(format!("invalid --{name}: {value} (these are valid: {examples})"))
@@ -208,9 +210,9 @@ fn positive(name: &str, number: u64) -> Result<(), Refusal> {
     }
 }
 
-/// A name that comes again replaces its first value. Names are compared by letter, for so they are
-/// keys of a table in scripts. Host is the exception, as a request with two Host fields is invalid
-/// (RFC 9112 §3.2).
+/// Adds a header; a repeated name replaces its earlier value. Names are case-sensitive, because
+/// they are keys of a table in scripts. Host is the exception: RFC 9112 §3.2 forbids a request with
+/// two Host fields.
 fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), Refusal> {
     let wrong =
         || Refusal::Value(format!("invalid header: {} (write \"Name: value\")", shown(line)));
@@ -234,8 +236,8 @@ fn valid_url(word: &OsStr) -> Result<String, Refusal> {
     }
 }
 
-/// Whether it is worth taking apart (RFC 3986 §3). Which schemes and ports there are is not for
-/// here; as with wrk, a scheme is made of letters alone, and a URL has no whitespace.
+/// True if the URL has a scheme and a host (RFC 3986 §3). The scheme and the port are not validated
+/// here. As in wrk, a scheme consists of letters only, and a URL contains no whitespace.
 fn has_scheme_and_host(url: &str) -> bool {
     if url.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
         return false;
@@ -251,7 +253,8 @@ fn has_scheme_and_host(url: &str) -> bool {
     !scheme.is_empty() && is_scheme && !host.is_empty()
 }
 
-/// A word that the script would get changed is refused: it would measure something else.
+/// Converts a word for the script. A word that is not UTF-8 is refused: the script would get
+/// another one and measure something else.
 fn script_arg(word: &OsStr) -> Result<String, Refusal> {
     let wrong = || Refusal::Value(format!("invalid argument: {} (no UTF-8)", shown(word)));
     word.to_str().map(str::to_owned).ok_or_else(wrong)

@@ -1,32 +1,32 @@
-//! Options out of words by the rules of GNU getopt_long(3): options and operands mix, long names
-//! may be shortened, short ones combined, `--` ends the options. POSIXLY_CORRECT is not looked at:
-//! one command line means the same in every environment.
+//! Option parsing by the rules of GNU getopt_long(3): options and operands mix, long names may be
+//! shortened, short ones combined, `--` ends the options. POSIXLY_CORRECT is ignored, so that a
+//! command line means the same in every environment.
 //!
-//! Nothing here knows what an option means.
+//! The meaning of an option is defined elsewhere.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::slice;
 
-/// One option that is understood.
+/// An option that the parser accepts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spec<F> {
-    /// What the option is to the caller.
+    /// The caller's identifier of the option.
     pub(super) flag: F,
     /// Its letter.
     pub(super) short: char,
     /// Its name, without the dashes; empty if it has only a letter.
     pub(super) long: &'static str,
-    /// Whether a value belongs to it.
+    /// True if it takes a value.
     pub(super) takes_value: bool,
-    /// An option of a fork: abbreviations match the tool's own options first.
+    /// True for an option of a fork: abbreviations match the tool's own options first.
     pub(super) is_addition: bool,
 }
 
 /// A problem with an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Complaint {
-    /// getopt's words.
+    /// Error message in getopt's words.
     pub(super) text: String,
     /// The unknown option, as in `-x` or `--name`.
     pub(super) unknown: Option<String>,
@@ -43,13 +43,13 @@ impl From<String> for Complaint {
 pub(super) struct Options<'a, F> {
     specs: &'a [Spec<F>],
     words: slice::Iter<'a, OsString>,
-    /// What is left of a word of short options, `tc7` of `-Ltc7`.
+    /// Rest of a word of short options: `tc7` of `-Ltc7`.
     cluster: &'a [u8],
     operands: Vec<&'a OsStr>,
 }
 
 impl<'a, F: Copy> Options<'a, F> {
-    /// Reads `words`, without the name of the program; names are looked up in `specs`.
+    /// Reads the options of `words`, without the program's name, as `specs` defines them.
     pub(super) fn of(words: &'a [OsString], specs: &'a [Spec<F>]) -> Options<'a, F> {
         Options { specs, words: words.iter(), cluster: &[], operands: Vec::new() }
     }
@@ -66,7 +66,7 @@ impl<'a, F: Copy> Options<'a, F> {
             text: format!("invalid option -- '{letter}'"),
             unknown: Some(format!("-{letter}")),
         })?;
-        // All letters of specs are ASCII, so that one of them is one byte.
+        // All letters of specs are ASCII, so each is one byte.
         let rest = &self.cluster[1..];
         if !spec.takes_value {
             self.cluster = rest;
@@ -81,7 +81,7 @@ impl<'a, F: Copy> Options<'a, F> {
         Ok((spec.flag, value))
     }
 
-    /// `text` is the word without its two dashes.
+    /// Reads a long option; `text` is the word without its two dashes.
     fn long(&mut self, text: &'a [u8]) -> Result<(F, &'a OsStr), Complaint> {
         let (name, value) = match text.iter().position(|&byte| byte == b'=') {
             Some(at) => (&text[..at], Some(OsStr::from_bytes(&text[at + 1..]))),
@@ -103,7 +103,7 @@ impl<'a, F: Copy> Options<'a, F> {
         Ok((spec.flag, value))
     }
 
-    /// The option of that name, or the only one whose name begins so.
+    /// Finds the option with this name, or the only one whose name begins with it.
     fn find_long(&self, name: &[u8], text: &[u8]) -> Result<&'a Spec<F>, Complaint> {
         let named = self.specs.iter().filter(|spec| !spec.long.is_empty());
         let mut candidates: Vec<&Spec<F>> =
@@ -130,8 +130,8 @@ impl<'a, F: Copy> Options<'a, F> {
 }
 
 impl<'a, F: Copy> Iterator for Options<'a, F> {
-    /// An option and its value, which is empty where none belongs to it; or getopt's complaint,
-    /// after which nothing that follows is to be trusted.
+    /// An option and its value, which is empty if the option takes none; or getopt's error, after
+    /// which further items are meaningless.
     type Item = Result<(F, &'a OsStr), Complaint>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -171,7 +171,7 @@ mod tests {
         Spec { is_addition: true, ..spec('x', "quick", false) },
     ];
 
-    /// Options as `c=value` or `q`, then operands in brackets; or the complaint.
+    /// Options as `c=value` or `q`, then operands in brackets; or the error message.
     fn read(words: &[&[u8]]) -> String {
         let words: Vec<OsString> = words.iter().map(|w| OsStr::from_bytes(w).to_owned()).collect();
         let mut options = Options::of(&words, &SPECS);

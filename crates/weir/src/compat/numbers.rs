@@ -1,12 +1,12 @@
-//! Numbers and times as wrk writes them: whole, with one unit at most. They are narrower than those
-//! of `weir_run::units` (no `1.5k`, no `500ms`) and laxer (`1 K`), and a script that relies on
-//! either must find it so; hence a reader of their own.
+//! Numbers and times as wrk writes them: whole, with one unit at most. The syntax is narrower than
+//! that of `weir_run::units` (no `1.5k`, no `500ms`) and laxer (`1 K`). Scripts may rely on either,
+//! hence a separate parser.
 
-/// The longest time, in seconds: nanoseconds of it must fit 64 bits. About 584 years.
+/// Maximum time in seconds, about 584 years: its nanoseconds must fit 64 bits.
 const SECONDS_MAX: u64 = u64::MAX / 1_000_000_000;
 
-/// A count: digits and then, in either case, k, M, G, T or P, each a thousand times the one before.
-/// None if it is no such number or does not fit 64 bits.
+/// Parses a count: digits and then, in either case, k, M, G, T or P, each a thousand times the one
+/// before. `None` if it is no such number or does not fit 64 bits.
 pub(super) fn count(text: &str) -> Option<u64> {
     let (digits, unit) = split(text)?;
     let scale = match unit.to_ascii_lowercase().as_str() {
@@ -21,8 +21,8 @@ pub(super) fn count(text: &str) -> Option<u64> {
     digits.checked_mul(scale)
 }
 
-/// A time in whole seconds: digits and then, in either case, s, m or h; seconds without one.
-/// None if it is no such time or its nanoseconds do not fit 64 bits.
+/// Parses a time in whole seconds: digits and then, in either case, s, m or h; seconds without one.
+/// `None` if it is no such time or its nanoseconds do not fit 64 bits.
 pub(super) fn seconds(text: &str) -> Option<u64> {
     let (digits, unit) = split(text)?;
     let scale = match unit.to_ascii_lowercase().as_str() {
@@ -34,8 +34,8 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
     digits.checked_mul(scale).filter(|&seconds| seconds <= SECONDS_MAX)
 }
 
-/// The number and the word behind it. Blanks before either are skipped, and what follows a blank
-/// behind the unit is not looked at, as scanf(3) leaves it.
+/// Splits a text into the number and the unit after it. Blanks before either are skipped, and text
+/// after a blank behind the unit is ignored, as in scanf(3).
 fn split(text: &str) -> Option<(u64, &str)> {
     let text = text.trim_start_matches(is_blank);
     let text = text.strip_prefix('+').unwrap_or(text);
@@ -45,7 +45,7 @@ fn split(text: &str) -> Option<(u64, &str)> {
     Some((digits.parse().ok()?, unit))
 }
 
-/// What isspace(3) is in the C locale.
+/// True for whitespace as isspace(3) defines it in the C locale.
 fn is_blank(letter: char) -> bool {
     matches!(letter, ' ' | '\t'..='\r')
 }

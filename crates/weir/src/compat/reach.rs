@@ -1,5 +1,5 @@
-//! Where wrk connects: the first address of the host that takes a connection. It says in its own
-//! words when there is none, before any load.
+//! The address to which wrk connects: the first one of the host that accepts a connection. If there
+//! is none, the error has wrk's wording and comes before any load.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -10,13 +10,13 @@ use weir_io::Endpoint;
 
 use crate::target::Url;
 
-/// Longest that one address may take.
+/// Connect timeout of one address.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The first address that takes a connection.
+/// Returns the first address that accepts a connection.
 ///
 /// # Errors
-/// When the host has no address, or none takes a connection; in wrk's words.
+/// When the host has no address, or none accepts a connection; in wrk's wording.
 pub(super) fn reach(url: &Url) -> Result<Endpoint> {
     let found = (url.host.as_str(), url.port()).to_socket_addrs();
     let addresses = found
@@ -24,10 +24,10 @@ pub(super) fn reach(url: &Url) -> Result<Endpoint> {
     first_of(url, addresses)
 }
 
-/// The first of `addresses`, those of the URL's host, that takes a connection.
+/// Returns the first of `addresses`, those of the URL's host, that accepts a connection.
 ///
 /// # Errors
-/// When none does; in wrk's words.
+/// When none does; in wrk's wording.
 pub(super) fn first_of(
     url: &Url,
     addresses: impl IntoIterator<Item = SocketAddr>,
@@ -42,19 +42,19 @@ pub(super) fn first_of(
     Err(anyhow!("unable to connect to {} {}", place(url), reason(&last)))
 }
 
-/// Host and service as wrk names them: the port as the URL has it, else the scheme.
+/// Host and service as wrk prints them: the port if the URL has one, otherwise the scheme.
 fn place(url: &Url) -> String {
     let service = url.port.map_or(url.scheme().to_owned(), |port| port.to_string());
     format!("{}:{service}", url.host)
 }
 
-/// What strerror(3) says, without the number that Rust puts behind it.
+/// The text of strerror(3), without the number that Rust appends.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// What gai_strerror(3) says, without what Rust puts before it.
+/// The text of gai_strerror(3), without the prefix that Rust adds.
 fn lookup_reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.rsplit("information: ").next().unwrap_or_default().to_owned()

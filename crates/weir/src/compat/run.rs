@@ -1,4 +1,4 @@
-//! A load by the flags of wrk or wrk2, reported as they report it. Programs also parse standard
+//! A load by the flags of wrk or wrk2, with a report in their layout. Programs also parse standard
 //! error, so weir's own report goes to a file, and only if the user names one.
 
 use std::collections::BTreeMap;
@@ -35,16 +35,16 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The environment variable with the file for weir's own report.
 const REPORT: &str = "WEIR_REPORT";
 
-/// When wrk2 prints its lines on calibration.
+/// Time after which wrk2 prints its calibration lines, in seconds.
 const CALIBRATION_S: u64 = 10;
 
-/// How often the rate of a thread is sampled.
+/// Sampling interval of a thread's rate, in milliseconds.
 const SAMPLING_MS: u64 = 100;
 
 /// Runs the load.
 ///
 /// # Errors
-/// What keeps it from being run, or its results from being printed.
+/// When the load cannot run, or its results cannot be printed.
 pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Result<ExitCode> {
     let url = url(&args.url)?;
     let wish = wish(args)?;
@@ -101,7 +101,7 @@ fn report_file(temporaries: &Temporaries) -> Result<Option<ResultFile>> {
     named.map(|path| ResultFile::at(REPORT, Path::new(&path), temporaries)).transpose()
 }
 
-/// The URL, without the user's name, which wrk does not send either.
+/// Parses the URL without its userinfo, which wrk does not send either.
 pub(super) fn url(text: &str) -> Result<Url> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -110,7 +110,7 @@ pub(super) fn url(text: &str) -> Result<Url> {
     Url::parse(&format!("{scheme}://{host}{path}"))
 }
 
-/// The same load in weir's own words.
+/// Converts the arguments to weir's own.
 pub(super) fn wish(args: &CompatArgs) -> Result<RunArgs> {
     let narrow = |number: u64, flag| {
         u32::try_from(number).map_err(|_| anyhow!("invalid {flag}: {number} is too many"))
@@ -154,8 +154,8 @@ fn printed(dialect: Dialect) -> dialect::Dialect {
     }
 }
 
-/// Prints wrk2's line for each thread at the time when wrk2 prints it. weir has nothing to
-/// calibrate and throws nothing away; the figures are those of the time so far.
+/// Prints wrk2's calibration line for each thread at the same time as wrk2. weir calibrates nothing
+/// and discards nothing; the figures are those of the time so far.
 fn calibrate(intervals: &Intervals) {
     let mut so_far: BTreeMap<u32, Histogram> = BTreeMap::new();
     while let Ok(Some((worker, interval))) = intervals.recv() {
@@ -164,7 +164,7 @@ fn calibrate(intervals: &Intervals) {
         let end_ns = interval.start_ns.saturating_add_unsigned(interval.length_ns);
         if end_ns == (CALIBRATION_S * SECOND_NS) as i64 {
             let mean_ns = times.mean_ns().unwrap_or(0.0) as u64;
-            // Whether anybody reads it will show when the results are printed.
+            // If standard output is closed, printing the results reports it.
             let _gone = print(|out| dialect::write_calibration(mean_ns, SAMPLING_MS, out));
         }
     }

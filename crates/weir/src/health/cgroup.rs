@@ -1,10 +1,10 @@
-//! Where the kernel tells how long a CPU quota held this program back: the `cpu.stat` of its
+//! The `cpu.stat` files with the time for which a CPU quota throttled this program: those of its
 //! control groups, of either version, up to the root (cgroups(7)).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every `cpu.stat` that there is: any group on the way up may have the quota that bites.
+/// Returns every existing `cpu.stat`: any group up to the root may have the quota that limits.
 pub(super) fn cpu_stat_files() -> Vec<PathBuf> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let mut files = candidates(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"));
@@ -12,7 +12,7 @@ pub(super) fn cpu_stat_files() -> Vec<PathBuf> {
     files
 }
 
-/// The files as they should be called by what the kernel says of groups and of mounts.
+/// The candidate paths of the files, from the kernel's lists of groups and mounts.
 fn candidates(cgroup: &str, mountinfo: &str) -> Vec<PathBuf> {
     let mounts: Vec<Mount<'_>> = mountinfo.lines().filter_map(Mount::parse).collect();
     let mut files = Vec::new();
@@ -25,7 +25,7 @@ fn candidates(cgroup: &str, mountinfo: &str) -> Vec<PathBuf> {
             continue;
         }
         for mount in mounts.iter().filter(|mount| mount.is_v2 == is_v2) {
-            // A container sees its own part of the tree mounted, and may not see its group in it.
+            // In a container only a part of the tree is mounted, and the group may be outside it.
             let below = Path::new(group).strip_prefix(mount.root).unwrap_or(Path::new(""));
             let groups = below.ancestors().map(|group| mount.place.join(group).join("cpu.stat"));
             files.extend(groups);
@@ -39,13 +39,13 @@ fn candidates(cgroup: &str, mountinfo: &str) -> Vec<PathBuf> {
 /// A mounted hierarchy that can hold the cpu controller.
 struct Mount<'a> {
     is_v2: bool,
-    /// What of the hierarchy is mounted.
+    /// The part of the hierarchy that is mounted.
     root: &'a str,
     place: &'a Path,
 }
 
 impl<'a> Mount<'a> {
-    /// Takes a line of /proc/self/mountinfo apart (proc_pid_mountinfo(5)).
+    /// Parses a line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
     fn parse(line: &'a str) -> Option<Mount<'a>> {
         let (head, tail) = line.split_once(" - ")?;
         let mut head = head.split(' ').skip(3);

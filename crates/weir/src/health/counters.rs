@@ -1,5 +1,5 @@
-//! The kernel's counters at one moment, and what they counted between two. What a kernel does not
-//! tell is null; it is never taken for zero.
+//! The kernel's counters at one instant, and the differences between two. A counter that a kernel
+//! does not provide is `None`, never zero.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use super::cgroup;
 use super::parse::{self, CpuTicks};
 use super::server::{Server, ThreadTimes};
 
-/// Where to look: found once, so that a reading is quick.
+/// The sources of all counters, found once so that a reading is fast.
 #[derive(Debug)]
 pub(super) struct Sources {
     cpus: Vec<u32>,
@@ -20,11 +20,11 @@ pub(super) struct Sources {
     cpu_stats: Vec<PathBuf>,
     interfaces: Vec<Interface>,
     idle_states: Vec<IdleState>,
-    /// Of this machine; empty where it is elsewhere or unknown.
+    /// The server on this machine; empty if it is elsewhere or unknown.
     server: Server,
 }
 
-/// A network interface that knows its speed. Loopback has none.
+/// A network interface with a known speed. Loopback has none.
 #[derive(Debug)]
 struct Interface {
     directory: PathBuf,
@@ -39,11 +39,11 @@ struct IdleState {
 }
 
 impl Sources {
-    /// Looks around.
+    /// Finds the sources on this machine.
     pub(super) fn find(server: Server) -> Sources {
         let cpus = system::usable_cpus().unwrap_or_default();
         let interfaces = entries(Path::new("/sys/class/net")).filter_map(|directory| {
-            // In Mbit/s; −1 or an error where there is none.
+            // In Mbit/s; −1 or an error for an interface without a speed.
             let speed = number(&directory.join("speed"))?;
             (speed > 0).then_some(Interface { directory, bytes_per_s: speed as f64 * 125e3 })
         });
@@ -72,11 +72,11 @@ fn number(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// One reading.
+/// One reading of all counters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counters {
     cpu: Option<CpuTicks>,
-    /// By control group.
+    /// Throttled time in nanoseconds, by control group.
     throttled_ns: BTreeMap<PathBuf, u64>,
     pressure_us: Option<u64>,
     retransmitted_segments: Option<u64>,
@@ -87,12 +87,12 @@ pub(super) struct Counters {
     carried: BTreeMap<PathBuf, (u64, u64, f64)>,
     /// Times entered, and the exit latency in nanoseconds, by idle state.
     entered: BTreeMap<PathBuf, (u64, u64)>,
-    /// Of the server's threads.
+    /// CPU time of the server's threads.
     server: Option<ThreadTimes>,
 }
 
 impl Counters {
-    /// Reads all of them.
+    /// Reads all counters.
     pub(super) fn read(sources: &Sources) -> Counters {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let (snmp, netstat) = (text("/proc/net/snmp"), text("/proc/net/netstat"));
@@ -132,7 +132,7 @@ impl Counters {
         sources.server.usage(earlier.server.as_ref(), self.server.as_ref(), span_ns)
     }
 
-    /// What was counted since `earlier`, `span_ns` nanoseconds ago.
+    /// The differences from `earlier`, which was read `span_ns` nanoseconds before.
     pub(super) fn since(&self, earlier: &Counters, span_ns: u64) -> ClientHealth {
         let counted = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         let span_us = span_ns as f64 / 1e3;
@@ -165,7 +165,7 @@ impl Counters {
         (total > 0).then(|| (stolen as f64 / total as f64).min(1.0))
     }
 
-    /// In the control group that was held back longest.
+    /// Throttled time of the most throttled control group, in nanoseconds.
     fn throttled_since(&self, earlier: &Counters) -> Option<u64> {
         let spans = self
             .throttled_ns
@@ -174,7 +174,7 @@ impl Counters {
         spans.max()
     }
 
-    /// Of the interface, and in the direction, that had the least room left.
+    /// Utilisation of the busiest interface in its busier direction, as a share of 1.
     fn interface_use_since(&self, earlier: &Counters, span_ns: u64) -> Option<f64> {
         let uses = self.carried.iter().filter_map(|(name, (received, sent, bytes_per_s))| {
             let (received_before, sent_before, _) = earlier.carried.get(name)?;
@@ -190,7 +190,7 @@ impl Counters {
         let entered = self.entered.iter().filter(|(state, (times, _))| {
             earlier.entered.get(*state).is_some_and(|(before, _)| times > before)
         });
-        // CPUs that have idle states and entered none were never late for one.
+        // CPUs with idle states that entered none had no exit latency.
         let deepest = entered.map(|(_, (_, exit_ns))| *exit_ns).max();
         deepest.or((!self.entered.is_empty()).then_some(0))
     }

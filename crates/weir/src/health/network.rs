@@ -1,4 +1,5 @@
-//! Where the server is, and how many of the ports that connections to it can take are taken.
+//! The server's location, on this machine or elsewhere, and the share of local ports that
+//! connections to it hold.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -8,13 +9,13 @@ use weir_io::Endpoint;
 
 use super::parse;
 
-/// Fewer ports than this share cannot be short, whoever holds them: nobody is asked who does.
+/// Share of the ports below which they cannot run out, so that their sockets are not listed.
 const PLENTY: f64 = 0.25;
 
-/// More sockets than this are not looked at one by one: the kernel takes about 1 µs for each.
+/// Maximum sockets that are listed one by one: the kernel takes about 1 µs for each.
 const LISTED_MAX: u64 = 300_000;
 
-/// Whether the server's address is one of this machine; `None` where that cannot be known.
+/// True if the server's address is one of this machine; `None` if that cannot be determined.
 pub(crate) fn is_local(endpoint: &Endpoint) -> Option<bool> {
     let Endpoint::Tcp(address) = endpoint else { return Some(true) };
     if address.ip().is_loopback() {
@@ -25,7 +26,7 @@ pub(crate) fn is_local(endpoint: &Endpoint) -> Option<bool> {
     if may_bind_any.is_ok_and(|text| text.trim() != "0") {
         return None;
     }
-    // The port is any, and nothing is sent: only the address has to be there.
+    // Any port will do, and nothing is sent: the bind only checks the address.
     let mut own = *address;
     own.set_port(0);
     match UdpSocket::bind(own) {
@@ -35,7 +36,7 @@ pub(crate) fn is_local(endpoint: &Endpoint) -> Option<bool> {
     }
 }
 
-/// Ports that connections of one address of this machine to one far end can take by themselves.
+/// Number of ephemeral ports available to connections from one local address to one server.
 pub(crate) fn ephemeral_port_count() -> Option<u64> {
     let read = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
     let range = parse::port_range(&read("ip_local_port_range").ok()?)?;
@@ -44,10 +45,10 @@ pub(crate) fn ephemeral_port_count() -> Option<u64> {
     Some((u64::from(range.1 - range.0) + 1).saturating_sub(reserved))
 }
 
-/// The share of the ephemeral ports that sockets to the server's address and port hold, those in
-/// TIME_WAIT included. Each port serves once for each of the `sources` addresses of this side.
-/// Where all sockets of the machine would hold few of them, it is told what those would: to look at
-/// each takes more CPU time than a short run.
+/// The share of the ephemeral ports that sockets to the server's address and port hold, including
+/// those in TIME_WAIT. Each port serves once for each of the `sources` local addresses. If all
+/// sockets of the machine together hold few ports, their share is the result: listing each socket
+/// takes more CPU time than a short run.
 pub(super) fn ephemeral_ports(endpoint: &Endpoint, sources: u64) -> Option<f64> {
     let Endpoint::Tcp(address) = endpoint else { return None };
     let ports = ephemeral_port_count()?.saturating_mul(sources);
@@ -67,7 +68,7 @@ pub(super) fn ephemeral_ports(endpoint: &Endpoint, sources: u64) -> Option<f64> 
     sockets_to(*address).ok().map(share)
 }
 
-/// Sockets whose peer is `server`, in whatever state.
+/// Number of sockets, in any state, whose peer is `server`.
 fn sockets_to(server: SocketAddr) -> io::Result<u64> {
     let table = if server.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };
     let peer = as_listed(server);
@@ -78,13 +79,13 @@ fn sockets_to(server: SocketAddr) -> io::Result<u64> {
     Ok(count)
 }
 
-/// Whether a line of the table is of a socket to `peer`.
+/// True if a line of the table describes a socket to `peer`.
 fn is_to(line: &str, peer: &str) -> bool {
     line.split_whitespace().nth(2) == Some(peer)
 }
 
-/// An address as /proc/net/tcp and tcp6 have it: words of 32 bits in the machine's order, in hex,
-/// and the port.
+/// Formats an address as in /proc/net/tcp and tcp6: words of 32 bits in the machine's byte order,
+/// in hex, and the port.
 pub(super) fn as_listed(address: SocketAddr) -> String {
     let octets = match address.ip() {
         IpAddr::V4(ip) => ip.octets().to_vec(),
@@ -109,7 +110,7 @@ mod tests {
         check(Endpoint::Unix("/run/a.sock".into()), Some(true));
         check(Endpoint::Tcp("127.9.9.9:80".parse().expect("valid")), Some(true));
         check(Endpoint::Tcp("[::1]:80".parse().expect("valid")), Some(true));
-        // TEST-NET-2 (RFC 5737) is nobody's.
+        // TEST-NET-2 (RFC 5737) is assigned to no host.
         let elsewhere = is_local(&Endpoint::Tcp("198.51.100.7:80".parse().expect("valid")));
         assert_ne!(elsewhere, Some(true));
     }

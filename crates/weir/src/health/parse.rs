@@ -1,12 +1,12 @@
-//! From the text of proc(5) and sysfs(5) files to numbers. Pure: it opens no file. What is missing
-//! or of another form is `None`, never a guess.
+//! Parsers for the text of proc(5) and sysfs(5) files. They are pure: they open no file. A missing
+//! or malformed value is `None`, never a guess.
 
 /// Ticks of some CPUs (proc_stat(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CpuTicks {
-    /// All of them, idle ones included.
+    /// All ticks, including idle ones.
     pub(super) total: u64,
-    /// Of `total`: the hypervisor ran something else.
+    /// Of `total`: ticks in which the hypervisor ran something else.
     pub(super) stolen: u64,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn cpu_ticks(stat: &str, cpus: &[u32]) -> Option<CpuTicks> {
     (sum.total > 0).then_some(sum)
 }
 
-/// How long the tasks of a control group were held back by its quota, in nanoseconds, from its
+/// Time for which its quota throttled the tasks of a control group, in nanoseconds, from its
 /// `cpu.stat`: `throttled_time` in version 1, `throttled_usec` in version 2 (cgroups(7)).
 pub(super) fn throttled_ns(cpu_stat: &str) -> Option<u64> {
     let value = |name: &str| {
@@ -57,27 +57,27 @@ pub(super) fn named(table: &str, group: &str, name: &str) -> Option<u64> {
     values.split_whitespace().nth(place)?.parse().ok()
 }
 
-/// Packets that a CPU's input queue had no room for, and how often packet processing ran out of
-/// time, summed over the lines of /proc/net/softnet_stat.
+/// Packets dropped because a CPU's input queue was full, and the number of times that packet
+/// processing ran out of time, summed over the lines of /proc/net/softnet_stat.
 pub(super) fn softnet(stat: &str) -> Option<(u64, u64)> {
     let mut sums = (0, 0);
     for line in stat.lines() {
         let mut words = line.split_whitespace().map(|word| u64::from_str_radix(word, 16));
-        // The first column is what was processed.
+        // The first column counts processed packets.
         sums.0 += words.nth(1)?.ok()?;
         sums.1 += words.next()?.ok()?;
     }
     (!stat.is_empty()).then_some(sums)
 }
 
-/// The lowest and the highest port that connections take by themselves.
+/// The lowest and the highest ephemeral port.
 pub(super) fn port_range(ip_local_port_range: &str) -> Option<(u16, u16)> {
     let mut words = ip_local_port_range.split_whitespace();
     let range = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     (range.0 <= range.1).then_some(range)
 }
 
-/// How many ports of the range `low..=high` are in `list`, as in `8080,9148-9150`.
+/// Number of ports of the range `low..=high` in `list`, which reads like `8080,9148-9150`.
 pub(super) fn reserved_ports(list: &str, (low, high): (u16, u16)) -> u64 {
     let spans = list.trim().split(',').filter_map(|span| {
         let (from, to) = span.split_once('-').unwrap_or((span, span));

@@ -1,5 +1,5 @@
-//! What a thread can tell that only sleeps: how late it woke, and whether the wall clock moved
-//! against the monotonic one. Knows nothing of threads.
+//! Measurements of a thread that only sleeps: how late it woke, and steps of the wall clock against
+//! the monotonic one. Nothing here uses threads.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,8 +13,8 @@ pub(super) struct Pulse {
 }
 
 impl Pulse {
-    /// A beat that was due at one time and came at another. Only that part of its lateness counts
-    /// that lies in the window `[t0, t1)`.
+    /// Records a beat that was due at `due_at` and came at `woken_at`. Only the part of its
+    /// lateness in the window `[t0, t1)` counts.
     pub(super) fn beat(&mut self, due_at: Nanos, woken_at: Nanos, (t0, t1): (Nanos, Nanos)) {
         let from = due_at.max(t0);
         let gap_ns = woken_at.min(t1).since(from);
@@ -23,22 +23,23 @@ impl Pulse {
         }
     }
 
-    /// In nanoseconds.
+    /// The longest lateness, in nanoseconds.
     pub(super) fn gap_max_ns(self) -> u64 {
         self.gap_max_ns
     }
 
-    /// When that gap began, from t0, in nanoseconds.
+    /// Start of the longest lateness, in nanoseconds from t0.
     pub(super) fn gap_at_ns(self) -> u64 {
         self.gap_at_ns
     }
 }
 
-/// Readings of both clocks that are wanted closer than this; the closest of a few is taken.
+/// Target span between the readings of both clocks, in nanoseconds. The closest pair of up to
+/// [`TRIES`] is used.
 const BRACKET_NS: u64 = 1_000;
 const TRIES: u32 = 5;
 
-/// CLOCK_REALTIME as seen from CLOCK_MONOTONIC. NTP slews both alike (clock_gettime(2)), so their
+/// CLOCK_REALTIME relative to CLOCK_MONOTONIC. NTP slews both alike (clock_gettime(2)), so their
 /// difference changes only when the wall clock is set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WallClock {
@@ -50,7 +51,7 @@ pub(super) struct WallClock {
 #[derive(Clone, Copy, Debug)]
 struct Difference {
     ns: i128,
-    /// Half the time that reading both took.
+    /// Half the time for which the two readings lasted, in nanoseconds.
     error_ns: u64,
 }
 
@@ -81,15 +82,15 @@ impl WallClock {
         self.last = Some(now);
     }
 
-    /// The greatest change from one look to the next that reading the clocks does not explain;
-    /// `None` before there were two looks.
+    /// The greatest change between two readings, in nanoseconds, beyond the error of reading the
+    /// clocks; `None` before the second reading.
     pub(super) fn step_max_ns(&self) -> Option<u64> {
         self.step_max_ns
     }
 }
 
 impl Difference {
-    /// `None` where the wall clock is before 1970.
+    /// Reads both clocks; `None` if the wall clock is before 1970.
     fn read(clock: Clock) -> Option<Difference> {
         let before = clock.now();
         let wall = SystemTime::now();

@@ -1,18 +1,18 @@
-//! The network's round trip under load: a few handshakes inside the window, one after the other, as
-//! the kernel times them. A socket's own round trips do not show it: the acknowledgement of a
-//! request rides on its response, so they hold the server's time too, and the least of them is from
-//! before the load.
+//! The network's round-trip time under load: a few TCP handshakes inside the window, one after the
+//! other, timed by the kernel. The round-trip times of the load's sockets do not show it. The
+//! acknowledgement of a request rides on its response, so they include the server's time; their
+//! minimum is from before the load.
 
 use std::net::IpAddr;
 
 use weir_io::{Endpoint, Handshake, Nanos};
 use weir_run::RoundTrips as Counted;
 
-/// Handshakes in a window of known length, in equal distances.
+/// Handshakes in a window; equally spaced if its length is known.
 const HANDSHAKES: u64 = 3;
 
-/// Where the window's length is not known, they begin so long after t0, and twice as long after
-/// that, and so on.
+/// Time from t0 to the first handshake, in nanoseconds, if the window's length is unknown. The time
+/// doubles for each further one.
 const FIRST_NS: u64 = 100_000_000;
 
 /// The handshakes of a run.
@@ -21,31 +21,31 @@ pub(super) struct RoundTrips {
     endpoint: Endpoint,
     source: Option<IpAddr>,
     begun: u64,
-    /// The one that is under way.
+    /// Handshake in progress.
     current: Option<Handshake>,
     rtts_ns: Vec<u64>,
 }
 
 impl RoundTrips {
-    /// Handshakes with `endpoint`, from an address of this machine or from any.
+    /// Prepares handshakes with `endpoint`, from `source` or from any local address.
     pub(super) fn new(endpoint: Endpoint, source: Option<IpAddr>) -> RoundTrips {
         RoundTrips { endpoint, source, begun: 0, current: None, rtts_ns: Vec::new() }
     }
 
-    /// Begins a handshake where one is due, and looks at the one under way.
+    /// Begins a handshake if one is due, and checks the one in progress.
     pub(super) fn beat(&mut self, now: Nanos, (t0, t1): (Nanos, Nanos)) {
         if let Some(rtt_ns) = self.current.as_ref().and_then(Handshake::round_trip_ns) {
             self.rtts_ns.push(rtt_ns);
             self.current = None;
         }
         if self.begun < HANDSHAKES && now >= due_at(self.begun, t0, t1) && now < t1 {
-            // One that takes longer than the time to the next is given up.
+            // A handshake in progress when the next is due is abandoned.
             self.begun += 1;
             self.current = Handshake::begin(&self.endpoint, self.source).ok();
         }
     }
 
-    /// What came of them.
+    /// Returns the number of completed handshakes and their median round-trip time.
     pub(super) fn finish(mut self) -> Counted {
         if let Some(rtt_ns) = self.current.as_ref().and_then(Handshake::round_trip_ns) {
             self.rtts_ns.push(rtt_ns);
@@ -58,7 +58,7 @@ impl RoundTrips {
     }
 }
 
-/// When the handshake with this number is due.
+/// The time at which the handshake with this number is due; the first is 0.
 fn due_at(number: u64, t0: Nanos, t1: Nanos) -> Nanos {
     match t1 {
         Nanos::MAX => t0.after(FIRST_NS << number),

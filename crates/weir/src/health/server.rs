@@ -1,6 +1,6 @@
-//! The processes of this machine that hold the server's listening socket, and how much CPU time
-//! their threads take. It knows only what /proc tells this user; other users' processes stay
-//! unknown unless it is privileged.
+//! The processes of this machine that hold the server's listening socket, and the CPU time of their
+//! threads. The source is /proc, read with this user's rights: other users' processes stay unknown
+//! unless weir is privileged.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,10 +14,10 @@ use weir_run::ServerCpu;
 
 use super::network::as_listed;
 
-/// Longest search: a machine may have a million descriptors.
+/// Maximum duration of the search: a machine may have a million descriptors.
 const SEARCH_MAX: Duration = Duration::from_millis(50);
 
-/// More threads than these take too long to read, about 8 µs each.
+/// Maximum threads that are read, at about 8 µs each.
 const THREADS_MAX: usize = 512;
 
 /// `TCP_LISTEN` in /proc/net/tcp.
@@ -36,7 +36,7 @@ pub(super) struct Server {
 pub(super) type ThreadTimes = BTreeMap<PathBuf, u64>;
 
 impl Server {
-    /// The server behind an address of this machine. Empty where nobody is found in time.
+    /// Finds the server behind an address of this machine; empty if no process is found in time.
     pub(super) fn find(endpoint: &Endpoint) -> Server {
         let inodes = listening_inodes(endpoint);
         if inodes.is_empty() {
@@ -61,8 +61,8 @@ impl Server {
         Server { processes }
     }
 
-    /// What its threads have taken so far; `None` where there is no server, too many threads, or a
-    /// kernel that does not tell.
+    /// CPU time of its threads so far; `None` without a server, with too many threads, or if the
+    /// kernel does not provide it.
     pub(super) fn thread_times(&self) -> Option<ThreadTimes> {
         let mut times = ThreadTimes::new();
         for process in &self.processes {
@@ -70,7 +70,7 @@ impl Server {
                 if times.len() == THREADS_MAX {
                     return None;
                 }
-                // It may have ended since.
+                // The thread may have ended since.
                 let text = fs::read_to_string(thread.join("schedstat")).unwrap_or_default();
                 if let Some(ns) = cpu_ns(&text) {
                     times.insert(thread, ns);
@@ -80,7 +80,8 @@ impl Server {
         (!times.is_empty()).then_some(times)
     }
 
-    /// What its threads took in between, as shares of `span_ns`. Threads that are new began at 0.
+    /// CPU time of its threads between two readings, as shares of `span_ns`. New threads began at
+    /// 0.
     pub(super) fn usage(
         &self,
         before: Option<&ThreadTimes>,
@@ -96,7 +97,7 @@ impl Server {
             spent.fold((0.0_f64, 0.0), |(most, sum), share| (most.max(share), sum + share));
         Some(ServerCpu {
             processes: u32::try_from(self.processes.len()).unwrap_or(u32::MAX),
-            // Both readings take time.
+            // A share may exceed 1, because the readings take time too.
             busiest_thread_share: busiest.min(1.0),
             total_share: total,
         })
@@ -117,7 +118,7 @@ fn holds(process: &Path, sockets: &[String], until: Instant) -> bool {
     })
 }
 
-/// The first field of schedstat: time on a CPU.
+/// The first field of schedstat: time on a CPU, in nanoseconds.
 fn cpu_ns(schedstat: &str) -> Option<u64> {
     schedstat.split_ascii_whitespace().next()?.parse().ok()
 }

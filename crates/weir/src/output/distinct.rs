@@ -1,5 +1,5 @@
-//! Output files that are one file: the second would replace the first, after the load. Looks at
-//! names and what they lead to; opens nothing.
+//! The check that no two output files are the same: the second would replace the first, after the
+//! load. It resolves names and opens nothing.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 
 use crate::terminal::shown;
 
-/// Makes sure that no two flags name the same file, however its path is written.
+/// Checks that no two flags name the same file, however its path is written.
 ///
 /// # Errors
 /// When two do.
@@ -30,14 +30,14 @@ pub(crate) fn check_distinct(files: &[(&str, Option<&Path>)]) -> Result<()> {
     Ok(())
 }
 
-/// Where a path leads.
+/// The target of a path.
 #[derive(Debug)]
 struct Place {
-    /// Without links and dots, as far as that is known.
+    /// Path without links and dots, as far as it can be resolved.
     path: PathBuf,
-    /// Device and inode of what must not be replaced: a pipe, or a descriptor below /dev.
+    /// Device and inode of an existing file, to detect a descriptor or a pipe that has two names.
     inode: Option<(u64, u64)>,
-    /// A device takes anything from anyone: /dev/null, a terminal.
+    /// True for a device, such as /dev/null or a terminal, which any number of outputs may share.
     is_device: bool,
 }
 
@@ -66,7 +66,7 @@ impl Place {
     }
 }
 
-/// A path without links and dots; the last part of it need not exist.
+/// Resolves links and dots; the last part of the path need not exist.
 fn canonical(path: &Path) -> PathBuf {
     if let Ok(whole) = fs::canonicalize(path) {
         return whole;

@@ -7,25 +7,25 @@ use weir_tls::{Session, TlsConfig, TlsError};
 
 use super::Stream;
 
-/// A connection on which TLS was agreed.
+/// A connection after its TLS handshake.
 #[derive(Debug)]
 pub(super) struct Secured {
     pub(super) stream: Stream,
     session: Session,
-    /// Decrypted, and not yet read.
+    /// Decrypted bytes, not yet read.
     plain: Vec<u8>,
 }
 
-/// Why it was not.
+/// The cause of a failed handshake.
 pub(super) enum Refused {
-    /// By TLS.
+    /// A TLS error.
     Tls(TlsError),
-    /// By the network.
+    /// A network error.
     Io(io::Error),
 }
 
 impl Secured {
-    /// Agrees on TLS over `stream`.
+    /// Performs the TLS handshake over `stream`, which ends at most `patience` after `started`.
     pub(super) fn shake_hands(
         stream: Stream,
         config: &TlsConfig,
@@ -49,7 +49,7 @@ impl Secured {
             }
             let taken = secured.session.receive(&mut bytes[..count], &mut secured.plain);
             if let Err(error) = taken {
-                // The server is told why, if it still listens.
+                // Sends the alert to the server, if the connection is still open.
                 let _gone = secured.send_output();
                 return Err(Refused::Tls(error));
             }

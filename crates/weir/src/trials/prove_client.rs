@@ -1,5 +1,6 @@
-//! `--prove-client`: the load again for a fifth of its time with as many threads, and for a fifth
-//! with one more, in turns, so that a machine that drifts does so for both (METHOD 1.9, C12).
+//! `--prove-client` (METHOD 1.9, C12): repeats the load for a fifth of its time with as many
+//! threads, and for a fifth with one more. The short runs alternate, so that a drift of the machine
+//! affects both.
 
 use anyhow::{Result, bail};
 use weir_engine::Job;
@@ -13,17 +14,16 @@ use crate::interrupts::Interrupts;
 /// Pairs of short runs.
 const PAIRS: u64 = 2;
 
-/// The run lasts as long as this many short ones.
+/// Length of the run, in short runs.
 const SHARE: u64 = 10;
 
-/// Load before the window of a short run, as a share of it: the server is warm, its new connections
-/// are not.
+/// Window of a short run, in warm-ups of that run: the server is warm, its new connections are not.
 const WARMUP_SHARE: u64 = 4;
 
-/// Whether a load can be repeated with a thread more.
+/// Checks that a load can be repeated with one more thread.
 ///
 /// # Errors
-/// What stands against it, with the remedy.
+/// When it cannot; the message contains the remedy.
 pub(crate) fn is_provable(args: &RunArgs, plan: &Plan) -> Result<()> {
     if args.requests.is_some() {
         bail!("--prove-client repeats the load for a share of its time: give -d instead of -n");
@@ -44,7 +44,7 @@ pub(crate) fn is_provable(args: &RunArgs, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Repeats the load in short runs; `None` when a signal came.
+/// Repeats the load in short runs; returns `None` if a signal arrived.
 ///
 /// # Errors
 /// When the machine fails under one of them.
@@ -86,7 +86,7 @@ fn shortly(
     Ok(super::carry_out(job, interrupts)?.map(|outcome| outcome.measurements))
 }
 
-/// What the short runs say, in one sentence.
+/// Describes the result of the short runs in one sentence.
 pub(crate) fn describe(proof: &ProveClientSection) -> String {
     let change = |ratio: Option<RatioEstimate>| match ratio {
         Some(RatioEstimate { ratio, low, high }) => {

@@ -1,5 +1,5 @@
 //! `--selfcheck`: the noise floor. The same threads on the same engine load a server within weir
-//! that answers at once, slowly enough that no request waits for another (METHOD 1.17).
+//! that responds at once, so slowly that no request waits for another (METHOD 1.17).
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,22 +19,22 @@ use crate::plan::{Planned, plan_at};
 use crate::target::Url;
 use crate::terminal;
 
-/// Low, so that what is measured is the way of one request; enough for a p99 in a second.
+/// Rate of the load: low, so that each request is measured alone, and enough for a p99 in a second.
 const RATE: Rate = Rate { numerator: 1_000, denominator: 1 };
 
-/// More connections would only be opened for nothing.
+/// Maximum connections: at this rate, more of them would change nothing.
 const CONNECTIONS_MAX: u32 = 100;
 
 const WARMUP_NS: u64 = 200_000_000;
 const WINDOW_NS: u64 = 1_000_000_000;
 
-/// From how many floors on a time tells more of the server than of the client.
+/// Multiple of the noise floor from which a time describes the server more than the client.
 const MARGIN: u64 = 10;
 
-/// Measures the floor below the load of `job`; `None` when a signal came.
+/// Measures the noise floor of the client of `job`; returns `None` if a signal arrived.
 ///
 /// # Errors
-/// When the machine has no room for a server, or fails.
+/// When the server cannot be started, or the run fails.
 pub(crate) fn measure(job: &Job, interrupts: &Interrupts) -> Result<Option<SelfcheckSection>> {
     let options = ServeOptions {
         connections: CONNECTIONS_MAX as usize,
@@ -52,7 +52,7 @@ pub(crate) fn measure(job: &Job, interrupts: &Interrupts) -> Result<Option<Selfc
     Ok(Some(floor.context("--selfcheck: weir's own server did not answer")?))
 }
 
-/// The same client with nothing to wait for.
+/// The client of `job` with a load on the server at `endpoint`.
 fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
     let url = Url::parse(&format!("http://{endpoint}/"))?;
     let request = Prepared::http1("GET", &url.path, &url.authority(), &[], None)
@@ -70,17 +70,17 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         warmup_is_auto: false,
         duration_ns: Some(WINDOW_NS),
         requests: None,
-        // Its own server is on this machine, and the floor is that of connections that are kept.
+        // The server is on this machine, and the floor is that of connections that are kept open.
         connection: ConnectionPlan::default(),
         ..job.plan.clone()
     };
     Ok(Job { cpus: job.cpus.clone(), ..Job::new(plan, endpoint.clone(), request) })
 }
 
-/// `weir --selfcheck` without a URL: the floor and nothing else.
+/// Runs `weir --selfcheck` without a URL: measures and prints the noise floor alone.
 ///
 /// # Errors
-/// As [`measure`], or when the flags want a report that there will not be.
+/// As [`measure`], or when the flags require the report of a load.
 pub(crate) fn run_alone(args: &RunArgs) -> Result<ExitCode> {
     if args.output.is_some()
         || args.raw.is_some()
@@ -108,7 +108,7 @@ pub(crate) fn run_alone(args: &RunArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The floor for people.
+/// The noise floor as a table.
 fn table(floor: &SelfcheckSection, io: IoEngine) -> String {
     let SelfcheckSection { rate, connections, threads, service_time, send_lag, .. } = floor;
     let rate = units::exact_rate(*rate);
@@ -127,7 +127,7 @@ fn table(floor: &SelfcheckSection, io: IoEngine) -> String {
     )
 }
 
-/// The floor in one sentence, for a report.
+/// The noise floor in one sentence, for a report.
 pub(crate) fn describe(floor: &SelfcheckSection) -> String {
     format!(
         "noise floor, of a server within weir: service p50 {}, p99 {}; send lag p50 {}, p99 {}; {}",

@@ -1,21 +1,21 @@
-//! Documents that may be anything, and reports of them.
+//! Arbitrary documents, and reports of them.
 
 use serde_json::Value;
 use weir_report::text::Bars;
 use weir_report::{TextOptions, json, text};
 use weir_run::Document;
 
-/// The document that edits begin with, of `weir -R 200 -d 300ms --warmup 0 -c 2 -t 2`.
+/// The base of all edits, from `weir -R 200 -d 300ms --warmup 0 -c 2 -t 2`.
 pub(crate) const BASE: &[u8] = include_bytes!("base.json");
 
-/// Bytes that begin with a brace are a document; others are edits of one that is whole, since few
-/// changes of bytes leave JSON, and fewer still a document.
+/// Checks one input. Bytes that begin with a brace are a document; others are edits of a valid one,
+/// since few changes of bytes leave JSON, and fewer still a document.
 pub(crate) fn document(input: &[u8]) {
     if input.first() == Some(&b'{') { read(input) } else { read(&edited(input)) }
 }
 
-/// What reads as a document has reports, and writes as one that reads the same. What is merged with
-/// itself twice over is one too.
+/// Checks that a readable document has reports and reads the same after it was written. Merging it
+/// with itself succeeds or returns an error message.
 fn read(bytes: &[u8]) {
     let document = match Document::from_json(bytes) {
         Ok(document) => document,
@@ -42,7 +42,8 @@ fn read(bytes: &[u8]) {
     }
 }
 
-/// Each edit is four bytes: which value (two), what to do with it, and how much.
+/// Applies edits of four bytes each: the number of the value (two), the kind of change, and its
+/// amount.
 fn edited(edits: &[u8]) -> Vec<u8> {
     let mut document: Value = serde_json::from_slice(BASE).expect("the base is JSON");
     for edit in edits.chunks_exact(4).take(16) {
@@ -62,7 +63,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// The value that comes `number`-th when parents come before their children.
+/// The `number`-th value in pre-order: parents come before their children.
 fn nth<'a>(value: &'a mut Value, number: &mut usize) -> Option<&'a mut Value> {
     if *number == 0 {
         return Some(value);

@@ -1,5 +1,5 @@
-//! What holds for any bytes where weir takes input: shared by the fuzz targets and by the replay of
-//! their corpora. Uses public interfaces alone.
+//! Checks that hold for any bytes as weir's input: shared by the fuzz targets and by the replay of
+//! their corpora. They use public interfaces alone.
 
 mod document;
 mod script;
@@ -10,8 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 pub(crate) use document::{BASE, document};
 pub(crate) use script::script_values;
 
-/// A command line, one word a line, the name of the program first: it comes to a plan that can be
-/// carried out, or something is said to be wrong.
+/// Checks a command line, one word per line, the program's name first: its result is a plan that
+/// can be carried out, or an error message.
 pub(crate) fn command_line(input: &[u8]) {
     let line = input.split(|&byte| byte == b'\n').map(|word| OsStr::from_bytes(word).to_owned());
     let words: Vec<OsString> = line.filter(|word| !word.as_bytes().contains(&0)).collect();

@@ -1,15 +1,16 @@
-//! Values of any kind wherever a script can hand one over: a fixed script makes them from the
-//! input, so that no input can make it do anything else.
+//! Values of any kind wherever a script can pass one. A fixed script makes them from the input, so
+//! that no input can make it do anything else.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use weir_script::{About, Errors, Main, Mode, Options, ScriptError, Statistics, Summary};
 
-/// What the script may hold. Some of the values are larger.
+/// Memory limit of the script. Some of the values are larger.
 const MEMORY_MAX_BYTES: usize = 4 << 20;
 
-/// The first byte says how much of the rest is the script's; what is left is an answer for it.
+/// Checks one input. Its first byte sets the share of the rest that becomes the script's values;
+/// the remainder is a response for it.
 pub(crate) fn script_values(input: &[u8]) {
     let Some((&share, rest)) = input.split_first() else { return };
     let (values, answer) = rest.split_at(rest.len() * usize::from(share) / 255);
@@ -30,7 +31,7 @@ fn run(main: &mut Main, answer: &[u8]) -> Result<(), ScriptError> {
     let calls = worker.calls();
     for turn in 0..3 {
         if calls.request {
-            // Whatever it was, the next calls must find the state in order.
+            // After any result, the next calls must find the state in order.
             worker.request(Some(turn)).map_or_else(|error| expect_sentence(&error), |_| ());
         }
         if calls.delay {
@@ -58,7 +59,7 @@ fn run(main: &mut Main, answer: &[u8]) -> Result<(), ScriptError> {
     Ok(())
 }
 
-/// Ascending values with their counts, as runs have them.
+/// Ascending values with their counts, as in a run.
 fn distinct(values: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut values: Vec<_> = values.collect();
     values.sort_unstable();

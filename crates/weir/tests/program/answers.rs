@@ -1,5 +1,5 @@
-//! Answers in every shape that HTTP/1.1 allows, and in some that it does not: the former are
-//! answers, the latter counted errors, and neither ever hangs.
+//! Responses in every form that HTTP/1.1 allows, and in some that it does not. The former count as
+//! responses, the latter as errors, and neither ever hangs.
 
 use std::time::Duration;
 
@@ -23,14 +23,15 @@ fn bodies_ended_by_the_close_are_complete() {
             ran.assert_no_failure();
             let stats = server.stop();
             assert_eq!((stats.requests, stats.answered), (61, 61), "{ran}");
-            // One connection for each request, plus those renewed for nothing at the end.
+            // One connection for each request, plus those renewed at the end without a further
+            // request.
             let connects = ran.connects();
             assert!((60..=65).contains(&connects), "{ran}");
         }
     });
 }
 
-/// Answers that must be taken as they are, with connections kept.
+/// Checks a response that must be accepted, with connections kept open.
 fn check_kept(answer: &str, more: &[&str], status: u16, interim_each: u64) {
     for_each_engine(|engine| {
         let server = Raw::answering(answer);
@@ -158,8 +159,8 @@ fn a_redirect_is_pointed_out() {
     });
 }
 
-/// Answers that break HTTP: each request that got one is an error of this kind, its connection is
-/// renewed, and nothing hangs.
+/// Checks a response that violates HTTP: each request that got one is an error of this kind, its
+/// connection is renewed, and nothing hangs.
 fn check_broken(answer: &str, kind: &str) {
     for_each_engine(|engine| {
         let server = Raw::answering(answer);
@@ -194,7 +195,7 @@ fn answers_that_break_http_are_counted_errors() {
     }
 }
 
-/// Two lengths, one of which must be wrong.
+/// A response with two lengths, one of which must be wrong.
 const LENGTHS: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!";
 
 #[test]
@@ -203,7 +204,7 @@ fn bytes_behind_an_answer_cost_the_connection_and_not_the_answer() {
         let server = Raw::answering(format!("{OK}HTTP/1.1 200"));
         let ran = weir::load(engine, "-c2 -t2 -n 8", &[&server.url()]);
         let accounting = &ran.document.accounting;
-        // The bytes come with the answer, or in the way of the next one.
+        // The bytes arrive with the response, or before the next one.
         assert_eq!(accounting.ok + accounting.transport_error, 8, "{ran}");
         assert!(accounting.ok >= 1, "{ran}");
         let kind = "protocol_unsolicited_bytes";

@@ -1,5 +1,5 @@
-//! `--assert`: what holds ends with 0, all else with 3, now and from the document; what cannot be
-//! read ends with 2 before anything is sent.
+//! `--assert`: assertions that hold end with 0, all others with 3, for a run and for its document.
+//! Assertions that cannot be parsed end with 2 before anything is sent.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::support::weir::weir;
 
 use AssertionOutcome::{Fail, Pass};
 
-/// Runs a hundred requests with these claims, and judges the document by them once more.
+/// Runs a hundred requests with these assertions, and evaluates them on the document once more.
 fn check(claims: &[(&str, AssertionOutcome)], code: i32) {
     let directory = Directory::new();
     let (document, junit) = (directory.file("run.json"), directory.file("run.xml"));
@@ -36,7 +36,7 @@ fn check(claims: &[(&str, AssertionOutcome)], code: i32) {
     assert_eq!(xml.matches("<testcase ").count(), claims.len(), "{xml}");
     let again = weir("report", &[&claimed[..], &[&document]].concat());
     assert_eq!(again.code(), code, "{again:?}");
-    // What was asserted when it was measured stands in the document, and counts.
+    // The document contains the assertions of its run, and they count.
     assert_eq!(weir("report", &[&document]).code(), code);
 }
 
@@ -71,7 +71,7 @@ fn a_report_without_assertions_has_no_junit() {
     assert!(output.stderr.contains("--assert"), "{output:?}");
 }
 
-/// A hundred requests show no p99 with 95% confidence, and the greatest has none.
+/// A hundred requests allow no p99 with 95% confidence, and the maximum never has any confidence.
 #[test]
 fn a_claim_that_is_too_uncertain_fails() {
     let server = Raw::answering(OK);

@@ -1,5 +1,5 @@
-//! The command line: what is wrong with it is said before anything runs, by the name of the flag
-//! and with the remedy; what is right does what wrk's users expect.
+//! The command line: errors are reported before anything runs, with the flag's name and the remedy;
+//! valid flags do what wrk's users expect.
 
 use std::fs;
 use std::process::Command;
@@ -12,10 +12,10 @@ use crate::support::raw::{OK, Raw};
 use crate::support::served::Served;
 use crate::support::weir::{WEIR, weir};
 
-/// A URL that nothing is ever sent to.
+/// A URL to which nothing is ever sent.
 const NOWHERE: &str = "http://127.0.0.1:9/";
 
-/// Runs words that are wrong, in an empty directory; what is said contains each part.
+/// Checks that wrong words, in an empty directory, print an error that contains each part.
 fn check_wrong(words: &[&str], parts: &[&str]) {
     let directory = Directory::new();
     let mut command = Command::new(WEIR);
@@ -174,8 +174,8 @@ fn urls_that_cannot_be_loaded_are_told_with_the_remedy() {
     check_wrong(&["http://::1/"], &["brackets"]);
 }
 
-/// A host without an address is no usage error: as with any target that is not there, the code
-/// says that not one response came.
+/// A host without an address is no usage error. As for any unreachable target, the exit code is
+/// that of a run without a response.
 #[test]
 fn a_host_that_is_not_known_is_told_with_the_remedy() {
     let output = weir("", &["http://no.such.host.invalid/"]);
@@ -347,7 +347,7 @@ fn flags_and_suffixes_are_as_in_wrk() {
     assert_eq!(print_plan("-t2 -c1k -d1m -R20k -T500ms -L", &[NOWHERE]), plan);
     let bare = print_plan("-d 2 -T 3", &[NOWHERE]);
     assert_eq!((bare.duration_ns, bare.timeout_ns), (Some(2_000_000_000), 3_000_000_000));
-    // The last one stands, so that a script's own flags can be overridden.
+    // The last one counts, so that a script's own flags can be overridden.
     assert_eq!(print_plan("-c 5 -c 6", &[NOWHERE]).connections, 6);
 }
 
@@ -360,7 +360,7 @@ fn a_seed_makes_the_plan_repeatable_and_is_printed() {
     assert!(matches!(drawn.load, Load::OpenLoop { .. }), "{drawn:?}");
 }
 
-/// What a server reads when a request is sent with these words.
+/// Returns the request that a server reads for these words.
 fn sent_with(words: &[&str]) -> String {
     let (sender, receiver) = std::sync::mpsc::channel();
     let server = Raw::start(move |peer| {
@@ -398,7 +398,7 @@ fn bodies_come_from_the_line_or_from_a_file() {
     let head = sent_with(&["-b", ""]);
     assert!(head.starts_with("POST ") && head.contains("Content-Length: 0\r\n"), "{head}");
 
-    // What is not safe is sent as often as asked, and not once more to look at it.
+    // A request that is not safe is sent as often as requested, without a preflight.
     let server = Served::plainly();
     let output = weir("--no-verdict -n 7 -b hello", &[&server.url()]);
     assert_eq!(output.code(), 0, "{output:?}");

@@ -1,6 +1,6 @@
-//! weir as wrk and as wrk2. Against wrk itself, its report is compared field by field: which lines
-//! are there, in which order, in which layout, and the values wherever they must be the same. What
-//! wrk gets wrong is told case by case. Of wrk2, which few systems package, the layout is tested.
+//! weir as wrk and as wrk2. Its report is compared with the one of the real wrk field by field: the
+//! lines, their order, their layout, and the values wherever they must be the same. wrk's own
+//! errors are named case by case. Of wrk2, which few systems package, the layout is tested.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -15,7 +15,7 @@ use crate::support::weir::WEIR;
 use crate::support::wrk::{start_as, start_wrk, weir_as, wrk};
 use crate::support::wrk_report::{Report, SocketErrors, Spectrum};
 
-/// A run that ended well, and its report.
+/// The report of a run that ended well.
 #[track_caller]
 fn report(output: &Output) -> Report {
     assert_eq!(output.code(), 0, "{output:?}");
@@ -40,7 +40,7 @@ fn both(words: &str, server: impl Fn() -> Raw) -> [Report; 2] {
     [ours, theirs]
 }
 
-/// The same, where both have the same lines.
+/// The reports of weir and of wrk, which must have the same lines.
 #[track_caller]
 fn same(words: &str, server: impl Fn() -> Raw) -> [Report; 2] {
     let [ours, theirs] = both(words, server);
@@ -75,7 +75,7 @@ fn a_plain_run_reads_as_wrks() {
         "Transfer/sec",
     ];
     assert_eq!(ours.lines, lines);
-    // Both count whole answers, heads included.
+    // Both count whole responses, heads included.
     for report in [&ours, &theirs] {
         let bytes = report.requests as f64 * OK.len() as f64;
         assert!((report.bytes - bytes).abs() <= bytes * 0.011, "{report:#?}");
@@ -90,7 +90,7 @@ fn percentiles_are_where_wrk_has_them() {
     assert_eq!(percents, [50.0, 75.0, 90.0, 99.0]);
 }
 
-/// The line counts answers of `requests`: scripts subtract one from the other.
+/// The line counts responses of `requests`: scripts subtract one from the other.
 #[test]
 fn every_status_above_399_is_counted_as_wrk_counts_it() {
     for (status, is_bad) in [(500, true), (404, true), (302, false)] {
@@ -102,7 +102,7 @@ fn every_status_above_399_is_counted_as_wrk_counts_it() {
     }
 }
 
-/// Where the connection's end is the body's end too, wrk takes it for an error of reading as well.
+/// If the end of the connection also ends the body, wrk counts it as a read error.
 #[test]
 fn a_connection_that_ends_with_its_answer_is_no_error() {
     let closing = |head: &'static str| {
@@ -122,7 +122,7 @@ fn a_connection_that_ends_with_its_answer_is_no_error() {
     assert!(theirs.socket_errors.is_some_and(|errors| errors.read > 0), "{theirs:#?}");
 }
 
-/// A connection that ends without an answer is one to both.
+/// A connection that ends without a response is an error in both.
 #[test]
 fn a_connection_that_ends_instead_of_answering_is_an_error() {
     let ungrateful = || {
@@ -152,7 +152,7 @@ fn an_answer_without_a_body_ends_with_its_head() {
     assert_eq!(theirs.requests, 0, "{theirs:#?}");
 }
 
-/// wrk counts the late answer as well, but has no place for it among the latencies.
+/// wrk counts the late response too, but leaves it out of the latencies.
 #[test]
 fn a_late_answer_is_a_timeout_and_a_latency() {
     const LATE: Duration = Duration::from_millis(1_400);
@@ -176,12 +176,12 @@ fn a_late_answer_is_a_timeout_and_a_latency() {
         assert!(report.requests > 20, "{report:#?}");
     }
     let late_us = LATE.as_micros() as f64;
-    // Two decimals of a second may hide half of its last one.
+    // A time with two decimals of a second is rounded by up to half of the last one.
     assert!(ours.latency.max >= late_us - 5e3, "{ours:#?}");
     assert!(theirs.latency.max < late_us, "{theirs:#?}");
 }
 
-/// wrk leaves a server that never answers without an error; weir counts each request.
+/// wrk counts no error against a server that never responds; weir counts each request.
 #[test]
 fn a_server_that_never_answers_times_out() {
     let silent = || Raw::start(|peer| peer.await_close());
@@ -200,13 +200,13 @@ fn every_connection_is_opened() {
         let output = weir_as(dialect, &words, &[&server.url()]);
         let report = report(&output);
         assert_eq!((report.threads, report.connections), (3, 10));
-        // One more was opened to see whether anybody is there.
+        // One more was opened to check that the server is reachable.
         wait::until("connections", || (server.accepted() >= 11).then_some(()));
         assert_eq!(server.accepted(), 11, "{output:?}");
     }
 }
 
-/// What fails before anything is printed: the same words, the same place, the same status.
+/// Failures before any output have the same message, the same stream and the same status.
 #[test]
 fn what_cannot_be_reached_is_told_in_wrks_words() {
     let refused = Raw::start(|_| Ok(()));
@@ -220,8 +220,8 @@ fn what_cannot_be_reached_is_told_in_wrks_words() {
     }
 }
 
-/// Without what they need, both print their usage on standard output and exit with 1; what getopt
-/// or they themselves say before is the same where wrk says anything.
+/// Without a required argument, both print their usage on standard output and exit with 1. An error
+/// message before it is the same if wrk prints one.
 #[test]
 fn wrong_words_end_as_in_wrk() {
     let url = "http://127.0.0.1:9/";
@@ -267,7 +267,7 @@ fn an_interrupted_run_is_reported_and_ends_well() {
     let run = |start: fn(&str, &[&str]) -> Process| {
         let server = ok();
         let process = start("-d30 -c4", &[&server.url()]);
-        // wrk heeds signals once all its threads are there.
+        // wrk handles signals once all its threads are running.
         server.await_requests(5_000);
         process.signal(&["INT"]);
         let report = report(&process.wait());
@@ -299,7 +299,7 @@ fn requests_read_as_wrks() {
         let port = server.authority().rsplit(':').next().expect("a port").to_owned();
         let first = receiver.recv().expect("a request").replace(&port, "PORT");
         let mut lines: Vec<String> = first.lines().map(str::to_owned).collect();
-        // wrk's fields come in the order of a Lua table.
+        // wrk's fields have the order of a Lua table.
         lines[1..].sort();
         lines
     };
@@ -340,7 +340,7 @@ fn wrk2_wants_a_rate() {
     assert!(output.stdout.starts_with("Usage: wrk2 "), "{output:?}");
 }
 
-/// An HdrHistogram's text: what its plotters rely on.
+/// Checks the properties of an HdrHistogram's text on which its plotters rely.
 #[track_caller]
 fn assert_spectrum(spectrum: &Spectrum) {
     let Spectrum { rows, footer: [mean, stdev, max, count, buckets, parts], .. } = spectrum;
@@ -350,7 +350,7 @@ fn assert_spectrum(spectrum: &Spectrum) {
         let ([value, share, reached, inverse], [next, ..]) = (pair[0], pair[1]);
         let is_monotone = value <= next && share < pair[1][1] && reached <= pair[1][2];
         assert!(is_monotone && inverse < pair[1][3], "{pair:?}");
-        // Six decimals of the share limit how well its inverse is known.
+        // The share has six decimals, which limit the precision of its inverse.
         let expected = 1.0 / (1.0 - share);
         assert!((inverse - expected).abs() <= 0.006 + expected * expected * 1e-6, "{pair:?}");
         assert!(reached >= (share * count).floor(), "{pair:?} of {count}");
@@ -358,7 +358,7 @@ fn assert_spectrum(spectrum: &Spectrum) {
     assert_eq!(rows[0][1], 0.0, "{spectrum:#?}");
     let last = rows.last().expect("there is a last one");
     assert_eq!((last[1], last[2], last[3]), (1.0, *count, f64::INFINITY), "{spectrum:#?}");
-    // The footer has the lowest value that the histogram does not tell from the greatest.
+    // The footer contains the lowest value in the histogram's bucket of the maximum.
     assert!(*max <= last[0] && *max >= last[0] * 0.998, "{spectrum:#?}");
     assert!(mean <= max && *stdev >= 0.0, "{spectrum:#?}");
     assert_eq!((*buckets, *parts), (27.0, 2_048.0));
@@ -394,7 +394,7 @@ fn wrk2_prints_spectra() {
         if let [recorded, uncorrected] = &report.spectra[..] {
             assert!(uncorrected.footer[0] <= recorded.footer[0], "from a later time: {output:?}");
         }
-        // What was answered after the second is not among them.
+        // Responses after the run's only second do not count.
         assert!((1..=1_000).contains(&report.requests), "{output:?}");
     }
 }
@@ -418,7 +418,7 @@ fn wrk2_takes_one_latency_of_a_batch_if_told_to() {
     }
 }
 
-/// wrk2 calibrates for ten seconds, and prints what it found for each thread.
+/// wrk2 calibrates for ten seconds, and then prints a line for each thread.
 #[test]
 fn wrk2_prints_a_line_on_calibration_for_each_thread() {
     let server = ok();

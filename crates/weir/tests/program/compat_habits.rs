@@ -193,7 +193,7 @@ fn requests_sent_are_shown_to_who_asks() {
     assert!(output.stdout.contains(" requests\n\n  Thread Stats "), "{output:?}");
 }
 
-/// Nothing is sent.
+/// A flag of a related tool causes an error with a hint, and nothing is sent.
 #[test]
 fn flags_of_wrks_relatives_are_answered_with_a_hint() {
     let server = Raw::answering(OK);

@@ -1,5 +1,5 @@
-//! Connections that cannot be had, that end, or that are dealt: what is said of them, and that
-//! none of it is taken for an error which it is not.
+//! Connections that cannot be opened, that end, or that are partitioned: their description in the
+//! report, and that none of them counts as an error which it is not.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -17,9 +17,9 @@ use crate::support::served::Served;
 use crate::support::wait::let_pass;
 use crate::support::weir::{self, Ran, WEIR};
 
-/// A port that refuses: the kernel has given it to the client's side of a connection, so nobody
-/// else gets it, and nobody listens on it. On an address of its own: from 127.0.0.1 to itself a
-/// connect might meet its own port, and succeed.
+/// A port that refuses: the kernel has assigned it to the client's side of a connection, so no
+/// other socket gets it, and none listens on it. The URL has an address of its own: a connect from
+/// 127.0.0.1 to itself might meet its own port, and succeed.
 struct Refusing {
     _listener: TcpListener,
     taken: TcpStream,
@@ -39,7 +39,7 @@ impl Refusing {
     }
 }
 
-/// A refused port never looks like a fast server.
+/// Checks that a refused port never looks like a fast server.
 fn assert_refused(ran: &Ran) {
     assert_eq!(ran.code, 1, "{ran}");
     let document = &ran.document;
@@ -99,7 +99,7 @@ fn connections_that_fail_are_tried_again_without_a_storm() {
     for_each_engine(|engine| {
         let flags = "-c8 -t1 -R 100 -d1s --warmup 0 --no-preflight --connect-to";
         let ran = weir::load(engine, flags, &[&to, "http://any.host/"]);
-        // Waits double from 10 ms, so that a second holds at most seven tries of each.
+        // Back-off doubles from 10 ms, so a second contains at most seven attempts of each.
         assert!(ran.failures(Connect, "ECONNREFUSED") <= 4 * 8, "{ran}");
     });
 }
@@ -161,7 +161,7 @@ fn threads_are_pinned_on_request_only() {
         };
         assert_eq!(cpus(""), [None, None]);
         assert_eq!(cpus("--pin"), [Some(usable[0]), Some(usable[1 % usable.len()])]);
-        // One CPU for both, which is what was asked for.
+        // One CPU for both, as requested.
         assert_eq!(cpus(&format!("--pin {last}")), [Some(last), Some(last)]);
     });
 }
@@ -212,8 +212,8 @@ fn a_users_connection_close_renews_each_connection() {
     });
 }
 
-/// A server that closes each connection behind its answer without a word of it. It tells how many
-/// requests crossed the close: only those may be errors.
+/// A server that closes each connection after its response without announcing it. It counts the
+/// requests that crossed the close: only those may be errors.
 fn silently_closing() -> (Raw, Arc<AtomicU64>) {
     let crossed = Arc::new(AtomicU64::new(0));
     let theirs = Arc::clone(&crossed);
@@ -254,7 +254,7 @@ fn idle_timeouts_of_a_server_cause_no_error() {
     for_each_engine(|engine| {
         let idle = Duration::from_millis(50);
         let server = Served::with(|programme| programme.idle_timeout = Some(idle));
-        // The connections rest for most of a second between their two requests.
+        // The connections are idle for most of a second between their two requests.
         let flags = "-c2 -t1 -R 2 -d2s --warmup 0 --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
         let stats = server.stop();
@@ -332,7 +332,7 @@ fn connections_to_ipv6_addresses_carry_the_load() {
 #[test]
 fn the_first_answer_may_take_its_time_without_holding_up_the_others() {
     for_each_engine(|engine| {
-        // Opening is one thing and answering another: a server slow to answer is no slow connect.
+        // A server that is slow to respond does not make a connect slow.
         let server = Raw::start(|peer| -> io::Result<()> {
             while peer.read_request()?.is_some() {
                 if peer.number == 0 {

@@ -12,10 +12,10 @@ use crate::support::process::{Output, Process};
 use crate::support::raw::Raw;
 use crate::support::weir::WEIR;
 
-/// What must be nowhere.
+/// The secret that must not be in any output.
 const SECRET: &str = "SECRET-e3b0c442";
 
-/// A command line, with URL and AUTHORITY to be replaced, and a line of the request as sent.
+/// A command line, with the placeholders URL and AUTHORITY, and a line of the request as sent.
 struct Case {
     words: &'static [&'static str],
     sent: &'static str,
@@ -62,16 +62,16 @@ const CASES: [Case; 14] = [
     },
 ];
 
-/// What a run left.
+/// Everything that a run printed, wrote and sent.
 struct Left {
     output: Output,
-    /// Everything that was written, with the name of its file.
+    /// Written files: names and contents.
     files: Vec<(String, Vec<u8>)>,
-    /// The requests that came.
+    /// Heads of the requests that the server received.
     sent: Vec<String>,
 }
 
-/// Runs a load whose server answers with this head, and writes all that weir can.
+/// Runs a load whose server responds with this head, and writes every file that weir can write.
 fn run(case: &[&str], more: &[&str], answer: &'static str) -> Left {
     let (sender, receiver) = mpsc::channel();
     let server = Raw::start(move |peer| {
@@ -97,7 +97,7 @@ fn run(case: &[&str], more: &[&str], answer: &'static str) -> Left {
 }
 
 impl Left {
-    /// The credential was sent, and is nowhere else.
+    /// Checks that the credential was sent and is nowhere else.
     fn check(&self, sent: &str) {
         assert!(self.sent.len() >= 2, "{:?}", self.output);
         assert!(self.sent.iter().all(|head| head.contains(sent)), "{:?}", self.sent);
@@ -123,7 +123,7 @@ impl Left {
     }
 }
 
-/// The secret is nowhere, nor what basic authentication makes of it.
+/// Checks that `bytes` contain neither the secret nor its form in basic authentication.
 fn check_clean(name: &str, bytes: &[u8]) {
     for secret in [SECRET, "e3b0c442", "bWU6U0VDUkVULWUzYjBjNDQy"] {
         let is_in = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
@@ -146,7 +146,7 @@ fn credentials_are_sent_and_written_nowhere() {
     }
 }
 
-/// Key-value pairs of the rows' file, which need not stand in it as they are.
+/// Key-value pairs of the rows' file, which may be encoded in it.
 fn parquet_metadata(left: &Left) -> String {
     let directory = Directory::new();
     let path = directory.file("rows.parquet");
@@ -173,7 +173,7 @@ fn reports_of_a_document_need_no_secret() {
 
 #[test]
 fn what_a_server_repeats_is_written_nowhere() {
-    // A redirect that names what was asked for, as the preflight notes it.
+    // A redirect that repeats the URL, as the preflight notes it.
     let answer = "HTTP/1.1 302 Found\r\nServer: SECRET-e3b0c442\r\nContent-Length: 0\r\n\
                   Location: http://me:SECRET-e3b0c442@h/?token=SECRET-e3b0c442\r\n\r\n";
     let words = ["--redact", "token", "-H", "Cookie: SECRET-e3b0c442", "URL?token=SECRET-e3b0c442"];
@@ -212,7 +212,7 @@ fn errors_repeat_no_credentials() {
     ] {
         let mut command = Command::new(WEIR);
         let output = Process::start(command.args(words)).wait();
-        // Wrong usage, or a host that nobody knows.
+        // Wrong usage, or an unknown host.
         assert!([1, 2].contains(&output.code()), "{words:?}: {output:?}");
         assert!(output.stderr.starts_with("error: "), "{words:?}: {output:?}");
         check_clean("stderr", output.stderr.as_bytes());

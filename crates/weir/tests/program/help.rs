@@ -15,7 +15,7 @@ fn the_short_help_is_one_screen() {
     let lines = |start| help.stdout.lines().filter(move |line| line.starts_with(start));
     assert_eq!((lines("  -").count(), lines("  weir ").count()), (10, 3), "{}", help.stdout);
 
-    // What it says of a flag is in the long help too, but for the words.
+    // Each of its flags is in the long help too, with another text.
     let all = weir("--help", &[]).stdout;
     for line in lines("  -") {
         let flag = line.trim().split("  ").next().unwrap_or_default();
@@ -104,7 +104,7 @@ fn the_long_help_fits_its_page_and_has_every_flag_in_a_group() {
         let starts = |line: &str| line.trim_start().starts_with(flag);
         assert!(help.lines().any(starts), "{flag} is missing\n{help}");
     }
-    // How it sends and receives stands together.
+    // The flags of the send and receive strategy are in one group.
     let strategy = help.split("\nSend and receive strategy:\n").nth(1).expect("it is a group");
     let strategy = strategy.split("\n\n").next().unwrap_or_default();
     for flag in ["--pacing", "--wait", "--tick"] {

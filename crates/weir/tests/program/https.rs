@@ -1,5 +1,5 @@
-//! https: against servers on another stack than weir's own use of it, with certificates made for
-//! the test. Whom weir trusts, what it says when it does not, and that the counts add up.
+//! https: against servers that use rustls without weir's own TLS code, with certificates made for
+//! the test. The tests cover trust, the errors without it, and that the counts add up.
 
 use std::fs;
 
@@ -13,13 +13,13 @@ use crate::support::weir::{self, Ran, sum_ns, weir};
 use crate::support::wrk::weir_reporting_as;
 use crate::support::wrk_report::Report;
 
-/// Handshakes that the document tells of.
+/// Handshakes in the document.
 fn handshakes(ran: &Ran) -> u64 {
     ran.document.latency.tls_handshake.as_ref().map_or(0, |metric| metric.headline().count)
 }
 
-/// All was answered, on connections each with a handshake of its own. One more may have looked at
-/// the URL first.
+/// Checks that every request succeeded, on connections with one handshake each. The preflight may
+/// have made one more.
 #[track_caller]
 fn assert_sound(ran: &Ran, server: &Secure) {
     ran.assert_all_ok();
@@ -71,7 +71,7 @@ fn insecure_takes_any_certificate() {
     }
 }
 
-/// A server that no load can be made against is reported once, before it, with the remedy.
+/// Checks that a server that makes a load impossible is reported once, before it, with the remedy.
 #[track_caller]
 fn check_refused(flags: &str, more: &[&str], says: &[&str]) {
     check_wrong(flags, more, says, 1);
@@ -129,7 +129,7 @@ fn a_server_without_tls_is_told_to_be_loaded_without() {
     check_refused("--insecure", &[&format!("https://{}/", eager.authority())], &says);
 }
 
-/// Of a run under way, it is a failure of connections.
+/// During a run, a close in the handshake is a failure of connections.
 #[test]
 fn connections_closed_in_the_handshake_are_counted_and_told() {
     for_each_engine(|engine| {
@@ -144,7 +144,7 @@ fn connections_closed_in_the_handshake_are_counted_and_told() {
     });
 }
 
-/// A certificate that is refused only later, or unseen without a preflight.
+/// A certificate that is refused only by the load, because there is no preflight.
 #[test]
 fn without_a_preflight_refused_certificates_are_failures_of_connections() {
     let authority = Authority::new();
@@ -170,7 +170,7 @@ fn a_server_that_stays_silent_is_waited_for_no_longer_than_a_connection() {
     });
 }
 
-/// Whether or not the end is announced by TLS, the answer said how long it is (RFC 9112 §9.8).
+/// With or without a close_notify of TLS, the response contains its length (RFC 9112 §9.8).
 #[test]
 fn connections_that_end_with_their_answer_are_renewed_with_a_handshake_each() {
     const CLOSING: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
@@ -189,8 +189,8 @@ fn connections_that_end_with_their_answer_are_renewed_with_a_handshake_each() {
     });
 }
 
-/// Where the end is all that says how long the answer is, an end that TLS has not announced may be
-/// anybody's (RFC 9112 §9.8).
+/// If only the end of the connection delimits the response, an end without a close_notify may be a
+/// truncation by a third party (RFC 9112 §9.8).
 #[test]
 fn an_answer_that_may_have_been_cut_is_none() {
     let identity = Authority::new().sign_loopback();
@@ -212,7 +212,7 @@ fn an_answer_that_may_have_been_cut_is_none() {
     }
 }
 
-/// Connections that the server closes while nothing is asked of them are opened anew.
+/// Connections that the server closes while they are idle are opened again.
 #[test]
 fn idle_connections_that_end_are_no_failures() {
     let identity = Authority::new().sign_loopback();
@@ -259,7 +259,7 @@ fn scripts_speak_https_too() {
 #[test]
 fn the_dialects_verify_nothing_and_say_so_in_the_report() {
     let identity = Authority::new().sign(&["elsewhere.test"], 2000..2001);
-    // One request, long before the end: what is due at the end is not sent where it is late.
+    // One request, long before the end: a request that is due at the end is not sent if it is late.
     for (dialect, flags) in [("wrk", ""), ("wrk2", "-R1")] {
         let server = Secure::answering(&identity, OK);
         let words = format!("-d1 -c4 {flags}");
@@ -270,7 +270,7 @@ fn the_dialects_verify_nothing_and_say_so_in_the_report() {
         assert!(report.requests > 0 && report.socket_errors.is_none(), "{report:#?}");
         assert_eq!(own.matches("not verified").count(), 1, "{own}");
         assert_eq!(server.handshakes(), 4, "{output:?}");
-        // Bytes are counted as they are after TLS, as in wrk.
+        // Bytes are counted after decryption, as in wrk.
         let bytes = report.requests as f64 * OK.len() as f64;
         assert!((report.bytes - bytes).abs() <= bytes * 0.02 + 100.0, "{report:#?}");
     }

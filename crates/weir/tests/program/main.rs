@@ -1,6 +1,6 @@
-//! The program as its user has it: the real `weir`, started as a process, against real servers over
-//! real sockets. What is asserted are counts, codes and bounds that hold however busy the machine
-//! is; how fast and how punctual weir is, is for simulations and `make bench` to say.
+//! The program as users run it: the real `weir`, started as a process, against real servers over
+//! real sockets. The tests assert counts, codes and bounds that hold on a busy machine too. Speed
+//! and punctuality are covered by simulations and `make bench`.
 //!
 //! One program of tests rather than several, so that it is linked once.
 

@@ -11,7 +11,7 @@ use crate::support::process::Process;
 use crate::support::wait;
 use crate::support::weir;
 
-/// An nginx of the test's own. It needs no rights, and leaves nothing behind.
+/// An nginx that the test starts. It needs no privileges and leaves no files.
 struct Nginx {
     address: SocketAddr,
     _process: Process,
@@ -20,7 +20,7 @@ struct Nginx {
 
 impl Nginx {
     fn start() -> Nginx {
-        // A port that was free may be gone when nginx wants it: then another one is.
+        // A free port may be taken before nginx binds it: then another one is tried.
         let attempts = std::iter::repeat_with(Nginx::attempt).take(5);
         attempts.flatten().next().expect("nginx does not start: see its messages above")
     }
@@ -45,7 +45,7 @@ impl Nginx {
         format!("http://{}/", self.address)
     }
 
-    /// Requests that nginx has counted, this question included.
+    /// Requests that nginx has counted, including this one.
     fn requests(&self) -> u64 {
         let mut stream = TcpStream::connect(self.address).expect("it listens");
         stream.set_read_timeout(Some(wait::GUARD)).expect("a valid timeout");
@@ -60,7 +60,7 @@ impl Nginx {
     }
 }
 
-/// Where the program is; the search path of an ordinary user may lack its directory.
+/// Finds the program; the search path of an ordinary user may lack its directory.
 fn program() -> &'static str {
     let places = ["nginx", "/usr/sbin/nginx", "/usr/local/sbin/nginx"];
     let answers = |place: &&str| {

@@ -38,7 +38,7 @@ const LABELS: [&str; 12] = [
     "mean",
 ];
 
-/// What shortens a load, and a server: the last of two equal flags counts.
+/// Flags that shorten a load: the last of two equal flags counts.
 const BRIEFLY: [&str; 4] = ["-d300ms", "--warmup", "0", "-c4"];
 
 /// The repository's root.

@@ -1,5 +1,5 @@
-//! How connections are opened, renewed and dealt: by count, by age, after each request, at a rate,
-//! from several addresses and to several. A server counts them, and none of it is an error.
+//! Connections that are opened, renewed and partitioned: by count, by age, after each request, at a
+//! rate, from several addresses and to several. A server counts them, and none of it is an error.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -11,8 +11,8 @@ use crate::support::secure::{Authority, Secure};
 use crate::support::served::Served;
 use crate::support::weir::{self, Ran};
 
-/// Runs against a server of its own, in both loops; nothing fails, and the server counts as many
-/// requests.
+/// Runs a closed and an open loop, each against its own server. Nothing fails, and the server
+/// counts the same number of requests.
 fn check_renewed(flags: &str, check: impl Fn(&Ran, u64)) {
     for_each_engine(|engine| {
         for load in ["", "-R 400"] {
@@ -73,7 +73,7 @@ fn connections_are_renewed_at_an_age() {
         let ran = weir::load(engine, flags, &[&server.url()]);
         ran.assert_all_ok();
         ran.assert_no_failure();
-        // Ten generations of four; fewer where the machine was stopped.
+        // Ten generations of four; fewer if the machine was stopped.
         let renewed = ran.document.connections.renewed;
         assert!((4..=44).contains(&renewed), "{ran}");
         assert!(server.stop().accepted >= 4 + renewed - 4, "{ran}");
@@ -105,7 +105,7 @@ fn connects_keep_to_their_rate() {
     });
 }
 
-/// A server that counts requests by what its clients' connections are told by.
+/// A server that counts requests by a key of the client's address.
 fn counting<K: Ord + Send + 'static>(
     key: impl Fn(SocketAddr) -> K + Send + Sync + 'static,
 ) -> (Raw, Arc<Mutex<BTreeMap<K, u64>>>) {

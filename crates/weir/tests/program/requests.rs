@@ -1,4 +1,4 @@
-//! A number of requests is that number: none more, none fewer, however it is dealt.
+//! `-n` sends exactly that number of requests, for any partition over threads and connections.
 
 use crate::support::for_each_engine;
 use crate::support::raw::{OK, Raw};

@@ -1,5 +1,5 @@
-//! The edges: outputs that cannot be written, signals where no load runs, threads and memory that
-//! are not there, and text from elsewhere that a terminal would obey.
+//! Edge cases: outputs that cannot be written, signals outside the load, missing threads and
+//! memory, and text from elsewhere with control sequences of terminals.
 
 use std::fs::{self, File};
 use std::process::Command;
@@ -15,13 +15,14 @@ use crate::support::secure::{Authority, Secure};
 use crate::support::wait;
 use crate::support::weir::{WEIR, load, start, start_by, weir};
 
-/// What a load of a few requests needs.
+/// Flags of a load of a few requests.
 const SHORT: &str = "-c2 -t1 -n20 --no-verdict --witness off";
 
-/// Text that clears a screen, reorders a line and forges one, in one byte, two and three.
+/// Text that clears a screen, reorders a line and forges one, in characters of one byte, two and
+/// three.
 const EVIL: &str = "\u{1b}[2J\u{7f}\u{9b}31m\u{202e}\u{2066}\u{200f}\u{61c}";
 
-/// Runs weir by a shell, whose words it gets after `exec weir`.
+/// Runs `script` by a shell, with weir as its `$0` and `args` as its arguments.
 fn by_shell(script: &str, args: &[&str]) -> Output {
     let mut command = Command::new("sh");
     Process::start(command.arg("-c").arg(script).arg(WEIR).args(args)).wait()
@@ -39,13 +40,13 @@ fn nobody_needs_to_read_standard_error() {
     for gone in ["2>/dev/full", "2>&-"] {
         let directory = Directory::new();
         let file = directory.file("run.json");
-        // The preflight has something to say of a 404.
+        // The preflight prints a warning for a 404.
         let script = format!("exec \"$0\" {SHORT} \"$@\" {gone}");
         let output = by_shell(&script, &["-o", &file, &server.url()]);
         assert!(output.code() < 4 && output.stderr.is_empty(), "{output:?}");
         assert!(!output.stdout.is_empty());
         assert_eq!(Document::load(&file).expect("a document").accounting.bad_response, 20);
-        // Nor does an error.
+        // An error needs no reader either.
         let output = by_shell(&format!("exec \"$0\" \"$@\" {gone}"), &["--no-such-flag"]);
         assert_eq!(output.code(), 2, "{output:?}");
     }
@@ -70,7 +71,7 @@ fn a_standard_output_that_takes_nothing_costs_nothing_else() {
         let wrk = format!("exec \"$0\" --compat wrk -d1 -t1 -c1 \"$@\" {gone}");
         assert_eq!(by_shell(&wrk, &[&server.url()]).code(), 74);
     }
-    // A reader who has gone has what it wanted.
+    // A closed pipe is no error.
     let output = by_shell("\"$0\" --help | head -n 1; exit 0", &[]);
     assert!(output.code() == 0 && output.stderr.is_empty(), "{output:?}");
 }
@@ -93,7 +94,7 @@ fn a_file_that_may_not_grow_is_an_error_and_leaves_nothing() {
 #[test]
 fn a_terminal_that_hangs_up_ends_the_run_with_a_report() {
     let server = Raw::answering(OK);
-    // Where this test runs without a terminal, the signal may be ignored.
+    // Without a terminal, this test may have inherited the signal as ignored.
     let mut env = Command::new("env");
     env.args(["--default-signal=HUP", WEIR]);
     let flags = "-c4 -t2 -d30s --warmup 0 --no-preflight";
@@ -118,13 +119,13 @@ fn a_run_that_was_told_to_outlive_its_terminal_does() {
     assert_eq!(output.code(), 130, "{output:?}");
 }
 
-/// Waits until the program waits for signals, which it does from before its preflight on.
+/// Waits until the program blocks signals to wait for them, which it does before its preflight.
 fn await_signals(process: &Process) {
     let status = format!("/proc/{}/status", process.id());
     wait::until("signals are waited for", || {
         let status = fs::read_to_string(&status).ok()?;
         let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?;
-        // SIGINT is the second.
+        // SIGINT is the second bit.
         (u64::from_str_radix(blocked.trim(), 16).ok()? & 2 != 0).then_some(())
     });
 }
@@ -148,7 +149,7 @@ fn a_signal_before_the_load_ends_it_with_a_line() {
             await_signals(&process);
             process.signal(&[signal]);
             let output = process.wait();
-            // Unless what was to be interrupted was over by then, and reported.
+            // The run may have ended, with its report, before the signal.
             if output.stdout.is_empty() {
                 assert_eq!(output.code(), code, "{words}: {output:?}");
                 assert!(output.stderr.contains("interrupted"), "{words}: {output:?}");
@@ -205,7 +206,7 @@ fn a_machine_without_threads_ends_with_71() {
         ("serve --listen 127.0.0.1:0", Vec::new()),
     ] {
         let mut command = Command::new(WEIR);
-        // No thread's stack can be so large, which the system answers as it does a full table.
+        // No thread's stack can be so large; the system returns the same error for a full table.
         command.env("RUST_MIN_STACK", "1000000000000000").args(words.split(' ')).args(more);
         let output = Process::start(&mut command).wait();
         assert_eq!(output.code(), 71, "{words}: {output:?}");
@@ -271,7 +272,7 @@ fn what_is_too_long_is_refused_before_it_is_read() {
         ("report", vec![long.as_str()], "more than a document can be"),
         ("report /dev/zero", vec![], "does not end within 64 MiB"),
     ] {
-        // 400 MB of addresses, of which 64 MiB may be held twice while a buffer grows.
+        // 400 MB of address space; up to 64 MiB may be in memory twice while a buffer grows.
         let words: Vec<&str> = words.split(' ').chain(more).collect();
         let output = by_shell("ulimit -v 400000; exec \"$0\" \"$@\"", &words);
         assert_eq!(output.code(), 2, "{words:?}: {output:?}");
@@ -359,7 +360,7 @@ fn nothing_that_a_script_or_a_name_says_is_obeyed() {
     }
 }
 
-/// Puts [`EVIL`] behind every text below `value` that a document may have there.
+/// Appends [`EVIL`] to every text at and below `pointer` for which the document stays valid.
 fn poison(whole: &mut Value, pointer: &str, poisoned: &mut usize) {
     let Some(value) = whole.pointer_mut(pointer) else { return };
     let below: Vec<String> = match value {
@@ -402,7 +403,7 @@ fn nothing_that_a_document_says_is_obeyed() {
         assert_printable(&output.stderr);
         assert!(output.stdout.len() > 200, "{words}: {output:?}");
     }
-    // What is wrong with a document quotes it.
+    // An error about a document quotes it.
     for text in [format!("{{\"schema_version\": 1, \"{EVIL}\": 0}}"), EVIL.to_owned()] {
         fs::write(&file, text).expect("the directory is writable");
         let output = weir("report", &[&file]);

@@ -86,7 +86,7 @@ fn finished((running, directory): (Running, Directory)) -> (Ran, Vec<Slot>) {
     (ran, slots)
 }
 
-/// The window of the metadata is the one by which rows are measured, also where it was cut or begun
+/// Checks that the window of the metadata is that of the rows, even if it was cut short or began
 /// early.
 fn check_window(metadata: &BTreeMap<String, String>, slots: &[Slot], ran: &Ran) {
     let bound = |name: &str| metadata[name].parse::<u64>().expect("a number");
@@ -105,7 +105,7 @@ fn count(slots: &[Slot], belongs: impl Fn(&Slot) -> bool) -> u64 {
     slots.iter().filter(|slot| belongs(slot)).count() as u64
 }
 
-/// The document and the rows tell the same.
+/// Checks that the document and the rows agree.
 fn check(ran: &Ran, slots: &[Slot]) {
     let accounting = &ran.document.accounting;
     let [raw] = ran.document.raw.as_slice() else { panic!("{:?}: {ran}", ran.document.raw) };
@@ -149,8 +149,8 @@ fn check(ran: &Ran, slots: &[Slot]) {
     }
 }
 
-/// Every percentile is that of the rows, to a bucket; a bound is never more. `failed` sort above
-/// all of `ok`, at an age that they reached at least.
+/// Checks that every percentile is that of the rows, to a bucket, and that no bound exceeds it.
+/// `failed` rank above all of `ok`, with an age that they reached at least.
 fn check_percentiles(summary: &Summary, ok: &[u64], failed: &[u64]) {
     let count = (ok.len() + failed.len()) as u64;
     assert_eq!(summary.count, count);
@@ -181,7 +181,7 @@ fn check_exact(figures: Option<ExactFigures>, times: &[u64]) {
     assert_eq!(exact, expected);
 }
 
-/// Answers well, badly, not at all, and sometimes closes.
+/// A server that sends successes and errors, sometimes nothing, and sometimes closes.
 fn moody() -> Raw {
     const BAD: &str = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
     Raw::start(|peer| {
@@ -226,7 +226,7 @@ fn requests_that_were_never_sent_have_rows() {
             let flags = format!("-c2 -t2 -R 300 -d400ms --warmup 0 -T 10s --arrivals {arrivals}");
             let flags = format!("{flags} --no-preflight");
             let (running, directory) = start(engine, &flags, &server.url());
-            // Nothing is ever answered; the rest of the plan is never sent.
+            // No response ever comes; the rest of the plan is never sent.
             let_pass(Duration::from_millis(800));
             running.process.signal(&["INT"]);
             let (ran, slots) = finished((running, directory));

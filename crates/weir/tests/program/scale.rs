@@ -1,12 +1,13 @@
-//! Many connections, many threads, and the least of both. Speed is not asked for here, but that
-//! everything is opened, sent and answered, within the memory that was promised.
+//! Many connections, many threads, and the minimum of both. The tests check that everything is
+//! opened, sent and responded to within the memory limit, and not the speed.
 
 use crate::support::for_each_engine;
 use crate::support::serve::Serve;
 use crate::support::weir::{self, Ran};
 
 fn check_ten_thousand(engine: &str, load: &str) -> Ran {
-    // A process of its own: two ends of 10,000 connections are more descriptors than one may have.
+    // A process of its own: two ends of 10,000 connections need more descriptors than one process
+    // may have.
     let server = Serve::start(&[]);
     let flags = format!("-c10k -t2 -d500ms --warmup 200ms {load}");
     let ran = weir::load_weighed(engine, &flags, &[&server.url()]);

@@ -1,5 +1,5 @@
-//! Scripts: what is called, when, with what, and what becomes of those that go wrong. The same
-//! scripts are run by wrk; where weir differs on purpose, the test says why.
+//! Scripts: the order and the arguments of their callbacks, and the handling of their errors. wrk
+//! runs the same scripts; if weir differs on purpose, the test gives the reason.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use crate::support::weir::{self, Ran, sum_ns, weir};
 use crate::support::wrk::{weir_as, wrk};
 use crate::support::wrk_report::Report;
 
-/// Writes a line for each call into a file: which state, what was called, with what.
+/// Lua code that writes a line for each call to a file: the state, the function, the arguments.
 const LOGGER: &str = r##"
 local file = io.open("LOG", "a")
 
@@ -39,22 +39,22 @@ end
 log("file")
 "##;
 
-/// What a script that logs was called for, state by state.
+/// The calls of a script with the logger, by state.
 #[derive(Debug, PartialEq)]
 struct Log {
     /// Calls before and after the run with their states, which are numbered in order of appearance.
     frame: Vec<String>,
-    /// Calls while the load runs, of each state.
+    /// Calls during the load, by state.
     calls: Vec<Vec<String>>,
-    /// What the script printed before the report.
+    /// Output of the script before the report.
     printed: String,
     report: Report,
 }
 
-/// How many of a state's calls are compared.
+/// Number of a state's calls that are compared.
 const COMPARED: usize = 8;
 
-/// Runs a script below the logger.
+/// Runs a script with the logger in front of it.
 #[track_caller]
 fn logged(run: impl Fn(&str, &[&str]) -> Output, words: &str, script: &str, args: &[&str]) -> Log {
     let answer = "HTTP/1.1 200 OK\r\nx-lower: a\r\nX-Twice: 1\r\nX-Twice: 2\r\n\
@@ -89,7 +89,7 @@ fn logged(run: impl Fn(&str, &[&str]) -> Output, words: &str, script: &str, args
     Log { frame, calls, printed, report }
 }
 
-/// Both programs call the same, in the same order, with the same arguments.
+/// Checks that both programs make the same calls in the same order with the same arguments.
 #[track_caller]
 fn compare(words: &str, script: &str, args: &[&str]) -> Log {
     let mut ours = logged(|words, more| weir_as("wrk", words, more), words, script, args);
@@ -97,8 +97,8 @@ fn compare(words: &str, script: &str, args: &[&str]) -> Log {
     assert_eq!(ours.frame, theirs.frame, "{script}");
     assert_eq!((&ours.printed, &ours.report.rest), (&theirs.printed, &theirs.report.rest));
     // State 0 is the main one; 1 is the first thread's, where wrk calls request() once before the
-    // run to count the requests in its string. weir reads every string as it comes, so there is
-    // nothing to find out beforehand.
+    // run to count the requests in its string. weir parses every string when request() returns it,
+    // so it needs no call beforehand.
     if theirs.calls[1].first().is_some_and(|call| call.starts_with("request")) {
         theirs.calls[1].remove(0);
     }
@@ -188,7 +188,7 @@ fn a_delay_is_asked_for_before_each_request() {
                   function response(status) log('response', status) end\n";
     let log = compare("-d1 -t1 -c1", script, &[]);
     assert_eq!(log.calls[1][..4], ["delay 0", "request 0", "response 1 200", "delay 0"], "{log:?}");
-    // No more than one in three milliseconds.
+    // At most one in three milliseconds.
     assert!((1..=333).contains(&log.report.requests), "{log:?}");
 }
 
@@ -225,7 +225,7 @@ fn a_script_without_functions_shapes_the_request() {
     }
 }
 
-/// A script in a file, and a server that counts.
+/// A script in a file, and a server that counts requests.
 struct Bench {
     directory: Directory,
     server: Raw,
@@ -334,7 +334,7 @@ fn a_request_that_is_none_is_told_with_its_place() {
         let output = bench.as_wrk("-d1 -c2 -t1");
         assert_eq!(output.code(), 1, "{script}: {output:?}");
         assert!(output.stderr.contains(says), "{script}: {output:?}");
-        // Lua knows the function that returned the string.
+        // For a function, Lua adds its line.
         let place = match script.starts_with("function") {
             true => format!("{}:1: ", bench.file()),
             false => bench.file(),
@@ -344,7 +344,7 @@ fn a_request_that_is_none_is_told_with_its_place() {
     }
 }
 
-/// wrk sleeps for its whole duration, and divides by it.
+/// wrk sleeps for its whole duration, and divides by it even if its threads stopped earlier.
 #[test]
 fn a_run_whose_threads_all_stop_ends_with_a_true_rate() {
     let script = "local count = 0\n\
@@ -372,8 +372,8 @@ fn an_endless_callback_is_ended_and_named_and_the_rest_is_reported() {
                   function request()\n  calls = calls + 1\n\
                   \x20 while id == 1 and calls > 5 do end\n  return wrk.request()\nend\n";
     let bench = Bench::new(script);
-    // Long enough that lines on calibration are printed meanwhile, for which somebody follows the
-    // run who must not wait for the thread that is lost.
+    // Long enough for calibration lines: the thread that prints them must not wait for the worker
+    // whose script never returns.
     let words = ["-s", &bench.file(), &bench.server.url()];
     let output = weir_as("wrk2", "-R500 -d30 -c2 -t2", &words);
     assert_eq!(output.code(), 1, "{output:?}");
@@ -390,7 +390,7 @@ fn a_growing_table_meets_the_limit() {
                   function request()\n  kept[#kept + 1] = string.rep('x', 1e6) .. #kept\n\
                   \x20 return wrk.request()\nend\n";
     let bench = Bench::new(script);
-    // The more threads, the less each may hold.
+    // More threads mean a lower memory limit for each.
     let ran = bench.load("-d60s --warmup 0 -c64 -t64", &[]);
     assert_eq!(ran.code, 2, "{ran}");
     assert!(ran.stderr.contains("not enough memory"), "{ran}");
@@ -414,7 +414,7 @@ fn a_callback_that_holds_its_thread_is_named() {
         let text = &note.unwrap_or_else(|| panic!("{callback}: {ran}")).text;
         assert!(text.starts_with(&format!("{callback}() of the script took ")), "{text}");
         let usage = &ran.document.script.as_ref().expect("there is a script").callbacks;
-        // os.clock() is the CPU time of all threads, so that less may pass on the wall.
+        // os.clock() is the CPU time of all threads, so less wall-clock time may pass.
         assert!(usage.values().any(|usage| usage.longest_ns >= 30_000_000), "{usage:?}");
     }
     let calm = Bench::new("function response() end\n");
@@ -428,7 +428,7 @@ fn words_for_the_script_come_after_the_url() {
     let script = "function init(args)\n  local file = io.open(args[1], 'a')\n\
                   \x20 file:write(#args, ' ', table.concat(args, ' ', 2), '|', args[0], '\\n')\n\
                   \x20 file:close()\nend\n";
-    // Behind the URL, flags are flags, unless two dashes come before them.
+    // After the URL, flags are still flags, unless two dashes come before them.
     for (words, expected) in [
         (&["--", "LOG", "a", "-c", "b"][..], "4 a -c b"),
         (&["--", "LOG", "-c", "--", "b"], "4 -c -- b"),
@@ -460,14 +460,14 @@ fn calls_are_counted_in_the_document() {
         assert_eq!(bench.server.requests(), sent, "no preflight: only the script knows: {ran}");
         let calls = |callback| section.callbacks.get(&callback).map_or(0, |usage| usage.calls);
         assert_eq!(calls(Callback::Response), sent, "{ran}");
-        // Some may have been made ahead for slots that were not.
+        // Some may have been made ahead for slots that were never sent.
         assert!((sent..=sent + 600).contains(&calls(Callback::Request)), "{ran}");
         assert_eq!(calls(Callback::Delay), 0, "{ran}");
         assert_eq!(section.callbacks.len(), 2, "{section:?}");
     }
 }
 
-/// Each string holds one to four requests, each answer belongs to one.
+/// Each string holds one to four requests, and each response belongs to one request.
 #[test]
 fn strings_of_several_requests_are_answered_one_by_one() {
     let script = "local calls, answers = 0, 0\n\
@@ -482,7 +482,7 @@ fn strings_of_several_requests_are_answered_one_by_one() {
         assert_eq!(ran.document.accounting.planned, planned, "{ran}");
         let sent = ran.document.accounting.sent.total;
         assert_eq!(bench.server.requests(), sent, "{ran}");
-        // The last string may hold more than was asked for.
+        // The last string may hold more than `planned` requires.
         assert!((planned..planned + 12).contains(&sent), "{ran}");
         let section = ran.document.script.as_ref().expect("there is a script");
         assert_eq!(section.callbacks[&Callback::Response].calls, sent, "{ran}");
@@ -490,7 +490,7 @@ fn strings_of_several_requests_are_answered_one_by_one() {
     }
 }
 
-/// Answers that come late one after another: each has its own time.
+/// Responses to one string that arrive one after another have different times.
 #[test]
 fn answers_to_one_string_have_times_of_their_own() {
     use crate::support::wait;
@@ -511,7 +511,7 @@ fn answers_to_one_string_have_times_of_their_own() {
     });
     let ran = weir::load("epoll", "-n30 -c1 -t1", &["-s", &file, &server.url()]);
     ran.assert_all_ok();
-    // Every third waited; those before it were answered at once.
+    // Every third response was delayed; those before it came at once.
     assert!(sum_ns(&ran.document.latency.response_time) >= 10 * 50_000_000, "{ran}");
     let summary = ran.response_time();
     assert!(summary.count == 30 && summary.min_ns.is_some_and(|ns| ns < 50_000_000), "{ran}");

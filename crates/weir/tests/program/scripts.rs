@@ -1,5 +1,5 @@
-//! The scripts that come with weir, run by the command lines that stand on their tops: by weir, and
-//! by wrk where they use nothing of weir's own. Servers say whether each script did its work.
+//! The scripts that come with weir, run by the command lines in their top comments: by weir, and by
+//! wrk if they use nothing of weir's own. Servers check the requests of each script.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::support::weir::WEIR;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// What runs a script.
+/// The program that runs a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tool {
     Weir,
@@ -29,18 +29,18 @@ use Tool::{Weir, Wrk};
 struct Ran {
     stdout: String,
     stderr: String,
-    /// weir's own.
+    /// Document of weir; `None` for wrk.
     document: Option<Document>,
 }
 
 impl Tool {
-    /// Runs the script's command line against the servers, the first of which is the URL's; `more`
-    /// stands behind it, where it overrules what is before. It must end well.
+    /// Runs the script's command line against the servers, the first of which is the URL's. `more`
+    /// follows it and overrides its flags. It must end well.
     fn run(self, script: &str, servers: &[&Raw], more: &str) -> Ran {
         self.run_to(0, script, servers, more)
     }
 
-    /// The same, which must end with this code.
+    /// Runs the script's command line, which must end with `code`.
     fn run_to(self, code: i32, script: &str, servers: &[&Raw], more: &str) -> Ran {
         let directory = Directory::new();
         let mut line = command_line(script);
@@ -103,7 +103,7 @@ fn command_line(script: &str) -> String {
     line.unwrap_or_else(|| panic!("{script} says no command line")).to_owned()
 }
 
-/// A request as a server got it.
+/// A request as received by a server.
 #[derive(Clone, Debug)]
 struct Request {
     /// The server's connection, from 0 in the order of acceptance.
@@ -133,7 +133,7 @@ impl Request {
     }
 }
 
-/// A server that keeps what it was sent.
+/// A server that records the requests that it receives.
 struct Witness {
     server: Raw,
     seen: Arc<Mutex<Vec<Request>>>,
@@ -169,7 +169,7 @@ fn ok(_: &Request) -> String {
     OK.to_owned()
 }
 
-/// Runs the script by both tools, and has the requests of each judged.
+/// Runs the script by both tools, and calls `judge` with the requests of each.
 fn check(script: &str, more: &str, judge: impl Fn(Tool, &Ran, &[Request])) {
     for tool in [Weir, Wrk] {
         let witness = Witness::start(ok);
@@ -180,10 +180,11 @@ fn check(script: &str, more: &str, judge: impl Fn(Tool, &Ran, &[Request])) {
     }
 }
 
-/// Enough for every connection, and no more however slow the machine is. wrk runs for a second.
+/// Flags for enough requests for every connection, and no more however slow the machine is. wrk
+/// runs for a second.
 const SHORT: &str = "-n 400 --warmup 0";
 
-/// Gives out a token for each login, and refuses who comes without one.
+/// Returns a token for each login, and refuses requests without one.
 fn gatekeeper(request: &Request) -> String {
     if (request.method.as_str(), request.target.as_str()) == ("POST", "/login") {
         assert_eq!(request.body, "user=bench&password=bench");
@@ -219,7 +220,7 @@ fn token_logs_in_first_and_then_sends_the_token() {
 #[test]
 fn token_stops_when_the_login_is_refused() {
     let witness = Witness::start(|_| OK.replacen("200 OK", "403 Forbidden", 1));
-    // Not one response was a success.
+    // No response was a success.
     let ran = Weir.run_to(1, "token.lua", &[&witness.server], "--warmup 0");
     assert!(ran.stderr.contains("the login was answered 403 without a token"), "{ran:?}");
     assert!(witness.finish().len() <= 10, "the run went on: {ran:?}");
@@ -241,7 +242,8 @@ fn sessions_logs_each_connection_in_once() {
     let mut users = BTreeSet::new();
     for conn in seen.iter().map(|request| request.conn).collect::<BTreeSet<_>>() {
         let mut requests = seen.iter().filter(|request| request.conn == conn);
-        // What finish() connects to end the server sends nothing, so each connection has a first.
+        // The connection by which finish() ends the server sends nothing, so each one here has a
+        // first request.
         let login = requests.next().expect("it was seen");
         assert_eq!(login.target, "/login", "{ran:?}");
         let user = login.body.trim_start_matches("user=").split('&').next().unwrap_or_default();
@@ -271,8 +273,8 @@ fn mix_draws_by_weight() {
             (("POST", "/cart"), 0.025),
         ];
         for (key, weight) in expected {
-            // Seeds are fixed, so are the shares of weir's threads: this cannot come out now this
-            // way, now that. wrk sends what it can.
+            // Seeds and the shares of weir's threads are fixed, so its result is always the same.
+            // The number of wrk's requests depends on the machine.
             let difference = (share(key) - weight).abs();
             assert!(tool == Wrk || difference < 0.05, "{counts:?}: {ran:?}");
         }
@@ -297,7 +299,7 @@ fn counter_sends_each_number_once() {
         }
         for (thread, numbers) in numbers {
             assert!(["1", "2"].contains(&thread), "{thread}");
-            // Each connection may have made one that was never sent, or never read.
+            // Each connection may have made one number that was never sent, or never read.
             let greatest = *numbers.last().expect("it has one");
             assert!(greatest - numbers.len() <= 10, "{thread}: {numbers:?}");
         }
@@ -322,7 +324,7 @@ fn bodies_have_random_sizes_between_the_bounds() {
 #[test]
 fn batches_arrive_as_one() {
     for tool in [Weir, Wrk] {
-        // Answers nothing before the third: one request after the other would hang.
+        // Responds only after the third: sending one request after the other would hang.
         let server = Raw::start(|peer| {
             loop {
                 for path in ["/first", "/second", "/third"] {
@@ -351,7 +353,7 @@ fn think_rests_before_each_request() {
         let script = document.script.as_ref().expect("there was one");
         let calls = script.callbacks[&Callback::Delay].calls;
         assert!((40..=50).contains(&calls), "{calls} calls of delay(): {ran:?}");
-        // One of ten connections sent four requests at least, and rested 50 ms before each.
+        // One of ten connections sent at least four requests, with a delay of 50 ms before each.
         assert!(document.throughput.window_s >= 0.2, "{ran:?}");
         assert!(seen.len() >= 40);
     });
@@ -368,7 +370,7 @@ fn totals_adds_the_threads_counts_up() {
         let all = total("all threads: ");
         assert_eq!(total("thread 1: ") + total("thread 2: "), all, "{ran:?}");
         match &ran.document {
-            // The server was asked once before the run.
+            // The preflight sent one request before the run.
             Some(document) => {
                 assert_eq!(document.accounting.sent.preflight, 1, "{ran:?}");
                 let probed = document.accounting.sent.probe;
@@ -381,9 +383,10 @@ fn totals_adds_the_threads_counts_up() {
 
 #[test]
 fn enough_ends_the_run() {
-    // Of the 60 s on its command line; two threads with 500 answers each.
+    // Its command line has 60 s; it ends after 500 responses in each of two threads.
     check("enough.lua", "", |tool, ran, seen| {
-        // What else came in the same turn of a thread's loop, and what that let out, is on top.
+        // Other responses in the same iteration of a thread's loop, and the requests that they
+        // allow, come on top.
         let probed = ran.document.as_ref().map_or(0, |document| document.accounting.sent.probe);
         let most = 2 * 500 + 2 * 10 + 1 + probed as usize;
         assert!(seen.len() <= most, "{} requests: {ran:?}", seen.len());

@@ -1,5 +1,5 @@
-//! Signals: at any time, the run ends in order and reports what it has; a second one ends it at
-//! once.
+//! Signals: at any time, the first one ends the run in order, with a report; a second one ends it
+//! at once.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::support::raw::{OK, Raw};
 use crate::support::wait;
 use crate::support::weir::{self, Ran};
 
-/// A server whose queue of connections is full: further ones neither come up nor fail.
+/// A server with a full accept queue: further connects neither succeed nor fail.
 struct Full {
     address: SocketAddr,
     _listener: TcpListener,
@@ -27,7 +27,7 @@ impl Full {
         Full { address, _listener: listener, _queued: queued }
     }
 
-    /// Waits until somebody tries to connect.
+    /// Waits for an attempt to connect.
     fn await_attempt(&self) {
         // proc(5): the remote address in hexadecimal, and 02 for SYN_SENT.
         let attempt = format!(":{:04X} 02 ", self.address.port());
@@ -73,7 +73,7 @@ fn an_interrupt_while_looking_at_the_url_is_obeyed() {
         running.process.signal(&["INT"]);
         let output = running.process.wait();
         assert!(!output.status.success(), "{output:?}");
-        // Unless the look was over by then, there is nothing to report.
+        // There is nothing to report, unless the preflight was over by then.
         let names = running.directory.names();
         assert!(names.is_empty() || output.code() == 130, "{names:?} {output:?}");
         assert!(names.len() <= 1, "no half of a result is left: {names:?} {output:?}");
@@ -149,7 +149,7 @@ fn a_second_signal_ends_the_run_without_a_report() {
         let flags = "-c4 -t2 -d30s --warmup 0 --no-preflight";
         let running = weir::start(engine, flags, &[&server.url()]);
         server.await_requests(4);
-        // Two of one kind that come together are one; the lower number is delivered first.
+        // Two pending signals of one kind are one; the lower number is delivered first.
         running.process.signal(&["INT", "TERM"]);
         let output = running.process.wait();
         assert_eq!(output.code(), 143, "{output:?}");

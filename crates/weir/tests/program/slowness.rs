@@ -1,6 +1,6 @@
-//! Servers that are slow, stop, or never answer. Whatever they do, each planned request is
-//! accounted for, and no time is less than it really was: all bounds here hold from below, and no
-//! slowness of the machine can break them.
+//! Servers that are slow, stop, or never respond. Each planned request is accounted for, and no
+//! time is less than it really was. All bounds here are lower bounds, so that a slow machine cannot
+//! break them.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex};
@@ -16,7 +16,7 @@ use crate::support::weir::{self, sum_ns};
 
 const MS: u64 = 1_000_000;
 
-/// Accepts, reads, and never answers.
+/// A server that accepts, reads, and never responds.
 fn black_hole() -> Raw {
     Raw::start(|peer| {
         while peer.read_request()?.is_some() {}
@@ -51,7 +51,7 @@ fn a_server_that_never_answers_yields_bounds_and_no_latency() {
 #[test]
 fn more_connections_than_the_rate_needs_cause_no_timeout() {
     for_each_engine(|engine| {
-        // Most connections rest for longer than the timeout.
+        // Most connections are idle for longer than the timeout.
         let server = Served::plainly();
         let flags = "-c60 -t2 -R 20 -d2s --warmup 0 -T 1s";
         let ran = weir::load(engine, flags, &[&server.url()]);
@@ -103,7 +103,7 @@ fn an_absurd_rate_ends_and_is_accounted_for() {
     });
 }
 
-/// A server that answers a number of requests and then stands still until something happens.
+/// The gate of a server that responds to a number of requests and then stalls until the gate opens.
 #[derive(Debug, Default)]
 struct Gate {
     state: Mutex<GateState>,
@@ -113,13 +113,13 @@ struct Gate {
 #[derive(Debug, Default)]
 struct GateState {
     passed: u64,
-    /// Connections whose client has given up while the gate was shut.
+    /// Connections that their client closed while the gate was shut.
     given_up: u64,
     is_open: bool,
 }
 
 impl Gate {
-    /// Counts a request; the number of those that came before it.
+    /// Counts a request, and returns the number of those before it.
     fn count(&self) -> u64 {
         let mut state = self.state.lock().expect("no holder panics");
         state.passed += 1;
@@ -140,7 +140,7 @@ impl Gate {
         let _open = self.changed.wait_while(state, |state| !state.is_open);
     }
 
-    /// Notes that a client has given up; opens when `all` have.
+    /// Counts a connection that its client closed; opens the gate after `all` of them.
     fn give_up(&self, all: u64) {
         let mut state = self.state.lock().expect("no holder panics");
         state.given_up += 1;
@@ -152,7 +152,8 @@ impl Gate {
     }
 }
 
-/// Answers `quick` requests, then none until `stall` has passed since the next one.
+/// A server that responds to `quick` requests, then to none until `stall` has passed since the next
+/// one.
 fn stalling_after(quick: u64, stall: Duration) -> Raw {
     let gate = Arc::new(Gate::default());
     Raw::start(move |peer| {
@@ -171,8 +172,8 @@ fn stalling_after(quick: u64, stall: Duration) -> Raw {
     })
 }
 
-/// `count` bounds: a stall that began with the first of these requests, which were planned
-/// `spacing_ns` apart.
+/// Lower bounds, in nanoseconds, for `count` response times: a stall of `stall_ns` began with the
+/// first of these requests, which were planned `spacing_ns` apart.
 fn stall_curve(stall_ns: u64, spacing_ns: u64, count: u64) -> Vec<u64> {
     (0..count).map(|late| stall_ns.saturating_sub(late * spacing_ns)).collect()
 }
@@ -180,8 +181,8 @@ fn stall_curve(stall_ns: u64, spacing_ns: u64, count: u64) -> Vec<u64> {
 #[test]
 fn a_stall_at_the_very_end_is_not_under_reported() {
     for_each_engine(|engine| {
-        // The last 40 of 200 requests, 5 ms apart, meet a stall of 400 ms: whichever of them has
-        // waited longest, the j-th of them has waited at least 400 ms − j · 5 ms.
+        // The last 40 of 200 requests, 5 ms apart, meet a stall of 400 ms. Counted from 0 in
+        // descending order, the j-th response time is at least 400 ms − j · 5 ms.
         let server = stalling_after(160, Duration::from_millis(400));
         let flags = "-c50 -t2 -R 200 -d1s --warmup 0 --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
@@ -196,7 +197,7 @@ fn a_stall_at_the_very_end_is_not_under_reported() {
 #[test]
 fn a_stall_longer_than_the_run_leaves_bounds() {
     for_each_engine(|engine| {
-        // It begins with the 51st of 100 requests and lasts for ever.
+        // The stall begins with the 51st of 100 requests and never ends.
         let server = stalling_until_given_up(50, u64::MAX);
         let flags = "-c4 -t2 -R 100 -d1s --warmup 0 --no-preflight -T 400ms";
         let ran = weir::load(engine, flags, &[&server.url()]);
@@ -204,18 +205,19 @@ fn a_stall_longer_than_the_run_leaves_bounds() {
         assert_eq!((accounting.planned, accounting.ok), (100, 50), "{ran}");
         assert_eq!(accounting.transport_error, 0, "{ran}");
         assert!(accounting.timed_out >= 1, "{ran}");
-        // The run ends 400 ms after t1 at the soonest. Who was given up before has waited for
-        // 400 ms, who was not for at least as long: his turn was before t1.
+        // The run ends 400 ms after t1 at the earliest. A request that timed out before waited for
+        // 400 ms. Any other waited for at least as long, as it was due before t1.
         ran.assert_tail(&[400 * MS; 50]);
         let p99 = ran.response_time().percentiles.last().expect("of 100");
-        // A client short of CPU time makes it unknown from above too.
+        // If the client lacked CPU time, it is unknown from above too.
         assert_ne!(p99.bound, weir_run::quantile::Bound::Exact, "{ran}");
         let is_shown = ["> ", "unknown"].iter().any(|mark| ran.text.contains(mark));
         assert!(is_shown, "{ran}");
     });
 }
 
-/// Stands still until the clients of `all` connections have given up.
+/// A server that responds to `quick` requests, then stalls until clients have closed `all`
+/// connections.
 fn stalling_until_given_up(quick: u64, all: u64) -> Raw {
     fn starve(peer: &mut Peer, gate: &Gate, all: u64) -> io::Result<()> {
         let closed = peer.await_close();
@@ -238,7 +240,7 @@ fn stalling_until_given_up(quick: u64, all: u64) -> Raw {
 fn a_stall_longer_than_the_timeout_is_counted_and_over_when_it_is_over() {
     for_each_engine(|engine| {
         let server = stalling_until_given_up(60, 6);
-        // Without patience for connections, weir would take the server for dead and end the run.
+        // With a short connect timeout, weir would consider the server dead and end the run.
         let flags = "-c4 -t2 -n 200 -T 200ms --connect-timeout 60s --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
         let accounting = &ran.document.accounting;
@@ -260,8 +262,8 @@ fn a_rate_sees_a_stall_longer_than_the_timeout_in_every_request_it_held_up() {
         let accounting = &ran.document.accounting;
         assert!(accounting.timed_out >= 4, "{ran}");
         assert_eq!(accounting.ok + accounting.timed_out + accounting.never_sent, 100, "{ran}");
-        // From the 41st request on nothing moved for 200 ms at least. Four were in flight; those
-        // behind them, 10 ms apart, had to wait for the first to be given up.
+        // From the 41st request on there was no response for at least 200 ms. Four requests were in
+        // flight; those after them, 10 ms apart, waited for the first to time out.
         ran.assert_tail(&stall_curve(200 * MS, 10 * MS, 20));
     });
 }
@@ -269,8 +271,8 @@ fn a_rate_sees_a_stall_longer_than_the_timeout_in_every_request_it_held_up() {
 #[test]
 fn requests_in_a_pipeline_have_their_own_times() {
     for_each_engine(|engine| {
-        // Three leave together. The fourth leaves when two of them are answered, as half of the
-        // places are free then, and only 100 ms after that come the answers to the others.
+        // Three leave together. The fourth leaves after two responses, when half of the pipeline is
+        // free. The other responses come 100 ms later.
         let server = Raw::start(|peer| {
             for _ in 0..3 {
                 peer.read_request()?;

@@ -1,9 +1,9 @@
 //! A server process that is stopped and continued (METHOD 2.2): response times follow the curve of
 //! the stall, service times do not.
 //!
-//! The stall is bracketed: it lasted at least from when the server was seen to stand still until it
-//! was told to go on. Bounds are made from that bracket and from the window that the document
-//! tells, so that a busy machine cannot break them.
+//! The stall is bracketed: it lasted at least from the time at which every thread was seen stopped
+//! until SIGCONT. The bounds follow from that bracket and from the document's window, so that a
+//! busy machine cannot break them.
 
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -32,8 +32,8 @@ fn now() -> u64 {
     u64::try_from(now.as_nanos()).expect("it is before 2554")
 }
 
-/// Stops the process for a while: the span in which it surely stood still, and the one outside
-/// which it surely did not.
+/// Stops the process for a while. Returns the span in which it was certainly stopped, and the one
+/// outside which it certainly was not.
 fn stall(process: &Process) -> (Span, Span) {
     let before = now();
     process.signal(&["STOP"]);
@@ -45,34 +45,34 @@ fn stall(process: &Process) -> (Span, Span) {
     (Span { from: stopped, until: going_on }, Span { from: before, until: now() })
 }
 
-/// Waits until each thread is in the state T (proc(5)): signals take their time.
+/// Waits until each thread is in the state T (proc(5)), because signals take time.
 fn await_standstill(id: u32) {
     wait::until("all threads to stop", || {
         let threads = fs::read_dir(format!("/proc/{id}/task")).expect("it runs");
         let is_stopped = |thread: fs::DirEntry| {
             let state = fs::read_to_string(thread.path().join("stat")).expect("proc is mounted");
-            // Behind the name, which ends with the last parenthesis.
+            // The state follows the name, which ends with the last parenthesis.
             state.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
         };
         threads.flatten().all(is_stopped).then_some(())
     });
 }
 
-/// How much of a span lay in the window.
+/// The part of a span that lay in the window, in nanoseconds.
 fn in_window_ns(document: &Document, span: Span) -> u64 {
     let t0 = document.run.epoch_unix_ns + document.phases[0].start_ns + document.plan.warmup_ns;
     span.until.min(t0 + WINDOW_NS).saturating_sub(span.from.max(t0))
 }
 
-/// Bounds for the response times of the requests due in the stall, the greatest first: each waited
-/// at least until its end, and the next was due `1 / RATE` later.
+/// Lower bounds, in nanoseconds, for the response times of the requests due in the stall, largest
+/// first: each waited at least until its end, and the next was due `1 / RATE` later.
 fn curve(document: &Document, stall: Span) -> Vec<u64> {
     let epoch = document.run.epoch_unix_ns;
     let t0 = epoch + document.phases[0].start_ns + document.plan.warmup_ns;
     let from = stall.from.max(t0);
     let due_until = stall.until.min(t0 + WINDOW_NS);
     let spacing_ns = 1_000_000_000 / RATE;
-    // The first slot in the span may lie up to one spacing behind its beginning.
+    // The first slot in the span may lie up to one spacing after its beginning.
     let slots = due_until.saturating_sub(from) / spacing_ns;
     (1..=slots).map(|late| (stall.until - from).saturating_sub(late * spacing_ns)).collect()
 }
@@ -83,7 +83,7 @@ fn response_times_follow_a_stall_and_service_times_do_not() {
         let server = Serve::start(&["--threads", "1"]);
         let flags = format!("-c10 -t2 -R {RATE} -d3s --warmup 0 --no-preflight");
         let running = weir::start(engine, &flags, &[&server.url()]);
-        // The load is under way, and the window has room for the stall and what follows.
+        // The load is running, and the window has room for the stall and the time after it.
         server.await_requests(300);
         let (inner, outer) = stall(server.process());
         let ran = running.finish();
@@ -99,7 +99,8 @@ fn response_times_follow_a_stall_and_service_times_do_not() {
         let max_ns = response.max_ns.expect("3,000 answers");
         let slack_ns = 2_000_000_000;
         assert!(max_ns <= outer.until - outer.from + slack_ns, "{outer:?}\n{ran}");
-        // The document holds back what a single stall makes of it; the histograms do not.
+        // The document may withhold a percentile that depends on a single stall; the histograms
+        // contain it.
         let p90 = |metric: &weir_run::document::Metric| {
             metric.by_outcome().expect("it was checked").ok.percentile(90.0).expect("of 3,000")
         };
@@ -122,12 +123,12 @@ fn a_stopped_client_charges_itself() {
         let curve = curve(&ran.document, inner);
         assert!(curve.len() > 100, "the stall missed the window: {inner:?}\n{ran}");
         ran.assert_tail(&curve);
-        // The lag shows the same curve: nothing was on the wire while the client stood still.
+        // The lag shows the same curve: nothing was on the wire while the client was stopped.
         let lag = ran.document.latency.send_lag.ok.max_ns.expect("3,000 sends");
         assert!(lag >= curve[0], "{lag}\n{ran}");
         let sched_lag = ran.document.latency.sched_lag.ok.max_ns.expect("3,000 sends");
         assert!(sched_lag >= curve[0], "{sched_lag}\n{ran}");
-        // So does the thread that only sleeps; up to 5 ms of the stop it would have slept anyway.
+        // So does the heartbeat; its thread would have slept through up to 5 ms of the stop anyway.
         let gap = ran.document.health.and_then(|health| health.heartbeat_gap_ns);
         let gap = gap.expect("the window was watched");
         assert!(gap + 6_000_000 >= in_window_ns(&ran.document, inner), "{gap}\n{ran}");

@@ -1,4 +1,4 @@
-//! How long a run takes: until the server is there, and after the window.
+//! Duration of a run: the wait for its server, and the time after the window.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use crate::support::weir::{self, WEIR, weir};
 use crate::support::wrk::weir_as;
 use crate::support::wrk_report::Report;
 
-/// Reads requests, and never responds.
+/// A server that reads requests and never responds.
 fn silent() -> Raw {
     Raw::start(|peer| {
         while peer.read_request()?.is_some() {}
@@ -25,7 +25,7 @@ fn silent() -> Raw {
 
 #[test]
 fn a_server_that_appears_later_is_waited_for() {
-    // A socket's path is the test's own, which a port that is free for a while is not.
+    // A socket's path belongs to the test; a port that is free now may be taken later.
     for flags in ["", "--no-preflight", "-X POST"] {
         let directory = Directory::new();
         let path = directory.file("socket");
@@ -48,7 +48,7 @@ fn a_server_that_appears_later_is_waited_for() {
 
 #[test]
 fn a_wait_needs_a_response() {
-    // As a proxy does whose server is not there yet: accepts, and closes.
+    // Accepts and closes at first, like a proxy whose backend is not running yet.
     let server = Raw::start(|peer| {
         while peer.read_request()?.is_some() && peer.number >= 3 {
             peer.write(OK)?;
@@ -101,7 +101,7 @@ fn a_silent_server_costs_one_drain() {
 fn an_interrupt_in_the_drain_ends_it_and_keeps_everything() {
     for_each_engine(|engine| {
         for (signal, load) in [("INT", "-R 100"), ("TERM", "-R 100")] {
-            // The first request is never answered, the others at once.
+            // The first request gets no response, the others get theirs at once.
             let count = AtomicU64::new(0);
             let server = Raw::start(move |peer| {
                 while peer.read_request()?.is_some() {
@@ -114,7 +114,7 @@ fn an_interrupt_in_the_drain_ends_it_and_keeps_everything() {
             });
             let flags = "-c4 -t1 -d300ms --warmup 0 --no-preflight -T 300s --drain 300s";
             let running = weir::start(engine, &format!("{flags} {load}"), &[&server.url()]);
-            // 30 are of the window; more are sent only after it.
+            // 30 belong to the window; more are sent only after it.
             server.await_requests(40);
             running.process.signal(&[signal]);
             let ran = running.finish();
@@ -141,14 +141,15 @@ fn a_dialect_sends_nothing_after_the_window() {
         let output = weir_as(dialect, &format!("-d1 {flags}"), &[&server.url()]);
         assert_eq!(output.code(), 0, "{output:?}");
         let report = Report::read(&output.stdout);
-        // Each connection may have one more under way when the window ends.
+        // Each connection may have one more in flight when the window ends.
         let most = report.requests + report.connections;
         let sent = server.finish();
         assert!(sent <= most, "{sent} sent, {} in the window: {output:?}", report.requests);
     }
 }
 
-/// A server that never responds costs a dialect its window and a drain, whatever its timeout.
+/// Against a server that never responds, a dialect takes its window and a drain, whatever its
+/// timeout.
 #[test]
 fn a_dialect_does_not_wait_for_the_timeout() {
     let server = silent();

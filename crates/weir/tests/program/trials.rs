@@ -1,5 +1,5 @@
-//! The short runs beside the run, and what the machine is seen to do meanwhile: they are made, they
-//! are told apart from the run, and they stand in the document.
+//! The short runs beside the main run, and the health of the machine: the document contains both,
+//! apart from the run.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ fn a_client_is_proved_by_a_thread_more() {
             let proof = ran.document.prove_client.expect("it was asked for");
             assert_eq!((proof.threads, proof.more_threads, proof.pairs), (1, 2, 2), "{ran}");
             assert_eq!(proof.window_ns, 200_000_000, "{ran}");
-            // What the short runs sent is told, and is not the run's.
+            // The requests of the short runs are reported, and do not count as the run's.
             assert!(proof.sent > 0, "{ran}");
             let sent = ran.document.accounting.sent.total + proof.sent;
             assert_eq!(sent, server.stop().requests, "{ran}");
@@ -82,7 +82,7 @@ fn the_machine_is_watched_over_the_window() {
         for words in ["-R500 -d400ms", "-n300", "-d400ms --warmup 100ms"] {
             let ran = weir::load(engine, &format!("-c4 -t2 {words}"), &[&server.url()]);
             let health = ran.document.health.expect("it had a window");
-            // Nearly all of it: without a warm-up t0 is known only 5 ms ahead, and a busy machine
+            // Nearly all of it: without a warm-up, t0 is fixed only 5 ms ahead, and a busy machine
             // may wake the watcher later than that.
             assert!(health.watched_ns > 0, "{health:?}\n{ran}");
             assert_eq!(health.is_server_local, Some(true), "{ran}");
@@ -115,7 +115,7 @@ fn the_target_is_probed_over_one_connection_before_the_load() {
             assert_eq!((connections.connects, connections.connects_probe), (5, 1), "{ran}");
             let stats = server.stop();
             assert_eq!(sent.total, stats.requests, "{ran}");
-            // The preflight's is no connect of the run.
+            // The connect of the preflight is not one of the run.
             assert_eq!(connections.connects + 1, stats.accepted, "{ran}");
         }
     });
@@ -142,7 +142,7 @@ fn no_probe_where_there_may_be_no_preflight() {
     };
     check("-n200 --no-preflight");
     check("-n200 -X POST");
-    // Whoever asks for a few requests gets a few.
+    // A load of few requests is not probed.
     check("-n20");
     check("-R20 -d1s --warmup 0");
 }
@@ -171,7 +171,7 @@ fn the_load_s_own_sockets_and_a_local_server_are_watched() {
         let network = ran.document.network.expect("TCP sockets");
         assert_eq!((network.sockets, network.sampled), (4, 4), "{ran}");
         assert!(network.rtt_min_ns.is_some_and(|ns| ns > 0), "{network:?}\n{ran}");
-        // On this machine there is no network whose round trip could be seen.
+        // To a server on this machine there is no network to measure.
         assert_eq!((network.rtt_loaded_ns, network.handshakes), (None, 0), "{ran}");
         let health = ran.document.health.expect("it had a window");
         let server_cpu = health.server_cpu.expect("this process, of the same user");

@@ -1,5 +1,5 @@
-//! A client that was stopped says so (METHOD 1.9, `client-stopped`), and what exit status a grade
-//! has. The other rules are tested with documents, not with the machine that tests.
+//! A client that was stopped (METHOD 1.9, `client-stopped`): its report, and the exit status of a
+//! grade. The other rules are tested with documents, independent of the machine.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use crate::support::raw::{OK, Raw};
 use crate::support::wait::let_pass;
 use crate::support::weir::WEIR;
 
-/// Far beyond what bounds the numbers, within a window of five times that.
+/// Length of the stop: far more than bounds the numbers, and a fifth of the window.
 const STOPPED: std::time::Duration = std::time::Duration::from_millis(600);
 
 /// Runs weir with these flags, and stops it for a while inside its window.
@@ -44,7 +44,7 @@ fn stopped(engine: &str, flags: &str) -> (Output, Document) {
     (output, document)
 }
 
-/// True if the report has this text, wherever its lines end.
+/// True if the report contains this text, regardless of line breaks.
 fn says(output: &Output, text: &str) -> bool {
     output.stdout.split_whitespace().collect::<Vec<_>>().join(" ").contains(text.trim())
 }

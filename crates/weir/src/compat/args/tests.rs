@@ -1,4 +1,4 @@
-//! Command lines and what they come to, one table per idea.
+//! Command lines and the results of parsing them, one table per idea.
 
 use super::*;
 use weir_run::printable;
@@ -47,7 +47,7 @@ fn argv(dialect: Dialect, line: &str) -> Vec<OsString> {
     words
 }
 
-/// `line` runs, with what `change` does to the defaults.
+/// Checks that `line` runs, with `change` applied to the defaults.
 fn check(dialect: Dialect, line: &str, change: impl FnOnce(&mut CompatArgs)) {
     let mut args = defaults();
     change(&mut args);
@@ -55,8 +55,8 @@ fn check(dialect: Dialect, line: &str, change: impl FnOnce(&mut CompatArgs)) {
     assert_eq!(parse(dialect, &argv(dialect, line)), expected, "{line}");
 }
 
-/// `line` ends with this on standard error, which may be cut short with `…`, and with the usage
-/// alone on standard output.
+/// Checks that `line` stops with `complaint` on standard error, where `…` may truncate it, and with
+/// the usage alone on standard output.
 fn check_stop(dialect: Dialect, line: &str, complaint: &str) {
     let Parsed::Stop { stdout, stderr, code } = parse(dialect, &argv(dialect, line)) else {
         panic!("{line} runs");
@@ -71,7 +71,7 @@ fn check_stop(dialect: Dialect, line: &str, complaint: &str) {
     }
 }
 
-/// All lines mean the same.
+/// Checks that all lines have the same meaning.
 fn check_all(lines: &[&str], change: impl Fn(&mut CompatArgs)) {
     for line in lines {
         check(Wrk, line, &change);

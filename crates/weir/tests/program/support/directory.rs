@@ -1,4 +1,4 @@
-//! A directory of a test's own, gone when the test is.
+//! A directory for one test, removed after it.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

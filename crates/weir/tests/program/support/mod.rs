@@ -1,4 +1,4 @@
-//! What the tests stand on: weir as a child process, servers that misbehave to order, and ways to
+//! Support for the tests: weir as a child process, servers that misbehave on request, and ways to
 //! wait for events without sleeping.
 
 pub(crate) mod directory;
@@ -16,7 +16,7 @@ pub(crate) mod wrk_report;
 pub(crate) const ENGINES: &[&str] = &["epoll", "uring"];
 
 /// Runs `test` once for each engine. Some kernels have no io_uring, and some containers forbid it:
-/// there weir itself runs on epoll.
+/// there weir runs on epoll only.
 pub(crate) fn for_each_engine(test: impl Fn(&str)) {
     for engine in ENGINES {
         match weir_io::Engine::Uring.probe() {

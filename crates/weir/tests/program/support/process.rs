@@ -1,5 +1,4 @@
-//! A child process that is ended with its test, whose signals can be sent and whose output can be
-//! awaited.
+//! A child process that ends with its test. It can be sent signals, and its output can be awaited.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
@@ -17,7 +16,7 @@ pub(crate) struct Process {
     stderr: Option<JoinHandle<String>>,
 }
 
-/// What a child left.
+/// The exit status and the output of a child.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) status: ExitStatus,
@@ -38,7 +37,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Whether it has ended; the messages that it left then show in the test's output.
+    /// True if it has ended; its messages are then added to the test's output.
     pub(crate) fn has_ended(&mut self) -> bool {
         let has_ended = self.child.try_wait().expect("it is a child").is_some();
         if let Some(stderr) = self.stderr.take_if(|_| has_ended) {
@@ -47,7 +46,7 @@ impl Process {
         has_ended
     }
 
-    /// The next line of its standard output, without the end of the line.
+    /// Reads the next line of its standard output, without the end of the line.
     pub(crate) fn next_line(&mut self) -> String {
         let mut line = String::new();
         let stdout = self.stdout.as_mut().expect("not waited for yet");
@@ -64,7 +63,7 @@ impl Process {
         assert!(status.is_ok_and(|status| status.success()), "{script:?}");
     }
 
-    /// Waits for its end; one that does not come is a failure.
+    /// Waits for its end; the test fails if the end does not come.
     pub(crate) fn wait(mut self) -> Output {
         let id = self.id();
         let (over, is_over) = mpsc::channel::<()>();

@@ -1,5 +1,5 @@
-//! Servers of a few lines, for what no proper server does: each connection is handed to a function
-//! that reads requests and writes whatever bytes it likes.
+//! Servers of a few lines, for behaviour that no proper server has: a function reads the requests
+//! of each connection and writes arbitrary bytes.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use super::wait;
 
-/// The plainest answer there is.
+/// The simplest response.
 pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// A server on a free port, with a thread per connection. It ends with its test.
@@ -21,7 +21,7 @@ pub(crate) struct Raw {
     acceptor: Option<JoinHandle<()>>,
 }
 
-/// What the connections of a server share.
+/// State shared by the connections of a server.
 #[derive(Debug, Default)]
 struct Shared {
     is_over: AtomicBool,
@@ -39,7 +39,7 @@ pub(crate) struct Peer {
     buffer: Vec<u8>,
     /// Its number among all connections, from 0.
     pub(crate) number: u64,
-    /// Where it comes from.
+    /// Address of the client.
     pub(crate) address: SocketAddr,
 }
 
@@ -59,7 +59,7 @@ impl Raw {
                     return;
                 }
                 let stream = stream.expect("connections can be accepted");
-                // Answers to pipelined requests must not wait for each other (tcp(7)).
+                // Responses to pipelined requests must not wait for each other (tcp(7)).
                 stream.set_nodelay(true).expect("it is a TCP socket");
                 let number = theirs.accepted.fetch_add(1, Ordering::Relaxed);
                 lock(&theirs.streams).push(stream.try_clone().expect("descriptors are left"));
@@ -68,7 +68,7 @@ impl Raw {
                 let mut peer = Peer { stream, shared, buffer: Vec::new(), number, address };
                 let serve = Arc::clone(&serve);
                 lock(&theirs.threads).push(thread::spawn(move || {
-                    // A client that goes away is no failure of a server.
+                    // A client that closes the connection is no failure of a server.
                     let _gone = serve(&mut peer);
                     let _closed = peer.stream.shutdown(Shutdown::Both);
                 }));
@@ -77,7 +77,7 @@ impl Raw {
         Raw { address, authority: address.to_string(), shared, acceptor: Some(acceptor) }
     }
 
-    /// Answers every request with the same bytes, and keeps connections open.
+    /// Responds to every request with the same bytes, and keeps connections open.
     pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> Raw {
         let answer = answer.into();
         Raw::start(move |peer| {
@@ -113,8 +113,8 @@ impl Raw {
         wait::until(&what, || (self.requests() >= count).then_some(()));
     }
 
-    /// Waits until every connection has ended, which the client's end brings about; the requests
-    /// that were read.
+    /// Waits until every connection has ended, which the end of the client causes; returns the
+    /// number of requests read.
     pub(crate) fn finish(mut self) -> u64 {
         self.stop_accepting();
         for thread in std::mem::take(&mut *lock(&self.shared.threads)) {
@@ -126,7 +126,7 @@ impl Raw {
     fn stop_accepting(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
         if let Some(acceptor) = self.acceptor.take() {
-            // The acceptor looks up when a connection comes.
+            // A connection wakes the acceptor.
             let _ended = TcpStream::connect(self.address);
             let _panicked = acceptor.join();
         }
@@ -146,7 +146,7 @@ impl Drop for Raw {
 }
 
 impl Peer {
-    /// The next request's head; `None` when the client has closed.
+    /// Reads the next request's head; `None` if the client has closed.
     pub(crate) fn read_request(&mut self) -> io::Result<Option<String>> {
         loop {
             if let Some(at) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
@@ -162,7 +162,7 @@ impl Peer {
         }
     }
 
-    /// The next bytes, which are the body of the last request.
+    /// Reads the next bytes, which are the body of the last request.
     pub(crate) fn read_body(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
         let mut body: Vec<u8> = self.buffer.drain(..bytes.min(self.buffer.len())).collect();
         let rest = body.len();
@@ -171,7 +171,7 @@ impl Peer {
         Ok(body)
     }
 
-    /// The connection, for what is spoken over it.
+    /// The connection's socket, for another protocol on top of it.
     pub(crate) fn stream(&self) -> io::Result<TcpStream> {
         self.stream.try_clone()
     }
@@ -185,12 +185,12 @@ impl Peer {
         self.stream.write_all(bytes.as_ref())
     }
 
-    /// Sends the end of the stream, and goes on reading.
+    /// Shuts down the sending side, and continues to read.
     pub(crate) fn end_stream(&self) -> io::Result<()> {
         self.stream.shutdown(Shutdown::Write)
     }
 
-    /// Reads and throws away until the client closes.
+    /// Reads and discards until the client closes.
     pub(crate) fn await_close(&mut self) -> io::Result<()> {
         let mut chunk = [0; 4096];
         while self.stream.read(&mut chunk)? > 0 {}

@@ -16,7 +16,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use super::directory::Directory;
 use super::raw::Raw;
 
-/// Who signs certificates.
+/// A certificate authority.
 pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     directory: Directory,
@@ -45,7 +45,7 @@ impl Authority {
         self.directory.file("authority.pem")
     }
 
-    /// For these names (IP literals become such), valid in these years.
+    /// Signs a certificate for these names (IP literals become such), valid in these years.
     pub(crate) fn sign(&self, names: &[&str], years: Range<i32>) -> Identity {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("names are well formed");
@@ -58,7 +58,7 @@ impl Authority {
         Identity { certificate, key }
     }
 
-    /// For what servers of tests listen on, now.
+    /// Signs a valid certificate for the addresses on which test servers listen.
     pub(crate) fn sign_loopback(&self) -> Identity {
         self.sign(&["127.0.0.1", "localhost"], 2000..2100)
     }
@@ -75,7 +75,7 @@ pub(crate) struct Secure {
     handshakes: Arc<AtomicU64>,
 }
 
-/// One connection on which TLS was agreed.
+/// A connection after its TLS handshake.
 pub(crate) struct SecurePeer<'a> {
     tls: StreamOwned<ServerConnection, TcpStream>,
     raw: &'a super::raw::Peer,
@@ -108,7 +108,7 @@ impl Secure {
         Secure { raw, handshakes }
     }
 
-    /// Answers every request with the same bytes, and keeps connections open.
+    /// Responds to every request with the same bytes, and keeps connections open.
     pub(crate) fn answering(identity: &Identity, answer: &'static str) -> Secure {
         Secure::start(identity, move |peer| {
             while peer.read_request()?.is_some() {
@@ -129,7 +129,7 @@ impl Secure {
 }
 
 impl SecurePeer<'_> {
-    /// The next request's head; `None` when the client has closed.
+    /// Reads the next request's head; `None` if the client has closed.
     pub(crate) fn read_request(&mut self) -> io::Result<Option<String>> {
         loop {
             if let Some(at) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
@@ -145,7 +145,7 @@ impl SecurePeer<'_> {
         }
     }
 
-    /// The next bytes, which are the body of the last request.
+    /// Reads the next bytes, which are the body of the last request.
     pub(crate) fn read_body(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
         let mut body: Vec<u8> = self.buffer.drain(..bytes.min(self.buffer.len())).collect();
         let rest = body.len();
@@ -159,17 +159,17 @@ impl SecurePeer<'_> {
         self.tls.flush()
     }
 
-    /// Ends the connection as TLS has it (RFC 8446 §6.1).
+    /// Ends the connection with a close_notify (RFC 8446 §6.1).
     pub(crate) fn close_in_order(&mut self) -> io::Result<()> {
         self.tls.conn.send_close_notify();
         self.tls.flush()?;
         self.break_off()
     }
 
-    /// Ends the connection as if it had been cut.
+    /// Ends the connection without a close_notify, as if it had been cut.
     pub(crate) fn break_off(&mut self) -> io::Result<()> {
         self.tls.sock.shutdown(Shutdown::Write)?;
-        // Bytes that nobody reads would turn the end into a reset.
+        // Unread bytes would turn the end into a reset.
         let mut chunk = [0; 4096];
         while self.tls.sock.read(&mut chunk)? > 0 {}
         Ok(())

@@ -1,4 +1,4 @@
-//! `weir serve` as a process of its own: for what happens to processes, and where client and server
+//! `weir serve` as a separate process: for tests that stop a process, or whose client and server
 //! must not share their limits.
 
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ pub(crate) struct Serve {
 }
 
 impl Serve {
-    /// On a free port of the loopback address.
+    /// Starts a server on a free port of the loopback address.
     pub(crate) fn start(flags: &[&str]) -> Serve {
         let mut command = Command::new(WEIR);
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(flags);
@@ -53,7 +53,7 @@ impl Serve {
         wait::until("requests at the server", || (self.requests() >= count).then_some(()));
     }
 
-    /// Ends it in order; the requests it has read.
+    /// Ends it in order, and returns the number of requests that it has read.
     pub(crate) fn stop(self) -> u64 {
         self.process.signal(&["TERM"]);
         let output = self.process.wait();

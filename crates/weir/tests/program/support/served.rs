@@ -1,4 +1,4 @@
-//! The reference server within this process: for behaviours that it can be told to have.
+//! The reference server within this process: for behaviour that its programme can describe.
 
 use weir_io::Endpoint;
 use weir_serve::{Handle, IoEngine, Programme, ServeOptions, Stats};
@@ -8,12 +8,13 @@ use weir_serve::{Handle, IoEngine, Programme, ServeOptions, Stats};
 pub(crate) struct Served(Handle);
 
 impl Served {
-    /// Plain answers, at once.
+    /// Starts a server that responds at once, without any special behaviour.
     pub(crate) fn plainly() -> Served {
         Served::with(|_| {})
     }
 
-    /// On a free port of the loopback address, changed as a test needs it.
+    /// Starts a server on a free port of the loopback address, with a programme that `change`
+    /// adapts.
     pub(crate) fn with(change: impl FnOnce(&mut Programme)) -> Served {
         Served::at(Endpoint::Tcp(([127, 0, 0, 1], 0).into()), change)
     }
@@ -32,7 +33,7 @@ impl Served {
         }
     }
 
-    /// Ends it; its counters.
+    /// Ends it, and returns its counters.
     pub(crate) fn stop(self) -> Stats {
         self.0.stop().expect("its workers end well")
     }

@@ -1,26 +1,24 @@
-//! Waiting: for events, with a guard against hanging that no machine is slow enough to meet.
+//! Waiting for events, with a timeout against hanging that no machine is slow enough to reach.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Whatever takes longer than this hangs.
+/// Timeout after which a wait counts as hanging.
 pub(crate) const GUARD: Duration = Duration::from_secs(60);
 
-/// Lets `span` pass: for servers whose slowness is what a test is about, never to wait for
-/// something.
+/// Lets `span` pass: for servers that must be slow, never to wait for an event.
 pub(crate) fn let_pass(span: Duration) {
-    // Nobody ever sends, so only the time ends it.
+    // The channel stays empty, so only the timeout ends the wait.
     let (_sender, receiver) = mpsc::channel::<()>();
     let _timeout = receiver.recv_timeout(span);
 }
 
-/// Looks again and again whether something outside this process has come to be, which nothing
-/// announces.
+/// Polls `look` until it returns a value: for changes outside this process that cause no event.
 pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     within(GUARD, look).unwrap_or_else(|| panic!("in vain for {GUARD:?}: {what}"))
 }
 
-/// The same, for at most `span`.
+/// Polls `look` for at most `span`; `None` if it returned no value.
 pub(crate) fn within<T>(span: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let started = Instant::now();
     while started.elapsed() < span {

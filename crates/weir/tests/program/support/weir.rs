@@ -1,5 +1,5 @@
-//! `weir` runs: started with arguments, awaited, and judged by all they leave: exit code, both
-//! outputs, and the document.
+//! Runs of `weir`: started with arguments, awaited, and checked by their exit code, both outputs,
+//! and the document.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use super::process::{Output, Process};
 /// The program under test.
 pub(crate) const WEIR: &str = env!("CARGO_BIN_EXE_weir");
 
-/// Runs `weir` with words separated by blanks, plus `more` words that may hold any.
+/// Runs `weir` with words separated by blanks, plus `more` words that may contain blanks.
 pub(crate) fn weir(words: &str, more: &[&str]) -> Output {
     Process::start(Command::new(WEIR).args(words.split_whitespace()).args(more)).wait()
 }
@@ -40,19 +40,19 @@ pub(crate) fn start(engine: &str, words: &str, more: &[&str]) -> Running {
     start_by(Command::new(WEIR), engine, words, more)
 }
 
-/// Starts a load through a command that takes its own program's arguments.
+/// Starts a load through `by`, a command that passes its further arguments to weir.
 pub(crate) fn start_by(mut by: Command, engine: &str, words: &str, more: &[&str]) -> Running {
     let directory = Directory::new();
     let words = words.split_whitespace().chain(more.iter().copied());
     let output = directory.file("run.json");
-    // Two busy CPUs are no client to be judged, and a witness would be counted by servers.
+    // Two busy CPUs would spoil the verdict, and servers would count the requests of a witness.
     by.args(["--no-verdict", "--witness", "off", "--io", engine, "--output", &output]);
-    // However busy they are, every request of a window gets its response in this.
+    // Long enough for every response of a window, even on busy CPUs.
     by.args(["--drain", "10s"]).args(words);
     Running { process: Process::start(&mut by), directory }
 }
 
-/// Runs a load whose memory is of interest.
+/// Runs a load, and checks that it used less than 64 MiB of memory.
 pub(crate) fn load_weighed(engine: &str, words: &str, more: &[&str]) -> Ran {
     let ran = load(engine, words, more);
     let most = ran.document.run.client.max_resident_bytes;
@@ -66,7 +66,7 @@ pub(crate) fn load(engine: &str, words: &str, more: &[&str]) -> Ran {
 }
 
 impl Running {
-    /// Waits for the end. There must be a document, and its numbers add up: reading it checks that.
+    /// Waits for the end. There must be a document; loading it checks that its numbers add up.
     pub(crate) fn finish(self) -> Ran {
         let output = self.process.wait();
         let code = output.code();
@@ -78,7 +78,7 @@ impl Running {
 }
 
 impl Ran {
-    /// What holds for every run.
+    /// Checks the properties of every run.
     fn checked(self) -> Ran {
         let accounting = &self.document.accounting;
         let classes = accounting.ok
@@ -107,7 +107,7 @@ impl Ran {
         self
     }
 
-    /// Every planned request was answered well, and there was something planned.
+    /// Checks that at least one request was planned, and that all of them succeeded.
     pub(crate) fn assert_all_ok(&self) {
         let accounting = &self.document.accounting;
         assert_eq!(accounting.ok, accounting.planned, "{self}");
@@ -120,7 +120,7 @@ impl Ran {
         connections.connects - connections.connects_probe - connections.connects_witness
     }
 
-    /// Nothing happened to any connection that weir calls a failure.
+    /// Checks that no connection failed.
     pub(crate) fn assert_no_failure(&self) {
         assert_eq!(self.document.connections.failures, [], "{self}");
         assert!(!self.text.contains("failed"), "{self}");
@@ -136,18 +136,18 @@ impl Ran {
         of_kind.map(|failure| failure.count).sum()
     }
 
-    /// The report says this.
+    /// Checks that the report contains `part`, regardless of line breaks.
     pub(crate) fn assert_says(&self, part: &str) {
         let text = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(part), "the report lacks {part:?}\n{self}");
     }
 
-    /// Every percentile of the response time is a bound, and at least `least_ns`.
+    /// Checks that every percentile of the response time is a bound, and at least `least_ns`.
     pub(crate) fn assert_only_bounds(&self, least_ns: u64) {
         let summary = self.response_time();
         assert!(!summary.percentiles.is_empty(), "{self}");
         for value in &summary.percentiles {
-            // A client short of CPU time makes it unknown from above too.
+            // If the client lacked CPU time, it is unknown from above too.
             let is_bound = matches!(value.bound, Bound::Lower | Bound::Unknown);
             assert!(is_bound, "p{}\n{self}", value.p);
             assert!(value.ns >= least_ns, "p{} is {} ns\n{self}", value.p, value.ns);
@@ -160,7 +160,7 @@ impl Ran {
         });
     }
 
-    /// The greatest `lower_bounds.len()` response times are at least these, in descending order.
+    /// Checks that the largest response times are at least `lower_bounds_ns`, in descending order.
     pub(crate) fn assert_tail(&self, lower_bounds_ns: &[u64]) {
         let times = self.document.latency.response_time.by_outcome().expect("it was checked");
         let all = AllOutcomes::of(&times);

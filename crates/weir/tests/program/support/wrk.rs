@@ -44,7 +44,7 @@ pub(crate) fn weir_reporting_as(dialect: &str, words: &str, more: &[&str]) -> (O
     (output, report.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The distribution's wrk, which these tests do not go without.
+/// Name of the distribution's wrk, which these tests require.
 fn program() -> &'static str {
     let is_there = Command::new("wrk").arg("--version").output().is_ok();
     assert!(is_there, "wrk is not in PATH: `cargo xtask setup test` installs it");

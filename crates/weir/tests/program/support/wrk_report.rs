@@ -1,26 +1,25 @@
-//! Reports in the layout of wrk and wrk2, read back in the three ways in which people's programs
-//! read them: by a strict grammar of lines, by columns between blanks, and by searching for words.
-//! All three must find the same.
+//! Reports in the layout of wrk and wrk2, parsed in the three ways of common programs: by a strict
+//! grammar of lines, by columns between blanks, and by searching for words. All three must agree.
 
 use std::collections::BTreeMap;
 
-/// A report, every field of it.
+/// All fields of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Report {
     /// The kinds of its lines, in order.
     pub(crate) lines: Vec<&'static str>,
-    /// As printed: `1s`.
+    /// Duration as printed: `1s`.
     pub(crate) duration: String,
     pub(crate) url: String,
     pub(crate) threads: u64,
     pub(crate) connections: u64,
     /// Mean latencies of wrk2's lines on calibration, in microseconds.
     pub(crate) calibrations: Vec<f64>,
-    /// In microseconds.
+    /// Latency, in microseconds.
     pub(crate) latency: Row,
-    /// In 1/s.
+    /// Rate of a thread, in 1/s.
     pub(crate) rates: Row,
-    /// Percentages with their microseconds.
+    /// Percentages, each with its latency in microseconds.
     pub(crate) percentiles: Vec<(f64, f64)>,
     /// The blocks of wrk2: recorded, then uncorrected latency.
     pub(crate) spectra: Vec<Spectrum>,
@@ -31,7 +30,7 @@ pub(crate) struct Report {
     pub(crate) bad_status: Option<u64>,
     pub(crate) requests_per_second: f64,
     pub(crate) bytes_per_second: f64,
-    /// What a script printed behind it.
+    /// Output of a script after the report.
     pub(crate) rest: String,
 }
 
@@ -63,7 +62,7 @@ pub(crate) struct Spectrum {
     pub(crate) footer: [f64; 6],
 }
 
-/// A unit, and how many of the base unit it is.
+/// Units, each with its factor to the base unit.
 type Units = &'static [(&'static str, f64)];
 
 const TIMES: Units = &[("us", 1.0), ("ms", 1e3), ("s", 1e6), ("m", 60e6)];
@@ -88,7 +87,7 @@ impl Report {
         report
     }
 
-    /// What the loose ways find, by the words before it.
+    /// The figures that the loose ways find, by the words before them.
     fn figures(&self) -> BTreeMap<&'static str, f64> {
         let mut figures = BTreeMap::from([
             ("Latency", self.latency.mean),
@@ -106,12 +105,12 @@ impl Report {
         if let Some(count) = self.bad_status {
             figures.insert("Non-2xx", count as f64);
         }
-        // `-nan` differs from itself.
+        // `-nan` does not equal itself.
         figures.retain(|_, value| !value.is_nan());
         figures
     }
 
-    /// What holds for every report whose figures are right.
+    /// Checks the properties of every report whose figures are right.
     #[track_caller]
     pub(crate) fn assert_consistent(&self) {
         let Report { latency, rates, .. } = self;
@@ -128,7 +127,7 @@ impl Report {
         for (percent, value) in &self.percentiles {
             assert!(*value <= latency.max * 1.01 + 1.0, "{percent}%: {self:#?}");
         }
-        // Printed with two decimals of its unit, a time of a second is known to half a percent.
+        // Printed with two decimals of its unit, a time of a second is exact to half a percent.
         let run_s = self.run_time_us / 1e6;
         let near = |rate: f64, total: f64, least: f64| {
             (rate * run_s - total).abs() <= total * 0.011 + least
@@ -212,7 +211,7 @@ impl<'a> Grammar<'a> {
         })
     }
 
-    /// The next line, which is of this kind, behind what it begins with.
+    /// The rest of the next line, which must be of this kind and begin with `begin`.
     fn line(&mut self, kind: &'static str, begin: &str) -> Found<&'a str> {
         let next = self.rest.lines().next().unwrap_or_default();
         self.optional(kind, begin).ok_or_else(|| format!("{next:?} is no line of {kind:?}"))
@@ -285,7 +284,8 @@ fn row(line: &str, units: Units) -> Found<Row> {
     Ok(Row { mean: mean?, stdev: stdev?, max: max?, within })
 }
 
-/// A field of fixed width: as many blanks behind the number as its unit lacks of two letters.
+/// Parses a field of fixed width: blanks after the number replace the letters that its unit lacks
+/// of two.
 fn cell(cell: &str, units: Units) -> Found<f64> {
     let text = cell.trim_end();
     let letters = text.bytes().rev().take(2).filter(u8::is_ascii_alphabetic).count();
@@ -295,7 +295,7 @@ fn cell(cell: &str, units: Units) -> Found<f64> {
     quantity(text.trim_start(), units)
 }
 
-/// A number with two decimals and one of the units.
+/// Parses a number with two decimals and one of the units.
 fn quantity(text: &str, units: Units) -> Found<f64> {
     if text.starts_with("-nan") {
         return Ok(f64::NAN);
