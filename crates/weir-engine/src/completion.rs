@@ -1,7 +1,7 @@
 //! The end of an exchange: its outcome, its times and the kernel's stamps.
 
 use weir_io::{ConnId, Nanos};
-use weir_run::{ErrorKind, SuccessRule};
+use weir_result::{ErrorKind, SuccessRule};
 
 use crate::exchange::Exchange;
 

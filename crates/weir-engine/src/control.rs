@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use weir_io::{Nanos, Waker};
-use weir_run::{Callback, Plan};
+use weir_result::{Callback, Plan};
 use weir_script::ScriptError;
 
 use crate::timeline::Timeline;

@@ -5,7 +5,7 @@
 //! wait for a busy connection is the server's and leaves no trace.
 
 use weir_io::Nanos;
-use weir_run::{DepartureSpan, Departures};
+use weir_result::{DepartureSpan, Departures};
 
 use crate::exchange::Exchange;
 use crate::timeline::Timeline;

@@ -1,7 +1,7 @@
 //! Outcomes and connection failures, per destination.
 
 use weir_io::ConnId;
-use weir_run::{DestinationCounts, FailurePhase, Measurements};
+use weir_result::{DestinationCounts, FailurePhase, Measurements};
 
 use crate::completion::{Completion, Outcome};
 use crate::exchange::Phase;

@@ -2,7 +2,7 @@
 
 use weir_http::{BodyBudget, Prepared};
 use weir_io::Endpoint;
-use weir_run::{Plan, RawLog};
+use weir_result::{Plan, RawLog};
 use weir_tls::TlsConfig;
 
 use crate::observer::ObserverFactory;

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Sender;
 
-use weir_run::Interval;
+use weir_result::Interval;
 
 /// Receives each finished interval with the number of its worker. `None` is sent by the program
 /// itself, after the last one.

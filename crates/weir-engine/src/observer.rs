@@ -4,7 +4,7 @@ use std::fmt::{self, Debug};
 use std::sync::Arc;
 
 use weir_io::{ConnId, Nanos};
-use weir_run::{FailurePhase, Measurements};
+use weir_result::{FailurePhase, Measurements};
 
 use crate::completion::Completion;
 use crate::schedule::Schedule;

@@ -5,7 +5,7 @@
 //! [`Observers::new`].
 
 use weir_io::ConnId;
-use weir_run::{FailurePhase, Measurements};
+use weir_result::{FailurePhase, Measurements};
 
 use crate::completion::Completion;
 use crate::destinations::Destinations;

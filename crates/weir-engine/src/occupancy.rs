@@ -3,7 +3,7 @@
 //! window that is not the same everywhere makes the two differ.
 
 use weir_io::Nanos;
-use weir_run::Occupancy;
+use weir_result::Occupancy;
 
 use crate::timeline::Timeline;
 

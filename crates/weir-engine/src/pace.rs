@@ -4,7 +4,7 @@
 //! allow no burst later.
 
 use weir_io::Nanos;
-use weir_run::Rate;
+use weir_result::Rate;
 
 use crate::partition::Partition;
 

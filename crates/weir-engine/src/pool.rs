@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use weir_http::{BodyBudget, HeadCache, Interest, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
-use weir_run::{ErrorKind, FailureCause, SuccessRule};
+use weir_result::{ErrorKind, FailureCause, SuccessRule};
 use weir_tls::TlsConfig;
 
 use crate::completion::{Completion, KernelTimes, Outcome, Response};

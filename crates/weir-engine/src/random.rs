@@ -1,6 +1,6 @@
 //! Exponential gaps that are a pure function of seed and rate.
 
-use weir_run::Rate;
+use weir_result::Rate;
 
 /// Gaps per block; each block has a generator of its own, keyed by (seed, block).
 const BLOCK: u64 = 1024;

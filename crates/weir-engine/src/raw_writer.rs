@@ -1,7 +1,7 @@
 //! Raw output (`--raw`): one row for each slot, written when it is resolved.
 
 use weir_io::Nanos;
-use weir_run::{Measurements, RawOutcome, RawPhase, RawRow, RawSink};
+use weir_result::{Measurements, RawOutcome, RawPhase, RawRow, RawSink};
 
 use crate::completion::{Completion, KernelTimes, Outcome};
 use crate::exchange::Phase;

@@ -8,7 +8,7 @@ mod finish;
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_run::{
+use weir_result::{
     Connections, ErrorKind, FailureKind, Interval, Load, Outcomes, Sent, Tally, Window,
 };
 

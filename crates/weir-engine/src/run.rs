@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
-use weir_run::{IoEngine, Measurements, Plan, Slice};
+use weir_result::{IoEngine, Measurements, Plan, Slice};
 use weir_script::ScriptError;
 
 use crate::control::{Control, ScriptFailure};

@@ -3,7 +3,7 @@
 //! figure.
 
 use weir_io::Nanos;
-use weir_run::Histogram;
+use weir_result::Histogram;
 
 use crate::timeline::Timeline;
 
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(sampler.due_at(&timeline), Nanos::MAX, "nothing is due after the window");
         let mut rates = Vec::new();
         for (bucket, count) in sampler.rates.buckets() {
-            rates.extend((0..count).map(|_| weir_run::histogram::lowest_in(bucket)));
+            rates.extend((0..count).map(|_| weir_result::histogram::lowest_in(bucket)));
         }
         rates
     }

@@ -5,7 +5,7 @@
 //! time from the slot's index, so nothing drifts. This module reads no clock: times are offsets
 //! from S, the schedule's start.
 
-use weir_run::{Arrivals, Load, Rate};
+use weir_result::{Arrivals, Load, Rate};
 
 use crate::partition::Partition;
 use crate::random::Gaps;

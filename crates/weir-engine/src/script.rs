@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 
 use weir_http::{Answer, Interest, RawRequest, read_requests};
 use weir_io::{Backend, ConnId, Nanos};
-use weir_run::{Callback, CallbackUsage, ScriptUsage};
+use weir_result::{Callback, CallbackUsage, ScriptUsage};
 use weir_script::{About, Calls, ScriptError};
 
 use crate::control::{Control, Watch};

@@ -1,7 +1,7 @@
 //! The time series: events per interval, by the time of the event.
 
 use weir_io::Nanos;
-use weir_run::{Interval, Tally};
+use weir_result::{Interval, Tally};
 
 use crate::live::Live;
 use crate::timeline::Timeline;

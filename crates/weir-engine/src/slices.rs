@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_run::{Histogram, Slice, Tally};
+use weir_result::{Histogram, Slice, Tally};
 
 use crate::timeline::Timeline;
 

@@ -2,7 +2,7 @@
 //! so far, and the times derived from them.
 
 use weir_io::{ConnId, Nanos, StampRequest};
-use weir_run::{Histogram, Measurements, Plan, StampChoice, Stamped, Tally};
+use weir_result::{Histogram, Measurements, Plan, StampChoice, Stamped, Tally};
 
 use crate::completion::{Completion, KernelTimes, Outcome};
 use crate::exchange::{Exchange, Phase};

@@ -2,7 +2,7 @@
 //! not running, and the longest stretch in which it could not act (METHOD 1.9, C2, C4 and C13).
 
 use weir_io::{Nanos, ThreadUsage};
-use weir_run::WorkerUsage;
+use weir_result::WorkerUsage;
 
 use crate::waiting::Seen;
 

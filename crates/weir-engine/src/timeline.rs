@@ -1,7 +1,7 @@
 //! The phases of a run as instants on one clock, the same for every worker (METHOD 1.5).
 
 use weir_io::Nanos;
-use weir_run::Plan;
+use weir_result::Plan;
 
 use crate::exchange::Phase;
 use crate::schedule::end_of_requests;

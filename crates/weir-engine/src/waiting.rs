@@ -4,7 +4,7 @@
 //! each one, to coalesce many, or to busy-poll.
 
 use weir_io::{Nanos, WaitPolicy};
-use weir_run::{Load, Pacing, Plan, Wait};
+use weir_result::{Load, Pacing, Plan, Wait};
 
 use crate::gathering::Gathering;
 

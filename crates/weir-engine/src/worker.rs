@@ -13,7 +13,7 @@ mod scripted;
 use std::io;
 
 use weir_io::{Backend, Close, ConnId, Nanos, Segment, TcpTally, WaitPolicy};
-use weir_run::{Load, Measurements, TcpUsage, WorkerPhases};
+use weir_result::{Load, Measurements, TcpUsage, WorkerPhases};
 
 use crate::connection::State;
 use crate::control::Control;

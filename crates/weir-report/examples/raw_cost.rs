@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use weir_report::raw::{RawAbout, RawWriter};
-use weir_run::{Plan, RawLog, RawOutcome, RawRow};
+use weir_result::{Plan, RawLog, RawOutcome, RawRow};
 
 const ROWS: u64 = 4_000_000;
 const CHUNK_ROWS: usize = 4096;

@@ -12,7 +12,7 @@ mod units;
 
 use std::io::{self, Write};
 
-use weir_run::Histogram;
+use weir_result::Histogram;
 
 use statistics::Statistics;
 

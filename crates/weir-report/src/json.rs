@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use weir_run::{Document, is_unprintable};
+use weir_result::{Document, is_unprintable};
 
 /// Writes the document.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use weir_run::{AssertionOutcome, AssertionResult, Document, is_unprintable};
+use weir_result::{AssertionOutcome, AssertionResult, Document, is_unprintable};
 
 /// Writes the document's assertions.
 ///

@@ -13,7 +13,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
-use weir_run::{Plan, RawRow};
+use weir_result::{Plan, RawRow};
 
 use columns::{COLUMNS, ColumnBuffers, schema};
 

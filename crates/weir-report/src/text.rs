@@ -18,7 +18,7 @@ mod verdict;
 
 use std::io::{self, Write};
 
-use weir_run::Document;
+use weir_result::Document;
 
 use page::Page;
 

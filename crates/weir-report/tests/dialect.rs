@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use weir_report::dialect::{
     Dialect, Figures, Head, Lines, SocketErrors, write_calibration, write_head, write_results,
 };
-use weir_run::Histogram;
+use weir_result::Histogram;
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;

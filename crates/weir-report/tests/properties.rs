@@ -7,7 +7,7 @@ use fixture::Fixture;
 use proptest::prelude::*;
 use weir_report::text::Bars;
 use weir_report::{TextOptions, json, text};
-use weir_run::{
+use weir_result::{
     Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase, ScriptUsage,
 };
 

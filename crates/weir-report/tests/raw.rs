@@ -6,7 +6,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use weir_report::raw::{RawAbout, RawWriter};
-use weir_run::{ErrorKind, Plan, RawOutcome, RawPhase, RawRow};
+use weir_result::{ErrorKind, Plan, RawOutcome, RawPhase, RawRow};
 
 /// Writes a file of these rows.
 fn written(rows: &[RawRow]) -> SerializedFileReader<bytes::Bytes> {

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use fixture::{Fixture, MS, S};
 use weir_report::text::Bars;
 use weir_report::{TextOptions, text};
-use weir_run::histogram::lowest_in;
-use weir_run::{
+use weir_result::histogram::lowest_in;
+use weir_result::{
     Arrivals, Assertion, Callback, CallbackUsage, ConnectionPlan, DestinationCounts, Document,
     ErrorKind, FailureCause, FailurePhase, Histogram, Load, Measurements, Rate, ScriptUsage,
 };

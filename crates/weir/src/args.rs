@@ -1,11 +1,11 @@
 //! The flags. Each is one field with its help beside it; values are parsed here by
-//! `weir_run::units`, so that a wrong one is an error before anything runs.
+//! `weir_result::units`, so that a wrong one is an error before anything runs.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use weir_run::{AddressRange, Assertion, Rate};
+use weir_result::{AddressRange, Assertion, Rate};
 
 pub(crate) mod check;
 pub(crate) mod choices;

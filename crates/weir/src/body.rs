@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use weir_run::units;
+use weir_result::units;
 
 use crate::terminal::shown;
 

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use weir_engine::Job;
 use weir_io::Endpoint;
 use weir_io::system::DescriptorLimit;
-use weir_run::document::ConnectionFailure;
-use weir_run::{
+use weir_result::document::ConnectionFailure;
+use weir_result::{
     Closer, ConnectionPlan, FailureCause, FailurePhase, Histogram, Measurements, Note, Plan, units,
 };
 
@@ -237,7 +237,7 @@ pub(crate) fn crowding(plan: &Plan, cpus: usize, measurements: &Measurements) ->
 
 #[cfg(test)]
 mod tests {
-    use weir_run::{FailureKind, WorkerPhases, WorkerUsage};
+    use weir_result::{FailureKind, WorkerPhases, WorkerUsage};
 
     use super::*;
 

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::Result;
 use weir_io::Endpoint;
-use weir_run::Plan;
+use weir_result::Plan;
 
 use crate::args::{Cli, IoChoice, RunArgs};
 use crate::compat;

@@ -4,7 +4,7 @@
 use std::fs;
 
 use weir_io::{Clock, Endpoint};
-use weir_run::{Environment, IoEngine};
+use weir_result::{Environment, IoEngine};
 
 /// Clock readings over which the cost of one is averaged.
 const CLOCK_READINGS: u32 = 100_000;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use weir_engine::RunError;
 use weir_io::Signal;
-use weir_run::document::{BrokenInvariant, Grade};
-use weir_run::{AssertionOutcome, Document};
+use weir_result::document::{BrokenInvariant, Grade};
+use weir_result::{AssertionOutcome, Document};
 use weir_serve::ServeError;
 
 use crate::args::choices::Strict;

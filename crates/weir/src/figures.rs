@@ -1,7 +1,7 @@
 //! The corrected figures of wrk's report: for its lines and for the `done()` of scripts.
 
 use weir_report::dialect::{Figures, SocketErrors};
-use weir_run::{ByOutcome, Document, ErrorKind, FailurePhase, Histogram, Measurements};
+use weir_result::{ByOutcome, Document, ErrorKind, FailurePhase, Histogram, Measurements};
 
 /// Returns a run's figures in wrk's terms. Responses count regardless of their status. Requests
 /// without a response count with the age they reached: leaving them out would make a bad server

@@ -17,7 +17,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use weir_io::{Clock, Endpoint, Nanos, system};
-use weir_run::{self, ClientHealth};
+use weir_result::{self, ClientHealth};
 
 use counters::{Counters, Sources};
 pub(crate) use network::ephemeral_port_count;
@@ -61,7 +61,7 @@ pub(crate) struct Seen {
     /// Health of the machine.
     pub(crate) health: ClientHealth,
     /// Round-trip times of the network.
-    pub(crate) round_trips: weir_run::RoundTrips,
+    pub(crate) round_trips: weir_result::RoundTrips,
 }
 
 impl Watcher {

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use weir_io::system;
-use weir_run::units;
-use weir_run::{Histogram, Interval, Plan};
+use weir_result::units;
+use weir_result::{Histogram, Interval, Plan};
 
 /// Interval between two updates of the drain's remaining time.
 const TICK: Duration = Duration::from_millis(200);

@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use weir_engine::{Control, Job, ScriptFailure};
 use weir_io::system::{self, CpuTime};
 use weir_io::{Clock, Signal, Waker};
-use weir_run::document::{
+use weir_result::document::{
     BrokenInvariant, ClientUsage, DocumentParts, NetworkSection, Probed, RunParts, Trials,
 };
-use weir_run::{ClientHealth, Document, Measurements, Note};
+use weir_result::{ClientHealth, Document, Measurements, Note};
 
 use crate::environment;
 use crate::errors::NoThread;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Extras, Job};
 use weir_http::{BodyBudget, Prepared, RequestError};
 use weir_io::{Endpoint, Engine};
-use weir_run::{
+use weir_result::{
     Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice, SuccessRule,
     Target, Wait,
 };

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use weir_engine::Job;
 use weir_http::{Prepared, Protocol};
 use weir_io::{Endpoint, system};
-use weir_run::Note;
-use weir_run::document::Preflight;
-use weir_run::units;
+use weir_result::Note;
+use weir_result::document::Preflight;
+use weir_result::units;
 use weir_tls::TlsError;
 
 use crate::errors::NoServer;

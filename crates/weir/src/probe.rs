@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use weir_engine::{Control, Extras, Job};
 use weir_io::{Clock, Waker};
-use weir_run::document::Probed;
-use weir_run::{ConnectionPlan, Load, Plan, StampChoice};
+use weir_result::document::Probed;
+use weir_result::{ConnectionPlan, Load, Plan, StampChoice};
 
 use crate::interrupts::Interrupts;
 
@@ -79,7 +79,7 @@ fn requests(plan: &Plan) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use weir_run::{Arrivals, Rate};
+    use weir_result::{Arrivals, Rate};
 
     use super::*;
 

@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context, Result};
 use weir_io::system;
 use weir_report::raw::{RawAbout, RawWriter};
-use weir_run::document::RawSection;
-use weir_run::{Measurements, Note, Plan, RawLog, printable, units};
+use weir_result::document::RawSection;
+use weir_result::{Measurements, Note, Plan, RawLog, printable, units};
 
 use crate::errors::NoThread;
 use crate::load::Epoch;

@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use weir_run::{Note, RequestPlan};
+use weir_result::{Note, RequestPlan};
 
 use crate::args::RunArgs;
 use crate::credentials;
@@ -239,7 +239,7 @@ fn without_userinfo(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use weir_run::Header;
+    use weir_result::Header;
 
     use super::*;
     use crate::args::Cli;

@@ -11,7 +11,7 @@ use weir_engine::ScriptFailure;
 use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_report::dialect::Figures;
-use weir_run::{Callback, Histogram, Measurements, Note, Plan, units};
+use weir_result::{Callback, Histogram, Measurements, Note, Plan, units};
 use weir_script::{Calling, Errors, Main, Mode, Options, ScriptError, Statistics, Summary};
 
 use crate::args::RunArgs;
@@ -213,9 +213,9 @@ impl Scripts {
                 timeout: figures.errors.timeout,
             },
         };
-        let latency = statistics(&figures.latency, weir_run::distinct_us(&figures.latency), 1e3);
+        let latency = statistics(&figures.latency, weir_result::distinct_us(&figures.latency), 1e3);
         let rates = &figures.thread_rates;
-        let requests = statistics(rates, weir_run::distinct(rates), 1.0);
+        let requests = statistics(rates, weir_result::distinct(rates), 1.0);
         self.main.done(&summary, &latency, &requests).map_err(failed)
     }
 }

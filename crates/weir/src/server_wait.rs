@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use weir_run::units;
+use weir_result::units;
 
 use crate::args::RunArgs;
 use crate::errors::NoServer;

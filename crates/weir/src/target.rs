@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use weir_io::Endpoint;
-use weir_run::Target;
+use weir_result::Target;
 
 use crate::errors::NoServer;
 

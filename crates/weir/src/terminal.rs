@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use weir_io::{Stdout, system};
-use weir_run::{printable, printable_lines};
+use weir_result::{printable, printable_lines};
 
 use crate::errors::NotWritten;
 use crate::exit;

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use weir_engine::{Control, Extras, Job};
 use weir_io::{Clock, system};
-use weir_run::{Arrivals, ConnectionPlan, Load, Measurements, Pacing, Plan, Rate, StampChoice};
+use weir_result::{Arrivals, ConnectionPlan, Load, Measurements, Pacing, Plan, Rate, StampChoice};
 
 use crate::health::network;
 
@@ -87,7 +87,7 @@ fn probe(job: &Job) -> Job {
         requests: None,
         // It must not take CPU time from the threads that it checks.
         pacing: Pacing::Sleep,
-        wait: weir_run::Wait::Auto,
+        wait: weir_result::Wait::Auto,
         tick_ns: None,
         stamps: StampChoice::All,
         // The connect rate applies to the load's connections only.

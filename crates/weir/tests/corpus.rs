@@ -59,7 +59,7 @@ fn script_values() {
 /// new one.
 #[test]
 fn edits_begin_with_a_document() {
-    weir_run::Document::from_json(checks::BASE).expect("the base of edits is a document");
+    weir_result::Document::from_json(checks::BASE).expect("the base of edits is a document");
 }
 
 /// A replay that could not fail would be no test.

@@ -43,7 +43,7 @@ const LAYERS: [Layer; 12] = [
             "weir-http",
             "weir-io",
             "weir-report",
-            "weir-run",
+            "weir-result",
             "weir-script",
             "weir-serve",
             "weir-stats",
@@ -54,7 +54,7 @@ const LAYERS: [Layer; 12] = [
     },
     Layer {
         name: "weir-engine",
-        imports: &["weir-http", "weir-io", "weir-run", "weir-script", "weir-stats", "weir-tls"],
+        imports: &["weir-http", "weir-io", "weir-result", "weir-script", "weir-stats", "weir-tls"],
         foreign: &["clap", "jiff", "tokio", "mio"],
         banned: CLOCKS_AND_PRINTING,
     },
@@ -65,8 +65,8 @@ const LAYERS: [Layer; 12] = [
     Layer { name: "weir-script", imports: &[], foreign: SYSTEM, banned: &["Instant::now"] },
     Layer { name: "weir-tls", imports: &[], foreign: SYSTEM, banned: CLOCKS },
     Layer { name: "weir-stats", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
-    Layer { name: "weir-run", imports: &["weir-stats"], foreign: SYSTEM, banned: MACHINE },
-    Layer { name: "weir-report", imports: &["weir-run"], foreign: SYSTEM, banned: MACHINE },
+    Layer { name: "weir-result", imports: &["weir-stats"], foreign: SYSTEM, banned: MACHINE },
+    Layer { name: "weir-report", imports: &["weir-result"], foreign: SYSTEM, banned: MACHINE },
     Layer { name: "weir-serve", imports: &["weir-io"], foreign: FORMATS, banned: &[] },
     Layer { name: "xtask", imports: &[], foreign: &["clap", "serde", "tokio"], banned: &[] },
 ];

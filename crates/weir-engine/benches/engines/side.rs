@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use weir_http::Prepared;
 use weir_io::{Backend, BackendOptions, Clock, Endpoint, Epoll, Uring, system};
-use weir_run::StampChoice;
+use weir_result::StampChoice;
 
 use crate::server::ServerProcess;
 use crate::stats::median;

@@ -5,7 +5,7 @@ use std::io;
 use weir_engine::{Control, Job, run_on};
 use weir_http::Prepared;
 use weir_io::{Backend, Endpoint};
-use weir_run::{IoEngine, Plan, StampChoice};
+use weir_result::{IoEngine, Plan, StampChoice};
 
 use crate::side::Load;
 

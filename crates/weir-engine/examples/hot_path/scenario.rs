@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use weir_engine::Job;
 use weir_http::Prepared;
 use weir_io::Endpoint;
-use weir_run::{Arrivals, IoEngine, Load, Plan, Rate, StampChoice};
+use weir_result::{Arrivals, IoEngine, Load, Plan, Rate, StampChoice};
 
 /// Usual length in nanoseconds: long enough to exercise every part of the window's bookkeeping.
 const SPAN_NS: u64 = 5_000_000;

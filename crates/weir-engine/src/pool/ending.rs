@@ -1,7 +1,7 @@
 //! Ends without a response: failures, timeouts, and the end of the run.
 
 use weir_io::{Close, ConnId, Nanos};
-use weir_run::{ErrorKind, FailureCause, FailureKind, FailurePhase};
+use weir_result::{ErrorKind, FailureCause, FailureKind, FailurePhase};
 
 use super::{Action, ConnectionPool};
 use crate::completion::{Completion, Outcome};

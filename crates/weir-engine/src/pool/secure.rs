@@ -2,7 +2,7 @@
 //! decryption after it.
 
 use weir_io::{Close, ConnId, Nanos};
-use weir_run::{ErrorKind, FailureCause};
+use weir_result::{ErrorKind, FailureCause};
 use weir_tls::{Session, TlsConfig, TlsError};
 
 use super::{Action, ConnectionPool};

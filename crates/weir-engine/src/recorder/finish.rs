@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_run::{ByOutcome, Histogram, Measurements, Outcomes, Sent, Tally, WorkerPhases};
+use weir_result::{ByOutcome, Histogram, Measurements, Outcomes, Sent, Tally, WorkerPhases};
 
 use super::{Failures, Planned, Recorder};
 use crate::schedule::Schedule;
@@ -110,9 +110,9 @@ impl Recorder {
         let end_offset = end.since(start);
         let until = self.window_offset().min(end_offset);
         let spans = |offset: u64| {
-            let age = end_offset.saturating_sub(offset).min(weir_run::histogram::HIGHEST_NS);
-            let bucket = weir_run::histogram::bucket_of(age);
-            let bucket_end = end_offset - weir_run::histogram::lowest_in(bucket) + 1;
+            let age = end_offset.saturating_sub(offset).min(weir_result::histogram::HIGHEST_NS);
+            let bucket = weir_result::histogram::bucket_of(age);
+            let bucket_end = end_offset - weir_result::histogram::lowest_in(bucket) + 1;
             bucket_end.min(self.slices.end_of(start.after(offset)).since(start))
         };
         schedule.take_ranges(until, spans, |range| {

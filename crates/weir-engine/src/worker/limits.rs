@@ -1,7 +1,7 @@
 //! Limits of a worker's connections, derived from the job's plan and the script's callbacks alone.
 
 use weir_io::Close;
-use weir_run::{Closer, Load};
+use weir_result::{Closer, Load};
 
 use crate::job::Job;
 use crate::pool::Limits;

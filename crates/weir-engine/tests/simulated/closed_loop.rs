@@ -1,7 +1,7 @@
 //! Closed loops: every number equals the truth, for any shape of responses.
 
 use weir_io::Nanos;
-use weir_run::{Plan, Wait};
+use weir_result::{Plan, Wait};
 use weir_sim::{
     Answers, Client, Drip, Fate, Framing, Law, Request, Seed, Server, Version, Workers, World,
 };

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use weir_engine::{Extras, Job};
 use weir_io::Nanos;
-use weir_run::{Closer, ConnectionPlan, Load, Plan, Rate, StampChoice, Wait};
+use weir_result::{Closer, ConnectionPlan, Load, Plan, Rate, StampChoice, Wait};
 use weir_sim::{Client, Fate, Random, Seed, Split, World};
 
 use crate::observers::PerTag;
@@ -332,7 +332,8 @@ fn a_seed_repeats_a_run() {
     for seed in 0..20 {
         let digest = |(run, _): (Run, Plan)| {
             let times = run.measured.response_time;
-            let buckets = |histogram: &weir_run::Histogram| histogram.buckets().collect::<Vec<_>>();
+            let buckets =
+                |histogram: &weir_result::Histogram| histogram.buckets().collect::<Vec<_>>();
             (run.measured.outcomes, buckets(&times.ok), buckets(&times.censored), run.truth)
         };
         assert_eq!(digest(run_seed(seed)), digest(run_seed(seed)), "seed {seed}");

@@ -2,7 +2,7 @@
 
 use weir_engine::Job;
 use weir_io::Nanos;
-use weir_run::Plan;
+use weir_result::Plan;
 use weir_sim::{ConnectFault, Law, Pause, Pick, Workers, World};
 
 use crate::setup::{

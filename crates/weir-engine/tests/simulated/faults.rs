@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_run::{ErrorKind, FailureCause, FailureKind, FailurePhase, Plan};
+use weir_result::{ErrorKind, FailureCause, FailureKind, FailurePhase, Plan};
 use weir_sim::{AnswerFault, Breakage, ConnectFault, Drip, Fate, Law, Pick, World, errno};
 
 use crate::setup::{

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use weir_engine::{Completion, Job, Observer, ObserverFactory, Outcome, Phase};
 use weir_io::Nanos;
-use weir_run::Outcomes;
+use weir_result::Outcomes;
 
 use crate::setup::{MS, Run, closed, job, open, run_job, script, serving};
 

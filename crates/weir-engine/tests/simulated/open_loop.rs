@@ -2,7 +2,7 @@
 //! the load has no influence.
 
 use weir_io::Nanos;
-use weir_run::{Load, Plan};
+use weir_result::{Load, Plan};
 use weir_sim::{Client, Pause, Random, Seed, Workers, World, theory};
 
 use crate::setup::{

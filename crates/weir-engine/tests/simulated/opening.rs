@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use weir_engine::Job;
 use weir_io::{Endpoint, Nanos};
-use weir_run::{ConnectionPlan, Plan, Rate};
+use weir_result::{ConnectionPlan, Plan, Rate};
 use weir_sim::{Connect, Law, World};
 
 use crate::setup::{MS, Run, SECOND, check_all, closed, job, open, run, run_job, serving};
@@ -141,7 +141,7 @@ fn what_each_destination_did_adds_up() {
     let measured = &run.measured;
     let shares = &measured.destinations;
     assert_eq!(shares.len(), 2);
-    let sum = |of: fn(&weir_run::DestinationCounts) -> u64| shares.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&weir_result::DestinationCounts) -> u64| shares.iter().map(of).sum::<u64>();
     let outcomes = measured.outcomes;
     assert_eq!(sum(|share| share.ok), outcomes.ok);
     assert_eq!(sum(|share| share.bad_response), outcomes.bad_response);

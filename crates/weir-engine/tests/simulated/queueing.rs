@@ -1,7 +1,7 @@
 //! Queues with a known distribution (METHOD 2.3): arrivals by the engine's own plan, service by the
 //! world.
 
-use weir_run::{Histogram, Plan};
+use weir_result::{Histogram, Plan};
 use weir_sim::{Law, Seed, Workers, World, theory};
 
 use crate::setup::{Run, SECOND, open, poisson, quantile, run, serving};
@@ -36,7 +36,7 @@ fn mean_s(histogram: &Histogram) -> f64 {
 }
 
 fn share_above(histogram: &Histogram, limit_s: f64) -> f64 {
-    let limit = weir_run::histogram::bucket_of((limit_s * 1e9) as u64);
+    let limit = weir_result::histogram::bucket_of((limit_s * 1e9) as u64);
     let above = histogram.buckets().filter(|(bucket, _)| *bucket > limit);
     above.map(|(_, count)| count).sum::<u64>() as f64 / histogram.count() as f64
 }

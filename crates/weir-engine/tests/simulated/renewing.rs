@@ -2,7 +2,7 @@
 //! request. No response is lost by it, and none of it is an error.
 
 use weir_io::Nanos;
-use weir_run::{Closer, ConnectionPlan, Plan};
+use weir_result::{Closer, ConnectionPlan, Plan};
 use weir_sim::{Law, Request, World};
 
 use crate::setup::{MS, Run, SECOND, US, check_all, closed, open, run, serving};

@@ -4,7 +4,7 @@
 
 use weir_engine::{Extras, Job};
 use weir_io::{ConnId, Nanos};
-use weir_run::{Callback, ErrorKind, Load, Plan};
+use weir_result::{Callback, ErrorKind, Load, Plan};
 use weir_sim::{Answers, Drip, Fate, Framing, Law, Split};
 
 use crate::setup::{
@@ -585,7 +585,7 @@ fn rates_are_sampled_and_batches_timed() {
         .thread_rates
         .buckets()
         .flat_map(|(bucket, count)| (0..count).map(move |_| bucket))
-        .map(weir_run::histogram::lowest_in)
+        .map(weir_result::histogram::lowest_in)
         .collect();
     let about = |expected: u64, found: u64| found.abs_diff(expected) * 1_000 <= 20 * expected;
     assert_eq!(rates.len(), 10, "{rates:?}");

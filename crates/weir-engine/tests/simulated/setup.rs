@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use weir_engine::{Control, Job, run_on};
 use weir_http::Prepared;
 use weir_io::{Endpoint, Nanos};
-use weir_run::histogram::{bucket_of, highest_in};
-use weir_run::{Arrivals, Histogram, IoEngine, Load, Measurements, Plan, Rate, Sent, StampChoice};
+use weir_result::histogram::{bucket_of, highest_in};
+use weir_result::{
+    Arrivals, Histogram, IoEngine, Load, Measurements, Plan, Rate, Sent, StampChoice,
+};
 use weir_script::{Main, Mode, Options, Worker};
 use weir_sim::{Fate, Law, Request, Server, Sim, Truth, World};
 
@@ -170,7 +172,7 @@ fn check_conservation(run: &Run, seed: u64) {
     let sent = outcomes.total() - outcomes.never_sent;
     let Sent { measured, failed, .. } = run.measured.sent;
     assert!(measured <= sent && sent <= measured + failed, "seed {seed}: {measured} of {sent}");
-    let slices = |of: fn(&weir_run::Slice) -> &Histogram| {
+    let slices = |of: fn(&weir_result::Slice) -> &Histogram| {
         run.measured.slices.iter().map(|slice| of(slice).count()).sum::<u64>()
     };
     // A run that ended before its window began has no slices.
@@ -182,7 +184,7 @@ fn check_conservation(run: &Run, seed: u64) {
     check_evidence(run, seed);
     let sent = run.measured.sent;
     let intervals =
-        |of: fn(&weir_run::Interval) -> u64| run.measured.intervals.iter().map(of).sum::<u64>();
+        |of: fn(&weir_result::Interval) -> u64| run.measured.intervals.iter().map(of).sum::<u64>();
     let all_sent = sent.total();
     equal("sent over intervals", intervals(|interval| interval.sent), all_sent + sent.failed);
     let received = run.truth.requests.len() as u64;
@@ -215,7 +217,7 @@ fn check_evidence(run: &Run, seed: u64) {
     let sum = |histogram: &Histogram| histogram.exact().sum_ns;
     let whole = sum(&stamped.outside) + sum(&stamped.rx_delay);
     assert_eq!(whole, sum(&stamped.unlagged), "seed {seed}: {outcomes:?}");
-    let counted = |of: fn(&weir_run::Slice) -> u64| slices.iter().map(of).sum::<u64>();
+    let counted = |of: fn(&weir_result::Slice) -> u64| slices.iter().map(of).sum::<u64>();
     equal("sent over slices", counted(|slice| slice.sent), window.sent);
     equal("completed over slices", counted(|slice| slice.completed), window.completed);
     equal("good over slices", counted(|slice| slice.good), window.good);

@@ -1,7 +1,7 @@
 //! The stall curve (METHOD 2.2) and related curves: the expected results for a server that stalls.
 
 use weir_io::Nanos;
-use weir_run::Plan;
+use weir_result::Plan;
 use weir_sim::theory::{self, StallCurve};
 use weir_sim::{Law, Pause, Workers, World};
 
@@ -87,7 +87,7 @@ fn closed_loop_shows_one_slow_request_per_connection() {
     let service = &run.measured.service_time.ok;
     let slow: u64 = service
         .buckets()
-        .filter(|(bucket, _)| weir_run::histogram::lowest_in(*bucket) > SECOND)
+        .filter(|(bucket, _)| weir_result::histogram::lowest_in(*bucket) > SECOND)
         .map(|(_, count)| count)
         .sum();
     assert_eq!(slow, 20);

@@ -2,8 +2,8 @@
 //! significant digits. Its buckets are those of [`Histogram`], whose bounds are the same numbers in
 //! any unit.
 
-use weir_run::histogram::{bucket_of, highest_in, lowest_in};
-use weir_run::{Histogram, distinct_us, quantile};
+use weir_result::histogram::{bucket_of, highest_in, lowest_in};
+use weir_result::{Histogram, distinct_us, quantile};
 
 /// Greatest value kept, in microseconds; greater ones count as this one.
 const HIGHEST_US: u64 = 86_400_000_000;

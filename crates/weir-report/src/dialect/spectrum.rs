@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use weir_run::Histogram;
+use weir_result::Histogram;
 
 use super::micros::Micros;
 use super::statistics::Statistics;
@@ -222,7 +222,7 @@ mod tests {
             values in prop::collection::vec((0..2_000_u64, 1..2_000_u64), 0..40),
         ) {
             // Below 2,048 µs, every microsecond has a bucket.
-            check(&values, &climbed(&weir_run::distinct_us(&histogram(&values))));
+            check(&values, &climbed(&weir_result::distinct_us(&histogram(&values))));
         }
 
         /// Compares with the `hdrhistogram` crate, on totals at which no step is met exactly: its
@@ -241,7 +241,7 @@ mod tests {
 
             let mut theirs = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 86_400_000_000, 3)
                 .expect("valid bounds");
-            for (us, count) in weir_run::distinct_us(&histogram) {
+            for (us, count) in weir_result::distinct_us(&histogram) {
                 theirs.record_n(us, count).expect("in range");
             }
             let rows = rows(&micros);

@@ -1,8 +1,8 @@
 //! The four figures of a line of `Thread Stats`, computed correctly: wrk rewrites and loses
 //! samples, which distorts its own.
 
-use weir_run::Histogram;
-use weir_run::histogram::middle_of;
+use weir_result::Histogram;
+use weir_result::histogram::middle_of;
 
 use super::Dialect;
 use super::micros::lowest_equivalent;

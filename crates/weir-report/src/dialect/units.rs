@@ -1,4 +1,4 @@
-//! Numbers to text as wrk prints them. Everywhere else weir-run's `units` alone does that. This is
+//! Numbers to text as wrk prints them. Everywhere else weir-result's `units` alone does that. This is
 //! a different table, kept to the byte for the programs that read it, and no example for other
 //! code.
 //!

@@ -9,7 +9,7 @@ use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::{Type, TypePtr};
-use weir_run::RawRow;
+use weir_result::RawRow;
 
 /// All columns, in order: worker, connection and outcome first, then the instants in the order of
 /// time.

@@ -1,6 +1,6 @@
 //! Assertions and their outcomes, printed last: the end of a log is read first.
 
-use weir_run::{AssertionOutcome, AssertionResult, Document};
+use weir_result::{AssertionOutcome, AssertionResult, Document};
 
 use super::page::{Page, Span, Style};
 

@@ -1,7 +1,7 @@
 //! The details below the latencies: requests, status codes, errors, connections, notes.
 
-use weir_run::document::{Accounting, ConnectionFailure, DestinationSection, Summary};
-use weir_run::{Document, FailurePhase, Load, SuccessRule, errno, units};
+use weir_result::document::{Accounting, ConnectionFailure, DestinationSection, Summary};
+use weir_result::{Document, FailurePhase, Load, SuccessRule, errno, units};
 
 use super::head::counted;
 use super::page::{INDENT, Page, Span, Style, label};

@@ -1,7 +1,7 @@
 //! The first lines: the program, the target, and the load in words.
 
-use weir_run::units;
-use weir_run::{Arrivals, Document, Load, Plan};
+use weir_result::units;
+use weir_result::{Arrivals, Document, Load, Plan};
 
 use super::page::{Page, Span, Style};
 

@@ -4,8 +4,8 @@
 //! Rows are of equal width, or of equal ratio if the times span more than a decade. The last one is
 //! open, so that a single outlier does not reduce the resolution of all others.
 
-use weir_run::histogram::middle_of;
-use weir_run::{Document, Histogram, Load, units};
+use weir_result::histogram::middle_of;
+use weir_result::{Document, Histogram, Load, units};
 
 use super::Bars;
 use super::page::{Page, Span, Style};

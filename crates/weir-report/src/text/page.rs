@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use weir_run::printable;
+use weir_result::printable;
 
 const WIDTH_MIN: usize = 60;
 const WIDTH_MAX: usize = 120;

@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use weir_run::document::{Metric, PercentileValue, Summary, UnsupportedPercentile};
-use weir_run::quantile::{Bound, Quantile, count_needed, has_beyond, is_supported, least_count};
-use weir_run::units::{self, DurationColumn};
-use weir_run::{Document, Histogram, Load};
+use weir_result::document::{Metric, PercentileValue, Summary, UnsupportedPercentile};
+use weir_result::quantile::{Bound, Quantile, count_needed, has_beyond, is_supported, least_count};
+use weir_result::units::{self, DurationColumn};
+use weir_result::{Document, Histogram, Load};
 
 use super::page::{INDENT, Page, Span, Style, label};
 use super::table::{Cell, Column, Row, Table};

@@ -1,6 +1,6 @@
 //! Every rule of the verdict with its figure and its limits, for any outcome.
 
-use weir_run::document::{Rule, RuleOutcome, Verdict};
+use weir_result::document::{Rule, RuleOutcome, Verdict};
 
 use super::page::{Page, Span, Style};
 

@@ -1,9 +1,9 @@
 //! The whole distribution: percentiles, each with half as many requests beyond it as the one
 //! before, down to the last request.
 
-use weir_run::quantile::AllOutcomes;
-use weir_run::units;
-use weir_run::{Document, Load};
+use weir_result::quantile::AllOutcomes;
+use weir_result::units;
+use weir_result::{Document, Load};
 
 use super::page::{Page, Span, Style};
 use super::percentiles::unit_of;

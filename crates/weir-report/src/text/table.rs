@@ -1,7 +1,7 @@
 //! A table of durations: columns with a title each, in one unit per column.
 
-use weir_run::quantile::{Bound, Quantile};
-use weir_run::units::DurationColumn;
+use weir_result::quantile::{Bound, Quantile};
+use weir_result::units::DurationColumn;
 
 use super::page::{Page, Span, Style};
 

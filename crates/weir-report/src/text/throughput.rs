@@ -1,7 +1,7 @@
 //! The line `Throughput`: successful responses per second, and their bounds.
 
-use weir_run::document::{RateInterval, Throughput};
-use weir_run::{Document, Load, Rate, units};
+use weir_result::document::{RateInterval, Throughput};
+use weir_result::{Document, Load, Rate, units};
 
 use super::page::{INDENT, Page, Span, Style, label};
 

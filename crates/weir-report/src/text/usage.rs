@@ -1,8 +1,8 @@
 //! CPU time, memory and calls of the script; in a verbose report also of the program, the machine
 //! and each worker.
 
-use weir_run::document::{Phases, ScriptSection};
-use weir_run::{Document, Wait, WorkerUsage, units};
+use weir_result::document::{Phases, ScriptSection};
+use weir_result::{Document, Wait, WorkerUsage, units};
 
 use super::details::error;
 use super::head::counted;

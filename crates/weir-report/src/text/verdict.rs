@@ -1,8 +1,8 @@
 //! The lines `Target`, `Load` and `Limit`, then the grade if it is not clean, and the findings that
 //! move the printed numbers most.
 
-use weir_run::Document;
-use weir_run::document::{Delivery, Grade, LimitedBy, Rule, TargetState};
+use weir_result::Document;
+use weir_result::document::{Delivery, Grade, LimitedBy, Rule, TargetState};
 
 use super::TextOptions;
 use super::head::counted;

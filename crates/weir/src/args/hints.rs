@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory};
-use weir_run::units::parse_rate;
+use weir_result::units::parse_rate;
 
 use super::{Cli, RunArgs, check, peers};
 

@@ -1,7 +1,7 @@
 //! Values of flags: text to numbers, or an error message.
 
-use weir_run::units::{parse_bytes, parse_count, parse_duration_ns, parse_number, parse_rate};
-use weir_run::{Assertion, Rate};
+use weir_result::units::{parse_bytes, parse_count, parse_duration_ns, parse_number, parse_rate};
+use weir_result::{Assertion, Rate};
 
 use super::Warmup;
 
@@ -56,7 +56,7 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn assertion(text: &str) -> Result<Assertion, String> {
-    text.parse().map_err(|error: weir_run::AssertionError| error.to_string())
+    text.parse().map_err(|error: weir_result::AssertionError| error.to_string())
 }
 
 /// Parses a confidence in percent, with or without the sign, to a share of 1.

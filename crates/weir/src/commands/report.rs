@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use weir_run::Document;
+use weir_result::Document;
 
 use crate::args::ReportArgs;
 use crate::commands::run::{judged, print, write_junit};

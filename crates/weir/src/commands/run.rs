@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use weir_engine::Job;
 use weir_io::system;
-use weir_run::document::{Probed, ProveClientSection, Trials};
-use weir_run::{Assertion, AssertionResult, Document, Note, Plan, units};
+use weir_result::document::{Probed, ProveClientSection, Trials};
+use weir_result::{Assertion, AssertionResult, Document, Note, Plan, units};
 
 use crate::args::{Form, Format, RunArgs, WitnessChoice};
 use crate::connections;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::{ArgAction, Args};
 use weir_io::{Endpoint, Signals};
-use weir_run::printable;
-use weir_run::units::{parse_bytes, parse_count, parse_duration_ns};
+use weir_result::printable;
+use weir_result::units::{parse_bytes, parse_count, parse_duration_ns};
 use weir_serve::{
     Delay, Drip, ExtraHeader, Fault, Framing, IoEngine, Mode, Programme, ServeOptions, Stall, Stats,
 };

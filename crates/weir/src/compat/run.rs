@@ -11,7 +11,7 @@ use weir_engine::Extras;
 use weir_io::{Endpoint, system};
 use weir_report::dialect::{self, Head, Lines};
 use weir_report::text::{self, TextOptions};
-use weir_run::{Histogram, Note, Rate};
+use weir_result::{Histogram, Note, Rate};
 
 use super::args::CompatArgs;
 use super::{Dialect, reach};

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use weir_io::system;
-use weir_run::{ClientHealth, ServerCpu};
+use weir_result::{ClientHealth, ServerCpu};
 
 use super::cgroup;
 use super::parse::{self, CpuTicks};

@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use weir_io::{Endpoint, Handshake, Nanos};
-use weir_run::RoundTrips as Counted;
+use weir_result::RoundTrips as Counted;
 
 /// Handshakes in a window; equally spaced if its length is known.
 const HANDSHAKES: u64 = 3;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use weir_io::Endpoint;
-use weir_run::ServerCpu;
+use weir_result::ServerCpu;
 
 use super::network::as_listed;
 

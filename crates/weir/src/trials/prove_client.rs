@@ -5,8 +5,8 @@
 use anyhow::{Result, bail};
 use weir_engine::Job;
 use weir_io::system;
-use weir_run::document::{ProofPair, ProveClientSection, RatioEstimate};
-use weir_run::{Measurements, Pacing, Plan};
+use weir_result::document::{ProofPair, ProveClientSection, RatioEstimate};
+use weir_result::{Measurements, Pacing, Plan};
 
 use crate::args::RunArgs;
 use crate::interrupts::Interrupts;

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::Job;
 use weir_http::Prepared;
 use weir_io::Endpoint;
-use weir_run::document::SelfcheckSection;
-use weir_run::{Arrivals, ConnectionPlan, IoEngine, Load, Plan, Rate, RequestPlan, units};
+use weir_result::document::SelfcheckSection;
+use weir_result::{Arrivals, ConnectionPlan, IoEngine, Load, Plan, Rate, RequestPlan, units};
 use weir_serve::ServeOptions;
 
 use crate::args::{Format, RunArgs};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weir_report::text::Bars;
 use weir_report::{TextOptions, json, text};
-use weir_run::Document;
+use weir_result::Document;
 
 /// The base of all edits, from `weir -R 200 -d 300ms --warmup 0 -c 2 -t 2`.
 pub(crate) const BASE: &[u8] = include_bytes!("base.json");

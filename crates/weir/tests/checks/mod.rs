@@ -24,7 +24,7 @@ pub(crate) fn command_line(input: &[u8]) {
             assert!(plan.duration_ns.is_some() || plan.requests.is_some(), "{plan:?}");
             assert!(plan.timeout_ns > 0 && plan.request.wire_bytes > 0, "{plan:?}");
             let json = serde_json::to_vec(&plan).expect("a plan is JSON");
-            let read: weir_run::Plan = serde_json::from_slice(&json).expect("what was written");
+            let read: weir_result::Plan = serde_json::from_slice(&json).expect("what was written");
             assert_eq!(read, plan);
         }
     }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use weir_run::FailurePhase::{Idle, InUse};
+use weir_result::FailurePhase::{Idle, InUse};
 use weir_serve::Framing;
 
 use crate::support::for_each_engine;

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use weir_run::{AssertionOutcome, Document};
+use weir_result::{AssertionOutcome, Document};
 
 use crate::support::directory::Directory;
 use crate::support::raw::{OK, Raw};

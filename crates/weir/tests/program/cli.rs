@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use weir_run::{Document, Load, Plan};
+use weir_result::{Document, Load, Plan};
 
 use crate::support::directory::Directory;
 use crate::support::process::Process;

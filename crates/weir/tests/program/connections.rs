@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use weir_run::FailurePhase::{Connect, Idle, InUse};
+use weir_result::FailurePhase::{Connect, Idle, InUse};
 
 use crate::support::for_each_engine;
 use crate::support::process::Process;

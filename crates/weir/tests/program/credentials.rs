@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::mpsc;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use weir_run::Document;
+use weir_result::Document;
 
 use crate::support::directory::Directory;
 use crate::support::process::{Output, Process};

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use weir_run::FailurePhase;
+use weir_result::FailurePhase;
 
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;

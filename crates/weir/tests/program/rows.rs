@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
-use weir_run::document::{ExactFigures, Summary};
-use weir_run::quantile::{Bound, rank_of};
+use weir_result::document::{ExactFigures, Summary};
+use weir_result::quantile::{Bound, rank_of};
 
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;

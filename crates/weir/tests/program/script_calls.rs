@@ -4,7 +4,7 @@
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weir_run::Callback;
+use weir_result::Callback;
 
 use crate::support::directory::Directory;
 use crate::support::process::Output;

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::{fmt, fs};
 
-use weir_run::{Callback, Document};
+use weir_result::{Callback, Document};
 
 use crate::support::directory::Directory;
 use crate::support::process::{Output, Process};

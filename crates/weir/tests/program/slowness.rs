@@ -6,7 +6,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use weir_run::FailurePhase::InUse;
+use weir_result::FailurePhase::InUse;
 
 use crate::support::for_each_engine;
 use crate::support::raw::{OK, Peer, Raw};
@@ -210,7 +210,7 @@ fn a_stall_longer_than_the_run_leaves_bounds() {
         ran.assert_tail(&[400 * MS; 50]);
         let p99 = ran.response_time().percentiles.last().expect("of 100");
         // If the client lacked CPU time, it is unknown from above too.
-        assert_ne!(p99.bound, weir_run::quantile::Bound::Exact, "{ran}");
+        assert_ne!(p99.bound, weir_result::quantile::Bound::Exact, "{ran}");
         let is_shown = ["> ", "unknown"].iter().any(|mark| ran.text.contains(mark));
         assert!(is_shown, "{ran}");
     });

@@ -8,7 +8,7 @@
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use weir_run::Document;
+use weir_result::Document;
 
 use crate::support::for_each_engine;
 use crate::support::process::Process;
@@ -101,7 +101,7 @@ fn response_times_follow_a_stall_and_service_times_do_not() {
         assert!(max_ns <= outer.until - outer.from + slack_ns, "{outer:?}\n{ran}");
         // The document may withhold a percentile that depends on a single stall; the histograms
         // contain it.
-        let p90 = |metric: &weir_run::document::Metric| {
+        let p90 = |metric: &weir_result::document::Metric| {
             metric.by_outcome().expect("it was checked").ok.percentile(90.0).expect("of 3,000")
         };
         // 14% of the requests were due in the stall; ten of them were on the wire.

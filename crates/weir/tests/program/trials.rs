@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use weir_io::Endpoint;
-use weir_run::document::SelfcheckSection;
+use weir_result::document::SelfcheckSection;
 
 use crate::support::for_each_engine;
 use crate::support::raw::{OK, Raw};

@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
-use weir_run::Document;
-use weir_run::document::{Grade, RuleOutcome, Subject};
+use weir_result::Document;
+use weir_result::document::{Grade, RuleOutcome, Subject};
 
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;

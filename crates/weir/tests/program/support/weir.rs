@@ -3,9 +3,9 @@
 
 use std::process::Command;
 
-use weir_run::document::{Metric, Summary};
-use weir_run::quantile::{AllOutcomes, Bound};
-use weir_run::{Document, FailurePhase};
+use weir_result::document::{Metric, Summary};
+use weir_result::quantile::{AllOutcomes, Bound};
+use weir_result::{Document, FailurePhase};
 
 use super::directory::Directory;
 use super::process::{Output, Process};
@@ -96,7 +96,7 @@ impl Ran {
         let stopped = self.document.script.as_ref().is_some_and(|script| script.stopped > 0);
         let is_whole = !self.document.run.interrupted && !stopped;
         // A run without any connection ends before its window.
-        let began = |phases: &&weir_run::document::Phases| phases.t0_ns > 0;
+        let began = |phases: &&weir_result::document::Phases| phases.t0_ns > 0;
         for phases in self.document.phases.iter().filter(|_| is_whole).filter(began) {
             let t0 = phases.start_ns + warmup_ns;
             assert!(phases.t0_ns >= t0, "t0 is early: {phases:?}\n{self}");

@@ -7,9 +7,9 @@ mod verdict;
 use fixture::{End, Request, S, json, measurements, parts, plan};
 use proptest::prelude::*;
 use serde_json::{Value, json as value};
-use weir_run::document::{MergeError, Metric, Verdict};
-use weir_run::quantile::Bound;
-use weir_run::{DestinationCounts, Document, Histogram, LoadError, Measurements};
+use weir_result::document::{MergeError, Metric, Verdict};
+use weir_result::quantile::Bound;
+use weir_result::{DestinationCounts, Document, Histogram, LoadError, Measurements};
 
 fn request(end: End, lag_ns: u64, service_ns: u64) -> Request {
     Request { slice: 0, lag_ns, service_ns, end }
@@ -146,7 +146,7 @@ fn a_script_says_what_it_took() {
 
 #[test]
 fn what_there_was_none_of_is_absent() {
-    let parts = weir_run::DocumentParts {
+    let parts = weir_result::DocumentParts {
         health: None,
         witness: None,
         probe: Default::default(),
@@ -181,7 +181,7 @@ fn what_there_was_none_of_is_absent() {
 fn a_closed_loop_has_one_time() {
     for recorded_as_response in [true, false] {
         let mut parts = parts(1, 1, hundred());
-        parts.plan.load = weir_run::Load::ClosedLoop;
+        parts.plan.load = weir_result::Load::ClosedLoop;
         if recorded_as_response {
             parts.measurements.service_time = Default::default();
         } else {
@@ -196,7 +196,7 @@ fn a_closed_loop_has_one_time() {
 
 #[test]
 fn windows_are_planned_or_observed() {
-    let window_s = |change: fn(&mut weir_run::DocumentParts)| {
+    let window_s = |change: fn(&mut weir_result::DocumentParts)| {
         let mut parts = parts(1, 1, hundred());
         change(&mut parts);
         Document::assemble(parts).expect("it adds up").throughput.window_s
@@ -212,13 +212,13 @@ fn windows_are_planned_or_observed() {
         }),
         1.0
     );
-    let requests_end_it = |parts: &mut weir_run::DocumentParts| {
+    let requests_end_it = |parts: &mut weir_result::DocumentParts| {
         parts.plan.requests = Some(100);
         parts.measurements.workers[0].t1_ns = 3 * S;
     };
     assert_eq!(window_s(requests_end_it), 2.0);
     // Interrupted before t0.
-    let nothing = |parts: &mut weir_run::DocumentParts| {
+    let nothing = |parts: &mut weir_result::DocumentParts| {
         parts.measurements = Measurements { interrupted: true, ..Measurements::default() };
     };
     assert_eq!(window_s(nothing), 0.0);
@@ -445,7 +445,7 @@ proptest! {
         whole_parts.witness = Some(witness);
         // The worst of both parts: the gap of the first, the steal of the second.
         whole_parts.health =
-            Some(weir_run::ClientHealth {
+            Some(weir_result::ClientHealth {
                 steal: Some(0.002),
                 server_cpu: fixture::health(2).server_cpu,
                 ..fixture::health(1)
@@ -453,8 +453,8 @@ proptest! {
         // Counts add up; the lower median and the longer round trip remain.
         let probe = fixture::probe(2);
         whole_parts.probe =
-            weir_run::document::Probed { sent: 82, failed: 2, connects: 2, ..probe };
-        whole_parts.network = Some(weir_run::document::NetworkSection {
+            weir_result::document::Probed { sent: 82, failed: 2, connects: 2, ..probe };
+        whole_parts.network = Some(weir_result::document::NetworkSection {
             sockets: 10,
             sampled: 10,
             retransmitted_segments: 3,
@@ -463,7 +463,7 @@ proptest! {
             ..fixture::network(2)
         });
         whole_parts.preflight_sent = 2;
-        whole_parts.client = weir_run::document::ClientUsage {
+        whole_parts.client = weir_result::document::ClientUsage {
             cpu_user_ns: 10, cpu_system_ns: 14, max_resident_bytes: 22,
         };
         let mut whole = Document::assemble(whole_parts).expect("it adds up");
@@ -511,5 +511,5 @@ fn a_mean_survives_text_to_the_last_bit() {
 #[test]
 fn a_plan_survives_text() {
     let text = serde_json::to_string(&plan()).expect("JSON");
-    assert_eq!(serde_json::from_str::<weir_run::Plan>(&text).expect("a plan"), plan());
+    assert_eq!(serde_json::from_str::<weir_result::Plan>(&text).expect("a plan"), plan());
 }

@@ -1,7 +1,7 @@
 //! Verdicts of runs without evidence, and of documents that older programs wrote.
 
-use weir_run::document::{Grade, Trials, Verdict};
-use weir_run::{Document, Measurements};
+use weir_result::document::{Grade, Trials, Verdict};
+use weir_result::{Document, Measurements};
 
 use super::run::{S, measured, well};
 use crate::fixture::{self, parts};

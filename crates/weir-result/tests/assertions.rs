@@ -4,9 +4,9 @@
 mod fixture;
 
 use fixture::{End, Request};
-use weir_run::document::{DocumentParts, Trials};
-use weir_run::quantile::Bound;
-use weir_run::{Assertion, AssertionOutcome, AssertionResult, Document};
+use weir_result::document::{DocumentParts, Trials};
+use weir_result::quantile::Bound;
+use weir_result::{Assertion, AssertionOutcome, AssertionResult, Document};
 
 use AssertionOutcome::{Fail, Pass};
 

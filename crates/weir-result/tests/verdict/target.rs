@@ -1,7 +1,7 @@
 //! The line `Target`.
 
-use weir_run::document::{TargetLine, TargetState};
-use weir_run::{DocumentParts, FailureCause, FailureKind, FailurePhase};
+use weir_result::document::{TargetLine, TargetState};
+use weir_result::{DocumentParts, FailureCause, FailureKind, FailurePhase};
 
 use super::run::{Failure, S, failing, no_success, well};
 

@@ -1,7 +1,7 @@
 //! The grade: the worst of bounds, target state and client rules.
 
-use weir_run::document::{Grade, Verdict};
-use weir_run::{DocumentParts, Measurements};
+use weir_result::document::{Grade, Verdict};
+use weir_result::{DocumentParts, Measurements};
 
 use super::run::{
     Failure, MS, S, US, busy, failing, health, no_success, read_late, stopped, well, witness,

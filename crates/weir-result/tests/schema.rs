@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use fixture::{End, Request, S, json, measurements, parts};
 use serde_json::{Value, json as value};
-use weir_run::{Document, Measurements, schema_json};
+use weir_result::{Document, Measurements, schema_json};
 
 fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/document.schema.json")

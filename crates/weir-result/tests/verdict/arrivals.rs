@@ -1,7 +1,7 @@
 //! Rules about the arrival process.
 
-use weir_run::Departures;
-use weir_run::document::RuleOutcome::{Finding, Pass, Unknown};
+use weir_result::Departures;
+use weir_result::document::RuleOutcome::{Finding, Pass, Unknown};
 
 use super::run::{Failure, check, closed, failing, well};
 use super::triggers::sent;

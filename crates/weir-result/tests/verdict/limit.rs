@@ -1,8 +1,8 @@
 //! The line `Limit`.
 
-use weir_run::document::LimitedBy::{ClientCpu, Connections, Network, Rate, Server, Unknown};
-use weir_run::document::{Limit, LimitedBy, ProbeSection, Probed};
-use weir_run::{DocumentParts, ServerCpu};
+use weir_result::document::LimitedBy::{ClientCpu, Connections, Network, Rate, Server, Unknown};
+use weir_result::document::{Limit, LimitedBy, ProbeSection, Probed};
+use weir_result::{DocumentParts, ServerCpu};
 
 use super::run::{MS, S, US, busy, closed, network, no_success, stopped, well};
 use super::triggers::{growing, idle, late};

@@ -1,8 +1,8 @@
 //! Rules about the client.
 
-use weir_run::document::RuleOutcome::{Bound, Finding, Pass, Unknown};
-use weir_run::document::{Grade, Subject};
-use weir_run::{Departures, DocumentParts, Histogram, Measurements, Occupancy};
+use weir_result::document::RuleOutcome::{Bound, Finding, Pass, Unknown};
+use weir_result::document::{Grade, Subject};
+use weir_result::{Departures, DocumentParts, Histogram, Measurements, Occupancy};
 
 use super::run::{
     MS, S, US, busy, check, closed, histogram, read_late, rule, says, stopped, well, witness,
@@ -203,7 +203,7 @@ fn littles_law() {
     let id = "littles-law";
     check(id, Pass, apart(31 * MS));
     check(id, Finding, apart(100 * MS));
-    check(id, weir_run::document::RuleOutcome::Void, apart(S));
+    check(id, weir_result::document::RuleOutcome::Void, apart(S));
     check(id, Unknown, |parts| parts.measurements.occupancy = Occupancy::default());
 }
 

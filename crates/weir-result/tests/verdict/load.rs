@@ -1,7 +1,7 @@
 //! The line `Load`.
 
-use weir_run::document::{Delivery, LoadLine};
-use weir_run::{DocumentParts, FailureCause, FailureKind, FailurePhase};
+use weir_result::document::{Delivery, LoadLine};
+use weir_result::{DocumentParts, FailureCause, FailureKind, FailurePhase};
 
 use super::run::{Failure, US, busy, closed, failing, histogram, well};
 

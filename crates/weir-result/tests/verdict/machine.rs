@@ -1,7 +1,7 @@
 //! Rules about the client's machine and its network.
 
-use weir_run::document::RuleOutcome::{Bound, Finding, Note, Pass, Unknown};
-use weir_run::document::{Grade, Subject};
+use weir_result::document::RuleOutcome::{Bound, Finding, Note, Pass, Unknown};
+use weir_result::document::{Grade, Subject};
 
 use super::run::{MS, S, US, check, health, network, rule, says};
 

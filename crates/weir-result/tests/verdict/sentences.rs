@@ -1,7 +1,7 @@
 //! Sentences of rules that fired: `what: evidence (limit: X); remedy`, with the figure and the
 //! limit in the rule's unit and in the right order.
 
-use weir_run::document::{Direction, Rule, RuleOutcome};
+use weir_result::document::{Direction, Rule, RuleOutcome};
 
 use super::run::{rule, well};
 use super::triggers;

@@ -1,7 +1,7 @@
 //! A run in which no rule fires, and the changes that tests make to it.
 
-use weir_run::document::{NetworkSection, Probed, Rule, RuleOutcome, Trials};
-use weir_run::{
+use weir_result::document::{NetworkSection, Probed, Rule, RuleOutcome, Trials};
+use weir_result::{
     ClientHealth, DepartureSpan, Departures, Document, DocumentParts, ErrorKind, Histogram, Load,
     Measurements, Occupancy, Slice, Stamped, WorkerPhases, WorkerUsage,
 };
@@ -21,8 +21,8 @@ pub(crate) const EACH: u64 = 1_000;
 pub(crate) fn well(change: impl FnOnce(&mut DocumentParts)) -> Document {
     let mut parts = DocumentParts { notes: Vec::new(), ..parts(1, 1, measured()) };
     parts.plan.load = Load::OpenLoop {
-        rate: weir_run::Rate { numerator: 3_000, denominator: 1 },
-        arrivals: weir_run::Arrivals::Uniform,
+        rate: weir_result::Rate { numerator: 3_000, denominator: 1 },
+        arrivals: weir_result::Arrivals::Uniform,
     };
     parts.plan.duration_ns = Some(10 * S);
     parts.environment.clock_source = Some("tsc".to_owned());

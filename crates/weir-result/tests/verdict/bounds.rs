@@ -1,8 +1,8 @@
 //! Bounds: numbers that are values, and numbers that only bound the true one.
 
-use weir_run::document::PercentileValue;
-use weir_run::quantile::Bound;
-use weir_run::{Document, DocumentParts};
+use weir_result::document::PercentileValue;
+use weir_result::quantile::Bound;
+use weir_result::{Document, DocumentParts};
 
 use super::run::{
     Failure, MS, S, US, busy, closed, failing, health, histogram, read_late, stopped, well,

@@ -1,7 +1,7 @@
 //! One change for each rule that triggers it, and the resulting outcome.
 
-use weir_run::DocumentParts;
-use weir_run::document::RuleOutcome::{self, Bound, Finding, Note, Void};
+use weir_result::DocumentParts;
+use weir_result::document::RuleOutcome::{self, Bound, Finding, Note, Void};
 
 use super::run::{
     EACH, Failure, MS, S, US, busy, closed, failing, health, histogram, network, read_late, rule,

@@ -1,8 +1,8 @@
 //! Rules about the statistics of a run.
 
-use weir_run::DocumentParts;
-use weir_run::document::RuleOutcome::{Finding, Note, Pass, Unknown};
-use weir_run::document::{Change, SliceSeries};
+use weir_result::DocumentParts;
+use weir_result::document::RuleOutcome::{Finding, Note, Pass, Unknown};
+use weir_result::document::{Change, SliceSeries};
 
 use super::run::{S, check, one_slice, rule, says, slowed, well};
 

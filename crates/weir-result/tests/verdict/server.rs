@@ -1,8 +1,8 @@
 //! Rules about the server and the load that reached it.
 
-use weir_run::document::RuleOutcome::{Finding, Note, Pass, Unknown};
-use weir_run::document::{Grade, Subject};
-use weir_run::{Histogram, Measurements, Slice};
+use weir_result::document::RuleOutcome::{Finding, Note, Pass, Unknown};
+use weir_result::document::{Grade, Subject};
+use weir_result::{Histogram, Measurements, Slice};
 
 use super::run::{
     EACH, Failure, S, SLICES, US, answer, check, failing, measured, rule, says, well,
