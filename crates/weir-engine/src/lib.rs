@@ -1,8 +1,8 @@
 //! The load: schedule, worker, connections, recorder.
 //!
-//! The engine turns a [`Job`] into [`weir_result::Measurements`]. It reads the clock and opens sockets
-//! only through [`weir_io::Backend`], prints nothing and accesses no file. So the same code runs on
-//! io_uring, on epoll and in virtual time.
+//! The engine turns a [`Job`] into [`weir_result::Measurements`]. It reads the clock and opens
+//! sockets only through [`weir_io::Backend`], prints nothing and accesses no file. So the same code
+//! runs on io_uring, on epoll and in virtual time.
 #![forbid(unsafe_code)]
 
 mod completion;

@@ -8,9 +8,7 @@ mod finish;
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_result::{
-    Connections, ErrorKind, FailureKind, Interval, Load, Outcomes, Sent, Tally, Window,
-};
+use weir_result::{Connections, ErrorKind, FailureKind, Load, Outcomes, Sent, Tally, Window};
 
 use crate::completion::Outcome;
 use crate::departures::DepartureCounts;

@@ -18,7 +18,7 @@ pub(crate) enum RequestSource {
     /// The same request each time, registered once with the backend.
     Static(Repeated),
     /// Batches, made shortly before they are due.
-    RequestQueue(RequestQueue),
+    Queue(RequestQueue),
 }
 
 /// One request, sent again and again.

@@ -213,7 +213,7 @@ fn push_chunk_size(bytes: &mut Vec<u8>, length: usize, is_chunked: bool) -> &'st
 fn joined(head: &[u8], length: usize, fill: impl FnOnce(&mut [u8]), end: &[u8]) -> Arc<[u8]> {
     let total = head.len() + length + end.len();
     let mut joined: Arc<[u8]> = std::iter::repeat_n(0, total).collect();
-    let room = Arc::get_mut(&mut joined).expect("nobody else has it yet");
+    let room = Arc::get_mut(&mut joined).expect("it is not shared yet");
     let (start, rest) = room.split_at_mut(head.len());
     start.copy_from_slice(head);
     let (body, rest) = rest.split_at_mut(length);

@@ -59,7 +59,7 @@ mod kind {
     pub(super) const WAKER: u8 = 1;
     pub(super) const TIMER: u8 = 2;
     pub(super) const DOOR: u8 = 3;
-    pub(super) const FAREWELL: u8 = 4;
+    pub(super) const LINGERING: u8 = 4;
 }
 
 /// [`Backend`] by readiness: epoll and plain socket calls.
@@ -88,7 +88,7 @@ pub struct Epoll {
     /// Time of the next retry of `busy` and of the paused listeners.
     retry_at: Nanos,
     /// Sockets closed by their owner with bytes still unsent.
-    farewells: Slab<LingeringClose>,
+    lingering: Slab<LingeringClose>,
     /// The first event of the batch, found while waiting.
     found: Option<RawEvent>,
     /// Events of one read that produced several; the last of them has the buffer.
@@ -206,7 +206,7 @@ impl Epoll {
             numbers: Numbers::below(options.connections),
             accepts: 0,
             retry_at: Nanos::MAX,
-            farewells: Slab::new(),
+            lingering: Slab::new(),
             found: None,
             parked: VecDeque::new(),
             transmitting: Vec::new(),
@@ -236,8 +236,8 @@ impl Epoll {
                     self.doors[token.index as usize].knocked();
                     None
                 }
-                kind::FAREWELL => {
-                    self.go_on_with_farewell(token.index);
+                kind::LINGERING => {
+                    self.go_on_with_lingering(token.index);
                     None
                 }
                 _ => None,

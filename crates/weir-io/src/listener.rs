@@ -127,7 +127,7 @@ mod tests {
             panic!("a TCP listener has a TCP address");
         };
         first.shut().expect("shut");
-        let error = TcpStream::connect(address).expect_err("nobody is there");
+        let error = TcpStream::connect(address).expect_err("nothing listens there");
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
         Listener::bind(&Endpoint::Tcp(address), ListenOptions::default())
             .expect("the port is free");

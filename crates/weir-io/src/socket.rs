@@ -230,10 +230,10 @@ pub(crate) fn end_for_another(fd: &OwnedFd) -> io::Result<()> {
 /// there is one.
 pub(crate) fn disconnect(fd: &OwnedFd) -> io::Result<()> {
     let family = libc::AF_UNSPEC as libc::sa_family_t;
-    let nobody = libc::sockaddr { sa_family: family, sa_data: [0; 14] };
-    let len = size_of_val(&nobody) as socklen_t;
-    // SAFETY: `nobody` is an address of that length.
-    check(unsafe { libc::connect(fd.as_raw_fd(), &nobody, len) }).map(drop)
+    let unspecified = libc::sockaddr { sa_family: family, sa_data: [0; 14] };
+    let len = size_of_val(&unspecified) as socklen_t;
+    // SAFETY: `unspecified` is an address of that length.
+    check(unsafe { libc::connect(fd.as_raw_fd(), &unspecified, len) }).map(drop)
 }
 
 /// accept4(2), closed on exec and non-blocking. Does not return the peer's address.

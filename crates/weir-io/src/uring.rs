@@ -48,7 +48,7 @@ use buffers::{Buffers, Filled};
 use conn::{Conn, NONE, NOTHING, State};
 use notes::Notes;
 use opening::Acceptor;
-pub use probe::probe_uring;
+pub(crate) use probe::probe_uring;
 use ring::{Completion, Ring};
 use sending::{Issued, Slow};
 use vectors::Vectors;

@@ -1,8 +1,8 @@
 //! Documents to bytes: reports for people and for programs, and single requests to a file.
 //!
-//! Everything here is a function of a [`Document`](weir_result::Document), fresh or loaded, or of the
-//! [`Figures`](dialect::Figures) of a run that is reported as wrk and wrk2 do. This crate measures
-//! nothing, reads nothing from the machine and probes no terminal.
+//! Everything here is a function of a [`Document`](weir_result::Document), fresh or loaded, or of
+//! the [`Figures`](dialect::Figures) of a run that is reported as wrk and wrk2 do. This crate
+//! measures nothing, reads nothing from the machine and probes no terminal.
 #![forbid(unsafe_code)]
 
 pub mod dialect;

@@ -13,7 +13,6 @@ mod reason;
 mod unit;
 mod value;
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::document::{AssertionOutcome, AssertionResult, Document};

@@ -71,7 +71,7 @@ impl Cli {
     /// A command line, the name of the program being its first word.
     ///
     /// # Errors
-    /// What is wrong with it, or the text of `-h`, `--help` and `--version`.
+    /// The error in it, or the text of `-h`, `--help` and `--version`.
     pub(crate) fn of_words(
         argv: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Result<Cli, clap::Error> {
@@ -88,7 +88,7 @@ impl Cli {
     }
 }
 
-/// What weir does beside running a load.
+/// Subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     // Hidden, as the usage and the end of --help name them.

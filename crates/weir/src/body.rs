@@ -62,7 +62,7 @@ impl Body {
         let count = limited.read_to_end(&mut bytes).with_context(|| unreadable(path))?;
         if count as u64 > UNSIZED_MAX_BYTES {
             bail!(
-                "--body {} does not end within 64 MiB: put what is to be sent into a file",
+                "--body {} does not end within 64 MiB: save the body in a file and name it",
                 named(path)
             );
         }

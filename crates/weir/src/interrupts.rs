@@ -47,7 +47,7 @@ impl Interrupts {
         let theirs = interrupts.clone();
         let wait = move || {
             while let Ok(signal) = signals.wait() {
-                theirs.heed(signal);
+                theirs.receive(signal);
             }
         };
         // This thread outlives the runs: nothing ends its wait.
@@ -80,10 +80,10 @@ impl Interrupts {
         &self.temporaries
     }
 
-    fn heed(&self, signal: Signal) {
+    fn receive(&self, signal: Signal) {
         let is_first = self.received.set(signal).is_ok();
         let stage = self.stage();
-        let farewell = match &*stage {
+        let message = match &*stage {
             Stage::Running { control, clock } if is_first => return control.stop(clock.now()),
             Stage::Running { .. } => "abandoned without a report",
             Stage::Ahead => "interrupted before the load: nothing was measured",
@@ -91,7 +91,7 @@ impl Interrupts {
         };
         // Until the exit, the locks keep other threads from the next stage and from new files.
         let _none_left = self.temporaries.remove();
-        terminal::say_lines(format_args!("\n{farewell}"));
+        terminal::say_lines(format_args!("\n{message}"));
         std::process::exit(exit::of_signal(signal).into());
     }
 

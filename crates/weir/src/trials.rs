@@ -15,7 +15,7 @@ use crate::load::{self, Epoch, Outcome};
 
 /// Runs a job without a progress line; returns `None` if a signal arrived.
 fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Outcome>> {
-    let nobody = None::<fn(&Intervals)>;
-    let outcome = load::carry_out(&Arc::new(job), &Epoch::start(), interrupts, None, nobody)?;
+    let no_observer = None::<fn(&Intervals)>;
+    let outcome = load::carry_out(&Arc::new(job), &Epoch::start(), interrupts, None, no_observer)?;
     Ok(interrupts.received().is_none().then_some(outcome))
 }

@@ -56,7 +56,7 @@ struct Told {
     is_attributed: bool,
     /// True if a rule about the client or its machine exceeds its second limit, if the limit is the
     /// client's CPU, or if p99, which a stop affects, is attributed to the client.
-    is_accusing: bool,
+    is_against_client: bool,
     /// Rules about the client and its machine that fired.
     rules: Vec<String>,
     response_max_s: f64,
@@ -108,17 +108,18 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
             _ => None,
         };
         if harm == Harm::ClientThrottled && half.is_none() {
-            section.note("No control group with a quota can be made here: nobody was throttled.");
+            section
+                .note("No control group with a quota can be made here: no client was throttled.");
             continue;
         }
         // The effect of a spinner varies little, so fewer runs suffice.
         let runs = if harm == Harm::ClientRobbed { runs.div_ceil(5) } else { runs };
         let (told, spoilt) = repeat(lab, harm, half.as_ref(), runs)?;
         if !spoilt.is_empty() {
-            let accusing = spoilt.iter().filter(|told| told.is_accusing).count();
+            let against = spoilt.iter().filter(|told| told.is_against_client).count();
             section.note(format!(
                 "{}: {} more runs, in which the hypervisor took more than 1% of the CPU time, do \
-                 not count; {accusing} of them are attributed to the client.",
+                 not count; {against} of them are attributed to the client.",
                 harm.name(),
                 spoilt.len()
             ));
@@ -207,7 +208,7 @@ impl Told {
             document.list("stamps/wire_time/ok/percentiles").is_ok_and(|l| !l.is_empty());
         Ok(Told {
             is_attributed,
-            is_accusing: is_beyond || is_limit || is_stop_ours,
+            is_against_client: is_beyond || is_limit || is_stop_ours,
             rules,
             response_max_s: max_s("latency/response_time")?,
             sched_lag_max_s: max_s("latency/sched_lag")?,
@@ -218,9 +219,10 @@ impl Told {
 
 fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[Told]) {
     let name = harm.name();
-    let is_accused =
-        |told: &&Told| if harm.is_to_client() { told.is_attributed } else { told.is_accusing };
-    let accused = told.iter().filter(is_accused).count();
+    let is_attributed_to_client = |told: &&Told| {
+        if harm.is_to_client() { told.is_attributed } else { told.is_against_client }
+    };
+    let attributed = told.iter().filter(is_attributed_to_client).count();
     let median = |of: &dyn Fn(&Told) -> f64| {
         let mut values: Vec<f64> = told.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
@@ -237,20 +239,20 @@ fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[Told]) {
     table.row(&[
         name.to_owned(),
         told.len().to_string(),
-        accused.to_string(),
+        attributed.to_string(),
         seconds(response_s),
         seconds(median(&|told| told.sched_lag_max_s)),
         wire_s.map_or_else(|| "not told".to_owned(), seconds),
         rules.join(" "),
     ]);
     if harm.is_to_client() {
-        section.must(accused == told.len(), || {
-            format!("{name}: {accused} runs are attributed to the client")
+        section.must(attributed == told.len(), || {
+            format!("{name}: {attributed} runs are attributed to the client")
         });
     } else {
         // Other processes may have taken CPU time from the client.
-        let what = || format!("{name}: {accused} runs are attributed to the client");
-        section.must_if_quiet(accused == 0, what);
+        let what = || format!("{name}: {attributed} runs are attributed to the client");
+        section.must_if_quiet(attributed == 0, what);
     }
     // On loopback the wire uses the client's CPU too, and a spinner takes that time as well.
     if let Some(wire_s) = wire_s.filter(|_| harm != Harm::ClientRobbed) {

@@ -29,7 +29,7 @@ pub(super) fn capture(lab: &Lab) -> Result<Section> {
     let mut section = Section::new(
         "kernel stamps and packets",
         "With `--timestamps all` weir reports when the kernel sent each request and received each \
-         answer. Somebody else, tcpdump, notes when their packets passed the loopback interface.",
+         answer. tcpdump notes independently when their packets passed the loopback interface.",
         "No answer is read before the kernel has it; the median of wire time less the time between \
          the two packets is within 5 µs of 0.",
     );

@@ -127,7 +127,8 @@ lies wholly below a floor.";
 const OTHERS_ABOUT: &str = "\
 50 connections and each program's default threads, 3 rounds of 2 s in random order: requests/s, \
 and in brackets requests per client CPU-second in thousands. weir's are of its window; the others' \
-are the server's count over the program's run time.";
+are the server's count over the program's run time. \"Failed\": it ended with an error twice, in \
+most rounds.";
 
 impl Served {
     fn name(self) -> String {
@@ -323,16 +324,30 @@ impl Others {
             let Some(peer) = at.checked_sub(1).map(|at| self.present[at]) else {
                 return run_weir(lab, server, &typed);
             };
-            run_peer(lab, server, peer, seconds)
+            Ok(run_peer_or_not(lab, server, peer, seconds))
         })?;
         let mut row = vec![served.name()];
         row.extend((0..names.len()).map(|at| {
-            let per_cpu_second = 1e3 / paired.cost_us(at);
-            format!("{} ({per_cpu_second:.0}k)", table::rate(paired.requests_per_second(at)))
+            let (rps, cost_us) = (paired.requests_per_second(at), paired.cost_us(at));
+            match rps.is_nan() {
+                true => "failed".to_owned(),
+                false => format!("{} ({:.0}k)", table::rate(rps), 1e3 / cost_us),
+            }
         }));
         self.table.row(&row);
         Ok(())
     }
+}
+
+/// Runs another program, twice if the first attempt fails. If both do, its figures are NaN: a program
+/// that fails must not cost the comparison with wrk.
+fn run_peer_or_not(lab: &Lab, server: &Server, peer: Peer, seconds: u32) -> Run {
+    let run = || run_peer(lab, server, peer, seconds);
+    run().or_else(|_| run()).unwrap_or_else(|error| {
+        eprintln!("bench: {} fails on {}: {error:#}", peer.name(), server.name);
+        let nan = f64::NAN;
+        Run { requests: 1, cpu_s: nan, wall_s: nan, rps: nan, resident_bytes: None }
+    })
 }
 
 fn run_peer(lab: &Lab, server: &Server, peer: Peer, seconds: u32) -> Result<Run> {

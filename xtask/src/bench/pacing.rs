@@ -53,7 +53,7 @@ pub(super) fn pacing(lab: &Lab) -> Result<Section> {
          of warm-up (wrk2: after its 10 s of calibration). A percentile that a run does not carry \
          is a dash. Send lag is from when a request was due \
          to when it was sent, which wrk2 does not tell; the response time, from when it was due to \
-         its answer, contains it. A sleeping client also waits for whoever else has its CPU. \
+         its answer, contains it. A sleeping client also waits for other threads on its CPU. \
          Wanted of hybrid pacing: p50 at most 1 µs, p99 at most 100 µs, at most 20 % of a \
          CPU.{absent}\n\n{}",
         table.finish()

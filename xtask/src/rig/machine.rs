@@ -95,7 +95,10 @@ impl fmt::Display for Taken {
             share.map_or("unknown".to_owned(), |share| format!("{:.1} %", share * 100.0))
         };
         let (steal, waited) = (percent(self.steal), percent(self.waited));
-        write!(f, "CPU time stolen by the hypervisor {steal}, somebody waited for a CPU {waited}")
+        write!(
+            f,
+            "CPU time stolen by the hypervisor {steal}, some thread waited for a CPU {waited}"
+        )
     }
 }
 

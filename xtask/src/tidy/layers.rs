@@ -95,7 +95,7 @@ fn imports(file: &File, layer: &Layer) -> Vec<Finding> {
         let name = dependency.name;
         let ours = name == "weir" || name.starts_with("weir-");
         let advice = match dependency.used {
-            _ if name == "weir" => "nobody imports the program",
+            _ if name == "weir" => "no crate imports the program",
             Use::Dev => continue,
             _ if name == "weir-sim" => "the simulation is a dev-dependency only",
             _ if ours && !layer.imports.contains(&name) => "ARCHITECTURE.md does not allow it",

@@ -12,10 +12,10 @@ const HOMES: [&str; 3] =
 
 /// Macros and functions that panic on failure.
 const PANICKING: [(&str, &str); 6] = [
-    ("print!", "it panics where nobody reads: use weir's `terminal`"),
-    ("println!", "it panics where nobody reads: use weir's `terminal`"),
-    ("eprint!", "it panics where nobody reads: use weir's `terminal`"),
-    ("eprintln!", "it panics where nobody reads: use weir's `terminal`"),
+    ("print!", "it panics if standard output is closed: use weir's `terminal`"),
+    ("println!", "it panics if standard output is closed: use weir's `terminal`"),
+    ("eprint!", "it panics if standard output is closed: use weir's `terminal`"),
+    ("eprintln!", "it panics if standard output is closed: use weir's `terminal`"),
     ("thread::spawn(", "it panics where no thread is left: use `thread::Builder`"),
     ("scope.spawn(", "it panics where no thread is left: use `thread::Builder::spawn_scoped`"),
 ];

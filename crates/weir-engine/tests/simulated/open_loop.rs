@@ -214,7 +214,7 @@ fn absurd_rates_end() {
 
 /// V13: the send lag reveals a client that stops; the server's times stay unchanged.
 #[test]
-fn a_client_that_stops_accuses_itself() {
+fn a_client_that_stops_reports_itself() {
     let stops = vec![Pause::new(START.after(SECOND), SECOND / 2)];
     let mut world = World { client: Client { stops, ..Client::default() }, ..serving(MS) };
     world.server.workers = Workers::Unlimited;

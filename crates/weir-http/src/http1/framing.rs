@@ -116,15 +116,15 @@ impl Framing {
         for element in value.split(|&byte| byte == b',').map(trim).filter(|e| !e.is_empty()) {
             is_empty = false;
             match (parse_length(element), self.content_length) {
-                (None, _) => self.blame(ProtocolError::BadContentLength),
+                (None, _) => self.note_fault(ProtocolError::BadContentLength),
                 (Some(length), Some(known)) if length != known => {
-                    self.blame(ProtocolError::ConflictingContentLength);
+                    self.note_fault(ProtocolError::ConflictingContentLength);
                 }
                 (length, _) => self.content_length = length,
             }
         }
         if is_empty {
-            self.blame(ProtocolError::BadContentLength);
+            self.note_fault(ProtocolError::BadContentLength);
         }
     }
 
@@ -152,7 +152,7 @@ impl Framing {
                 || element.contains(&b'"')
                 || (is_chunked && (was_chunked || name_end.is_some()))
             {
-                self.blame(ProtocolError::BadTransferEncoding);
+                self.note_fault(ProtocolError::BadTransferEncoding);
             }
             self.coding = match (is_chunked, was_chunked) {
                 (true, _) => Coding::Chunked,
@@ -161,7 +161,7 @@ impl Framing {
             };
         }
         if is_empty {
-            self.blame(ProtocolError::BadTransferEncoding);
+            self.note_fault(ProtocolError::BadTransferEncoding);
         }
     }
 
@@ -183,7 +183,7 @@ impl Framing {
     }
 
     #[cold]
-    fn blame(&mut self, fault: ProtocolError) {
+    fn note_fault(&mut self, fault: ProtocolError) {
         self.fault.get_or_insert(fault);
     }
 }

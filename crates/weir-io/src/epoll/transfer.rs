@@ -253,24 +253,24 @@ impl Epoll {
     /// Keeps a closed socket until the kernel has taken the rest of its bytes.
     fn part_later(&mut self, fd: OwnedFd, unsent: Queue) {
         let number = fd.as_raw_fd();
-        let slot = self.farewells.insert(LingeringClose { fd, unsent });
-        let word = Token::new(kind::FAREWELL, 0, slot).pack();
+        let slot = self.lingering.insert(LingeringClose { fd, unsent });
+        let word = Token::new(kind::LINGERING, 0, slot).pack();
         if self.poller.rename(number, WATCHED, word).is_err() {
-            self.end_farewell(slot);
+            self.end_lingering(slot);
         }
     }
 
-    pub(super) fn go_on_with_farewell(&mut self, slot: u32) {
-        let Some(LingeringClose { fd, unsent }) = self.farewells.entry(slot) else { return };
+    pub(super) fn go_on_with_lingering(&mut self, slot: u32) {
+        let Some(LingeringClose { fd, unsent }) = self.lingering.entry(slot) else { return };
         let result = write_all(fd, &mut self.outgoing, unsent, None, &mut false);
         if !result.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
-            self.end_farewell(slot);
+            self.end_lingering(slot);
         }
     }
 
-    fn end_farewell(&mut self, slot: u32) {
-        if let Some(mut farewell) = self.farewells.remove(slot) {
-            self.outgoing.clear(&mut farewell.unsent);
+    fn end_lingering(&mut self, slot: u32) {
+        if let Some(mut lingering) = self.lingering.remove(slot) {
+            self.outgoing.clear(&mut lingering.unsent);
         }
     }
 }

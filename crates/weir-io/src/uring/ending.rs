@@ -79,13 +79,13 @@ impl Uring {
         let conn = &mut self.conns[index as usize];
         let unsent = std::mem::replace(&mut conn.unsent, Queue::EMPTY);
         let slot = std::mem::replace(&mut conn.slow, NONE);
-        let farewell = Slow::LingeringClose(conn.fd.take(), unsent);
+        let lingering = Slow::LingeringClose(conn.fd.take(), unsent);
         if slot == NONE {
-            let slot = self.slow.insert(farewell);
+            let slot = self.slow.insert(lingering);
             self.notes.slow.push(slot);
         } else if let Some(slow) = self.slow.entry(slot) {
             // The slow send in progress continues under the new owner.
-            *slow = farewell;
+            *slow = lingering;
         }
     }
 

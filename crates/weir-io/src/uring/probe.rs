@@ -31,7 +31,7 @@ const TOO_MUCH: usize = 4 << 20;
 ///
 /// # Errors
 /// The reason why it does not work, as a message for the user.
-pub fn probe_uring() -> io::Result<()> {
+pub(crate) fn probe_uring() -> io::Result<()> {
     let explained = |what: &str, error: io::Error| {
         let why = match error.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => {

@@ -1,5 +1,5 @@
-//! Numbers to text as wrk prints them. Everywhere else weir-result's `units` alone does that. This is
-//! a different table, kept to the byte for the programs that read it, and no example for other
+//! Numbers to text as wrk prints them. Everywhere else weir-result's `units` alone does that. This
+//! is a different table, kept to the byte for the programs that read it, and no example for other
 //! code.
 //!
 //! A number moves to the next unit from 0.85 of that unit on, so 850 µs read `0.85ms`; it never

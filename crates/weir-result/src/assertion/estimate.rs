@@ -6,7 +6,6 @@ use super::metric::{Class, Figure, Metric, Rate, Time};
 use super::path;
 use super::value::{Estimate, Evidence, Missing, Tail};
 use crate::document::{Accounting, Document, Metric as Times, SliceEntry};
-use crate::measurements::ByOutcome;
 use crate::quantile::{Bound, least_count};
 use crate::units;
 

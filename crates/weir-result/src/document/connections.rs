@@ -9,7 +9,7 @@ use super::accounting::is_zero;
 use super::connection_failure::ConnectionFailure;
 use super::recorded::Recorded;
 use super::throughput::per_second;
-use crate::measurements::{Connections, DestinationCounts, FailurePhase};
+use crate::measurements::{Connections, DestinationCounts};
 use crate::plan::Plan;
 
 /// Connections: requested, opened, renewed, failed.

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_that_is_small_or_to_the_worse_accuses_nobody() {
+    fn a_difference_that_is_small_or_to_the_worse_is_no_evidence() {
         let check = |as_many: Measurements, more: Measurements| {
             let proof = proof(&vec![(as_many, more); 2]);
             assert!(!proof.is_client_limited, "{proof:?}");

@@ -125,8 +125,8 @@ function wrk.connect(address)
   return native.connect(text)
 end
 
--- Refused connections are counted and reported by the run, so that nobody accepting leaves all
--- addresses, not none.
+-- Refused connections are counted and reported by the run, so if no address accepts,
+-- all are kept rather than none.
 function wrk.resolve(host, service)
   local all = wrk.lookup(host, service)
   local accepting = {}

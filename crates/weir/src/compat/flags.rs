@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::Dialect;
 use super::getopt::Spec;
 
-/// What a flag asks for.
+/// Meaning of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flag {
     /// `-c`
@@ -110,7 +110,7 @@ pub(super) fn specs(dialect: Dialect) -> Vec<Spec<Flag>> {
     listed.chain(unlisted).collect()
 }
 
-/// What is printed where the command line cannot be run.
+/// Text printed if the command line cannot be run.
 pub(super) fn usage(dialect: Dialect) -> String {
     let mut text = format!("Usage: {dialect} <options> <url>\n  Options:\n");
     for (flag, short, long, value, help) in FLAGS {

@@ -134,7 +134,8 @@ fn drawn() -> Vec<String> {
 fn labels<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
     for word in lines.filter_map(|line| line.split_whitespace().next()) {
-        found.extend(LABELS.iter().filter(|label| **label == word && !found.contains(label)));
+        let label = LABELS.into_iter().find(|label| *label == word && !found.contains(label));
+        found.extend(label);
     }
     found
 }
