@@ -51,7 +51,7 @@ use section::Section;
 /// Page that a full run writes.
 const PAGE: &str = "docs/ACCURACY.md";
 
-/// Largest share of time a thread may wait for a CPU without a finding (METHOD 1.9, C2).
+/// Largest share of time a thread may wait for a CPU in a quiet round.
 const WAITED_MAX: f64 = 0.005;
 
 /// A case of METHOD 2.1.

@@ -8,6 +8,7 @@ mod citations;
 mod decisions;
 mod exceptions;
 mod journey;
+mod language;
 mod layers;
 mod manifests;
 mod measured;
@@ -43,6 +44,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(printing::check(tree));
     findings.extend(decisions::check(tree));
     findings.extend(measured::check(tree));
+    findings.extend(language::check(tree));
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
     findings
 }

@@ -20,7 +20,7 @@ pub struct Completion {
     pub kernel: Option<KernelTimes>,
 }
 
-/// The outcome of an exchange (METHOD 1.4).
+/// The outcome of an exchange (METHOD 1.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A complete response that the plan counts as success.

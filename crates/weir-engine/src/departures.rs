@@ -1,5 +1,5 @@
 //! Departure counts per millisecond. They show whether the client kept to the planned arrival
-//! process (METHOD 1.9, A1–A3).
+//! process (`send-dispersion` to `send-rate`, METHOD 1.9).
 //!
 //! A send counts at `T0 + sched_lag`, the time at which the client alone would have made it. The
 //! wait for a busy connection is the server's and leaves no trace.

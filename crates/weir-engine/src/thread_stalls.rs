@@ -1,5 +1,5 @@
 //! CPU time and stalls of the worker's thread inside the window: time on the CPU, time runnable but
-//! not running, and the longest stretch in which it could not act (METHOD 1.9, C2, C4 and C13).
+//! not running, and the longest stretch in which it could not act (METHOD 1.9).
 
 use weir_io::{Nanos, ThreadUsage};
 use weir_result::WorkerUsage;

@@ -1,4 +1,4 @@
-//! The health of the client's machine during a run (METHOD 1.9, C3 and C8 to C11). A thread sleeps
+//! The health of the client's machine during a run (METHOD 1.9, "Machine"). A thread sleeps
 //! 5 ms at a time, reads the kernel's counters when the window opens and closes, and records how
 //! late it woke in between. It has no access to the measurements; the verdict judges its figures.
 

@@ -1,6 +1,6 @@
-//! The witness (METHOD 1.9, C7): a thread that sends the load's request at a low rate, as an
-//! independent check. Its Poisson arrivals meet the same server as any other arrival. If the load's
-//! responses take longer than its own, they waited for the load's own threads.
+//! The witness (`probe-thread`, METHOD 1.9): a thread that sends the load's request at a low rate,
+//! as an independent check. Its Poisson arrivals meet the same server as any other arrival. If the
+//! load's responses take longer than its own, they waited for the load's own threads.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};

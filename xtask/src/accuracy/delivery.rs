@@ -52,7 +52,7 @@ struct Round {
     /// Te − Ke, of the requests whose response has a kernel time stamp: the client's part of
     /// `late_ns`.
     own_ns: Vec<f64>,
-    /// True if the client's thread meets METHOD 1.9, C2 and C3.
+    /// True if neither other threads nor the hypervisor took the CPU of the client's thread.
     is_clean: bool,
 }
 
@@ -69,8 +69,8 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
          weir prints.",
         format!(
             "Never negative. Aimed at, in the rounds in which the client's thread waited for its \
-             CPU for less than 0.5% of the time and the hypervisor took less than 1% (METHOD 1.9, \
-             C2 and C3), for hybrid pacing over one connection: half of the requests within {}, \
+             CPU for less than 0.5% of the time and the hypervisor took less than 1%, \
+             for hybrid pacing over one connection: half of the requests within {}, \
              99% within {}. Other rounds are shown too; for this aim there are more of them, up to \
              {ROUNDS_MAX}, until {least} are clean.",
             seconds(P50_AIM_NS / 1e9),

@@ -44,7 +44,7 @@ pub(super) struct Lab {
 }
 
 /// Largest share of its time in which a thread of a server or client of the case was runnable but
-/// not running (METHOD 1.9, C2).
+/// not running (`cpu-contention`, METHOD 1.9).
 type Waited = Rc<Cell<f64>>;
 
 impl Lab {

@@ -83,7 +83,7 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// True if the steal is within the limit of METHOD 1.9 (C3), or unknown.
+    /// True if the steal is within the limit of METHOD 1.9 (`cpu-steal`), or unknown.
     pub(crate) fn has_no_steal(&self) -> bool {
         self.steal.is_none_or(|share| share <= 0.01)
     }

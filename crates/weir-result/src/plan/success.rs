@@ -1,4 +1,4 @@
-//! The rule that separates successful responses from others (METHOD 1.4).
+//! The rule that separates successful responses from others (METHOD 1.6).
 
 use serde::{Deserialize, Serialize};
 

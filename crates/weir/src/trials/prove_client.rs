@@ -1,6 +1,6 @@
-//! `--prove-client` (METHOD 1.9, C12): repeats the load for a fifth of its time with as many
-//! threads, and for a fifth with one more. The short runs alternate, so that a drift of the machine
-//! affects both.
+//! `--prove-client` (`more-threads`, METHOD 1.9): repeats the load for a fifth of its time with as
+//! many threads, and for a fifth with one more. The short runs alternate, so that a drift of the
+//! machine affects both.
 
 use anyhow::{Result, bail};
 use weir_engine::Job;
