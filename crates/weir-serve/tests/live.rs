@@ -574,7 +574,7 @@ fn a_stopped_server_listens_no_more() {
             // Connections that had not been accepted are reset.
             assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
         }
-        let error = TcpStream::connect(address).expect_err("nobody is there");
+        let error = TcpStream::connect(address).expect_err("nothing listens there");
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
     }
 }

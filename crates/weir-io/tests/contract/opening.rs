@@ -72,13 +72,13 @@ pub(crate) fn connects_from_the_source_it_was_given<B: Machine>() {
 
 pub(crate) fn reports_why_a_connect_failed<B: Machine>() {
     let mut driver = Driver::<B>::new();
-    let (listener, nobody) = tcp();
+    let (listener, unbound) = tcp();
     drop(listener);
     let absent = Endpoint::Unix("/nonexistent/weir.sock".into());
-    let nameless = Endpoint::Unix(format!("@{}", unique("nobody")).into());
+    let nameless = Endpoint::Unix(format!("@{}", unique("unbound")).into());
     let long = Endpoint::Unix("x".repeat(200).into());
     for (endpoint, errno) in [
-        (nobody, libc::ECONNREFUSED),
+        (unbound, libc::ECONNREFUSED),
         (absent, libc::ENOENT),
         (nameless, libc::ECONNREFUSED),
         (long, libc::ENAMETOOLONG),
@@ -92,12 +92,12 @@ pub(crate) fn reports_why_a_connect_failed<B: Machine>() {
 
 pub(crate) fn counts_generations<B: Machine>() {
     let (listener, endpoint) = tcp();
-    let (gone, nobody) = tcp();
+    let (gone, unbound) = tcp();
     drop(gone);
     let mut driver = Driver::<B>::new();
     for round in 0..100u16 {
         // Failed connects count as sockets of the number too.
-        let to = if round % 3 == 1 { &nobody } else { &endpoint };
+        let to = if round % 3 == 1 { &unbound } else { &endpoint };
         driver.connect(7, to);
         let seen = driver.one();
         assert_eq!(seen.generation, round);
@@ -154,10 +154,10 @@ pub(crate) fn lends_nothing_of_an_older_socket<B: Machine>() {
 
 pub(crate) fn lends_nothing_of_an_abandoned_connect<B: Machine>() {
     let (_listener, endpoint) = tcp();
-    let (gone, nobody) = tcp();
+    let (gone, unbound) = tcp();
     drop(gone);
     let mut driver = Driver::<B>::new();
-    for to in [&endpoint, &nobody, &Endpoint::Unix("/nonexistent/weir.sock".into())] {
+    for to in [&endpoint, &unbound, &Endpoint::Unix("/nonexistent/weir.sock".into())] {
         driver.connect(0, to);
         driver.close(0);
         driver.quiet();

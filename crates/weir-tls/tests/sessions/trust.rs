@@ -74,7 +74,7 @@ fn a_certificate_for_another_name_is_refused_with_the_names_it_has() {
         )),
     );
     check(
-        "nobody",
+        "untrusted",
         (&[], 2000..2100),
         "localhost",
         Err((
@@ -112,7 +112,7 @@ fn a_certificate_out_of_its_time_is_refused_with_the_day() {
 #[test]
 fn a_certificate_from_somebody_else_is_refused() {
     let identity = Authority::new().sign(&["localhost"], 2000..2100);
-    let stranger = Authority::named("somebody else").file("somebody");
+    let stranger = Authority::named("another authority").file("stranger");
     let found = verdict(&identity, "localhost", stranger).unwrap_err();
     assert_eq!(found, TlsError::UnknownIssuer);
     assert_eq!(
@@ -170,7 +170,7 @@ fn what_is_no_certificate_at_all_is_bad_but_not_for_the_careless() {
 /// Returns the error for a CA file with these bytes.
 fn refusal(test: &str, bytes: &[u8]) -> TlsConfigError {
     let options = TlsOptions { verify: true, ca_file: Some(file(test, bytes)), ..insecure() };
-    TlsConfig::new(&options).expect_err("nobody could be trusted")
+    TlsConfig::new(&options).expect_err("no certificate is trusted")
 }
 
 #[test]

@@ -221,7 +221,7 @@ mod tests {
         let address = std::os::unix::net::SocketAddr::from_abstract_name(&name).expect("a name");
         let _listener = UnixListener::bind_addr(&address).expect("a free name");
         assert_eq!(listening_inodes(&Endpoint::Unix(format!("@{name}").into())).len(), 1);
-        assert_eq!(listening_inodes(&Endpoint::Unix("@nobody".into())), Vec::<String>::new());
+        assert_eq!(listening_inodes(&Endpoint::Unix("@unbound".into())), Vec::<String>::new());
     }
 
     #[test]

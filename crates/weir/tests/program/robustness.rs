@@ -35,7 +35,7 @@ fn assert_printable(text: &str) {
 }
 
 #[test]
-fn nobody_needs_to_read_standard_error() {
+fn standard_error_may_have_no_reader() {
     let server = Raw::answering("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     for gone in ["2>/dev/full", "2>&-"] {
         let directory = Directory::new();
