@@ -57,7 +57,7 @@ impl Outcome {
 }
 
 /// Kernel time stamps of one exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelTimes {
     /// Receive time stamp of the last byte (`Ke`), if the kernel reported it.
     pub received_at: Option<Nanos>,

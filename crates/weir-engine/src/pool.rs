@@ -27,7 +27,7 @@ use crate::open_queue::OpenQueue;
 use crate::protocol_slots::{NONE, ProtocolSlots};
 use crate::ready_queue::ReadyQueue;
 use crate::recorder::Recorder;
-use crate::stamps::Stamping;
+use crate::stamps::{EventStamps, Stamping};
 use batches::ScriptBridge;
 use secure::TlsLayer;
 
@@ -163,6 +163,8 @@ struct Incoming {
     received_at: Option<Nanos>,
     /// Responses that the event completed.
     replies: Vec<Reply>,
+    /// Its kernel stamps, if an observer sees them.
+    stamps: EventStamps,
     /// Cache of the last parsed response heads.
     known: HeadCache,
 }
@@ -204,6 +206,7 @@ impl ConnectionPool {
             incoming: Incoming {
                 received_at: None,
                 replies: Vec::with_capacity(usize::from(limits.depth)),
+                stamps: EventStamps::default(),
                 known: HeadCache::new(),
             },
             failing: Vec::new(),
@@ -386,7 +389,9 @@ impl ConnectionPool {
         }
         let is_stamped = self.stamping.covers(conn);
         let is_observed = is_stamped || self.observers.see_all();
-        let stamps = if is_stamped { self.take_stamps(conn) } else { None };
+        if is_observed {
+            self.take_stamps(conn);
+        }
         let connection = &mut self.connections[conn.index()];
         let (lent, exchanges) = self.places.parts(connection.place);
         if connection.load == self.limits.depth || self.limits.batches {
@@ -411,10 +416,8 @@ impl ConnectionPool {
                 answered = others;
                 self.recorder.completed(&exchange, outcome, at, alike as u32);
                 if is_observed {
-                    // Bytes read together have one stamp, which belongs to the last response.
-                    let is_last = |last: u16| reply.ids().end == last && answered.is_empty();
-                    let stamps = stamps.filter(|(_, last)| is_last(*last));
-                    let kernel = stamps.map(|(times, _)| times.of(&exchange));
+                    let last_id = reply.ids().end - answered.len() as u16 - 1;
+                    let kernel = self.incoming.stamps.of(last_id, &exchange);
                     let completion = Completion { conn, exchange, outcome, at, kernel };
                     self.observers.completed(&completion, is_stamped);
                 }
@@ -440,18 +443,21 @@ impl ConnectionPool {
         closes
     }
 
-    /// Returns the kernel stamps of the current event, and the end of the request ids of the last
-    /// response, which the stamps belong to. A transmit stamp belongs to a request only if no other
-    /// is in flight.
+    /// Keeps the kernel's stamps of the current event. Bytes read together have one receive stamp,
+    /// which belongs to the last response. A transmit stamp belongs to a request only if no other is
+    /// in flight.
     #[inline(never)]
-    fn take_stamps(&mut self, conn: ConnId) -> Option<(KernelTimes, u16)> {
+    fn take_stamps(&mut self, conn: ConnId) {
         let transmitted_at = self.stamping.take_transmitted(conn);
         let is_alone = self.connections[conn.index()].load == 1;
-        let times = KernelTimes {
-            received_at: self.incoming.received_at,
-            transmitted_at: transmitted_at.filter(|_| is_alone),
+        let last = self.incoming.replies.last().filter(|_| self.stamping.covers(conn));
+        self.incoming.stamps = EventStamps {
+            id: last.map(|reply| reply.ids().end - 1),
+            times: KernelTimes {
+                received_at: self.incoming.received_at,
+                transmitted_at: transmitted_at.filter(|_| is_alone),
+            },
         };
-        self.incoming.replies.last().map(|reply| (times, reply.ids().end))
     }
 
     /// Handles the end of the peer's stream: the proper end of a response, a clean close, or a

@@ -74,6 +74,21 @@ impl Stamping {
     }
 }
 
+/// Kernel stamps of the responses that one event completed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EventStamps {
+    /// Id of the request they belong to; `None` if the connection is not stamped.
+    pub(crate) id: Option<u16>,
+    pub(crate) times: KernelTimes,
+}
+
+impl EventStamps {
+    /// Returns the stamps of request `id`.
+    pub(crate) fn of(&self, id: u16, exchange: &Exchange) -> Option<KernelTimes> {
+        self.id.filter(|own| *own == id).map(|_| self.times.of(exchange))
+    }
+}
+
 /// The times of successful, measured exchanges on stamped connections.
 #[derive(Debug, Default)]
 pub(crate) struct StampTallies {
