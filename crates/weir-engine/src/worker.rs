@@ -9,10 +9,11 @@ mod limits;
 mod observing;
 mod opening;
 mod scripted;
+mod state;
 
 use std::io;
 
-use weir_io::{Backend, Close, ConnId, Nanos, Segment, TcpTally, WaitPolicy};
+use weir_io::{Backend, Close, ConnId, Nanos, TcpTally, WaitPolicy};
 use weir_result::{Load, Measurements, TcpUsage, WorkerPhases};
 
 use crate::connection::State;
@@ -30,8 +31,8 @@ use crate::stamps::Stamping;
 use crate::thread_stalls::ThreadStalls;
 use crate::timeline::Timeline;
 use crate::waiting::Waiting;
-use dispatch::SEND_BATCH;
 use limits::limits;
+use state::{Outbox, Stage, Turn};
 
 /// Events handled before due slots are checked again, so that a burst of responses does not delay
 /// sends (METHOD 1.8).
@@ -82,49 +83,6 @@ pub(crate) struct Worker<'a, B> {
     stalls: ThreadStalls,
 }
 
-/// Requests that were dispatched and not yet handed to the backend.
-#[derive(Debug)]
-struct Outbox {
-    /// Connections with such requests.
-    dirty: Vec<ConnId>,
-    /// Buffers reused from send to send.
-    segments: Vec<Segment>,
-    sealed: Vec<u8>,
-    /// Bytes of the last encrypted or scripted send, and its number of requests.
-    last_send: (usize, usize),
-}
-
-/// The progress of the run.
-#[derive(Debug)]
-struct Stage {
-    /// Requests of M not yet dispatched, in a closed loop with a number of requests.
-    quota: Option<u64>,
-    /// True if more requests may be sent.
-    is_sending: bool,
-    /// True if the stop request was handled.
-    is_stopped: bool,
-    /// True if the stop request came before the window's end.
-    is_interrupted: bool,
-    /// True if the window ended early, by a stop request or by the script.
-    is_cut: bool,
-    /// True if the automatic warm-up reached its limit before the load was steady.
-    is_unsettled: bool,
-}
-
-/// One turn of the loop.
-#[derive(Debug)]
-struct Turn {
-    /// Time at the end of the last turn.
-    now: Nanos,
-    /// Time of the first event of this turn.
-    woken_at: Nanos,
-    /// True if connections could take more requests than the script made in its share of the last
-    /// turn.
-    is_behind: bool,
-    /// True if events may leave work: calls of the script, or bytes that TLS has to send.
-    has_pending: bool,
-}
-
 impl<'a, B: Backend> Worker<'a, B> {
     /// Returns worker `number` of the job, on `backend`.
     pub(crate) fn new(
@@ -157,12 +115,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 observers,
                 job.body_budget.clone(),
             ),
-            turn: Turn {
-                now: Nanos::ZERO,
-                woken_at: Nanos::MAX,
-                is_behind: false,
-                has_pending: script.is_some() || job.tls.is_some(),
-            },
+            turn: Turn::new(script.is_some() || job.tls.is_some()),
             script,
             live: Live { worker: number, sender: live },
             phases: WorkerPhases {
@@ -173,20 +126,8 @@ impl<'a, B: Backend> Worker<'a, B> {
             },
             timeline: Timeline::new(plan, Nanos::MAX),
             stalls: ThreadStalls::default(),
-            outbox: Outbox {
-                dirty: Vec::with_capacity(SEND_BATCH),
-                segments: Vec::new(),
-                sealed: Vec::new(),
-                last_send: (0, 1),
-            },
-            stage: Stage {
-                quota: quota.map(|requests| partition.owned_below(requests)),
-                is_sending: false,
-                is_stopped: false,
-                is_interrupted: false,
-                is_cut: false,
-                is_unsettled: false,
-            },
+            outbox: Outbox::default(),
+            stage: Stage::new(quota.map(|requests| partition.owned_below(requests))),
             waiting: Waiting::new(plan),
             job,
             control,
