@@ -2,7 +2,7 @@
 //! or increased its coverage. docs/FUZZING.md describes the origin of the corpora.
 
 mod checks;
-#[path = "../../weir-http/tests/check/mod.rs"]
+#[path = "../../weir-http/tests/all/check/mod.rs"]
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod http;
 

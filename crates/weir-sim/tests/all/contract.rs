@@ -1,13 +1,10 @@
 //! The rules of `Backend`, checked on the simulation by a client that makes any calls the rules
 //! permit, in hundreds of random worlds. Also checks that a seed repeats a run.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{REQUEST, endpoint};
+use crate::common::{REQUEST, endpoint};
 use weir_io::{
     Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, StampRequest, Submitted,
     TemplateId, WaitPolicy,

@@ -1,11 +1,9 @@
 //! Table of responses, each cut at every position.
 
-mod cases;
-#[expect(dead_code, reason = "each user of the module uses a part of it")]
-mod check;
-
-use cases::{Case, End};
-use check::{Outcome, Setup};
+use crate::check;
+use crate::cases;
+use crate::cases::{Case, End};
+use crate::check::{Outcome, Setup};
 use weir_http::{Protocol, ProtocolError, RequestTraits};
 
 /// Largest case that is cut at every position; larger ones are cut at some only.

@@ -1,13 +1,10 @@
 //! Every fault, injected alone and at known positions: the client sees it as often and in its form,
 //! and the truth counts it as often.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::{REQUEST, endpoint};
+use crate::common::{REQUEST, endpoint};
 use weir_io::{Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, WaitPolicy};
 use weir_sim::{
     AnswerFault, Answers, Breakage, Client, ConnectFault, Counts, Drip, Fate, Faults, Framing, Law,

@@ -1,10 +1,8 @@
 //! Raw requests, generated and corrupted at random: the parser against a slow one that follows RFC
 //! 9112 literally, and against requests built by this crate.
 
-#[expect(dead_code, reason = "each user of the module uses a part of it")]
-mod check;
-
-use check::XorShift;
+use crate::check;
+use crate::check::XorShift;
 use proptest::prelude::*;
 use weir_http::{Prepared, RawRequest, RequestTraits, read_requests};
 

@@ -1,10 +1,8 @@
 //! The committed schema equals that of the types, and documents conform to it.
 
-mod fixture;
-
 use std::path::PathBuf;
 
-use fixture::{End, Request, S, json, measurements, parts};
+use crate::fixture::{End, Request, S, json, measurements, parts};
 use serde_json::{Value, json as value};
 use weir_result::{Document, Measurements, schema_json};
 

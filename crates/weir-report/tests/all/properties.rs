@@ -1,9 +1,6 @@
 //! Properties of every document: the report fits the page, and JSON loses nothing.
 
-#[expect(dead_code, reason = "the golden tests use more of it")]
-mod fixture;
-
-use fixture::Fixture;
+use crate::fixture::Fixture;
 use proptest::prelude::*;
 use weir_report::text::Bars;
 use weir_report::{TextOptions, json, text};

@@ -1,9 +1,7 @@
 //! Properties of random exchanges: responses of every kind, written and cut at random, are parsed
 //! correctly.
 
-#[expect(dead_code, reason = "each user of the module uses a part of it")]
-mod check;
-
+use crate::check;
 use std::collections::VecDeque;
 use std::ops::Range;
 

@@ -1,10 +1,8 @@
 //! The document as its users see it: assembled with numbers checked by hand, refused if they do not
 //! add up, merged without loss, validated when read.
 
-mod fixture;
-mod verdict;
-
-use fixture::{End, Request, S, json, measurements, parts, plan};
+use crate::fixture;
+use crate::fixture::{End, Request, S, json, measurements, parts, plan};
 use proptest::prelude::*;
 use serde_json::{Value, json as value};
 use weir_result::document::{MergeError, Metric, Verdict};

@@ -1,15 +1,12 @@
 //! Checks of the fuzz targets on stable Rust: over the committed corpus, and over thousands of
 //! mutations of it, the same in every run.
 
-#[expect(dead_code, reason = "what is to come of a case is answers.rs's business")]
-mod cases;
-#[expect(dead_code, reason = "each user of the module uses a part of it")]
-mod check;
-
+use crate::check;
+use crate::cases;
 use std::fs;
 use std::path::PathBuf;
 
-use check::{Setup, XorShift};
+use crate::check::{Setup, XorShift};
 
 /// Mutations of each file of the corpus.
 const MUTATIONS: usize = 60;

@@ -1,9 +1,7 @@
 //! Assertions against documents whose numbers a reader can check by hand.
 
-#[expect(dead_code, reason = "the tests of documents use more of it")]
-mod fixture;
-
-use fixture::{End, Request};
+use crate::fixture;
+use crate::fixture::{End, Request};
 use weir_result::document::{DocumentParts, Trials};
 use weir_result::quantile::Bound;
 use weir_result::{Assertion, AssertionOutcome, AssertionResult, Document};

@@ -1,12 +1,9 @@
 //! The server model against theory, driven by a scripted client in virtual time.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use common::{REQUEST, endpoint};
+use crate::common::{REQUEST, endpoint};
 use weir_io::{Backend, ConnId, EventKind, Nanos, Segment, SocketOptions, TemplateId, WaitPolicy};
 use weir_sim::theory::{self, StallCurve};
 use weir_sim::{Client, Law, Pause, Random, Seed, Server, Sim, Workers, World};

@@ -1,12 +1,10 @@
 //! The text report against golden files, byte for byte. `UPDATE_GOLDEN=1` rewrites them; read the
 //! difference before committing it.
 
-mod fixture;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use fixture::{Fixture, MS, S};
+use crate::fixture::{Fixture, MS, S};
 use weir_report::text::Bars;
 use weir_report::{TextOptions, text};
 use weir_result::histogram::lowest_in;

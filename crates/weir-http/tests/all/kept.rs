@@ -1,11 +1,8 @@
 //! Stored responses, fields and bodies, for every division into pieces.
 
-#[expect(dead_code, reason = "what is to come of a case is answers.rs's business")]
-mod cases;
-#[expect(dead_code, reason = "each user of the module uses a part of it")]
-mod check;
-
-use check::Setup;
+use crate::check;
+use crate::cases;
+use crate::check::Setup;
 use weir_http::{Answer, Interest, Protocol, RequestTraits};
 
 const GET: RequestTraits = RequestTraits { head: false, closes: false };

@@ -1,0 +1,8 @@
+//! The tests of weir-result's public interface, as one program so that it is linked once.
+
+mod assertions;
+mod document;
+mod fixture;
+#[cfg(feature = "schema")]
+mod schema;
+mod verdict;
