@@ -1,8 +1,8 @@
 //! Table of responses, each cut at every position.
 
-use crate::check;
 use crate::cases;
 use crate::cases::{Case, End};
+use crate::check;
 use crate::check::{Outcome, Setup};
 use weir_http::{Protocol, ProtocolError, RequestTraits};
 

@@ -1,8 +1,8 @@
 //! Checks of the fuzz targets on stable Rust: over the committed corpus, and over thousands of
 //! mutations of it, the same in every run.
 
-use crate::check;
 use crate::cases;
+use crate::check;
 use std::fs;
 use std::path::PathBuf;
 

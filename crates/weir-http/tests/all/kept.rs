@@ -1,7 +1,7 @@
 //! Stored responses, fields and bodies, for every division into pieces.
 
-use crate::check;
 use crate::cases;
+use crate::check;
 use crate::check::Setup;
 use weir_http::{Answer, Interest, Protocol, RequestTraits};
 
