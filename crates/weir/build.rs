@@ -1,13 +1,19 @@
-//! Passes the commit that weir is built from to the program, as `WEIR_COMMIT`. Empty outside a git
-//! repository, such as in a packaged crate.
+//! Exports the program's symbols, so that scripts' `ffi.C` and Lua modules written in C find
+//! LuaJIT's functions in it. Passes the commit that was checked out to the program, as
+//! `WEIR_COMMIT`; empty outside weir's own git repository, such as in a packaged crate.
 
+use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_default();
-    println!("cargo::rustc-env=WEIR_COMMIT={commit}");
+    println!("cargo::rustc-link-arg-bins=-rdynamic");
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize();
+    let root = git(&["rev-parse", "--show-toplevel"]).map(|root| Path::new(&root).canonicalize());
+    let is_own = matches!((repository, root), (Ok(own), Some(Ok(root))) if own == root);
+    let commit = git(&["rev-parse", "--short=12", "HEAD"]).filter(|_| is_own);
+    println!("cargo::rustc-env=WEIR_COMMIT={}", commit.unwrap_or_default());
     // A commit and a checkout append to the log of HEAD.
-    match git(&["rev-parse", "--git-path", "logs/HEAD"]) {
+    match git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|_| is_own) {
         Some(log) => println!("cargo::rerun-if-changed={log}"),
         None => println!("cargo::rerun-if-changed=build.rs"),
     }

@@ -1,6 +1,7 @@
 //! The interface of observers, which see the exchanges of a worker one by one.
 
 use std::fmt::{self, Debug};
+use std::ops::Range;
 use std::sync::Arc;
 
 use weir_io::{ConnId, Nanos};
@@ -48,6 +49,13 @@ pub struct RunEnd<'a> {
     pub(crate) timeline: &'a Timeline,
     /// Time up to which the age of a slot that was never sent counts.
     pub(crate) unsent_until: Nanos,
+}
+
+impl RunEnd<'_> {
+    /// Returns the measured window, its end exclusive.
+    pub fn window(&self) -> Range<Nanos> {
+        self.timeline.t0..self.timeline.t1
+    }
 }
 
 /// Makes an observer for each worker of a job, by its number.

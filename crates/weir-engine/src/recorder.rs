@@ -197,8 +197,8 @@ impl Recorder {
         }
     }
 
-    /// Ends the window earlier than planned.
-    pub(crate) fn cut(&mut self, timeline: Timeline) {
+    /// Sets the timeline after the window or the drain was cut.
+    pub(crate) fn set_timeline(&mut self, timeline: Timeline) {
         self.timeline = timeline;
     }
 

@@ -276,7 +276,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             self.cut_window(stop_at);
             self.stage.is_interrupted = true;
         } else {
-            self.timeline.end_drain(stop_at);
+            self.retime(|timeline| timeline.end_drain(stop_at));
         }
     }
 
@@ -286,9 +286,14 @@ impl<'a, B: Backend> Worker<'a, B> {
             true => 0,
             false => self.job.plan.drain_limit_ns().min(INTERRUPTED_DRAIN_NS),
         };
-        self.timeline.cut(at, drain_ns);
-        self.pool.recorder.cut(self.timeline);
+        self.retime(|timeline| timeline.cut(at, drain_ns));
         self.stage.is_cut = true;
+    }
+
+    /// Changes the timeline, and the recorder's copy of it.
+    fn retime(&mut self, change: impl FnOnce(&mut Timeline)) {
+        change(&mut self.timeline);
+        self.pool.recorder.set_timeline(self.timeline);
     }
 
     /// True if nothing more is sent: the drain has ended, or the load ends with the window.

@@ -127,8 +127,8 @@ lies wholly below a floor.";
 const OTHERS_ABOUT: &str = "\
 50 connections and each program's default threads, 3 rounds of 2 s in random order: requests/s, \
 and in brackets requests per client CPU-second in thousands. weir's are of its window; the others' \
-are the server's count over the program's run time. \"Failed\": it ended with an error twice, in \
-most rounds.";
+are the server's count over the program's run time. \"Failed\": it ended with an error twice \
+in a row; the figures are of the other rounds.";
 
 impl Served {
     fn name(self) -> String {
@@ -329,9 +329,11 @@ impl Others {
         let mut row = vec![served.name()];
         row.extend((0..names.len()).map(|at| {
             let (rps, cost_us) = (paired.requests_per_second(at), paired.cost_us(at));
-            match rps.is_nan() {
-                true => "failed".to_owned(),
-                false => format!("{} ({:.0}k)", table::rate(rps), 1e3 / cost_us),
+            let figures = format!("{} ({:.0}k)", table::rate(rps), 1e3 / cost_us);
+            match paired.failures(at) {
+                0 => figures,
+                failures if failures == rounds as usize => "failed".to_owned(),
+                failures => format!("{figures}, failed {failures} of {rounds}"),
             }
         }));
         self.table.row(&row);
@@ -339,14 +341,13 @@ impl Others {
     }
 }
 
-/// Runs another program, twice if the first attempt fails. If both do, its figures are NaN: a program
-/// that fails must not cost the comparison with wrk.
+/// Runs another program, twice if the first attempt fails. If both do, the run has no figures: a
+/// program that fails must not cost the comparison with wrk.
 fn run_peer_or_not(lab: &Lab, server: &Server, peer: Peer, seconds: u32) -> Run {
     let run = || run_peer(lab, server, peer, seconds);
     run().or_else(|_| run()).unwrap_or_else(|error| {
         eprintln!("bench: {} fails on {}: {error:#}", peer.name(), server.name);
-        let nan = f64::NAN;
-        Run { requests: 1, cpu_s: nan, wall_s: nan, rps: nan, resident_bytes: None }
+        Run::FAILED
     })
 }
 

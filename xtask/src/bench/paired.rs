@@ -65,17 +65,29 @@ impl Paired {
 
     /// Returns a side's median CPU time per request, in microseconds.
     pub(super) fn cost_us(&self, at: usize) -> f64 {
-        median(self.rounds.iter().map(|round| round[at].cost_us()).collect())
+        self.median_of(at, Run::cost_us)
     }
 
     /// Returns the median of a side's requests per second.
     pub(super) fn requests_per_second(&self, at: usize) -> f64 {
-        median(self.rounds.iter().map(|round| round[at].rps).collect())
+        self.median_of(at, |run| run.rps)
     }
 
     /// Returns a side's largest memory use; none if the kernel did not report it.
     pub(super) fn resident_bytes(&self, at: usize) -> Option<u64> {
         self.rounds.iter().filter_map(|round| round[at].resident_bytes).max()
+    }
+
+    /// Returns the rounds in which a side failed, which have no figures ([`Run::FAILED`]).
+    pub(super) fn failures(&self, at: usize) -> usize {
+        self.rounds.iter().filter(|round| round[at].rps.is_nan()).count()
+    }
+
+    /// Returns the median over the rounds that have figures; NaN if none has.
+    fn median_of(&self, at: usize, of: impl Fn(&Run) -> f64) -> f64 {
+        let all = self.rounds.iter().map(|round| of(&round[at]));
+        let known: Vec<f64> = all.filter(|value| !value.is_nan()).collect();
+        if known.is_empty() { f64::NAN } else { median(known) }
     }
 
     fn estimate(&self, of: impl Fn(&[Run]) -> f64) -> Estimate {

@@ -22,6 +22,10 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// A run that ended with an error, without figures.
+    pub(crate) const FAILED: Run =
+        Run { requests: 1, cpu_s: f64::NAN, wall_s: f64::NAN, rps: f64::NAN, resident_bytes: None };
+
     /// Makes the run of a program that completed `requests` requests.
     pub(crate) fn of(requests: u64, timed: &Timed) -> Run {
         let Timed { cpu_s, wall_s, resident_bytes, .. } = *timed;

@@ -60,16 +60,42 @@ fn imports_of<'a>(
     let code = &file.masked.code;
     let tests = tests_module(code).map_or(usize::MAX, |lines| lines.start);
     let mut found: Vec<(&Module, usize)> = Vec::new();
-    for at in ROOTS.iter().flat_map(|root| prefixes(code, root)) {
+    let places = ROOTS.iter().flat_map(|root| prefixes(code, root).map(move |at| (root, at)));
+    for (root, at) in places {
         let line = line_of(code, at);
         // In `super::super::a` only the first `super` begins a path.
         if line >= tests || code[..at].ends_with("::") {
             continue;
         }
-        let Some(imported) = resolve(module, &code[at..], modules) else { continue };
-        let is_kin = imported.starts_with(module) || module.starts_with(imported);
-        if !is_kin && found.iter().all(|(known, _)| *known != imported) {
-            found.push((imported, line));
+        for path in paths(root, &code[at + root.len()..]) {
+            let Some(imported) = resolve(module, &path, modules) else { continue };
+            let is_kin = imported.starts_with(module) || module.starts_with(imported);
+            if !is_kin && found.iter().all(|(known, _)| *known != imported) {
+                found.push((imported, line));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the paths that begin with `root`, given the text behind it: one, or those of a group in
+/// braces.
+fn paths(root: &str, rest: &str) -> Vec<String> {
+    let Some(group) = rest.strip_prefix('{') else { return vec![format!("{root}{rest}")] };
+    let (mut depth, mut from, mut found) = (1, 0, Vec::new());
+    for (at, character) in group.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 1 => {}
+            _ => continue,
+        }
+        if depth == 0 || (depth == 1 && character == ',') {
+            found.push(format!("{root}{}", group[from..at].trim()));
+            from = at + 1;
+        }
+        if depth == 0 {
+            break;
         }
     }
     found
@@ -138,6 +164,13 @@ mod tests {
     fn a_module_and_its_submodule_are_one_room() {
         let a = ("crates/x/src/a.rs", "//! A.\nuse crate::a::b::B;\n");
         check_files(&[a, ("crates/x/src/a/b.rs", "//! B.\nuse super::A;\n")], &[]);
+    }
+
+    #[test]
+    fn groups_are_taken_apart() {
+        let a = ("crates/x/src/a.rs", "//! A.\nuse crate::{c::{D, E}, b::B};\n");
+        let b = ("crates/x/src/b.rs", "//! B.\nuse super::a::A;\n");
+        check_files(&[a, b], &[("crates/x/src/a.rs", 2), ("crates/x/src/b.rs", 2)]);
     }
 
     #[test]

@@ -108,6 +108,7 @@ impl ConnectionPool {
         if place == NONE {
             return;
         }
+        let is_stamped = self.stamping.covers(conn);
         let (_, places) = self.places.parts(place);
         let overdue_before = match oldest {
             Outcome::TimedOut => at.before(self.limits.timeout_ns),
@@ -126,7 +127,7 @@ impl ConnectionPool {
             };
             let completion = Completion { conn, exchange: *exchange, outcome, at, kernel: None };
             self.recorder.completed(exchange, outcome, at, 1);
-            self.observers.completed(&completion, true);
+            self.observers.completed(&completion, is_stamped);
             *exchange = Exchange::NONE;
             is_oldest = false;
         }
@@ -188,7 +189,8 @@ impl ConnectionPool {
         for (conn, exchange) in self.places.live() {
             if exchange.phase == Phase::Measured {
                 self.recorder.censored(exchange, now);
-                self.observers.completed(&in_flight(conn, exchange, now), true);
+                let is_stamped = self.stamping.covers(conn);
+                self.observers.completed(&in_flight(conn, exchange, now), is_stamped);
                 (exchange.phase, exchange.is_resolved) = (Phase::Tail, true);
             }
         }
@@ -198,7 +200,8 @@ impl ConnectionPool {
     pub(crate) fn abandon(&mut self, now: Nanos) {
         for (conn, exchange) in self.places.live() {
             self.recorder.abandoned(exchange, now);
-            self.observers.completed(&in_flight(conn, exchange, now), true);
+            let is_stamped = self.stamping.covers(conn);
+            self.observers.completed(&in_flight(conn, exchange, now), is_stamped);
         }
     }
 }

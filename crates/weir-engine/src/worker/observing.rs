@@ -48,8 +48,7 @@ impl<B: Backend> Worker<'_, B> {
     /// Records the phases as they pass.
     pub(super) fn observe(&mut self, now: Nanos) {
         if self.is_exhausted(now) {
-            self.timeline.cut(now, 0);
-            self.pool.recorder.cut(self.timeline);
+            self.retime(|timeline| timeline.cut(now, 0));
         }
         let Timeline { start, t0, t1, .. } = self.timeline;
         if self.phases.t0_ns == 0 && now >= t0 {

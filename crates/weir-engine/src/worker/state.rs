@@ -2,6 +2,8 @@
 
 use weir_io::{ConnId, Nanos, Segment};
 
+use super::dispatch::SEND_BATCH;
+
 /// Requests that were dispatched and not yet handed to the backend.
 #[derive(Debug)]
 pub(super) struct Outbox {
@@ -47,7 +49,12 @@ pub(super) struct Turn {
 
 impl Default for Outbox {
     fn default() -> Outbox {
-        Outbox { dirty: Vec::new(), segments: Vec::new(), sealed: Vec::new(), last_send: (0, 1) }
+        Outbox {
+            dirty: Vec::with_capacity(SEND_BATCH),
+            segments: Vec::new(),
+            sealed: Vec::new(),
+            last_send: (0, 1),
+        }
     }
 }
 
