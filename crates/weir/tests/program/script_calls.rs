@@ -298,6 +298,17 @@ fn an_error_while_the_load_runs_is_a_note_of_the_document() {
     assert!(ran.document.throughput.window_s < 10.0, "it ended the run: {ran}");
 }
 
+/// Lua modules written in C find LuaJIT's functions in the program, as in wrk.
+#[test]
+fn the_program_exports_the_functions_of_luajit() {
+    let script = "local ffi = require('ffi')\n\
+                  ffi.cdef('const char *lua_pushstring(void *, const char *);')\n\
+                  assert(ffi.C.lua_pushstring ~= nil)\n";
+    let bench = Bench::new(script);
+    let output = weir("-n1 -c1 -t1", &["-s", &bench.file(), &bench.server.url()]);
+    assert_eq!(output.code(), 0, "{output:?}");
+}
+
 #[test]
 fn a_script_that_cannot_be_loaded_stops_before_any_connection() {
     for (script, says) in [
