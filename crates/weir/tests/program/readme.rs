@@ -22,12 +22,12 @@ const PAGES: [(&str, &str); 2] =
 /// The picture of a report.
 const PICTURE: &str = "docs/run.svg";
 
-/// Lines that every report of such a run has, by their labels and in this order.
-const LABELS: [&str; 12] = [
+/// Lines that every report of such a run has, by their labels and in this order. A clean run has no
+/// line `Grade`.
+const LABELS: [&str; 11] = [
     "Target",
     "Load",
     "Limit",
-    "Grade",
     "Throughput",
     "Latency",
     "p50",
