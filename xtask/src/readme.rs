@@ -60,22 +60,25 @@ fn table(performance: &str, accuracy: &str) -> String {
     [heads, rps, efficiency, stall].concat()
 }
 
+/// The cells of a table's row, each with its head.
+type Row<'a> = Vec<(&'a str, &'a str)>;
+
 /// The section of docs/PERFORMANCE.md on runs as people do them.
 struct Measured<'a> {
     /// Of weir and the other programs: `65,000 (120k)`.
-    others: Vec<(&'a str, &'a str)>,
+    others: Row<'a>,
     /// Beside wrk.
-    wrk: Vec<(&'a str, &'a str)>,
+    wrk: Row<'a>,
 }
 
 impl<'a> Measured<'a> {
     fn of(performance: &'a str) -> Measured<'a> {
         let section = section(performance, "## defaults");
-        let find = |head: &str, is_meant: &dyn Fn(&[(&str, &str)]) -> bool| {
+        let find = |head: &str, is_meant: &dyn Fn(&Row<'_>) -> bool| {
             let rows = rows(section, head);
             rows.into_iter().find(|row| is_meant(row)).unwrap_or_default()
         };
-        let is_server = |row: &[(&str, &str)]| cell(row, "server") == Some(SERVER);
+        let is_server = |row: &Row<'_>| cell(row, "server") == Some(SERVER);
         Measured {
             others: find("| server | weir |", &is_server),
             wrk: find("| server | threads |", &|row| {
@@ -130,7 +133,7 @@ fn section<'a>(page: &'a str, heading: &str) -> &'a str {
 }
 
 /// The rows of the first table that begins with `head`, each as its cells with their heads.
-fn rows<'a>(section: &'a str, head: &str) -> Vec<Vec<(&'a str, &'a str)>> {
+fn rows<'a>(section: &'a str, head: &str) -> Vec<Row<'a>> {
     let mut lines = section.lines().skip_while(|line| !line.starts_with(head));
     let Some(heads) = lines.next() else { return Vec::new() };
     let body = lines.skip(1).take_while(|line| line.starts_with('|'));
@@ -167,7 +170,8 @@ mod tests {
 ";
 
     const TRUTH: &str = "## V26: others\n\n|  | p50 | p99 |\n| --- | --- | --- |\n\
-                         | **true, by plan** | 1 ms | 461 ms |\n| weir | 1 ms | 460 ms |\n| hey | 1 ms | 3.5 ms |\n\n## V27: bounds\n";
+                         | **true, by plan** | 1 ms | 461 ms |\n| weir | 1 ms | 460 ms |\n\
+                         | hey | 1 ms | 3.5 ms |\n\n## V27: bounds\n";
 
     #[test]
     fn figures_come_from_the_pages() {

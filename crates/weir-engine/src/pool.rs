@@ -444,8 +444,8 @@ impl ConnectionPool {
     }
 
     /// Keeps the kernel's stamps of the current event. Bytes read together have one receive stamp,
-    /// which belongs to the last response. A transmit stamp belongs to a request only if no other is
-    /// in flight.
+    /// which belongs to the last response. A transmit stamp belongs to a request only if no other
+    /// is in flight.
     #[inline(never)]
     fn take_stamps(&mut self, conn: ConnId) {
         let transmitted_at = self.stamping.take_transmitted(conn);

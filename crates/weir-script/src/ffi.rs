@@ -3,25 +3,19 @@
 //! The safe binding takes two to three times as long per call. No code here may raise a Lua error
 //! outside a protected call: before each allocation it checks that the memory limit leaves room.
 
+pub(crate) mod open;
+
 use std::ffi::{c_char, c_int};
 use std::rc::Rc;
 use std::slice;
 
 use mlua::ffi as lua;
-use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib};
+use mlua::{Function, IntoLuaMulti};
 
 use crate::callback::{About, Arities, Flags};
 use crate::error::ScriptError;
 use crate::memory::{HEADROOM_BYTES, NOT_ENOUGH};
 use crate::state::State;
-
-/// Makes a state with all libraries, including `ffi`, `debug` and C modules, which scripts written
-/// for wrk expect.
-pub(crate) fn full_lua() -> Lua {
-    // SAFETY: these libraries let scripts do unsafe things; a script is code with the user's
-    // rights, and the crate's documentation says so.
-    unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::default()) }
-}
 
 /// A worker's state with its callbacks at fixed stack indices.
 pub(crate) struct Caller {

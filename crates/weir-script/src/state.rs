@@ -9,9 +9,10 @@ use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Tab
 
 use crate::calling::Calling;
 use crate::error::ScriptError;
+use crate::ffi::open::full_lua;
 use crate::memory::NOT_ENOUGH;
 use crate::options::{Mode, Options};
-use crate::{ffi, memory, network};
+use crate::{memory, network};
 
 /// Name of this crate's own chunk: positions in it read `wrk:LINE`.
 const OWN_CHUNK: &str = "=wrk";
@@ -35,7 +36,7 @@ impl State {
     ///
     /// The file is missing, is not Lua, or raised an error.
     pub(crate) fn load(options: &Options, number: u32) -> Result<Self, ScriptError> {
-        let lua = ffi::full_lua();
+        let lua = full_lua();
         let limit = options.memory_limit_bytes;
         let state = Self::prepare(lua, options, number)
             .map_err(|error| ScriptError::new("load", &error.to_string(), limit))?;

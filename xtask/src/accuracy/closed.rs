@@ -26,7 +26,7 @@ pub(super) fn stall(lab: &Lab) -> Result<Section> {
         "a stall in a closed loop",
         "A closed loop sends the next request when the answer is there, so a stall meets as many \
          requests as there are connections, however long it lasts. That is what happened, and what \
-         must be printed: invented samples for requests that were never sent would be another loop's \
+         must be printed: samples invented for requests never sent would be another loop's \
          figures.",
         format!(
             "With {CONNECTIONS} connections exactly {CONNECTIONS} requests take as long as the \

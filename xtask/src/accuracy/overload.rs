@@ -25,8 +25,8 @@ pub(super) fn overload(lab: &Lab) -> Result<Section> {
     let mut section = Section::new(
         "more load than the server can serve",
         "The server serves 1,000 requests a second, one after the other, and 1,500 come. A user \
-         who comes t seconds after the start waits t/2 seconds. A tool that stops at the end of the \
-         test, with a third of the users still in the queue, prints less than they waited.",
+         who comes t seconds after the start waits t/2 seconds. A tool that stops at the end of \
+         the test, with a third of the users still in the queue, prints less than they waited.",
         format!(
             "Q(p) = p·D·(R/µ − 1), the longest {longest_s} s; D = {window_s} s; 1,000 answers a \
              second inside the window. Within {}% of the longest of theory and of the server's \

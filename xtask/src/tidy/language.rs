@@ -1,5 +1,5 @@
-//! Plain English: openings and words that comments, documents and messages must not have. Both lists
-//! may only grow (STYLE.md).
+//! Plain English: openings and words that comments, documents and messages must not have. Both
+//! lists may only grow (STYLE.md).
 
 use super::Finding;
 use super::scanner::prefixes;

@@ -59,7 +59,7 @@ impl Default for Outbox {
 }
 
 impl Stage {
-    /// Returns the state before the start; `quota` is the number of requests to measure, if limited.
+    /// Returns the state before the start. `quota`: requests to measure, if limited.
     pub(super) fn new(quota: Option<u64>) -> Stage {
         Stage {
             quota,

@@ -81,16 +81,12 @@ fn status_codes(accounting: &Accounting, success: SuccessRule, page: &mut Page) 
 fn errors(accounting: &Accounting, page: &mut Page) {
     let mut errors = Vec::new();
     if accounting.timed_out > 0 {
-        errors.push(error("timed out", accounting.timed_out));
+        errors.push(Span::error("timed out", accounting.timed_out));
     }
-    errors.extend(accounting.errors.iter().map(|(kind, n)| error(&kind_in_words(kind), *n)));
+    errors.extend(accounting.errors.iter().map(|(kind, n)| Span::error(&kind_in_words(kind), *n)));
     if !errors.is_empty() {
         page.items(label("Errors"), INDENT, errors);
     }
-}
-
-pub(super) fn error(kind: &str, count: u64) -> Span {
-    Span::new(format!("{kind}: {}", units::count(count)), Style::Red)
 }
 
 /// Formats a kind of error: `closed before response`, `ECONNRESET (connection reset by peer)`.
@@ -196,7 +192,9 @@ fn destinations(destinations: &[DestinationSection], page: &mut Page) {
             ("in flight", share.in_flight_at_end),
             ("failed to connect", share.connects_failed),
         ];
-        items.extend(failures.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| error(name, n)));
+        items.extend(
+            failures.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| Span::error(name, n)),
+        );
         page.items(label_once.take().unwrap_or(Span::plain("")), INDENT, items);
     }
 }

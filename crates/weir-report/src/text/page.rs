@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use weir_result::printable;
+use weir_result::{printable, units};
 
 const WIDTH_MIN: usize = 60;
 const WIDTH_MAX: usize = 120;
@@ -60,6 +60,11 @@ impl Span {
     /// Creates text in a style; characters that a terminal would interpret become `?`.
     pub(super) fn new(text: impl Into<String>, style: Style) -> Span {
         Span { text: printable(&text.into()).into_owned(), style }
+    }
+
+    /// Creates an error and how often it occurred.
+    pub(super) fn error(kind: &str, count: u64) -> Span {
+        Span::new(format!("{kind}: {}", units::count(count)), Style::Red)
     }
 
     /// Creates text without a style.

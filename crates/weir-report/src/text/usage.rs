@@ -4,7 +4,6 @@
 use weir_result::document::{Phases, ScriptSection};
 use weir_result::{Document, Wait, WorkerUsage, units};
 
-use super::details::error;
 use super::head::counted;
 use super::page::{INDENT, Page, Span, label};
 
@@ -26,10 +25,10 @@ fn of_script(script: &ScriptSection, load_time_ns: u64, page: &mut Page) {
     items.push(Span::plain(counted(script.states.into(), "state")));
     items.push(Span::plain(format!("up to {} each", units::bytes(script.memory_max_bytes))));
     if script.ran_dry > 0 {
-        items.push(error("not ready in time", script.ran_dry));
+        items.push(Span::error("not ready in time", script.ran_dry));
     }
     if script.bodies_cut > 0 {
-        items.push(error("bodies cut", script.bodies_cut));
+        items.push(Span::error("bodies cut", script.bodies_cut));
     }
     page.items(label("Script"), INDENT, items);
     for (callback, usage) in &script.callbacks {

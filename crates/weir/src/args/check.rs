@@ -4,18 +4,13 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use clap::error::ErrorKind;
 
+use super::hints::wrong;
 use super::{RunArgs, hints, is_stdout, peers};
 use crate::credentials;
 
 /// Maximum bytes of a Unix socket's name: `sun_path` of sockaddr_un(7) without its last NUL.
 pub(crate) const UNIX_MAX_BYTES: usize = 107;
-
-/// An error about the command line in one sentence.
-pub(super) fn wrong(text: String) -> clap::Error {
-    clap::Error::raw(ErrorKind::InvalidValue, text + "\n")
-}
 
 /// Checks the flags of a load, and moves a user name and password out of the URL.
 ///

@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use weir_result::units::parse_rate;
 
-use super::{Cli, RunArgs, check, peers};
+use super::{Cli, RunArgs, peers};
 
 /// Subcommands, which have flags of their own.
 const SUBCOMMANDS: [&str; 2] = ["serve", "report"];
@@ -25,22 +25,27 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
     };
     let (flag, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
     match error.kind() {
-        ErrorKind::UnknownArgument => of_unknown(&flag, &words).map_or(error, check::wrong),
+        ErrorKind::UnknownArgument => of_unknown(&flag, &words).map_or(error, wrong),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
             let letter = letter_of(&flag);
             let hint = letter.and_then(|letter| of_value(letter, &value, &words));
             let tip = letter.and_then(|letter| peers::tip(&format!("-{letter}"), &value));
             match (hint, tip) {
-                (Some(hint), _) => check::wrong(hint),
+                (Some(hint), _) => wrong(hint),
                 (None, Some(tip)) => with_tip(error, tip),
                 (None, None) => error,
             }
         }
         ErrorKind::TooManyValues if letter_of(&flag) == Some('q') => {
-            of_quiet(&value).map_or(error, check::wrong)
+            of_quiet(&value).map_or(error, wrong)
         }
         _ => error,
     }
+}
+
+/// An error about the command line in one sentence.
+pub(super) fn wrong(text: String) -> clap::Error {
+    clap::Error::raw(ErrorKind::InvalidValue, text + "\n")
 }
 
 /// Refuses `-q 100`, a rate in other tools: here the number would be taken as a URL.
@@ -57,7 +62,7 @@ pub(super) fn check_quiet(args: &RunArgs, argv: &[OsString]) -> Result<(), clap:
         let (last, rest) = cluster(pair[0]).last()?;
         (last == 'q' && rest.is_empty()).then(|| of_quiet(pair[1]))?
     });
-    number.map_or(Ok(()), |hint| Err(check::wrong(hint)))
+    number.map_or(Ok(()), |hint| Err(wrong(hint)))
 }
 
 fn of_quiet(value: &str) -> Option<String> {
