@@ -34,8 +34,8 @@ pub(crate) enum State {
 /// memory of 100,000 idle connections.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Index of the leased slot in [`ProtocolSlots`](crate::places::Places), or
-    /// [`NONE`](crate::places::NONE).
+    /// Index of the leased slot in [`ProtocolSlots`](crate::protocol_slots::ProtocolSlots), or
+    /// [`NONE`](crate::protocol_slots::NONE).
     pub(crate) place: u32,
     pub(crate) state: State,
     /// True once the first attempt to open the connection has succeeded or failed.

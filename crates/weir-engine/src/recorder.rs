@@ -266,7 +266,7 @@ impl Recorder {
     }
 
     /// Counts the end of `exchanges` identical exchanges, at least one, with the same outcome.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn completed(
         &mut self,
         exchange: &Exchange,
@@ -304,7 +304,7 @@ impl Recorder {
     }
 
     /// Counts members of M by their outcome.
-    #[inline]
+    #[inline(always)]
     fn resolve(&mut self, exchange: &Exchange, outcome: Outcome, at: Nanos, times: u32) {
         let (response_ns, service_ns) =
             (at.since(exchange.intended_at), at.since(exchange.sent_at));

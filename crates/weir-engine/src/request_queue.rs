@@ -96,7 +96,7 @@ impl RequestQueue {
         self.ready.push_back(batch);
     }
 
-    /// Keeps a used batch, whose memory [`empty`](Ring::empty) reuses.
+    /// Keeps a used batch, whose memory [`empty`](RequestQueue::empty) reuses.
     pub(crate) fn recycle(&mut self, mut batch: Batch) {
         batch.reserved = None;
         if self.spare.len() < AHEAD {

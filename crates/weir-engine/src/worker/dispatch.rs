@@ -108,7 +108,7 @@ impl<B: Backend> Worker<'_, B> {
     }
 
     /// Takes the next identical slots, at most `most`. Planned slots are taken one by one.
-    #[inline]
+    #[inline(always)]
     fn take_slots(&mut self, now: Nanos, most: u16) -> Slots {
         let timeline = &self.timeline;
         if let Some(offset_ns) = self.schedule.peek() {

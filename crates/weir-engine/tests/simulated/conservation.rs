@@ -121,7 +121,7 @@ fn run_seed(seed: u64) -> (Run, Plan) {
 /// Returns the job with an observer, for every second seed. Without an observer, identical
 /// exchanges are recorded together.
 fn observed(job: Job, seed: u64) -> (Job, Option<PerTag>) {
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         return (job, None);
     }
     let observed = PerTag::default();

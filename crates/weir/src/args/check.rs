@@ -4,7 +4,6 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-
 use super::hints::wrong;
 use super::{RunArgs, hints, is_stdout, peers};
 use crate::credentials;
