@@ -128,7 +128,13 @@ mod tests {
 
     #[test]
     fn connections_hold_ports() {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        // Sockets of an earlier listener on the same port may still be in TIME_WAIT.
+        let listeners = (0..100).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
+        let is_fresh = |listener: &TcpListener| {
+            let address = listener.local_addr().expect("bound");
+            sockets_to(address).expect("proc is mounted") == 0
+        };
+        let listener = listeners.into_iter().find(is_fresh).expect("a port without connections");
         let address = listener.local_addr().expect("bound");
         let endpoint = Endpoint::Tcp(address);
         let streams: Vec<_> = (0..3).map(|_| TcpStream::connect(address)).collect();
