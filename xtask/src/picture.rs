@@ -49,7 +49,7 @@ pub(crate) fn picture() -> Result<()> {
     Ok(())
 }
 
-/// A piece of a line in one style.
+/// A word in its style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Piece {
     class: &'static str,
@@ -86,12 +86,12 @@ fn svg(text: &str) -> String {
 const STYLE: &str = "\
 <style>
 rect { fill: #16181d }
-text { font: 14px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; white-space: pre }
+text { font: 14px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace }
 .plain { fill: #d8dbe2 } .bold { fill: #ffffff; font-weight: bold } .green { fill: #7ee787 }
 .yellow { fill: #e3b341 } .red { fill: #ff8080 } .dim { fill: #9aa0ac }
 </style>";
 
-/// The pieces of a line, without blanks at their ends.
+/// The words of a line with their columns.
 fn pieces(line: &str) -> Vec<Piece> {
     let (mut pieces, mut class, mut column) = (Vec::new(), "plain", 0);
     for (index, part) in line.split('\x1b').enumerate() {
@@ -102,12 +102,15 @@ fn pieces(line: &str) -> Vec<Piece> {
             }
             _ => part,
         };
-        let blanks = text.chars().take_while(|c| *c == ' ').count();
-        let inner = text.trim_matches(' ');
-        if !inner.is_empty() {
-            pieces.push(Piece { class, column: column + blanks, text: inner.to_owned() });
+        // Each word has its own place: viewers of SVG join blanks.
+        for word in text.split(' ') {
+            if !word.is_empty() {
+                pieces.push(Piece { class, column, text: word.to_owned() });
+            }
+            column += word.chars().count() + 1;
         }
-        column += text.chars().count();
+        // The last word has no blank behind it.
+        column -= 1;
     }
     pieces
 }
@@ -138,7 +141,8 @@ mod tests {
         let expected = [
             piece("plain", 2, "Target"),
             piece("green", 11, "OK"),
-            piece("plain", 15, "5 µs"),
+            piece("plain", 15, "5"),
+            piece("plain", 17, "µs"),
             piece("dim", 20, "dim"),
         ];
         assert_eq!(pieces(line), expected);
@@ -148,7 +152,7 @@ mod tests {
     #[test]
     fn markup_is_escaped() {
         let drawn = svg("a < b & c\n");
-        assert!(drawn.contains(">a &lt; b &amp; c</tspan>"), "{drawn}");
+        assert!(drawn.contains(">&lt;</tspan>") && drawn.contains(">&amp;</tspan>"), "{drawn}");
         assert_eq!(drawn.matches("<text").count(), 1);
     }
 }
