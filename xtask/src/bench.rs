@@ -90,7 +90,7 @@ pub(crate) fn bench(options: Options) -> Result<()> {
     let lab = Lab::new(options)?;
     let place = root()?.join(PAGE);
     let mut page = Page::of(&fs::read_to_string(&place).unwrap_or_default());
-    let about = format!("{}, commit {}", machine::date()?, machine::commit()?);
+    let about = machine::occasion()?;
     let head = lab.introduction()?;
     let mut failures = Vec::new();
     for case in CASES.iter().filter(|case| lab.options.wants(case.name)) {

@@ -146,7 +146,8 @@ impl Uring {
     /// Creates a backend without connections, for the calling thread.
     ///
     /// # Errors
-    /// If the kernel has no io_uring, forbids it, or is too old; see [`probe_uring`].
+    /// If the kernel has no io_uring, forbids it, or is too old; see
+    /// [`Engine::probe`](crate::Engine::probe).
     pub fn new(options: BackendOptions) -> io::Result<Uring> {
         let (entries, completions) = ring::sizes(options.connections, options.backends);
         let ring = Ring::new(entries, completions)?;

@@ -124,17 +124,27 @@ fn waited_us(pressure: &str) -> Option<u64> {
     total.trim().parse().ok()
 }
 
+/// Returns when, at which commit and on which CPUs a section was measured. Sections of one page may
+/// come from several machines.
+pub(crate) fn occasion() -> Result<String> {
+    Ok(format!("{}, commit {}, {}", date()?, commit()?, cpus()))
+}
+
+fn cpus() -> String {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = field(&cpuinfo, "model name").unwrap_or("unknown");
+    let count = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
+    format!("{count} × {model}")
+}
+
 /// Returns the properties of the machine, each with its value.
 pub(crate) fn describe() -> Vec<(&'static str, String)> {
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let model = field(&cpuinfo, "model name").unwrap_or("unknown");
-    let cpus = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
     let memory_kib = field(&meminfo, "MemTotal").and_then(|text| text.split(' ').next());
     let memory_kib: f64 = memory_kib.and_then(|text| text.parse().ok()).unwrap_or(0.0);
     let governor = line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     vec![
-        ("CPU", format!("{cpus} × {model}")),
+        ("CPU", cpus()),
         ("frequency governor", governor.unwrap_or_else(|| "not told (as in most guests)".into())),
         ("memory", format!("{:.1} GiB", memory_kib / f64::from(1 << 20))),
         ("kernel", line_of("/proc/sys/kernel/osrelease").unwrap_or_default()),
