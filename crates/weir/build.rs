@@ -1,7 +1,9 @@
 //! Exports the program's symbols, so that scripts' `ffi.C` and Lua modules written in C find
 //! LuaJIT's functions in it. Passes the commit that was checked out to the program, as
-//! `WEIR_COMMIT`; empty outside weir's own git repository, such as in a packaged crate.
+//! `WEIR_COMMIT`. It is empty outside weir's own git repository, such as in a packaged crate, and
+//! in builds for development, so that a commit does not cause a rebuild.
 
+use std::env;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,7 +11,9 @@ fn main() {
     println!("cargo::rustc-link-arg-bins=-rdynamic");
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize();
     let root = git(&["rev-parse", "--show-toplevel"]).map(|root| Path::new(&root).canonicalize());
-    let is_own = matches!((repository, root), (Ok(own), Some(Ok(root))) if own == root);
+    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let is_own =
+        is_release && matches!((repository, root), (Ok(own), Some(Ok(root))) if own == root);
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).filter(|_| is_own);
     println!("cargo::rustc-env=WEIR_COMMIT={}", commit.unwrap_or_default());
     // A commit and a checkout append to the log of HEAD.
