@@ -50,7 +50,7 @@ pub(crate) enum Action {
     Close(Close),
 }
 
-/// Limits and options of a worker's traffic.
+/// Limits and options of a worker's connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Connections of this worker.
@@ -170,7 +170,7 @@ struct Incoming {
 }
 
 impl ConnectionPool {
-    /// Returns the traffic of a worker, of which no connection is open yet.
+    /// Returns the pool of a worker, of which no connection is open yet.
     pub(crate) fn new(
         limits: Limits,
         tls: Option<TlsConfig>,

@@ -143,19 +143,14 @@ impl Observer for StampTallies {
     }
 
     fn finish(self: Box<Self>, _end: &RunEnd<'_>, measurements: &mut Measurements) {
-        let histogram = |tally: &Tally| {
-            let mut histogram = Histogram::new();
-            histogram.add_tally(tally);
-            histogram
-        };
         measurements.stamped = Stamped {
             connections: self.connections,
-            response: histogram(&self.response),
-            unlagged: histogram(&self.unlagged),
-            outside: histogram(&self.outside),
-            rx_delay: histogram(&self.rx_delay),
-            tx_delay: histogram(&self.tx_delay),
-            wire_time: histogram(&self.wire_time),
+            response: Histogram::from(&self.response),
+            unlagged: Histogram::from(&self.unlagged),
+            outside: Histogram::from(&self.outside),
+            rx_delay: Histogram::from(&self.rx_delay),
+            tx_delay: Histogram::from(&self.tx_delay),
+            wire_time: Histogram::from(&self.wire_time),
             missed: self.missed,
         };
     }

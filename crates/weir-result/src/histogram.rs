@@ -340,6 +340,14 @@ impl PartialEq for Histogram {
 
 impl Eq for Histogram {}
 
+impl From<&Tally> for Histogram {
+    fn from(tally: &Tally) -> Histogram {
+        let mut histogram = Histogram::new();
+        histogram.add_tally(tally);
+        histogram
+    }
+}
+
 impl Histogram {
     /// Creates an empty histogram.
     pub fn new() -> Histogram {

@@ -1,4 +1,4 @@
-//! Script-specific traffic: batches of any size, delays between them, and timeouts that only count.
+//! Support for scripts: batches of any size, delays between them, and timeouts that only count.
 
 use weir_http::Answer;
 use weir_io::{ConnId, Nanos};

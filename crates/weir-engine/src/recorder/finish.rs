@@ -44,7 +44,7 @@ impl Recorder {
         if self.is_open_loop {
             send_lag.censored.add(&never.ages);
         }
-        let mut connection_wait = histogram(&waited.connection_wait);
+        let mut connection_wait = Histogram::from(&waited.connection_wait);
         connection_wait.record_range(0, 0, unwaited.lag.exact().count, 0);
         let mut connect = sum(&self.connects.connect.setup, &self.connects.connect.window);
         connect.add_tally(&self.connects.connect.other);
@@ -63,14 +63,14 @@ impl Recorder {
             unlagged: sum(&unwaited.service_ok, &waited.unlagged_ok),
             departures: self.departures.finish(t1),
             occupancy: self.occupancy.finish(&self.timeline, end),
-            first_byte: histogram(&self.times.first_byte),
+            first_byte: Histogram::from(&self.times.first_byte),
             overdue: self.counts.overdue,
             thread_rates: self.sampler.map_or_else(Histogram::new, |sampler| sampler.rates),
-            batch_time: self.times.batch.as_ref().map_or_else(Histogram::new, histogram),
-            tls_handshake: histogram(&self.connects.tls_handshake),
+            batch_time: self.times.batch.as_ref().map_or_else(Histogram::new, Histogram::from),
+            tls_handshake: Histogram::from(&self.connects.tls_handshake),
             connect,
-            connect_setup: histogram(&self.connects.connect.setup),
-            connect_window: histogram(&self.connects.connect.window),
+            connect_setup: Histogram::from(&self.connects.connect.setup),
+            connect_window: Histogram::from(&self.connects.connect.window),
             slices,
             window: self.window,
             connections: self.connects.connections,
@@ -149,21 +149,15 @@ impl Failures {
     fn finish(&self) -> ByOutcome {
         ByOutcome {
             ok: Histogram::new(),
-            bad: histogram(&self.bad),
-            failed_at: histogram(&self.failed_at),
-            censored: histogram(&self.censored),
+            bad: Histogram::from(&self.bad),
+            failed_at: Histogram::from(&self.failed_at),
+            censored: Histogram::from(&self.censored),
         }
     }
 }
 
 fn sum(one: &Tally, other: &Tally) -> Histogram {
-    let mut histogram = histogram(one);
+    let mut histogram = Histogram::from(one);
     histogram.add_tally(other);
-    histogram
-}
-
-fn histogram(tally: &Tally) -> Histogram {
-    let mut histogram = Histogram::new();
-    histogram.add_tally(tally);
     histogram
 }

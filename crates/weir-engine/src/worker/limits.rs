@@ -11,7 +11,7 @@ use crate::script::Script;
 /// ones take next to no memory.
 const LEASED_FROM: u32 = 512;
 
-/// Returns the limits and options of a worker's traffic.
+/// Returns the limits and options of a worker's connections.
 pub(super) fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
     let calls = script.map(Script::calls).unwrap_or_default();
     let shows = script.and_then(Script::interest);
