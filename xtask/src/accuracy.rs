@@ -106,8 +106,8 @@ fn accuracy(options: Options) -> Result<()> {
         section.settle(waited <= WAITED_MAX && taken.has_no_steal());
         let short = if lab.options.is_quick { "short windows (`--quick`), " } else { "" };
         section.note(format!(
-            "{about}; {short}{:.0} s; a thread of server or client waited for its CPU for {:.2} % \
-             of the time; {taken}.",
+            "{about}; {short}{:.0} s; a thread of server or client was runnable but not running \
+             {:.2} % of the time; {taken}.",
             since.elapsed().as_secs_f64(),
             waited * 100.0
         ));

@@ -53,8 +53,8 @@ pub(super) fn concordance(lab: &Lab) -> Result<Section> {
         measure(lab, &mut section, &trouble)?;
     }
     section.note(
-        "In parentheses: in weir's histogram, and not printed. One stall is one event, however \
-         many requests meet it, and says little about the p99 of another hour (METHOD 1.11).",
+        "One stall is one event, however many requests meet it, and says little about the p99 of \
+         another hour (METHOD 1.11): weir marks such values with `~`.",
     );
     for peer in PEERS.into_iter().filter(|peer| program(lab, *peer).is_none()) {
         section.note(format!("{} is not on PATH.", peer.name()));
@@ -216,11 +216,7 @@ fn row(peer: Peer, printed: &Printed, log: &[Record], reason: &str) -> [String; 
     let time = |time: Option<Time>| {
         let text = |time: Time| {
             let text = seconds(time.ns / 1e9);
-            match (time.is_bound, time.is_held_back) {
-                (true, _) => format!("> {text}"),
-                (_, true) => format!("({text})"),
-                _ => text,
-            }
+            if time.is_bound { format!("> {text}") } else { text }
         };
         time.map_or("–".to_owned(), text)
     };

@@ -8,9 +8,6 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::distribution::Distribution;
-use crate::rig::clients::Document;
-
 /// A load, independent of any program's command line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
@@ -55,13 +52,11 @@ pub(super) struct Time {
     pub(super) ns: f64,
     /// True if the program printed the time as a lower bound.
     pub(super) is_bound: bool,
-    /// True if the time is in the histogram but was not printed, for lack of samples.
-    pub(super) is_held_back: bool,
 }
 
 impl Time {
     fn exact(ns: f64) -> Time {
-        Time { ns, is_bound: false, is_held_back: false }
+        Time { ns, is_bound: false }
     }
 }
 
@@ -162,19 +157,13 @@ fn weir(text: &str) -> Printed {
         let entry = entries.iter().find(|entry| entry["p"].as_f64() == Some(p))?;
         Some(Time { is_bound: entry["bound"] == "lower", ..Time::exact(entry["ns"].as_f64()?) })
     };
-    let held_back = || {
-        let times = Distribution::responses(&Document::of(document.clone())).ok()?;
-        let has_failures = !latency["all"].is_null();
-        let p99 = Time { is_held_back: true, ..Time::exact(times.quantile_ns(0.99)) };
-        (!has_failures && times.count() > 0).then_some(p99)
-    };
     let accounting = &document["accounting"];
     let count = |class: &str| accounting[class].as_u64();
     let failures =
         ["bad_response", "transport_error", "timed_out", "in_flight_at_end", "never_sent"];
     Printed {
         p50: percentile(50.0),
-        p99: percentile(99.0).or_else(held_back),
+        p99: percentile(99.0),
         max: percentile(100.0),
         requests: count("ok"),
         errors: failures.into_iter().map(count).sum(),

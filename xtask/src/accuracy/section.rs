@@ -89,7 +89,7 @@ impl Section {
             writeln!(text, "- **not as expected:** {failure}").expect("strings take everything");
         }
         for doubt in doubts {
-            writeln!(text, "- to be seen on a quiet machine: {doubt}").expect("the same");
+            writeln!(text, "- not judged, repeat on a quiet machine: {doubt}").expect("the same");
         }
         for note in notes {
             writeln!(text, "- {note}").expect("strings take everything");

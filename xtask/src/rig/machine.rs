@@ -97,7 +97,8 @@ impl fmt::Display for Taken {
         let (steal, waited) = (percent(self.steal), percent(self.waited));
         write!(
             f,
-            "CPU time stolen by the hypervisor {steal}, some thread waited for a CPU {waited}"
+            "CPU time stolen by the hypervisor {steal}, some thread was runnable but not running \
+             {waited}"
         )
     }
 }
