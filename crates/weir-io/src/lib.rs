@@ -21,6 +21,7 @@ mod raw_event;
 mod signals;
 mod slab;
 mod socket;
+mod socket_core;
 mod stamping;
 mod stamps;
 mod stdout;

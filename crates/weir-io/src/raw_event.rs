@@ -4,34 +4,43 @@ use std::io;
 
 use crate::{ConnId, Event, EventKind, Nanos};
 
-/// An event; `B` locates its bytes.
-pub(crate) struct RawEvent<B> {
+/// Location of received bytes in a backend's buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Filled {
+    pub(crate) buffer: u16,
+    /// Offset of the bytes in the buffer.
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+/// An event.
+pub(crate) struct RawEvent {
     pub(crate) conn: u32,
     pub(crate) generation: u16,
     pub(crate) at: Nanos,
-    pub(crate) what: RawEventKind<B>,
+    pub(crate) what: RawEventKind,
 }
 
-pub(crate) enum RawEventKind<B> {
+pub(crate) enum RawEventKind {
     Connected,
     Accepted,
     /// Bytes, and the time at which the kernel received the last of them.
-    Received(B, Option<Nanos>),
+    Received(Filled, Option<Nanos>),
     Discarded(u64),
     Transmitted(Nanos),
     Closed,
     Failed(io::Error),
 }
 
-impl<B> RawEvent<B> {
+impl RawEvent {
     /// Converts to the public event; `find` resolves the location of the bytes.
     #[inline]
-    pub(crate) fn lend<'a>(self, find: impl FnOnce(B) -> &'a mut [u8]) -> Event<'a> {
+    pub(crate) fn lend<'a>(self, find: impl FnOnce(Filled) -> &'a mut [u8]) -> Event<'a> {
         let kind = match self.what {
             RawEventKind::Connected => EventKind::Connected,
             RawEventKind::Accepted => EventKind::Accepted,
-            RawEventKind::Received(bytes, rx_at) => {
-                EventKind::Received { bytes: find(bytes), rx_at }
+            RawEventKind::Received(filled, rx_at) => {
+                EventKind::Received { bytes: find(filled), rx_at }
             }
             RawEventKind::Discarded(bytes) => EventKind::Discarded(bytes),
             RawEventKind::Transmitted(tx_at) => EventKind::Transmitted { tx_at },

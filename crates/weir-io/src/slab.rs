@@ -1,5 +1,8 @@
 //! Table whose entries keep their index for as long as they live.
 
+/// Index that no entry has.
+pub(crate) const NONE: u32 = u32::MAX;
+
 /// The table. Freed entries are reused, the last one first.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {

@@ -151,6 +151,29 @@ pub(crate) fn open(family: c_int, nonblocking: bool) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Returns a socket that can connect to `to`, and the address: `spent` if there is one, otherwise a
+/// new one from `open`, which is given the address family.
+///
+/// # Errors
+/// Those of the system calls, and `ENAMETOOLONG` for a path without an address.
+pub(crate) fn to_connect(
+    to: &Endpoint,
+    source: Option<IpAddr>,
+    spent: Option<OwnedFd>,
+    open: impl FnOnce(c_int) -> io::Result<OwnedFd>,
+) -> io::Result<(OwnedFd, SockAddr)> {
+    let address = SockAddr::new(to)?;
+    if let Some(fd) = spent {
+        return Ok((fd, address));
+    }
+    let fd = open(address.family())?;
+    if let Endpoint::Tcp(_) = to {
+        set_nodelay(&fd)?;
+        source.map_or(Ok(()), |source| bind_source(&fd, source))?;
+    }
+    Ok((fd, address))
+}
+
 /// connect(2) on a non-blocking socket.
 pub(crate) fn connect(fd: &OwnedFd, to: &SockAddr) -> io::Result<Begun> {
     // SAFETY: `to` points to an address of the given length.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::raw_event::RawEventKind;
+use crate::raw_event::{Filled, RawEventKind};
 use crate::stamping;
 use crate::wall::{Wall, WallTime};
 use crate::{Nanos, StampRequest};
@@ -124,12 +124,12 @@ impl Stamps {
     /// Reports bytes that arrived with `stamp` and were read at `at`: first the transmissions
     /// complete by then, then the bytes. All stamps must have been read before the last reading of
     /// the wall clock.
-    pub(crate) fn tell<B>(
+    pub(crate) fn tell(
         &mut self,
         wall: &Wall,
         at: Nanos,
-        (bytes, stamp): (B, Option<WallTime>),
-        mut tell: impl FnMut(RawEventKind<B>),
+        (bytes, stamp): (Filled, Option<WallTime>),
+        mut tell: impl FnMut(RawEventKind),
     ) {
         while let Some(tx_at) = self.next_transmitted(wall, at) {
             tell(RawEventKind::Transmitted(tx_at));
@@ -165,17 +165,13 @@ mod tests {
             stamps.note(Transmission { last_byte: *last_byte, stamp: wall_time(*at) });
         }
         let mut told = Vec::new();
-        stamps.tell(
-            &wall,
-            Nanos(at),
-            ((), rx.map(wall_time)),
-            |what: RawEventKind<()>| match what {
-                RawEventKind::Transmitted(tx_at) => told.push(tx_at.0),
-                RawEventKind::Received((), Some(rx_at)) => told.push(1_000_000 + rx_at.0),
-                RawEventKind::Received((), None) => told.push(0),
-                _ => panic!("only these are told"),
-            },
-        );
+        let bytes = Filled { buffer: 0, start: 0, len: 1 };
+        stamps.tell(&wall, Nanos(at), (bytes, rx.map(wall_time)), |what| match what {
+            RawEventKind::Transmitted(tx_at) => told.push(tx_at.0),
+            RawEventKind::Received(_, Some(rx_at)) => told.push(1_000_000 + rx_at.0),
+            RawEventKind::Received(_, None) => told.push(0),
+            _ => panic!("only these are told"),
+        });
         told
     }
 

@@ -13,42 +13,36 @@ use std::sync::Arc;
 
 use io_uring::{cqueue, opcode, types};
 
-use crate::failing::Failing;
-use crate::margin::{Margin, Pause};
-use crate::numbers::Numbers;
-use crate::outgoing::Outgoing;
-use crate::raw_event::{self, RawEventKind};
+use crate::margin::Pause;
+use crate::raw_event::{RawEvent, RawEventKind};
 use crate::slab::Slab;
-use crate::socket::SockAddr;
+use crate::socket_core::{self, SocketCore};
 use crate::stamping;
-use crate::stamps::Stamps;
 use crate::token::Token;
-use crate::usage::Spinning;
-use crate::wall::Wall;
 use crate::{
-    Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId,
-    Segment, SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy, Waker,
+    Backend, BackendOptions, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment,
+    SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy, Waker,
 };
 
 mod alarm;
 mod buffers;
-mod conn;
 mod ending;
 mod notes;
 mod opening;
 mod probe;
 mod receiving;
+mod requests;
 mod ring;
 mod sending;
 mod stamped;
 mod vectors;
 
 use alarm::Alarm;
-use buffers::{Buffers, Filled};
-use conn::{Conn, NONE, NOTHING, State};
+use buffers::Buffers;
 use notes::Notes;
 use opening::Acceptor;
 pub(crate) use probe::probe_uring;
+use requests::{NOTHING, Requests};
 use ring::{Completion, Ring};
 use sending::{Issued, Slow};
 use vectors::Vectors;
@@ -75,7 +69,7 @@ mod kind {
     pub(super) const ALARM: u8 = 10;
 }
 
-type RawEvent = raw_event::RawEvent<Filled>;
+type Conn = socket_core::Conn<Requests>;
 
 /// Connections of a process above which receives are polled for.
 const POLLED_FROM: u64 = 100_000;
@@ -86,22 +80,17 @@ const POLLED_FROM: u64 = 100_000;
 pub struct Uring {
     /// First, so that the ring is dropped before the memory that the kernel accesses through it.
     ring: Ring,
+    core: SocketCore<Requests>,
     buffers: Buffers,
-    outgoing: Outgoing,
     vectors: Vectors,
     /// Message header for the receives of stamped connections.
     header: Box<libc::msghdr>,
-    clock: Clock,
     waker: Option<Waker>,
-    margin: Margin,
     alarm: Alarm,
-    conns: Vec<Conn>,
-    stamps: Slab<Stamps>,
     slow: Slab<Slow>,
     doors: Vec<Acceptor>,
     /// Sockets accepted while no number was free.
     waiting: VecDeque<(OwnedFd, bool)>,
-    numbers: Numbers,
     notes: Notes,
     /// Sends of the current submission.
     issued: Vec<Issued>,
@@ -112,12 +101,8 @@ pub struct Uring {
     polls: bool,
     /// Receives of that kind without a completion yet.
     receiving: u32,
-    /// Results of connects that produce no completion, and failures found between batches.
-    arrived: VecDeque<(u32, u16, io::Result<()>)>,
-    /// Unix connects to retry once the listener has room.
-    busy: Vec<(u32, u16, SockAddr)>,
-    /// Time of the next retry of `busy` and of the paused listeners.
-    retry_at: Nanos,
+    /// Connects of Unix sockets, which succeed without a completion, by connection and generation.
+    connected: VecDeque<(u32, u16)>,
     /// Completions of this batch; `cursor` is the number of those processed.
     ready: Vec<Completion>,
     cursor: usize,
@@ -125,19 +110,8 @@ pub struct Uring {
     harvested_at: Nanos,
     /// Completions since then, for the next batch.
     later: Vec<Completion>,
-    /// The first event of the batch, found while waiting.
-    found: Option<RawEvent>,
-    /// Events of one completion that produced several.
-    parked: VecDeque<RawEvent>,
-    /// Stamped connections that have sent bytes since their error queues were last read.
-    transmitting: Vec<u32>,
-    wall: Wall,
-    spinning: Spinning,
-    failing: Failing,
-    tcp: TcpTally,
     /// Buffer of the event returned last.
     lent: Option<u16>,
-    woken: bool,
     /// An error of the ring that a call could not report.
     broken: Option<io::Error>,
 }
@@ -155,48 +129,33 @@ impl Uring {
         let buffers = Buffers::new(&ring, options.connections, options.backends, polls)?;
         Ok(Uring {
             ring,
+            core: SocketCore::new(options.clock, options.connections),
             buffers,
-            outgoing: Outgoing::new(),
             vectors: Vectors::new(),
             header: Box::new(stamping::header()),
-            clock: options.clock,
             notes: Notes { waker: options.waker.is_some(), ..Notes::default() },
             waker: options.waker,
-            margin: Margin::new(),
             alarm: Alarm::default(),
-            conns: Vec::new(),
-            stamps: Slab::new(),
             slow: Slab::new(),
             doors: Vec::new(),
             waiting: VecDeque::new(),
-            numbers: Numbers::below(options.connections),
             issued: Vec::new(),
             stalls: Vec::new(),
             polls,
             receiving: 0,
-            arrived: VecDeque::new(),
-            busy: Vec::new(),
-            retry_at: Nanos::MAX,
+            connected: VecDeque::new(),
             ready: Vec::new(),
             cursor: 0,
             harvested_at: Nanos::ZERO,
             later: Vec::new(),
-            found: None,
-            parked: VecDeque::new(),
-            transmitting: Vec::new(),
-            wall: Wall::new(options.clock),
-            spinning: Spinning::default(),
-            failing: Failing::default(),
-            tcp: TcpTally::default(),
             lent: None,
-            woken: false,
             broken: None,
         })
     }
 
     /// Looks for an event until one is found or the batch is used up.
     fn step(&mut self) -> Option<RawEvent> {
-        if let Some(raw_event) = self.parked.pop_front() {
+        if let Some(raw_event) = self.core.parked.pop_front() {
             return Some(raw_event);
         }
         while let Some(completion) = self.ready.get(self.cursor).copied() {
@@ -224,7 +183,7 @@ impl Uring {
             }
             kind::DOOR => self.on_accepted(token.index, completion),
             kind::WAKER => {
-                self.woken = true;
+                self.core.woken = true;
                 self.notes.waker |= !cqueue::more(completion.flags);
                 None
             }
@@ -292,21 +251,20 @@ impl Uring {
             self.flush()?;
             return Ok(false);
         }
-        let now = self.clock.now();
-        if self.retry_at <= now {
+        let now = self.core.clock.now();
+        if self.core.retry_at <= now {
             self.retry();
         }
         let more = self.prepare()?;
-        let pause = if more || self.has_more() {
-            Pause::Look
+        let plan = if more || self.has_more() {
+            (Pause::Look, policy)
         } else {
-            let policy = self.spinning.temper(now, until, policy);
-            Pause::plan(now, until.min(self.retry_at), policy, self.margin)
+            self.core.plan(now, until, policy)
         };
-        match pause {
+        match plan.0 {
             Pause::Look => self.ring.submit(true)?,
-            Pause::Spin => self.spin(now, until.min(self.retry_at))?,
-            Pause::Attend(awake_until) => self.spin(now, awake_until.min(self.retry_at))?,
+            Pause::Spin => self.spin(now, until.min(self.core.retry_at))?,
+            Pause::Attend(awake_until) => self.spin(now, awake_until.min(self.core.retry_at))?,
             Pause::Sleep(wake_at) => self.sleep(now, wake_at, 1)?,
             Pause::Gather(wake_at, events) => self.sleep(now, wake_at, events)?,
         }
@@ -314,12 +272,9 @@ impl Uring {
         self.ready.clear();
         self.cursor = 0;
         std::mem::swap(&mut self.ready, &mut self.later);
-        self.harvested_at = self.clock.now();
-        if let Some(wake_at) = pause.teaches(policy)
-            && self.ready.is_empty()
-            && self.harvested_at >= wake_at
-        {
-            self.margin.woke(self.harvested_at.since(wake_at));
+        self.harvested_at = self.core.clock.now();
+        if self.ready.is_empty() {
+            self.core.paused(plan, self.harvested_at);
         }
         Ok(until <= self.harvested_at)
     }
@@ -336,10 +291,10 @@ impl Uring {
                 return self.ring.submit(true);
             }
             let from = now;
-            self.spinning.give_way(now, until);
-            now = self.clock.now();
-            self.spinning.looked_in_vain(from, now);
-            if now >= until || self.spinning.is_contended(now, until) {
+            self.core.spinning.give_way(now, until);
+            now = self.core.clock.now();
+            self.core.spinning.looked_in_vain(from, now);
+            if now >= until || self.core.spinning.is_contended(now, until) {
                 return Ok(());
             }
             std::hint::spin_loop();
@@ -352,7 +307,7 @@ impl Uring {
         let span_ns = if wake_at == Nanos::MAX {
             None
         } else if events == 1 {
-            let instant_ns = self.clock.epoch_monotonic_ns().saturating_add(wake_at.0);
+            let instant_ns = self.core.clock.epoch_monotonic_ns().saturating_add(wake_at.0);
             self.alarm.set(instant_ns, &mut self.ring)?;
             None
         } else {
@@ -364,14 +319,14 @@ impl Uring {
     /// Returns the connection of a token, unless that socket is closed.
     #[inline]
     fn live(&mut self, token: Token) -> Option<&mut Conn> {
-        let conn = &mut self.conns[token.index as usize];
+        let conn = &mut self.core.conns[token.index as usize];
         (conn.generation == token.generation && conn.is_live()).then_some(conn)
     }
 
+    /// Returns an event of this batch.
     #[inline]
-    fn raw_event(&self, conn: u32, what: RawEventKind<Filled>) -> RawEvent {
-        let generation = self.conns[conn as usize].generation;
-        RawEvent { conn, generation, at: self.harvested_at, what }
+    fn raw_event(&self, conn: u32, what: RawEventKind) -> RawEvent {
+        self.core.raw_event(conn, what, self.harvested_at)
     }
 
     /// Returns the buffer of the last event to the pool.
@@ -385,19 +340,24 @@ impl Uring {
 
 impl Backend for Uring {
     fn now(&mut self) -> Nanos {
-        self.clock.now()
+        self.core.clock.now()
     }
 
     fn template(&mut self, bytes: Arc<[u8]>) -> TemplateId {
-        self.outgoing.template(bytes)
+        self.core.outgoing.template(bytes)
     }
 
     fn pool(&mut self, bytes: &[u8]) -> PooledId {
-        self.outgoing.pool(bytes)
+        self.core.outgoing.pool(bytes)
     }
 
     fn connect(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
-        self.open(conn.0, to, options);
+        let is_in_use = self.core.is_in_use(conn);
+        debug_assert!(!is_in_use, "connection in use");
+        if is_in_use {
+            self.close(conn, Close::Graceful);
+        }
+        self.open(conn, to, options);
     }
 
     fn listen(&mut self, listener: Listener) -> io::Result<()> {
@@ -405,28 +365,13 @@ impl Backend for Uring {
     }
 
     fn send(&mut self, conn: ConnId, segments: &[Segment]) {
-        let index = conn.0;
-        let conn = self.conns.get_mut(conn.index());
-        let conn = conn.filter(|conn| conn.is_live() && conn.send_error == 0);
-        let Some(conn) = conn else { return self.forget(index, segments) };
-        for segment in segments {
-            self.outgoing.push(&mut conn.unsent, *segment);
-        }
-        self.send_on(index);
+        self.core.send(conn, segments);
     }
 
     fn discard(&mut self, conn: ConnId, bytes: u64) {
-        let Some(state) = self.conns.get_mut(conn.index()) else { return };
-        // A permission may be used in part.
-        state.discard = u32::try_from(bytes).unwrap_or(u32::MAX);
-        // Bytes already received but not returned yet are part of the permission.
-        if let Some(RawEvent { conn: found, what: RawEventKind::Received(filled, _), .. }) =
-            &self.found
-            && *found == conn.0
-        {
-            state.discard = state.discard.saturating_sub(filled.len);
-        }
-        if state.armed == kind::SKIP {
+        self.core.discard(conn, bytes);
+        let Some(state) = self.core.conns.get(conn.index()) else { return };
+        if state.own.armed == kind::SKIP {
             // The pending receive has the size of the earlier permission.
             let token = Token::new(kind::SKIP, state.generation, conn.0);
             self.notes.cancels.push(token.pack());
@@ -434,27 +379,19 @@ impl Backend for Uring {
     }
 
     fn close(&mut self, conn: ConnId, how: Close) {
-        let found = self.found.take_if(|found| found.conn == conn.0);
-        // All parked events come from one completion, so from one connection.
-        let is_parked = self.parked.front().is_some_and(|parked| parked.conn == conn.0);
-        let parked = self.parked.drain(if is_parked { 0 } else { self.parked.len() }..);
-        for unlent in found.into_iter().chain(parked) {
-            if let RawEventKind::Received(filled, _) = unlent.what {
-                self.buffers.give_back(filled.buffer);
-            }
-        }
-        if self.conns.get(conn.index()).is_some_and(|conn| conn.state != State::Closed) {
+        self.core.withdraw(conn.0, |filled| self.buffers.give_back(filled.buffer));
+        if self.core.is_in_use(conn) {
             self.part(conn.0, how);
         }
     }
 
     fn submit(&mut self) -> Submitted {
-        let before = self.clock.now();
+        let before = self.core.clock.now();
         if let Err(error) = self.flush() {
             self.broken.get_or_insert(error);
         }
-        let after = self.clock.now();
-        self.collect();
+        let after = self.core.clock.now();
+        self.core.collect_transmitted();
         Submitted { before, after }
     }
 
@@ -463,16 +400,14 @@ impl Backend for Uring {
         if let Some(error) = self.broken.take() {
             return Err(error);
         }
-        self.found = self.found.take().or_else(|| self.parked.pop_front());
-        if self.found.is_some() {
+        if self.core.has_found() {
             return self.flush();
         }
-        self.collect();
+        self.core.collect_transmitted();
         loop {
             let is_due = self.pause(until, policy)?;
-            self.found = self.step();
-            let woken = std::mem::take(&mut self.woken);
-            if self.found.is_some() || woken || is_due {
+            let found = self.step();
+            if self.core.ends_wait(found, is_due) {
                 return Ok(());
             }
             policy = policy.go_on();
@@ -480,20 +415,20 @@ impl Backend for Uring {
     }
 
     fn usage(&mut self) -> ThreadUsage {
-        self.spinning.usage()
+        self.core.spinning.usage()
     }
 
     fn unsent_bytes(&mut self) -> u64 {
-        self.failing.told()
+        self.core.unsent_bytes()
     }
 
     fn tcp(&self) -> TcpTally {
-        self.tcp.clone()
+        self.core.tcp()
     }
 
     fn next(&mut self) -> Option<Event<'_>> {
         self.take_back();
-        let raw_event = self.found.take().or_else(|| self.step())?;
+        let raw_event = self.core.found.take().or_else(|| self.step())?;
         if let RawEventKind::Received(filled, _) = &raw_event.what {
             self.lent = Some(filled.buffer);
         }

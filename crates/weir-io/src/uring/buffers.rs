@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::types::BufRingEntry;
 
 use super::ring::Ring;
+use crate::raw_event::Filled;
 use crate::socket::check;
 
 /// Largest and smallest size of the whole pool, in bytes.
@@ -24,15 +25,6 @@ const ALL_POLLED_BYTES: u32 = 1 << 22;
 
 /// The only buffer group of a ring.
 pub(super) const GROUP: u16 = 0;
-
-/// Location of received bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Filled {
-    pub(super) buffer: u16,
-    /// Offset of the bytes in the buffer.
-    pub(super) start: u32,
-    pub(super) len: u32,
-}
 
 /// The buffers, and the ring by which they return to the kernel.
 pub(super) struct Buffers {

@@ -21,8 +21,6 @@ pub(super) struct Notes {
     pub(super) starved: VecDeque<u32>,
     /// Entries of the table of slow sends.
     pub(super) slow: Vec<u32>,
-    /// Connections with something to send; each once, if its `dirty` is set.
-    pub(super) sends: Vec<u32>,
     pub(super) waker: bool,
 }
 

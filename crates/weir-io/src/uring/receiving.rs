@@ -6,11 +6,13 @@ use std::ptr;
 
 use io_uring::{cqueue, opcode, squeue, types};
 
-use super::buffers::{Filled, GROUP};
+use super::buffers::GROUP;
 use super::ring::Completion;
-use super::{Conn, NONE, NOTHING, RawEvent, State, Uring, kind};
+use super::{Conn, NOTHING, RawEvent, Uring, kind};
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES};
-use crate::raw_event::RawEventKind;
+use crate::raw_event::{Filled, RawEventKind};
+use crate::slab::NONE;
+use crate::socket_core::State;
 use crate::token::Token;
 
 /// Events watched on a polled connection.
@@ -27,17 +29,18 @@ impl Uring {
     /// True if there is work or an event without waiting for new completions.
     pub(super) fn has_more(&self) -> bool {
         !self.later.is_empty()
-            || !self.arrived.is_empty()
+            || !self.connected.is_empty()
+            || self.core.has_failures()
             || !self.notes.starved.is_empty()
             || !self.notes.receives.is_empty()
-            || (!self.waiting.is_empty() && self.numbers.are_left())
+            || (!self.waiting.is_empty() && self.core.numbers.are_left())
     }
 
     /// Schedules a receive on a connection for the next submission.
     pub(super) fn receive_on(&mut self, index: u32) {
-        let conn = &mut self.conns[index as usize];
-        if !conn.unarmed {
-            conn.unarmed = true;
+        let conn = &mut self.core.conns[index as usize];
+        if !conn.own.unarmed {
+            conn.own.unarmed = true;
             self.notes.receives.push(index);
         }
     }
@@ -52,15 +55,15 @@ impl Uring {
         }
         for at in 0..self.notes.receives.len() {
             let index = self.notes.receives[at];
-            let conn = &mut self.conns[index as usize];
-            if !std::mem::take(&mut conn.unarmed)
+            let conn = &mut self.core.conns[index as usize];
+            if !std::mem::take(&mut conn.own.unarmed)
                 || conn.state != State::Open
-                || conn.armed != NOTHING
+                || conn.own.armed != NOTHING
             {
                 continue;
             }
             let (kind, entry) = receive(conn, &self.header);
-            conn.armed = kind;
+            conn.own.armed = kind;
             let word = Token::new(kind, conn.generation, index).pack();
             // SAFETY: received bytes go to the buffers of the ring, discarded ones nowhere; the
             // header lives as long as the ring.
@@ -76,25 +79,25 @@ impl Uring {
     fn prepare_polled(&mut self) -> io::Result<()> {
         let mut taken = 0;
         while let Some(index) = self.notes.receives.get(taken).copied() {
-            let conn = &mut self.conns[index as usize];
-            if conn.state == State::Open && conn.armed == kind::POLL {
+            let conn = &mut self.core.conns[index as usize];
+            if conn.state == State::Open && conn.own.armed == kind::POLL {
                 // One buffer belongs to the event returned last.
                 if self.receiving + 1 >= u32::from(self.buffers.count()) {
                     break;
                 }
             }
             taken += 1;
-            if !std::mem::take(&mut conn.unarmed) || conn.state != State::Open {
+            if !std::mem::take(&mut conn.own.unarmed) || conn.state != State::Open {
                 continue;
             }
-            let (kind, entry) = match conn.armed {
+            let (kind, entry) = match conn.own.armed {
                 NOTHING if conn.stamps != NONE => receive(conn, &self.header),
                 NOTHING => (kind::POLL, poll(conn)),
                 kind::POLL => receive_now(conn),
                 _ => continue,
             };
-            if conn.armed == NOTHING {
-                conn.armed = kind;
+            if conn.own.armed == NOTHING {
+                conn.own.armed = kind;
             }
             self.receiving += u32::from(kind == kind::RECV);
             let word = Token::new(kind, conn.generation, index).pack();
@@ -110,7 +113,7 @@ impl Uring {
         let conn = self.live(token)?;
         if !cqueue::more(done.flags) {
             // A new poll reports at once what is there.
-            conn.armed = NOTHING;
+            conn.own.armed = NOTHING;
         }
         conn.drains |= done.result > 0 && done.result & ENDING != 0;
         if done.result < 0 && !matches!(-done.result, libc::ECANCELED | libc::EINTR) {
@@ -133,8 +136,8 @@ impl Uring {
             buffer.into_iter().for_each(|buffer| self.buffers.give_back(buffer));
             return None;
         };
-        if is_last && conn.armed == kind::RECV {
-            conn.armed = NOTHING;
+        if is_last && conn.own.armed == kind::RECV {
+            conn.own.armed = NOTHING;
         }
         let (Some(buffer), 1..) = (buffer, len) else {
             buffer.into_iter().for_each(|buffer| self.buffers.give_back(buffer));
@@ -143,7 +146,7 @@ impl Uring {
         conn.discard = conn.discard.saturating_sub(len);
         // A short read of a stream has emptied it, and new bytes are reported. But an end that has
         // already been reported is not reported again.
-        let is_empty = conn.armed == kind::POLL && !conn.drains && len < HEAD_BYTES;
+        let is_empty = conn.own.armed == kind::POLL && !conn.drains && len < HEAD_BYTES;
         if is_last && !is_empty {
             // Single-shot receive, or the kernel ended a multishot one, which it may do at any
             // time.
@@ -155,8 +158,8 @@ impl Uring {
 
     pub(super) fn on_skipped(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
         let conn = self.live(token)?;
-        if conn.armed == kind::SKIP {
-            conn.armed = NOTHING;
+        if conn.own.armed == kind::SKIP {
+            conn.own.armed = NOTHING;
         }
         if done.result <= 0 {
             return self.on_nothing_received(token.index, done.result);
@@ -171,22 +174,22 @@ impl Uring {
     pub(super) fn on_nothing_received(&mut self, index: u32, result: i32) -> Option<RawEvent> {
         match -result {
             0 => {
-                self.conns[index as usize].ended = true;
+                self.core.conns[index as usize].ended = true;
                 self.fail_if_unsent(index)
                     .or_else(|| Some(self.raw_event(index, RawEventKind::Closed)))
             }
             // Only a non-waiting receive returns this: everything has been read.
             libc::EAGAIN => self.fail_if_unsent(index).or_else(|| {
-                let conn = &mut self.conns[index as usize];
+                let conn = &mut self.core.conns[index as usize];
                 conn.drains = false;
-                if conn.armed != kind::POLL {
+                if conn.own.armed != kind::POLL {
                     self.receive_on(index);
                 }
                 None
             }),
             libc::ENOBUFS => {
-                let conn = &mut self.conns[index as usize];
-                if !std::mem::replace(&mut conn.unarmed, true) {
+                let conn = &mut self.core.conns[index as usize];
+                if !std::mem::replace(&mut conn.own.unarmed, true) {
                     self.notes.starved.push_back(index);
                 }
                 None
@@ -202,8 +205,8 @@ impl Uring {
 
     /// Reports the failed send of a connection on which nothing is left to receive.
     fn fail_if_unsent(&mut self, index: u32) -> Option<RawEvent> {
-        let errno = self.conns[index as usize].send_error;
-        (errno != 0).then(|| self.fail(index, io::Error::from_raw_os_error(errno.into())))
+        let error = self.core.conns[index as usize].send_failure()?;
+        Some(self.fail(index, error))
     }
 }
 

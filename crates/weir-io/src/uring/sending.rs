@@ -20,8 +20,10 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use io_uring::{opcode, squeue, types};
 
-use super::{NONE, NOTHING, State, Uring, kind};
+use super::{NOTHING, Uring, kind};
 use crate::outgoing::Queue;
+use crate::slab::NONE;
+use crate::socket_core::State;
 use crate::stamping;
 use crate::token::Token;
 
@@ -55,14 +57,14 @@ impl Uring {
             self.prepare_slow(self.notes.slow[at])?;
         }
         self.notes.slow.clear();
-        let mut sends = std::mem::take(&mut self.notes.sends);
+        let mut sends = std::mem::take(&mut self.core.to_send);
         let mut is_all = true;
         for index in sends.drain(..) {
-            self.conns[index as usize].dirty = false;
+            self.core.conns[index as usize].dirty = false;
             is_all &= self.prepare_send(index)?;
         }
-        if self.notes.sends.is_empty() {
-            self.notes.sends = sends;
+        if self.core.to_send.is_empty() {
+            self.core.to_send = sends;
         }
         Ok(!is_all)
     }
@@ -71,15 +73,15 @@ impl Uring {
     fn prepare_slow(&mut self, slot: u32) -> io::Result<()> {
         let (fd, queue) = match self.slow.entry(slot) {
             Some(Slow::Conn(index)) => {
-                let conn = &mut self.conns[*index as usize];
+                let conn = &mut self.core.conns[*index as usize];
                 (conn.fd.as_ref(), &mut conn.unsent)
             }
             Some(Slow::LingeringClose(fd, unsent)) => (fd.as_ref(), unsent),
             None => return Ok(()),
         };
-        let (Some(fd), Some(bytes)) = (fd, self.outgoing.front(queue)) else {
+        let (Some(fd), Some(bytes)) = (fd, self.core.outgoing.front(queue)) else {
             // Abandoned before it started, so no completion will free it.
-            self.outgoing.clear(queue);
+            self.core.outgoing.clear(queue);
             self.slow.remove(slot);
             return Ok(());
         };
@@ -93,27 +95,27 @@ impl Uring {
 
     /// Prepares the send of one connection. Returns true if that is all it has to send.
     fn prepare_send(&mut self, index: u32) -> io::Result<bool> {
-        let conn = &mut self.conns[index as usize];
-        let (Some(fd), Some(front)) = (&conn.fd, self.outgoing.front(&conn.unsent)) else {
+        let conn = &mut self.core.conns[index as usize];
+        let (Some(fd), Some(front)) = (&conn.fd, self.core.outgoing.front(&conn.unsent)) else {
             return Ok(true);
         };
-        if conn.state != State::Open || conn.slow != NONE {
+        if conn.state != State::Open || conn.own.slow() != NONE {
             // Recorded again once it is connected, or there is room.
             return Ok(true);
         }
         let target = types::Fd(fd.as_raw_fd());
-        let asks = self.stamps.entry(conn.stamps).is_some_and(|stamps| stamps.asks());
+        let asks = self.core.stamps.entry(conn.stamps).is_some_and(|stamps| stamps.asks());
         let control = if asks { stamping::ASK.bytes() } else { &[] };
         let (entry, bytes, is_all) = if conn.unsent.is_single() && !asks {
             let send = opcode::Send::new(target, front.as_ptr(), front.len() as u32);
             (send.flags(AT_ONCE).build(), front.len(), true)
-        } else if let Some(message) = self.vectors.lay(&self.outgoing, &conn.unsent, control) {
+        } else if let Some(message) = self.vectors.lay(&self.core.outgoing, &conn.unsent, control) {
             let flags = AT_ONCE.cast_unsigned();
             let send = opcode::SendMsg::new(target, message.header).flags(flags);
             (send.build(), message.bytes, message.is_all)
         } else {
             // No room in this submission.
-            self.send_on(index);
+            self.core.send_later(index);
             return Ok(false);
         };
         self.issued.push(Issued { index, has_asked: asks, bytes });
@@ -130,17 +132,17 @@ impl Uring {
         let mut issued = std::mem::take(&mut self.issued);
         self.stalls.sort_unstable_by_key(|(index, _)| *index);
         for Issued { index, has_asked, bytes } in issued.drain(..) {
-            let conn = &mut self.conns[index as usize];
+            let conn = &mut self.core.conns[index as usize];
             match self.stalls.binary_search_by_key(&index, |(index, _)| *index) {
                 Err(_) => {
-                    self.outgoing.advance(&mut conn.unsent, bytes);
-                    if let Some(stamps) = self.stamps.entry(conn.stamps)
+                    self.core.outgoing.advance(&mut conn.unsent, bytes);
+                    if let Some(stamps) = self.core.stamps.entry(conn.stamps)
                         && stamps.sent(bytes, has_asked)
                     {
-                        self.transmitting.push(index);
+                        self.core.transmitting.push(index);
                     }
                     if !conn.unsent.is_empty() {
-                        self.send_on(index);
+                        self.core.send_later(index);
                     }
                 }
                 Ok(at) => self.stalled(index, has_asked, self.stalls[at].1),
@@ -150,21 +152,12 @@ impl Uring {
         self.stalls.clear();
     }
 
-    /// Schedules a connection's queue for the next submission.
-    pub(super) fn send_on(&mut self, index: u32) {
-        let conn = &mut self.conns[index as usize];
-        if !conn.dirty {
-            conn.dirty = true;
-            self.notes.sends.push(index);
-        }
-    }
-
     fn stalled(&mut self, index: u32, has_asked: bool, result: i32) {
-        let conn = &mut self.conns[index as usize];
+        let conn = &mut self.core.conns[index as usize];
         if result > 0 {
             let bytes = result.unsigned_abs() as usize;
-            self.outgoing.advance(&mut conn.unsent, bytes);
-            if let Some(stamps) = self.stamps.entry(conn.stamps) {
+            self.core.outgoing.advance(&mut conn.unsent, bytes);
+            if let Some(stamps) = self.core.stamps.entry(conn.stamps) {
                 stamps.sent(bytes, has_asked);
             }
         } else if result != -libc::EAGAIN {
@@ -174,7 +167,7 @@ impl Uring {
             return;
         }
         let slot = self.slow.insert(Slow::Conn(index));
-        self.conns[index as usize].slow = slot;
+        self.core.conns[index as usize].own.replace_slow(slot);
         self.notes.slow.push(slot);
     }
 
@@ -183,24 +176,24 @@ impl Uring {
         match self.slow.entry(slot) {
             Some(Slow::Conn(index)) => {
                 let index = *index;
-                let conn = &mut self.conns[index as usize];
-                conn.slow = NONE;
-                self.outgoing.advance(&mut conn.unsent, sent);
-                if let Some(stamps) = self.stamps.entry(conn.stamps) {
+                let conn = &mut self.core.conns[index as usize];
+                conn.own.replace_slow(NONE);
+                self.core.outgoing.advance(&mut conn.unsent, sent);
+                if let Some(stamps) = self.core.stamps.entry(conn.stamps) {
                     stamps.sent(sent, false);
                 }
                 self.slow.remove(slot);
                 match -result {
-                    libc::EAGAIN | libc::EINTR | ..=0 => self.send_on(index),
+                    libc::EAGAIN | libc::EINTR | ..=0 => self.core.send_later(index),
                     errno => self.send_failed(index, errno),
                 }
             }
             Some(Slow::LingeringClose(fd, unsent)) => {
-                self.outgoing.advance(unsent, sent);
+                self.core.outgoing.advance(unsent, sent);
                 if sent > 0 && fd.is_some() && !unsent.is_empty() {
                     return self.notes.slow.push(slot);
                 }
-                self.outgoing.clear(unsent);
+                self.core.outgoing.clear(unsent);
                 self.notes.closes.extend(fd.take());
                 self.slow.remove(slot);
             }
@@ -208,19 +201,15 @@ impl Uring {
         }
     }
 
-    /// Records a failed send. Responses may have arrived before it: they are returned first.
+    /// Records a failed send, and receives the responses that may have arrived before it.
     fn send_failed(&mut self, index: u32, errno: i32) {
-        self.count_unsent(index);
-        let conn = &mut self.conns[index as usize];
-        self.outgoing.clear(&mut conn.unsent);
-        conn.send_error = u8::try_from(errno).unwrap_or(u8::MAX);
-        conn.drains = true;
+        self.core.send_failed(index, errno);
+        let conn = &self.core.conns[index as usize];
         if conn.ended {
-            let failure = Err(io::Error::from_raw_os_error(errno));
-            self.arrived.push_back((index, conn.generation, failure));
-        } else if conn.armed != NOTHING && conn.armed != kind::POLL {
+            self.core.fail_later(index, io::Error::from_raw_os_error(errno));
+        } else if conn.own.armed != NOTHING && conn.own.armed != kind::POLL {
             // The completion of the pending receive makes room for one that does not wait.
-            self.notes.cancels.push(Token::new(conn.armed, conn.generation, index).pack());
+            self.notes.cancels.push(Token::new(conn.own.armed, conn.generation, index).pack());
         } else {
             self.receive_on(index);
         }

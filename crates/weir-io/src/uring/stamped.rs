@@ -1,10 +1,10 @@
-//! Stamped connections of the io_uring backend: set-up, receives and transmit stamps.
+//! Receives on the stamped connections of the io_uring backend.
 
 use io_uring::cqueue;
 
-use super::buffers::Filled;
 use super::ring::Completion;
-use super::{NONE, NOTHING, RawEvent, Uring};
+use super::{NOTHING, RawEvent, Uring};
+use crate::raw_event::Filled;
 use crate::stamping::{self, CONTROL_BYTES};
 use crate::token::Token;
 use crate::wall::WallTime;
@@ -18,29 +18,6 @@ const OUT_BYTES: usize = 16;
 const HEAD_BYTES: usize = OUT_BYTES + CONTROL_BYTES;
 
 impl Uring {
-    /// Requests time stamps before anything is sent; a kernel without them is not an error.
-    pub(super) fn begin_stamps(&mut self, index: u32) {
-        let conn = &mut self.conns[index as usize];
-        let (Some(fd), Some(stamps)) = (&conn.fd, self.stamps.entry(conn.stamps)) else { return };
-        if stamps.enable(fd).is_err() {
-            self.stamps.remove(std::mem::replace(&mut conn.stamps, NONE));
-            return;
-        }
-        // The first reading of the wall clock must precede the first stamp.
-        self.wall.look();
-    }
-
-    /// Reads the error queues of connections that have just sent. On loopback the stamp is there as
-    /// soon as the enter returns. A stamp left there would make the kernel try a receive in vain.
-    pub(super) fn collect(&mut self) {
-        for index in self.transmitting.drain(..) {
-            let conn = &self.conns[index as usize];
-            if let (Some(stamps), Some(fd)) = (self.stamps.entry(conn.stamps), &conn.fd) {
-                stamps.collect(fd);
-            }
-        }
-    }
-
     pub(super) fn on_received_stamped(
         &mut self,
         token: Token,
@@ -53,7 +30,7 @@ impl Uring {
         };
         let is_last = !cqueue::more(done.flags);
         if is_last {
-            conn.armed = NOTHING;
+            conn.own.armed = NOTHING;
         }
         let Some(buffer) = buffer else {
             return self.on_nothing_received(token.index, done.result);
@@ -68,25 +45,7 @@ impl Uring {
             self.receive_on(token.index);
         }
         let filled = Filled { buffer, start: HEAD_BYTES as u32, len };
-        self.tell_stamped(token.index, filled, stamp)
-    }
-
-    /// Queues the transmissions so far and the bytes as events, and returns the first.
-    fn tell_stamped(
-        &mut self,
-        conn: u32,
-        filled: Filled,
-        stamp: Option<WallTime>,
-    ) -> Option<RawEvent> {
-        let state = &self.conns[conn as usize];
-        let (stamps, generation) = (self.stamps.entry(state.stamps)?, state.generation);
-        stamps.collect(state.fd.as_ref()?);
-        self.wall.look();
-        let at = self.harvested_at;
-        stamps.tell(&self.wall, at, (filled, stamp), |what| {
-            self.parked.push_back(RawEvent { conn, generation, at, what });
-        });
-        self.parked.pop_front()
+        self.core.received_stamped(token.index, (filled, stamp), Some(self.harvested_at))
     }
 }
 

@@ -1,0 +1,180 @@
+//! The part that all backends on the kernel's sockets share: connections and their numbers, unsent
+//! bytes, events found but not returned yet, time stamps, kernel counters, and the plan of a wait.
+//!
+//! It never sleeps, receives or sends, as engines differ in exactly that. Each engine owns a
+//! [`SocketCore`] and calls it; the core knows no engine.
+
+use std::collections::VecDeque;
+use std::io;
+
+use crate::failing::Failing;
+use crate::margin::{Margin, Pause};
+use crate::numbers::Numbers;
+use crate::outgoing::Outgoing;
+use crate::raw_event::{RawEvent, RawEventKind};
+use crate::slab::{NONE, Slab};
+use crate::socket::SockAddr;
+use crate::stamps::Stamps;
+use crate::usage::Spinning;
+use crate::wall::Wall;
+use crate::{Clock, ConnId, Nanos, Segment, TcpTally, WaitPolicy};
+
+mod conn;
+mod ending;
+mod opening;
+mod stamped;
+
+pub(crate) use conn::{Conn, State};
+
+/// State shared by the backends; `C` is the state of a connection that only one of them has.
+pub(crate) struct SocketCore<C> {
+    pub(crate) clock: Clock,
+    pub(crate) conns: Vec<Conn<C>>,
+    /// Numbers of accepted connections.
+    pub(crate) numbers: Numbers,
+    pub(crate) outgoing: Outgoing,
+    /// Connections with bytes to send at the next submission; each once, if its `dirty` is set.
+    pub(crate) to_send: Vec<u32>,
+    /// Failures that the kernel does not report again, by connection and generation.
+    failures: VecDeque<(u32, u16, io::Error)>,
+    /// Unix connects to retry once the listener has room.
+    busy: Vec<(u32, u16, SockAddr)>,
+    /// Time of the next retry of `busy` and of the paused listeners.
+    pub(crate) retry_at: Nanos,
+    /// The first event of the batch, found while waiting.
+    pub(crate) found: Option<RawEvent>,
+    /// Events of one receive that produced several; the last of them has the bytes.
+    pub(crate) parked: VecDeque<RawEvent>,
+    /// Time-stamp state of stamped connections.
+    pub(crate) stamps: Slab<Stamps>,
+    /// Stamped connections that have sent bytes since their error queues were last read.
+    pub(crate) transmitting: Vec<u32>,
+    wall: Wall,
+    pub(crate) spinning: Spinning,
+    margin: Margin,
+    failing: Failing,
+    tcp: TcpTally,
+    /// True if the waker was used since the last wait.
+    pub(crate) woken: bool,
+}
+
+impl<C: Default> SocketCore<C> {
+    /// Creates the state of a backend that accepts up to `connections` connections.
+    pub(crate) fn new(clock: Clock, connections: u32) -> SocketCore<C> {
+        SocketCore {
+            clock,
+            conns: Vec::new(),
+            numbers: Numbers::below(connections),
+            outgoing: Outgoing::new(),
+            to_send: Vec::new(),
+            failures: VecDeque::new(),
+            busy: Vec::new(),
+            retry_at: Nanos::MAX,
+            found: None,
+            parked: VecDeque::new(),
+            stamps: Slab::new(),
+            transmitting: Vec::new(),
+            wall: Wall::new(clock),
+            spinning: Spinning::default(),
+            margin: Margin::new(),
+            failing: Failing::default(),
+            tcp: TcpTally::default(),
+            woken: false,
+        }
+    }
+
+    /// Queues segments on a connection; drops them if it has failed or is closed.
+    #[inline]
+    pub(crate) fn send(&mut self, conn: ConnId, segments: &[Segment]) {
+        let state = self.conns.get_mut(conn.index());
+        let state = state.filter(|state| state.is_live() && state.send_error == 0);
+        let Some(state) = state else { return self.forget(conn.0, segments) };
+        for segment in segments {
+            self.outgoing.push(&mut state.unsent, *segment);
+        }
+        self.send_later(conn.0);
+    }
+
+    /// Schedules a connection's unsent bytes for the next submission.
+    #[inline]
+    pub(crate) fn send_later(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        if !conn.dirty {
+            conn.dirty = true;
+            self.to_send.push(index);
+        }
+    }
+
+    /// Records a permission to discard, see [`Backend::discard`](crate::Backend::discard).
+    pub(crate) fn discard(&mut self, conn: ConnId, bytes: u64) {
+        let Some(state) = self.conns.get_mut(conn.index()) else { return };
+        if state.stamps != NONE {
+            // Discarded bytes have no time stamp.
+            return;
+        }
+        // A permission may be used in part.
+        state.discard = u32::try_from(bytes).unwrap_or(u32::MAX);
+        // Bytes already received but not returned yet are part of the permission.
+        if let Some(RawEvent { conn: found, what: RawEventKind::Received(filled, _), .. }) =
+            &self.found
+            && *found == conn.0
+        {
+            state.discard = state.discard.saturating_sub(filled.len);
+        }
+    }
+
+    /// Returns an event of a connection's current socket.
+    #[inline]
+    pub(crate) fn raw_event(&self, conn: u32, what: RawEventKind, at: Nanos) -> RawEvent {
+        let generation = self.conns[conn as usize].generation;
+        RawEvent { conn, generation, at, what }
+    }
+
+    /// True if an event of the last batch has not been returned yet.
+    #[inline]
+    pub(crate) fn has_found(&mut self) -> bool {
+        self.found = self.found.take().or_else(|| self.parked.pop_front());
+        self.found.is_some()
+    }
+
+    /// Ends one stretch of a wait, with the event found in it. Returns true if it ends the wait.
+    #[inline]
+    pub(crate) fn ends_wait(&mut self, found: Option<RawEvent>, is_due: bool) -> bool {
+        self.found = found;
+        let woken = std::mem::take(&mut self.woken);
+        self.found.is_some() || woken || is_due
+    }
+
+    /// Plans the next stretch of a wait. Also returns the policy it follows, which differs from
+    /// `policy` if other threads need this CPU.
+    #[inline]
+    pub(crate) fn plan(
+        &mut self,
+        now: Nanos,
+        until: Nanos,
+        policy: WaitPolicy,
+    ) -> (Pause, WaitPolicy) {
+        let policy = self.spinning.temper(now, until, policy);
+        (Pause::plan(now, until.min(self.retry_at), policy, self.margin), policy)
+    }
+
+    /// Adjusts the spin margin to a planned stretch that ended at `now` without an event.
+    #[inline]
+    pub(crate) fn paused(&mut self, (pause, policy): (Pause, WaitPolicy), now: Nanos) {
+        if let Some(wake_at) = pause.teaches(policy)
+            && now >= wake_at
+        {
+            self.margin.woke(now.since(wake_at));
+        }
+    }
+
+    /// Returns the unsent bytes of the connection whose failure was reported last.
+    pub(crate) fn unsent_bytes(&self) -> u64 {
+        self.failing.told()
+    }
+
+    /// Returns the kernel's counters of the connections already closed.
+    pub(crate) fn tcp(&self) -> TcpTally {
+        self.tcp.clone()
+    }
+}

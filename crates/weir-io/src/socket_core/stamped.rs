@@ -1,0 +1,52 @@
+//! Stamped connections: set-up, transmit stamps, and the order of their events.
+
+use super::SocketCore;
+use crate::Nanos;
+use crate::raw_event::{Filled, RawEvent};
+use crate::slab::NONE;
+use crate::wall::WallTime;
+
+impl<C: Default> SocketCore<C> {
+    /// Requests time stamps before anything is sent; a kernel without them is not an error.
+    pub(super) fn begin_stamps(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        let (Some(fd), Some(stamps)) = (&conn.fd, self.stamps.entry(conn.stamps)) else { return };
+        if stamps.enable(fd).is_err() {
+            self.stamps.remove(std::mem::replace(&mut conn.stamps, NONE));
+            return;
+        }
+        // The first reading of the wall clock must precede the first stamp.
+        self.wall.look();
+    }
+
+    /// Reads the error queues of connections that have just sent. On loopback the stamp is there as
+    /// soon as the send returns. A stamp left there would wake the engine for nothing.
+    #[inline]
+    pub(crate) fn collect_transmitted(&mut self) {
+        for index in self.transmitting.drain(..) {
+            let conn = &self.conns[index as usize];
+            if let (Some(stamps), Some(fd)) = (self.stamps.entry(conn.stamps), &conn.fd) {
+                stamps.collect(fd);
+            }
+        }
+    }
+
+    /// Queues the transmissions so far and the bytes received as events, and returns the first. The
+    /// bytes were received at `at`, or just now.
+    pub(crate) fn received_stamped(
+        &mut self,
+        conn: u32,
+        received: (Filled, Option<WallTime>),
+        at: Option<Nanos>,
+    ) -> Option<RawEvent> {
+        let state = &self.conns[conn as usize];
+        let (stamps, generation) = (self.stamps.entry(state.stamps)?, state.generation);
+        stamps.collect(state.fd.as_ref()?);
+        let now = self.wall.look();
+        let at = at.unwrap_or(now);
+        stamps.tell(&self.wall, at, received, |what| {
+            self.parked.push_back(RawEvent { conn, generation, at, what });
+        });
+        self.parked.pop_front()
+    }
+}
