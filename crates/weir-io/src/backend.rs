@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::{Clock, Endpoint, Listener, Nanos, TcpTally, Waker};
+use crate::{Capabilities, Clock, Endpoint, Listener, Nanos, TcpTally, Waker};
 
 /// A connection's number, dense from zero. The engine assigns it when it opens a connection, and
 /// the backend when it accepts one as a server. The number outlives the socket: a reconnected
@@ -50,7 +50,7 @@ pub enum Segment {
 pub struct SocketOptions {
     /// Local address to connect from. The kernel chooses the port once it has the remote address
     /// (`IP_BIND_ADDRESS_NO_PORT`, ip(7)). `None` leaves both to the kernel. Without effect on Unix
-    /// sockets.
+    /// sockets. Without [`Capabilities::sources`] the connect fails by `EOPNOTSUPP`.
     pub source: Option<IpAddr>,
     /// Kernel time stamps to request on this connection.
     pub stamps: StampRequest,
@@ -219,7 +219,12 @@ pub struct BackendOptions {
 /// [`next`](Backend::next) returns one event, whose bytes live until the following call. A backend
 /// belongs to the thread that created it. The trait exists because tests replace it; users choose
 /// between its implementations by name.
+///
+/// Methods without a default are essential. Those with one are optional, see [`Capabilities`].
 pub trait Backend {
+    /// The optional parts that this backend has: by default none.
+    const CAPABILITIES: Capabilities = Capabilities::NONE;
+
     /// Returns the current time. Never goes back.
     fn now(&mut self) -> Nanos;
 
@@ -238,8 +243,12 @@ pub trait Backend {
     /// connection is closed.
     ///
     /// # Errors
-    /// If the kernel cannot watch the listener, or the backend is not a server.
-    fn listen(&mut self, listener: Listener) -> io::Result<()>;
+    /// If the kernel cannot watch the listener. `Unsupported` by default, without
+    /// [`Capabilities::listen`].
+    fn listen(&mut self, listener: Listener) -> io::Result<()> {
+        let _unused = listener;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Queues `segments` on an open connection, in order, after those queued before. Success
     /// produces no event; a failure is [`EventKind::Failed`].
@@ -248,7 +257,10 @@ pub trait Backend {
     /// Permits the backend to drop the next `bytes` bytes of the stream. It then reports any mix of
     /// `Discarded` (at most that many in all) and `Received`, in stream order. Replaces an earlier
     /// permission. If called while an event is being handled, the bytes of that event do not count.
-    fn discard(&mut self, conn: ConnId, bytes: u64);
+    /// The permission need not be used; by default it is not.
+    fn discard(&mut self, conn: ConnId, bytes: u64) {
+        let _unused = (conn, bytes);
+    }
 
     /// Closes `conn`, in any state; no further event of this generation occurs. Has no effect if it
     /// is already closed.
@@ -266,18 +278,21 @@ pub trait Backend {
     fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()>;
 
     /// Returns the calling thread's usage so far. Takes some system calls: call it at the ends of
-    /// the measurement window, not in each iteration. A simulated backend returns zeros.
+    /// the measurement window, not in each iteration. Zeros by default, without
+    /// [`Capabilities::usage`].
     fn usage(&mut self) -> ThreadUsage {
         ThreadUsage::default()
     }
 
     /// Returns the bytes given to `send` that the kernel had not taken from the connection of the
-    /// last [`EventKind::Failed`]. Valid until the next event is taken.
+    /// last [`EventKind::Failed`]. Valid until the next event is taken. Zero by default, without
+    /// [`Capabilities::unsent_bytes`].
     fn unsent_bytes(&mut self) -> u64 {
         0
     }
 
     /// Returns the kernel's counters of this backend's own TCP sockets, over those already closed.
+    /// No sockets by default, without [`Capabilities::tcp`].
     fn tcp(&self) -> TcpTally {
         TcpTally::default()
     }

@@ -15,12 +15,13 @@ use libc::c_int;
 use crate::margin::Pause;
 use crate::raw_event::{Filled, RawEvent, RawEventKind};
 use crate::slab::Slab;
-use crate::socket_core::{SocketCore, State};
+use crate::socket_core::{self, SocketCore, State};
 use crate::system;
 use crate::token::Token;
 use crate::{
-    Backend, BackendOptions, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment,
-    SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy, Waker,
+    Backend, BackendOptions, Capabilities, Close, ConnId, Endpoint, Event, Listener, Nanos,
+    PooledId, Segment, SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy,
+    Waker,
 };
 
 mod opening;
@@ -268,6 +269,8 @@ impl Epoll {
 }
 
 impl Backend for Epoll {
+    const CAPABILITIES: Capabilities = socket_core::CAPABILITIES;
+
     fn now(&mut self) -> Nanos {
         self.core.clock.now()
     }

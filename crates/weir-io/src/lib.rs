@@ -5,6 +5,7 @@
 //! is the only crate with `unsafe`.
 
 mod backend;
+mod capabilities;
 mod contention;
 mod descriptors;
 mod endpoint;
@@ -38,6 +39,7 @@ pub use backend::{
     Backend, BackendOptions, Close, ConnId, Event, EventKind, PooledId, Segment, SocketOptions,
     StampRequest, Submitted, TemplateId, ThreadUsage, WaitPolicy,
 };
+pub use capabilities::Capabilities;
 pub use descriptors::own_descriptors;
 pub use endpoint::Endpoint;
 pub use epoll::Epoll;

@@ -17,7 +17,7 @@ use crate::socket::SockAddr;
 use crate::stamps::Stamps;
 use crate::usage::Spinning;
 use crate::wall::Wall;
-use crate::{Clock, ConnId, Nanos, Segment, TcpTally, WaitPolicy};
+use crate::{Capabilities, Clock, ConnId, Nanos, Segment, TcpTally, WaitPolicy};
 
 mod conn;
 mod ending;
@@ -25,6 +25,16 @@ mod opening;
 mod stamped;
 
 pub(crate) use conn::{Conn, State};
+
+/// Capabilities of every backend that owns a [`SocketCore`].
+pub(crate) const CAPABILITIES: Capabilities = Capabilities {
+    listen: true,
+    sources: true,
+    stamps: true,
+    tcp: true,
+    unsent_bytes: true,
+    usage: true,
+};
 
 /// State shared by the backends; `C` is the state of a connection that only one of them has.
 pub(crate) struct SocketCore<C> {

@@ -20,8 +20,9 @@ use crate::socket_core::{self, SocketCore};
 use crate::stamping;
 use crate::token::Token;
 use crate::{
-    Backend, BackendOptions, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment,
-    SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy, Waker,
+    Backend, BackendOptions, Capabilities, Close, ConnId, Endpoint, Event, Listener, Nanos,
+    PooledId, Segment, SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy,
+    Waker,
 };
 
 mod alarm;
@@ -339,6 +340,8 @@ impl Uring {
 }
 
 impl Backend for Uring {
+    const CAPABILITIES: Capabilities = socket_core::CAPABILITIES;
+
     fn now(&mut self) -> Nanos {
         self.core.clock.now()
     }

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use weir_io::{
-    Backend, Close, ConnId, Endpoint, Event, EventKind, Listener, Nanos, PooledId, Segment,
+    Backend, Capabilities, Close, ConnId, Endpoint, Event, EventKind, Nanos, PooledId, Segment,
     SocketOptions, StampRequest, Submitted, TemplateId, WaitPolicy,
 };
 
@@ -208,6 +208,9 @@ impl Sim {
 }
 
 impl Backend for Sim {
+    const CAPABILITIES: Capabilities =
+        Capabilities { sources: true, stamps: true, unsent_bytes: true, ..Capabilities::NONE };
+
     fn now(&mut self) -> Nanos {
         self.tick(self.now);
         self.advance(self.now.after(self.client.clock_ns));
@@ -239,10 +242,6 @@ impl Backend for Sim {
         let generation = slot.generation;
         slot.generation = generation.wrapping_add(1);
         slot.socket = Some(self.machine.connect(self.now, conn, generation, options));
-    }
-
-    fn listen(&mut self, _listener: Listener) -> io::Result<()> {
-        Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     fn send(&mut self, conn: ConnId, segments: &[Segment]) {

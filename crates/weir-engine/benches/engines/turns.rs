@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use weir_io::{
-    Backend, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment, SocketOptions,
-    Submitted, TcpTally, TemplateId, WaitPolicy, system,
+    Backend, Capabilities, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment,
+    SocketOptions, Submitted, TcpTally, TemplateId, WaitPolicy, system,
 };
 
 /// The cost and the work of a turn.
@@ -76,6 +76,8 @@ fn cpu_ns() -> io::Result<u64> {
 }
 
 impl<B: Backend> Backend for Turning<B> {
+    const CAPABILITIES: Capabilities = Capabilities { usage: false, ..B::CAPABILITIES };
+
     fn now(&mut self) -> Nanos {
         self.backend.now()
     }

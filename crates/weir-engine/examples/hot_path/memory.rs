@@ -7,7 +7,7 @@ use std::mem;
 use std::sync::Arc;
 
 use weir_io::{
-    Backend, Close, ConnId, Endpoint, Event, EventKind, Listener, Nanos, PooledId, Segment,
+    Backend, Capabilities, Close, ConnId, Endpoint, Event, EventKind, Nanos, PooledId, Segment,
     SocketOptions, StampRequest, Submitted, TemplateId, WaitPolicy,
 };
 
@@ -61,6 +61,8 @@ impl Memory {
 }
 
 impl Backend for Memory {
+    const CAPABILITIES: Capabilities = Capabilities { stamps: true, ..Capabilities::NONE };
+
     fn now(&mut self) -> Nanos {
         self.now = self.now.after(READING_NS);
         self.now
@@ -79,10 +81,6 @@ impl Backend for Memory {
         self.connecting.push_back(conn);
     }
 
-    fn listen(&mut self, _: Listener) -> io::Result<()> {
-        unimplemented_here()
-    }
-
     fn send(&mut self, conn: ConnId, segments: &[Segment]) {
         let bytes = segments.iter().map(|segment| match segment {
             Segment::Template { bytes, .. } => *bytes as usize,
@@ -92,8 +90,6 @@ impl Backend for Memory {
         let due_at = self.now.after(ANSWER_NS);
         self.sent.push_back(Sent { conn, bytes: requests * self.answer_bytes, due_at });
     }
-
-    fn discard(&mut self, _: ConnId, _: u64) {}
 
     fn close(&mut self, _: ConnId, _: Close) {}
 
