@@ -4,14 +4,22 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A handle that ends the sleep of every backend created with it.
 ///
 /// Backends watch the eventfd edge-triggered and never read it, so that one waker can serve many of
-/// them: a read would consume the wake of the others.
+/// them: a read would consume the wake of the others. A backend that watches no descriptors polls
+/// [`wakes`](Waker::wakes) instead.
 #[derive(Clone, Debug)]
 pub struct Waker {
-    eventfd: Arc<File>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    eventfd: File,
+    wakes: AtomicU64,
 }
 
 impl Waker {
@@ -27,18 +35,25 @@ impl Waker {
         }
         // SAFETY: the kernel has just created `fd`, and nothing else holds it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Waker { eventfd: Arc::new(File::from(fd)) })
+        let shared = Shared { eventfd: File::from(fd), wakes: AtomicU64::new(0) };
+        Ok(Waker { shared: Arc::new(shared) })
     }
 
     /// Ends every sleeping `wait`, and the next `wait` of each backend that is not sleeping.
     pub fn wake(&self) {
+        self.shared.wakes.fetch_add(1, Ordering::Release);
         // The write only fails if the counter is full, after 2^64 - 2 wakes.
-        let _ = (&*self.eventfd).write(&1u64.to_ne_bytes());
+        let _ = (&self.shared.eventfd).write(&1u64.to_ne_bytes());
+    }
+
+    /// Returns the number of wakes so far.
+    pub fn wakes(&self) -> u64 {
+        self.shared.wakes.load(Ordering::Acquire)
     }
 }
 
 impl AsRawFd for Waker {
     fn as_raw_fd(&self) -> RawFd {
-        self.eventfd.as_raw_fd()
+        self.shared.eventfd.as_raw_fd()
     }
 }

@@ -5,8 +5,9 @@ use std::io;
 use std::sync::Arc;
 
 use weir_io::{
-    Backend, BackendOptions, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment,
-    SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, Uring, WaitPolicy,
+    Backend, BackendOptions, Capabilities, Close, ConnId, Endpoint, Event, Listener, Nanos,
+    PooledId, Segment, SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, Uring,
+    WaitPolicy,
 };
 
 use crate::driver::Machine;
@@ -15,12 +16,18 @@ use crate::driver::Machine;
 pub(crate) struct Polled(Uring);
 
 impl Machine for Polled {
-    fn make(options: BackendOptions) -> Polled {
-        Polled(Uring::make(BackendOptions { backends: 1_000_000, ..options }))
+    fn make(options: BackendOptions) -> io::Result<Polled> {
+        Uring::make(BackendOptions { backends: 1_000_000, ..options }).map(Polled)
+    }
+
+    fn probe() -> io::Result<()> {
+        Uring::probe()
     }
 }
 
 impl Backend for Polled {
+    const CAPABILITIES: Capabilities = Uring::CAPABILITIES;
+
     fn now(&mut self) -> Nanos {
         self.0.now()
     }

@@ -1,28 +1,39 @@
 //! Drives a backend as the engine does, but copies its events.
 
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
 use weir_io::{
-    Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Epoll, Event, EventKind, Nanos,
-    PooledId, Segment, SocketOptions, TemplateId, Uring, WaitPolicy, Waker,
+    Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Engine, Epoll, Event, EventKind,
+    Nanos, PooledId, Segment, SocketOptions, TemplateId, Uring, WaitPolicy, Waker,
 };
 
 /// A backend that the checks can create.
 pub(crate) trait Machine: Backend + Sized {
-    fn make(options: BackendOptions) -> Self;
+    /// Creates a backend in the calling thread.
+    fn make(options: BackendOptions) -> io::Result<Self>;
+
+    /// Tries whether it works on this machine.
+    fn probe() -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Machine for Epoll {
-    fn make(options: BackendOptions) -> Epoll {
-        Epoll::new(options).expect("an epoll backend")
+    fn make(options: BackendOptions) -> io::Result<Epoll> {
+        Epoll::new(options)
     }
 }
 
 impl Machine for Uring {
-    fn make(options: BackendOptions) -> Uring {
-        Uring::new(options).expect("an io_uring backend")
+    fn make(options: BackendOptions) -> io::Result<Uring> {
+        Uring::new(options)
+    }
+
+    fn probe() -> io::Result<()> {
+        Engine::Uring.probe()
     }
 }
 
@@ -65,7 +76,8 @@ impl<B: Machine> Driver<B> {
 
     pub(crate) fn with(waker: Option<Waker>, connections: u32) -> Driver<B> {
         let clock = Clock::start();
-        let backend = B::make(BackendOptions { clock, connections, backends: 1, waker });
+        let options = BackendOptions { clock, connections, backends: 1, waker };
+        let backend = B::make(options).expect("a backend");
         Driver { backend, clock }
     }
 

@@ -237,6 +237,7 @@ pub(crate) fn renewed_after_its_end_is_as_new<B: Machine>() {
             _ => (&v4, &to_v4),
         };
         let source = (round % 10 == 9).then(|| if to == &to_v4 { "127.0.0.5" } else { "::1" });
+        let source = source.filter(|_| B::CAPABILITIES.sources);
         let source = source.map(|source| source.parse().expect("valid"));
         let stamps = if round % 8 == 7 { StampRequest::All } else { StampRequest::None };
         let options = SocketOptions { source, stamps, ..Default::default() };

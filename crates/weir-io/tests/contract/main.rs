@@ -1,37 +1,28 @@
 //! Contract of every backend that uses the operating system, checked on loopback against servers of
-//! the standard library. A backend is added by one line at the end of this file.
+//! the standard library.
+//!
+//! A backend is registered by one line at the end of this file, with the capabilities that it has
+//! and lacks. Checks of a capability that it lacks do not run. Instead, a test named for the
+//! capability lists them and checks that its absence does no harm.
 
 mod accepting;
 mod crowded;
 mod driver;
 mod ending;
+mod lacking;
 mod life;
 mod opening;
 mod stamping;
+mod toy;
 mod transfer;
 mod waiting;
 
-/// Runs every check on one backend.
-macro_rules! contract {
-    ($name:ident, $backend:ty; $($module:ident :: { $($check:ident),* $(,)? })*) => {
-        mod $name {
-            $($(
-                #[test]
-                fn $check() {
-                    crate::$module::$check::<$backend>();
-                }
-            )*)*
-        }
-    };
-}
-
-/// Runs the whole contract on a backend.
-macro_rules! whole_contract {
-    ($name:ident, $backend:ty) => {
-        contract! { $name, $backend;
+/// Passes the checks of a part of the contract, either essential or of one capability, to a macro.
+macro_rules! checks {
+    (essential, $then:ident $with:tt) => {
+        $then! { $with
             opening::{
                 connects_to_every_kind_of_endpoint,
-                connects_from_the_source_it_was_given,
                 reports_why_a_connect_failed,
                 counts_generations,
                 lends_nothing_of_an_older_socket,
@@ -58,8 +49,6 @@ macro_rules! whole_contract {
                 sends_after_the_peer_has_ended,
                 lends_what_came_before_a_reset,
                 lends_what_came_before_a_failed_send,
-                tells_what_a_failed_send_left_unsent,
-                counts_its_own_tcp_sockets,
                 fails_once,
                 graceful_close_delivers_everything,
                 reset_close_resets,
@@ -75,8 +64,27 @@ macro_rules! whole_contract {
                 waits_for_the_instant_that_counts,
                 gathers_within_bounds,
                 stamps_never_flatter,
-                tells_what_the_thread_has_taken,
             }
+            life::{
+                keeps_each_life_apart,
+            }
+        }
+    };
+    (listen, $then:ident $with:tt) => {
+        $then! { $with
+            accepting::{
+                serves_itself,
+                gives_the_lowest_free_number,
+                accepts_no_more_than_it_may,
+                accepts_at_several_doors,
+            }
+        }
+    };
+    (sources, $then:ident $with:tt) => {
+        $then! { $with opening::{ connects_from_the_source_it_was_given } }
+    };
+    (stamps, $then:ident $with:tt) => {
+        $then! { $with
             stamping::{
                 stamps_lie_where_they_belong,
                 a_late_read_keeps_the_time_of_arrival,
@@ -90,19 +98,92 @@ macro_rules! whole_contract {
                 a_large_stamped_answer_is_whole,
                 closing_forgets_what_was_stamped,
             }
-            accepting::{
-                serves_itself,
-                gives_the_lowest_free_number,
-                accepts_no_more_than_it_may,
-                accepts_at_several_doors,
+        }
+    };
+    (tcp, $then:ident $with:tt) => {
+        $then! { $with ending::{ counts_its_own_tcp_sockets } }
+    };
+    (unsent_bytes, $then:ident $with:tt) => {
+        $then! { $with ending::{ tells_what_a_failed_send_left_unsent } }
+    };
+    (usage, $then:ident $with:tt) => {
+        $then! { $with waiting::{ tells_what_the_thread_has_taken } }
+    };
+}
+
+/// Makes a test of each check, which runs if the backend works on this machine.
+macro_rules! run {
+    (($backend:ty) $($module:ident::{ $($check:ident),* $(,)? })*) => {
+        $($(
+            #[test]
+            fn $check() {
+                if <$backend as crate::driver::Machine>::probe().is_ok() {
+                    crate::$module::$check::<$backend>();
+                }
             }
-            life::{
-                keeps_each_life_apart,
+        )*)*
+    };
+}
+
+/// Returns the names of the checks.
+macro_rules! names {
+    (() $($module:ident::{ $($check:ident),* $(,)? })*) => {
+        &[$($(concat!(stringify!($module), "::", stringify!($check))),*),*]
+    };
+}
+
+/// Registers a backend: makes a module of tests.
+macro_rules! backend {
+    ($name:ident: $backend:ty; has $($has:ident),*; lacks $($lacks:ident),*) => {
+        mod $name {
+            #[test]
+            fn is_available() {
+                crate::check_available::<$backend>(stringify!($name));
+            }
+
+            #[test]
+            fn has_what_is_registered() {
+                let registered = weir_io::Capabilities { $($has: true,)* $($lacks: false,)* };
+                assert_eq!(<$backend as weir_io::Backend>::CAPABILITIES, registered);
+            }
+
+            checks!(essential, run($backend));
+            $(checks!($has, run($backend));)*
+
+            mod lacks {
+                $(
+                    #[test]
+                    fn $lacks() {
+                        let why = concat!("it lacks `", stringify!($lacks), "`");
+                        crate::tell(stringify!($name), why, checks!($lacks, names()));
+                        crate::lacking::$lacks::<$backend>();
+                    }
+                )*
             }
         }
     };
 }
 
-whole_contract!(epoll, weir_io::Epoll);
-whole_contract!(uring, weir_io::Uring);
-whole_contract!(uring_that_polls, crate::crowded::Polled);
+/// Tells if a backend does not work on this machine, so that its checks do not run.
+///
+/// # Panics
+/// If that is so and `WEIR_REQUIRE_URING` is 1.
+fn check_available<B: driver::Machine>(backend: &str) {
+    let Err(error) = B::probe() else { return };
+    let required = std::env::var_os("WEIR_REQUIRE_URING");
+    assert!(required.is_none_or(|value| value != "1"), "WEIR_REQUIRE_URING=1, but {error}");
+    tell(backend, &error.to_string(), &["every check"]);
+}
+
+/// Tells of checks that do not run, past the test harness, which hides what tests print.
+fn tell(backend: &str, why: &str, checks: &[&str]) {
+    use std::io::Write;
+    let checks = checks.join(", ");
+    writeln!(std::io::stderr(), "{backend}: {why}, so left out: {checks}").expect("stderr");
+}
+
+backend!(epoll: weir_io::Epoll; has listen, sources, stamps, tcp, unsent_bytes, usage; lacks);
+backend!(uring: weir_io::Uring; has listen, sources, stamps, tcp, unsent_bytes, usage; lacks);
+backend!(uring_that_polls: crate::crowded::Polled;
+    has listen, sources, stamps, tcp, unsent_bytes, usage; lacks);
+backend!(minimal: crate::toy::Toy; has; lacks listen, sources, stamps, tcp, unsent_bytes, usage);
