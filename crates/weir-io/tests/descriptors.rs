@@ -5,8 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 
 use weir_io::{
-    Backend, BackendOptions, Clock, ConnId, Endpoint, Epoll, EventKind, ListenOptions, Listener,
-    Nanos, SocketOptions, Uring, WaitPolicy,
+    Backend, BackendOptions, Clock, ConnId, Endpoint, Engine, Epoll, EventKind, ListenOptions,
+    Listener, Nanos, SocketOptions, Uring, WaitPolicy,
 };
 
 fn limit_to(soft: libc::rlim_t) {
@@ -76,5 +76,8 @@ fn running_out_of_descriptors_is_an_event() {
         || BackendOptions { clock: Clock::start(), connections: 16, backends: 1, waker: None };
     limit_to(256);
     check(Epoll::new(options()).expect("epoll"));
-    check(Uring::new(options()).expect("io_uring"));
+    // The contract suite tells if this machine has no io_uring.
+    if Engine::Uring.probe().is_ok() {
+        check(Uring::new(options()).expect("io_uring"));
+    }
 }

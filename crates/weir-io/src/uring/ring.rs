@@ -256,9 +256,14 @@ mod tests {
     use super::*;
     use crate::Clock;
 
+    /// Creates a ring; `None` on a machine without io_uring.
+    fn ring() -> Option<Ring> {
+        crate::Engine::Uring.probe().ok().map(|()| Ring::new(8, 16).expect("a ring"))
+    }
+
     #[test]
     fn no_completion_is_lost_when_the_queue_overflows() {
-        let mut ring = Ring::new(8, 16).expect("a ring");
+        let Some(mut ring) = ring() else { return };
         for word in 0..1000 {
             let nop = opcode::Nop::new().build().user_data(word);
             // SAFETY: the entry points to nothing.
@@ -278,7 +283,7 @@ mod tests {
     #[test]
     fn a_sleep_does_not_end_early() {
         let clock = Clock::start();
-        let mut ring = Ring::new(8, 16).expect("a ring");
+        let Some(mut ring) = ring() else { return };
         for span_ns in [1, 1_000, 3_000_000] {
             let until = clock.now().after(span_ns);
             ring.sleep(Some(span_ns), 1).expect("sleep");
