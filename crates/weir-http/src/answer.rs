@@ -1,7 +1,7 @@
 //! Response content beyond its [`crate::Reply`]: fields and body, borrowed from the connection that
 //! stores them. Independent of how they are received.
 
-use crate::http1::line::{self, Field, Line};
+use crate::message::line::{self, Field, Line};
 
 /// Part of each response that a connection stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

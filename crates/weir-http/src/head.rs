@@ -2,8 +2,8 @@
 //! It must not determine the end of a body; that is the task of [`crate::Protocol`].
 
 use crate::ProtocolError;
-use crate::http1::SECTION_BYTES_MAX;
-use crate::http1::line::{self, Field, Line, REASON_AT};
+use crate::message::line::{self, Field, Line, REASON_AT};
+use crate::message::section::SECTION_BYTES_MAX;
 
 /// The head of a response, borrowed from its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

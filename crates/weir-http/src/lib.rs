@@ -12,16 +12,17 @@ mod protocol;
 mod raw;
 mod request;
 
+mod client;
 mod head;
-mod http1;
+mod message;
 
 mod error;
 
 pub use answer::{Answer, Interest};
 pub use budget::BodyBudget;
+pub use client::{HeadCache, Http1};
 pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
-pub use http1::{HeadCache, Http1};
 pub use protocol::{Protocol, Reply, RequestId};
 pub use raw::{RawRequest, RawRequestError, read_requests};
 pub use request::{Prepared, RequestTraits};

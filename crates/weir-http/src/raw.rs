@@ -5,11 +5,11 @@
 use memchr::{memchr, memchr_iter, memrchr};
 use thiserror::Error;
 
-use crate::http1::chunked::ChunkFraming;
-use crate::http1::framing::{Body, Framing};
-use crate::http1::in_flight::DEPTH_MAX;
-use crate::http1::line::{self, Field, Line, is_token};
-use crate::http1::scan;
+use crate::client::in_flight::DEPTH_MAX;
+use crate::message::chunked::ChunkFraming;
+use crate::message::framing::{Body, Framing};
+use crate::message::line::{self, Field, Line, is_token};
+use crate::message::scan;
 use crate::{ProtocolError, RequestTraits};
 
 /// One request of a string.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::http1::line::{is_token, trim};
+use crate::message::line::{is_token, trim};
 use crate::{RawRequestError, RequestError, read_requests};
 
 /// A request in wire format. Immutable and shared: a clone is a reference.

@@ -5,9 +5,9 @@
 //! only within the value of a field that is not a framing field, and must not be a control
 //! character. Names, line ends and everything that determines the body are therefore the same.
 
-use super::framing::{self, Body};
-use super::line::{self, Field, Line};
-use super::scan;
+use crate::message::framing::{self, Body};
+use crate::message::line::{self, Field, Line};
+use crate::message::scan;
 
 /// Largest cached head, in bytes. Larger ones are parsed each time: common servers do not send
 /// them, and they would cost memory in every worker.

@@ -1,27 +1,21 @@
-//! HTTP/1 state of one connection (RFC 9112): the current response and the parsing progress.
-//! Independent of sockets and times; sections, chunks and framing fields have files of their own.
+//! Client side of HTTP/1 (RFC 9112): the state of one connection, with the current response and
+//! the parsing progress. Independent of sockets and times; `message` has the parts of messages.
 
 mod capture;
-pub(crate) mod chunked;
-pub(crate) mod framing;
 mod head_cache;
 pub(crate) mod in_flight;
 mod keeping;
-pub(crate) mod line;
-pub(crate) mod scan;
-mod section;
 
 use std::ops::Range;
 
+use crate::message::chunked::ChunkFraming;
+use crate::message::framing::Body;
+use crate::message::section::{Paused, Section};
 use crate::{Answer, BodyBudget, Interest, ProtocolError, Reply, RequestTraits};
 use capture::Capture;
-use chunked::ChunkFraming;
-use framing::Body;
 pub use head_cache::HeadCache;
 use head_cache::HeadSemantics;
 use in_flight::InFlight;
-pub(crate) use section::SECTION_BYTES_MAX;
-use section::{Paused, Section};
 
 /// HTTP/1.1, the client side of one connection. Used through [`crate::Protocol`].
 ///
