@@ -15,6 +15,7 @@ mod request;
 mod client;
 mod head;
 mod message;
+pub mod server;
 
 mod error;
 

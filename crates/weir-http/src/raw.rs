@@ -88,7 +88,7 @@ fn read_all(bytes: &[u8], requests: &mut Vec<RawRequest>) -> Result<(), Fault> {
     let length = |length: usize| u32::try_from(length).expect("the string is below 1 GiB");
     let mut at = 0;
     loop {
-        let line_at = after_empty_lines(bytes, at);
+        let line_at = line::after_empty_lines(bytes, at);
         if line_at == bytes.len() {
             let last = requests.last_mut().ok_or_else(|| Fault::incomplete(bytes))?;
             last.bytes += length(line_at - at);
@@ -103,16 +103,6 @@ fn read_all(bytes: &[u8], requests: &mut Vec<RawRequest>) -> Result<(), Fault> {
         let (traits, next) = read_request(bytes, line_at)?;
         requests.push(RawRequest { bytes: length(next - at), traits });
         at = next;
-    }
-}
-
-fn after_empty_lines(bytes: &[u8], mut at: usize) -> usize {
-    loop {
-        at += match bytes[at..] {
-            [b'\r', b'\n', ..] => 2,
-            [b'\n', ..] => 1,
-            _ => return at,
-        };
     }
 }
 
@@ -134,7 +124,7 @@ fn read_request(bytes: &[u8], at: usize) -> Result<(RequestTraits, usize), Fault
         is_framing
     })?;
     let traits = RequestTraits { head: line.is_head, closes: framing.closes(line.minor) };
-    match framing.request_body(line.minor) {
+    match framing.sent_body(line.minor) {
         Ok(Body::Fixed(0)) => Ok((traits, body_at)),
         Ok(Body::Fixed(length)) => Ok((traits, after(bytes, body_at, length)?)),
         Ok(_) => Ok((traits, after_chunks(bytes, body_at)?)),
@@ -150,10 +140,21 @@ struct RequestLine {
     next: usize,
 }
 
-/// Parses a request line. Methods and versions are validated byte by byte. Bytes left over after a
-/// request, as from a wrong length, therefore do not count as the start of one.
 #[inline]
 fn read_request_line(bytes: &[u8], at: usize) -> Result<RequestLine, Fault> {
+    let Some(line) = line::read_request(bytes, at) else { return odd_request_line(bytes, at) };
+    let method = &bytes[at..line.method];
+    if method == b"CONNECT" {
+        return Err(Fault { at, reason: "CONNECT makes a tunnel" });
+    }
+    Ok(RequestLine { is_head: method == b"HEAD", minor: line.minor, next: line.next })
+}
+
+/// Parses a request line that is not in the usual form. Methods and versions are validated byte by
+/// byte. Bytes left over after a request, as from a wrong length, therefore do not count as the
+/// start of one.
+#[cold]
+fn odd_request_line(bytes: &[u8], at: usize) -> Result<RequestLine, Fault> {
     let method_end = scan::find_name_end(bytes, at).unwrap_or(bytes.len());
     let method = &bytes[at..method_end];
     if !is_token(method) || bytes.get(method_end) != Some(&b' ') {
@@ -164,27 +165,14 @@ fn read_request_line(bytes: &[u8], at: usize) -> Result<RequestLine, Fault> {
     }
     let target_at = method_end + 1;
     let target_end = scan::find_blank(bytes, target_at).ok_or_else(|| Fault::incomplete(bytes))?;
-    let version_at = target_end + 1;
-    match (bytes[target_end], &bytes[version_at..]) {
-        (b' ', _) if target_end == target_at => {}
-        (b' ', [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'0'..=b'9', end @ ..]) => {
-            let end_bytes = match end {
-                [b'\r', b'\n', ..] => 2,
-                [b'\n', ..] => 1,
-                _ => return after_blanks(bytes, method, version_at),
-            };
-            let (is_head, minor) = (method == b"HEAD", minor - b'0');
-            return Ok(RequestLine { is_head, minor, next: version_at + 8 + end_bytes });
-        }
-        (b' ', _) => return after_blanks(bytes, method, version_at),
-        _ => {}
+    if bytes[target_end] != b' ' || target_end == target_at {
+        return Err(Fault { at: target_end, reason: "invalid request target" });
     }
-    Err(Fault { at: target_end, reason: "invalid request target" })
+    after_blanks(bytes, method, target_end + 1)
 }
 
 /// Parses a request line with blanks in the target, as written by scripts that encode nothing; many
 /// servers accept it up to its version. `version_at` is the version's position without blanks.
-#[cold]
 fn after_blanks(bytes: &[u8], method: &[u8], version_at: usize) -> Result<RequestLine, Fault> {
     let fault = || version_fault(bytes, version_at);
     let line_end = memchr(b'\n', &bytes[version_at..]).ok_or_else(fault)?;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::message::chunked::{LAST_CHUNK, push_chunk_size};
 use crate::message::line::{is_token, trim};
 use crate::{RawRequestError, RequestError, read_requests};
 
@@ -91,7 +92,7 @@ impl Prepared {
         }
         bytes.extend_from_slice(b"\r\n");
         let length = body_bytes.unwrap_or(0);
-        let end = push_chunk_size(&mut bytes, length, fields.is_chunked);
+        let end = push_body_start(&mut bytes, length, fields.is_chunked);
         let traits = RequestTraits { head: method == "HEAD", closes: fields.closes };
         Ok(Prepared { bytes: joined(&bytes, length, fill, end), traits })
     }
@@ -198,12 +199,12 @@ fn push_field(bytes: &mut Vec<u8>, name: &str, value: &str) {
 }
 
 /// Appends the bytes before the body; returns the bytes after it (RFC 9112 §7.1).
-fn push_chunk_size(bytes: &mut Vec<u8>, length: usize, is_chunked: bool) -> &'static [u8] {
+fn push_body_start(bytes: &mut Vec<u8>, length: usize, is_chunked: bool) -> &'static [u8] {
     match (is_chunked, length) {
         (false, _) => b"",
-        (true, 0) => b"0\r\n\r\n",
+        (true, 0) => LAST_CHUNK,
         (true, _) => {
-            bytes.extend_from_slice(format!("{length:x}\r\n").as_bytes());
+            push_chunk_size(bytes, length as u64);
             b"\r\n0\r\n\r\n"
         }
     }

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use weir_http::server::{LAST_CHUNK, push_chunk_size, response_has_body};
 use weir_io::{Backend, Nanos, Segment, TemplateId};
 
 use crate::log::LogPlace;
 use crate::options::{Framing, Mode, Programme};
 use crate::request::Slot;
 use crate::stats::Shared;
-use crate::units::{push_decimal, push_hex};
+use crate::units::push_decimal;
 
 /// A response that is decided and perhaps held back.
 #[derive(Clone, Debug)]
@@ -61,7 +62,7 @@ impl Answer {
     }
 
     pub(crate) fn has_body(&self) -> bool {
-        !self.is_head && !matches!(self.status, 204 | 304)
+        response_has_body(self.status, self.is_head)
     }
 }
 
@@ -242,13 +243,12 @@ impl Renderer {
         self.whole_chunks(backend, bytes / size);
         let rest = bytes % size;
         if rest > 0 {
-            push_hex(&mut self.text, rest);
-            self.text.extend_from_slice(b"\r\n");
+            push_chunk_size(&mut self.text, rest);
             self.fill(backend, rest);
             self.text.extend_from_slice(b"\r\n");
         }
         if last {
-            self.text.extend_from_slice(b"0\r\n\r\n");
+            self.text.extend_from_slice(LAST_CHUNK);
         }
     }
 
@@ -303,8 +303,7 @@ const PLAIN_MAX_BYTES: u64 = 64 * 1024;
 impl Chunks {
     fn new<B: Backend>(backend: &mut B, chunk_bytes: u32) -> Chunks {
         let mut one = Vec::new();
-        push_hex(&mut one, u64::from(chunk_bytes));
-        one.extend_from_slice(b"\r\n");
+        push_chunk_size(&mut one, u64::from(chunk_bytes));
         one.resize(one.len() + chunk_bytes as usize, FILLER);
         one.extend_from_slice(b"\r\n");
         let framed_bytes = u32::try_from(one.len()).expect("a chunk is at most 1 MiB");

@@ -1,8 +1,9 @@
 //! State of one connection: values only, changed by `Responder`.
 
+use weir_http::server::RequestParser;
 use weir_io::Nanos;
 
-use crate::request::{Body, Request};
+use crate::request::Request;
 
 /// State of a connection number, which outlives its sockets.
 #[derive(Debug)]
@@ -27,11 +28,9 @@ pub(crate) struct Connection {
     /// Time at which the last piece of the last queued response is due.
     pub(crate) last_due_at: Nanos,
     pub(crate) last_traffic_at: Nanos,
-    /// The request whose body is being read.
+    pub(crate) parser: RequestParser,
+    /// The request that has arrived in part.
     pub(crate) held: Option<Box<Request>>,
-    pub(crate) body: Body,
-    /// Beginning of a head whose end has not arrived.
-    pub(crate) partial: Vec<u8>,
 }
 
 impl Connection {
@@ -48,9 +47,8 @@ impl Connection {
             owed: 0,
             last_due_at: Nanos::ZERO,
             last_traffic_at: Nanos::ZERO,
+            parser: RequestParser::new(),
             held: None,
-            body: Body::None,
-            partial: Vec::new(),
         }
     }
 }

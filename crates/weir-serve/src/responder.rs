@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use weir_http::server::Progress;
 use weir_io::{ConnId, Nanos};
 
 use crate::action::{Action, Due};
@@ -16,7 +17,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::log::{Arrival, ArrivalLog, LogPlace};
 use crate::options::{Framing, Mode, Programme};
 use crate::pending::{Fifo, Pending};
-use crate::request::{BadRequest, Body, Request};
+use crate::request::{BadRequest, Request};
 use crate::stats::{Counters, Shared, add};
 use crate::units::{parse_digits, span_ns};
 
@@ -136,9 +137,9 @@ impl Responder {
         let connection = &mut self.connections[conn.index()];
         debug_assert!(!connection.is_open, "the number of an open connection was given again");
         let life = connection.life.wrapping_add(1);
-        let partial = std::mem::take(&mut connection.partial);
-        *connection = Connection { life, number, is_open: true, partial, ..Connection::new() };
-        connection.partial.clear();
+        let mut parser = std::mem::take(&mut connection.parser);
+        parser.reset();
+        *connection = Connection { life, number, is_open: true, parser, ..Connection::new() };
         connection.last_traffic_at = at;
         if let Some(timeout) = self.programme().idle_timeout {
             let check = Waiting::IdleCheck { conn, life };
@@ -170,99 +171,73 @@ impl Responder {
     pub(crate) fn receive(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
         let connection = &mut self.connections[conn.index()];
         connection.last_traffic_at = at;
-        if connection.partial.is_empty() {
-            let taken = self.take_requests(conn, bytes, at);
-            if taken < bytes.len() {
-                self.connections[conn.index()].partial.extend_from_slice(&bytes[taken..]);
-            }
-            return;
+        let is_ready = connection.parser.is_idle() && !connection.is_ending;
+        let rest = if is_ready { self.take_copies(conn, bytes, at) } else { bytes };
+        if !rest.is_empty() {
+            self.take_requests(conn, rest, at);
         }
-        let mut partial = std::mem::take(&mut connection.partial);
-        partial.extend_from_slice(bytes);
-        let taken = self.take_requests(conn, &partial, at);
-        partial.drain(..taken);
-        self.connections[conn.index()].partial = partial;
     }
 
-    /// Takes whole requests and pieces of bodies from the start of `bytes` and returns the number
-    /// of bytes taken.
-    fn take_requests(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) -> usize {
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let connection = &mut self.connections[conn.index()];
-            if connection.is_ending {
-                return bytes.len();
-            }
-            if connection.body != Body::None {
-                match connection.body.take(rest) {
-                    Ok(taken) => rest = &rest[taken..],
-                    Err(bad) => {
-                        self.refuse(conn, bad, at);
-                        return bytes.len();
-                    }
-                }
-                if connection.body == Body::None {
-                    let request = connection.held.take().expect("held while its body is read");
-                    self.take_request(conn, &request, at);
-                }
-                continue;
-            }
-            let copies = self.plain_copies(rest);
-            if copies > 0 {
-                rest = &rest[copies * self.plain_head.len()..];
-                self.take_plain(conn, u32::try_from(copies).unwrap_or(u32::MAX), at);
-                continue;
-            }
-            match Request::read(rest) {
-                Ok(None) => break,
-                Ok(Some((request, head_bytes))) => {
-                    let (head, tail) = rest.split_at(head_bytes);
-                    rest = tail;
-                    self.begin_request(conn, request, head, tail.is_empty(), at);
-                }
-                Err(bad) => {
-                    self.refuse(conn, bad, at);
-                    return bytes.len();
-                }
-            }
-        }
-        bytes.len() - rest.len()
-    }
-
-    /// Counts how often the cached plain head repeats at the start of `bytes`.
+    /// Takes the repetitions of the cached plain head at the start of `bytes`, and returns the
+    /// rest.
     #[inline]
-    fn plain_copies(&self, bytes: &[u8]) -> usize {
+    fn take_copies<'a>(&mut self, conn: ConnId, bytes: &'a [u8], at: Nanos) -> &'a [u8] {
         if self.plain_head.is_empty() {
-            return 0;
+            return bytes;
         }
         let same = |head: &&[u8]| **head == self.plain_head[..];
-        bytes.chunks_exact(self.plain_head.len()).take_while(same).count()
+        let copies = bytes.chunks_exact(self.plain_head.len()).take_while(same).count();
+        if copies > 0 {
+            self.take_plain(conn, u32::try_from(copies).unwrap_or(u32::MAX), at);
+        }
+        &bytes[copies * self.plain_head.len()..]
     }
 
-    fn begin_request(
-        &mut self,
-        conn: ConnId,
-        mut request: Request,
-        head: &[u8],
-        is_last: bool,
-        at: Nanos,
-    ) {
-        if request.is_plain() {
-            self.plain_head.clear();
-            self.plain_head.extend_from_slice(head);
-            return self.take_plain(conn, 1, at);
-        }
-        if request.body == Body::None {
-            return self.take_request(conn, &request, at);
-        }
-        // RFC 9110 §10.1.1: not needed once the body has begun to arrive; not part of HTTP/1.0.
-        if request.expects_continue && is_last && !request.is_http10 {
-            let answer = self.bare_answer(AnswerKind::Continue, 100, at);
-            self.line_up(conn, answer, None, at, at);
+    /// Takes the requests in `bytes`, and stores a last one that is incomplete.
+    fn take_requests(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
+        let mut held = self.connections[conn.index()].held.take();
+        let mut new = Request::default();
+        let request = held.as_deref_mut().unwrap_or(&mut new);
+        let mut rest = bytes;
+        // Start of the current request, if it is within `bytes`.
+        let mut start = None;
+        loop {
+            let connection = &self.connections[conn.index()];
+            if connection.is_ending {
+                return;
+            }
+            if connection.parser.is_idle() {
+                let left = self.take_copies(conn, rest, at);
+                if left.len() < rest.len() {
+                    rest = left;
+                    continue;
+                }
+                start = Some(rest);
+            }
+            let connection = &mut self.connections[conn.index()];
+            match request.read(&mut connection.parser, &mut rest) {
+                Ok(Progress::Incomplete) => break,
+                // RFC 9110 §10.1.1: not needed once the body has begun to arrive.
+                Ok(Progress::Head) if request.awaits_continue() && rest.is_empty() => {
+                    let answer = self.bare_answer(AnswerKind::Continue, 100, at);
+                    self.line_up(conn, answer, None, at, at);
+                }
+                Ok(Progress::Head) => {}
+                Ok(Progress::End) if request.is_plain() => {
+                    if let Some(start) = start.take() {
+                        self.plain_head.clear();
+                        self.plain_head.extend_from_slice(&start[..start.len() - rest.len()]);
+                    }
+                    self.take_plain(conn, 1, at);
+                }
+                Ok(Progress::End) => self.take_request(conn, request, at),
+                Err(bad) => return self.refuse(conn, bad, at),
+            }
         }
         let connection = &mut self.connections[conn.index()];
-        connection.body = std::mem::replace(&mut request.body, Body::None);
-        connection.held = Some(Box::new(request));
+        if !connection.parser.is_idle() {
+            connection.held = Some(held.unwrap_or_else(|| Box::new(new)));
+        }
     }
 
     fn take_plain(&mut self, conn: ConnId, copies: u32, at: Nanos) {

@@ -82,23 +82,13 @@ pub(crate) fn parse_digits(text: &[u8]) -> Option<u64> {
 }
 
 /// Appends `number` in decimal.
-pub(crate) fn push_decimal(out: &mut Vec<u8>, number: u64) {
-    push_digits(out, number, 10);
-}
-
-/// Appends `number` in lower-case hexadecimal.
-pub(crate) fn push_hex(out: &mut Vec<u8>, number: u64) {
-    push_digits(out, number, 16);
-}
-
-fn push_digits(out: &mut Vec<u8>, mut number: u64, base: u64) {
+pub(crate) fn push_decimal(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {
         at -= 1;
-        // The remainder is below 16, so the index is in range.
-        digits[at] = b"0123456789abcdef"[(number % base) as usize];
-        number /= base;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
         if number == 0 {
             break;
         }
@@ -169,9 +159,6 @@ mod tests {
             push_decimal(&mut text, number);
             assert_eq!(text, number.to_string().as_bytes());
             assert_eq!(parse_digits(&text), Some(number));
-            text.clear();
-            push_hex(&mut text, number);
-            assert_eq!(text, format!("{number:x}").as_bytes());
         }
         for text in ["", "+1", "1 ", "18446744073709551616"] {
             assert_eq!(parse_digits(text.as_bytes()), None, "{text}");

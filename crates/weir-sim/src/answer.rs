@@ -1,6 +1,8 @@
 //! The bytes of responses, well-formed and malformed. This module depends on neither time nor
 //! connections.
 
+use weir_http::server::{LAST_CHUNK, push_chunk_size, response_has_body};
+
 use crate::faults::Breakage;
 use crate::random::Random;
 use crate::server::{Answers, Framing, Version};
@@ -49,7 +51,7 @@ pub(crate) fn compose(
     let bytes = usize::try_from(answers.body_bytes.draw(random)).unwrap_or(usize::MAX);
     let body = body(number, bytes);
     let framing = framing(answers, random);
-    let has_body = !is_head && !matches!(status, 100..=199 | 204 | 304);
+    let has_body = response_has_body(status, is_head);
     let closes = is_last
         || framing == Framing::Close
         || answers.version == Version::Http10 { keep_alive: false };
@@ -163,11 +165,11 @@ fn body(number: Option<u64>, bytes: usize) -> Vec<u8> {
 
 fn write_chunks(out: &mut Vec<u8>, body: &[u8], chunk_bytes: usize) {
     for chunk in body.chunks(chunk_bytes.max(1)) {
-        out.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+        push_chunk_size(out, chunk.len() as u64);
         out.extend_from_slice(chunk);
         out.extend_from_slice(b"\r\n");
     }
-    out.extend_from_slice(b"0\r\n\r\n");
+    out.extend_from_slice(LAST_CHUNK);
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! Detects the ends of requests in a stream of bytes: the little of HTTP/1 that a server must
-//! parse.
+//! The requests of one connection, from the bytes that arrive: the parser of weir-http, and the
+//! time at which each request was sent.
 
+use weir_http::server::{Progress, RequestFault, RequestParser, RequestPart};
 use weir_io::Nanos;
 
 /// A request whose last byte has arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Framed {
     /// Time at which its first byte left the client.
     pub(crate) sent_at: Nanos,
@@ -17,72 +18,42 @@ pub(crate) struct Framed {
 /// The parser of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Framer {
-    head: Vec<u8>,
-    sent_at: Nanos,
-    body: Option<(Framed, u64)>,
+    parser: RequestParser,
+    /// The request that is arriving.
+    current: Framed,
 }
 
 impl Framer {
     /// Parses bytes that left the client at `sent_at`; calls `found` for each request they
     /// complete.
+    ///
+    /// # Panics
+    /// If they are not a request: the client's bug, which a simulated server must not hide.
     pub(crate) fn receive(&mut self, bytes: &[u8], sent_at: Nanos, mut found: impl FnMut(Framed)) {
-        let mut left = bytes;
-        while !left.is_empty() {
-            if let Some((request, missing)) = self.body.take() {
-                let taken = missing.min(left.len() as u64);
-                left = &left[usize::try_from(taken).expect("at most what is left")..];
-                match missing - taken {
-                    0 => found(request),
-                    still => self.body = Some((request, still)),
+        let mut rest = bytes;
+        loop {
+            if self.parser.is_idle() {
+                self.current.sent_at = sent_at;
+            }
+            let current = &mut self.current;
+            let progress = self.parser.read(&mut rest, |part| -> Result<(), RequestFault> {
+                if let RequestPart::Line(line) = part {
+                    (current.is_head, current.number) = (line.is_head(), number(line.target));
                 }
-                continue;
+                Ok(())
+            });
+            match progress {
+                Ok(Progress::Incomplete) => return,
+                Ok(Progress::Head) => {}
+                Ok(Progress::End) => found(self.current),
+                Err(fault) => panic!("the client sent no valid request: {fault}"),
             }
-            if self.head.is_empty() {
-                self.sent_at = sent_at;
-            }
-            let searched = self.head.len().saturating_sub(3);
-            self.head.extend_from_slice(left);
-            let Some(end) = head_end(&self.head[searched..]).map(|end| searched + end) else {
-                return;
-            };
-            let beyond = self.head.len() - end;
-            left = &left[left.len() - beyond..];
-            self.head.truncate(end);
-            let request = Framed {
-                sent_at: self.sent_at,
-                is_head: self.head.starts_with(b"HEAD "),
-                number: number(&self.head),
-            };
-            match body_bytes(&self.head) {
-                0 => found(request),
-                missing => self.body = Some((request, missing)),
-            }
-            self.head.clear();
         }
     }
 }
 
-/// Returns the position after the empty line that ends a head.
-fn head_end(bytes: &[u8]) -> Option<usize> {
-    bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|start| start + 4)
-}
-
-/// Returns the value of `Content-Length`, zero without one. A value that is no number is the
-/// client's bug, which a simulated server must not hide.
-fn body_bytes(head: &[u8]) -> u64 {
-    const NAME: &[u8] = b"content-length:";
-    for line in head.split(|&byte| byte == b'\n') {
-        if line.len() >= NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME) {
-            let value = String::from_utf8_lossy(&line[NAME.len()..]);
-            return value.trim().parse().expect("the client sent a content-length that is none");
-        }
-    }
-    0
-}
-
-/// Returns the number at the end of the request target.
-fn number(head: &[u8]) -> Option<u64> {
-    let target = head.split(|byte| *byte == b' ').nth(1)?;
+/// Returns the number at the end of a request target.
+fn number(target: &[u8]) -> Option<u64> {
     let digits = target.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     str::from_utf8(&target[target.len() - digits..]).ok()?.parse().ok()
 }
@@ -122,5 +93,26 @@ mod tests {
             framer.receive(&[*byte], at, |request| sent.push(request.sent_at.0));
         }
         assert_eq!(sent, [0, 27, 77, 96]);
+    }
+    #[test]
+    fn a_chunked_request_ends_after_its_trailers() {
+        let mut ends = Vec::new();
+        let text =
+            "POST /7 HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n3\r\nGET\r\n0\r\nA: b\r\n\r\n";
+        let mut framer = Framer::default();
+        for (index, byte) in text.bytes().enumerate() {
+            framer.receive(&[byte], Nanos(0), |request| ends.push((index + 1, request.number)));
+        }
+        assert_eq!(ends, [(text.len(), Some(7))]);
+    }
+
+    #[test]
+    fn an_invalid_request_fails_loudly() {
+        for text in ["GET /\r\n\r\n", "GET / HTTP/1.1\r\ncontent-length: 1x\r\n\r\n"] {
+            let receive = || Framer::default().receive(text.as_bytes(), Nanos(0), |_| {});
+            let message = std::panic::catch_unwind(receive).expect_err("a panic");
+            let message = message.downcast_ref::<String>().expect("text");
+            assert!(message.starts_with("the client sent no valid request: "), "{message}");
+        }
     }
 }

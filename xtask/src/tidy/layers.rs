@@ -60,14 +60,14 @@ const LAYERS: [Layer; 12] = [
     },
     Layer { name: "weir-http", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
     Layer { name: "weir-io", imports: &[], foreign: FORMATS, banned: &["println!", "eprintln!"] },
-    Layer { name: "weir-sim", imports: &["weir-io"], foreign: SYSTEM, banned: CLOCKS },
+    Layer { name: "weir-sim", imports: &["weir-http", "weir-io"], foreign: SYSTEM, banned: CLOCKS },
     // Scripts may read the time of day; no measurement uses it.
     Layer { name: "weir-script", imports: &[], foreign: SYSTEM, banned: &["Instant::now"] },
     Layer { name: "weir-tls", imports: &[], foreign: SYSTEM, banned: CLOCKS },
     Layer { name: "weir-stats", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
     Layer { name: "weir-result", imports: &["weir-stats"], foreign: SYSTEM, banned: MACHINE },
     Layer { name: "weir-report", imports: &["weir-result"], foreign: SYSTEM, banned: MACHINE },
-    Layer { name: "weir-serve", imports: &["weir-io"], foreign: FORMATS, banned: &[] },
+    Layer { name: "weir-serve", imports: &["weir-http", "weir-io"], foreign: FORMATS, banned: &[] },
     Layer { name: "xtask", imports: &[], foreign: &["clap", "serde", "tokio"], banned: &[] },
 ];
 
@@ -137,6 +137,10 @@ mod tests {
         check_file(engine, "[dependencies]\nweir-sim.workspace = true\n", &[2]);
         check_file(engine, "[dev-dependencies]\nweir-sim.workspace = true\n", &[]);
         check_file(engine, "[dev-dependencies]\nweir.workspace = true\n", &[2]);
+        for server in ["crates/weir-serve/Cargo.toml", "crates/weir-sim/Cargo.toml"] {
+            check_file(server, "[dependencies]\nweir-http.workspace = true\n", &[]);
+            check_file(server, "[dependencies]\nweir-engine.workspace = true\n", &[2]);
+        }
         check_file("crates/weir/Cargo.toml", "[dependencies]\nweir-sim.workspace = true\n", &[2]);
     }
 

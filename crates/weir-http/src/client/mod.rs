@@ -9,7 +9,7 @@ mod keeping;
 use std::ops::Range;
 
 use crate::message::chunked::ChunkFraming;
-use crate::message::framing::Body;
+use crate::message::framing::{Body, response_has_body};
 use crate::message::section::{Paused, Section};
 use crate::{Answer, BodyBudget, Interest, ProtocolError, Reply, RequestTraits};
 use capture::Capture;
@@ -390,10 +390,9 @@ impl Http1 {
             return Ok(None);
         }
         let is_head = self.in_flight.oldest_is_head();
-        // Rule 1: these have no body, regardless of their fields.
-        let body = match matches!(status, 204 | 304) || is_head {
-            true => Body::Fixed(0),
-            false => framing.body(minor)?,
+        let body = match response_has_body(status, is_head) {
+            true => framing.body(minor)?,
+            false => Body::Fixed(0),
         };
         let meaning = HeadSemantics { status, closes: framing.closes(minor), body };
         self.begin(meaning, 0, replies);

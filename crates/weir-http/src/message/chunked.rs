@@ -1,5 +1,5 @@
-//! Framing between the data of a chunked body (RFC 9112 §7.1), parsed byte by byte because a size
-//! line is short. Independent of the data and the trailers.
+//! Framing between the data of a chunked body (RFC 9112 §7.1): its parser, byte by byte because a
+//! size line is short, and its encoding. Independent of the data and the trailers.
 
 use crate::ProtocolError;
 
@@ -59,10 +59,32 @@ impl ChunkFraming {
         size: &mut u64,
         bytes: &[u8],
     ) -> Result<(usize, bool), ProtocolError> {
+        self.read_lines(size, bytes, false)
+    }
+
+    /// Like [`ChunkFraming::read`], but a lone LF ends a line too. For a server with no other
+    /// behind it, which could see other chunks.
+    #[inline(always)]
+    pub(crate) fn read_lenient(
+        &mut self,
+        size: &mut u64,
+        bytes: &[u8],
+    ) -> Result<(usize, bool), ProtocolError> {
+        self.read_lines(size, bytes, true)
+    }
+
+    #[inline(always)]
+    fn read_lines(
+        &mut self,
+        size: &mut u64,
+        bytes: &[u8],
+        takes_lone_lf: bool,
+    ) -> Result<(usize, bool), ProtocolError> {
         for (index, &byte) in bytes.iter().enumerate() {
             self.step = match (self.step, byte) {
                 (Step::DataCr, b'\r') => Step::DataLf,
                 (Step::DataLf, b'\n') => Step::Size,
+                (Step::DataCr, b'\n') if takes_lone_lf => Step::Size,
                 (Step::DataCr | Step::DataLf, _) => return Err(ProtocolError::BadChunkEnd),
                 (step, byte) => {
                     self.line_bytes += 1;
@@ -71,6 +93,11 @@ impl ChunkFraming {
                     }
                     match (step, byte) {
                         (Step::SizeLf, b'\n') => return Ok((index + 1, true)),
+                        (Step::Digits | Step::Padding | Step::Extension, b'\n')
+                            if takes_lone_lf =>
+                        {
+                            return Ok((index + 1, true));
+                        }
                         (Step::Size | Step::Digits, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                             *size = with_digit(*size, byte)?;
                             Step::Digits
@@ -99,6 +126,18 @@ fn with_digit(size: u64, digit: u8) -> Result<u64, ProtocolError> {
         _ => (digit | 0x20) - b'a' + 10,
     };
     Ok(size << 4 | u64::from(value))
+}
+
+/// The last chunk, without trailers: the end of a chunked body.
+pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+/// Appends the size line of a chunk with `bytes` bytes of data, at least one. CRLF follows the
+/// data.
+pub fn push_chunk_size(out: &mut Vec<u8>, bytes: u64) {
+    let digits = (u64::BITS - (bytes | 1).leading_zeros()).div_ceil(4);
+    let digit = |place: u32| b"0123456789abcdef"[(bytes >> (4 * place) & 0xf) as usize];
+    out.extend((0..digits).rev().map(digit));
+    out.extend_from_slice(b"\r\n");
 }
 
 #[cfg(test)]
@@ -148,6 +187,32 @@ mod tests {
         ] {
             assert_eq!(read(line.as_bytes()), Err(ProtocolError::BadChunkSize), "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_lone_lf_ends_a_line_for_a_lenient_reader() {
+        for line in ["5\n", "5 \n", "5;a\n", "5\r\n", "\n5\r\n", "\r\n5\n"] {
+            let after_data = line.starts_with(['\r', '\n']);
+            let framing = if after_data { ChunkFraming::next() } else { ChunkFraming::first() };
+            let (mut size, mut lenient) = (0, framing);
+            let read = lenient.read_lenient(&mut size, line.as_bytes());
+            assert_eq!((read, size), (Ok((line.len(), true)), 5), "{line:?}");
+        }
+        for line in ["\n", "5\rx", ";a\n"] {
+            let read = ChunkFraming::first().read_lenient(&mut 0, line.as_bytes());
+            assert_eq!(read, Err(ProtocolError::BadChunkSize), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn written_sizes_are_read() {
+        for size in [1, 9, 10, 15, 16, 255, 256, 1 << 20, u64::MAX >> 4, u64::MAX] {
+            let mut line = Vec::new();
+            push_chunk_size(&mut line, size);
+            assert_eq!(line, format!("{size:x}\r\n").as_bytes());
+            assert_eq!(read(&line), Ok(Some(size)));
+        }
+        assert_eq!(read(&LAST_CHUNK[..3]), Ok(Some(0)));
     }
 
     #[test]

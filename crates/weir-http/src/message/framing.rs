@@ -9,8 +9,10 @@ use crate::ProtocolError;
 pub(crate) struct Framing {
     content_length: Option<u64>,
     coding: Coding,
-    closes: bool,
-    keeps_alive: bool,
+    /// True after `Connection: close`.
+    pub(crate) closes: bool,
+    /// True after `Connection: keep-alive`.
+    pub(crate) keeps_alive: bool,
     /// First fault. It is an error only if there can be a body. A message without one ends at the
     /// empty line "regardless of the header fields present" (RFC 9112 §6.3, rule 1).
     fault: Option<ProtocolError>,
@@ -26,6 +28,13 @@ enum Coding {
     Other,
     /// Another one, after chunked.
     OtherAfterChunked,
+}
+
+/// True if a response has a body: not to HEAD, and not with these statuses, regardless of its
+/// fields (RFC 9112 §6.3, rule 1).
+#[inline]
+pub fn response_has_body(status: u16, is_head: bool) -> bool {
+    !is_head && !matches!(status, 100..=199 | 204 | 304)
 }
 
 /// End of a body.
@@ -72,15 +81,21 @@ impl Framing {
         }
     }
 
-    /// Returns the end of a request's body. Without a framing field there is no body (RFC 9112
-    /// §6.3, rule 7). With a last coding other than chunked its end is unknown (rule 4). Chunks
-    /// override a length beside them (rule 3): a script that writes chunks into a body whose length
-    /// is then added intends chunks.
+    /// Returns the end of the body of a request to send. Chunks override a length beside them (RFC
+    /// 9112 §6.3, rule 3): a script that writes chunks into a body whose length is then added
+    /// intends chunks.
     #[inline]
-    pub(crate) fn request_body(&self, minor: u8) -> Result<Body, ProtocolError> {
+    pub(crate) fn sent_body(&self, minor: u8) -> Result<Body, ProtocolError> {
         if let (None, Coding::Chunked, 1..) = (self.fault, self.coding, minor) {
             return Ok(Body::Chunked);
         }
+        self.request_body(minor)
+    }
+
+    /// Returns the end of a request's body. Without a framing field there is no body (RFC 9112
+    /// §6.3, rule 7). With a last coding other than chunked its end is unknown (rule 4).
+    #[inline]
+    pub(crate) fn request_body(&self, minor: u8) -> Result<Body, ProtocolError> {
         match (self.body(minor)?, self.coding) {
             (Body::UntilClose, Coding::None) => Ok(Body::Fixed(0)),
             (Body::UntilClose, _) => Err(ProtocolError::BadTransferEncoding),

@@ -1,8 +1,20 @@
-//! Lines of a head and of trailers: status line, field, fold, end (RFC 9112 §4 and §5). Defines
-//! their syntax, not the meaning of fields.
+//! Lines of a head and of trailers: request line, status line, field, fold, end (RFC 9112 §3 to
+//! §5). Defines their syntax, not the meaning of fields.
 
 use super::scan::{self, LineEnd};
 use crate::ProtocolError;
+
+/// A complete request line, by offsets in the bytes that it was read from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestLine {
+    /// End of the method, a token.
+    pub(crate) method: usize,
+    /// End of the target, which starts one byte after the method's end.
+    pub(crate) target: usize,
+    /// Minor version as written, a digit.
+    pub(crate) minor: u8,
+    pub(crate) next: usize,
+}
 
 /// A complete status line.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +51,45 @@ pub(crate) struct Field {
     pub(crate) colon: usize,
     pub(crate) content: usize,
     pub(crate) next: usize,
+}
+
+/// Returns the position after the empty lines at `at`, which RFC 9112 §2.2 lets a server ignore
+/// before a request line.
+#[inline]
+pub(crate) fn after_empty_lines(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        at += match bytes[at..] {
+            [b'\r', b'\n', ..] => 2,
+            [b'\n', ..] => 1,
+            _ => return at,
+        };
+    }
+}
+
+/// Parses the request line at `at` if it has the form of RFC 9112 §3: method, target without
+/// blanks, version of HTTP/1, one space between them. `None` if it has another or is incomplete.
+#[inline]
+pub(crate) fn read_request(bytes: &[u8], at: usize) -> Option<RequestLine> {
+    let method = scan::find_name_end(bytes, at)?;
+    if bytes[method] != b' ' || !is_token(&bytes[at..method]) {
+        return None;
+    }
+    let target = scan::find_blank(bytes, method + 1)?;
+    if bytes[target] != b' ' || target == method + 1 {
+        return None;
+    }
+    let version_at = target + 1;
+    match bytes[version_at..] {
+        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'0'..=b'9', ref end @ ..] => {
+            let next = match end {
+                [b'\r', b'\n', ..] => version_at + 10,
+                [b'\n', ..] => version_at + 9,
+                _ => return None,
+            };
+            Some(RequestLine { method, target, minor: minor - b'0', next })
+        }
+        _ => None,
+    }
 }
 
 /// Parses the status line at the start of `bytes`; `None` if it is incomplete.

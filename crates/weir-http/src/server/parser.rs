@@ -1,0 +1,411 @@
+//! Parser of the requests of one connection: takes bytes in pieces of any size, and passes on the
+//! parts of heads. Independent of their use.
+
+use memchr::memchr;
+
+use super::fault::RequestFault;
+use super::part::{RequestBody, RequestHead, RequestLine, RequestPart};
+use crate::ProtocolError;
+use crate::message::chunked::ChunkFraming;
+use crate::message::framing::{Body, Framing};
+use crate::message::line::{self, Field, Line};
+use crate::message::section::{Paused, SECTION_BYTES_MAX, Section};
+
+/// Largest capacity that the line buffer keeps after its line is parsed.
+const LINE_BYTES_KEPT: usize = 4 * 1024;
+
+/// The server side of one HTTP/1 connection, as far as it receives. Bodies are skipped.
+///
+/// A line is parsed in place if it arrives whole, otherwise in a buffer. Lines are judged when they
+/// are complete, so the results do not depend on the sizes of the pieces.
+#[derive(Debug, Default)]
+pub struct RequestParser {
+    state: State,
+    /// The received part of a head's line.
+    line: Vec<u8>,
+    /// The trailer section; kept after the first one for its buffer.
+    trailers: Option<Box<Paused>>,
+}
+
+/// Progress of one call of [`RequestParser::read`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// All bytes are read. A request is incomplete, or none has begun.
+    Incomplete,
+    /// The head is complete, and a body follows.
+    Head,
+    /// The request is complete.
+    End,
+}
+
+/// The parsing state, except for buffers.
+#[derive(Debug)]
+struct State {
+    phase: Phase,
+    /// Minor version of the current request.
+    minor: u8,
+    expects_continue: bool,
+    chunk: ChunkFraming,
+    /// Bytes of the current head in complete lines so far, with the empty lines before it.
+    head_bytes: usize,
+    framing: Framing,
+    /// Bytes left of the body or chunk; while a chunk's size is parsed, the size.
+    left: u64,
+}
+
+/// Element that the next byte belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// A request line, or an empty line before it.
+    Start,
+    /// A field, or the empty line that ends the head.
+    Fields,
+    /// `left` bytes of a body of known length.
+    Fixed,
+    /// A chunk-size line, or the line end before it.
+    ChunkLine,
+    /// `left` bytes of a chunk.
+    ChunkData,
+    /// A trailer section.
+    TrailerStart,
+    /// A trailer section that has begun.
+    Trailers,
+    /// Nothing: this fault was found.
+    Failed(RequestFault),
+}
+
+impl RequestParser {
+    /// Creates the parser of a new connection.
+    pub fn new() -> RequestParser {
+        RequestParser::default()
+    }
+
+    /// True between two requests: none has begun, or the last one is complete.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.state.phase == Phase::Start && self.line.is_empty()
+    }
+
+    /// Reads from the start of `bytes` up to the end of a request, or of a head with a body, and
+    /// removes the bytes read. `take` gets the parts of the head, possibly over several calls.
+    ///
+    /// # Errors
+    /// The bytes are not a request, or `take` has returned the error. The connection must not be
+    /// read any further, until [`RequestParser::reset`]; after a fault of the bytes, every call
+    /// returns it again.
+    #[inline]
+    pub fn read<E: From<RequestFault>>(
+        &mut self,
+        bytes: &mut &[u8],
+        mut take: impl FnMut(RequestPart<'_>) -> Result<(), E>,
+    ) -> Result<Progress, E> {
+        match self.state.phase {
+            Phase::Start | Phase::Fields if self.line.is_empty() => {
+                let progress = self.state.read_lines(bytes, &mut take)?;
+                if progress == Progress::Incomplete {
+                    self.line.extend_from_slice(bytes);
+                    *bytes = &[];
+                }
+                Ok(progress)
+            }
+            Phase::Start | Phase::Fields => {
+                if !self.complete_line(bytes)? {
+                    return Ok(Progress::Incomplete);
+                }
+                let progress = self.state.read_lines(&mut &self.line[..], &mut take)?;
+                self.clear_line();
+                match progress {
+                    Progress::Incomplete => self.read(bytes, take),
+                    _ => Ok(progress),
+                }
+            }
+            Phase::Failed(fault) => Err(fault.into()),
+            _ => Ok(self.skip_body(bytes)?),
+        }
+    }
+
+    /// Prepares for a new connection; allocations are kept.
+    pub fn reset(&mut self) {
+        self.state = State::default();
+        self.clear_line();
+    }
+
+    /// Appends to the line in the buffer up to its end. Returns true if it is complete.
+    #[cold]
+    fn complete_line(&mut self, bytes: &mut &[u8]) -> Result<bool, RequestFault> {
+        let room = self.state.room() - self.line.len();
+        let window = &bytes[..bytes.len().min(room)];
+        let end = memchr(b'\n', window).map(|at| at + 1);
+        let used = end.unwrap_or(window.len());
+        self.line.extend_from_slice(&window[..used]);
+        *bytes = &bytes[used..];
+        if end.is_none() && used == room {
+            return Err(self.state.fail(RequestFault::HeadTooLarge));
+        }
+        Ok(end.is_some())
+    }
+
+    fn clear_line(&mut self) {
+        self.line.clear();
+        self.line.shrink_to(LINE_BYTES_KEPT);
+    }
+
+    /// Skips bytes of the body, up to its end.
+    fn skip_body(&mut self, bytes: &mut &[u8]) -> Result<Progress, RequestFault> {
+        while !bytes.is_empty() {
+            let used = match self.state.phase {
+                Phase::TrailerStart => {
+                    self.begin_trailers();
+                    Ok(0)
+                }
+                Phase::Trailers => self.skip_trailers(bytes),
+                _ => self.state.skip(bytes),
+            };
+            let used = used.map_err(|error| self.state.fail(RequestFault::in_body(error)))?;
+            *bytes = &bytes[used..];
+            if self.state.phase == Phase::Start {
+                return Ok(Progress::End);
+            }
+        }
+        Ok(Progress::Incomplete)
+    }
+
+    fn begin_trailers(&mut self) {
+        let trailers = self.trailers.get_or_insert_default();
+        trailers.clear();
+        trailers.pause(Section::trailers(), b"");
+        self.state.phase = Phase::Trailers;
+    }
+
+    fn skip_trailers(&mut self, bytes: &[u8]) -> Result<usize, ProtocolError> {
+        let trailers = self.trailers.as_mut().expect("they have begun");
+        let progress = trailers.resume(bytes)?;
+        if progress.is_finished {
+            self.state.phase = Phase::Start;
+        }
+        Ok(progress.bytes)
+    }
+}
+
+impl State {
+    #[cold]
+    fn fail(&mut self, fault: RequestFault) -> RequestFault {
+        self.phase = Phase::Failed(fault);
+        fault
+    }
+
+    /// Returns the most bytes that the rest of the head may have.
+    fn room(&self) -> usize {
+        SECTION_BYTES_MAX - self.head_bytes
+    }
+
+    /// Reads the complete lines at the start of `bytes`, up to the end of the head.
+    #[inline]
+    fn read_lines<E: From<RequestFault>>(
+        &mut self,
+        bytes: &mut &[u8],
+        take: &mut impl FnMut(RequestPart<'_>) -> Result<(), E>,
+    ) -> Result<Progress, E> {
+        let window = &bytes[..bytes.len().min(self.room())];
+        let mut at = 0;
+        if self.phase == Phase::Start {
+            at = line::after_empty_lines(window, 0);
+            let Some((line, next)) = self.request_line(window, at)? else {
+                return self.pause(bytes, window, at).map_err(E::from);
+            };
+            take(RequestPart::Line(line))?;
+            at = next;
+        }
+        loop {
+            while let Some(field) = line::plain_field(window, at) {
+                self.field(window, at, field, take)?;
+                at = field.next;
+            }
+            if line::is_plain_end(window, at) {
+                *bytes = &bytes[at + 2..];
+                return self.end_head(take);
+            }
+            match line::read(window, at) {
+                Ok(Some(Line::Field(field))) => {
+                    self.field(window, at, field, take)?;
+                    at = field.next;
+                }
+                Ok(Some(Line::End { next })) => {
+                    *bytes = &bytes[next..];
+                    return self.end_head(take);
+                }
+                Ok(None) => return self.pause(bytes, window, at).map_err(E::from),
+                // RFC 9112 §5.2: a server refuses a folded line, unless it joins it with the one
+                // above.
+                Ok(Some(Line::Fold { .. })) | Err(_) => {
+                    return Err(self.fail(RequestFault::BadHeader).into());
+                }
+            }
+        }
+    }
+
+    /// Handles bytes that end within the head, in a line that starts at `at`.
+    #[cold]
+    fn pause(
+        &mut self,
+        bytes: &mut &[u8],
+        window: &[u8],
+        at: usize,
+    ) -> Result<Progress, RequestFault> {
+        if window.len() == self.room() {
+            return Err(self.fail(RequestFault::HeadTooLarge));
+        }
+        self.head_bytes += at;
+        *bytes = &bytes[at..];
+        Ok(Progress::Incomplete)
+    }
+
+    /// Parses the request line at `at`. Returns it and its end; `None` if it is incomplete.
+    #[inline]
+    fn request_line<'a>(
+        &mut self,
+        window: &'a [u8],
+        at: usize,
+    ) -> Result<Option<(RequestLine<'a>, usize)>, RequestFault> {
+        let line = match line::read_request(window, at) {
+            Some(line) if line.minor <= 1 => line,
+            _ => {
+                return match memchr(b'\n', &window[at..]) {
+                    Some(end) => Err(self.fail(line_fault(&window[at..at + end]))),
+                    None => Ok(None),
+                };
+            }
+        };
+        self.phase = Phase::Fields;
+        self.minor = line.minor;
+        self.expects_continue = false;
+        self.framing = Framing::default();
+        let (method, target) = (&window[at..line.method], &window[line.method + 1..line.target]);
+        Ok(Some((RequestLine { method, target, minor: line.minor }, line.next)))
+    }
+
+    #[inline(always)]
+    fn field<E: From<RequestFault>>(
+        &mut self,
+        window: &[u8],
+        at: usize,
+        field: Field,
+        take: &mut impl FnMut(RequestPart<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let name = &window[at..field.colon];
+        let value = line::trim(&window[field.colon + 1..field.content]);
+        if self.framing.field(name, value) {
+            self.check_framing(name, value)?;
+        } else if name.len() == 6 && name.eq_ignore_ascii_case(b"expect") {
+            self.expects_continue = value.eq_ignore_ascii_case(b"100-continue");
+        }
+        take(RequestPart::Field { name, value })
+    }
+
+    /// Checks a framing field just taken. Of the forms that RFC 9112 §6.3 leaves to the server, a
+    /// list of equal lengths is refused; so is every transfer coding but chunked alone (§6.1).
+    fn check_framing(&mut self, name: &[u8], value: &[u8]) -> Result<(), RequestFault> {
+        let fault = match (name.len(), self.framing.fault()) {
+            (14, _) if value.contains(&b',') => RequestFault::BadContentLength,
+            (17, _) if !value.eq_ignore_ascii_case(b"chunked") => {
+                RequestFault::UnsupportedTransferEncoding
+            }
+            (_, None) => return Ok(()),
+            (_, Some(ProtocolError::BadContentLength)) => RequestFault::BadContentLength,
+            (_, Some(_)) => RequestFault::ConflictingFraming,
+        };
+        Err(self.fail(fault))
+    }
+
+    /// Handles the end of a head: begins the body.
+    #[inline]
+    fn end_head<E: From<RequestFault>>(
+        &mut self,
+        take: &mut impl FnMut(RequestPart<'_>) -> Result<(), E>,
+    ) -> Result<Progress, E> {
+        let body = self.body()?;
+        take(RequestPart::Head(RequestHead {
+            minor: self.minor,
+            wants_close: self.framing.closes,
+            wants_keep_alive: self.framing.keeps_alive,
+            expects_continue: self.expects_continue,
+            body,
+        }))?;
+        self.head_bytes = 0;
+        (self.phase, self.left) = match body {
+            RequestBody::None => {
+                self.phase = Phase::Start;
+                return Ok(Progress::End);
+            }
+            RequestBody::Length(length) => (Phase::Fixed, length),
+            RequestBody::Chunked => (Phase::ChunkLine, 0),
+        };
+        self.chunk = ChunkFraming::first();
+        Ok(Progress::Head)
+    }
+
+    /// Returns the body that the fields of the head announce.
+    #[inline]
+    fn body(&mut self) -> Result<RequestBody, RequestFault> {
+        match self.framing.request_body(self.minor) {
+            Ok(Body::Fixed(0)) => Ok(RequestBody::None),
+            Ok(Body::Fixed(length)) => Ok(RequestBody::Length(length)),
+            Ok(Body::Chunked) => Ok(RequestBody::Chunked),
+            Ok(Body::UntilClose) => unreachable!("the end of a request's body is known"),
+            Err(ProtocolError::BadTransferEncoding) => {
+                Err(self.fail(RequestFault::TransferEncodingInHttp10))
+            }
+            Err(_) => Err(self.fail(RequestFault::ConflictingFraming)),
+        }
+    }
+
+    /// Skips bytes of one phase of the body, except trailers. Returns their number.
+    fn skip(&mut self, bytes: &[u8]) -> Result<usize, ProtocolError> {
+        if self.phase == Phase::ChunkLine {
+            let (used, is_end) = self.chunk.read_lenient(&mut self.left, bytes)?;
+            if is_end {
+                self.phase = if self.left == 0 { Phase::TrailerStart } else { Phase::ChunkData };
+            }
+            return Ok(used);
+        }
+        let used = self.left.min(bytes.len() as u64);
+        self.left -= used;
+        if self.left == 0 && self.phase == Phase::ChunkData {
+            (self.phase, self.chunk) = (Phase::ChunkLine, ChunkFraming::next());
+        } else if self.left == 0 {
+            self.phase = Phase::Start;
+        }
+        Ok(used as usize)
+    }
+}
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            phase: Phase::Start,
+            minor: 1,
+            expects_continue: false,
+            chunk: ChunkFraming::first(),
+            head_bytes: 0,
+            framing: Framing::default(),
+            left: 0,
+        }
+    }
+}
+
+/// Returns the fault of a complete line, without its LF, that is not a request line.
+#[cold]
+fn line_fault(line: &[u8]) -> RequestFault {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut words = line.split(|&byte| byte == b' ');
+    let is_version =
+        |word: &[u8]| word.starts_with(b"HTTP/") && word != b"HTTP/1.1" && word != b"HTTP/1.0";
+    match (words.next(), words.next(), words.next(), words.next()) {
+        (Some(method), Some([_, ..]), Some(version), None)
+            if line::is_token(method) && is_version(version) =>
+        {
+            RequestFault::UnsupportedVersion
+        }
+        _ => RequestFault::BadRequestLine,
+    }
+}
