@@ -1,8 +1,10 @@
-//! Client side of HTTP without I/O: requests and received bytes in, wire bytes and replies out.
+//! HTTP without I/O. The client side takes requests and received bytes, and returns wire bytes and
+//! replies; [`server`] takes received bytes and returns requests.
 //!
 //! This crate never opens a socket, reads a clock, starts a thread or draws a random number. The
 //! caller passes received bytes in pieces of any size, and records the times. Replies do not depend
-//! on the sizes of the pieces, except for the flags that describe just that.
+//! on the sizes of the pieces, except for the flags that describe just that. Both sides share the
+//! parts of messages.
 
 #![forbid(unsafe_code)]
 

@@ -2,9 +2,9 @@
 //! delays, stalls and faults, so that a client's figures can be compared with known values.
 //!
 //! [`spawn`] starts it on threads of this process and is all that most callers need. A [`Server`]
-//! runs the same loop on any [`Backend`](weir_io::Backend). The crate implements the server's side
-//! of HTTP/1 and depends on no client, plan or histogram; it reads no clock but the backend's and
-//! prints nothing.
+//! runs the same loop on any [`Backend`](weir_io::Backend). The server side of
+//! HTTP/1 is weir-http's. This crate depends on no plan or histogram; it reads no clock but the
+//! backend's and prints nothing.
 
 #![forbid(unsafe_code)]
 

@@ -200,21 +200,12 @@ impl Responder {
         let request = held.as_deref_mut().unwrap_or(&mut new);
         let mut rest = bytes;
         // Start of the current request, if it is within `bytes`.
-        let mut start = None;
-        loop {
-            let connection = &self.connections[conn.index()];
+        let mut start = self.connections[conn.index()].parser.is_idle().then_some(bytes);
+        while !rest.is_empty() {
+            let connection = &mut self.connections[conn.index()];
             if connection.is_ending {
                 return;
             }
-            if connection.parser.is_idle() {
-                let left = self.take_copies(conn, rest, at);
-                if left.len() < rest.len() {
-                    rest = left;
-                    continue;
-                }
-                start = Some(rest);
-            }
-            let connection = &mut self.connections[conn.index()];
             match request.read(&mut connection.parser, &mut rest) {
                 Ok(Progress::Incomplete) => break,
                 // RFC 9110 §10.1.1: not needed once the body has begun to arrive.
@@ -223,14 +214,21 @@ impl Responder {
                     self.line_up(conn, answer, None, at, at);
                 }
                 Ok(Progress::Head) => {}
-                Ok(Progress::End) if request.is_plain() => {
-                    if let Some(start) = start.take() {
-                        self.plain_head.clear();
-                        self.plain_head.extend_from_slice(&start[..start.len() - rest.len()]);
+                Ok(Progress::End) => {
+                    if !request.is_plain() {
+                        self.take_request(conn, request, at);
+                    } else {
+                        if let Some(start) = start {
+                            self.plain_head.clear();
+                            self.plain_head.extend_from_slice(&start[..start.len() - rest.len()]);
+                        }
+                        self.take_plain(conn, 1, at);
                     }
-                    self.take_plain(conn, 1, at);
+                    if !self.connections[conn.index()].is_ending {
+                        rest = self.take_copies(conn, rest, at);
+                    }
+                    start = Some(rest);
                 }
-                Ok(Progress::End) => self.take_request(conn, request, at),
                 Err(bad) => return self.refuse(conn, bad, at),
             }
         }

@@ -26,6 +26,11 @@ fn replay(target: &str, least: usize, check: fn(&[u8])) {
 }
 
 #[test]
+fn http1_request() {
+    replay("http1_request", 50, http::server::received);
+}
+
+#[test]
 fn http1_response() {
     replay("http1_response", 50, http::response);
 }
@@ -84,6 +89,7 @@ fn nothing_is_left_out() {
     let replayed = [
         "command_line",
         "document",
+        "http1_request",
         "http1_response",
         "raw_requests",
         "read_head",

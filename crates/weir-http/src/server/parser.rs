@@ -14,6 +14,9 @@ use crate::message::section::{Paused, SECTION_BYTES_MAX, Section};
 /// Largest capacity that the line buffer keeps after its line is parsed.
 const LINE_BYTES_KEPT: usize = 4 * 1024;
 
+/// Limit on the size of a chunk, exclusive, in bytes: a larger one is an error of the client.
+const CHUNK_BYTES_LIMIT: u64 = 1 << 60;
+
 /// The server side of one HTTP/1 connection, as far as it receives. Bodies are skipped.
 ///
 /// A line is parsed in place if it arrives whole, otherwise in a buffer. Lines are judged when they
@@ -363,6 +366,9 @@ impl State {
     fn skip(&mut self, bytes: &[u8]) -> Result<usize, ProtocolError> {
         if self.phase == Phase::ChunkLine {
             let (used, is_end) = self.chunk.read_lenient(&mut self.left, bytes)?;
+            if is_end && self.left >= CHUNK_BYTES_LIMIT {
+                return Err(ProtocolError::BadChunkSize);
+            }
             if is_end {
                 self.phase = if self.left == 0 { Phase::TrailerStart } else { Phase::ChunkData };
             }

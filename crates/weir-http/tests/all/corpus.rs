@@ -63,7 +63,7 @@ fn mutations_of_the_corpus_hold() {
     for input in &inputs {
         for _ in 0..MUTATIONS {
             let other = &inputs[random.below(inputs.len())];
-            let mutant = mutate(input, other, &mut random);
+            let mutant = mutate(input, other, &WORDS, &mut random);
             // The message of a failure contains its input, for a regression test.
             let result = std::panic::catch_unwind(|| check(&mutant));
             assert!(result.is_ok(), "failed: {:?}", mutant.escape_ascii().to_string());
@@ -103,14 +103,20 @@ fn corpus() -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).expect("a readable file")).collect()
 }
 
-fn mutate(input: &[u8], other: &[u8], random: &mut XorShift) -> Vec<u8> {
+/// Returns `input` after some random edits, which insert `words` and parts of `other`.
+pub(crate) fn mutate(
+    input: &[u8],
+    other: &[u8],
+    words: &[&[u8]],
+    random: &mut XorShift,
+) -> Vec<u8> {
     let mut bytes = input.to_vec();
     for _ in 0..=random.below(4) {
         let at = random.below(bytes.len() + 1);
         let end = (at + random.below(8)).min(bytes.len());
         match random.below(7) {
-            0 => drop(bytes.splice(at..at, WORDS[random.below(WORDS.len())].iter().copied())),
-            1 => drop(bytes.splice(at..end, WORDS[random.below(WORDS.len())].iter().copied())),
+            0 => drop(bytes.splice(at..at, words[random.below(words.len())].iter().copied())),
+            1 => drop(bytes.splice(at..end, words[random.below(words.len())].iter().copied())),
             2 => drop(bytes.drain(at..end)),
             3 => drop(bytes.splice(at..end, input[at.min(input.len())..].iter().copied())),
             4 => drop(bytes.splice(at.., other[at.min(other.len())..].iter().copied())),

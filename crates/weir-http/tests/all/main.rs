@@ -7,3 +7,4 @@ mod corpus;
 mod kept;
 mod properties;
 mod raw_requests;
+mod server;

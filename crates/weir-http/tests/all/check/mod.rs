@@ -1,6 +1,8 @@
 //! Invariants for any bytes from a server: shared by the tests here and by the fuzz targets. Uses
 //! the public interface only.
 
+pub(crate) mod server;
+
 use std::ops::Range;
 use weir_http::{
     Head, HeadCache, Interest, Protocol, ProtocolError, Reply, RequestId, RequestTraits,

@@ -1,0 +1,8 @@
+//! The server's parser of requests, fed any bytes in any pieces.
+#![no_main]
+
+#[path = "../../crates/weir-http/tests/all/check/mod.rs"]
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod check;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| check::server::received(input));
