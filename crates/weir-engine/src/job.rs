@@ -1,6 +1,6 @@
 //! The input of a run: the plan, and the values prepared from it.
 
-use weir_http::{BodyBudget, Prepared};
+use weir_http::{BodyBudget, PreambleFactory, Prepared, ProtocolFactory};
 use weir_io::Endpoint;
 use weir_result::{Plan, RawLog};
 use weir_tls::TlsConfig;
@@ -21,6 +21,10 @@ pub struct Job {
     pub destinations: Vec<Endpoint>,
     /// The request to send.
     pub request: Prepared,
+    /// Protocol of the connections. A script requires HTTP/1.
+    pub protocol: ProtocolFactory,
+    /// Exchanges of each new socket before TLS and the protocol, in order.
+    pub preambles: Vec<PreambleFactory>,
     /// True if responses have bodies large enough to discard unread.
     pub discard: bool,
     /// CPUs to pin workers to, worker i to the i-th, wrapping around if there are more workers. If
@@ -68,6 +72,8 @@ impl Job {
             endpoint,
             destinations: Vec::new(),
             request,
+            protocol: ProtocolFactory::default(),
+            preambles: Vec::new(),
             discard: false,
             cpus: Vec::new(),
             tls: None,
@@ -79,6 +85,11 @@ impl Job {
             raw: None,
             observers: Vec::new(),
         }
+    }
+
+    /// True if a socket is not open for requests as soon as it is connected.
+    pub(crate) fn opens_in_steps(&self) -> bool {
+        self.tls.is_some() || !self.preambles.is_empty() || self.protocol.is_multiplexed()
     }
 
     /// Returns the partition of worker `number`.

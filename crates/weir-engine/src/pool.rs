@@ -5,23 +5,25 @@
 
 mod batches;
 mod ending;
+mod layers;
 mod leasing;
 mod opening;
 mod renewing;
 mod rests;
 mod secure;
+mod streams;
 
 use std::ops::Range;
 
-use weir_http::{BodyBudget, HeadCache, Interest, Reply, RequestTraits};
+use weir_http::{HeadCache, Interest, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
 use weir_result::{ErrorKind, FailureCause, SuccessRule};
-use weir_tls::TlsConfig;
 
 use crate::completion::{Completion, KernelTimes, Outcome, Response};
 use crate::connection::{Connection, State};
 use crate::deadlines::Deadlines;
 use crate::exchange::{Exchange, Phase};
+use crate::job::Job;
 use crate::observers::Observers;
 use crate::open_queue::OpenQueue;
 use crate::protocol_slots::{NONE, ProtocolSlots};
@@ -29,7 +31,8 @@ use crate::ready_queue::ReadyQueue;
 use crate::recorder::Recorder;
 use crate::stamps::{EventStamps, Stamping};
 use batches::ScriptBridge;
-use secure::TlsLayer;
+use layers::Layers;
+use streams::Streams;
 
 /// Longest wait for the peer to close a connection after its last response, in nanoseconds.
 const CLOSING_NS: u64 = 100_000_000;
@@ -61,6 +64,8 @@ pub(crate) struct Limits {
     pub(crate) timeout_ns: u64,
     /// Longest wait for a connection, in nanoseconds.
     pub(crate) connect_timeout_ns: u64,
+    /// True if requests are independent streams of their connections.
+    pub(crate) streams: bool,
     /// True if the backend may discard bodies.
     pub(crate) discard: bool,
     /// True if a connection is filled before the next one gets a request, and again when half of
@@ -127,14 +132,13 @@ pub(crate) struct ConnectionPool {
     places: ProtocolSlots,
     /// Requests that each connection's socket has taken; empty if that is not limited.
     taken: Vec<u32>,
-    pub(crate) tls: TlsLayer,
+    pub(crate) layers: Layers,
     pub(crate) ready: ReadyQueue,
     pub(crate) deadlines: Deadlines,
     pub(crate) open_queue: OpenQueue,
     pub(crate) counts: Counts,
     incoming: Incoming,
-    /// Send times and phases of the requests that ended with the last failed socket.
-    failing: Vec<(Nanos, Phase)>,
+    pub(crate) streams: Streams,
     pub(crate) script: ScriptBridge,
     pub(crate) recorder: Recorder,
     observers: Observers,
@@ -167,20 +171,21 @@ struct Incoming {
     stamps: EventStamps,
     /// Cache of the last parsed response heads.
     known: HeadCache,
+    /// Send times and phases of the requests that ended with the last failed socket.
+    failing: Vec<(Nanos, Phase)>,
 }
 
 impl ConnectionPool {
-    /// Returns the pool of a worker, of which no connection is open yet.
+    /// Returns the pool of a worker of `job`, of which no connection is open yet.
     pub(crate) fn new(
+        job: &Job,
         limits: Limits,
-        tls: Option<TlsConfig>,
         recorder: Recorder,
         stamping: Stamping,
         observers: Observers,
-        budget: BodyBudget,
     ) -> ConnectionPool {
         let interest = limits.shows.unwrap_or(Interest::Status);
-        let mut places = ProtocolSlots::new(limits.depth, interest, budget);
+        let mut places = ProtocolSlots::new(job, limits.depth, interest);
         let connection = |conn| {
             let place = if limits.leases { NONE } else { places.lease(conn) };
             Connection::new(limits.depth, place)
@@ -192,7 +197,7 @@ impl ConnectionPool {
             connections,
             places,
             taken: vec![0; if_so(limits.requests_max < u32::MAX) as usize],
-            tls: TlsLayer::new(tls, limits.connections),
+            layers: Layers::new(job, limits.connections),
             ready: ReadyQueue::new(limits.connections, limits.depth),
             deadlines: Deadlines::new(limits.connections),
             open_queue: OpenQueue::new(limits.connections),
@@ -208,8 +213,9 @@ impl ConnectionPool {
                 replies: Vec::with_capacity(usize::from(limits.depth)),
                 stamps: EventStamps::default(),
                 known: HeadCache::new(),
+                failing: Vec::new(),
             },
-            failing: Vec::new(),
+            streams: Streams::default(),
             script: ScriptBridge::new(if_so(limits.rests)),
             recorder,
             observers,
@@ -241,9 +247,9 @@ impl ConnectionPool {
         match kind {
             EventKind::Received { bytes, rx_at } => {
                 self.incoming.received_at = rx_at;
-                match self.tls.is_on() {
-                    true => self.decrypt(conn, bytes, at),
-                    false => self.received(conn, bytes, at),
+                match self.layers.are_plain() {
+                    true => self.received(conn, bytes, at),
+                    false => self.received_in_layers(conn, bytes, at),
                 }
             }
             EventKind::Discarded(bytes) => {
@@ -465,6 +471,9 @@ impl ConnectionPool {
     fn ended_by_peer(&mut self, conn: ConnId, at: Nanos) -> Action {
         if let Some(action) = self.ended_insecurely(conn, at) {
             return action;
+        }
+        if self.limits.streams {
+            return self.ended_with_streams(conn, at);
         }
         let place = self.slot_of(conn);
         let read = self.places.at(place).protocol.end_of_stream(&mut self.incoming.replies);

@@ -5,10 +5,13 @@
 //! next to no memory. A worker with few connections gives each its own permanently, which saves the
 //! leasing.
 
-use weir_http::{BodyBudget, Interest, Protocol};
+use std::sync::Arc;
+
+use weir_http::{BodyBudget, Interest, Multiplexed, Protocol, ProtocolFactory, Request};
 use weir_io::{ConnId, Nanos};
 
 use crate::exchange::Exchange;
+use crate::job::Job;
 
 /// Marks a connection without a lease.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -23,25 +26,46 @@ pub(crate) struct ProtocolSlot {
     pub(crate) owner: ConnId,
 }
 
+/// State of a stream beside its exchange.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamSlot {
+    /// Time of the first byte of its response; [`Nanos::MAX`] before it.
+    pub(crate) first_byte_at: Nanos,
+    /// Times that the peer has returned the request so far.
+    pub(crate) returns: u8,
+    pub(crate) request: Arc<Request>,
+}
+
 /// All leasable states, leased and free.
 #[derive(Debug)]
 pub(crate) struct ProtocolSlots {
     /// Requests in flight per connection.
     depth: u16,
+    factory: ProtocolFactory,
     interest: Interest,
     /// Memory budget of bodies over all connections of the process.
     budget: BodyBudget,
     places: Vec<ProtocolSlot>,
     /// Requests in flight: `depth` for each of `places`, by request id.
     exchanges: Vec<Exchange>,
+    /// What a multiplexed protocol needs beside `exchanges`, in the same order; empty with HTTP/1.
+    streams: Vec<Option<StreamSlot>>,
     free: Vec<u32>,
 }
 
 impl ProtocolSlots {
     /// Returns an empty set; states are made on demand.
-    pub(crate) fn new(depth: u16, interest: Interest, budget: BodyBudget) -> ProtocolSlots {
-        let (places, exchanges, free) = (Vec::new(), Vec::new(), Vec::new());
-        ProtocolSlots { depth, interest, budget, places, exchanges, free }
+    pub(crate) fn new(job: &Job, depth: u16, interest: Interest) -> ProtocolSlots {
+        ProtocolSlots {
+            depth,
+            factory: job.protocol.clone(),
+            interest,
+            budget: job.body_budget.clone(),
+            places: Vec::new(),
+            exchanges: Vec::new(),
+            streams: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     /// Leases a state to `owner`, either new or returned in its initial condition.
@@ -50,10 +74,14 @@ impl ProtocolSlots {
             self.places[place as usize].owner = owner;
             return place;
         }
-        let mut protocol = Protocol::http1(self.depth);
+        let mut protocol = self.factory.make(self.depth);
         protocol.set_interest_within(self.interest, &self.budget);
         self.places.push(ProtocolSlot { protocol, first_byte_at: Nanos::ZERO, owner });
-        self.exchanges.resize(self.places.len() * usize::from(self.depth), Exchange::NONE);
+        let exchanges = self.places.len() * usize::from(self.depth);
+        self.exchanges.resize(exchanges, Exchange::NONE);
+        if self.factory.is_multiplexed() {
+            self.streams.resize(exchanges, None);
+        }
         // There is at most one for each connection.
         self.places.len() as u32 - 1
     }
@@ -87,6 +115,22 @@ impl ProtocolSlots {
         let depth = usize::from(self.depth);
         let exchanges = &mut self.exchanges[place as usize * depth..][..depth];
         (&mut self.places[place as usize], exchanges)
+    }
+
+    /// Returns the multiplexed protocol at `place`.
+    pub(crate) fn multiplexed(&mut self, place: u32) -> &mut (dyn Multiplexed + 'static) {
+        let protocol = &mut self.places[place as usize].protocol;
+        protocol.streams().expect("called for multiplexed protocols only")
+    }
+
+    /// Returns the exchange and the stream with request id `id` at `place`.
+    pub(crate) fn stream(
+        &mut self,
+        place: u32,
+        id: u16,
+    ) -> (&mut Exchange, &mut Option<StreamSlot>) {
+        let index = place as usize * usize::from(self.depth) + usize::from(id);
+        (&mut self.exchanges[index], &mut self.streams[index])
     }
 
     /// Returns every request in flight with its connection.

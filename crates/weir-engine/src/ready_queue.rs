@@ -69,6 +69,12 @@ impl ReadyQueue {
         self.occupied == 0
     }
 
+    /// Returns the load that `conn` has in the queue; `None` if it is not in it.
+    pub(crate) fn load_of(&self, conn: ConnId) -> Option<u16> {
+        let lane = self.links[conn.index()].lane;
+        (lane != OUT).then_some(lane)
+    }
+
     /// Puts `conn` at the end of the lane of its load. A load of `depth` or more removes it from
     /// all lanes.
     #[inline]

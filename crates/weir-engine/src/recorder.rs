@@ -241,6 +241,23 @@ impl Recorder {
         }
     }
 
+    /// Counts the repeated sending of a request that the peer returned. Its slot was counted, with
+    /// its lag, when it was sent first.
+    pub(crate) fn resent(&mut self, exchange: &Exchange) {
+        self.counts.sent.resent += 1;
+        self.series.current.sent += 1;
+        self.occupancy.enter(&self.timeline, exchange.sent_at, 1);
+        if self.timeline.is_in_window(exchange.sent_at) {
+            self.window.sent += 1;
+            self.slices.counts(exchange.sent_at).sent += 1;
+        }
+    }
+
+    /// Counts a request that the peer returned unprocessed.
+    pub(crate) fn returned(&mut self) {
+        self.counts.sent.returned += 1;
+    }
+
     /// Counts a request of this phase whose send failed.
     #[cold]
     pub(crate) fn unsent(&mut self, phase: Phase) {
@@ -337,7 +354,8 @@ impl Recorder {
         self.resolve(exchange, Outcome::InFlightAtEnd, at, 1);
     }
 
-    /// Removes an exchange that has no end of its own because the sockets close.
+    /// Removes an exchange from the wire that ends without an outcome: because the sockets close,
+    /// or because its request is to be sent again.
     pub(crate) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
         self.occupancy.leave(&self.timeline, exchange.sent_at, at, 1);
     }

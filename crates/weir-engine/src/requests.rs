@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use weir_http::RequestTraits;
+use weir_http::{Request, RequestTraits};
 use weir_io::{Backend, Segment, TemplateId};
 
 use crate::request_queue::RequestQueue;
@@ -19,6 +19,8 @@ pub(crate) enum RequestSource {
     Static(Repeated),
     /// Batches, made shortly before they are due.
     Queue(RequestQueue),
+    /// The same request each time, encoded by a multiplexed protocol for each of its streams.
+    Fields(Arc<Request>),
 }
 
 /// One request, sent again and again.

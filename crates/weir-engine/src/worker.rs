@@ -10,6 +10,7 @@ mod observing;
 mod opening;
 mod scripted;
 mod state;
+mod streams;
 
 use std::io;
 
@@ -107,15 +108,8 @@ impl<'a, B: Backend> Worker<'a, B> {
         Worker {
             requests: scripted::source(job, script.as_mut(), &mut backend),
             schedule,
-            pool: ConnectionPool::new(
-                limits,
-                job.tls.clone(),
-                recorder,
-                stamping,
-                observers,
-                job.body_budget.clone(),
-            ),
-            turn: Turn::new(script.is_some() || job.tls.is_some()),
+            pool: ConnectionPool::new(job, limits, recorder, stamping, observers),
+            turn: Turn::new(script.is_some() || job.opens_in_steps()),
             script,
             live: Live { worker: number, sender: live },
             phases: WorkerPhases {
@@ -365,6 +359,9 @@ impl<'a, B: Backend> Worker<'a, B> {
         let mut have_come = self.pool.end_rests(now);
         while let Some(conn) = self.pool.deadlines.take_due(now) {
             let action = self.pool.expire(conn, now);
+            if self.turn.has_pending {
+                self.flush_pending(conn);
+            }
             self.act(conn, action);
             have_come = true;
         }
@@ -404,6 +401,9 @@ impl<'a, B: Backend> Worker<'a, B> {
         // If the load ends with the window, not even slots due before t1 are sent later.
         if !self.is_over(self.turn.now) && self.is_ready() && (slot < t1 || self.has_tail()) {
             until = until.min(slot);
+        }
+        if self.can_resend() && !self.is_over(self.turn.now) {
+            until = until.min(self.turn.now);
         }
         // Idle time is used to call the script for future slots.
         if self.has_time_ahead() {

@@ -34,7 +34,7 @@ impl<'a> Answer<'a> {
     /// 9112 §7.1.2) last. Names are as received. Values have no whitespace around them; a folded
     /// one (RFC 9112 §5.2) contains its line ends.
     pub fn fields(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
-        Fields { lines: self.head, at: 0 }
+        Fields::of(self.head)
     }
 
     /// Returns the bytes of the field lines, those of trailers last, without status line, empty
@@ -57,12 +57,17 @@ impl<'a> Answer<'a> {
 }
 
 /// Iterator over the fields of lines already parsed as field lines.
-struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     lines: &'a [u8],
     at: usize,
 }
 
-impl Fields<'_> {
+impl<'a> Fields<'a> {
+    /// Returns the fields of `lines`, which contain nothing but valid field lines.
+    pub(crate) fn of(lines: &'a [u8]) -> Fields<'a> {
+        Fields { lines, at: 0 }
+    }
+
     /// Returns the current line, unless there is none.
     fn line(&self) -> Option<Line> {
         let plain = line::plain_field(self.lines, self.at).map(Line::Field);

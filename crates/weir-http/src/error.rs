@@ -58,11 +58,23 @@ pub enum ProtocolError {
     /// The server closed the connection before the announced end of a body (RFC 9112 §8).
     #[error("the connection was closed within the body of an answer")]
     ClosedInBody,
+    /// A frame of a multiplexed protocol is malformed, or not allowed where it stands.
+    #[error("a frame is malformed or out of place")]
+    BadFrame,
+    /// The peer did not acknowledge a keep-alive probe in time.
+    #[error("the peer did not acknowledge a keep-alive probe")]
+    KeepAliveTimeout,
+    /// The peer ended one stream before its response was complete.
+    #[error("the peer reset the stream")]
+    StreamReset,
+    /// The peer returned the request unprocessed each time it was sent.
+    #[error("the peer returned the request unprocessed each time it was sent")]
+    Returned,
 }
 
 impl ProtocolError {
     /// Every error, in the order used in documents.
-    pub const ALL: [ProtocolError; 16] = [
+    pub const ALL: [ProtocolError; 20] = [
         ProtocolError::BadStatusLine,
         ProtocolError::BadHeader,
         ProtocolError::FoldedHeader,
@@ -79,6 +91,10 @@ impl ProtocolError {
         ProtocolError::UnsolicitedBytes,
         ProtocolError::ClosedInHead,
         ProtocolError::ClosedInBody,
+        ProtocolError::BadFrame,
+        ProtocolError::KeepAliveTimeout,
+        ProtocolError::StreamReset,
+        ProtocolError::Returned,
     ];
 
     /// Returns the error's name in documents. Stable: changing a name changes the document format.
@@ -100,6 +116,10 @@ impl ProtocolError {
             ProtocolError::UnsolicitedBytes => "unsolicited_bytes",
             ProtocolError::ClosedInHead => "closed_in_head",
             ProtocolError::ClosedInBody => "closed_in_body",
+            ProtocolError::BadFrame => "bad_frame",
+            ProtocolError::KeepAliveTimeout => "keep_alive_timeout",
+            ProtocolError::StreamReset => "stream_reset",
+            ProtocolError::Returned => "returned",
         }
     }
 }

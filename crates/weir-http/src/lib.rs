@@ -10,6 +10,9 @@
 
 mod answer;
 mod budget;
+mod multiplexed;
+mod preamble;
+mod prepared;
 mod protocol;
 mod raw;
 mod request;
@@ -26,6 +29,9 @@ pub use budget::BodyBudget;
 pub use client::{HeadCache, Http1};
 pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
-pub use protocol::{Protocol, Reply, RequestId};
+pub use multiplexed::{Multiplexed, StreamEvent, StreamEventKind};
+pub use preamble::{Preamble, PreambleFactory};
+pub use prepared::Prepared;
+pub use protocol::{Protocol, ProtocolFactory, Reply, RequestId};
 pub use raw::{RawRequest, RawRequestError, read_requests};
-pub use request::{Prepared, RequestTraits};
+pub use request::{Request, RequestTraits};

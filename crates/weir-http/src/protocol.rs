@@ -1,9 +1,13 @@
 //! Protocol state of one connection for the engine: [`Protocol`], and the [`Reply`] it returns.
 //! Independent of wire formats; each version has a module of its own.
 
+use std::fmt::{self, Debug};
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::{Answer, BodyBudget, HeadCache, Http1, Interest, ProtocolError, RequestTraits};
+use crate::{
+    Answer, BodyBudget, HeadCache, Http1, Interest, Multiplexed, ProtocolError, RequestTraits,
+};
 
 /// Number of a request in flight on a connection: below the protocol's depth, reused after its
 /// reply.
@@ -38,13 +42,62 @@ impl Reply {
     }
 }
 
-/// Client-side HTTP state of one connection.
+/// Client-side protocol state of one connection.
+///
+/// The two kinds differ in more than their bytes. HTTP/1 sends prepared requests, and its responses
+/// arrive in order; the methods below are its hot path. The streams of a multiplexed protocol are
+/// independent, and it has something to send of its own; the caller drives it through
+/// [`Protocol::streams`]. For one of those, only `streams`, `capacity`, `is_mid_answer`, `reset` and
+/// `interim_responses` may be called; other methods panic.
 ///
 /// After an error, every call returns that error again until [`Protocol::reset`].
 #[derive(Debug)]
 pub enum Protocol {
     /// HTTP/1.1 and HTTP/1.0 responses (RFC 9112).
     Http1(Http1),
+    /// A protocol with independent streams.
+    Multiplexed(Box<dyn Multiplexed>),
+}
+
+/// Makes the protocol of each connection.
+#[derive(Clone, Default)]
+pub enum ProtocolFactory {
+    /// HTTP/1.1.
+    #[default]
+    Http1,
+    /// A multiplexed protocol, made for a number of streams per connection.
+    Multiplexed(Arc<dyn Fn(u16) -> Box<dyn Multiplexed> + Send + Sync>),
+}
+
+impl ProtocolFactory {
+    /// Returns a factory that calls `make` with the greatest number of streams.
+    pub fn multiplexed(
+        make: impl Fn(u16) -> Box<dyn Multiplexed> + Send + Sync + 'static,
+    ) -> ProtocolFactory {
+        ProtocolFactory::Multiplexed(Arc::new(make))
+    }
+
+    /// True if its protocols carry independent streams.
+    pub fn is_multiplexed(&self) -> bool {
+        matches!(self, ProtocolFactory::Multiplexed(_))
+    }
+
+    /// Returns a protocol with at most `depth` requests in flight.
+    ///
+    /// # Panics
+    /// For HTTP/1 if `depth` is not in 1..=1024.
+    pub fn make(&self, depth: u16) -> Protocol {
+        match self {
+            ProtocolFactory::Http1 => Protocol::http1(depth),
+            ProtocolFactory::Multiplexed(make) => Protocol::Multiplexed(make(depth)),
+        }
+    }
+}
+
+impl Debug for ProtocolFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_multiplexed() { "Multiplexed" } else { "Http1" })
+    }
 }
 
 impl Protocol {
@@ -61,9 +114,7 @@ impl Protocol {
     /// # Panics
     /// If `depth` is not in 1..=1024, or requests are in flight.
     pub fn set_depth(&mut self, depth: u16) {
-        match self {
-            Protocol::Http1(http1) => http1.set_depth(depth),
-        }
+        self.as_http1_mut().set_depth(depth);
     }
 
     /// Sets the part of each response to store for [`Protocol::answer`]; the default is nothing. A
@@ -82,13 +133,16 @@ impl Protocol {
     pub fn set_interest_within(&mut self, interest: Interest, budget: &BodyBudget) {
         match self {
             Protocol::Http1(http1) => http1.set_interest(interest, budget),
+            Protocol::Multiplexed(_) => {
+                assert_eq!(interest, Interest::Status, "streams do not store responses");
+            }
         }
     }
 
     /// Frees the stored responses that the last call completed, before the next call does.
     pub fn forget_answers(&mut self) {
-        match self {
-            Protocol::Http1(http1) => http1.forget_answers(),
+        if let Protocol::Http1(http1) = self {
+            http1.forget_answers();
         }
     }
 
@@ -98,6 +152,7 @@ impl Protocol {
     pub fn capacity(&self) -> u32 {
         match self {
             Protocol::Http1(http1) => http1.capacity(),
+            Protocol::Multiplexed(streams) => streams.capacity(),
         }
     }
 
@@ -105,9 +160,7 @@ impl Protocol {
     /// end of stream or an error are counted until [`Protocol::reset`].
     #[inline]
     pub fn in_flight(&self) -> u32 {
-        match self {
-            Protocol::Http1(http1) => http1.in_flight(),
-        }
+        self.as_http1().in_flight()
     }
 
     /// Records that a request is being sent. There must be [`Protocol::capacity`].
@@ -120,18 +173,14 @@ impl Protocol {
     /// must be [`Protocol::capacity`]. The rest needs another call. Returns their ids.
     #[inline]
     pub fn requests(&mut self, request: RequestTraits, most: u16) -> Range<u16> {
-        match self {
-            Protocol::Http1(http1) => http1.requests(request, most),
-        }
+        self.as_http1_mut().requests(request, most)
     }
 
     /// Parses received bytes and pushes the replies that they complete. Replies completed before an
     /// error are pushed too.
     #[inline]
     pub fn receive(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
-        match self {
-            Protocol::Http1(http1) => http1.receive(bytes, replies),
-        }
+        self.as_http1_mut().receive(bytes, replies)
     }
 
     /// Like [`Protocol::receive`] with the same result, but much cheaper if the heads of responses
@@ -144,9 +193,7 @@ impl Protocol {
         known: &mut HeadCache,
         replies: &mut Vec<Reply>,
     ) -> Result<(), ProtocolError> {
-        match self {
-            Protocol::Http1(http1) => http1.receive_cached(bytes, known, replies),
-        }
+        self.as_http1_mut().receive_cached(bytes, known, replies)
     }
 
     /// True if, after [`Protocol::receive`], an incomplete response started in the bytes of that
@@ -157,9 +204,7 @@ impl Protocol {
     /// with `began_here` false started in the last call after which this was true.
     #[inline]
     pub fn began_here(&self) -> bool {
-        match self {
-            Protocol::Http1(http1) => http1.began_here(),
-        }
+        self.as_http1().began_here()
     }
 
     /// Returns the number of following body bytes that the caller may discard. It is the rest of a
@@ -167,9 +212,7 @@ impl Protocol {
     /// Otherwise, and if bodies are stored, it is 0.
     #[inline]
     pub fn discardable(&self) -> u64 {
-        match self {
-            Protocol::Http1(http1) => http1.discardable(),
-        }
+        self.as_http1().discardable()
     }
 
     /// Counts body bytes that the backend discarded instead of passing them to
@@ -179,18 +222,14 @@ impl Protocol {
     /// If there are more than [`Protocol::discardable`]: framing would have been discarded.
     #[inline]
     pub fn skip(&mut self, bytes: u64, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
-        match self {
-            Protocol::Http1(http1) => http1.skip(bytes, replies),
-        }
+        self.as_http1_mut().skip(bytes, replies)
     }
 
     /// Handles the end of the server's stream. Completes a body that ends with the connection; an
     /// error if a response was truncated. Requests without any response bytes stay in flight, and
     /// the caller has to handle them.
     pub fn end_of_stream(&mut self, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
-        match self {
-            Protocol::Http1(http1) => http1.end_of_stream(replies),
-        }
+        self.as_http1_mut().end_of_stream(replies)
     }
 
     /// Returns the `nth` response, from 0, of those that the last call of [`Protocol::receive`],
@@ -200,9 +239,7 @@ impl Protocol {
     /// # Panics
     /// If that call completed no more than `nth`, or the interest is [`Interest::Status`].
     pub fn answer(&self, nth: usize) -> Answer<'_> {
-        match self {
-            Protocol::Http1(http1) => http1.answer(nth),
-        }
+        self.as_http1().answer(nth)
     }
 
     /// True if a response, final or interim, has started and is incomplete.
@@ -210,6 +247,7 @@ impl Protocol {
     pub fn is_mid_answer(&self) -> bool {
         match self {
             Protocol::Http1(http1) => http1.is_mid_answer(),
+            Protocol::Multiplexed(streams) => streams.is_mid_response(),
         }
     }
 
@@ -217,6 +255,7 @@ impl Protocol {
     pub fn reset(&mut self) {
         match self {
             Protocol::Http1(http1) => http1.reset(),
+            Protocol::Multiplexed(streams) => streams.reset(),
         }
     }
 
@@ -224,6 +263,37 @@ impl Protocol {
     pub fn interim_responses(&self) -> u64 {
         match self {
             Protocol::Http1(http1) => http1.interim_responses(),
+            Protocol::Multiplexed(streams) => streams.interim_responses(),
         }
     }
+
+    /// Returns the multiplexed protocol, unless this is HTTP/1.
+    #[inline]
+    pub fn streams(&mut self) -> Option<&mut (dyn Multiplexed + 'static)> {
+        match self {
+            Protocol::Http1(_) => None,
+            Protocol::Multiplexed(streams) => Some(&mut **streams),
+        }
+    }
+
+    #[inline(always)]
+    fn as_http1(&self) -> &Http1 {
+        match self {
+            Protocol::Http1(http1) => http1,
+            Protocol::Multiplexed(_) => not_http1(),
+        }
+    }
+
+    #[inline(always)]
+    fn as_http1_mut(&mut self) -> &mut Http1 {
+        match self {
+            Protocol::Http1(http1) => http1,
+            Protocol::Multiplexed(_) => not_http1(),
+        }
+    }
+}
+
+#[cold]
+fn not_http1() -> ! {
+    panic!("the protocol is multiplexed, and driven through its streams")
 }

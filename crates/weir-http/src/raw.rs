@@ -2,6 +2,8 @@
 //! that affect parsing of its response. It validates no more than that, so that scripts can send
 //! unusual requests. Independent of the source of the bytes.
 
+use std::ops::Range;
+
 use memchr::{memchr, memchr_iter, memrchr};
 use thiserror::Error;
 
@@ -54,6 +56,35 @@ pub fn read_requests(bytes: &[u8], requests: &mut Vec<RawRequest>) -> Result<(),
     read_all(bytes, requests).map_err(|fault| fault.locate(bytes))
 }
 
+/// Positions of the parts of a request.
+pub(crate) struct Parts {
+    pub(crate) method: Range<usize>,
+    pub(crate) target: Range<usize>,
+    /// Field lines and the empty line after them.
+    pub(crate) fields: Range<usize>,
+    /// The body in one piece, or the data of its chunks.
+    pub(crate) body: Vec<Range<usize>>,
+}
+
+/// Returns the positions of the parts of the first request in `bytes`.
+///
+/// # Errors
+/// If `bytes` do not begin with a complete request.
+pub(crate) fn split(bytes: &[u8]) -> Result<Parts, RawRequestError> {
+    let at = line::after_empty_lines(bytes, 0);
+    let mut body = Vec::new();
+    let read = read_request_line(bytes, at).and_then(|line| {
+        let (_, fields_end, _) = read_request(bytes, at, |piece| body.push(piece))?;
+        Ok((line, fields_end))
+    });
+    let (line, fields_end) = read.map_err(|fault| fault.locate(bytes))?;
+    let first_line = &bytes[at..line.next];
+    let method = at..at + memchr(b' ', first_line).expect("it is a request line");
+    let version = memrchr(b' ', first_line).expect("it is a request line");
+    let target = method.end + 1..at + version;
+    Ok(Parts { method, target, fields: line.next..fields_end, body })
+}
+
 /// An error at an offset.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
@@ -100,15 +131,20 @@ fn read_all(bytes: &[u8], requests: &mut Vec<RawRequest>) -> Result<(), Fault> {
         if requests.len() == usize::from(DEPTH_MAX) {
             return Err(Fault { at: line_at, reason: "more than 1024 requests" });
         }
-        let (traits, next) = read_request(bytes, line_at)?;
+        let (traits, _, next) = read_request(bytes, line_at, |_| {})?;
         requests.push(RawRequest { bytes: length(next - at), traits });
         at = next;
     }
 }
 
-/// Parses the request whose first line starts at `at`. Returns its traits and its end.
-#[inline]
-fn read_request(bytes: &[u8], at: usize) -> Result<(RequestTraits, usize), Fault> {
+/// Parses the request whose first line starts at `at`. Returns its traits, the end of its head and
+/// its end. `data` receives the position of the body, or of the data of each chunk.
+#[inline(always)]
+fn read_request(
+    bytes: &[u8],
+    at: usize,
+    mut data: impl FnMut(Range<usize>),
+) -> Result<(RequestTraits, usize, usize), Fault> {
     let line = read_request_line(bytes, at)?;
     let mut framing = Framing::default();
     // Position of the first faulty field, or else of the last candidate, as some fields are faulty
@@ -124,12 +160,16 @@ fn read_request(bytes: &[u8], at: usize) -> Result<(RequestTraits, usize), Fault
         is_framing
     })?;
     let traits = RequestTraits { head: line.is_head, closes: framing.closes(line.minor) };
-    match framing.sent_body(line.minor) {
-        Ok(Body::Fixed(0)) => Ok((traits, body_at)),
-        Ok(Body::Fixed(length)) => Ok((traits, after(bytes, body_at, length)?)),
-        Ok(_) => Ok((traits, after_chunks(bytes, body_at)?)),
-        Err(error) => Err(framing_fault(framing_at, error)),
-    }
+    let end = match framing.sent_body(line.minor) {
+        Ok(Body::Fixed(length)) => {
+            let end = if length == 0 { body_at } else { after(bytes, body_at, length)? };
+            data(body_at..end);
+            end
+        }
+        Ok(_) => after_chunks(bytes, body_at, data)?,
+        Err(error) => return Err(framing_fault(framing_at, error)),
+    };
+    Ok((traits, body_at, end))
 }
 
 /// A complete request line (RFC 9112 §3).
@@ -279,8 +319,13 @@ fn after(bytes: &[u8], at: usize, length: u64) -> Result<usize, Fault> {
     end.ok_or_else(|| Fault::incomplete(bytes))
 }
 
-/// Returns the end of a chunked body and its trailers (RFC 9112 §7.1).
-fn after_chunks(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
+/// Returns the end of a chunked body and its trailers (RFC 9112 §7.1). `data` receives the position
+/// of the data of each chunk.
+fn after_chunks(
+    bytes: &[u8],
+    mut at: usize,
+    mut data: impl FnMut(Range<usize>),
+) -> Result<usize, Fault> {
     let mut framing = ChunkFraming::first();
     loop {
         let (mut size, mut is_end) = (0, false);
@@ -294,7 +339,9 @@ fn after_chunks(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
         if size == 0 {
             return read_section(bytes, at, |_, _| false);
         }
-        at = after(bytes, at, size)?;
+        let end = after(bytes, at, size)?;
+        data(at..end);
+        at = end;
         framing = ChunkFraming::next();
     }
 }

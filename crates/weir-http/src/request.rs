@@ -1,18 +1,11 @@
-//! Wire bytes of a request, created once and sent many times. Contains the HTTP/1.1 format of
-//! requests (RFC 9112 §3); independent of the time and destination of sends.
+//! A request as fields, for protocols that encode it themselves. Parsed from the HTTP/1 form, in
+//! which users and scripts write requests. Independent of any wire format but that one.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::message::chunked::{LAST_CHUNK, push_chunk_size};
-use crate::message::line::{is_token, trim};
-use crate::{RawRequestError, RequestError, read_requests};
-
-/// A request in wire format. Immutable and shared: a clone is a reference.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    bytes: Arc<[u8]>,
-    traits: RequestTraits,
-}
+use crate::answer::Fields;
+use crate::raw::{RawRequestError, split};
 
 /// Properties of a request that affect parsing of its response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,308 +16,124 @@ pub struct RequestTraits {
     pub closes: bool,
 }
 
-impl Prepared {
-    /// Creates an HTTP/1.1 request. `target` is the request target as sent, and `authority` the
-    /// host with its port, if it has one. The headers keep their order.
-    ///
-    /// A `Host` in `headers` replaces `authority`. `Content-Length` is added for a body, unless the
-    /// headers already contain it or `Transfer-Encoding: chunked`. In the latter case the body is
-    /// sent as one chunk.
-    ///
-    /// # Errors
-    /// If the arguments do not form a valid request.
-    pub fn http1(
-        method: &str,
-        target: &str,
-        authority: &str,
-        headers: &[(String, String)],
-        body: Option<&[u8]>,
-    ) -> Result<Prepared, RequestError> {
-        let fill = |room: &mut [u8]| room.copy_from_slice(body.unwrap_or_default());
-        Prepared::http1_filled(method, target, authority, headers, body.map(<[u8]>::len), fill)
-    }
+/// A request as fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Method, a token (RFC 9110 §9.1).
+    pub method: String,
+    /// Scheme of the target URI: `http` or `https`.
+    pub scheme: String,
+    /// Host and port as the `Host` field has them; empty without that field.
+    pub authority: Vec<u8>,
+    /// Request target: path and query.
+    pub target: Vec<u8>,
+    /// Names and values in order. Without the fields that belong to one connection or to the
+    /// framing of HTTP/1 (RFC 9113 §8.2.2), and without `Host`, which is the authority.
+    pub fields: Vec<(String, Vec<u8>)>,
+    /// Bytes that contain the body.
+    bytes: Arc<[u8]>,
+    /// Position of the body in `bytes`.
+    body: Range<usize>,
+}
 
-    /// Like [`Prepared::http1`], with a body of `body_bytes` bytes that `fill` writes directly into
-    /// the request, so that a long one is never in memory twice.
-    ///
-    /// # Errors
-    /// As [`Prepared::http1`], before `fill` is called.
-    pub fn http1_filled(
-        method: &str,
-        target: &str,
-        authority: &str,
-        headers: &[(String, String)],
-        body_bytes: Option<usize>,
-        fill: impl FnOnce(&mut [u8]),
-    ) -> Result<Prepared, RequestError> {
-        if !is_token(method.as_bytes()) {
-            return Err(RequestError::BadMethod(method.to_owned()));
-        }
-        if method == "CONNECT" {
-            return Err(RequestError::Connect);
-        }
-        if target.is_empty() || !target.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(RequestError::BadTarget(target.to_owned()));
-        }
-        if !authority.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(RequestError::BadHost(authority.to_owned()));
-        }
-        let fields = Fields::check(headers, body_bytes)?;
-        let mut bytes = Vec::with_capacity(256);
-        bytes.extend_from_slice(format!("{method} {target} HTTP/1.1\r\n").as_bytes());
-        // First, as RFC 9110 §7.2 recommends.
-        push_field(&mut bytes, "Host", fields.host.unwrap_or(authority));
-        for (name, value) in headers {
-            if !name.eq_ignore_ascii_case("host") {
-                push_field(&mut bytes, name, value.trim_matches([' ', '\t']));
-            }
-        }
-        match body_bytes {
-            Some(length) if !fields.is_framed => {
-                push_field(&mut bytes, "Content-Length", &length.to_string());
-            }
-            // RFC 9110 §8.6: methods that define a meaning for content send a length of 0 without
-            // any.
-            None if !fields.is_framed && matches!(method, "POST" | "PUT" | "PATCH") => {
-                push_field(&mut bytes, "Content-Length", "0");
-            }
-            _ => {}
-        }
-        bytes.extend_from_slice(b"\r\n");
-        let length = body_bytes.unwrap_or(0);
-        let end = push_body_start(&mut bytes, length, fields.is_chunked);
-        let traits = RequestTraits { head: method == "HEAD", closes: fields.closes };
-        Ok(Prepared { bytes: joined(&bytes, length, fill, end), traits })
-    }
-
-    /// Creates a request from the first one in `bytes`, unchanged.
+impl Request {
+    /// Parses the first HTTP/1 request in `bytes`, whose memory its body shares. A chunked body is
+    /// decoded, and its trailers are dropped.
     ///
     /// # Errors
-    /// If `bytes` contain anything but complete requests.
-    pub fn raw(bytes: &[u8]) -> Result<Prepared, RawRequestError> {
-        let mut requests = Vec::new();
-        read_requests(bytes, &mut requests)?;
-        let first = requests.first().expect("a string without requests is an error");
-        let bytes = bytes[..first.bytes as usize].into();
-        Ok(Prepared { bytes, traits: first.traits })
-    }
-
-    /// Returns the bytes, from the request line to the end of the body.
-    pub fn bytes(&self) -> &Arc<[u8]> {
-        &self.bytes
-    }
-
-    /// Returns the properties that affect parsing of its response.
-    pub fn traits(&self) -> RequestTraits {
-        self.traits
-    }
-}
-
-/// Fields of the user's headers that affect the form of the request.
-#[derive(Default)]
-struct Fields<'a> {
-    host: Option<&'a str>,
-    closes: bool,
-    /// True if they determine the end of the body.
-    is_framed: bool,
-    is_chunked: bool,
-}
-
-impl<'a> Fields<'a> {
-    fn check(
-        headers: &'a [(String, String)],
-        body_bytes: Option<usize>,
-    ) -> Result<Fields<'a>, RequestError> {
-        let mut fields = Fields::default();
-        for (name, value) in headers {
-            if !is_token(name.as_bytes()) {
-                return Err(RequestError::BadHeaderName(name.clone()));
-            }
-            if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
-                return Err(RequestError::BadHeaderValue(name.clone()));
-            }
-            let value = value.trim_matches([' ', '\t']);
-            match name.to_ascii_lowercase().as_str() {
-                "host" if fields.host.is_some() => {
-                    return Err(RequestError::RepeatedHeader(name.clone()));
-                }
-                "host" => fields.host = Some(value),
-                "connection" => fields.closes |= names_close(value),
-                "content-length" => fields.content_length(name, value, body_bytes.unwrap_or(0))?,
-                "transfer-encoding" => fields.transfer_encoding(value)?,
-                _ => {}
+    /// If `bytes` do not begin with a complete request.
+    pub fn parse(bytes: &Arc<[u8]>, scheme: &str) -> Result<Request, RawRequestError> {
+        let parts = split(bytes)?;
+        let (mut authority, mut fields) = (Vec::new(), Vec::new());
+        for (name, value) in Fields::of(&bytes[parts.fields]) {
+            let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+            match name.as_str() {
+                "host" => authority = value.to_vec(),
+                name if is_of_connection(name) => {}
+                _ => fields.push((name, unfolded(value))),
             }
         }
-        Ok(fields)
+        let method = String::from_utf8_lossy(&bytes[parts.method]).into_owned();
+        let target = bytes[parts.target].to_vec();
+        let (bytes, body) = match &parts.body[..] {
+            [whole] => (Arc::clone(bytes), whole.clone()),
+            pieces => {
+                let data: Vec<u8> =
+                    pieces.iter().cloned().flat_map(|at| bytes[at].to_vec()).collect();
+                let length = data.len();
+                (data.into(), 0..length)
+            }
+        };
+        let scheme = scheme.to_owned();
+        Ok(Request { method, scheme, authority, target, fields, bytes, body })
     }
 
-    /// Checks a given length: one that differs from the body's would shift all later requests.
-    fn content_length(
-        &mut self,
-        name: &str,
-        value: &str,
-        body_bytes: usize,
-    ) -> Result<(), RequestError> {
-        let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_number || value.parse() != Ok(body_bytes) {
-            return Err(RequestError::WrongContentLength { given: value.to_owned(), body_bytes });
-        }
-        if self.is_chunked {
-            return Err(RequestError::BadTransferEncoding("chunked".to_owned()));
-        }
-        if self.is_framed {
-            return Err(RequestError::RepeatedHeader(name.to_owned()));
-        }
-        self.is_framed = true;
-        Ok(())
-    }
-
-    /// Checks a given coding. RFC 9112 §6.1: the last coding of a request is chunked; §6.2: without
-    /// a length beside it.
-    fn transfer_encoding(&mut self, value: &str) -> Result<(), RequestError> {
-        if self.is_framed || !value.eq_ignore_ascii_case("chunked") {
-            return Err(RequestError::BadTransferEncoding(value.to_owned()));
-        }
-        (self.is_framed, self.is_chunked) = (true, true);
-        Ok(())
+    /// Returns the body; empty without one.
+    pub fn body(&self) -> &[u8] {
+        &self.bytes[self.body.clone()]
     }
 }
 
-fn names_close(value: &str) -> bool {
-    value.split(',').any(|option| trim(option.as_bytes()).eq_ignore_ascii_case(b"close"))
+/// True if a field belongs to one HTTP/1 connection or to the framing of its messages.
+fn is_of_connection(name: &str) -> bool {
+    const NAMES: [&str; 6] =
+        ["connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
+    NAMES.contains(&name)
 }
 
-fn push_field(bytes: &mut Vec<u8>, name: &str, value: &str) {
-    bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
-}
-
-/// Appends the bytes before the body; returns the bytes after it (RFC 9112 §7.1).
-fn push_body_start(bytes: &mut Vec<u8>, length: usize, is_chunked: bool) -> &'static [u8] {
-    match (is_chunked, length) {
-        (false, _) => b"",
-        (true, 0) => LAST_CHUNK,
-        (true, _) => {
-            push_chunk_size(bytes, length as u64);
-            b"\r\n0\r\n\r\n"
-        }
-    }
-}
-
-/// Joins the parts of a request in one allocation.
-fn joined(head: &[u8], length: usize, fill: impl FnOnce(&mut [u8]), end: &[u8]) -> Arc<[u8]> {
-    let total = head.len() + length + end.len();
-    let mut joined: Arc<[u8]> = std::iter::repeat_n(0, total).collect();
-    let room = Arc::get_mut(&mut joined).expect("it is not shared yet");
-    let (start, rest) = room.split_at_mut(head.len());
-    start.copy_from_slice(head);
-    let (body, rest) = rest.split_at_mut(length);
-    fill(body);
-    rest.copy_from_slice(end);
-    joined
+/// Returns a value on one line: a line end becomes a space (RFC 9112 §5.2).
+fn unfolded(value: &[u8]) -> Vec<u8> {
+    value
+        .iter()
+        .filter(|byte| **byte != b'\r')
+        .map(|byte| match byte {
+            b'\n' => b' ',
+            other => *other,
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn prepare(
-        method: &str,
-        target: &str,
-        headers: &[(&str, &str)],
-        body: Option<&str>,
-    ) -> Result<(String, RequestTraits), RequestError> {
-        let headers: Vec<_> =
-            headers.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let body = body.map(str::as_bytes);
-        let prepared = Prepared::http1(method, target, "h:8080", &headers, body)?;
-        Ok((String::from_utf8(prepared.bytes().to_vec()).unwrap(), prepared.traits()))
+    fn parse(text: &str) -> Request {
+        Request::parse(&Arc::from(text.as_bytes()), "http").expect("a complete request")
     }
 
     #[test]
-    fn requests_on_the_wire() {
-        let check = |method, headers: &[_], body, expected: &str| {
-            let (bytes, _) = prepare(method, "/a?b=c", headers, body).unwrap();
-            assert_eq!(bytes, expected);
-        };
-        check("GET", &[], None, "GET /a?b=c HTTP/1.1\r\nHost: h:8080\r\n\r\n");
-        check(
-            "GET",
-            &[("X", " 1\t"), ("hOst", "other"), ("y", "ü")],
-            None,
-            "GET /a?b=c HTTP/1.1\r\nHost: other\r\nX: 1\r\ny: ü\r\n\r\n",
+    fn requests_as_fields() {
+        let request = parse(
+            "\r\nPOST /a?b=c HTTP/1.1\r\nHost: h:80\r\nX-A:  b \r\nConnection: close\r\n\
+             Content-Length: 3\r\nfolded: a\r\n b\r\n\r\nabcGET / HTTP/1.1\r\n\r\n",
         );
-        check(
-            "POST",
-            &[],
-            Some("abc"),
-            "POST /a?b=c HTTP/1.1\r\nHost: h:8080\r\nContent-Length: 3\r\n\r\nabc",
-        );
-        check("PUT", &[], None, "PUT /a?b=c HTTP/1.1\r\nHost: h:8080\r\nContent-Length: 0\r\n\r\n");
-        check(
-            "POST",
-            &[("content-length", "3")],
-            Some("abc"),
-            "POST /a?b=c HTTP/1.1\r\nHost: h:8080\r\ncontent-length: 3\r\n\r\nabc",
-        );
-        check(
-            "POST",
-            &[("Transfer-Encoding", "Chunked")],
-            Some("0123456789abcdefg"),
-            "POST /a?b=c HTTP/1.1\r\nHost: h:8080\r\nTransfer-Encoding: Chunked\r\n\r\n\
-             11\r\n0123456789abcdefg\r\n0\r\n\r\n",
-        );
-        check(
-            "POST",
-            &[("Transfer-Encoding", "chunked")],
-            None,
-            "POST /a?b=c HTTP/1.1\r\nHost: h:8080\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        );
+        assert_eq!((request.method.as_str(), request.scheme.as_str()), ("POST", "http"));
+        assert_eq!((&request.authority[..], &request.target[..]), (&b"h:80"[..], &b"/a?b=c"[..]));
+        let fields: Vec<_> = request
+            .fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), str::from_utf8(value).expect("ASCII")))
+            .collect();
+        assert_eq!(fields, [("x-a", "b"), ("content-length", "3"), ("folded", "a  b")]);
+        assert_eq!(request.body(), b"abc");
     }
 
     #[test]
-    fn traits_of_requests() {
-        let check = |method, headers: &[_], head, closes| {
-            let (_, traits) = prepare(method, "/", headers, None).unwrap();
-            assert_eq!(traits, RequestTraits { head, closes });
-        };
-        check("GET", &[], false, false);
-        check("HEAD", &[], true, false);
-        check("head", &[], false, false);
-        check("GET", &[("connection", "keep-alive")], false, false);
-        check("GET", &[("connection", "x, CLOSE")], false, true);
-        check("HEAD", &[("CONNECTION", "x"), ("Connection", "close")], true, true);
+    fn bodies_share_memory_unless_they_are_decoded() {
+        let bytes: Arc<[u8]> = Arc::from(&b"PUT / HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi"[..]);
+        let request = Request::parse(&bytes, "https").expect("complete");
+        assert!(std::ptr::eq(request.body().as_ptr(), &raw const bytes[bytes.len() - 2]));
+        let chunked = "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n\
+                       2\r\nab\r\n1\r\nc\r\n0\r\nT: x\r\n\r\n";
+        let request = parse(chunked);
+        assert_eq!(request.body(), b"abc");
+        assert!(request.fields.is_empty(), "{:?}", request.fields);
+        assert_eq!(parse("GET /a b HTTP/1.0\n\n").target, b"/a b");
     }
 
     #[test]
-    fn requests_that_cannot_be_sent() {
-        let check = |method, target, headers: &[_], body, expected| {
-            assert_eq!(prepare(method, target, headers, body).unwrap_err(), expected);
-        };
-        let text = str::to_owned;
-        check("G T", "/", &[], None, RequestError::BadMethod(text("G T")));
-        check("", "/", &[], None, RequestError::BadMethod(text("")));
-        check("CONNECT", "h:1", &[], None, RequestError::Connect);
-        for bad in ["", "/ ", "/a b", "/\r\nX: y", "/ü"] {
-            check("GET", bad, &[], None, RequestError::BadTarget(text(bad)));
-        }
-        check("GET", "/", &[("a b", "c")], None, RequestError::BadHeaderName(text("a b")));
-        for bad in ["b\r\nc: d", "b\0", "b\n"] {
-            check("GET", "/", &[("a", bad)], None, RequestError::BadHeaderValue(text("a")));
-        }
-        let twice = [("Host", "a"), ("host", "b")];
-        check("GET", "/", &twice, None, RequestError::RepeatedHeader(text("host")));
-        for (given, body) in [("4", Some("abc")), ("+3", Some("abc")), ("1", None), ("", None)] {
-            let body_bytes = body.map_or(0, str::len);
-            let wrong = RequestError::WrongContentLength { given: text(given), body_bytes };
-            check("POST", "/", &[("Content-Length", given)], body, wrong);
-        }
-        let coded = [("Transfer-Encoding", "gzip")];
-        check("POST", "/", &coded, None, RequestError::BadTransferEncoding(text("gzip")));
-        let both = [("Content-Length", "0"), ("Transfer-Encoding", "chunked")];
-        check("POST", "/", &both, None, RequestError::BadTransferEncoding(text("chunked")));
-        let both = [("Transfer-Encoding", "chunked"), ("Content-Length", "0")];
-        check("POST", "/", &both, None, RequestError::BadTransferEncoding(text("chunked")));
-        let host = Prepared::http1("GET", "/", "a b", &[], None).unwrap_err();
-        assert_eq!(host, RequestError::BadHost(text("a b")));
+    fn an_incomplete_request_is_an_error() {
+        let error = Request::parse(&Arc::from(&b"GET / HTTP/1.1\r\n"[..]), "http").unwrap_err();
+        assert_eq!(error.reason, "incomplete request");
     }
 }

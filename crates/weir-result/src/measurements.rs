@@ -260,6 +260,10 @@ pub struct Sent {
     /// Requests whose send failed before the kernel had taken all of their bytes; in none of the
     /// other counts.
     pub failed: u64,
+    /// Repeated sends of requests that the peer had returned; in none of the other counts.
+    pub resent: u64,
+    /// Of all sends: requests that the peer returned without processing them.
+    pub returned: u64,
 }
 
 /// One of the equal parts of the window, by `T0`.
@@ -424,11 +428,13 @@ impl Sent {
         self.measured += other.measured;
         self.tail += other.tail;
         self.failed += other.failed;
+        self.resent += other.resent;
+        self.returned += other.returned;
     }
 
     /// Returns the number of requests put on the wire, in all phases.
     pub fn total(&self) -> u64 {
-        self.warmup + self.measured + self.tail
+        self.warmup + self.measured + self.tail + self.resent
     }
 }
 

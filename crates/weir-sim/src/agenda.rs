@@ -24,6 +24,8 @@ pub(crate) enum Step {
     CloseIdle { socket: usize, epoch: u64 },
     /// The server resets a connection, if it was idle since `epoch`.
     ResetIdle { socket: usize, epoch: u64, after_ns: u64 },
+    /// A service is called that waits for this time.
+    Wake { socket: usize, token: u64 },
     /// The server resets every connection.
     ResetAll,
     /// A signal from outside the world.

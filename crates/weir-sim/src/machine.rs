@@ -9,8 +9,8 @@ use weir_io::{ConnId, Nanos, SocketOptions};
 use crate::agenda::{Agenda, Cargo, Step};
 use crate::errno;
 use crate::faults::{AnswerFault, ConnectFault, Pick};
-use crate::host::Host;
 use crate::network::Wire;
+use crate::peer::Peer;
 use crate::random::Random;
 use crate::socket::{Pending, Socket, State};
 use crate::truth::TruthHandle;
@@ -28,7 +28,7 @@ pub(crate) struct Machine {
     pub(crate) is_woken: bool,
     pub(crate) truth: TruthHandle,
     wire: Wire,
-    host: Host,
+    peer: Peer,
     signals: Vec<Signal>,
     connect_faults: Vec<(Pick, ConnectFault)>,
     send_faults: Vec<Pick>,
@@ -42,7 +42,6 @@ impl Machine {
     pub(crate) fn new(world: &World) -> Machine {
         let truth = TruthHandle::default();
         let faults = &world.faults;
-        let server = world.server.clone();
         let mut agenda = Agenda::default();
         for (index, signal) in world.client.signals.iter().enumerate() {
             agenda.plan(signal.at, Step::Signal(index));
@@ -57,7 +56,7 @@ impl Machine {
             is_woken: false,
             truth: truth.clone(),
             wire: Wire::new(world.network, world.seed),
-            host: Host::new(server, faults.answer.clone(), world.seed, truth),
+            peer: Peer::new(world, truth),
             signals: world.client.signals.clone(),
             connect_faults: faults.connect.clone(),
             send_faults: faults.send.clone(),
@@ -161,26 +160,29 @@ impl Machine {
                 self.connect_ends(now, socket, refused, reset);
             }
             Step::ReachServer { socket, sent_at, bytes } => {
-                if !self.host.receive(now, socket, (sent_at, &bytes), agenda) {
+                if !self.peer.receive(now, socket, (sent_at, &bytes), agenda) {
                     self.truth.read().counts.sends_too_late += 1;
                     let at = self.wire.down_at(&mut self.sockets[socket].link, now);
                     agenda.plan(at, Step::ReachClient { socket, cargo: Cargo::Reset });
                 }
             }
-            Step::ClientLeaves { socket } => self.host.client_leaves(socket),
-            Step::Served { socket } => self.host.served(now, socket, agenda),
+            Step::ClientLeaves { socket } => self.peer.client_leaves(socket),
+            Step::Served { socket } => self.peer.http1().served(now, socket, agenda),
             Step::Depart { socket, cargo } => {
-                if self.host.departs(now, socket, &cargo, agenda) {
+                if self.peer.departs(now, socket, &cargo, agenda) {
                     self.travel_down(now, socket, cargo);
                 }
             }
             Step::ReachClient { socket, cargo } => self.reach_client(now, socket, cargo),
-            Step::CloseIdle { socket, epoch } => self.host.close_idle(now, socket, epoch, agenda),
+            Step::CloseIdle { socket, epoch } => {
+                self.peer.http1().close_idle(now, socket, epoch, agenda);
+            }
             Step::ResetIdle { socket, epoch, after_ns } => {
                 let fault = AnswerFault::ResetIdle { after_ns };
-                self.host.reset_idle(now, (socket, epoch), fault, agenda);
+                self.peer.http1().reset_idle(now, (socket, epoch), fault, agenda);
             }
-            Step::ResetAll => self.host.reset_all(now, agenda),
+            Step::Wake { socket, token } => self.peer.wake(now, socket, token, agenda),
+            Step::ResetAll => self.peer.reset_all(now, agenda),
             Step::Signal(index) => {
                 self.signals[index].flag.store(true, Ordering::SeqCst);
                 self.is_woken = true;
@@ -199,10 +201,10 @@ impl Machine {
         }
         let name = (socket.conn, socket.generation);
         self.truth.read().counts.connects_done += 1;
-        self.host.accept(now, id, name, &mut self.agenda);
+        self.peer.accept(now, id, name, &mut self.agenda);
         if reset {
             self.truth.read().counts.connects_reset += 1;
-            self.host.reset(now, id, &mut self.agenda);
+            self.peer.reset(now, id, &mut self.agenda);
         }
         self.arrive(id, Pending::Connected);
     }

@@ -11,6 +11,7 @@ use crate::network::Network;
 use crate::pause::Pause;
 use crate::random::Seed;
 use crate::server::Server;
+use crate::service::ServiceFactory;
 
 /// A world to run an engine in. `World::default()` has a faultless server that answers each request
 /// in 1 ms. Network and client take no time.
@@ -24,6 +25,8 @@ pub struct World {
     pub network: Network,
     /// The server.
     pub server: Server,
+    /// What each connection meets instead of the server; `None` for the server.
+    pub service: Option<ServiceFactory>,
     /// The faults of the server, the network and the client's sockets.
     pub faults: Faults,
     /// Limits after which a run counts as endless.

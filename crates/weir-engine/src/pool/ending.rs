@@ -12,6 +12,14 @@ use crate::protocol_slots::NONE;
 impl ConnectionPool {
     /// Handles the timer of a connection.
     pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
+        if self.limits.streams {
+            return self.expire_streams(conn, now);
+        }
+        self.expire_socket(conn, now)
+    }
+
+    /// Handles the timer of a connection whose exchanges end with it.
+    pub(super) fn expire_socket(&mut self, conn: ConnId, now: Nanos) -> Action {
         let connection = &self.connections[conn.index()];
         let due = match connection.state {
             State::Connecting | State::Handshaking => {
@@ -72,11 +80,12 @@ impl ConnectionPool {
     /// Saves the requests in flight of a failed socket for [`ConnectionPool::unsend`].
     #[cold]
     pub(super) fn note_failing(&mut self, conn: ConnId) {
-        self.failing.clear();
+        self.incoming.failing.clear();
         let place = self.connections[conn.index()].place;
-        if place != NONE {
+        // The bytes of streams do not tell which of their requests were sent.
+        if place != NONE && !self.limits.streams {
             let live = self.places.exchanges_of(place).iter().filter(|place| place.is_live());
-            self.failing.extend(live.map(|exchange| (exchange.sent_at, exchange.phase)));
+            self.incoming.failing.extend(live.map(|exchange| (exchange.sent_at, exchange.phase)));
         }
     }
 
@@ -86,9 +95,9 @@ impl ConnectionPool {
     #[cold]
     pub(crate) fn unsend(&mut self, bytes: u64, each: u64) {
         let requests = bytes.div_ceil(each.max(1));
-        self.failing.sort_by_key(|(sent_at, _)| std::cmp::Reverse(*sent_at));
+        self.incoming.failing.sort_by_key(|(sent_at, _)| std::cmp::Reverse(*sent_at));
         let requests = usize::try_from(requests).unwrap_or(usize::MAX);
-        for (_, phase) in self.failing.iter().take(requests) {
+        for (_, phase) in self.incoming.failing.iter().take(requests) {
             self.recorder.unsent(*phase);
         }
     }
@@ -101,8 +110,8 @@ impl ConnectionPool {
     }
 
     /// Ends every exchange in flight on `conn`: the oldest as `oldest`, the others as closed before
-    /// their response (none is ever sent again). If the oldest has timed out, so has each one sent
-    /// as long ago.
+    /// their response (none is ever sent again). Streams wait for no other, and all end as the
+    /// oldest. If the oldest has timed out, so has each one sent as long ago.
     fn end_all(&mut self, conn: ConnId, at: Nanos, oldest: Outcome) {
         let place = self.connections[conn.index()].place;
         if place == NONE {
@@ -120,7 +129,8 @@ impl ConnectionPool {
         while let Some(exchange) =
             places.iter_mut().filter(|place| place.is_live()).min_by_key(|place| place.sent_at)
         {
-            let outcome = if is_oldest || exchange.sent_at <= overdue_before {
+            let shares_fate = is_oldest || self.limits.streams;
+            let outcome = if shares_fate || exchange.sent_at <= overdue_before {
                 oldest
             } else {
                 Outcome::TransportError(ErrorKind::ClosedBeforeAnswer)
@@ -147,7 +157,7 @@ impl ConnectionPool {
         }
         self.ready.remove(conn);
         self.resolve(conn);
-        self.tls.forget(conn);
+        self.layers.forget(conn);
         self.script.rests.cancel(conn);
         let place = self.connections[conn.index()].place;
         if self.limits.leases && place != NONE {
@@ -194,6 +204,7 @@ impl ConnectionPool {
                 (exchange.phase, exchange.is_resolved) = (Phase::Tail, true);
             }
         }
+        self.censor_returned(now);
     }
 
     /// Ends the exchanges still in flight because the sockets are about to be closed.

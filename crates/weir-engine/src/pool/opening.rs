@@ -28,11 +28,13 @@ impl ConnectionPool {
         if connection.state != State::Connecting {
             return Action::None;
         }
-        match self.tls.is_on() {
-            true => self.shake_hands(conn, at),
-            false => self.opened(conn, at.since(connection.at), at),
+        match self.layers.are_plain() {
+            true => {
+                self.opened(conn, at.since(connection.at), at);
+                Action::None
+            }
+            false => self.begin_layers(conn, at),
         }
-        Action::None
     }
 
     /// Marks the connection as open for requests; its socket took `connect_ns` to connect.
@@ -44,7 +46,8 @@ impl ConnectionPool {
             *taken = 0;
         }
         let place = self.connections[conn.index()].place;
-        if place != NONE {
+        // A multiplexed protocol was reset before its opening exchange.
+        if place != NONE && !self.limits.streams {
             self.places.at(place).protocol.reset();
         }
         self.counts.connecting -= 1;

@@ -20,7 +20,7 @@ impl ConnectionPool {
     }
 
     /// Marks `conn` as taking no more requests.
-    fn retire(&mut self, conn: ConnId) {
+    pub(super) fn retire(&mut self, conn: ConnId) {
         self.connections[conn.index()].state = State::Retiring;
         self.ready.remove(conn);
     }

@@ -88,6 +88,7 @@ impl Recorder {
             measured: self.counts.sent.measured - self.counts.unsent.measured,
             tail: self.counts.sent.tail - self.counts.unsent.tail,
             failed: self.counts.unsent.total(),
+            ..self.counts.sent
         }
     }
 

@@ -38,7 +38,7 @@ impl<B: Backend> Worker<'_, B> {
     pub(super) fn is_ready(&self) -> bool {
         let is_free = !self.pool.ready.is_empty();
         match &self.requests {
-            RequestSource::Static(_) => is_free,
+            RequestSource::Static(_) | RequestSource::Fields(_) => is_free,
             RequestSource::Queue(queue) if queue.len() > 0 => is_free || queue.is_reserved(),
             RequestSource::Queue(_) => {
                 is_free && !self.script.as_ref().is_some_and(Script::is_over)
@@ -57,11 +57,17 @@ impl<B: Backend> Worker<'_, B> {
             if self.is_over(now) {
                 return;
             }
-            if let RequestSource::Queue(_) = self.requests {
-                now = self.make_due(now);
-                while self.outbox.dirty.len() < SEND_BATCH && self.dispatch_batch(now) {}
-            } else {
-                while self.outbox.dirty.len() < SEND_BATCH && self.dispatch_next(now) {}
+            match self.requests {
+                RequestSource::Static(_) => {
+                    while self.outbox.dirty.len() < SEND_BATCH && self.dispatch_next(now) {}
+                }
+                RequestSource::Queue(_) => {
+                    now = self.make_due(now);
+                    while self.outbox.dirty.len() < SEND_BATCH && self.dispatch_batch(now) {}
+                }
+                RequestSource::Fields(_) => {
+                    while self.outbox.dirty.len() < SEND_BATCH && self.dispatch_stream(now) {}
+                }
             }
             let is_full = self.outbox.dirty.len() >= SEND_BATCH;
             self.flush(now);
@@ -93,7 +99,7 @@ impl<B: Backend> Worker<'_, B> {
 
     /// True if a request may be sent at `now`.
     #[inline]
-    fn is_due(&self, now: Nanos) -> bool {
+    pub(super) fn is_due(&self, now: Nanos) -> bool {
         let timeline = &self.timeline;
         match self.schedule.peek() {
             Some(offset_ns) => {
@@ -109,7 +115,7 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Takes the next identical slots, at most `most`. Planned slots are taken one by one.
     #[inline(always)]
-    fn take_slots(&mut self, now: Nanos, most: u16) -> Slots {
+    pub(super) fn take_slots(&mut self, now: Nanos, most: u16) -> Slots {
         let timeline = &self.timeline;
         if let Some(offset_ns) = self.schedule.peek() {
             let due = timeline.start.after(offset_ns);
@@ -139,13 +145,15 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Hands the dispatched requests to the backend.
     fn flush(&mut self, now: Nanos) {
-        let RequestSource::Static(repeated) = &self.requests else {
-            return self.outbox.dirty.clear();
+        let repeated = match &self.requests {
+            RequestSource::Static(repeated) => repeated,
+            RequestSource::Queue(_) => return self.outbox.dirty.clear(),
+            RequestSource::Fields(_) => return self.flush_streams(now),
         };
         for conn in self.outbox.dirty.drain(..) {
             let unsent = std::mem::take(&mut self.pool.connection(conn).unsent);
             self.outbox.segments.clear();
-            if let Some(session) = self.pool.tls.session(conn) {
+            if let Some(session) = self.pool.layers.session(conn) {
                 let (sealed, segments) = (&mut self.outbox.sealed, &mut self.outbox.segments);
                 let mut sealed_bytes = 0;
                 sealed.clear();
@@ -220,7 +228,7 @@ impl<B: Backend> Worker<'_, B> {
     fn send_batch(&mut self, conn: ConnId, batch: Batch, now: Nanos) {
         self.pool.connection(conn).unsent = 0;
         let requests = batch.requests.len();
-        let pooled = match self.pool.tls.session(conn) {
+        let pooled = match self.pool.layers.session(conn) {
             Some(session) => {
                 self.outbox.sealed.clear();
                 if let Err(error) = session.send(&batch.bytes, &mut self.outbox.sealed) {
@@ -307,7 +315,7 @@ impl<B: Backend> Worker<'_, B> {
     #[inline(always)]
     pub(super) fn has_time_ahead(&self) -> bool {
         match &self.requests {
-            RequestSource::Static(_) => false,
+            RequestSource::Static(_) | RequestSource::Fields(_) => false,
             RequestSource::Queue(queue) => self.has_time_for(queue),
         }
     }

@@ -16,13 +16,15 @@ pub(super) fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -
     let calls = script.map(Script::calls).unwrap_or_default();
     let shows = script.and_then(Script::interest);
     let plan = &job.plan.connection;
+    let streams = job.protocol.is_multiplexed();
     Limits {
         connections,
         depth: job.plan.pipeline,
         timeout_ns: job.plan.timeout_ns,
         connect_timeout_ns: job.plan.connect_timeout_ns,
-        discard: job.discard && job.tls.is_none() && shows.is_none(),
-        fill: job.plan.load == Load::ClosedLoop,
+        streams,
+        discard: job.discard && job.tls.is_none() && shows.is_none() && !streams,
+        fill: job.plan.load == Load::ClosedLoop && !streams,
         batches: calls.request || calls.delay || calls.knows_connections,
         rests: calls.delay,
         shows,
@@ -34,8 +36,8 @@ pub(super) fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -
             Some(Closer::Client) => Close::Reset,
             _ => Close::Graceful,
         },
-        // A script reads responses after they have arrived and needs slots for a whole batch, so
-        // its connections keep theirs.
-        leases: connections >= LEASED_FROM && script.is_none(),
+        // A script reads responses after they have arrived and needs slots for a whole batch, and
+        // a multiplexed protocol has state between requests: their connections keep it.
+        leases: connections >= LEASED_FROM && script.is_none() && !streams,
     }
 }

@@ -1,7 +1,9 @@
 //! The worker and its script: requests from the script, events reported to it, and its stop.
 
+use std::sync::Arc;
+
 use weir_http::Interest;
-use weir_io::{Backend, ConnId, Nanos, Segment};
+use weir_io::{Backend, ConnId, Nanos};
 
 use super::Worker;
 use crate::job::Job;
@@ -17,6 +19,10 @@ pub(super) fn source(
     backend: &mut impl Backend,
 ) -> RequestSource {
     let depth = job.plan.pipeline;
+    if job.protocol.is_multiplexed() {
+        let scheme = if job.tls.is_some() { "https" } else { "http" };
+        return RequestSource::Fields(Arc::new(job.request.request(scheme)));
+    }
     let Some(script) = script else {
         let (one, traits) = (job.request.bytes(), job.request.traits());
         return RequestSource::Static(Repeated::new(one, traits, depth, backend));
@@ -37,15 +43,11 @@ pub(super) fn source(
 }
 
 impl<B: Backend> Worker<'_, B> {
-    /// Processes the work left by the last event: sends TLS output, and reports events to the
-    /// script. Returns the time at which the script's callbacks were done, zero if there was
+    /// Processes the work left by the last event: sends the layers' output, and reports events to
+    /// the script. Returns the time at which the script's callbacks were done, zero if there was
     /// nothing to report.
     pub(super) fn flush_pending(&mut self, conn: ConnId) -> Nanos {
-        if !self.pool.tls.output.is_empty() {
-            let pooled = self.backend.pool(&self.pool.tls.output);
-            self.pool.tls.output.clear();
-            self.backend.send(conn, &[Segment::Pooled(pooled)]);
-        }
+        self.send_output(conn);
         if self.pool.script.told.is_empty() {
             return Nanos::ZERO;
         }
@@ -114,7 +116,7 @@ impl<B: Backend> Worker<'_, B> {
         }
         let is_sent = match &self.requests {
             RequestSource::Queue(queue) => queue.len() == 0,
-            RequestSource::Static(_) => true,
+            RequestSource::Static(_) | RequestSource::Fields(_) => true,
         };
         if is_sent || !script.is_stopped() || !script.is_stopped_by_request {
             self.cut_window(at);

@@ -43,7 +43,7 @@ pub(super) struct Turn {
     /// True if connections could take more requests than the script made in its share of the last
     /// turn.
     pub(super) is_behind: bool,
-    /// True if events may leave work: calls of the script, or bytes that TLS has to send.
+    /// True if events may leave work: calls of the script, or bytes that the layers have to send.
     pub(super) has_pending: bool,
 }
 

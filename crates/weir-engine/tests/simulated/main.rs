@@ -13,3 +13,5 @@ mod renewing;
 mod scripts;
 mod setup;
 mod stalls;
+mod streams;
+mod toy;

@@ -60,12 +60,19 @@ pub struct SentCounts {
     /// one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub witness: u64,
+    /// Repeated sends of requests that the peer had returned; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resent: u64,
     /// Sum of all counts above.
     pub total: u64,
     /// Requests whose send failed before the kernel had taken all of their bytes, in none of the
     /// counts above; absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u64,
+    /// Of `total`: requests that the peer returned without processing them; absent if there are
+    /// none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub returned: u64,
 }
 
 impl Accounting {
@@ -96,6 +103,8 @@ impl Accounting {
                 witness,
                 total: preflight + probe + sent.total() + witness,
                 failed: sent.failed + recorded.probe.failed + beside.failed,
+                resent: sent.resent,
+                returned: sent.returned,
             },
             interim_responses: measurements.interim_responses,
         }

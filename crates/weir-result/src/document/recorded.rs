@@ -88,6 +88,8 @@ impl Recorded {
                 measured: accounting.sent.measured,
                 tail: accounting.sent.tail,
                 failed: accounting.sent.failed,
+                resent: accounting.sent.resent,
+                returned: accounting.sent.returned,
             },
             response_time: by_outcome("response_time", &latency.response_time)?,
             service_time: by_outcome("service_time", &latency.service_time)?,

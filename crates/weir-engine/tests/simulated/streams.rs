@@ -1,0 +1,300 @@
+//! Multiplexed protocols in the engine, by a toy one: exact figures where nothing fails, and the
+//! invariants of every run where everything does.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use weir_engine::Job;
+use weir_http::{Preamble, PreambleFactory, ProtocolError};
+use weir_io::Nanos;
+use weir_result::{ConnectionPlan, ErrorKind, FailureCause, FailureKind, FailurePhase, Plan};
+use weir_sim::{Law, Random, Seed, World};
+
+use crate::observers::PerTag;
+use crate::setup::{
+    MS, Run, SECOND, check_all, check_exact, closed, job, open, poisson, run_job, true_response,
+    true_service,
+};
+use crate::toy::{Counts, Habits, ToyClient, ToyServer};
+
+/// Runs a plan with the toy protocol; returns the counts of its servers too.
+fn run(world: World, habits: Habits, plan: &Plan) -> (Run, Counts) {
+    let (service, counts) = ToyServer::factory(habits);
+    let world = World { service: Some(service), ..world };
+    let job = Job { protocol: ToyClient::factory(), ..job(plan) };
+    let run = run_job(world, &job, 0, Nanos::MAX, None);
+    let counts = *counts.lock().expect("no server panicked");
+    (run, counts)
+}
+
+/// Returns a plan with up to `streams` streams per connection.
+fn with_streams(plan: Plan, streams: u16) -> Plan {
+    Plan { pipeline: streams, ..plan }
+}
+
+#[test]
+fn streams_are_measured_exactly() {
+    let habits = Habits { service: Law::Exponential { mean_ns: 2 * MS }, ..Habits::default() };
+    let plan = with_streams(open(2_000, 1, 3), 20);
+    let (run, counts) = run(World::default(), habits.clone(), &plan);
+    assert_eq!(run.measured.outcomes.ok, 2_000);
+    check_exact("response", &run.measured.response_time.ok, true_response(&run, &plan));
+    check_all("client's lag", &run.measured.sched_lag, 2_000, 0);
+    assert_eq!(counts.processed, run.measured.sent.total());
+
+    let plan = with_streams(closed(2), 10);
+    let (run, _) = self::run(World::default(), habits, &plan);
+    let t1 = run.start().after(SECOND);
+    let sent = run.sent_between(run.start(), t1);
+    check_exact("service", &run.measured.service_time.ok, true_service(&sent));
+    // 20 streams of 4 ms each.
+    assert!((4_500..5_500).contains(&run.measured.outcomes.ok), "{:?}", run.measured.outcomes);
+}
+
+#[test]
+fn the_first_byte_is_that_of_the_stream() {
+    let plan = with_streams(open(1_000, 1, 1), 20);
+    let (run, _) = run(World::default(), Habits::default(), &plan);
+    check_all("first byte", &run.measured.first_byte, 1_000, MS);
+    check_all("response", &run.measured.response_time.ok, 1_000, 2 * MS);
+}
+
+#[test]
+fn waiting_for_the_servers_limit_is_no_lag() {
+    // One stream at a time serves 500/s. From the fifth request on there are three.
+    let habits = Habits { limits: vec![1, 3], ..Habits::default() };
+    let plan = with_streams(open(400, 1, 1), 8);
+    let (run, _) = run(World::default(), habits.clone(), &plan);
+    assert_eq!(run.measured.outcomes.ok, 400);
+    check_all("client's lag", &run.measured.sched_lag, 400, 0);
+    let plan = with_streams(open(1_000, 1, 1), 8);
+    let (run, _) = self::run(World::default(), Habits { limits: vec![1], ..habits }, &plan);
+    check_all("client's lag", &run.measured.sched_lag, run.measured.sched_lag.count(), 0);
+    let waited = run.measured.connection_wait.exact();
+    assert!(waited.max_ns > 400 * MS, "{waited:?}");
+}
+
+#[test]
+fn a_returned_request_keeps_its_slot() {
+    let habits = Habits { returned: 0.2, ..Habits::default() };
+    for plan in [with_streams(open(1_000, 1, 2), 20), with_streams(closed(2), 10)] {
+        let (run, counts) = run(World::default(), habits.clone(), &plan);
+        let (sent, outcomes) = (run.measured.sent, run.measured.outcomes);
+        let what = format!("{:?}: {sent:?}, {outcomes:?}, {counts:?}", plan.load);
+        assert_eq!(sent.returned, counts.returned, "{what}");
+        assert_eq!(sent.total() - sent.returned, counts.processed, "{what}");
+        assert!(sent.returned > 100, "{what}");
+        // One in 625 is returned four times.
+        let returned = run.measured.errors.get(&ErrorKind::Protocol("returned")).copied();
+        assert_eq!(returned.unwrap_or(0), outcomes.transport_error, "{what}");
+        assert!(outcomes.transport_error < outcomes.ok / 200, "{what}");
+        assert_eq!(outcomes.ok + outcomes.transport_error, outcomes.total(), "{what}");
+        check_all("client's lag", &run.measured.sched_lag, run.measured.sched_lag.count(), 0);
+    }
+}
+
+#[test]
+fn a_request_that_is_always_returned_fails_after_four_sends() {
+    let habits = Habits { returned: 1.0, ..Habits::default() };
+    let (run, counts) = run(World::default(), habits, &with_streams(open(100, 1, 2), 20));
+    assert_eq!(run.measured.errors, BTreeMap::from([(ErrorKind::Protocol("returned"), 100)]));
+    let sent = run.measured.sent;
+    assert_eq!((sent.measured, sent.resent, sent.returned), (100, 300, 400));
+    assert_eq!((counts.processed, counts.returned), (0, 400));
+}
+
+#[test]
+fn a_timeout_cancels_one_stream() {
+    let habits = Habits { swallowed: 0.1, ..Habits::default() };
+    let plan = Plan { timeout_ns: 20 * MS, ..with_streams(open(1_000, 1, 1), 20) };
+    let (run, counts) = run(World::default(), habits, &plan);
+    let outcomes = run.measured.outcomes;
+    assert!((60..140).contains(&outcomes.timed_out), "{outcomes:?}");
+    assert_eq!(outcomes.ok + outcomes.timed_out, 1_000);
+    assert_eq!(counts.cancelled, outcomes.timed_out);
+    assert_eq!((run.measured.connections.connects, run.truth.counts.connects), (1, 1));
+    assert!(run.measured.connections.failures.is_empty());
+    check_all("ages", &run.measured.response_time.censored, outcomes.timed_out, 20 * MS);
+}
+
+#[test]
+fn a_stream_fails_alone() {
+    let habits = Habits { failed: 0.1, ..Habits::default() };
+    let (run, _) = run(World::default(), habits, &with_streams(open(1_000, 1, 1), 20));
+    let failed = run.measured.errors[&ErrorKind::Protocol("stream_reset")];
+    assert!((60..140).contains(&failed), "{failed}");
+    assert_eq!(run.measured.outcomes.ok + failed, 1_000);
+    assert_eq!(run.measured.connections.connects, 1);
+}
+
+#[test]
+fn a_retiring_connection_is_renewed_after_its_responses() {
+    let habits = Habits { retires: 0.02, ..Habits::default() };
+    let (run, counts) = run(World::default(), habits, &with_streams(open(2_000, 1, 2), 20));
+    assert_eq!(run.measured.outcomes.ok, 2_000);
+    let connections = &run.measured.connections;
+    assert!(connections.renewed > 10 && connections.failures.is_empty(), "{connections:?}");
+    assert_eq!(run.measured.sent.total() - run.measured.sent.returned, counts.processed);
+}
+
+#[test]
+fn a_silent_server_is_found_by_the_protocols_own_timer() {
+    let habits = Habits { is_alive: false, swallowed: 1.0, ..Habits::default() };
+    let plan = Plan { timeout_ns: SECOND, ..with_streams(open(10, 1, 1), 20) };
+    let (run, counts) = run(World::default(), habits, &plan);
+    let kind = FailureKind {
+        phase: FailurePhase::InUse,
+        cause: FailureCause::Protocol(ProtocolError::KeepAliveTimeout.code()),
+    };
+    // Requests wait while connecting is delayed, and then fail together.
+    let failures = &run.measured.connections.failures;
+    assert!((1..=10).contains(&failures[&kind]), "{failures:?}");
+    let kind = ErrorKind::Protocol("keep_alive_timeout");
+    assert_eq!(run.measured.errors, BTreeMap::from([(kind, 10)]));
+    assert!(counts.probes >= failures.values().sum::<u64>(), "{counts:?}");
+}
+
+/// A line before the protocol, which the server confirms.
+#[derive(Debug, Default)]
+struct Greeting {
+    answer: Vec<u8>,
+}
+
+impl Preamble for Greeting {
+    fn start(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"may I?\n");
+    }
+
+    fn is_complete(&self) -> bool {
+        self.answer == b"go\n"
+    }
+
+    fn receive(&mut self, bytes: &[u8], _out: &mut Vec<u8>) -> Result<usize, ProtocolError> {
+        let used = bytes.len().min(3 - self.answer.len());
+        self.answer.extend_from_slice(&bytes[..used]);
+        match b"go\n".starts_with(&self.answer) {
+            true => Ok(used),
+            false => Err(ProtocolError::BadFrame),
+        }
+    }
+}
+
+/// Runs with a preamble that the servers require.
+fn run_with_preamble(world: World, plan: &Plan) -> Run {
+    let habits = Habits { preamble: Some(b"may I?\n"), ..Habits::default() };
+    let (service, _) = ToyServer::factory(habits);
+    let world = World { service: Some(service), ..world };
+    let greeting = PreambleFactory::new(|| Box::new(Greeting::default()));
+    let job = Job { protocol: ToyClient::factory(), preambles: vec![greeting], ..job(plan) };
+    run_job(world, &job, 0, Nanos::MAX, None)
+}
+
+#[test]
+fn preambles_come_before_the_protocol_and_count_as_connecting() {
+    let mut world = World::default();
+    world.network.up = Law::Fixed(MS);
+    world.network.down = Law::Fixed(MS);
+    let run = run_with_preamble(world, &with_streams(open(100, 1, 3), 5));
+    assert_eq!(run.measured.outcomes.ok, 100);
+    // One round trip for the preamble; the connect itself takes no time.
+    check_all("connect", &run.measured.connect, 3, 2 * MS);
+}
+
+/// Returns random habits, all of them bad.
+fn bad_habits(random: &mut Random) -> Habits {
+    let mut share = |most: f64| if random.chance(0.7) { most * random.unit() } else { 0.0 };
+    let shares = [0.1, 0.1, 0.05, 0.3, 0.03, 0.02, 0.02, 0.01].map(&mut share);
+    let [returned, failed, swallowed, not_found, retires, closes, resets, spoils] = shares;
+    let limits =
+        (0..random.between(1, 4)).map(|_| random.between(0, 12) as u32).collect::<Vec<_>>();
+    Habits {
+        service: Law::Exponential { mean_ns: random.between(1, 4 * MS) },
+        // A limit of zero holds until the next one, which needs a request.
+        limits: limits.into_iter().map(|limit| limit.max(1)).collect(),
+        preamble: random.chance(0.3).then_some(b"may I?\n"),
+        is_alive: random.chance(0.8),
+        returned,
+        failed,
+        swallowed,
+        not_found,
+        retires,
+        closes,
+        resets,
+        spoils,
+    }
+}
+
+fn wild_plan(random: &mut Random) -> Plan {
+    let connections = random.between(1, 6) as u32;
+    let rate = random.between(1, 5_000);
+    let plan = match random.between(0, 3) {
+        0 | 1 => closed(connections),
+        2 => open(rate, 1, connections),
+        _ => poisson(rate, 1, connections, random.bits()),
+    };
+    let connection = ConnectionPlan {
+        requests: random.chance(0.2).then(|| random.between(1, 10) as u32),
+        lifetime_ns: random.chance(0.2).then(|| random.between(MS, 30 * MS)),
+        ..ConnectionPlan::default()
+    };
+    let by_number = random.chance(0.3);
+    Plan {
+        pipeline: random.between(1, 10) as u16,
+        duration_ns: (!by_number).then_some(100 * MS),
+        requests: by_number.then(|| random.between(1, 200)),
+        warmup_ns: [0, 20 * MS][random.between(0, 1) as usize],
+        timeout_ns: random.between(2 * MS, 50 * MS),
+        connect_timeout_ns: random.between(2 * MS, 50 * MS),
+        connection,
+        ..plan
+    }
+}
+
+/// Everything that can fail, fails: no slot is lost or counted twice, and every run ends.
+#[test]
+fn wild_streams_conserve_every_slot() {
+    let mut seen = BTreeMap::<&str, u64>::new();
+    for seed in 0..200 {
+        let mut random = Random::new(Seed(seed), 300);
+        let (plan, habits) = (wild_plan(&mut random), bad_habits(&mut random));
+        let stop_at = match random.chance(0.3) {
+            true => Nanos(random.between(0, 120 * MS)),
+            false => Nanos::MAX,
+        };
+        let greeting = PreambleFactory::new(|| Box::new(Greeting::default()));
+        let preambles = habits.preamble.iter().map(|_| greeting.clone()).collect();
+        let (service, counts): (_, Arc<Mutex<Counts>>) = ToyServer::factory(habits);
+        let world = World { service: Some(service), ..World::wild(Seed(seed), 100 * MS) };
+        let observed = PerTag::default();
+        let observers = if seed % 2 == 1 { vec![observed.factory()] } else { Vec::new() };
+        let stops_at_t1 = random.chance(0.3);
+        let job =
+            Job { protocol: ToyClient::factory(), preambles, observers, stops_at_t1, ..job(&plan) };
+        let run = run_job(world, &job, 0, stop_at, None);
+        if seed % 2 == 1 {
+            observed.check(&run, &format!("seed {seed}"));
+        }
+        let counts = *counts.lock().expect("no server panicked");
+        let sent = run.measured.sent;
+        // What the client was told is at most what the servers said, and what they got is at most
+        // what it sent.
+        let streams = run.truth.requests.len() as u64;
+        assert!(streams <= sent.total(), "seed {seed}: {sent:?}, {counts:?}");
+        assert!(counts.processed + counts.returned == streams, "seed {seed}: {counts:?}");
+        let outcomes = run.measured.outcomes;
+        for (what, count) in [
+            ("ok", outcomes.ok),
+            ("bad", outcomes.bad_response),
+            ("failed", outcomes.transport_error),
+            ("timed out", outcomes.timed_out),
+            ("in flight", outcomes.in_flight_at_end),
+            ("never sent", outcomes.never_sent),
+            ("returned", sent.returned),
+            ("cancelled", counts.cancelled),
+            ("renewed", run.measured.connections.renewed),
+        ] {
+            *seen.entry(what).or_default() += count;
+        }
+    }
+    assert!(seen.values().all(|count| *count > 20), "{seen:?}");
+}

@@ -1,0 +1,178 @@
+//! The toy protocol's client, behind the engine's interface.
+
+use weir_http::{
+    Multiplexed, ProtocolError, ProtocolFactory, Request, RequestId, StreamEvent, StreamEventKind,
+};
+
+use super::{Frame, Frames, Kind};
+
+/// Silence after which the client asks for a sign of life, and the time it waits for it.
+const PROBE_AFTER_NS: u64 = 5_000_000;
+const PROBE_WAIT_NS: u64 = 20_000_000;
+
+/// The client's side of one connection.
+#[derive(Debug)]
+pub(crate) struct ToyClient {
+    /// Streams in flight by request id.
+    streams: Vec<Option<u32>>,
+    /// Greatest number of streams; `None` before the server has said it.
+    limit: Option<u32>,
+    last_stream: u32,
+    is_retiring: bool,
+    frames: Frames,
+    out: Vec<u8>,
+    /// Streams whose responses have begun.
+    begun: u32,
+    heard_at: Option<u64>,
+    probed_at: Option<u64>,
+}
+
+impl ToyClient {
+    /// Returns a factory of clients.
+    pub(crate) fn factory() -> ProtocolFactory {
+        ProtocolFactory::multiplexed(|streams| Box::new(ToyClient::new(streams)))
+    }
+
+    fn new(streams: u16) -> ToyClient {
+        ToyClient {
+            streams: vec![None; usize::from(streams)],
+            limit: None,
+            last_stream: 0,
+            is_retiring: false,
+            frames: Frames::default(),
+            out: Vec::new(),
+            begun: 0,
+            heard_at: None,
+            probed_at: None,
+        }
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.streams.iter().flatten().count() as u32
+    }
+
+    fn say(&mut self, kind: Kind, stream: u32) {
+        self.out.extend_from_slice(&Frame { kind, stream, value: 0 }.bytes());
+    }
+
+    /// Handles a frame of a stream; those of streams that were cancelled come late.
+    fn stream_frame(&mut self, frame: Frame, events: &mut Vec<StreamEvent>) {
+        let Some(index) = self.streams.iter().position(|stream| *stream == Some(frame.stream))
+        else {
+            return;
+        };
+        let kind = match frame.kind {
+            Kind::Began => StreamEventKind::Began,
+            Kind::Response => StreamEventKind::Response { status: frame.value as u16 },
+            Kind::Failed => StreamEventKind::Failed(ProtocolError::StreamReset),
+            _ => StreamEventKind::Returned,
+        };
+        match kind {
+            StreamEventKind::Began => self.begun += 1,
+            StreamEventKind::Response { .. } => self.begun -= 1,
+            _ => {}
+        }
+        if kind != StreamEventKind::Began {
+            self.streams[index] = None;
+        }
+        events.push(StreamEvent { id: RequestId(index as u16), kind });
+    }
+}
+
+impl Multiplexed for ToyClient {
+    fn open(&mut self, now_ns: u64) {
+        self.heard_at = Some(now_ns);
+        self.say(Kind::Hello, 0);
+    }
+
+    fn is_open(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    fn capacity(&self) -> u32 {
+        let most = self.limit.unwrap_or(0).min(self.streams.len() as u32);
+        if self.is_retiring { 0 } else { most.saturating_sub(self.in_flight()) }
+    }
+
+    fn is_retiring(&self) -> bool {
+        self.is_retiring
+    }
+
+    fn request(&mut self, request: &Request, _now_ns: u64) -> RequestId {
+        assert!(self.capacity() > 0, "a request needs capacity");
+        assert_eq!((request.method.as_str(), &request.target[..]), ("GET", &b"/"[..]));
+        let index = self.streams.iter().position(Option::is_none).expect("there is capacity");
+        self.last_stream += 1;
+        self.streams[index] = Some(self.last_stream);
+        self.say(Kind::Request, self.last_stream);
+        RequestId(index as u16)
+    }
+
+    fn cancel(&mut self, id: RequestId, _now_ns: u64) {
+        let stream = self.streams[usize::from(id.0)].take().expect("it is in flight");
+        self.say(Kind::Cancel, stream);
+    }
+
+    fn receive(
+        &mut self,
+        bytes: &[u8],
+        now_ns: u64,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProtocolError> {
+        self.heard_at = Some(now_ns);
+        let frames = self.frames.read(bytes).ok_or(ProtocolError::BadFrame)?;
+        for frame in frames {
+            match frame.kind {
+                Kind::Limit => self.limit = Some(frame.value),
+                Kind::Probed => self.probed_at = None,
+                Kind::Retire => {
+                    self.is_retiring = true;
+                    let above = |stream: &Option<u32>| stream.is_some_and(|s| s > frame.value);
+                    let returned: Vec<_> = self.streams.iter().filter(|s| above(s)).collect();
+                    let returned: Vec<u32> = returned.into_iter().flatten().copied().collect();
+                    for stream in returned {
+                        let kind = Kind::Returned;
+                        self.stream_frame(Frame { kind, stream, value: 0 }, events);
+                    }
+                }
+                Kind::Began | Kind::Response | Kind::Failed | Kind::Returned => {
+                    self.stream_frame(frame, events);
+                }
+                _ => return Err(ProtocolError::BadFrame),
+            }
+        }
+        Ok(())
+    }
+
+    fn poll_transmit(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.out);
+    }
+
+    fn next_timeout(&self) -> Option<u64> {
+        match self.probed_at {
+            Some(probed_at) => Some(probed_at + PROBE_WAIT_NS),
+            None => self.heard_at.map(|heard_at| heard_at + PROBE_AFTER_NS),
+        }
+    }
+
+    fn on_timeout(
+        &mut self,
+        now_ns: u64,
+        _events: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProtocolError> {
+        if self.probed_at.is_some() {
+            return Err(ProtocolError::KeepAliveTimeout);
+        }
+        self.probed_at = Some(now_ns);
+        self.say(Kind::Probe, 0);
+        Ok(())
+    }
+
+    fn is_mid_response(&self) -> bool {
+        self.begun > 0
+    }
+
+    fn reset(&mut self) {
+        *self = ToyClient::new(self.streams.len() as u16);
+    }
+}

@@ -1,0 +1,104 @@
+//! The interface of protocols that carry exchanges as independent streams of one connection.
+//! Independent of any wire format; the engine drives each such protocol through it.
+//!
+//! It has two directions. Received bytes, requests, cancellations and timeouts go in. Events and
+//! bytes to send come out, in the manner of quinn-proto: after each call that may change something,
+//! the caller takes them until there are no more.
+
+use std::fmt::Debug;
+
+use crate::{ProtocolError, Request, RequestId};
+
+/// Client side of one multiplexed connection. Times are the caller's, in nanoseconds.
+///
+/// After an error every call returns that error, until [`reset`](Multiplexed::reset).
+pub trait Multiplexed: Debug + Send {
+    /// Starts the opening exchange on a new socket, or on a new TLS session.
+    fn open(&mut self, now_ns: u64);
+
+    /// True if the opening exchange is complete and requests are accepted, as far as there is
+    /// [`capacity`](Multiplexed::capacity).
+    fn is_open(&self) -> bool;
+
+    /// Returns the number of requests that it accepts now. The peer may change it at any time.
+    fn capacity(&self) -> u32;
+
+    /// True if the connection accepts no more requests, and is to be replaced once those in flight
+    /// have ended. This is no error.
+    fn is_retiring(&self) -> bool;
+
+    /// Starts a request. There must be capacity. Its id is below the number of streams that the
+    /// protocol was made for, and is free again after the stream's last event.
+    fn request(&mut self, request: &Request, now_ns: u64) -> RequestId;
+
+    /// Gives up a request. There is no event for it, and its id is free.
+    fn cancel(&mut self, id: RequestId, now_ns: u64);
+
+    /// Parses received bytes and pushes the events in them, in order.
+    ///
+    /// # Errors
+    /// If the peer broke the protocol. Events before the error are pushed; streams without an end
+    /// among them are lost with the connection.
+    fn receive(
+        &mut self,
+        bytes: &[u8],
+        now_ns: u64,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProtocolError>;
+
+    /// Appends the bytes that are to be sent now to `out`: requests, and what the protocol itself
+    /// has to say.
+    fn poll_transmit(&mut self, out: &mut Vec<u8>);
+
+    /// Returns the time at which [`on_timeout`](Multiplexed::on_timeout) is due; `None` if no timer
+    /// runs.
+    fn next_timeout(&self) -> Option<u64>;
+
+    /// Handles the timers that are due at `now_ns`.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    fn on_timeout(
+        &mut self,
+        now_ns: u64,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProtocolError>;
+
+    /// True if a response has started and is incomplete.
+    fn is_mid_response(&self) -> bool;
+
+    /// Prepares for a new socket of the same connection: nothing is in flight, allocations are
+    /// kept.
+    fn reset(&mut self);
+
+    /// Returns the number of interim responses (1xx) since creation, including before resets.
+    fn interim_responses(&self) -> u64 {
+        0
+    }
+}
+
+/// An event of one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamEvent {
+    /// The request of the stream.
+    pub id: RequestId,
+    /// Kind of the event.
+    pub kind: StreamEventKind,
+}
+
+/// The kind of a stream's event. All but [`Began`](StreamEventKind::Began) are its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamEventKind {
+    /// The first byte of the final response has arrived.
+    Began,
+    /// The response is complete.
+    Response {
+        /// The status code, 200 to 999 (RFC 9110 §15).
+        status: u16,
+    },
+    /// The stream ended without a complete response. The connection stays usable.
+    Failed(ProtocolError),
+    /// The peer has provably not processed the request, so that it may be sent again (RFC 9113
+    /// §8.7).
+    Returned,
+}
