@@ -20,6 +20,7 @@ mod load;
 mod merge;
 mod network;
 mod occupancy;
+mod packed;
 mod probe;
 mod prove_client;
 mod raw;
@@ -34,40 +35,40 @@ mod timeline;
 mod verdict;
 mod witness;
 
-pub use accounting::{Accounting, SentCounts};
 pub use assemble::{DocumentParts, RunParts, Trials};
 pub use assertions::{AssertionOutcome, AssertionResult};
 pub use check::BrokenInvariant;
 pub use connection_failure::ConnectionFailure;
-pub use connections::{ConnectionsSection, DestinationSection};
 pub use departures::{CountedSpan, DeparturesSection, Dispersion};
 pub use environment::Environment;
-pub use latency::{ExactByOutcome, ExactFigures, HistogramTexts, Latency, Metric, PackedHistogram};
+pub use latency::{ExactByOutcome, HistogramTexts, Latency, Metric};
 pub use load::LoadError;
 pub use merge::MergeError;
-pub use network::NetworkSection;
 pub use occupancy::OccupancySection;
+pub use packed::{ExactFigures, PackedHistogram};
 pub use probe::{ProbeSection, ProbeTimes, Probed};
 pub use prove_client::{ProofPair, ProveClientSection};
 pub use raw::RawSection;
-pub use script::ScriptSection;
 pub use selfcheck::{Floor, SelfcheckSection};
 pub use stamps::StampsSection;
 pub use stationarity::{
     Change, SeriesStationarity, ShiftFigures, SliceSeries, ThirdsFigures, TrendFigures,
 };
 pub use summary::{PercentileValue, Range, Summary, UnsupportedPercentile};
-pub use throughput::{RateInterval, Throughput};
-pub use timeline::{SeriesEntry, SeriesPhase, SliceEntry};
 pub use verdict::{
     ClientOverhead, Delivery, Direction, Grade, Limit, LimitedBy, LoadLine, Rule, RuleOutcome,
     Subject, TargetLine, TargetState, Verdict,
 };
 pub use witness::{Estimate, RatioEstimate, WitnessSection};
 
+pub use crate::counters::{
+    Accounting, ConnectionsSection, DestinationSection, NetworkSection, Phases, RateInterval,
+    ScriptSection, SentCounts, SeriesEntry, SeriesPhase, SliceEntry, Throughput,
+};
+
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::{ClientHealth, WorkerUsage};
+use crate::evidence::ClientHealth;
 use crate::plan::Plan;
 
 /// Version of the document's schema that this program writes, and the newest that it reads.
@@ -231,42 +232,6 @@ pub struct ClientUsage {
     pub cpu_system_ns: u64,
     /// Peak resident memory in bytes.
     pub max_resident_bytes: u64,
-}
-
-/// The phases of one worker as it observed them, in nanoseconds since its part's epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Phases {
-    /// Part of the run that the worker belongs to; each part has an epoch of its own.
-    pub part: u32,
-    /// Number of the worker within the part, from 0.
-    pub worker: u32,
-    /// CPU that the worker was pinned to; null if it was not pinned.
-    pub cpu: Option<u32>,
-    /// Connections of the worker.
-    pub connections: u32,
-    /// Start of connecting.
-    pub connect_ns: u64,
-    /// End of connecting: all connections of the worker were up or had failed once.
-    pub connected_ns: u64,
-    /// Start of the schedule: the same for all workers of a part.
-    pub start_ns: u64,
-    /// First clock reading of the worker at or after the planned t0.
-    pub t0_ns: u64,
-    /// First clock reading of the worker at or after the planned t1.
-    pub t1_ns: u64,
-    /// End of the load: every measured slot was resolved, or the drain's limit was reached; under
-    /// the flags of wrk and wrk2 at t1.
-    pub tail_end_ns: u64,
-    /// End of the drain: all that was sent got a response, or the drain's limit was reached. The
-    /// sockets were closed.
-    pub drained_ns: u64,
-    /// CPU time of the worker's thread, user and system, in nanoseconds.
-    pub cpu_time_ns: u64,
-    /// CPU time, waiting and stalls of the worker's thread inside the window; its `wall_ns` is 0 if
-    /// they are unknown.
-    #[serde(default)]
-    pub usage: WorkerUsage,
 }
 
 /// A note attached to the finished run.

@@ -108,45 +108,6 @@ impl Occupancy {
     }
 }
 
-/// Kernel counters of the TCP sockets of a worker, read as they are closed (`TCP_INFO`, tcp(7)).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TcpUsage {
-    /// Sockets that were closed.
-    pub sockets: u64,
-    /// Of `sockets`: sockets whose counters were read.
-    pub sampled: u64,
-    /// Segments retransmitted, scaled from `sampled` to `sockets`.
-    pub retransmitted_segments: u64,
-    /// Retransmission timeouts, scaled likewise; `None` if the kernel does not report them.
-    pub retransmission_timeouts: Option<u64>,
-    /// Least round trip of each of the last sockets that were read, in nanoseconds.
-    pub rtts_min_ns: Vec<u64>,
-}
-
-impl TcpUsage {
-    pub(crate) fn add(&mut self, other: &TcpUsage) {
-        self.retransmission_timeouts = match (self.sampled, other.sampled) {
-            (_, 0) => self.retransmission_timeouts,
-            (0, _) => other.retransmission_timeouts,
-            _ => {
-                let both = self.retransmission_timeouts.zip(other.retransmission_timeouts);
-                both.map(|(mine, theirs)| mine + theirs)
-            }
-        };
-        self.sockets += other.sockets;
-        self.sampled += other.sampled;
-        self.retransmitted_segments += other.retransmitted_segments;
-        self.rtts_min_ns.extend_from_slice(&other.rtts_min_ns);
-    }
-
-    /// Returns the median of the least round trips.
-    pub(crate) fn rtt_min_ns(&self) -> Option<u64> {
-        let mut sorted = self.rtts_min_ns.clone();
-        sorted.sort_unstable();
-        sorted.get(sorted.len() / 2).copied()
-    }
-}
-
 /// Handshakes made inside the window beside the load, to measure the network's queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrips {

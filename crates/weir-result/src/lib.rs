@@ -5,12 +5,15 @@
 #![forbid(unsafe_code)]
 
 mod assertion;
+#[macro_use]
+mod counters;
 mod counts;
 mod distinct;
 pub mod document;
 mod encoding;
 pub mod errno;
 mod evidence;
+mod failures;
 mod foreign;
 pub mod histogram;
 mod measurements;
@@ -19,24 +22,24 @@ pub mod quantile;
 mod raw;
 #[cfg(feature = "schema")]
 mod schema;
-mod script_usage;
 pub mod units;
 
 pub use assertion::{Assertion, AssertionError};
+pub use counters::{
+    ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, Interval, Outcomes,
+    ScriptUsage, Sent, Slice, TcpUsage, Window, WorkerPhases,
+};
 pub use distinct::{distinct, distinct_us};
 pub use document::{
     AssertionOutcome, AssertionResult, Document, DocumentParts, Environment, LoadError, Note,
 };
 pub use evidence::{
-    ClientHealth, DepartureSpan, Departures, Occupancy, RoundTrips, ServerCpu, Stamped, TcpUsage,
-    WorkerUsage,
+    ClientHealth, DepartureSpan, Departures, Occupancy, RoundTrips, ServerCpu, Stamped, WorkerUsage,
 };
+pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase};
 pub use foreign::{is_unprintable, printable, printable_lines};
 pub use histogram::{Histogram, SparseHistogram, Tally};
-pub use measurements::{
-    ByOutcome, Connections, DestinationCounts, ErrorKind, FailureCause, FailureKind, FailurePhase,
-    Interval, Measurements, Outcomes, Sent, Slice, Window, WorkerPhases,
-};
+pub use measurements::Measurements;
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, Header, IoEngine, Load,
     Pacing, Plan, Rate, RequestPlan, StampChoice, SuccessRule, Target, Wait,
@@ -44,4 +47,3 @@ pub use plan::{
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]
 pub use schema::schema_json;
-pub use script_usage::{Callback, CallbackUsage, ScriptUsage};

@@ -7,8 +7,8 @@
 use serde::{Deserialize, Serialize};
 pub use weir_stats::{count_needed, has_beyond, is_supported, least_count, rank_of};
 
+use crate::counters::ByOutcome;
 use crate::histogram::{Histogram, lowest_in};
-use crate::measurements::ByOutcome;
 
 /// Percentiles that a document lists, in percent, as far as there are enough samples.
 pub const PERCENTILES: [f64; 13] =

@@ -5,7 +5,7 @@ mod log;
 
 pub use log::{RawLog, RawSink, RawSource};
 
-use crate::measurements::ErrorKind;
+use crate::failures::ErrorKind;
 
 /// One slot, measured or not, with its time stamps (METHOD 1.2). Instants count in nanoseconds from
 /// the run's epoch; [`RawRow::NEVER`] stands for one that did not occur.

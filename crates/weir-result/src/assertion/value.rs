@@ -1,6 +1,6 @@
 //! A measured number, and the data of its confidence.
 
-use crate::measurements::ByOutcome;
+use crate::counters::ByOutcome;
 use crate::quantile::Bound;
 
 /// A measured number.

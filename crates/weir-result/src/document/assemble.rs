@@ -1,29 +1,25 @@
 //! Construction of a document: from the engine's measurements, or from several documents' records.
 //! Every derived number is derived here and in the sections' own `of`, nowhere else.
 
-use super::accounting::Accounting;
 use super::bounds;
 use super::check::{BrokenInvariant, check};
-use super::connections::ConnectionsSection;
 use super::departures::DeparturesSection;
 use super::latency::Latency;
-use super::network::NetworkSection;
 use super::occupancy::OccupancySection;
 use super::probe::Probed;
 use super::recorded::Recorded;
-use super::script::ScriptSection;
 use super::stamps::StampsSection;
 use super::stationarity::SeriesStationarity;
-use super::throughput::Throughput;
-use super::timeline::{SeriesEntry, SliceEntry};
 use super::verdict::Verdict;
 use super::witness::WitnessSection;
 use super::{
-    ClientUsage, Document, Environment, Note, Preflight, ProveClientSection, Run, SCHEMA_VERSION,
-    SelfcheckSection, Tool,
+    Accounting, ClientUsage, ConnectionsSection, Document, Environment, NetworkSection, Note,
+    Preflight, ProveClientSection, Run, SCHEMA_VERSION, ScriptSection, SelfcheckSection,
+    SeriesEntry, SliceEntry, Throughput, Tool,
 };
+use crate::counters::ByOutcome;
 use crate::evidence::ClientHealth;
-use crate::measurements::{ByOutcome, Measurements};
+use crate::measurements::Measurements;
 use crate::plan::{Load, Plan};
 
 /// Parts that a document is made of.

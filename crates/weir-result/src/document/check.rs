@@ -4,8 +4,9 @@
 //! The checks are cheap, and run on every document assembled, merged or read.
 
 use super::recorded::Recorded;
+use crate::counters::{ByOutcome, DestinationCounts, Slice};
 use crate::histogram::Histogram;
-use crate::measurements::{ByOutcome, DestinationCounts, Measurements, Slice};
+use crate::measurements::Measurements;
 use crate::plan::{Load, Plan};
 
 /// Numbers that do not add up: a fault of this program, exit code 70, and no result.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::errno;
-use crate::measurements::{FailureCause, FailureKind, FailurePhase};
+use crate::failures::{FailureCause, FailureKind, FailurePhase};
 
 /// Number of connections that failed in one way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -8,7 +8,7 @@
 pub(super) use weir_stats::Standing;
 use weir_stats::{SliceTail, guard_of, percentile_interval};
 
-use crate::measurements::{ByOutcome, Slice};
+use crate::counters::{ByOutcome, Slice};
 use crate::quantile::{AllOutcomes, Bound, PERCENTILES, count_needed, is_supported};
 
 /// Intervals of the percentiles of one column, computed from slices.

@@ -5,10 +5,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::intervals::{Column, Intervals};
+use super::packed::{ExactFigures, decode};
 use super::summary::Summary;
+use crate::counters::ByOutcome;
 use crate::encoding;
-use crate::histogram::{Exact, Histogram, SparseHistogram};
-use crate::measurements::{ByOutcome, Measurements};
+use crate::histogram::Histogram;
+use crate::measurements::Measurements;
 use crate::plan::{Load, Plan};
 
 /// Times of requests and connects.
@@ -114,34 +116,6 @@ pub struct ExactByOutcome {
     /// Requests that timed out, were in flight at the end, or never sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub censored: Option<ExactFigures>,
-}
-
-/// Exact figures of a histogram, whose buckets hold them only approximately.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ExactFigures {
-    /// Number of values.
-    pub count: u64,
-    /// Least value in nanoseconds.
-    pub min_ns: u64,
-    /// Greatest value in nanoseconds.
-    pub max_ns: u64,
-    /// Sum in nanoseconds, as decimal digits: it may be more than a JSON number holds exactly.
-    #[serde(with = "digits")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub sum_ns: u128,
-    /// Of `count`: values beyond 1 h, which are in the last bucket.
-    pub clipped: u64,
-}
-
-/// A histogram with its exact figures, as in slices and the series.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PackedHistogram {
-    /// HdrHistogram V2 with compression, in base64.
-    pub histogram: String,
-    /// Figures that the buckets hold only approximately.
-    pub exact: ExactFigures,
 }
 
 impl Latency {
@@ -259,58 +233,5 @@ fn unpack(
             decode(text, &exact).map_err(|why| format!("the histogram '{class}': {why}"))
         }
         _ => Err(format!("the histogram '{class}' lacks its text or its exact figures")),
-    }
-}
-
-fn decode(text: &str, exact: &ExactFigures) -> Result<Histogram, String> {
-    let buckets = encoding::decode(text).map_err(|error| error.to_string())?;
-    Histogram::from_buckets(buckets, exact.to_exact()).map_err(str::to_owned)
-}
-
-impl ExactFigures {
-    fn of(exact: &Exact) -> Option<ExactFigures> {
-        let Exact { count, min_ns, max_ns, sum_ns, clipped } = *exact;
-        (count > 0).then_some(ExactFigures { count, min_ns, max_ns, sum_ns, clipped })
-    }
-
-    fn to_exact(self) -> Exact {
-        let ExactFigures { count, min_ns, max_ns, sum_ns, clipped } = self;
-        Exact { count, min_ns, max_ns, sum_ns, clipped }
-    }
-}
-
-impl PackedHistogram {
-    pub(super) fn of(histogram: &Histogram) -> Option<PackedHistogram> {
-        let exact = ExactFigures::of(histogram.exact())?;
-        Some(PackedHistogram { histogram: encoding::encode(histogram.buckets()), exact })
-    }
-
-    pub(super) fn of_sparse(histogram: &SparseHistogram) -> Option<PackedHistogram> {
-        let exact = ExactFigures::of(histogram.exact())?;
-        Some(PackedHistogram { histogram: encoding::encode(histogram.buckets()), exact })
-    }
-
-    /// Decodes the histogram. The error is the fault of the text.
-    pub fn unpack(&self) -> Result<Histogram, String> {
-        decode(&self.histogram, &self.exact)
-    }
-}
-
-/// A 128-bit number as a JSON string of decimal digits.
-pub(super) mod digits {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    pub(in crate::document) fn serialize<S: Serializer>(
-        number: &u128,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        out.collect_str(number)
-    }
-
-    pub(in crate::document) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<u128, D::Error> {
-        let text = String::deserialize(from)?;
-        text.parse().map_err(|_| de::Error::custom("a sum is not a number in decimal digits"))
     }
 }

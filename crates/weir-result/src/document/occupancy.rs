@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::latency::digits;
+use super::packed::digits;
 use crate::evidence::Occupancy;
 
 /// Requests on the wire over the window, counted in two independent ways.

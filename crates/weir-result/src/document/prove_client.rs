@@ -7,7 +7,8 @@ use weir_stats::{mean_interval, ratio_interval};
 
 use super::RatioEstimate;
 use super::intervals::{Column, Intervals};
-use crate::measurements::{ByOutcome, Measurements, Slice};
+use crate::counters::{ByOutcome, Slice};
+use crate::measurements::Measurements;
 use crate::quantile::{AllOutcomes, Bound};
 
 /// Least relative rise of throughput, or fall of p99, that counts.

@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use super::connection_failure::{ConnectionFailure, add_failures};
 use super::{
     DeparturesSection, Document, Metric, NetworkSection, OccupancySection, Phases, Probed,
-    ScriptSection, SeriesEntry, SliceEntry, StampsSection, WitnessSection, health,
+    SeriesEntry, SliceEntry, StampsSection, WitnessSection, health,
 };
+use crate::counters::{DestinationCounts, Outcomes, ScriptUsage, Sent, Window};
 use crate::evidence::ClientHealth;
 use crate::histogram::Histogram;
-use crate::measurements::{Measurements, Sent, Window};
+use crate::measurements::Measurements;
 
 /// All records of one or several parts of a run.
 #[derive(Clone, Debug, Default)]
@@ -47,21 +48,7 @@ impl Recorded {
         }
         let phases = std::mem::take(&mut measurements.workers)
             .into_iter()
-            .map(|worker| Phases {
-                part,
-                worker: worker.worker,
-                cpu: worker.cpu,
-                connections: worker.connections,
-                connect_ns: worker.connect_ns,
-                connected_ns: worker.connected_ns,
-                start_ns: worker.start_ns,
-                t0_ns: worker.t0_ns,
-                t1_ns: worker.t1_ns,
-                tail_end_ns: worker.tail_end_ns,
-                drained_ns: worker.drained_ns,
-                cpu_time_ns: worker.cpu_time_ns,
-                usage: worker.usage,
-            })
+            .map(|worker| Phases { part, ..Phases::from(&worker) })
             .collect();
         Recorded { measurements, errors, failures, phases, preflight_sent, ..Recorded::default() }
     }
@@ -81,16 +68,9 @@ impl Recorded {
         };
         let measurements = Measurements {
             planned: accounting.planned,
-            outcomes: accounting.outcomes(),
+            outcomes: Outcomes::from(accounting),
             status: accounting.status.clone(),
-            sent: Sent {
-                warmup: accounting.sent.warmup,
-                measured: accounting.sent.measured,
-                tail: accounting.sent.tail,
-                failed: accounting.sent.failed,
-                resent: accounting.sent.resent,
-                returned: accounting.sent.returned,
-            },
+            sent: Sent::from(&accounting.sent),
             response_time: by_outcome("response_time", &latency.response_time)?,
             service_time: by_outcome("service_time", &latency.service_time)?,
             send_lag: by_outcome("send_lag", &latency.send_lag)?,
@@ -110,16 +90,11 @@ impl Recorded {
             connect_window: any("connect_window", &latency.connect_window)?,
             tls_handshake: any("tls_handshake", &latency.tls_handshake)?,
             overdue: accounting.overdue,
-            script: document.script.as_ref().map(ScriptSection::to_usage),
+            script: document.script.as_ref().map(ScriptUsage::from),
             slices: each("slices", &document.slices, SliceEntry::to_slice)?,
-            window: Window {
-                sent: document.throughput.sent,
-                completed: document.throughput.completed,
-                good: document.throughput.good,
-                bytes_received: document.throughput.bytes_received,
-            },
+            window: Window::from(&document.throughput),
             connections: connections.to_connections(),
-            destinations: connections.destinations.iter().map(|one| one.to_counts()).collect(),
+            destinations: connections.destinations.iter().map(DestinationCounts::from).collect(),
             intervals: each("series", &document.series, SeriesEntry::to_interval)?,
             interim_responses: accounting.interim_responses,
             interrupted: document.run.interrupted,

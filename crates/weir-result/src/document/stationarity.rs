@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::counters::Slice;
 use crate::histogram::Histogram;
-use crate::measurements::Slice;
 use crate::quantile::rank_of;
 
 use super::throughput::{per_second, seconds};

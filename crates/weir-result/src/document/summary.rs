@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::intervals::{Interval, Intervals, Standing};
+use crate::counters::ByOutcome;
 use crate::histogram::Histogram;
-use crate::measurements::ByOutcome;
 use crate::quantile::{AllOutcomes, Bound, PERCENTILES, Quantile, has_beyond, is_supported};
 
 /// Percentiles whose needs a document lists, in percent.

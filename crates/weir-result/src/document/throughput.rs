@@ -1,67 +1,12 @@
 //! Rates: requests offered, sent and completed per second of the window (METHOD 1.7).
 
-use serde::{Deserialize, Serialize};
-
-use super::Phases;
 use super::recorded::Recorded;
-use crate::measurements::Slice;
+use super::{Phases, RateInterval, Throughput};
+use crate::counters::Slice;
 use crate::plan::{Arrivals, Load, Plan};
-use crate::quantile::Bound;
 
 /// Confidence of intervals, two-sided.
 const CONFIDENCE: f64 = 0.95;
-
-/// Rates over the window, by when things happened: a response counts if it came inside the window,
-/// whichever request it belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Throughput {
-    /// Length of the window in seconds: as planned if the plan alone ended it, else from t0 to the
-    /// last t1 that a worker observed.
-    pub window_s: f64,
-    /// Planned requests per second; null in a closed loop, which has no planned rate.
-    pub offered_rps: Option<f64>,
-    /// Requests sent inside the window.
-    pub sent: u64,
-    /// Requests sent per second.
-    pub sent_rps: f64,
-    /// Complete responses inside the window.
-    pub completed: u64,
-    /// Complete responses per second.
-    pub completed_rps: f64,
-    /// Of `completed`: responses that count as success (`plan.success`).
-    pub good: u64,
-    /// Good responses per second.
-    pub good_rps: f64,
-    /// Kind of bound of the rates: `lower` if the client or the connections limited them, so that
-    /// the target's best rate is at least `least_rps`.
-    #[serde(default)]
-    pub bound: Bound,
-    /// Lower bound of the target's best rate: the lower 95% end of `good_rps`; absent if `bound` is
-    /// `exact`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least_rps: Option<f64>,
-    /// 95% interval of `completed_rps` within this run; absent if the slices are too few.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completed_interval: Option<RateInterval>,
-    /// 95% interval of `good_rps` within this run; absent if the slices are too few.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub good_interval: Option<RateInterval>,
-    /// Bytes received inside the window, heads included.
-    pub bytes_received: u64,
-    /// Bytes received per second.
-    pub bytes_per_second: f64,
-}
-
-/// An interval of a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RateInterval {
-    /// Lower end of the interval, per second, at least 0.
-    pub low_rps: f64,
-    /// Upper end of the interval, per second.
-    pub high_rps: f64,
-}
 
 impl RateInterval {
     /// Computes the interval by batch means over the slices that lie wholly in the window (METHOD
@@ -99,18 +44,13 @@ impl Throughput {
         Throughput {
             window_s: seconds(window_ns),
             offered_rps,
-            sent: window.sent,
             sent_rps: per_second(window.sent, window_ns),
-            completed: window.completed,
             completed_rps: per_second(window.completed, window_ns),
-            good: window.good,
             good_rps: per_second(window.good, window_ns),
-            bound: Bound::Exact,
-            least_rps: None,
             completed_interval: RateInterval::of(slices, window_ns, |slice| slice.completed),
             good_interval: RateInterval::of(slices, window_ns, |slice| slice.good),
-            bytes_received: window.bytes_received,
             bytes_per_second: per_second(window.bytes_received, window_ns),
+            ..Throughput::from(window)
         }
     }
 }

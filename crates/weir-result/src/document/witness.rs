@@ -3,11 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::SliceEntry;
 use super::intervals::{Column, Intervals};
 use super::latency::Metric;
-use super::timeline::SliceEntry;
+use crate::counters::ByOutcome;
 use crate::histogram::Histogram;
-use crate::measurements::{ByOutcome, Measurements};
+use crate::measurements::Measurements;
 
 /// Probe thread: its measurements, compared with the load's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,8 +12,8 @@ use super::thresholds::{
     NOISE_FLOOR_FINDING, OVERHEAD_NS, OVERHEAD_SHARE, PROBE_THREAD_BOUND, PROBE_THREAD_FINDING,
     TURNAROUND_BOUND_NS,
 };
+use crate::counters::Callback;
 use crate::plan::Load;
-use crate::script_usage::Callback;
 use crate::units;
 
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::super::{Accounting, Document};
 use super::thresholds::{TARGET_DEGRADED, TARGET_FAILED};
 use crate::errno;
-use crate::measurements::FailurePhase;
+use crate::failures::FailurePhase;
 use crate::units;
 
 const SECOND_NS: u64 = 1_000_000_000;

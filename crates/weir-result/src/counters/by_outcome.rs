@@ -1,0 +1,26 @@
+//! A time by outcome: four histograms, since a failure's time is only a bound.
+
+use super::rules::{self, Merge};
+use crate::histogram::Histogram;
+
+merged! {
+    /// Distribution of one time over slots, by outcome.
+    #[derive(Clone, Debug, Default)]
+    pub struct ByOutcome {
+        /// `ok` slots, exact.
+        pub ok: Histogram => rules::merge,
+        /// `bad_response` slots, exact.
+        pub bad: Histogram => rules::merge,
+        /// `transport_error` slots: their age at the failure.
+        pub failed_at: Histogram => rules::merge,
+        /// `timed_out`, `in_flight_at_end` and `never_sent` slots: their age, a lower bound.
+        pub censored: Histogram => rules::merge,
+    }
+}
+
+impl ByOutcome {
+    /// Adds another distribution, class by class.
+    pub fn add(&mut self, other: &ByOutcome) {
+        self.merge(other);
+    }
+}

@@ -1,0 +1,102 @@
+//! Connections of a run, and outcomes by destination.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::is_zero;
+use super::rules;
+use crate::document::ConnectionFailure;
+use crate::failures::FailureKind;
+
+counters! {
+    /// Connections: requested, opened, renewed, failed.
+    #[derive(Clone, Debug, Default)]
+    measured Connections;
+    /// Connections: requested, opened, renewed, failed.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    stored ConnectionsSection;
+
+    /// Connections requested.
+    counter asked: u64 => rules::sum;
+    /// Of `asked`: open at t0.
+    counter open_at_t0: u64 => rules::sum;
+    /// Greatest number open at once; with several workers the sum of each one's greatest.
+    counter open_max: u64 => rules::sum;
+    /// Successful connects over the whole run: those of the load, renewals included, and those
+    /// beside it.
+    counter connects: u64 => rules::sum;
+    /// Of `connects`: by the one-connection probe; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    stored connects_probe: u64;
+    /// Of `connects`: by the probe thread; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    stored connects_witness: u64;
+    /// Of `connects`: to measure the round trip under load, without a request; absent if there are
+    /// none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    stored connects_handshake: u64;
+    /// Connections that the peer closed, cleanly and outside a response.
+    counter closed_by_peer: u64 => rules::sum;
+    /// Connections that weir closed by plan, to renew them; absent if there are none.
+    counter renewed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
+    /// Connections that failed, by phase and cause.
+    measured failures: BTreeMap<FailureKind, u64> => rules::counts;
+    /// Connections that failed, attempts included, by phase and cause.
+    stored failures: Vec<ConnectionFailure>;
+    /// Time from the first worker's start until every connection was up or had failed once, in
+    /// nanoseconds; of several parts the longest.
+    #[serde(default)]
+    stored setup_ns: u64;
+    /// Of `connects`: up inside the window; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    stored connects_in_window: u64;
+    /// `connects_in_window` per second of the window.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    stored connects_per_second: f64;
+    /// Outcomes of each destination's share, if there are several destinations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stored destinations: Vec<DestinationSection>;
+}
+
+fn is_nothing(rate: &f64) -> bool {
+    *rate == 0.0
+}
+
+counters! {
+    /// Outcomes of one destination's share.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    measured DestinationCounts;
+    /// Outcomes of one destination's share of the load.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    stored DestinationSection;
+
+    /// Address: `1.2.3.4:80`, `[::1]:80`.
+    stored address: String;
+    /// Successful connects over the whole run, renewals included.
+    counter connects: u64 => rules::sum;
+    /// Connects that failed.
+    counter connects_failed: u64 => rules::sum;
+    /// Connections that failed after they were up.
+    counter connections_failed: u64 => rules::sum;
+    /// Measured requests with a complete response that counts as success.
+    counter ok: u64 => rules::sum;
+    /// Measured requests with a complete response that does not count as success.
+    counter bad_response: u64 => rules::sum;
+    /// Measured requests that ended without a complete response.
+    counter transport_error: u64 => rules::sum;
+    /// Measured requests without a complete response within the timeout.
+    counter timed_out: u64 => rules::sum;
+    /// Measured requests sent, and still without a response when the run ended.
+    counter in_flight_at_end: u64 => rules::sum;
+}
+
+impl DestinationCounts {
+    /// Returns the number of requests, which saturates: a document may hold any counts.
+    pub fn requests(&self) -> u64 {
+        let classes = [self.ok, self.bad_response, self.transport_error, self.timed_out];
+        classes.into_iter().fold(self.in_flight_at_end, u64::saturating_add)
+    }
+}

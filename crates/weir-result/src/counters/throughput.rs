@@ -1,0 +1,63 @@
+//! Counts inside the window, and the rates of which they are the numerators.
+
+use serde::{Deserialize, Serialize};
+
+use super::rules;
+use crate::quantile::Bound;
+
+counters! {
+    /// Counts inside `[t0, t1)`, whichever slots they belong to.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    measured Window;
+    #[doc = "Rates over the window, by when things happened: a response counts if it came inside \
+             the window,\nwhichever request it belongs to."]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    stored Throughput;
+
+    /// Length of the window in seconds: as planned if the plan alone ended it, else from t0 to the
+    /// last t1 that a worker observed.
+    stored window_s: f64;
+    /// Planned requests per second; null in a closed loop, which has no planned rate.
+    stored offered_rps: Option<f64>;
+    /// Requests sent inside the window.
+    counter sent: u64 => rules::sum;
+    /// Requests sent per second.
+    stored sent_rps: f64;
+    /// Complete responses inside the window.
+    counter completed: u64 => rules::sum;
+    /// Complete responses per second.
+    stored completed_rps: f64;
+    /// Of `completed`: responses that count as success (`plan.success`).
+    counter good: u64 => rules::sum;
+    /// Good responses per second.
+    stored good_rps: f64;
+    /// Kind of bound of the rates: `lower` if the client or the connections limited them, so that
+    /// the target's best rate is at least `least_rps`.
+    #[serde(default)]
+    stored bound: Bound;
+    /// Lower bound of the target's best rate: the lower 95% end of `good_rps`; absent if `bound` is
+    /// `exact`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stored least_rps: Option<f64>;
+    /// 95% interval of `completed_rps` within this run; absent if the slices are too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stored completed_interval: Option<RateInterval>;
+    /// 95% interval of `good_rps` within this run; absent if the slices are too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stored good_interval: Option<RateInterval>;
+    /// Bytes received inside the window, heads included.
+    counter bytes_received: u64 => rules::sum;
+    /// Bytes received per second.
+    stored bytes_per_second: f64;
+}
+
+/// An interval of a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RateInterval {
+    /// Lower end of the interval, per second, at least 0.
+    pub low_rps: f64,
+    /// Upper end of the interval, per second.
+    pub high_rps: f64,
+}

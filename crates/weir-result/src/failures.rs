@@ -1,0 +1,74 @@
+//! Kinds of failure: of a request, and of a connection. Closed sets, each with a stable name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::errno;
+
+/// Reason why a slot ended as `transport_error`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// The peer closed before the first byte of the response.
+    ClosedBeforeAnswer,
+    /// The peer closed inside the response.
+    ClosedInAnswer,
+    /// The response broke HTTP; the stable code of the rule it broke.
+    Protocol(&'static str),
+    /// A system call failed with this errno (errno(3)).
+    Errno(i32),
+    /// TLS failed; a stable code.
+    Tls(&'static str),
+}
+
+impl ErrorKind {
+    /// Returns the name in a document: `closed_before_answer`, `ECONNRESET`, `protocol_bad_chunk`,
+    /// `errno_999`.
+    pub fn name(&self) -> String {
+        match self {
+            ErrorKind::ClosedBeforeAnswer => "closed_before_answer".to_owned(),
+            ErrorKind::ClosedInAnswer => "closed_in_answer".to_owned(),
+            ErrorKind::Protocol(rule) => format!("protocol_{rule}"),
+            ErrorKind::Tls(code) => format!("tls_{code}"),
+            ErrorKind::Errno(number) => {
+                let name = errno::name(*number);
+                if name.starts_with('E') { name } else { format!("errno_{name}") }
+            }
+        }
+    }
+}
+
+/// Phase and cause of a failed connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FailureKind {
+    /// Phase in which it failed.
+    pub phase: FailurePhase,
+    /// Cause of the failure.
+    pub cause: FailureCause,
+}
+
+/// State of a connection when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FailurePhase {
+    /// Connecting.
+    Connect,
+    /// Open, with nothing in flight.
+    Idle,
+    /// Open, with requests in flight.
+    InUse,
+}
+
+/// Cause of a failed connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureCause {
+    /// A system call failed with this errno.
+    Errno(i32),
+    /// Connecting, or a response, took longer than allowed.
+    Timeout,
+    /// The peer closed at a point that the protocol does not allow.
+    Closed,
+    /// The peer broke HTTP; the stable code of the rule.
+    Protocol(&'static str),
+    /// TLS failed; a stable code.
+    Tls(&'static str),
+}
