@@ -10,5 +10,6 @@ pub mod json;
 pub mod junit;
 pub mod raw;
 pub mod text;
+pub mod view;
 
 pub use text::TextOptions;

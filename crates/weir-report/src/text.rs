@@ -1,26 +1,18 @@
-//! The report for people: the plan, the lines `Target`, `Load` and `Limit`, throughput and latency,
-//! then details.
+//! The report for people, rendered from the [view](crate::view) in lines of at most the page's width.
 //!
 //! A clean run takes at most 20 lines of 80 columns. Wider terminals are used up to 120 columns.
 
-mod assertions;
-mod details;
-mod head;
-mod histogram;
+mod bars;
+mod lines;
 mod page;
-mod percentiles;
-mod rules;
-mod spectrum;
 mod table;
-mod throughput;
-mod usage;
-mod verdict;
 
 use std::io::{self, Write};
 
 use weir_result::Document;
 
-use page::Page;
+use crate::view::{Block, Detail, Report, Tone};
+use page::{Page, Span, Style};
 
 /// Options of the text report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,24 +56,51 @@ impl Default for TextOptions {
     }
 }
 
+impl TextOptions {
+    fn detail(&self) -> Detail {
+        let TextOptions { histogram, spectrum, verbose, verdict, rules, .. } = *self;
+        Detail { histogram: histogram.is_some(), spectrum, verbose, verdict, rules }
+    }
+}
+
 /// Writes the report. Fails with an error of `out`, or if a histogram cannot be decoded in a
 /// document that was never loaded nor assembled.
 pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
+    let report = Report::of(document, &options.detail()).map_err(io::Error::other)?;
     let mut page = Page::new(usize::from(options.width));
-    head::write(document, &mut page);
-    verdict::write(document, options, &mut page);
-    throughput::write(document, &mut page);
-    percentiles::write(document, options.verbose, &mut page).map_err(io::Error::other)?;
-    if let Some(bars) = options.histogram {
-        histogram::write(document, bars, &mut page).map_err(io::Error::other)?;
+    let title = format!("{}   ", report.title);
+    let indent = title.chars().count().min(TITLE_MAX);
+    page.items(Span::new(title, Style::Bold), indent, lines::spans(&report.about));
+    for (index, section) in report.sections.iter().enumerate() {
+        if index > 0 {
+            page.gap();
+        }
+        for block in &section.blocks {
+            match block {
+                Block::Line(line) => lines::unlabelled(line, &mut page),
+                Block::Entry(entry) => lines::labelled(entry, &mut page),
+                Block::Table(table) => {
+                    table::write(table, options.histogram.unwrap_or(Bars::Ascii), &mut page);
+                }
+                Block::Note(note) => lines::note(&note.to_text(), &mut page),
+            }
+        }
     }
-    if options.spectrum {
-        spectrum::write(document, &mut page).map_err(io::Error::other)?;
-    }
-    details::write(document, options, &mut page);
-    if options.rules {
-        rules::write(&document.verdict, &mut page);
-    }
-    assertions::write(document, &mut page);
     page.print(options.colour, out)
+}
+
+/// Greatest column at which the target begins, beside the program's name.
+const TITLE_MAX: usize = 30;
+
+impl From<Tone> for Style {
+    fn from(tone: Tone) -> Style {
+        match tone {
+            Tone::Plain => Style::Plain,
+            Tone::Main => Style::Bold,
+            Tone::Good => Style::Green,
+            Tone::Caution => Style::Yellow,
+            Tone::Bad => Style::Red,
+            Tone::Aside => Style::Dim,
+        }
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use weir_result::{printable, units};
+use weir_result::printable;
 
 const WIDTH_MIN: usize = 60;
 const WIDTH_MAX: usize = 120;
@@ -62,14 +62,14 @@ impl Span {
         Span { text: printable(&text.into()).into_owned(), style }
     }
 
-    /// Creates an error and how often it occurred.
-    pub(super) fn error(kind: &str, count: u64) -> Span {
-        Span::new(format!("{kind}: {}", units::count(count)), Style::Red)
-    }
-
     /// Creates text without a style.
     pub(super) fn plain(text: impl Into<String>) -> Span {
         Span::new(text, Style::Plain)
+    }
+
+    /// The text.
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// Width in columns.

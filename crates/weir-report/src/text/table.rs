@@ -1,115 +1,103 @@
-//! A table of durations: columns with a title each, in one unit per column.
+//! Tables: of times in columns, of bars, and of sentences that wrap.
 
-use weir_result::quantile::{Bound, Quantile};
-use weir_result::units::DurationColumn;
+use crate::view::{Cell, Row, Table, TableKind};
 
+use super::Bars;
+use super::bars::bar;
+use super::lines::span;
 use super::page::{Page, Span, Style};
 
 /// Columns of a label, and the least width of a column of numbers.
 const LABEL_WIDTH: usize = 10;
 const COLUMN_WIDTH: usize = 12;
 
-/// A table: labels at the left, and a column for each kind of time.
-pub(super) struct Table {
-    pub(super) label: Span,
-    /// Columns of numbers; those at the right are dropped if the page is too narrow.
-    pub(super) columns: Vec<Column>,
-    pub(super) rows: Vec<Row>,
-}
+/// Columns of a share beside a bar, and greatest length of a bar.
+const SHARE_WIDTH: usize = 6;
+const BAR_MAX: usize = 60;
 
-/// The head of a column.
-pub(super) struct Column {
-    pub(super) title: &'static str,
-    pub(super) unit: DurationColumn,
-}
+/// Columns of a rule's outcome, of its id and of its figure, each with a gap.
+const RULE_WIDTH: usize = 9;
+const ID_WIDTH: usize = 18;
+const FIGURE_WIDTH: usize = 10;
 
-/// One line: a value for each column, and a remark after them. A row without values has its remark
-/// in their place.
-pub(super) struct Row {
-    pub(super) label: String,
-    pub(super) values: Vec<Option<Cell>>,
-    pub(super) remark: String,
-}
+/// Columns of an assertion's outcome, with a gap after it.
+const OUTCOME_WIDTH: usize = 6;
 
-/// The content of a column of a line.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Cell {
-    /// A time or a bound of it, with `~` if it is imprecise.
-    Time { value: Quantile, imprecise: bool },
-    /// A lower bound of a time, in nanoseconds.
-    OrMore(u64),
-    /// The ends of an interval, in the unit of its column.
-    Interval { low_ns: u64, high_ns: Option<u64> },
-}
+/// Greatest column at which the measured value begins, so that it keeps half of the page.
+const MEASURED_MAX: usize = 40;
 
-impl Cell {
-    pub(super) fn time(value: Quantile) -> Cell {
-        Cell::Time { value, imprecise: false }
+/// Writes a table and its legend.
+pub(super) fn write(table: &Table, bars: Bars, page: &mut Page) {
+    match table.kind {
+        TableKind::Latency | TableKind::Spectrum => times(table, page),
+        TableKind::Histogram => histogram(table, bars, page),
+        TableKind::Rules => rules(table, page),
+        TableKind::Assertions => assertions(table, page),
     }
-
-    fn print(self, unit: &DurationColumn) -> Span {
-        match self {
-            Cell::Time { value: Quantile { ns, bound }, imprecise } => {
-                let (text, style) = match bound {
-                    Bound::Exact => (unit.value(ns), Style::Plain),
-                    Bound::Lower => (unit.at_least(ns), Style::Red),
-                    Bound::Upper => (unit.at_most(ns), Style::Yellow),
-                    Bound::Unknown => return Span::new("unknown", Style::Yellow),
-                };
-                let mark = if imprecise { "~ " } else { "" };
-                Span::new(format!("{mark}{text}"), style)
-            }
-            Cell::OrMore(ns) => Span::plain(unit.or_more(ns)),
-            Cell::Interval { low_ns, high_ns } => {
-                Span::new(unit.interval(low_ns, high_ns), Style::Dim)
-            }
-        }
+    for note in &table.legend {
+        page.paragraph(Span::plain(""), 2, &Span::new(note.to_text(), Style::Dim));
     }
 }
 
-impl Table {
-    pub(super) fn write(mut self, page: &mut Page) {
-        let cells: Vec<Vec<Span>> = self.rows.iter().map(|row| self.cells(row)).collect();
-        let mut widths: Vec<usize> = (0..self.columns.len())
-            .map(|index| {
-                let widest = cells.iter().filter_map(|row| row.get(index)).map(Span::width).max();
-                let title = self.columns[index].title.chars().count();
-                (widest.unwrap_or(0).max(title) + 2).max(COLUMN_WIDTH)
-            })
-            .collect();
-        let labels = self.rows.iter().map(|row| row.label.chars().count() + 2);
-        let label_width = labels.chain([self.label.width() + 2]).max().unwrap_or(0);
-        let label_width = label_width.max(LABEL_WIDTH);
-        while widths.len() > 1 && label_width + widths.iter().sum::<usize>() > page.width() {
-            widths.pop();
-            self.columns.pop();
-        }
-        let used = label_width + widths.iter().sum::<usize>();
-        let titles = self.columns.iter().map(|column| Span::new(column.title, Style::Bold));
-        let blanks = " ".repeat(label_width.saturating_sub(self.label.width()));
-        let head = [self.label, Span::plain(blanks)];
-        page.line(head.into_iter().chain(aligned(titles, &widths)));
-        for (row, cells) in self.rows.iter().zip(cells) {
-            let mut line = vec![Span::plain(format!("  {:<1$}", row.label, label_width - 2))];
-            let is_alone = cells.is_empty();
-            line.extend(aligned(cells, &widths));
-            let remark = Span::new(format!("   {}", row.remark), Style::Dim);
-            // A remark repeats what stands above, so it is left out rather than cut.
-            if is_alone || !row.remark.is_empty() && used + remark.width() <= page.width() {
-                line.push(remark);
-            }
-            page.line(line);
-        }
-    }
+/// Writes the heading on a line of its own, with its caption.
+fn heading(table: &Table, page: &mut Page) {
+    let title = Span::new(format!("  {}", table.title), Style::Bold);
+    page.line([title, Span::new(format!("   {}", table.caption), Style::Dim)]);
+}
 
-    fn cells(&self, row: &Row) -> Vec<Span> {
-        let pairs = self.columns.iter().zip(&row.values);
-        let print = |(column, cell): (&Column, &Option<Cell>)| match cell {
-            None => Span::plain(""),
-            Some(cell) => cell.print(&column.unit),
-        };
-        pairs.map(print).collect()
+/// A cell in its own style.
+fn of_cell(cell: &Cell) -> Span {
+    Span::new(cell.to_text(), cell.tone().into())
+}
+
+/// Writes columns of times. Those at the right are dropped if the page is too narrow.
+fn times(table: &Table, page: &mut Page) {
+    let mut label = Span::new(format!("  {}", table.title), Style::Bold);
+    if !table.caption.is_empty() {
+        heading(table, page);
+        label = Span::plain("");
     }
+    let cells: Vec<Vec<Span>> =
+        table.rows.iter().map(|row| row.cells.iter().map(of_cell).collect()).collect();
+    let width = |(index, title): (usize, &&str)| {
+        let widest = cells.iter().filter_map(|row| row.get(index)).map(Span::width).max();
+        (widest.unwrap_or(0).max(title.chars().count()) + 2).max(COLUMN_WIDTH)
+    };
+    let mut widths: Vec<usize> = table.columns.iter().enumerate().map(width).collect();
+    let labels: Vec<Span> = table.rows.iter().map(|row| of_cell(&row.label)).collect();
+    let label_width = labels.iter().chain([&label]).map(|label| label.width() + 2).max();
+    let label_width = label_width.unwrap_or(0).max(LABEL_WIDTH);
+    while widths.len() > 1 && label_width + widths.iter().sum::<usize>() > page.width() {
+        widths.pop();
+    }
+    let used = label_width + widths.iter().sum::<usize>();
+    let titles = table.columns.iter().map(|title| Span::new(*title, Style::Bold));
+    let blanks = " ".repeat(label_width.saturating_sub(label.width()));
+    page.line([label, Span::plain(blanks)].into_iter().chain(aligned(titles, &widths)));
+    let remarks = remarks(table);
+    for (((row, label), cells), remark) in table.rows.iter().zip(labels).zip(cells).zip(remarks) {
+        let blanks = " ".repeat((label_width - 2).saturating_sub(label.width()));
+        let mut line = vec![Span::plain("  "), label, Span::plain(blanks)];
+        line.extend(aligned(cells, &widths));
+        // A remark repeats what stands above, so it is left out rather than cut.
+        line.extend(remark.filter(|of| row.cells.is_empty() || used + of.width() <= page.width()));
+        page.line(line);
+    }
+}
+
+/// Remarks after the cells; their counts are aligned at the right.
+fn remarks(table: &Table) -> Vec<Option<Span>> {
+    let count = |row: &Row| match row.remark.as_ref()?.value {
+        Cell::Count(_) if !row.cells.is_empty() => Some(row.remark.as_ref()?.value.to_text().len()),
+        _ => None,
+    };
+    let widest = table.rows.iter().filter_map(count).max().unwrap_or(0);
+    let remark = |row: &Row| {
+        let blanks = count(row).map_or(0, |width| widest - width);
+        let text = span(row.remark.as_ref()?);
+        Some(Span::new(format!("   {:blanks$}{}", "", text.text()), Style::Dim))
+    };
+    table.rows.iter().map(remark).collect()
 }
 
 /// Right-aligns cells in their columns.
@@ -120,4 +108,62 @@ fn aligned(cells: impl IntoIterator<Item = Span>, widths: &[usize]) -> Vec<Span>
         spans.push(cell);
     }
     spans
+}
+
+/// Writes a bar for each row.
+fn histogram(table: &Table, bars: Bars, page: &mut Page) {
+    heading(table, page);
+    let labels: Vec<String> = table.rows.iter().map(|row| row.label.to_text()).collect();
+    let label_width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let room = page.width().saturating_sub(2 + label_width + 2 + SHARE_WIDTH + 2).min(BAR_MAX);
+    for (row, label) in table.rows.iter().zip(labels) {
+        let mut line = vec![Span::plain(format!("  {label:>label_width$}  "))];
+        line.extend(row.cells.iter().map(|cell| match cell {
+            Cell::Bar(part) => Span::plain(bar(*part, room, bars)),
+            cell => {
+                let text = format!("{:>SHARE_WIDTH$}  ", cell.to_text());
+                Span::new(text, cell.tone().into())
+            }
+        }));
+        page.line(line);
+    }
+}
+
+/// Writes the rules, with their sentences wrapped.
+fn rules(table: &Table, page: &mut Page) {
+    page.line([Span::new(format!("  {}", table.title), Style::Bold)]);
+    for row in &table.rows {
+        let outcome = row.label.to_text();
+        let [id, figure, text] = texts(row);
+        let label = format!("  {outcome:<RULE_WIDTH$}{id:<ID_WIDTH$}{figure:>FIGURE_WIDTH$}  ");
+        let indent = label.chars().count();
+        let style = row.tone.into();
+        page.paragraph(Span::new(label, style), indent, &Span::new(text, style));
+    }
+}
+
+/// Writes the assertions, with their measured values in one column.
+fn assertions(table: &Table, page: &mut Page) {
+    let claims = table.rows.iter().filter_map(|row| row.cells.first());
+    let longest = claims.map(|claim| claim.to_text().chars().count()).max().unwrap_or(0);
+    let indent = (2 + OUTCOME_WIDTH + longest + 3).min(MEASURED_MAX);
+    for row in &table.rows {
+        let outcome = row.label.to_text();
+        let [claim, measured] = texts(row);
+        let style = row.tone.into();
+        let label = format!("  {outcome:<OUTCOME_WIDTH$}{claim}");
+        let measured = Span::new(measured, style);
+        // A label too long for its column has a line of its own.
+        if label.chars().count() + 2 > indent {
+            page.line([Span::new(label, style)]);
+            page.paragraph(Span::plain(""), indent, &measured);
+        } else {
+            page.paragraph(Span::new(label, style), indent, &measured);
+        }
+    }
+}
+
+/// Texts of the first cells of a row; empty if there are fewer.
+fn texts<const N: usize>(row: &Row) -> [String; N] {
+    std::array::from_fn(|index| row.cells.get(index).map(Cell::to_text).unwrap_or_default())
 }

@@ -8,8 +8,7 @@ use weir_result::quantile::{Bound, Quantile, count_needed, has_beyond, is_suppor
 use weir_result::units::{self, DurationColumn};
 use weir_result::{Document, Histogram, Load};
 
-use super::page::{INDENT, Page, Span, Style, label};
-use super::table::{Cell, Column, Row, Table};
+use super::{Block, Cell, Fact, Notice, Remedy, Row, Table, TableKind, Tone};
 
 /// Percentiles with a line of their own.
 const LINES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -20,41 +19,32 @@ const VERBOSE_LINE: f64 = 99.99;
 /// Longest run to recommend, in seconds: one day.
 const SECONDS_MAX: f64 = 86_400.0;
 
-/// Writes the table. The error is the fault of a histogram in the document.
-pub(super) fn write(document: &Document, verbose: bool, page: &mut Page) -> Result<(), String> {
+/// Builds the table. The error is the fault of a histogram in the document.
+pub(super) fn blocks(document: &Document, verbose: bool) -> Result<Vec<Block>, String> {
     if document.answered() == 0 {
         // Ages of unanswered requests have percentiles too, but they do not describe the target.
-        if document.accounting.planned > 0 {
-            page.paragraph(label("Latency"), INDENT, &Span::plain("unknown: no response"));
-        }
-        return Ok(());
+        let unknown = Block::sentence("Latency", Fact::text("unknown: no response"));
+        let is_planned = document.accounting.planned > 0;
+        return Ok(is_planned.then_some(unknown).into_iter().collect());
     }
     let is_bad_only = document.accounting.ok == 0;
     let columns = match is_bad_only {
         true => bad_columns(document)?,
-        false => columns(document, verbose),
+        false => columns(document),
     };
     let Some((_, headline)) = columns.first() else {
-        return Ok(());
+        return Ok(Vec::new());
     };
     let mut lines = LINES.to_vec();
     lines.extend([VERBOSE_LINE].into_iter().filter(|p| verbose && has_beyond(*p, headline.count)));
-    let mut table = Table::of(document, &columns, &lines);
+    let mut table = table(document, &columns, &lines);
     if is_bad_only {
-        page.line([
-            Span::new("  Latency of bad responses", Style::Bold),
-            Span::new("   (no response was ok)", Style::Dim),
-        ]);
-        table.label = Span::plain("");
-        table.rows.iter_mut().filter(|row| !row.values.is_empty()).for_each(|row| {
-            row.remark.clear();
-        });
+        table.title = "Latency of bad responses";
+        "(no response was ok)".clone_into(&mut table.caption);
+        let with_values = table.rows.iter_mut().filter(|row| !row.cells.is_empty());
+        with_values.for_each(|row| row.remark = None);
     }
-    table.write(page);
-    for text in legend(document, &columns, &lines) {
-        page.paragraph(Span::plain(""), 2, &Span::new(text, Style::Dim));
-    }
-    Ok(())
+    Ok(vec![Block::Table(table)])
 }
 
 /// A column's title and values.
@@ -62,7 +52,7 @@ type Times<'d> = (&'static str, Cow<'d, Summary>);
 
 /// Columns of the table. Open loop: from the planned time, then from the send. Closed loop, which
 /// has no planned times: from the send. Columns without a value are left out.
-fn columns(document: &Document, verbose: bool) -> Vec<Times<'_>> {
+fn columns(document: &Document) -> Vec<Times<'_>> {
     let latency = &document.latency;
     let (mut columns, ok) = match document.plan.load {
         Load::OpenLoop { .. } => (
@@ -84,9 +74,6 @@ fn columns(document: &Document, verbose: bool) -> Vec<Times<'_>> {
     // If failures hide the usual percentiles, those of `ok` requests get a column.
     if is_hidden(&columns[0].1) {
         columns.insert(1, ("ok only", Cow::Borrowed(ok)));
-    }
-    if verbose {
-        columns.push(headline("connect", &latency.connect));
     }
     columns.retain(|(_, summary)| summary.count > 0);
     columns
@@ -144,61 +131,104 @@ fn is_hidden(summary: &Summary) -> bool {
     values.any(|value| matches!(value.bound, Bound::Lower | Bound::Unknown))
 }
 
-impl Table {
-    fn of(document: &Document, columns: &[Times<'_>], lines: &[f64]) -> Table {
-        let headline = &columns[0].1;
-        let values = || lines.iter().filter_map(|p| headline.percentile(*p));
-        let has_intervals = values().any(|value| interval(value).is_some());
-        // Overhead of the response time: in a closed loop that is the service time.
-        let has_overhead = document.accounting.ok > 0
-            && values().any(|value| overhead(document, value.p).is_some());
-        let row = |label: String, cell: &dyn Fn(&Summary) -> Option<Cell>, remark: String| {
-            let mut values: Vec<Option<Cell>> =
-                columns.iter().map(|(_, summary)| cell(summary)).collect();
-            if has_overhead {
-                values.insert(overhead_index(columns), None);
-            }
-            if has_intervals {
-                values.insert(1, None);
-            }
-            Row { label, values, remark }
+/// A column of the table: a cell for each percentile, the greatest time and the mean.
+struct Column {
+    title: &'static str,
+    cells: Vec<Cell>,
+}
+
+fn table(document: &Document, times: &[Times<'_>], lines: &[f64]) -> Table {
+    let headline = &times[0].1;
+    let mut columns: Vec<Column> =
+        times.iter().map(|(title, summary)| Column::of(title, summary, lines)).collect();
+    // Overhead of the response time: in a closed loop that is the service time.
+    let overheads = Column::of_overheads(document, headline, lines);
+    if let Some(overheads) = overheads.filter(|_| document.accounting.ok > 0) {
+        columns.insert(overhead_index(times), overheads);
+    }
+    if let Some(intervals) = Column::of_intervals(headline, lines) {
+        columns.insert(1, intervals);
+    }
+    let row = |index: usize, label: String, remark: &str| Row {
+        label: Cell::Text(label),
+        cells: columns.iter().map(|column| column.cells[index].clone()).collect(),
+        remark: (!remark.is_empty()).then(|| Fact::text(remark)),
+        tone: Tone::Plain,
+    };
+    let of_percentile = |(index, p): (usize, &f64)| match headline.percentile(*p) {
+        Some(_) => row(index, format!("p{p}"), ""),
+        None => {
+            let needed = Fact::named("needs", Cell::Count(least_count(*p))).then(" requests");
+            let label = Cell::Text(format!("p{p}"));
+            Row { label, cells: Vec::new(), remark: Some(needed), tone: Tone::Plain }
+        }
+    };
+    let mut rows: Vec<Row> = lines.iter().enumerate().map(of_percentile).collect();
+    rows.push(row(lines.len(), "max".to_owned(), &failures(document)));
+    let remark = if document.failed() > 0 { "(of responses)" } else { "" };
+    rows.push(row(lines.len() + 1, "mean".to_owned(), remark));
+    Table {
+        kind: TableKind::Latency,
+        title: "Latency",
+        caption: String::new(),
+        columns: columns.iter().map(|column| column.title).collect(),
+        rows,
+        legend: legend(document, times, lines),
+    }
+}
+
+impl Column {
+    /// Times of a summary, as far as it has values.
+    fn of(title: &'static str, summary: &Summary, lines: &[f64]) -> Column {
+        let unit = unit_of(summary);
+        let time = |ns, bound, imprecise| {
+            let value = Quantile { ns, bound };
+            Cell::Time { value, imprecise, unit }
         };
-        let mut rows = Vec::new();
-        for p in lines {
-            let label = format!("p{p}");
-            let Some(value) = headline.percentile(*p) else {
-                let needed = units::count(least_count(*p));
-                let remark = format!("needs {needed} requests");
-                rows.push(Row { label, values: Vec::new(), remark });
-                continue;
-            };
-            let mut row = row(label, &|of| of.percentile(*p).map(time), String::new());
-            if has_overhead {
-                let index = overhead_index(columns) + usize::from(has_intervals);
-                row.values[index] = overhead(document, *p);
-            }
-            if has_intervals {
-                row.values[1] = interval(value);
-            }
-            rows.push(row);
-        }
-        rows.push(row("max".to_owned(), &greatest, failures(document)));
-        let remark = if document.failed() > 0 { "(of responses)" } else { "" };
-        rows.push(row("mean".to_owned(), &mean, remark.to_owned()));
-        let mut heads: Vec<Column> = columns
-            .iter()
-            .map(|(title, summary)| Column { title, unit: unit_of(summary) })
-            .collect();
-        if has_overhead {
-            let overheads = &document.verdict.client_overhead;
-            let typical_ns = overheads.iter().map(|of| of.client_ns).min().unwrap_or(0);
-            let unit = DurationColumn::of(typical_ns);
-            heads.insert(overhead_index(columns), Column { title: "client overhead", unit });
-        }
-        if has_intervals {
-            heads.insert(1, Column { title: "95% interval", unit: unit_of(headline) });
-        }
-        Table { label: Span::new("  Latency", Style::Bold), columns: heads, rows }
+        let at = |p: &f64| {
+            let value = summary.percentile(*p)?;
+            Some(time(value.ns, value.bound, value.imprecise))
+        };
+        let bound = summary.percentile(100.0).map_or(Bound::Exact, |value| value.bound);
+        let greatest = summary.max_ns.map(|ns| time(ns, bound, false));
+        let mean = mean_ns(summary).map(|ns| time(ns, summary.mean_bound, false));
+        let cells = lines.iter().map(at).chain([greatest, mean]);
+        Column { title, cells: cells.map(|cell| cell.unwrap_or(Cell::Empty)).collect() }
+    }
+
+    /// Intervals of the percentiles; none if there is no interval.
+    fn of_intervals(headline: &Summary, lines: &[f64]) -> Option<Column> {
+        let unit = unit_of(headline);
+        let cell = |p: &f64| {
+            let (low_ns, high_ns) = interval(headline.percentile(*p)?)?;
+            Some(Cell::Interval { low_ns, high_ns, unit })
+        };
+        Column::of_any("95% interval", lines.iter().map(cell))
+    }
+
+    /// Client overhead of the percentiles; none if it is not known.
+    fn of_overheads(document: &Document, headline: &Summary, lines: &[f64]) -> Option<Column> {
+        let overheads = &document.verdict.client_overhead;
+        let typical_ns = overheads.iter().map(|of| of.client_ns).min().unwrap_or(0);
+        let unit = DurationColumn::of(typical_ns);
+        let cell = |p: &f64| {
+            headline.percentile(*p)?;
+            let overhead = overheads.iter().find(|of| of.p == *p)?;
+            let ns = overhead.client_ns;
+            Some(match overhead.is_partial {
+                true => Cell::OrMore { ns, unit },
+                false => Cell::time(Quantile { ns, bound: Bound::Exact }, unit),
+            })
+        };
+        Column::of_any("client overhead", lines.iter().map(cell))
+    }
+
+    /// A column without the greatest time and the mean; none if there is no value.
+    fn of_any(title: &'static str, cells: impl Iterator<Item = Option<Cell>>) -> Option<Column> {
+        let cells: Vec<Option<Cell>> = cells.chain([None, None]).collect();
+        let has_any = cells.iter().any(Option::is_some);
+        let cells = cells.into_iter().map(|cell| cell.unwrap_or(Cell::Empty)).collect();
+        has_any.then_some(Column { title, cells })
     }
 }
 
@@ -208,43 +238,17 @@ fn overhead_index(columns: &[Times<'_>]) -> usize {
     columns.iter().take_while(|(title, _)| times.contains(title)).count()
 }
 
-/// Client overhead of percentile `p`, as far as it is known.
-fn overhead(document: &Document, p: f64) -> Option<Cell> {
-    let of = document.verdict.client_overhead.iter().find(|of| of.p == p)?;
-    Some(match of.is_partial {
-        true => Cell::OrMore(of.client_ns),
-        false => Cell::time(Quantile { ns: of.client_ns, bound: Bound::Exact }),
-    })
-}
-
-fn time(value: &PercentileValue) -> Cell {
-    let PercentileValue { ns, bound, imprecise, .. } = *value;
-    Cell::Time { value: Quantile { ns, bound }, imprecise }
-}
-
 /// The sampling interval of a value; for an upper bound, the range that holds the target's own
 /// value.
-fn interval(value: &PercentileValue) -> Option<Cell> {
+fn interval(value: &PercentileValue) -> Option<(u64, Option<u64>)> {
     match (value.bound, value.range) {
-        (Bound::Upper, range) => {
-            range.map(|range| Cell::Interval { low_ns: range.low_ns, high_ns: Some(range.high_ns) })
-        }
+        (Bound::Upper, range) => range.map(|range| (range.low_ns, Some(range.high_ns))),
         (Bound::Unknown, _) => None,
-        _ => value.low_ns.map(|low_ns| Cell::Interval { low_ns, high_ns: value.high_ns }),
+        _ => value.low_ns.map(|low_ns| (low_ns, value.high_ns)),
     }
 }
 
-fn greatest(summary: &Summary) -> Option<Cell> {
-    let bound = summary.percentile(100.0).map_or(Bound::Exact, |value| value.bound);
-    summary.max_ns.map(|ns| Cell::time(Quantile { ns, bound }))
-}
-
 /// The mean to the nearest nanosecond.
-fn mean(summary: &Summary) -> Option<Cell> {
-    let bound = summary.mean_bound;
-    mean_ns(summary).map(|ns| Cell::time(Quantile { ns, bound }))
-}
-
 fn mean_ns(summary: &Summary) -> Option<u64> {
     summary.mean_ns.map(|ns| ns.round() as u64)
 }
@@ -265,8 +269,8 @@ fn failures(document: &Document) -> String {
     if failed.is_empty() { String::new() } else { format!("({})", failed.join(", ")) }
 }
 
-/// One line for each mark that occurs, and for `~` if it occurs in the first column.
-fn legend(document: &Document, columns: &[Times<'_>], lines: &[f64]) -> Vec<String> {
+/// Explains each mark that occurs, and `~` if it occurs in the first column.
+fn legend(document: &Document, columns: &[Times<'_>], lines: &[f64]) -> Vec<Notice> {
     let has = |bound| {
         let is_marked = |of: &Summary| {
             let mut values = lines.iter().filter_map(|p| of.percentile(*p));
@@ -278,17 +282,14 @@ fn legend(document: &Document, columns: &[Times<'_>], lines: &[f64]) -> Vec<Stri
     let has_unknown = greatest.any(|value| value.bound == Bound::Unknown);
     let mut legend = Vec::new();
     if has(Bound::Upper) {
-        let rate = units::round_rate(document.throughput.completed_rps);
-        let in_flight = in_flight(document).map(|n| format!(", {n:.1} requests in flight"));
-        let in_flight = in_flight.unwrap_or_default();
-        legend.push(format!("≤: upper bound, client overhead included; at {rate}{in_flight}"));
+        let rate_rps = document.throughput.completed_rps;
+        legend.push(Notice::UpperBounds { rate_rps, in_flight: in_flight(document) });
     }
     if has(Bound::Lower) {
-        legend.push(">: lower bound; failed requests count as slower than any response".to_owned());
+        legend.push(Notice::LowerBounds);
     }
     if has_unknown || has(Bound::Unknown) {
-        let text = "unknown: falls on a failed request, and client overhead inflates it";
-        legend.push(text.to_owned());
+        legend.push(Notice::Unknown);
     }
     legend.extend(uncertain(document, &columns[0].1, lines));
     legend
@@ -301,29 +302,19 @@ fn in_flight(document: &Document) -> Option<f64> {
     (window_ns > 0.0).then(|| integral_ns / window_ns)
 }
 
-/// Length of a run that would settle the percentiles marked with `~`.
-fn uncertain(document: &Document, headline: &Summary, lines: &[f64]) -> Option<String> {
+/// The percentiles marked with `~`, and the length of a run that would settle them.
+fn uncertain(document: &Document, headline: &Summary, lines: &[f64]) -> Option<Notice> {
     let values = lines.iter().filter_map(|p| headline.percentile(*p));
-    let marked: Vec<f64> = values
+    let percentiles: Vec<f64> = values
         .filter(|value| value.imprecise && value.bound != Bound::Unknown)
         .map(|value| value.p)
         .collect();
-    let last = marked.last()?;
-    let names: Vec<String> = marked.iter().map(|p| format!("p{p}")).collect();
-    let (names, are) = match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => {
-            (format!("{} and {last}", rest.join(", ")), "are")
-        }
-        _ => (names.concat(), "is"),
-    };
-    let text = format!("~: {names} {are} uncertain: too few independent samples");
+    let last = percentiles.last()?;
     let needed = headline.unsupported.iter().find(|of| of.p == *last);
     let remedy = needed.and_then(|of| match (document.plan.requests, of.needed_s) {
-        (Some(_), _) => Some(format!("use -n {}", of.needed_samples)),
-        (None, Some(seconds)) if seconds < SECONDS_MAX => {
-            Some(format!("run ≥ {} s", seconds.ceil()))
-        }
+        (Some(_), _) => Some(Remedy::Requests(of.needed_samples)),
+        (None, Some(seconds)) if seconds < SECONDS_MAX => Some(Remedy::Seconds(seconds)),
         (None, _) => None,
     });
-    Some(remedy.map_or(text.clone(), |remedy| format!("{text}; {remedy}")))
+    Some(Notice::Uncertain { percentiles, remedy })
 }

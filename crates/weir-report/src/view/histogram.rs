@@ -5,25 +5,18 @@
 //! open, so that a single outlier does not reduce the resolution of all others.
 
 use weir_result::histogram::middle_of;
-use weir_result::{Document, Histogram, Load, units};
+use weir_result::{Document, Histogram, Load};
 
-use super::Bars;
-use super::page::{Page, Span, Style};
+use super::{Block, Cell, Row, Table, TableKind, Tone};
 
 /// Greatest number of rows with both ends; the open one comes on top.
 const CLOSED_ROWS_MAX: usize = 9;
 
-/// Greatest length of a bar, in columns.
-const BAR_MAX: usize = 60;
-
 /// Percentile beyond which all requests share the open row.
 const LAST_PERCENTILE: f64 = 99.9;
 
-/// Block elements by eighths of a column.
-const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-
-/// Draws the histogram. The error is the fault of a histogram in the document.
-pub(super) fn write(document: &Document, bars: Bars, page: &mut Page) -> Result<(), String> {
+/// Builds the histogram. The error is the fault of a histogram in the document.
+pub(super) fn blocks(document: &Document) -> Result<Vec<Block>, String> {
     let (name, metric) = match document.plan.load {
         Load::OpenLoop { .. } => ("response time", &document.latency.response_time),
         Load::ClosedLoop => ("service time", &document.latency.service_time),
@@ -34,75 +27,63 @@ pub(super) fn write(document: &Document, bars: Bars, page: &mut Page) -> Result<
         true => (&by_outcome.bad, " of bad responses"),
     };
     if shown.count() < 2 {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let rows = rows(shown);
-    if rows.len() < 2 {
-        return Ok(());
+    let bins = bins(shown);
+    if bins.len() < 2 {
+        return Ok(Vec::new());
     }
-    page.gap();
-    let title = Span::new(format!("{name}{of}"), Style::Dim);
-    page.line([Span::new("  Histogram   ", Style::Bold), title]);
-    let label_width = rows.iter().map(|row| row.label().chars().count()).max().unwrap_or(0);
-    let most = rows.iter().map(|row| row.count).max().unwrap_or(1);
-    let room = page.width().saturating_sub(2 + label_width + 2 + 6 + 2).min(BAR_MAX);
-    for row in &rows {
-        let label = format!("  {:>label_width$}  ", row.label());
-        let share = percent(row.count as f64 / shown.count() as f64);
-        let bar = bar(row.count, most, room, bars);
-        page.line([
-            Span::plain(label),
-            Span::new(format!("{share:>6}  "), Style::Dim),
-            Span::plain(bar),
-        ]);
-    }
-    Ok(())
+    let most = bins.iter().map(|bin| bin.count).max().unwrap_or(1);
+    Ok(vec![Block::Table(Table {
+        kind: TableKind::Histogram,
+        title: "Histogram",
+        caption: format!("{name}{of}"),
+        columns: vec!["share", ""],
+        rows: bins.iter().map(|bin| bin.row(shown.count(), most)).collect(),
+        legend: Vec::new(),
+    })])
 }
 
 /// The requests between two times.
 #[derive(Debug, PartialEq, Eq)]
-struct Row {
+struct Bin {
     low_ns: u64,
-    /// None if the row is open.
+    /// None if the bin is open.
     high_ns: Option<u64>,
     count: u64,
 }
 
-impl Row {
-    fn label(&self) -> String {
-        let low = units::short_duration(self.low_ns);
-        let Some(high_ns) = self.high_ns else {
-            return format!("≥ {low}");
-        };
-        let high = units::short_duration(high_ns);
-        // A unit that both ends share is printed once.
-        let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
-        match low.rsplit_once(' ') {
-            Some((number, _)) if unit(&low) == unit(&high) => format!("{number}–{high}"),
-            _ => format!("{low}–{high}"),
+impl Bin {
+    fn row(&self, all: u64, most: u64) -> Row {
+        let share = Cell::Frequency(self.count as f64 / all as f64);
+        Row {
+            label: Cell::Range { low_ns: self.low_ns, high_ns: self.high_ns },
+            cells: vec![share, Cell::Bar(self.count as f64 / most.max(1) as f64)],
+            remark: None,
+            tone: Tone::Plain,
         }
     }
 }
 
-fn rows(histogram: &Histogram) -> Vec<Row> {
+fn bins(histogram: &Histogram) -> Vec<Bin> {
     let exact = histogram.exact();
     let last_ns = histogram.percentile(LAST_PERCENTILE).unwrap_or(exact.max_ns);
     let edges = edges(exact.min_ns, last_ns.min(exact.max_ns));
-    let mut rows: Vec<Row> = edges
+    let mut bins: Vec<Bin> = edges
         .windows(2)
-        .map(|ends| Row { low_ns: ends[0], high_ns: Some(ends[1]), count: 0 })
+        .map(|ends| Bin { low_ns: ends[0], high_ns: Some(ends[1]), count: 0 })
         .collect();
     let end_ns = edges.last().copied().unwrap_or(0);
-    rows.push(Row { low_ns: end_ns, high_ns: None, count: 0 });
+    bins.push(Bin { low_ns: end_ns, high_ns: None, count: 0 });
     for (bucket, count) in histogram.buckets() {
         let ns = middle_of(bucket).clamp(exact.min_ns, exact.max_ns);
         let index = edges.partition_point(|edge| *edge <= ns).saturating_sub(1);
-        rows[index].count += count;
+        bins[index].count += count;
     }
-    if rows.last().is_some_and(|row| row.count == 0) {
-        rows.pop();
+    if bins.last().is_some_and(|row| row.count == 0) {
+        bins.pop();
     }
-    rows
+    bins
 }
 
 /// Round times, the first at or below `low_ns` and the last above `high_ns`.
@@ -160,26 +141,6 @@ fn geometric(low_ns: u64, high_ns: u64, mantissas: &[u64]) -> Vec<u64> {
     edges
 }
 
-/// Formats `75.0%`, `0.10%`, and `<0.01%` for a share that would print as zero.
-fn percent(share: f64) -> String {
-    match share {
-        share if share > 0.0 && share < 0.000_05 => "<0.01%".to_owned(),
-        share => units::percent(share),
-    }
-}
-
-/// A bar for `count`, `room` columns for `most`; a count above 0 always shows.
-fn bar(count: u64, most: u64, room: usize, bars: Bars) -> String {
-    let columns = room as f64 * count as f64 / most.max(1) as f64;
-    match bars {
-        Bars::Ascii => "#".repeat((columns.round() as usize).max(usize::from(count > 0))),
-        Bars::Blocks => {
-            let eighths = ((columns * 8.0).round() as usize).max(usize::from(count > 0));
-            format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,16 +171,6 @@ mod tests {
                 assert!(edges.is_sorted_by(|a, b| a < b), "{low} to {high}: {edges:?}");
                 assert!(edges[0] <= (*low).max(1), "{low} to {high}: {edges:?}");
             }
-        }
-    }
-
-    #[test]
-    fn bars_are_proportional_and_never_vanish() {
-        for (count, blocks, ascii) in
-            [(100, "████████", "########"), (50, "████", "####"), (1, "▏", "#"), (0, "", "")]
-        {
-            assert_eq!(bar(count, 100, 8, Bars::Blocks), blocks);
-            assert_eq!(bar(count, 100, 8, Bars::Ascii), ascii);
         }
     }
 }

@@ -1,0 +1,210 @@
+//! The report as a view: sections of labelled lines, tables with typed cells, and notes. Text is a
+//! renderer of it; HTML, Markdown and CSV can be others.
+//!
+//! The view is a function of a document. It knows no widths, colours or markup; a renderer knows no
+//! documents.
+
+mod assertions;
+mod cell;
+mod connections;
+mod details;
+mod fact;
+mod head;
+mod histogram;
+mod notice;
+mod percentiles;
+mod rules;
+mod spectrum;
+mod throughput;
+mod usage;
+mod verdict;
+
+use weir_result::Document;
+
+pub use cell::Cell;
+pub use fact::{Fact, Tone};
+pub use notice::{Notice, Remedy};
+
+/// A report in the order of reading.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Program that wrote the document.
+    pub title: String,
+    /// Target of the run.
+    pub about: Vec<Fact>,
+    /// Sections; one without blocks has nothing to report.
+    pub sections: Vec<Section>,
+}
+
+/// Parts of a report that only some readers want.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detail {
+    /// True for a compact histogram of the latencies.
+    pub histogram: bool,
+    /// True for the whole spectrum of latencies, not only a few percentiles.
+    pub spectrum: bool,
+    /// True for all findings, the machine, the workers, connect and first-byte times.
+    pub verbose: bool,
+    /// True for the grade and the findings.
+    pub verdict: bool,
+    /// True for every rule of the verdict with its figure.
+    pub rules: bool,
+}
+
+/// A part of a report with a heading.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Heading.
+    pub title: &'static str,
+    /// Content in order.
+    pub blocks: Vec<Block>,
+}
+
+/// A piece of a section.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// A line without a label.
+    Line(Line),
+    /// Lines with a label.
+    Entry(Entry),
+    /// A table.
+    Table(Table),
+    /// A note.
+    Note(Notice),
+}
+
+/// Lines with a label.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Label: `Throughput`.
+    pub label: String,
+    /// One line or more.
+    pub lines: Vec<Line>,
+}
+
+/// Facts of one line.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Relation of the facts to each other.
+    pub form: Form,
+    /// Facts in order.
+    pub facts: Vec<Fact>,
+}
+
+/// Relation of the facts of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Facts side by side.
+    Facts,
+    /// The first fact is the sum of the others.
+    Sum,
+    /// One sentence.
+    Sentence,
+    /// One sentence, an item of a list.
+    Item,
+    /// One sentence about a list, after its items.
+    Remark,
+}
+
+/// A table: a label for each row, and cells in columns.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Content of the table, from which a renderer may derive the layout.
+    pub kind: TableKind,
+    /// Heading; empty if the section's heading says it.
+    pub title: &'static str,
+    /// Addition to the heading; may be empty.
+    pub caption: String,
+    /// Titles of the columns, without that of the labels; the last ones matter least.
+    pub columns: Vec<&'static str>,
+    /// Rows in order.
+    pub rows: Vec<Row>,
+    /// Explanations of the marks in the cells.
+    pub legend: Vec<Notice>,
+}
+
+/// Content of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableKind {
+    /// Percentiles, the greatest and the mean of each time.
+    Latency,
+    /// Percentiles down to the last request.
+    Spectrum,
+    /// Shares of the requests by time.
+    Histogram,
+    /// Rules of the verdict.
+    Rules,
+    /// Assertions and their outcomes.
+    Assertions,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Label.
+    pub label: Cell,
+    /// One cell for each column; none if there is only a remark.
+    pub cells: Vec<Cell>,
+    /// Remark after the cells.
+    pub remark: Option<Fact>,
+    /// Tone of the whole row.
+    pub tone: Tone,
+}
+
+impl Report {
+    /// Builds the report of a document.
+    ///
+    /// # Errors
+    /// The fault of a histogram, in a document that was neither loaded nor assembled.
+    pub fn of(document: &Document, detail: &Detail) -> Result<Report, String> {
+        let mut sections = vec![
+            Section { title: "Run", blocks: head::blocks(document) },
+            Section { title: "Verdict", blocks: verdict::blocks(document, detail) },
+        ];
+        let mut results = throughput::blocks(document);
+        results.extend(percentiles::blocks(document, detail.verbose)?);
+        sections.push(Section { title: "Results", blocks: results });
+        if detail.histogram {
+            sections.push(Section { title: "Histogram", blocks: histogram::blocks(document)? });
+        }
+        if detail.spectrum {
+            sections.push(Section { title: "Spectrum", blocks: spectrum::blocks(document)? });
+        }
+        sections.push(Section { title: "Details", blocks: details::blocks(document, detail) });
+        if detail.rules {
+            sections.push(Section { title: "Rules", blocks: rules::blocks(&document.verdict) });
+        }
+        sections.push(Section { title: "Assertions", blocks: assertions::blocks(document) });
+        Ok(Report { title: head::title(document), about: head::about(document), sections })
+    }
+}
+
+impl Block {
+    /// A label with one line of facts.
+    fn facts(label: &str, facts: Vec<Fact>) -> Block {
+        Block::entry(label, vec![Line::facts(facts)])
+    }
+
+    /// A label with one sentence.
+    fn sentence(label: &str, sentence: Fact) -> Block {
+        Block::entry(label, vec![Line::sentence(sentence)])
+    }
+
+    fn entry(label: &str, lines: Vec<Line>) -> Block {
+        Block::Entry(Entry { label: label.to_owned(), lines })
+    }
+}
+
+impl Line {
+    fn facts(facts: Vec<Fact>) -> Line {
+        Line { form: Form::Facts, facts }
+    }
+
+    fn sentence(sentence: Fact) -> Line {
+        Line { form: Form::Sentence, facts: vec![sentence] }
+    }
+
+    fn item(sentence: Fact) -> Line {
+        Line { form: Form::Item, facts: vec![sentence] }
+    }
+}

@@ -1,0 +1,41 @@
+//! Assertions and their outcomes, last: the end of a log is read first.
+
+use weir_result::{AssertionOutcome, AssertionResult, Document};
+
+use super::{Block, Cell, Row, Table, TableKind, Tone};
+
+pub(super) fn blocks(document: &Document) -> Vec<Block> {
+    if document.assertions.is_empty() {
+        return Vec::new();
+    }
+    vec![Block::Table(Table {
+        kind: TableKind::Assertions,
+        title: "",
+        caption: String::new(),
+        columns: vec!["assertion", "measured"],
+        rows: document.assertions.iter().map(row).collect(),
+        legend: Vec::new(),
+    })]
+}
+
+fn row(result: &AssertionResult) -> Row {
+    let tone = match result.outcome {
+        AssertionOutcome::Pass => Tone::Plain,
+        AssertionOutcome::Fail => Tone::Bad,
+    };
+    let cells = [result.assertion.clone(), in_words(result)];
+    Row {
+        label: Cell::Text(result.outcome.to_string()),
+        cells: cells.into_iter().map(Cell::Text).collect(),
+        remark: None,
+        tone,
+    }
+}
+
+/// The measured value, and the reason of a failure if the value does not show it.
+fn in_words(result: &AssertionResult) -> String {
+    match &result.reason {
+        Some(reason) => format!("{}: {reason}", result.measured),
+        None => result.measured.clone(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Connections: failed and renewed ones, and how long connects took.
+
+use weir_result::document::{ConnectionFailure, ConnectionsSection, Summary};
+use weir_result::{Document, FailurePhase, units};
+
+use super::{Block, Cell, Fact, Line, Tone};
+
+pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
+    let connections = &document.connections;
+    let mut facts = failures(connections);
+    if facts.is_empty() && verbose {
+        facts.push(Fact::of(Cell::Count(connections.open_at_t0)).then(" open"));
+    }
+    if let Some(rate) = document.plan.connection.rate {
+        let (span, rate) = (units::duration(connections.setup_ns), units::exact_rate(rate));
+        facts.push(Fact::text(format!("opened at {rate}, all within {span}")));
+    }
+    let all = units::count(connections.connects_of_load());
+    let mut some = |words: &str, count: u64| {
+        if count > 0 {
+            facts.push(Fact::text(format!("{words}: {} of {all}", units::count(count))));
+        }
+    };
+    some("renewed as planned", connections.renewed);
+    some("closed by the server", connections.closed_by_peer);
+    let mut blocks = Vec::new();
+    if !facts.is_empty() {
+        let lines = facts.into_iter().map(Line::sentence).collect();
+        blocks.push(Block::entry("Connections", lines));
+    }
+    blocks.extend(connects(document, verbose));
+    blocks
+}
+
+/// Connections that failed or are missing.
+fn failures(connections: &ConnectionsSection) -> Vec<Fact> {
+    let (asked, open) = (connections.asked, connections.open_at_t0);
+    let of_phase = |phase| {
+        let failed: Vec<String> = connections
+            .failures
+            .iter()
+            .filter(|failure| failure.phase == phase)
+            .map(failure_in_words)
+            .collect();
+        failed.join(", ")
+    };
+    let mut failed = Vec::new();
+    let connecting = of_phase(FailurePhase::Connect);
+    let (asked_text, open_text) = (units::count(asked), units::count(open));
+    // While connections are renewed, some of them are not open.
+    let are_renewed = connections.renewed > 0 || connections.closed_by_peer > 0;
+    match (open < asked, connecting.is_empty()) {
+        (true, true) if are_renewed => {}
+        (true, true) => failed.push(format!("{open_text} of {asked_text} open")),
+        (true, false) => failed.push(format!("{open_text} of {asked_text} open: {connecting}")),
+        (false, false) => failed.push(format!("failed to connect: {connecting}")),
+        (false, true) => {}
+    }
+    for (phase, words) in [(FailurePhase::InUse, "in use"), (FailurePhase::Idle, "idle")] {
+        let kinds = of_phase(phase);
+        if !kinds.is_empty() {
+            failed.push(format!("failed {words}: {kinds}"));
+        }
+    }
+    failed.into_iter().map(|text| Fact::text(text).toned(Tone::Bad)).collect()
+}
+
+/// Connects per second and their times, if any were opened in the window; in a verbose report the
+/// times of all connects if not.
+fn connects(document: &Document, verbose: bool) -> Option<Block> {
+    let latency = &document.latency;
+    let with_times = |first: Fact, summary: &Summary| {
+        let mut facts = vec![first];
+        facts.extend(Fact::times(summary));
+        Line::facts(facts)
+    };
+    let mut lines = Vec::new();
+    if let Some(in_window) = &latency.connect_window {
+        let rate = Fact::of(Cell::Rate(document.connections.connects_per_second));
+        lines.push(with_times(rate, &in_window.ok));
+        let setup = latency.connect_setup.as_ref();
+        lines.extend(setup.map(|setup| with_times(Fact::text("before the load"), &setup.ok)));
+    } else if verbose && latency.connect.ok.count > 0 {
+        let connects = &latency.connect.ok;
+        lines.push(with_times(Fact::counted(connects.count, "connect"), connects));
+    }
+    (!lines.is_empty()).then(|| Block::entry("Connects", lines))
+}
+
+/// Formats a failure: `EMFILE (too many open files) 5,913`.
+fn failure_in_words(failure: &ConnectionFailure) -> String {
+    let count = units::count(failure.count);
+    // An error without a usual name is its number, which its text includes.
+    match failure.errno.as_ref().filter(|name| name.starts_with('E')) {
+        Some(name) => format!("{name} ({}) {count}", failure.text),
+        None => format!("{} {count}", failure.text),
+    }
+}

@@ -1,0 +1,129 @@
+//! The details below the latencies: requests, status codes, errors, connections, notes.
+
+use weir_result::document::{Accounting, DestinationSection};
+use weir_result::{Document, Load, SuccessRule, errno};
+
+use super::{Block, Cell, Detail, Fact, Form, Line, Notice, Tone, connections, usage};
+
+pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
+    let verbose = detail.verbose;
+    let accounting = &document.accounting;
+    let mut blocks = Vec::new();
+    if verbose || document.failed() > 0 {
+        blocks.push(conservation(accounting));
+    }
+    blocks.extend(status_codes(accounting, document.plan.success));
+    blocks.extend(errors(accounting));
+    if verbose {
+        blocks.extend(first_byte(document));
+    }
+    blocks.extend(connections::blocks(document, verbose));
+    blocks.extend(destinations(&document.connections.destinations));
+    if verbose {
+        blocks.extend(handshakes(document));
+    }
+    blocks.extend(usage::blocks(document, verbose));
+    blocks.extend(notes(document, detail.verdict).into_iter().map(Block::Note));
+    blocks
+}
+
+/// Failure classes with a count above 0, under their names in reports.
+pub(super) fn failures(accounting: &Accounting) -> Vec<(&'static str, u64)> {
+    let classes = [
+        ("bad responses", accounting.bad_response),
+        ("errors", accounting.transport_error),
+        ("timed out", accounting.timed_out),
+        ("in flight", accounting.in_flight_at_end),
+        ("never sent", accounting.never_sent),
+    ];
+    classes.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+/// Formats `10 planned = 9 ok + 1 timed out`: every class with a count above 0.
+fn conservation(accounting: &Accounting) -> Block {
+    let class = |count, name: &str| Fact::of(Cell::Count(count)).then(&format!(" {name}"));
+    let mut facts = vec![class(accounting.planned, "planned"), class(accounting.ok, "ok")];
+    let failed = failures(accounting).into_iter();
+    facts.extend(failed.map(|(name, count)| class(count, name).toned(Tone::Bad)));
+    Block::entry("Requests", vec![Line { form: Form::Sum, facts }])
+}
+
+fn status_codes(accounting: &Accounting, success: SuccessRule) -> Option<Block> {
+    let fact = |(code, count): (&u16, &u64)| {
+        let tone = if success.accepts(*code) { Tone::Plain } else { Tone::Bad };
+        Fact::error(&code.to_string(), *count).toned(tone)
+    };
+    let codes: Vec<Fact> = accounting.status.iter().map(fact).collect();
+    (!codes.is_empty()).then(|| Block::facts("Status codes", codes))
+}
+
+fn errors(accounting: &Accounting) -> Option<Block> {
+    let mut errors = Vec::new();
+    if accounting.timed_out > 0 {
+        errors.push(Fact::error("timed out", accounting.timed_out));
+    }
+    errors.extend(accounting.errors.iter().map(|(kind, n)| Fact::error(&kind_in_words(kind), *n)));
+    (!errors.is_empty()).then(|| Block::facts("Errors", errors))
+}
+
+/// Formats a kind of error: `closed before response`, `ECONNRESET (connection reset by peer)`.
+fn kind_in_words(kind: &str) -> String {
+    match errno::text_of_name(kind) {
+        Some(text) => format!("{kind} ({text})"),
+        None => kind.replace('_', " ").replace("answer", "response"),
+    }
+}
+
+/// Outcomes of each destination's share.
+fn destinations(destinations: &[DestinationSection]) -> Option<Block> {
+    let line = |share: &DestinationSection| {
+        let mut facts = vec![
+            Fact::text(&share.address),
+            Fact::counted(share.connects, "connect"),
+            Fact::error("ok", share.ok).toned(Tone::Plain),
+        ];
+        let failures = [
+            ("bad responses", share.bad_response),
+            ("errors", share.transport_error),
+            ("timed out", share.timed_out),
+            ("in flight", share.in_flight_at_end),
+            ("failed to connect", share.connects_failed),
+        ];
+        let failures = failures.into_iter().filter(|(_, count)| *count > 0);
+        facts.extend(failures.map(|(name, count)| Fact::error(name, count)));
+        Line::facts(facts)
+    };
+    let lines: Vec<Line> = destinations.iter().map(line).collect();
+    (!lines.is_empty()).then(|| Block::entry("Destinations", lines))
+}
+
+/// Times to the first byte, which the table of a closed loop has already.
+fn first_byte(document: &Document) -> Option<Block> {
+    let summary = &document.latency.first_byte.ok;
+    let is_wanted = document.plan.load != Load::ClosedLoop && summary.count > 0;
+    is_wanted.then(|| Block::facts("First byte", Fact::times(summary)))
+}
+
+/// Number and duration of TLS handshakes.
+fn handshakes(document: &Document) -> Option<Block> {
+    let handshakes = &document.latency.tls_handshake.as_ref()?.ok;
+    let mut facts = vec![Fact::counted(handshakes.count, "handshake")];
+    facts.extend(Fact::times(handshakes));
+    Some(Block::facts("TLS", facts))
+}
+
+fn notes(document: &Document, verdict: bool) -> Vec<Notice> {
+    let of_run = document.notes.iter().map(|note| &note.text);
+    // `shared-host` is not part of the grade: it is printed without a verdict too.
+    let shared_host = document.verdict.rules.iter().find(|rule| rule.id == "shared-host");
+    let texts = of_run.chain(shared_host.map(|rule| &rule.text));
+    let mut notes: Vec<Notice> = texts.cloned().map(Notice::OfRun).collect();
+    if document.plan.load == Load::ClosedLoop && document.answered() > 0 {
+        notes.push(Notice::ClosedLoop);
+    }
+    let unknown = document.verdict.not_judged();
+    if verdict && !unknown.is_empty() {
+        notes.push(Notice::NotJudged(unknown.into_iter().map(str::to_owned).collect()));
+    }
+    notes
+}

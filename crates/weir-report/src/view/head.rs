@@ -1,0 +1,92 @@
+//! The first lines: the program, the target, and the load in words.
+
+use weir_result::units;
+use weir_result::{Arrivals, Document, Load, Plan};
+
+use super::{Block, Cell, Fact, Line, Tone};
+
+/// Program that wrote the document.
+pub(super) fn title(document: &Document) -> String {
+    format!("{} {}", document.tool.name, document.tool.version)
+}
+
+/// Target of the run.
+pub(super) fn about(document: &Document) -> Vec<Fact> {
+    let mut about = vec![Fact::text(&document.plan.url)];
+    if let Some(preflight) = &document.run.preflight {
+        about.extend(preflight.server.iter().map(Fact::text));
+        about.push(Fact::text(&preflight.http_version));
+    }
+    about.push(Fact::text(document.environment.io_engine.to_string()));
+    about
+}
+
+/// The load, and the interruption if there was one.
+pub(super) fn blocks(document: &Document) -> Vec<Block> {
+    let mut blocks = vec![Block::Line(Line::facts(load(&document.plan)))];
+    if document.run.interrupted {
+        let interruption = Fact::text(interruption(document)).toned(Tone::Caution);
+        blocks.push(Block::Line(Line::sentence(interruption)));
+    }
+    blocks
+}
+
+/// The load in words.
+fn load(plan: &Plan) -> Vec<Fact> {
+    let kind = match plan.load {
+        Load::ClosedLoop => Fact::text("closed loop"),
+        Load::OpenLoop { rate, arrivals } => {
+            let rate = Fact::named("open loop", Cell::PlannedRate(rate));
+            match arrivals {
+                Arrivals::Uniform => rate.then(" uniform"),
+                Arrivals::Poisson { seed } => rate.then(&format!(" poisson, seed {seed}")),
+            }
+        }
+    };
+    let mut facts = vec![
+        kind.toned(Tone::Main),
+        Fact::counted(plan.connections.into(), "connection"),
+        Fact::counted(plan.threads.into(), "thread"),
+    ];
+    if plan.pipeline > 1 {
+        facts.push(Fact::named("pipeline", Cell::Text(plan.pipeline.to_string())));
+    }
+    if plan.request.method != "GET" || plan.request.body_bytes > 0 {
+        facts.push(Fact::named(&plan.request.method, Cell::Bytes(plan.request.body_bytes)));
+    }
+    facts.push(extent(plan));
+    facts
+}
+
+/// The planned end of the run, and the warm-up before it.
+fn extent(plan: &Plan) -> Fact {
+    let requests = plan.requests.map(|requests| Fact::counted(requests, "request"));
+    let duration = plan.duration_ns.map(|ns| Fact::of(Cell::PlannedDuration(ns)));
+    let extent = match (requests, duration) {
+        (Some(requests), Some(duration)) => requests.then(&format!(" or {}", duration.to_text())),
+        (Some(extent), None) | (None, Some(extent)) => extent,
+        (None, None) => Fact::text("until interrupted"),
+    };
+    match plan.warmup_ns {
+        0 => extent,
+        ns => extent.then(&format!(" after {} warm-up", units::exact_duration(ns))),
+    }
+}
+
+fn interruption(document: &Document) -> String {
+    let sent = &document.accounting.sent;
+    let window_s = document.throughput.window_s;
+    if window_s <= 0.0 {
+        let is_connecting = sent.warmup + sent.measured + sent.tail == 0;
+        let when = if is_connecting { "while connecting" } else { "during the warm-up" };
+        return format!("interrupted {when}: nothing was measured");
+    }
+    let measured = units::duration_of_seconds(window_s);
+    match document.plan.duration_ns {
+        Some(ns) if window_s >= ns as f64 / 1e9 => {
+            "interrupted after the window: all of it was measured".to_owned()
+        }
+        Some(ns) => format!("interrupted after {measured} of {}", units::exact_duration(ns)),
+        None => format!("interrupted after {measured}"),
+    }
+}

@@ -1,0 +1,75 @@
+//! The whole distribution: percentiles, each with half as many requests beyond it as the one
+//! before, down to the last request.
+
+use weir_result::quantile::AllOutcomes;
+use weir_result::units::DurationColumn;
+use weir_result::{Document, Load};
+
+use super::percentiles::unit_of;
+use super::{Block, Cell, Fact, Row, Table, TableKind, Tone};
+
+/// Greatest number of halvings that six decimals of a percentage distinguish.
+const STEPS_MAX: u32 = 26;
+
+/// Builds the ladder of percentiles. The error is the fault of a histogram in the document.
+pub(super) fn blocks(document: &Document) -> Result<Vec<Block>, String> {
+    let latency = &document.latency;
+    let metrics = match document.plan.load {
+        Load::OpenLoop { .. } => {
+            let response = ("response time", &latency.response_time);
+            vec![response, ("service time", &latency.service_time)]
+        }
+        Load::ClosedLoop => vec![("service time", &latency.service_time)],
+    };
+    let mut decoded = Vec::new();
+    for (_, metric) in &metrics {
+        decoded.push((metric.by_outcome()?, unit_of(metric.headline())));
+    }
+    let all: Vec<(AllOutcomes<'_>, DurationColumn)> =
+        decoded.iter().map(|(times, unit)| (AllOutcomes::of(times), *unit)).collect();
+    let count = all[0].0.count();
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let row = |label: String, cells, remark| Row {
+        label: Cell::Text(label),
+        cells,
+        remark: Some(remark),
+        tone: Tone::Plain,
+    };
+    let mut rows: Vec<Row> = (1..=STEPS_MAX)
+        .take_while(|step| count >> step > 0)
+        .map(|step| {
+            let cells = all.iter().map(|(metric, unit)| at_step(metric, step, *unit)).collect();
+            row(percent_at(step), cells, Fact::of(Cell::Count(count >> step)).then(" beyond"))
+        })
+        .collect();
+    let greatest = |(metric, unit): &(AllOutcomes<'_>, DurationColumn)| {
+        metric.max().map_or(Cell::Empty, |max| Cell::time(max, *unit))
+    };
+    let in_all = Fact::of(Cell::Count(count)).then(" in all");
+    rows.push(row("100".to_owned(), all.iter().map(greatest).collect(), in_all));
+    Ok(vec![Block::Table(Table {
+        kind: TableKind::Spectrum,
+        title: "Spectrum",
+        caption: String::new(),
+        columns: metrics.iter().map(|(title, _)| *title).collect(),
+        rows,
+        legend: Vec::new(),
+    })])
+}
+
+/// Returns the value beyond which `1 / 2^step` of the requests lie, in whole requests.
+fn at_step(metric: &AllOutcomes<'_>, step: u32, unit: DurationColumn) -> Cell {
+    let count = metric.count();
+    let value = metric.value_at_rank(count - (count >> step));
+    value.map_or(Cell::Empty, |value| Cell::time(value, unit))
+}
+
+/// Formats the percentile of a step: `50`, `87.5`, `99.951172`. The share beyond is cut to
+/// millionths of a percent, but never to zero.
+fn percent_at(step: u32) -> String {
+    let millionths = 100_000_000_u64 - (100_000_000_u64 >> step).max(1);
+    let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,53 @@
+//! The line `Throughput`: successful responses per second, and their bounds.
+
+use weir_result::document::Throughput;
+use weir_result::{Document, Load, Rate};
+
+use super::{Block, Cell, Fact, Tone};
+
+pub(super) fn blocks(document: &Document) -> Vec<Block> {
+    let throughput = &document.throughput;
+    if throughput.window_s <= 0.0 {
+        return Vec::new();
+    }
+    let mut facts = rates(throughput);
+    if let Some(rate) = missed(document) {
+        facts.push(Fact::named("planned", Cell::PlannedRate(rate)).toned(Tone::Caution));
+    }
+    if throughput.bytes_received > 0 {
+        facts.push(Fact::of(Cell::ByteRate(throughput.bytes_per_second)));
+    }
+    vec![Block::facts("Throughput", facts)]
+}
+
+/// Returns the rate: `20,000/s ± 0.3%`, or `≥ 71,200/s` and `measured 71,500/s ± 0.3%` if it is a
+/// bound; with the rate of all responses if some were bad.
+fn rates(throughput: &Throughput) -> Vec<Fact> {
+    let measured = Cell::RateWithin(throughput.good_rps, throughput.good_interval);
+    let all_are_good = throughput.good == throughput.completed;
+    let good = |cell| match all_are_good {
+        true => Fact::of(cell).toned(Tone::Main),
+        false => Fact::named("good", cell).toned(Tone::Main),
+    };
+    let mut facts = match throughput.least_rps.filter(|least| *least > 0.0) {
+        Some(least) => vec![good(Cell::RateAtLeast(least)), Fact::named("measured", measured)],
+        None => vec![good(measured)],
+    };
+    if !all_are_good {
+        let completed = Cell::RateWithin(throughput.completed_rps, throughput.completed_interval);
+        facts.push(Fact::named("all responses", completed));
+    }
+    facts
+}
+
+/// The planned rate, if fewer responses came than were planned.
+fn missed(document: &Document) -> Option<Rate> {
+    let Load::OpenLoop { rate, .. } = document.plan.load else {
+        return None;
+    };
+    let planned = document.accounting.planned;
+    let missing = planned.saturating_sub(document.throughput.completed);
+    // One request more or less is the edge of the window, not a missed plan.
+    let is_missed = missing > 1 && missing > planned / 1000;
+    is_missed.then_some(rate)
+}

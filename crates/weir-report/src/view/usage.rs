@@ -1,0 +1,120 @@
+//! CPU time, memory and calls of the script; in a verbose report also of the program, the machine
+//! and each worker.
+
+use weir_result::document::{Phases, ScriptSection};
+use weir_result::{Document, Wait, WorkerUsage};
+
+use super::{Block, Cell, Fact, Line};
+
+pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if let Some(usage) = &document.script {
+        blocks.push(script(usage, load_time_ns(&document.phases)));
+    }
+    if verbose {
+        blocks.extend(client(document));
+        blocks.extend(machine(document));
+        blocks.extend(document.phases.iter().map(worker));
+    }
+    blocks
+}
+
+/// The script's calls by callback; a share is one of the time in which the workers' load ran.
+fn script(script: &ScriptSection, load_time_ns: u64) -> Block {
+    let mut facts: Vec<Fact> = script.file.iter().map(Fact::text).collect();
+    facts.push(Fact::counted(script.states.into(), "state"));
+    facts.push(Fact::named("up to", Cell::Bytes(script.memory_max_bytes)).then(" each"));
+    if script.ran_dry > 0 {
+        facts.push(Fact::error("not ready in time", script.ran_dry));
+    }
+    if script.bodies_cut > 0 {
+        facts.push(Fact::error("bodies cut", script.bodies_cut));
+    }
+    let mut lines = vec![Line::facts(facts)];
+    for (callback, usage) in &script.callbacks {
+        let Some(mean_ns) = usage.time_ns.checked_div(usage.calls) else {
+            continue;
+        };
+        let calls = Fact::counted(usage.calls, "call");
+        let mut facts = vec![
+            Fact { before: format!("{}() ", callback.name()), ..calls },
+            Fact::named("mean", Cell::Duration(mean_ns)),
+            Fact::named("max", Cell::Duration(usage.longest_ns)),
+        ];
+        if load_time_ns > 0 {
+            let share = Cell::Share(usage.time_ns as f64 / load_time_ns as f64);
+            facts.push(Fact::of(share).then(" of time"));
+        }
+        lines.push(Line::facts(facts));
+    }
+    Block::entry("Script", lines)
+}
+
+/// Time in which the load ran, warm-up and tail included, summed over the workers, in nanoseconds.
+fn load_time_ns(phases: &[Phases]) -> u64 {
+    let spans = phases.iter().map(|phases| phases.tail_end_ns.saturating_sub(phases.start_ns));
+    spans.fold(0, u64::saturating_add)
+}
+
+/// CPU time and memory of this program.
+fn client(document: &Document) -> Option<Block> {
+    let usage = &document.run.client;
+    let cpu_ns = usage.cpu_user_ns.saturating_add(usage.cpu_system_ns);
+    let mut facts = Vec::new();
+    if cpu_ns > 0 {
+        facts.push(Fact::named("CPU time", Cell::Duration(cpu_ns)));
+        facts.push(Fact::named("user", Cell::Duration(usage.cpu_user_ns)));
+        facts.push(Fact::named("memory", Cell::Bytes(usage.max_resident_bytes)));
+    }
+    let sum = |of: fn(&WorkerUsage) -> u64| document.phases.iter().map(|p| of(&p.usage)).sum();
+    let (wakes, events): (u64, u64) = (sum(|usage| usage.wakes), sum(|usage| usage.events));
+    if wakes > 0 {
+        let each = Cell::Number(events as f64 / wakes as f64);
+        facts.push(Fact::of(each).then(" events per wake-up").then(wait(document)));
+    }
+    (!facts.is_empty()).then(|| Block::facts("Client", facts))
+}
+
+/// The receive strategy, if the user chose one.
+fn wait(document: &Document) -> &'static str {
+    match document.plan.wait {
+        Wait::Auto => "",
+        Wait::Latency => " (--wait latency)",
+        Wait::Throughput => " (--wait throughput)",
+        Wait::Spin => " (--wait spin)",
+    }
+}
+
+fn machine(document: &Document) -> Option<Block> {
+    let environment = &document.environment;
+    let texts = [&environment.os, &environment.kernel, &environment.cpu_model];
+    let mut facts: Vec<Fact> = texts.into_iter().flatten().map(Fact::text).collect();
+    facts.extend(environment.cpus_usable.map(|n| Fact::counted(n.into(), "CPU")));
+    let named = [
+        ("governor", &environment.cpu_governor),
+        ("clock", &environment.clock_source),
+        ("congestion control", &environment.congestion_control),
+    ];
+    let named = named.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
+    facts.extend(named.map(|(name, value)| Fact::named(name, Cell::Text(value))));
+    (!facts.is_empty()).then(|| Block::facts("Machine", facts))
+}
+
+fn worker(phases: &Phases) -> Block {
+    let span = |from: u64, to: u64| Cell::Duration(to.saturating_sub(from));
+    let mut facts = vec![
+        Fact::counted(phases.connections.into(), "connection"),
+        Fact::named("connected in", span(phases.connect_ns, phases.connected_ns)),
+        Fact::named("window", span(phases.t0_ns, phases.t1_ns)),
+        Fact::named("tail", span(phases.t1_ns, phases.tail_end_ns)),
+        Fact::named("busy", Cell::Share(busy_share(phases))),
+    ];
+    facts.extend(phases.cpu.map(|cpu| Fact::named("CPU", Cell::Text(cpu.to_string()))));
+    Block::facts(&format!("Worker {}", phases.worker), facts)
+}
+
+/// CPU time of a worker as a share of its lifetime.
+fn busy_share(phases: &Phases) -> f64 {
+    let life_ns = phases.drained_ns.saturating_sub(phases.connect_ns);
+    if life_ns == 0 { 0.0 } else { phases.cpu_time_ns as f64 / life_ns as f64 }
+}

@@ -1,0 +1,98 @@
+//! The lines `Target`, `Load` and `Limit`, then the grade if it is not clean, and the findings that
+//! move the printed numbers most.
+
+use weir_result::Document;
+use weir_result::document::{Delivery, Grade, LimitedBy, Rule, TargetState};
+
+use super::{Block, Detail, Fact, Form, Line, Notice, Tone};
+
+/// Findings printed without `verbose`; one screen must have room for the numbers.
+const FINDINGS_MAX: usize = 3;
+
+pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
+    let mut blocks = vec![
+        Block::sentence("Target", target(document)),
+        Block::sentence("Load", load(document)),
+        Block::sentence("Limit", limit(document)),
+    ];
+    if detail.verdict {
+        blocks.extend(grade(document).map(|grade| Block::sentence("Grade", grade)));
+        blocks.extend(findings(document, detail.verbose));
+    }
+    blocks
+}
+
+/// Formats `OK`, `DEGRADED: 3.1% timed out`, `FAILED: 100% of responses were 404`.
+fn target(document: &Document) -> Fact {
+    let target = &document.verdict.target;
+    let (word, tone) = match target.state {
+        TargetState::Ok => ("OK", Tone::Good),
+        TargetState::Degraded => ("DEGRADED", Tone::Caution),
+        TargetState::Failed => ("FAILED", Tone::Bad),
+    };
+    let accounting = &document.accounting;
+    let is_unsent = accounting.planned == accounting.never_sent;
+    if target.state == TargetState::Ok && is_unsent && document.throughput.completed == 0 {
+        return Fact::text("unknown: no measured request was sent");
+    }
+    match target.text.is_empty() {
+        true => Fact::text(word).toned(tone),
+        false => Fact::text(format!("{word}: {}", target.text)).toned(tone),
+    }
+}
+
+fn load(document: &Document) -> Fact {
+    let load = &document.verdict.load;
+    match load.delivery {
+        Delivery::AsPlanned if document.accounting.planned == 0 => {
+            Fact::text("unknown: nothing was measured")
+        }
+        Delivery::AsPlanned => Fact::text(&load.text),
+        Delivery::Late | Delivery::Incomplete => Fact::text(&load.text).toned(Tone::Caution),
+    }
+}
+
+/// Formats `client CPU: worker 0 needed a CPU 98.0% of the time`.
+fn limit(document: &Document) -> Fact {
+    let limit = &document.verdict.limit;
+    let by = limit.by.in_words();
+    let text = match limit.text.is_empty() {
+        true => by.to_owned(),
+        false => format!("{by}: {}", limit.text),
+    };
+    let is_client = limit.by == LimitedBy::ClientCpu;
+    Fact::text(text).toned(if is_client { Tone::Caution } else { Tone::Plain })
+}
+
+/// Returns the grade if it is not clean. A reason that is already in the line `Target` is not
+/// repeated.
+fn grade(document: &Document) -> Option<Fact> {
+    let verdict = &document.verdict;
+    let tone = match verdict.grade {
+        Grade::Clean => return None,
+        Grade::Bounded => Tone::Caution,
+        Grade::Failed | Grade::Void => Tone::Bad,
+    };
+    let word = verdict.grade.in_words();
+    let text = match verdict.reason.is_empty() || verdict.reason == verdict.target.text {
+        true => word.to_owned(),
+        false => format!("{word}: {}", verdict.reason),
+    };
+    Some(Fact::text(text).toned(tone))
+}
+
+fn findings(document: &Document, verbose: bool) -> Option<Block> {
+    let verdict = &document.verdict;
+    // The grade may already contain the sentence.
+    let fired = verdict.fired().filter(|rule| !verdict.reason.contains(&rule.text));
+    let fired: Vec<&Rule> = fired.collect();
+    let shown = if verbose { fired.len() } else { fired.len().min(FINDINGS_MAX) };
+    let mut lines: Vec<Line> =
+        fired[..shown].iter().map(|rule| Line::item(Fact::text(&rule.text))).collect();
+    if shown < fired.len() {
+        let more = Notice::MoreFindings((fired.len() - shown) as u64);
+        let fact = Fact::text(more.to_text()).toned(Tone::Aside);
+        lines.push(Line { form: Form::Remark, facts: vec![fact] });
+    }
+    (!lines.is_empty()).then(|| Block::entry("Findings", lines))
+}
