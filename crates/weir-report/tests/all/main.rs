@@ -2,6 +2,7 @@
 
 mod dialect;
 mod fixture;
+mod html;
 mod properties;
 mod raw;
 mod text;

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::fixture::{Fixture, MS, S};
+use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
 use weir_report::text::Bars;
 use weir_report::{TextOptions, text};
-use weir_result::histogram::lowest_in;
 use weir_result::{
-    Arrivals, Assertion, Callback, CallbackUsage, ConnectionPlan, DestinationCounts, Document,
-    ErrorKind, FailureCause, FailurePhase, Histogram, Load, Measurements, Rate, ScriptUsage,
+    Arrivals, Assertion, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase,
+    Load, Measurements, Rate, ScriptUsage,
 };
 
 const PLAIN: TextOptions = TextOptions {
@@ -66,16 +65,6 @@ fn json(document: &Document) -> Vec<u8> {
     out
 }
 
-/// 200,000 requests: three quarters of them at 0.98 ms, and so on down to twenty at 9.80 ms.
-fn fine(fixture: Fixture) -> Fixture {
-    fixture
-        .answers(150_000, 200, 980_000, 977_000)
-        .answers(45_000, 200, 1_400_000, 1_394_000)
-        .answers(4_700, 200, 2_310_000, 2_289_000)
-        .answers(280, 200, 6_100_000, 6_060_000)
-        .answers(20, 200, 9_800_000, 9_705_000)
-}
-
 #[test]
 fn open_loop() {
     golden("open_loop", &fine(Fixture::open_loop(20_000)).document(), &PLAIN);
@@ -126,21 +115,6 @@ fn findings() {
     assert_eq!(findings.verdict.findings.len(), 4);
     golden("findings", &findings, &PLAIN);
     golden("findings_verbose", &findings, &TextOptions { verbose: true, ..PLAIN });
-}
-
-/// A run whose responses lay in the client's socket buffer for 1.5 ms of their 2 ms and more.
-fn inflated() -> Fixture {
-    fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
-        let stamped = &mut parts.measurements.stamped;
-        let (mut outside, mut wire) = (Histogram::new(), Histogram::new());
-        for (bucket, count) in parts.measurements.service_time.ok.buckets() {
-            let ns = lowest_in(bucket);
-            let ns = if ns > 2 * MS { ns / 4 } else { ns - 20_000 };
-            outside.record_range(ns, ns, count, u128::from(ns) * u128::from(count));
-            wire.record_range(ns, ns, count, u128::from(ns) * u128::from(count));
-        }
-        (stamped.outside, stamped.wire_time) = (outside, wire);
-    })
 }
 
 #[test]
@@ -363,38 +337,6 @@ fn bad_statuses() {
     golden("bad_statuses", &fixture.document(), &PLAIN);
 }
 
-/// A load that renews its connections, over two servers.
-fn renewing() -> Fixture {
-    let fixture = Fixture::closed_loop().spread(90_000, MS, 2 * MS).answers(10, 503, MS, MS);
-    fixture.errors(7, ErrorKind::Errno(104), MS).with(|parts| {
-        parts.plan.connection = ConnectionPlan {
-            requests: Some(18),
-            rate: Some(Rate { numerator: 2_000, denominator: 1 }),
-            destinations: vec!["10.0.0.1:80".to_owned(), "[2001:db8::7]:8080".to_owned()],
-            ..ConnectionPlan::default()
-        };
-        let measurements = &mut parts.measurements;
-        let connections = &mut measurements.connections;
-        (connections.connects, connections.renewed) = (5_100, 5_000);
-        connections.open_at_t0 = 97;
-        for step in 1..=5_000 {
-            measurements.connect_window.record(100_000 + step * 50);
-        }
-        measurements.connect_setup.record_range(80_000, 80_000, 100, 8_000_000);
-        measurements.connect.add(&measurements.connect_setup);
-        measurements.connect.add(&measurements.connect_window);
-        let share = DestinationCounts { connects: 2_550, ok: 45_000, ..Default::default() };
-        let worse = DestinationCounts {
-            bad_response: 10,
-            transport_error: 7,
-            connects_failed: 3,
-            connections_failed: 7,
-            ..share
-        };
-        measurements.destinations = vec![share, worse];
-    })
-}
-
 #[test]
 fn renewed_connections() {
     golden("renewed", &renewing().document(), &PLAIN);
@@ -468,6 +410,15 @@ fn spectrum() {
 fn verbose() {
     let options = TextOptions { verbose: true, ..PLAIN };
     golden("verbose", &fine(Fixture::open_loop(20_000)).document(), &options);
+    let all = fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
+        let m = &mut parts.measurements;
+        (1..=100).for_each(|k| m.connect.record(80_000 + k * 1_000));
+        m.connect_setup = m.connect.clone();
+        (1..=100).for_each(|k| m.tls_handshake.record(900_000 + k * 5_000));
+    });
+    let all = all.document();
+    golden("verbose_everything", &all, &options);
+    golden("verbose_narrow", &all, &TextOptions { width: 60, ..options });
 }
 
 #[test]
