@@ -48,7 +48,8 @@ pub(crate) struct ProtocolSlots {
     places: Vec<ProtocolSlot>,
     /// Requests in flight: `depth` for each of `places`, by request id.
     exchanges: Vec<Exchange>,
-    /// What a multiplexed protocol needs beside `exchanges`, in the same order; empty with HTTP/1.
+    /// State of the streams of a multiplexed protocol, in the order of `exchanges`; empty with
+    /// HTTP/1.
     streams: Vec<Option<StreamSlot>>,
     free: Vec<u32>,
 }

@@ -355,7 +355,7 @@ impl Recorder {
     }
 
     /// Removes an exchange from the wire that ends without an outcome: because the sockets close,
-    /// or because its request is to be sent again.
+    /// or because its request is sent again later.
     pub(crate) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
         self.occupancy.leave(&self.timeline, exchange.sent_at, at, 1);
     }

@@ -23,7 +23,7 @@ pub trait Multiplexed: Debug + Send {
     /// Returns the number of requests that it accepts now. The peer may change it at any time.
     fn capacity(&self) -> u32;
 
-    /// True if the connection accepts no more requests, and is to be replaced once those in flight
+    /// True if the connection accepts no more requests. The caller replaces it once those in flight
     /// have ended. This is no error.
     fn is_retiring(&self) -> bool;
 
@@ -46,8 +46,7 @@ pub trait Multiplexed: Debug + Send {
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), ProtocolError>;
 
-    /// Appends the bytes that are to be sent now to `out`: requests, and what the protocol itself
-    /// has to say.
+    /// Appends the bytes to send now to `out`: requests, and frames of the protocol itself.
     fn poll_transmit(&mut self, out: &mut Vec<u8>);
 
     /// Returns the time at which [`on_timeout`](Multiplexed::on_timeout) is due; `None` if no timer

@@ -47,8 +47,8 @@ impl Reply {
 /// The two kinds differ in more than their bytes. HTTP/1 sends prepared requests, and its responses
 /// arrive in order; the methods below are its hot path. The streams of a multiplexed protocol are
 /// independent, and it has something to send of its own; the caller drives it through
-/// [`Protocol::streams`]. For one of those, only `streams`, `capacity`, `is_mid_answer`, `reset` and
-/// `interim_responses` may be called; other methods panic.
+/// [`Protocol::streams`]. For one of those, only `streams`, `capacity`, `is_mid_answer`, `reset`
+/// and `interim_responses` may be called; other methods panic.
 ///
 /// After an error, every call returns that error again until [`Protocol::reset`].
 #[derive(Debug)]

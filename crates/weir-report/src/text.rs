@@ -1,4 +1,4 @@
-//! The report for people, rendered from the [view](crate::view) in lines of at most the page's width.
+//! The report for people, rendered from the [view](crate::view) within the page's width.
 //!
 //! A clean run takes at most 20 lines of 80 columns. Wider terminals are used up to 120 columns.
 

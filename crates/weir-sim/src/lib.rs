@@ -1,4 +1,5 @@
-//! The machine, simulated in virtual time: a clock, a network, an HTTP/1 server and their faults.
+//! The machine, simulated in virtual time: a clock, a network, an HTTP/1 server and their faults. A
+//! test may replace the server by a [`Service`] of its own protocol.
 //!
 //! [`Sim`] is a [`weir_io::Backend`]: the engine runs on it unmodified, in no real time, and a seed
 //! repeats a run to the nanosecond. [`Truth`] records the events that really happened, so that a

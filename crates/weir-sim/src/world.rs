@@ -25,7 +25,7 @@ pub struct World {
     pub network: Network,
     /// The server.
     pub server: Server,
-    /// What each connection meets instead of the server; `None` for the server.
+    /// Services that replace the server, one for each connection; `None` for the server.
     pub service: Option<ServiceFactory>,
     /// The faults of the server, the network and the client's sockets.
     pub faults: Faults,
