@@ -11,7 +11,7 @@ use crate::world::World;
 /// The server of a world.
 #[derive(Debug)]
 pub(crate) enum Peer {
-    Http1(Host),
+    Http1(Box<Host>),
     Services(Services),
 }
 
@@ -21,7 +21,7 @@ impl Peer {
             Some(factory) => Peer::Services(Services::new(factory.clone(), world.seed, truth)),
             None => {
                 let (server, faults) = (world.server.clone(), world.faults.answer.clone());
-                Peer::Http1(Host::new(server, faults, world.seed, truth))
+                Peer::Http1(Box::new(Host::new(server, faults, world.seed, truth)))
             }
         }
     }
