@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use weir_io::{Nanos, Waker};
-use weir_result::{Callback, Plan};
+use weir_result::{Callback, Part, Plan};
 use weir_script::ScriptError;
 
 use crate::timeline::Timeline;
@@ -75,9 +75,14 @@ pub struct Control {
     /// True if all workers have arrived and none has a connection.
     is_unconnected: AtomicBool,
     start_at: AtomicU64,
+    /// Earliest start of the schedule.
+    not_before: Nanos,
     stop_at: AtomicU64,
     waker: Option<Waker>,
     watches: Box<[Watch]>,
+    /// Parts of the plan, of which this run carries out one: the difference of the numbers of two
+    /// neighbouring workers.
+    parts: u32,
     /// Begin of the window, if the warm-up ends by detection; [`Nanos::MAX`] until then.
     t0_at: AtomicU64,
     board: OnceLock<WarmupBoard>,
@@ -95,18 +100,27 @@ impl Control {
             is_connected: AtomicBool::new(false),
             is_unconnected: AtomicBool::new(false),
             start_at: AtomicU64::new(u64::MAX),
+            not_before: Nanos::ZERO,
             stop_at: AtomicU64::new(u64::MAX),
             waker,
             watches: (0..workers).map(|_| Watch::default()).collect(),
+            parts: 1,
             t0_at: AtomicU64::new(u64::MAX),
             board: OnceLock::new(),
             failure: Mutex::new(None),
         }
     }
 
-    /// Returns the watch in which worker `number` records its current callback.
+    /// Returns the control of the workers that this run of `plan` starts, whose schedule starts at
+    /// `not_before` or later: parts of a plan that are given the same instant start together.
+    pub fn of_plan(plan: &Plan, not_before: Nanos, waker: Option<Waker>) -> Control {
+        let parts = plan.part.map_or(1, Part::count);
+        Control { parts, not_before, ..Control::new(plan.own_threads(), waker) }
+    }
+
+    /// Returns the watch in which worker `number` of the plan records its current callback.
     pub(crate) fn watch(&self, number: u32) -> &Watch {
-        &self.watches[number as usize % self.watches.len()]
+        &self.watches[(number / self.parts) as usize % self.watches.len()]
     }
 
     /// Records that a callback of worker `worker` failed, and stops the run in order. Only the
@@ -145,7 +159,8 @@ impl Control {
             }
             // A worker wakes within some µs; with thousands of workers on few cores, later.
             let lead_ns = LEAD_NS + 2_000 * u64::from(self.workers);
-            self.start_at.store(now.after(lead_ns).0, Ordering::Release);
+            let start_at = now.after(lead_ns).max(self.not_before);
+            self.start_at.store(start_at.0, Ordering::Release);
             self.wake_all();
         }
     }

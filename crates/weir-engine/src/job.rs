@@ -1,8 +1,8 @@
 //! The input of a run: the plan, and the values prepared from it.
 
 use weir_http::{BodyBudget, PreambleFactory, Prepared, ProtocolFactory};
-use weir_io::Endpoint;
-use weir_result::{Plan, RawLog};
+use weir_io::{Endpoint, Nanos};
+use weir_result::{Part, Plan, RawLog};
 use weir_tls::TlsConfig;
 
 use crate::observer::ObserverFactory;
@@ -27,8 +27,8 @@ pub struct Job {
     pub preambles: Vec<PreambleFactory>,
     /// True if responses have bodies large enough to discard unread.
     pub discard: bool,
-    /// CPUs to pin workers to, worker i to the i-th, wrapping around if there are more workers. If
-    /// empty, no worker is pinned.
+    /// CPUs to pin workers to, the i-th worker of this run to the i-th, wrapping around if there are
+    /// more workers. If empty, no worker is pinned.
     pub cpus: Vec<u32>,
     /// TLS configuration; `None` for plain text.
     pub tls: Option<TlsConfig>,
@@ -42,6 +42,9 @@ pub struct Job {
     pub stops_at_t1: bool,
     /// True if the run ends before its warm-up when every first attempt to connect fails.
     pub needs_connection: bool,
+    /// Earliest start of the schedule on the run's clock; [`Nanos::ZERO`] for as soon as all
+    /// connections are open.
+    pub not_before: Nanos,
     /// Optional measurements.
     pub extras: Extras,
     /// Destination of the raw log, which has one row per slot; `None` for no log.
@@ -81,6 +84,7 @@ impl Job {
             body_budget: BodyBudget::default(),
             stops_at_t1: false,
             needs_connection: false,
+            not_before: Nanos::ZERO,
             extras: Extras::default(),
             raw: None,
             observers: Vec::new(),
@@ -92,7 +96,7 @@ impl Job {
         self.tls.is_some() || !self.preambles.is_empty() || self.protocol.is_multiplexed()
     }
 
-    /// Returns the partition of worker `number`.
+    /// Returns the partition of worker `number`, counted over all parts of the plan.
     pub(crate) fn partition(&self, number: u32) -> Partition {
         Partition::new(number, self.plan.threads, self.plan.connections)
     }
@@ -106,7 +110,8 @@ impl Job {
 
     /// Returns the CPU that worker `number` is pinned to.
     pub(crate) fn cpu_of(&self, number: u32) -> Option<u32> {
-        let index = (number as usize).checked_rem(self.cpus.len())?;
+        let rank = number / self.plan.part.map_or(1, Part::count);
+        let index = (rank as usize).checked_rem(self.cpus.len())?;
         Some(self.cpus[index])
     }
 }

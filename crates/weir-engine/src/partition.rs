@@ -1,8 +1,8 @@
-//! Partitioning: the connections and slots that belong to each part of a run.
+//! Partitioning: the connections and slots that belong to each worker of a plan.
 //!
 //! Connection j belongs to part `j mod parts`, so remainders are distributed, never truncated. Slot
 //! i belongs to the part that owns connection `i mod connections`. So load follows connections and
-//! no slot lacks an owner. Parts are workers; a run over several machines only has more parts.
+//! no slot lacks an owner. The parts here are workers, counted over all machines of a run.
 
 /// One part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
-use weir_result::{IoEngine, Measurements, Plan, Slice};
+use weir_result::{IoEngine, Measurements, Plan, Slice, align_slices};
 use weir_script::ScriptError;
 
 use crate::control::{Control, ScriptFailure};
@@ -88,8 +88,8 @@ pub fn run(
     let (sender, receiver) = mpsc::channel();
     let mut scripts = scripts.into_iter();
     let mut failed = None;
-    let mut started = 0;
-    for worker in 0..job.plan.threads {
+    let mut started = BTreeSet::new();
+    for worker in job.plan.own_workers() {
         let thread = WorkerThread {
             job: Arc::clone(job),
             worker,
@@ -101,7 +101,9 @@ pub fn run(
         let sender = sender.clone();
         let builder = thread::Builder::new().name(format!("weir-{worker}")).stack_size(STACK_BYTES);
         match builder.spawn(move || thread.run(&sender)) {
-            Ok(_detached) => started += 1,
+            Ok(_detached) => {
+                started.insert(worker);
+            }
             Err(error) => {
                 control.stop(clock.now());
                 failed = Some(RunError::Thread { worker, error });
@@ -121,16 +123,15 @@ struct Ended {
     script: Option<weir_script::Worker>,
 }
 
-/// Waits for every worker. If a script does not return, the other workers are stopped, and its
-/// worker is given up once they have ended: nothing can end a compiled loop from outside.
+/// Waits for every worker in `waiting`. If a script does not return, the other workers are stopped,
+/// and its worker is given up once they have ended: nothing can end a compiled loop from outside.
 fn collect(
     receiver: &Receiver<Ended>,
-    started: u32,
+    mut waiting: BTreeSet<u32>,
     clock: Clock,
     control: &Control,
     plan: &Plan,
 ) -> Result<Finished, RunError> {
-    let mut waiting: BTreeSet<u32> = (0..started).collect();
     let mut finished =
         Finished { measurements: Measurements::default(), scripts: Vec::new(), lost: Vec::new() };
     let (mut sum, mut apart, mut failed) = (Measurements::default(), Vec::new(), None);
@@ -212,44 +213,6 @@ fn have_same_slices(one: &Measurements, other: &Measurements) -> bool {
     one.slices.iter().map(bounds).eq(other.slices.iter().map(bounds))
 }
 
-/// Gives every worker the slices of the one with the longest window. They differ if each window
-/// ended with the last of the worker's own requests: the longer it took, the longer its slices.
-fn align_slices(parts: &mut [Measurements]) {
-    let length_ns =
-        |part: &Measurements| part.slices.first().map_or(0, |slice| slice.end_ns - slice.start_ns);
-    let end_ns = |part: &Measurements| part.slices.last().map_or(0, |slice| slice.end_ns);
-    let Some(longest) = parts.iter().max_by_key(|part| end_ns(part)) else { return };
-    let bounds: Vec<(u64, u64)> =
-        longest.slices.iter().map(|slice| (slice.start_ns, slice.end_ns)).collect();
-    let longest_ns = length_ns(longest);
-    for part in parts {
-        if part.slices.len() > 1 && length_ns(part) < longest_ns {
-            part.slices = regrouped(std::mem::take(&mut part.slices), &bounds);
-        }
-        part.slices.resize_with(bounds.len(), Slice::default);
-        for (slice, (start_ns, end_ns)) in part.slices.iter_mut().zip(&bounds) {
-            (slice.start_ns, slice.end_ns) = (*start_ns, *end_ns);
-        }
-    }
-}
-
-/// Returns `slices` merged into those of `bounds`, each of which contains several of them whole.
-fn regrouped(slices: Vec<Slice>, bounds: &[(u64, u64)]) -> Vec<Slice> {
-    let mut groups: Vec<Slice> = Vec::new();
-    for slice in slices {
-        let group = bounds.iter().position(|(_, end_ns)| slice.start_ns < *end_ns);
-        groups.resize_with(groups.len().max(group.unwrap_or(0) + 1), Slice::default);
-        let last = groups.last_mut().expect("resized to at least one");
-        last.ok.add(&slice.ok);
-        last.not_ok.add(&slice.not_ok);
-        last.sent += slice.sent;
-        last.completed += slice.completed;
-        last.good += slice.good;
-        (last.in_flight, last.backlog) = (slice.in_flight, slice.backlog);
-    }
-    groups
-}
-
 /// The work of one worker, for whatever backend it gets.
 struct Work<'a> {
     job: &'a Job,
@@ -312,7 +275,7 @@ impl WorkerThread {
         let options = BackendOptions {
             clock: self.clock,
             connections: job.partition(worker).own_connections(),
-            backends: job.plan.threads,
+            backends: job.plan.own_threads(),
             waker,
         };
         let engine = job.plan.io;

@@ -21,6 +21,7 @@ mod merge;
 mod network;
 mod occupancy;
 mod packed;
+mod parts;
 mod probe;
 mod prove_client;
 mod raw;
@@ -46,6 +47,7 @@ pub use load::LoadError;
 pub use merge::MergeError;
 pub use occupancy::OccupancySection;
 pub use packed::{ExactFigures, PackedHistogram};
+pub use parts::PartSection;
 pub use probe::{ProbeSection, ProbeTimes, Probed};
 pub use prove_client::{ProofPair, ProveClientSection};
 pub use raw::RawSection;
@@ -91,7 +93,7 @@ pub struct Document {
     pub plan: Plan,
     /// Phases of the run, as each worker observed them.
     pub phases: Vec<Phases>,
-    /// Machine and program that ran the load.
+    /// Machine and program that ran the load; of several parts those of the first.
     pub environment: Environment,
     /// Connections: requested, opened, renewed, failed.
     pub connections: ConnectionsSection,
@@ -146,6 +148,10 @@ pub struct Document {
     /// Assertions (`--assert`) and their outcomes; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assertions: Vec<AssertionResult>,
+    /// Parts that the document was merged from, in the order of their numbers; absent if it was not
+    /// merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartSection>,
     /// Notes attached to the finished run.
     pub notes: Vec<Note>,
 }
@@ -177,16 +183,16 @@ pub struct Tool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
-    /// Identifier of the run; the same for all parts of one run.
+    /// Identifier of the run; each part has one of its own.
     pub id: String,
     /// Wall-clock time of the epoch, RFC 3339.
     pub epoch: String,
     /// Wall-clock time of the epoch in nanoseconds since 1970, UTC. The monotonic times of this
     /// document count from the epoch.
     pub epoch_unix_ns: u64,
-    /// Number of this part of the run, from 1.
+    /// Number of this part of the run, from 1; 1 for a whole run and a merged one.
     pub part: u32,
-    /// Number of parts of the run.
+    /// Number of parts of the run; 1 for a whole run and a merged one.
     pub parts: u32,
     /// True if a signal ended the run before its plan did.
     pub interrupted: bool,

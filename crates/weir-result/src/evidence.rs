@@ -1,6 +1,9 @@
 //! Evidence about the client: lateness of its threads, CPU time that its machine took from it, and
 //! kernel time stamps of some of its requests. The verdict is derived from it (METHOD 1.9).
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
@@ -48,7 +51,7 @@ impl Stamped {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Departures {
     /// Spans, in milliseconds from t0: the start of each and its number of bins in `sent`. Spans
-    /// are in order, disjoint, and the same for all workers.
+    /// are in order and disjoint.
     pub spans: Vec<DepartureSpan>,
     /// Sends per bin of 1 ms, one span after the other.
     pub sent: Vec<u32>,
@@ -71,17 +74,80 @@ pub struct DepartureSpan {
 }
 
 impl Departures {
-    /// Adds another worker's counts. Workers have the same spans; one without any adds none.
+    /// Adds another worker's counts, millisecond by millisecond. Workers of one window have the same
+    /// spans; where spans differ, those of the sum are cut at every border of either, so that every
+    /// bin keeps its counts whatever the order of additions.
     pub(crate) fn add(&mut self, other: &Departures) {
-        if self.spans.is_empty() {
-            *self = Departures { displaced: self.displaced, gaps: self.gaps, ..other.clone() };
-        } else if self.spans == other.spans {
+        if self.spans == other.spans {
             add_bins(&mut self.sent, &other.sent);
             add_bins(&mut self.planned, &other.planned);
+        } else {
+            let (spans, sent, planned) = union(self, other);
+            (self.spans, self.sent, self.planned) = (spans, sent, planned);
         }
         self.displaced += other.displaced;
         self.gaps += other.gaps;
     }
+
+    /// Returns the position in `sent` and `planned` of each span's first bin.
+    fn positions(&self) -> Vec<usize> {
+        let lengths = self.spans.iter().map(|span| span.bins as usize);
+        lengths
+            .scan(0, |next, bins| {
+                let first = *next;
+                *next += bins;
+                Some(first)
+            })
+            .collect()
+    }
+
+    /// Returns the bins of `[from_ms, until_ms)`, which lies within one span or outside all: none
+    /// outside. `positions` are those of the spans.
+    fn bins(&self, positions: &[usize], from_ms: u64, until_ms: u64) -> Range<usize> {
+        let after = self.spans.partition_point(|span| span.start_ms <= from_ms);
+        let candidate = after.checked_sub(1).map(|index| (&self.spans[index], positions[index]));
+        match candidate.filter(|(span, _)| from_ms < span.end_ms()) {
+            Some((span, position)) => {
+                let first = position + (from_ms - span.start_ms) as usize;
+                first..first + (until_ms.min(span.end_ms()) - from_ms) as usize
+            }
+            None => 0..0,
+        }
+    }
+}
+
+impl DepartureSpan {
+    /// Returns the end of the span, exclusive, in milliseconds from t0.
+    pub(crate) fn end_ms(&self) -> u64 {
+        self.start_ms.saturating_add(self.bins.into())
+    }
+}
+
+/// Returns the spans of both counts, cut at every border of either, with their bins.
+fn union(mine: &Departures, theirs: &Departures) -> (Vec<DepartureSpan>, Vec<u32>, Vec<u32>) {
+    let all = || mine.spans.iter().chain(&theirs.spans);
+    let borders: BTreeSet<u64> = all().flat_map(|span| [span.start_ms, span.end_ms()]).collect();
+    let sides = [mine, theirs].map(|counts| (counts, counts.positions()));
+    let (mut spans, mut sent, mut planned) = (Vec::new(), Vec::new(), Vec::new());
+    for (from_ms, until_ms) in borders.iter().zip(borders.iter().skip(1)) {
+        let both = sides
+            .each_ref()
+            .map(|(counts, positions)| (counts, counts.bins(positions, *from_ms, *until_ms)));
+        let bins = both.iter().map(|(_, bins)| bins.len()).max().unwrap_or(0);
+        if bins == 0 {
+            continue;
+        }
+        // No longer than the span that it was cut from.
+        spans.push(DepartureSpan { start_ms: *from_ms, bins: bins as u32 });
+        let (sent_from, planned_from) = (sent.len(), planned.len());
+        sent.resize(sent_from + bins, 0);
+        planned.resize(planned_from + bins, 0);
+        for (counts, bins) in both {
+            add_bins(&mut sent[sent_from..], counts.sent.get(bins.clone()).unwrap_or(&[]));
+            add_bins(&mut planned[planned_from..], counts.planned.get(bins).unwrap_or(&[]));
+        }
+    }
+    (spans, sent, planned)
 }
 
 fn add_bins(mine: &mut [u32], theirs: &[u32]) {
@@ -202,4 +268,63 @@ pub struct ClientHealth {
     pub heartbeat_gap_ns: Option<u64>,
     /// Start of that lateness, in nanoseconds from t0.
     pub heartbeat_gap_at_ns: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts whose bin of millisecond `ms` holds `each * (ms + 1)` sends, of twice as many planned.
+    fn counts(spans: &[(u64, u32)], each: u32) -> Departures {
+        let spans =
+            spans.iter().map(|(start_ms, bins)| DepartureSpan { start_ms: *start_ms, bins: *bins });
+        let spans: Vec<DepartureSpan> = spans.collect();
+        let milliseconds = spans.iter().flat_map(|span| span.start_ms..span.end_ms());
+        let sent: Vec<u32> = milliseconds.map(|ms| each * (ms as u32 + 1)).collect();
+        let planned = sent.iter().map(|count| 2 * count).collect();
+        Departures { spans, sent, planned, displaced: 1, gaps: 5 }
+    }
+
+    fn sum(parts: &[&Departures]) -> Departures {
+        let mut sum = Departures::default();
+        parts.iter().for_each(|part| sum.add(part));
+        sum
+    }
+
+    #[test]
+    fn bins_with_different_spans_add_without_loss() {
+        let (one, other) = (counts(&[(0, 4), (10, 2)], 1), counts(&[(2, 3), (11, 1)], 100));
+        let both = sum(&[&one, &other]);
+        let spans: Vec<(u64, u32)> =
+            both.spans.iter().map(|span| (span.start_ms, span.bins)).collect();
+        assert_eq!(spans, [(0, 2), (2, 2), (4, 1), (10, 1), (11, 1)]);
+        assert_eq!(both.sent, [1, 2, 303, 404, 500, 11, 1212]);
+        assert_eq!(both.planned, [2, 4, 606, 808, 1000, 22, 2424]);
+        assert_eq!((both.displaced, both.gaps), (2, 10));
+    }
+
+    #[test]
+    fn the_order_of_additions_makes_no_difference() {
+        let parts = [
+            counts(&[(0, 10), (10, 10)], 1),
+            counts(&[(0, 10), (10, 3)], 10),
+            counts(&[(5, 9), (60, 2)], 100),
+            counts(&[], 1),
+        ];
+        let [a, b, c, none] = &parts;
+        let whole = sum(&[a, b, c, none]);
+        assert_eq!(sum(&[c, none, b, a]), whole);
+        assert_eq!(sum(&[&sum(&[c, a]), &sum(&[b, none])]), whole);
+        let all = |of: fn(&Departures) -> &Vec<u32>| parts.iter().flat_map(of).sum::<u32>();
+        assert_eq!(whole.sent.iter().sum::<u32>(), all(|part| &part.sent));
+        assert_eq!(whole.planned.iter().sum::<u32>(), all(|part| &part.planned));
+    }
+
+    #[test]
+    fn equal_spans_stay_as_they_are() {
+        let one = counts(&[(0, 10), (10, 10)], 1);
+        let both = sum(&[&one, &one]);
+        assert_eq!(both.spans, one.spans);
+        assert_eq!(both.sent, counts(&[(0, 10), (10, 10)], 2).sent);
+    }
 }

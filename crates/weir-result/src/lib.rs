@@ -22,6 +22,7 @@ pub mod quantile;
 mod raw;
 #[cfg(feature = "schema")]
 mod schema;
+mod slices;
 pub mod units;
 
 pub use assertion::{Assertion, AssertionError};
@@ -42,8 +43,9 @@ pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::Measurements;
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, Header, IoEngine, Load,
-    Pacing, Plan, Rate, RequestPlan, StampChoice, SuccessRule, Target, Wait,
+    Pacing, Part, Plan, Rate, RequestPlan, StampChoice, SuccessRule, Target, Wait,
 };
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]
 pub use schema::schema_json;
+pub use slices::align_slices;

@@ -2,10 +2,12 @@
 
 mod addresses;
 mod connection;
+mod part;
 mod success;
 
 pub use addresses::{AddressRange, AddressRangeError};
 pub use connection::{Closer, ConnectionPlan};
+pub use part::Part;
 pub use success::SuccessRule;
 
 use std::fmt;
@@ -73,6 +75,10 @@ pub struct Plan {
     /// Responses that count as success.
     #[serde(default, skip_serializing_if = "SuccessRule::is_default")]
     pub success: SuccessRule,
+    /// Part of the plan that this run carries out; absent if it is the whole. Everything else in
+    /// the plan is that of all parts together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
 }
 
 /// The plan of `weir http://127.0.0.1/`, independent of the machine: a closed loop of 10
@@ -101,6 +107,7 @@ impl Default for Plan {
             stamps: StampChoice::None,
             connection: ConnectionPlan::default(),
             success: SuccessRule::default(),
+            part: None,
         }
     }
 }
@@ -110,6 +117,30 @@ impl Plan {
     pub fn drain_limit_ns(&self) -> u64 {
         let share_ns = self.duration_ns.map_or(u64::MAX, |window_ns| window_ns / DRAIN_PART);
         self.drain_ns.unwrap_or(share_ns.max(DRAIN_MIN_NS).min(self.timeout_ns))
+    }
+
+    /// Returns the number of workers that this run starts: those of its part, else all.
+    pub fn own_threads(&self) -> u32 {
+        self.part.map_or(self.threads, |part| part.share_of(self.threads))
+    }
+
+    /// Returns the numbers within the whole plan of the workers that this run starts.
+    pub fn own_workers(&self) -> impl Iterator<Item = u32> + use<> {
+        let part = self.part;
+        (0..self.own_threads()).map(move |rank| part.map_or(rank, |part| part.nth(rank)))
+    }
+
+    /// Returns the number of connections that this run opens: those of its part, else all.
+    pub fn own_connections(&self) -> u32 {
+        self.part.map_or(self.connections, |part| self.connections_of(part))
+    }
+
+    /// Returns the number of connections of a part. Connection j belongs to worker `j mod threads`
+    /// (METHOD 1.3).
+    pub(crate) fn connections_of(&self, part: Part) -> u32 {
+        let threads = self.threads.max(1);
+        let (each, rest) = (self.connections / threads, self.connections % threads);
+        part.share_of(threads).saturating_mul(each).saturating_add(part.share_of(rest))
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use weir_result::{AddressRange, Assertion, Rate};
+use weir_result::{AddressRange, Assertion, Part, Rate};
 
 pub(crate) mod check;
 pub(crate) mod choices;
@@ -20,8 +20,8 @@ pub(crate) use choices::{
     WaitChoice, Warmup, WitnessChoice,
 };
 use values::{
-    assertion, bytes, confidence, duration, pipeline, positive, positive_duration, positive_long,
-    rate, warmup,
+    assertion, bytes, confidence, duration, part, pipeline, positive, positive_duration,
+    positive_long, rate, unix_time, warmup,
 };
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
@@ -103,7 +103,7 @@ pub(crate) enum Command {
 /// `weir report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Documents; several are parts of one run and are merged
+    /// Documents; those of parts (weir --part) are merged
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Print the full latency distribution
@@ -192,6 +192,16 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = pipeline, default_value = "1",
           help_heading = "Load")]
     pub(crate) pipeline: u16,
+    /// Carry out part K of N of this load, one on each of N machines, with the same flags on all;
+    /// weir report merges their documents
+    #[arg(long, value_name = "K/N", value_parser = part, conflicts_with = "prove_client",
+          help_heading = "Load")]
+    pub(crate) part: Option<Part>,
+    /// Begin the load at this time, in seconds since 1970 (date +%s), so that all parts begin
+    /// together [default: once all connections are open]
+    #[arg(long, value_name = "TIME", value_parser = unix_time, requires = "part",
+          help_heading = "Load")]
+    pub(crate) start_at: Option<u64>,
 
     /// Add a header, "Name: value"; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = "Request")]

@@ -157,13 +157,14 @@ pub(crate) fn check_descriptors(
     has_scripts: bool,
     limit: DescriptorLimit,
 ) -> Result<()> {
-    let tables = if has_scripts { 1 } else { plan.threads };
-    let of_workers = RESERVED * u64::from(plan.threads / tables);
-    let needed = u64::from(plan.connections.div_ceil(tables)) + of_workers;
+    let threads = plan.own_threads();
+    let tables = if has_scripts { 1 } else { threads };
+    let of_workers = RESERVED * u64::from(threads / tables);
+    let needed = u64::from(plan.own_connections().div_ceil(tables)) + of_workers;
     if needed <= limit.soft {
         return Ok(());
     }
-    let connections = units::count(plan.connections.into());
+    let connections = units::count(plan.own_connections().into());
     let each = if tables > 1 { " in each thread" } else { "" };
     let more_threads = if has_scripts { "" } else { ", use more threads (-t)" };
     bail!(
@@ -219,7 +220,7 @@ pub(crate) fn short_lifetime(plan: &Plan, measurements: &Measurements) -> Option
 
 /// The note on more threads than CPUs, with the share of the window in which they waited for a CPU.
 pub(crate) fn crowding(plan: &Plan, cpus: usize, measurements: &Measurements) -> Option<Note> {
-    if plan.threads as usize <= cpus {
+    if plan.own_threads() as usize <= cpus {
         return None;
     }
     let usages = || measurements.workers.iter().map(|phases| phases.usage);
@@ -229,7 +230,7 @@ pub(crate) fn crowding(plan: &Plan, cpus: usize, measurements: &Measurements) ->
     let text = format!(
         "{} threads on {cpus} CPU{} waited {share} of the window for one, and their latencies \
          hold that wait",
-        plan.threads,
+        plan.own_threads(),
         if cpus == 1 { "" } else { "s" },
     );
     Some(Note::new("threads_waited", text))

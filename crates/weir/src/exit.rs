@@ -19,6 +19,8 @@ const COMPAT_FAILED: u8 = 1;
 const NO_SUCCESS: u8 = 1;
 /// A violated assertion, or a grade that `--strict` refuses.
 const FAILED_CHECK: u8 = 3;
+/// A merged document that lacks parts of the run.
+const MISSING_PART: u8 = 4;
 /// Inconsistent numbers, or another internal error: no output would be true.
 const BROKEN: u8 = 70;
 /// A system resource that weir could not get: a thread, an io_uring instance.
@@ -69,8 +71,12 @@ pub(crate) fn of_run(
     }
 }
 
-/// The code of a document, measured now or loaded.
+/// The code of a document, measured now or loaded: 4 if parts are missing, since no check of the
+/// others says anything about the whole; then 1 and 3.
 pub(crate) fn of_document(document: &Document, strict: Option<Strict>) -> ExitCode {
+    if document.missing_parts().next().is_some() {
+        return ExitCode::from(MISSING_PART);
+    }
     if document.accounting.ok == 0 && document.throughput.good == 0 {
         return ExitCode::from(NO_SUCCESS);
     }

@@ -18,6 +18,7 @@ mod interrupts;
 mod live;
 mod load;
 mod output;
+mod parts;
 mod plan;
 mod preflight;
 mod probe;

@@ -36,7 +36,7 @@ pub(crate) fn follow(plan: &Plan, intervals: &Intervals) {
         let line: String = line.chars().take(columns.saturating_sub(1)).collect();
         let _gone = write!(stderr, "\r\x1b[K{line}").and_then(|()| stderr.flush());
     };
-    draw(&format!("connecting {} connections …", units::count(plan.connections.into())));
+    draw(&format!("connecting {} connections …", units::count(plan.own_connections().into())));
     let mut pending: BTreeMap<i64, (u32, Interval)> = BTreeMap::new();
     let mut errors = 0;
     // End of the last interval in nanoseconds from t0, and the instant at which it arrived.
@@ -51,7 +51,7 @@ pub(crate) fn follow(plan: &Plan, intervals: &Intervals) {
                         known.add(&interval);
                     })
                     .or_insert((1, interval));
-                if entry.0 == plan.threads {
+                if entry.0 == plan.own_threads() {
                     let whole = entry.1.clone();
                     errors += whole.errors + whole.timed_out + whole.bad;
                     pending.retain(|start_ns, _| *start_ns > whole.start_ns);

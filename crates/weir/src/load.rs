@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use weir_engine::{Control, Job, ScriptFailure};
 use weir_io::system::{self, CpuTime};
-use weir_io::{Clock, Signal, Waker};
+use weir_io::{Clock, Nanos, Signal, Waker};
 use weir_result::document::{
     BrokenInvariant, ClientUsage, DocumentParts, NetworkSection, Probed, RunParts, Trials,
 };
@@ -40,6 +40,12 @@ impl Epoch {
     /// The epoch on the wall clock, in nanoseconds since 1970, UTC.
     pub(crate) fn unix_ns(self) -> u64 {
         self.unix_ns
+    }
+
+    /// The instant on the run's clock of a time in nanoseconds since 1970, UTC; the epoch itself if
+    /// it is earlier.
+    pub(crate) fn at_unix(self, unix_ns: u64) -> Nanos {
+        Nanos(unix_ns.saturating_sub(self.unix_ns))
     }
 
     /// The identifier that distinguishes this run from others.
@@ -96,7 +102,7 @@ pub(crate) fn carry_out(
 ) -> Result<Outcome> {
     let clock = epoch.clock;
     let waker = Waker::new().context("no descriptor is left: raise the limit (ulimit -n)")?;
-    let control = Arc::new(Control::new(job.plan.threads, Some(waker)));
+    let control = Arc::new(Control::of_plan(&job.plan, job.not_before, Some(waker)));
     interrupts.watch_over(&control, clock);
     let states = scripts.map(Scripts::take).unwrap_or_default();
     let cpu_before = system::process_cpu_time().unwrap_or_default();
@@ -145,7 +151,7 @@ fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watch
     let window = move || control.window(&its_plan);
     let watched = Watched {
         endpoint: job.endpoint.clone(),
-        sources: plan.connection.sources_used(plan.connections),
+        sources: plan.connection.sources_used(plan.own_connections()),
         source: plan.connection.source(0),
         round_trips: job.extras.round_trips,
     };
@@ -188,8 +194,6 @@ pub(crate) fn document(
             id: epoch.run_id(),
             epoch: epoch.text(),
             epoch_unix_ns: epoch.unix_ns,
-            part: 1,
-            parts: 1,
             command: Some(redaction.command(std::env::args_os())),
         },
         preflight: found.answer,

@@ -7,8 +7,8 @@ use weir_engine::{Extras, Job};
 use weir_http::{BodyBudget, Prepared, RequestError};
 use weir_io::{Endpoint, Engine};
 use weir_result::{
-    Arrivals, Header, IoEngine, Load, Note, Pacing, Plan, RequestPlan, StampChoice, SuccessRule,
-    Target, Wait,
+    Arrivals, Header, IoEngine, Load, Note, Pacing, Part, Plan, RequestPlan, StampChoice,
+    SuccessRule, Target, Wait,
 };
 use weir_tls::{TlsConfig, TlsOptions};
 
@@ -77,7 +77,8 @@ pub(crate) fn plan_at(
         _ => usable_cpus().len(),
     };
     let threads = threads(args, cpus, &mut notes);
-    let mut scripts = Scripts::load(args, url, &headers, threads)?;
+    let own_threads = args.part.map_or(threads, |part| part.share_of(threads));
+    let mut scripts = Scripts::load(args, url, &headers, own_threads)?;
     let destinations = connections::destinations(args, url)?;
     let endpoint = match (destinations.first(), &mut scripts) {
         (Some(first), _) => first.clone(),
@@ -85,11 +86,11 @@ pub(crate) fn plan_at(
         _ => resolve(url)?,
     };
     let (method, request) = match &mut scripts {
-        Some(scripts) => scripts.set_up(threads)?,
+        Some(scripts) => scripts.set_up(own_threads)?,
         None => request(args, url, &headers, body.as_ref())?,
     };
-    let is_crowded = threads as usize > cpus;
-    let io = engine(args.io, threads, &mut notes)?;
+    let is_crowded = own_threads as usize > cpus;
+    let io = engine(args.io, own_threads, &mut notes)?;
     let plan = Plan {
         url: redaction.url(args.url()),
         target: Target { path: redaction.path(&url.path), ..url.target(&endpoint) },
@@ -117,6 +118,7 @@ pub(crate) fn plan_at(
         stamps: stamps(args.timestamps),
         connection: connections::plan(args, &destinations),
         success: SuccessRule::default(),
+        part: args.part,
     };
     check(&plan, scripts.as_ref())?;
     let thread_rates = scripts.as_ref().is_some_and(Scripts::has_done);
@@ -275,12 +277,15 @@ fn threads(args: &RunArgs, cpus: usize, notes: &mut Vec<Note>) -> u32 {
         ));
     }
     let threads = asked.min(args.connections);
-    if threads > usable {
+    let own = args.part.map_or(threads, |part| part.share_of(threads));
+    if own > usable {
+        // -t counts the threads of all parts.
+        let enough = usable.saturating_mul(args.part.map_or(1, Part::count));
         notes.push(Note::new(
             "more_threads_than_cpus",
             format!(
-                "{threads} threads share {usable} CPUs: they delay each other, and send times \
-                 suffer; -t{usable} is enough for any number of connections"
+                "{own} threads share {usable} CPUs: they delay each other, and send times \
+                 suffer; -t{enough} is enough for any number of connections"
             ),
         ));
     }

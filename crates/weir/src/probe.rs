@@ -49,6 +49,7 @@ fn single(job: &Job, requests: u64) -> Job {
         requests: Some(requests),
         tick_ns: None,
         stamps: StampChoice::None,
+        part: None,
         connection: ConnectionPlan {
             rate: None,
             destinations: Vec::new(),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use weir_io::system;
 use weir_report::raw::{RawAbout, RawWriter};
 use weir_result::document::RawSection;
-use weir_result::{Measurements, Note, Plan, RawLog, printable, units};
+use weir_result::{Measurements, Note, Part, Plan, RawLog, printable, units};
 
 use crate::errors::NoThread;
 use crate::load::Epoch;
@@ -100,7 +100,7 @@ impl RawRun {
         };
         let rows = writer.finish(&about)?;
         self.file.finish()?;
-        Ok(RawSection { part: 1, file: self.name, rows, lost })
+        Ok(RawSection { part: plan.part.map_or(1, Part::index), file: self.name, rows, lost })
     }
 }
 

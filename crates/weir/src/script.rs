@@ -316,7 +316,7 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
         notes.push(Note::new("script_bodies_cut", text));
     }
     if usage.stopped > 0 && !has_failed {
-        let (stopped, threads) = (usage.stopped, plan.threads);
+        let (stopped, threads) = (usage.stopped, plan.own_threads());
         let t0_ns = measurements.workers.iter().map(|worker| worker.t0_ns).max().unwrap_or(0);
         let ends = measurements.workers.iter().map(|worker| worker.t1_ns.saturating_sub(t0_ns));
         let first_end = units::duration(ends.min().unwrap_or(0));
@@ -342,7 +342,7 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
                 units::count(usage.ran_dry),
                 units::count(all_sent),
                 units::duration(mean_ns),
-                plan.threads,
+                plan.own_threads(),
             ),
         ));
     }

@@ -7,7 +7,9 @@ use std::thread::{self, JoinHandle};
 
 use weir_engine::{Control, Extras, Job};
 use weir_io::{Clock, system};
-use weir_result::{Arrivals, ConnectionPlan, Load, Measurements, Pacing, Plan, Rate, StampChoice};
+use weir_result::{
+    Arrivals, ConnectionPlan, Load, Measurements, Pacing, Part, Plan, Rate, StampChoice,
+};
 
 use crate::health::network;
 
@@ -30,8 +32,10 @@ pub(crate) struct Witness {
 impl Witness {
     /// Starts the witness beside `job`, pinned to no CPU; `None` if no thread can be started.
     pub(crate) fn start(job: &Job, clock: Clock) -> Option<Witness> {
-        let control = Arc::new(Control::new(1, weir_io::Waker::new().ok()));
-        let (job, its_control) = (Arc::new(probe(job)), Arc::clone(&control));
+        let job = Arc::new(probe(job));
+        let waker = weir_io::Waker::new().ok();
+        let control = Arc::new(Control::of_plan(&job.plan, job.not_before, waker));
+        let its_control = Arc::clone(&control);
         let run = move || {
             let run = weir_engine::run(&job, clock, &its_control, None, Vec::new());
             run.ok().map(|finished| finished.measurements)
@@ -54,8 +58,8 @@ pub(crate) fn is_useful(job: &Job) -> bool {
     let plan = &job.plan;
     let is_server_local = network::is_local(&job.endpoint) != Some(false);
     let window_s = plan.duration_ns.map_or(0.0, |ns| ns as f64 / 1e9);
-    has_free_cpu(plan.threads as usize, is_server_local, usable)
-        && rate(plan.load).rps() * window_s >= PROBES_MIN
+    has_free_cpu(plan.own_threads() as usize, is_server_local, usable)
+        && rate(plan).rps() * window_s >= PROBES_MIN
 }
 
 /// True if a CPU is left for the witness. A server on this machine needs at least one too.
@@ -63,21 +67,19 @@ fn has_free_cpu(threads: usize, is_server_local: bool, usable: usize) -> bool {
     threads + usize::from(is_server_local) < usable
 }
 
-/// The rate of the probes.
-fn rate(load: Load) -> Rate {
+/// The rate of the probes, for this part of the load.
+fn rate(plan: &Plan) -> Rate {
     let most = Rate { numerator: PROBES_PER_SECOND, denominator: 1 };
-    let Load::OpenLoop { rate, .. } = load else { return most };
-    let share = Rate {
-        numerator: rate.numerator,
-        denominator: rate.denominator.saturating_mul(REQUESTS_PER_PROBE),
-    };
+    let Load::OpenLoop { rate, .. } = plan.load else { return most };
+    let requests = REQUESTS_PER_PROBE.saturating_mul(plan.part.map_or(1, Part::count).into());
+    let share =
+        Rate { numerator: rate.numerator, denominator: rate.denominator.saturating_mul(requests) };
     if share.rps() < most.rps() { share } else { most }
 }
 
 /// The job of the witness.
 fn probe(job: &Job) -> Job {
-    let load =
-        Load::OpenLoop { rate: rate(job.plan.load), arrivals: Arrivals::Poisson { seed: 1 } };
+    let load = Load::OpenLoop { rate: rate(&job.plan), arrivals: Arrivals::Poisson { seed: 1 } };
     let plan = Plan {
         load,
         connections: 1,
@@ -90,6 +92,7 @@ fn probe(job: &Job) -> Job {
         wait: weir_result::Wait::Auto,
         tick_ns: None,
         stamps: StampChoice::All,
+        part: None,
         // The connect rate applies to the load's connections only.
         connection: ConnectionPlan { rate: None, ..job.plan.connection.clone() },
         ..job.plan.clone()

@@ -8,6 +8,7 @@ mod faults;
 mod observers;
 mod open_loop;
 mod opening;
+mod parts;
 mod queueing;
 mod renewing;
 mod scripts;

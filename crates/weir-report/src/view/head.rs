@@ -23,7 +23,9 @@ pub(super) fn about(document: &Document) -> Vec<Fact> {
 
 /// The load, and the interruption if there was one.
 pub(super) fn blocks(document: &Document) -> Vec<Block> {
-    let mut blocks = vec![Block::Line(Line::facts(load(&document.plan)))];
+    let mut about = load(&document.plan);
+    about.extend(parts(document));
+    let mut blocks = vec![Block::Line(Line::facts(about))];
     if document.run.interrupted {
         let interruption = Fact::text(interruption(document)).toned(Tone::Caution);
         blocks.push(Block::Line(Line::sentence(interruption)));
@@ -58,6 +60,13 @@ fn load(plan: &Plan) -> Vec<Fact> {
     facts
 }
 
+/// The part that the document is of, or the number of parts that it was merged from.
+fn parts(document: &Document) -> Option<Fact> {
+    let part = document.plan.part.map(|part| Fact::text(format!("part {part}")));
+    let first = document.parts.first();
+    part.or_else(|| first.map(|first| Fact::counted(first.part.count().into(), "part")))
+}
+
 /// The planned end of the run, and the warm-up before it.
 fn extent(plan: &Plan) -> Fact {
     let requests = plan.requests.map(|requests| Fact::counted(requests, "request"));
@@ -74,6 +83,18 @@ fn extent(plan: &Plan) -> Fact {
 }
 
 fn interruption(document: &Document) -> String {
+    let parts = document.parts.iter().filter(|section| section.run.interrupted);
+    let cut: Vec<String> = parts.map(|section| section.part.index().to_string()).collect();
+    match &cut[..] {
+        [] => {}
+        [one] => return format!("part {one} was interrupted: its share ends early"),
+        several => {
+            return format!(
+                "parts {} were interrupted: their shares end early",
+                several.join(", ")
+            );
+        }
+    }
     let sent = &document.accounting.sent;
     let window_s = document.throughput.window_s;
     if window_s <= 0.0 {

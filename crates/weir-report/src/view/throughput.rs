@@ -1,7 +1,7 @@
 //! The line `Throughput`: successful responses per second, and their bounds.
 
 use weir_result::document::Throughput;
-use weir_result::{Document, Load, Rate};
+use weir_result::Document;
 
 use super::{Block, Cell, Fact, Tone};
 
@@ -12,7 +12,7 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
     }
     let mut facts = rates(throughput);
     if let Some(rate) = missed(document) {
-        facts.push(Fact::named("planned", Cell::PlannedRate(rate)).toned(Tone::Caution));
+        facts.push(Fact::named("planned", Cell::Text(rate)).toned(Tone::Caution));
     }
     if throughput.bytes_received > 0 {
         facts.push(Fact::of(Cell::ByteRate(throughput.bytes_per_second)));
@@ -41,10 +41,8 @@ fn rates(throughput: &Throughput) -> Vec<Fact> {
 }
 
 /// The planned rate, if fewer responses came than were planned.
-fn missed(document: &Document) -> Option<Rate> {
-    let Load::OpenLoop { rate, .. } = document.plan.load else {
-        return None;
-    };
+fn missed(document: &Document) -> Option<String> {
+    let rate = document.offered_in_words()?;
     let planned = document.accounting.planned;
     let missing = planned.saturating_sub(document.throughput.completed);
     // One request more or less is the edge of the window, not a missed plan.

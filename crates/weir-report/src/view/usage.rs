@@ -2,7 +2,7 @@
 //! and each worker.
 
 use weir_result::document::{Phases, ScriptSection};
-use weir_result::{Document, Wait, WorkerUsage};
+use weir_result::{Document, Environment, Wait, WorkerUsage};
 
 use super::{Block, Cell, Fact, Line};
 
@@ -13,7 +13,7 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     }
     if verbose {
         blocks.extend(client(document));
-        blocks.extend(machine(document));
+        blocks.extend(machines(document));
         blocks.extend(document.phases.iter().map(worker));
     }
     blocks
@@ -85,8 +85,22 @@ fn wait(document: &Document) -> &'static str {
     }
 }
 
-fn machine(document: &Document) -> Option<Block> {
-    let environment = &document.environment;
+/// The machine, or that of each part with the grade of the part.
+fn machines(document: &Document) -> Vec<Block> {
+    if document.parts.is_empty() {
+        let facts = machine(&document.environment);
+        return if facts.is_empty() { Vec::new() } else { vec![Block::facts("Machine", facts)] };
+    }
+    let parts = document.parts.iter().map(|section| {
+        let mut facts = vec![Fact::text(section.verdict.grade.in_words())];
+        facts.extend(section.environment.hostname.as_ref().map(Fact::text));
+        facts.extend(machine(&section.environment));
+        Block::facts(&format!("Part {}", section.part.index()), facts)
+    });
+    parts.collect()
+}
+
+fn machine(environment: &Environment) -> Vec<Fact> {
     let texts = [&environment.os, &environment.kernel, &environment.cpu_model];
     let mut facts: Vec<Fact> = texts.into_iter().flatten().map(Fact::text).collect();
     facts.extend(environment.cpus_usable.map(|n| Fact::counted(n.into(), "CPU")));
@@ -97,7 +111,7 @@ fn machine(document: &Document) -> Option<Block> {
     ];
     let named = named.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
     facts.extend(named.map(|(name, value)| Fact::named(name, Cell::Text(value))));
-    (!facts.is_empty()).then(|| Block::facts("Machine", facts))
+    facts
 }
 
 fn worker(phases: &Phases) -> Block {

@@ -1,25 +1,48 @@
 //! The lines `Target`, `Load` and `Limit`, then the grade if it is not clean, and the findings that
 //! move the printed numbers most.
 
-use weir_result::Document;
 use weir_result::document::{Delivery, Grade, LimitedBy, Rule, TargetState};
+use weir_result::{Document, units};
 
 use super::{Block, Detail, Fact, Form, Line, Notice, Tone};
 
 /// Findings printed without `verbose`; one screen must have room for the numbers.
 const FINDINGS_MAX: usize = 3;
 
+/// Missing parts that are named; more are counted.
+const PARTS_NAMED: usize = 8;
+
 pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
-    let mut blocks = vec![
+    let mut blocks = Vec::new();
+    blocks.extend(parts(document).map(|parts| Block::sentence("Parts", parts)));
+    blocks.extend([
         Block::sentence("Target", target(document)),
         Block::sentence("Load", load(document)),
         Block::sentence("Limit", limit(document)),
-    ];
+    ]);
     if detail.verdict {
         blocks.extend(grade(document).map(|grade| Block::sentence("Grade", grade)));
         blocks.extend(findings(document, detail.verbose));
     }
     blocks
+}
+
+/// Formats `2 of 3: part 3 is missing; the figures cover 66.7% of the load`; `None` if no part is
+/// missing.
+fn parts(document: &Document) -> Option<Fact> {
+    let first: Vec<String> =
+        document.missing_parts().take(PARTS_NAMED).map(|part| part.to_string()).collect();
+    let (last, others) = first.split_last()?;
+    let (present, all) = (document.parts.len(), document.parts.first()?.part.count());
+    let more = (all as usize).saturating_sub(present + first.len());
+    let missing = match (others, more) {
+        ([], _) => format!("part {last} is missing"),
+        (others, 0) => format!("parts {} and {last} are missing", others.join(", ")),
+        _ => format!("parts {} and {more} more are missing", first.join(", ")),
+    };
+    let share = units::short_percent(document.share());
+    let text = format!("{present} of {all}: {missing}; the figures cover {share} of the load");
+    Some(Fact::text(text).toned(Tone::Caution))
 }
 
 /// Formats `OK`, `DEGRADED: 3.1% timed out`, `FAILED: 100% of responses were 404`.

@@ -17,7 +17,7 @@ counters! {
 
     /// Part of the run that the worker belongs to; each part has an epoch of its own.
     stored part: u32;
-    /// Number of the worker within the part, from 0.
+    /// Number of the worker, from 0, counted over all parts of the plan.
     counter worker: u32 => rules::own;
     /// CPU that the worker was pinned to; null if it was not pinned.
     counter cpu: Option<u32> => rules::own;

@@ -6,6 +6,7 @@ use super::check::{BrokenInvariant, check};
 use super::departures::DeparturesSection;
 use super::latency::Latency;
 use super::occupancy::OccupancySection;
+use super::parts::{Coverage, PartSection};
 use super::probe::Probed;
 use super::recorded::Recorded;
 use super::stamps::StampsSection;
@@ -20,7 +21,7 @@ use super::{
 use crate::counters::ByOutcome;
 use crate::evidence::ClientHealth;
 use crate::measurements::Measurements;
-use crate::plan::{Load, Plan};
+use crate::plan::{Load, Part, Plan};
 
 /// Parts that a document is made of.
 #[derive(Clone, Debug)]
@@ -68,16 +69,12 @@ pub struct Trials {
 /// Identity of a run.
 #[derive(Clone, Debug)]
 pub struct RunParts {
-    /// Identifier of the run; the same for all parts of one run.
+    /// Identifier of the run.
     pub id: String,
     /// Wall-clock time of the epoch, RFC 3339.
     pub epoch: String,
     /// Wall-clock time of the epoch in nanoseconds since 1970, UTC.
     pub epoch_unix_ns: u64,
-    /// Number of this part, from 1.
-    pub part: u32,
-    /// Number of parts of the run.
-    pub parts: u32,
     /// The command line, word by word.
     pub command: Option<Vec<String>>,
 }
@@ -89,8 +86,8 @@ impl Document {
             id: parts.run.id,
             epoch: parts.run.epoch,
             epoch_unix_ns: parts.run.epoch_unix_ns,
-            part: parts.run.part,
-            parts: parts.run.parts,
+            part: parts.plan.part.map_or(1, Part::index),
+            parts: parts.plan.part.map_or(1, Part::count),
             interrupted: parts.measurements.interrupted,
             unsettled: parts.measurements.is_unsettled,
             command: parts.run.command,
@@ -118,6 +115,7 @@ impl Document {
             environment: parts.environment,
             trials: parts.trials,
             notes: parts.notes,
+            parts: Vec::new(),
         };
         derive(frame, &recorded)
     }
@@ -141,13 +139,16 @@ pub(super) struct Frame {
     pub(super) environment: Environment,
     pub(super) trials: Trials,
     pub(super) notes: Vec<Note>,
+    /// Parts of a merged document; empty in any other.
+    pub(super) parts: Vec<PartSection>,
 }
 
 /// Derives the document of these records, after checking that they add up.
 pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, BrokenInvariant> {
     check(&frame.plan, recorded)?;
     let measurements = &recorded.measurements;
-    let throughput = Throughput::of(&frame.plan, recorded);
+    let coverage = Coverage::of(&frame.plan, &frame.parts);
+    let throughput = Throughput::of(&frame.plan, coverage.share, recorded);
     let series = measurements.intervals.iter();
     let witness = recorded.witness.as_ref();
     let window_ns = (throughput.window_s * 1e9).round() as u64;
@@ -178,6 +179,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         plan: frame.plan,
         raw: Vec::new(),
         assertions: Vec::new(),
+        parts: frame.parts,
         notes: frame.notes,
     };
     bounds::qualify(&mut document);

@@ -100,6 +100,11 @@ impl DeparturesSection {
         if bins > BINS_MAX {
             return Err("departures: their spans are too long".to_owned());
         }
+        let mut pairs = self.spans.iter().zip(self.spans.iter().skip(1));
+        let end_ms = |span: &CountedSpan| span.start_ms.saturating_add(span.length_ms.into());
+        if pairs.any(|(one, next)| end_ms(one) > next.start_ms) {
+            return Err("departures: their spans are not in order".to_owned());
+        }
         let decode = |name: &str, text: &str| {
             counts::decode(text, bins).map_err(|why| format!("departures.{name}: {why}"))
         };
@@ -207,8 +212,12 @@ mod tests {
         assert!(cut.to_departures().is_err_and(|why| why.contains("sent_counts")));
         let endless = DeparturesSection {
             spans: vec![CountedSpan { start_ms: 0, length_ms: u32::MAX }; 9],
-            ..section
+            ..section.clone()
         };
         assert!(endless.to_departures().is_err_and(|why| why.contains("too long")));
+        let twice =
+            [(0, 4), (3, 2)].map(|(start_ms, length_ms)| CountedSpan { start_ms, length_ms });
+        let twice = DeparturesSection { spans: twice.to_vec(), ..section };
+        assert!(twice.to_departures().is_err_and(|why| why.contains("not in order")));
     }
 }

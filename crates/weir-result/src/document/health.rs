@@ -1,6 +1,8 @@
 //! Health of the machines of several parts: the worst of each figure, since one bad machine spoils
 //! the whole.
 
+use std::cmp::Reverse;
+
 use crate::evidence::{ClientHealth, ServerCpu};
 
 /// Returns the worse of each figure; a figure that only one part has is that part's.
@@ -11,9 +13,10 @@ pub(super) fn worst(
     let (Some(mine), Some(theirs)) = (mine, theirs) else {
         return mine.or(theirs);
     };
-    // The time of a gap belongs to the gap.
-    let has_longer_gap = theirs.heartbeat_gap_ns > mine.heartbeat_gap_ns;
-    let with_gap = if has_longer_gap { &theirs } else { &mine };
+    // The time of a gap belongs to the gap; of equal ones the first counts.
+    let by_gap =
+        |health: &&ClientHealth| (health.heartbeat_gap_ns, Reverse(health.heartbeat_gap_at_ns));
+    let with_gap = std::cmp::max_by_key(&mine, &theirs, by_gap);
     Some(ClientHealth {
         watched_ns: mine.watched_ns.max(theirs.watched_ns),
         steal: greater(mine.steal, theirs.steal),
@@ -39,7 +42,11 @@ pub(super) fn worst(
 /// Returns the CPU use of the part whose server had the busier thread.
 fn busier(mine: Option<ServerCpu>, theirs: Option<ServerCpu>) -> Option<ServerCpu> {
     let both = mine.into_iter().chain(theirs);
-    both.max_by(|a, b| a.busiest_thread_share.total_cmp(&b.busiest_thread_share))
+    both.max_by(|a, b| {
+        let by_thread = a.busiest_thread_share.total_cmp(&b.busiest_thread_share);
+        let by_total = a.total_share.total_cmp(&b.total_share);
+        by_thread.then(by_total).then(a.processes.cmp(&b.processes))
+    })
 }
 
 fn greater(mine: Option<f64>, theirs: Option<f64>) -> Option<f64> {

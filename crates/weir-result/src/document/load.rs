@@ -166,6 +166,7 @@ fn of_older(mut value: Value) -> Result<Document, LoadError> {
         environment: document.environment,
         trials: Trials { selfcheck: document.selfcheck, prove_client: document.prove_client },
         notes: document.notes,
+        parts: document.parts,
     };
     let derived = derive(frame, &recorded).map_err(LoadError::Broken)?;
     let assertions = asserted.iter().map(|claim| claim.judge(&derived)).collect();

@@ -1,16 +1,26 @@
-//! Merges several documents into one: the parts of a run that was spread over processes or
-//! machines.
+//! Merges several documents into one: the parts of a run that several machines carried out together.
 //!
-//! Buckets are added and everything is derived again; percentiles are never averaged. Parts share
-//! a plan, and each counts its own share of it.
+//! Buckets are added and everything is derived again; percentiles are never averaged. Facts that do
+//! not add up are kept for each part. A merged document merges again like its parts, and the order
+//! makes no difference.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use super::assemble::{Frame, derive};
 use super::check::BrokenInvariant;
+use super::parts::{PartSection, PartWindow, overlap};
 use super::recorded::Recorded;
 use super::{ClientUsage, Document, Note, ProveClientSection, Run, SelfcheckSection, Trials};
 use crate::measurements::Measurements;
+use crate::plan::{Part, Plan};
+use crate::slices::{align_slices, can_align};
+use crate::units;
+
+/// Least share of the window in which all parts must have run: with less, most of the requests met
+/// another load than the planned one.
+const OVERLAP_LEAST: f64 = 0.5;
 
 /// Reason why documents cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,22 +28,66 @@ pub enum MergeError {
     /// There is no document.
     #[error("there is no document to merge")]
     Nothing,
+    /// A document of a whole run.
+    #[error(
+        "document {number} is of a whole run, not of a part: only parts of one run can be merged \
+         (weir --part)"
+    )]
+    Whole {
+        /// Position of the document, from 1.
+        number: usize,
+    },
     /// Parts with different plans.
-    #[error("part {part} had another plan than the first one: their numbers mean different things")]
+    #[error(
+        "parts {first} and {part} have different plans: {field} is {ours} and {theirs}; run all \
+         parts with the same flags"
+    )]
     OtherPlan {
+        /// Number of the first part.
+        first: u32,
         /// Number of the part that differs.
         part: u32,
+        /// Field of the plan: `load.rate.numerator`.
+        field: String,
+        /// Its value in the first part.
+        ours: String,
+        /// Its value in the part that differs.
+        theirs: String,
     },
-    /// A part that occurs twice, or parts of differently divided runs.
-    #[error("part {part} of {parts} does not fit the others: it is there twice, or of another run")]
-    OtherPart {
-        /// Number of the part.
-        part: u32,
-        /// Number of parts of its run.
-        parts: u32,
+    /// Parts of differently divided plans.
+    #[error("part {part} and part {first} do not belong together: give the parts of one run")]
+    OtherDivision {
+        /// The first part.
+        first: Part,
+        /// The part of another division.
+        part: Part,
+    },
+    /// A part that occurs twice.
+    #[error("part {part} is there twice: give each part once")]
+    Twice {
+        /// The part.
+        part: Part,
+    },
+    /// Parts that did not run at the same time.
+    #[error(
+        "the parts did not run at the same time: {}; start all parts together (--start-at), and \
+         set the machines' clocks",
+        apart_in_words(*.last, *.last_from_ns, *.first, *.first_until_ns, *.shared_percent)
+    )]
+    Apart {
+        /// Number of the part whose window began last.
+        last: u32,
+        /// Begin of its window, in nanoseconds since 1970, UTC.
+        last_from_ns: u64,
+        /// Number of the part whose window ended first.
+        first: u32,
+        /// End of its window, in nanoseconds since 1970, UTC.
+        first_until_ns: u64,
+        /// Share of the window in which all parts ran, in percent.
+        shared_percent: u32,
     },
     /// Parts whose windows are cut into different slices.
-    #[error("part {part} has other slices than the first one")]
+    #[error("part {part} has other slices than the parts before it")]
     OtherSlices {
         /// Number of the part that differs.
         part: u32,
@@ -55,65 +109,129 @@ pub enum MergeError {
 }
 
 impl Document {
-    /// Merges the parts of one run into one document.
+    /// Merges parts of one run into one document, which stands for the whole run.
     ///
-    /// It stands for the whole run, as part 1 of 1. Its id, command, environment and preflight are
-    /// those of the first document, its epoch is the earliest. A missing part is noted.
+    /// Its id, command, environment and preflight are those of the part with the lowest number, its
+    /// epoch is the earliest. [`Document::parts`] keeps those of each part, with its verdict. The
+    /// verdict is that of all parts together, but no better than the worst part's. Parts may be
+    /// missing.
     pub fn merge(documents: &[Document]) -> Result<Document, MergeError> {
-        let [first, others @ ..] = documents else {
+        let (documents, parts) = in_order(documents)?;
+        let Some(first) = documents.first() else {
             return Err(MergeError::Nothing);
         };
-        check_parts(first, documents)?;
+        let plan = Plan { part: None, ..first.plan.clone() };
         let mut recorded = decoded(first)?;
-        for document in others {
-            let part = document.run.part;
-            if document.plan != first.plan {
-                return Err(MergeError::OtherPlan { part });
-            }
-            let theirs = decoded(document)?;
-            check_fit(&recorded, &theirs, part)?;
+        for document in &documents[1..] {
+            check_plan(&plan, parts[0].part, document)?;
+            let mut theirs = decoded(document)?;
+            align(&mut recorded, &mut theirs, number_of(document))?;
             recorded.merge(&theirs);
         }
+        recorded.phases.sort_by_key(|phases| (phases.part, phases.worker));
         let frame = Frame {
             tool: first.tool.clone(),
-            run: merged_run(first, documents),
-            plan: first.plan.clone(),
+            run: merged_run(&parts),
+            plan,
             environment: first.environment.clone(),
-            trials: merged_trials(documents),
-            notes: merged_notes(first, documents),
+            trials: merged_trials(&documents),
+            notes: merged_notes(&parts),
+            parts,
         };
         let mut merged = derive(frame, &recorded)?;
         merged.raw = documents.iter().flat_map(|document| document.raw.clone()).collect();
+        merged.raw.sort_by(|a, b| (a.part, &a.file).cmp(&(b.part, &b.file)));
+        check_overlap(&merged.part_windows())?;
         Ok(merged)
     }
 }
 
+/// Returns the documents, and all parts that they consist of, in the order of the parts' numbers.
+fn in_order(documents: &[Document]) -> Result<(Vec<&Document>, Vec<PartSection>), MergeError> {
+    let mut numbered = Vec::new();
+    let mut parts: BTreeMap<u32, PartSection> = BTreeMap::new();
+    for (number, document) in (1..).zip(documents) {
+        let sections = PartSection::of_document(document);
+        let least = sections.iter().map(|section| section.part).min();
+        numbered.push((least.ok_or(MergeError::Whole { number })?, document));
+        for section in sections {
+            let part = section.part;
+            let first = parts.values().next().map_or(part, |known| known.part);
+            if first.count() != part.count() {
+                return Err(MergeError::OtherDivision { first, part });
+            }
+            if parts.insert(part.index(), section).is_some() {
+                return Err(MergeError::Twice { part });
+            }
+        }
+    }
+    numbered.sort_by_key(|(least, _)| *least);
+    let documents = numbered.into_iter().map(|(_, document)| document).collect();
+    Ok((documents, parts.into_values().collect()))
+}
+
+/// Number of the first part of a document.
+fn number_of(document: &Document) -> u32 {
+    let parts = document.plan.part.into_iter();
+    let merged = document.parts.iter().map(|section| section.part);
+    parts.chain(merged).map(Part::index).min().unwrap_or(1)
+}
+
 fn decoded(document: &Document) -> Result<Recorded, MergeError> {
-    let part = document.run.part;
+    let part = number_of(document);
     Recorded::of_document(document).map_err(|why| MergeError::Damaged { part, why })
 }
 
-fn check_parts(first: &Document, documents: &[Document]) -> Result<(), MergeError> {
-    let mut seen = BTreeSet::new();
-    for document in documents {
-        let (part, parts) = (document.run.part, document.run.parts);
-        let is_in_range = (1..=parts).contains(&part);
-        if parts != first.run.parts || !is_in_range || !seen.insert(part) {
-            return Err(MergeError::OtherPart { part, parts });
-        }
-    }
-    Ok(())
+/// Checks that a document has this plan, but for the facts of its machine.
+fn check_plan(plan: &Plan, first: Part, document: &Document) -> Result<(), MergeError> {
+    let json = |plan| serde_json::to_value(of_all_machines(plan)).unwrap_or_default();
+    let (ours, theirs) = (json(plan), json(&document.plan));
+    let Some((field, ours, theirs)) = difference("", &ours, &theirs) else { return Ok(()) };
+    let (first, part) = (first.index(), number_of(document));
+    Err(MergeError::OtherPlan { first, part, field, ours, theirs })
 }
 
-/// Checks that adding keeps every count in its range and every slice in its place.
-fn check_fit(mine: &Recorded, theirs: &Recorded, part: u32) -> Result<(), MergeError> {
-    let witnesses = mine.witness.as_ref().zip(theirs.witness.as_ref());
-    let are_alike = |(mine, theirs): (&Measurements, &Measurements)| {
-        let mut slices = mine.slices.iter().zip(&theirs.slices);
-        slices.all(|(a, b)| (a.start_ns, a.end_ns) == (b.start_ns, b.end_ns))
-    };
-    if !are_alike((&mine.measurements, &theirs.measurements)) || !witnesses.is_none_or(are_alike) {
-        return Err(MergeError::OtherSlices { part });
+/// Returns the plan without the facts of one machine: its part, its addresses, and how it sends and
+/// receives. They change how well the load was sent, which the verdict judges, and not which load.
+fn of_all_machines(plan: &Plan) -> Plan {
+    let Plan { pacing, io, .. } = Plan::default();
+    let mut plan = Plan { part: None, pacing, io, ..plan.clone() };
+    plan.target.address.clear();
+    plan.connection.sources.clear();
+    plan
+}
+
+/// Returns the first field that differs, with both values.
+fn difference(place: &str, ours: &Value, theirs: &Value) -> Option<(String, String, String)> {
+    match (ours, theirs) {
+        (Value::Object(mine), Value::Object(others)) => {
+            let names: BTreeSet<&String> = mine.keys().chain(others.keys()).collect();
+            names.into_iter().find_map(|name| {
+                let of = |object: &serde_json::Map<String, Value>| {
+                    object.get(name).cloned().unwrap_or_default()
+                };
+                let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+                difference(&place, &of(mine), &of(others))
+            })
+        }
+        _ => (ours != theirs).then(|| (place.to_owned(), shown(ours), shown(theirs))),
+    }
+}
+
+/// Formats a value of a plan for a message.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "absent".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Gives both records the same slices, and checks that adding keeps every count in its range.
+fn align(mine: &mut Recorded, theirs: &mut Recorded, part: u32) -> Result<(), MergeError> {
+    align_pair(&mut mine.measurements, &mut theirs.measurements, part)?;
+    if let (Some(mine), Some(theirs)) = (&mut mine.witness, &mut theirs.witness) {
+        align_pair(mine, theirs, part)?;
     }
     // Buckets of an interval are 32 bits wide; no bucket counts more than its interval.
     for interval in &theirs.measurements.intervals {
@@ -129,30 +247,75 @@ fn check_fit(mine: &Recorded, theirs: &Recorded, part: u32) -> Result<(), MergeE
     Ok(())
 }
 
-fn merged_run(first: &Document, documents: &[Document]) -> Run {
-    let runs = || documents.iter().map(|document| &document.run);
-    let earliest = runs().min_by_key(|run| run.epoch_unix_ns).unwrap_or(&first.run);
+fn align_pair(
+    mine: &mut Measurements,
+    theirs: &mut Measurements,
+    part: u32,
+) -> Result<(), MergeError> {
+    if !can_align([&*mine, &*theirs].into_iter()) {
+        return Err(MergeError::OtherSlices { part });
+    }
+    let mut pair = [std::mem::take(mine), std::mem::take(theirs)];
+    align_slices(&mut pair);
+    [*mine, *theirs] = pair;
+    Ok(())
+}
+
+/// Checks that all parts ran together for most of the window: rates and numbers in flight are sums
+/// over the parts, and a load that was never there at once has none.
+fn check_overlap(windows: &[PartWindow]) -> Result<(), MergeError> {
+    match overlap(windows) {
+        Some((last, first, share)) if share < OVERLAP_LEAST => Err(MergeError::Apart {
+            last: last.part,
+            last_from_ns: last.from_ns,
+            first: first.part,
+            first_until_ns: first.until_ns,
+            shared_percent: (share * 100.0) as u32,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Describes two windows that share little or nothing.
+fn apart_in_words(
+    last: u32,
+    last_from_ns: u64,
+    first: u32,
+    first_until_ns: u64,
+    shared_percent: u32,
+) -> String {
+    if last_from_ns < first_until_ns {
+        return format!("their windows share {shared_percent}%, less than half");
+    }
+    let gap = units::duration(last_from_ns - first_until_ns);
+    format!("the window of part {last} began {gap} after that of part {first} had ended")
+}
+
+fn merged_run(parts: &[PartSection]) -> Run {
+    let runs = || parts.iter().map(|section| &section.run);
+    let first = &parts[0].run;
+    let earliest = runs().min_by_key(|run| run.epoch_unix_ns).unwrap_or(first);
     let client = runs().fold(ClientUsage::default(), |sum, run| ClientUsage {
         cpu_user_ns: sum.cpu_user_ns.saturating_add(run.client.cpu_user_ns),
         cpu_system_ns: sum.cpu_system_ns.saturating_add(run.client.cpu_system_ns),
         max_resident_bytes: sum.max_resident_bytes.saturating_add(run.client.max_resident_bytes),
     });
     Run {
-        id: first.run.id.clone(),
+        id: first.id.clone(),
         epoch: earliest.epoch.clone(),
         epoch_unix_ns: earliest.epoch_unix_ns,
         part: 1,
         parts: 1,
         interrupted: runs().any(|run| run.interrupted),
         unsettled: runs().any(|run| run.unsettled),
-        command: first.run.command.clone(),
+        command: first.command.clone(),
         preflight: runs().find_map(|run| run.preflight.clone()),
         client,
     }
 }
 
 /// Returns the worst of all parts: one client that was too weak spoils the whole.
-fn merged_trials(documents: &[Document]) -> Trials {
+fn merged_trials(documents: &[&Document]) -> Trials {
     let selfchecks = documents.iter().filter_map(|document| document.selfcheck);
     let proofs = documents.iter().filter_map(|document| document.prove_client);
     Trials {
@@ -162,17 +325,12 @@ fn merged_trials(documents: &[Document]) -> Trials {
 }
 
 /// Collects every note once, in the order of the parts.
-fn merged_notes(first: &Document, documents: &[Document]) -> Vec<Note> {
+fn merged_notes(parts: &[PartSection]) -> Vec<Note> {
     let mut notes: Vec<Note> = Vec::new();
-    for note in documents.iter().flat_map(|document| &document.notes) {
+    for note in parts.iter().flat_map(|section| &section.notes) {
         if !notes.contains(note) {
             notes.push(note.clone());
         }
-    }
-    let present = documents.len();
-    if usize::try_from(first.run.parts).is_ok_and(|parts| parts > present) {
-        let text = format!("{present} of {} parts are here: the rest is missing", first.run.parts);
-        notes.push(Note::new("parts_missing", text));
     }
     notes
 }

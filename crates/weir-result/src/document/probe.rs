@@ -20,7 +20,7 @@ pub struct Probed {
 }
 
 /// One-connection probe: a closed loop over one connection before the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeSection {
     /// Requests put on the wire.
@@ -36,7 +36,7 @@ pub struct ProbeSection {
 }
 
 /// Service times of the probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeTimes {
     /// Number of complete responses.
@@ -82,6 +82,6 @@ impl Probed {
         self.failed += other.failed;
         self.connects += other.connects;
         let sections = self.section.into_iter().chain(other.section);
-        self.section = sections.min_by_key(|section| section.service_time.p50_ns);
+        self.section = sections.min_by_key(|section| (section.service_time.p50_ns, *section));
     }
 }

@@ -124,9 +124,8 @@ impl Recorded {
         add_failures(&mut self.failures, &other.failures);
         self.phases.extend_from_slice(&other.phases);
         self.preflight_sent += other.preflight_sent;
-        if self.script_file.is_none() {
-            self.script_file.clone_from(&other.script_file);
-        }
+        let files = self.script_file.iter().chain(&other.script_file);
+        self.script_file = files.min().cloned();
         self.health = health::worst(self.health, other.health);
         self.probe.add(&other.probe);
         match (&mut self.network, &other.network) {

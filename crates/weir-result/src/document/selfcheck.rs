@@ -51,8 +51,12 @@ impl SelfcheckSection {
 
     /// Returns the worse floor of two parts of a run, which limits the whole.
     pub(super) fn worse(self, other: SelfcheckSection) -> SelfcheckSection {
-        let is_worse = other.service_time.p50_ns > self.service_time.p50_ns;
-        if is_worse { other } else { self }
+        // Of equal medians the rest decides, so that the order of merging does not.
+        let rank = |of: &SelfcheckSection| {
+            let (service, lag) = (of.service_time, of.send_lag);
+            (service.p50_ns, service.p99_ns, lag.p50_ns, lag.p99_ns, of.requests, of.threads)
+        };
+        std::cmp::max_by_key(self, other, rank)
     }
 }
 

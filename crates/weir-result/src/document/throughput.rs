@@ -30,7 +30,8 @@ impl RateInterval {
 }
 
 impl Throughput {
-    pub(super) fn of(plan: &Plan, recorded: &Recorded) -> Throughput {
+    /// Computes the rates of the `share` of the plan's load that was recorded.
+    pub(super) fn of(plan: &Plan, share: f64, recorded: &Recorded) -> Throughput {
         let measurements = &recorded.measurements;
         let window = &measurements.window;
         let stopped = measurements.script.as_ref().is_some_and(|script| script.stopped > 0);
@@ -38,7 +39,7 @@ impl Throughput {
         let window_ns = window_ns(plan, is_cut, &recorded.phases);
         let slices = &measurements.slices;
         let offered_rps = match plan.load {
-            Load::OpenLoop { rate, .. } => Some(rate.rps()),
+            Load::OpenLoop { rate, .. } => Some(share * rate.rps()),
             Load::ClosedLoop => None,
         };
         Throughput {
@@ -58,7 +59,7 @@ impl Throughput {
 /// Length of the window: as planned if the plan alone ends the window, else from the planned t0 to
 /// the last t1 that a worker observed. Each part has its own epoch, so that times of different
 /// parts are never subtracted.
-fn window_ns(plan: &Plan, is_cut: bool, phases: &[Phases]) -> u64 {
+pub(super) fn window_ns(plan: &Plan, is_cut: bool, phases: &[Phases]) -> u64 {
     let planned_ns = planned_ns(plan);
     let is_planned = plan.requests.is_none() || by_count_ns(plan).is_some();
     if let (Some(planned_ns), true, false) = (planned_ns, is_planned, is_cut) {

@@ -13,6 +13,7 @@ mod load;
 mod machine;
 mod measure;
 mod overhead;
+mod parts;
 mod server;
 mod statistics;
 mod target;
@@ -61,7 +62,8 @@ impl Verdict {
         server::judge(document, &limit, &mut rules);
         let target = TargetLine::of(document);
         let load = LoadLine::of(document, &limit);
-        let (grade, reason) = grade::of(document, &target, &limit, &rules);
+        let own = grade::of(document, &target, &limit, &rules);
+        let (grade, reason) = parts::worst(document, own);
         Verdict {
             grade,
             reason,
@@ -94,13 +96,14 @@ impl Verdict {
     }
 }
 
-/// The rules about the client, its machine, the arrivals and the statistics.
+/// The rules about the client, its machine, the arrivals, the statistics and the parts.
 fn rules_of(document: &Document) -> Vec<Rule> {
     let mut rules = Vec::new();
     client::judge(document, &mut rules);
     machine::judge(document, &mut rules);
     arrivals::judge(document, &mut rules);
     statistics::judge(document, &mut rules);
+    parts::judge(document, &mut rules);
     rules
 }
 

@@ -1,11 +1,10 @@
 //! The document as its users see it: assembled with numbers checked by hand, refused if they do not
-//! add up, merged without loss, validated when read.
+//! add up, validated when read.
 
-use crate::fixture;
 use crate::fixture::{End, Request, S, json, measurements, parts, plan};
 use proptest::prelude::*;
 use serde_json::{Value, json as value};
-use weir_result::document::{MergeError, Metric, Verdict};
+use weir_result::document::Metric;
 use weir_result::quantile::Bound;
 use weir_result::{DestinationCounts, Document, Histogram, LoadError, Measurements};
 
@@ -268,7 +267,7 @@ fn what_does_not_add_up_is_no_document() {
 }
 
 /// A run of two destinations that opened connections before its schedule, in the window and later.
-fn renewing() -> Document {
+fn renewing(part: u32, count: u32) -> Document {
     let mut measurements = hundred();
     measurements.connect = Histogram::new();
     for ns in [1_000, 2_000, 3_000, 4_000, 5_000] {
@@ -281,14 +280,14 @@ fn renewing() -> Document {
     let share = DestinationCounts { connects: 2, ok: 60, ..DestinationCounts::default() };
     let other = DestinationCounts { ok: 38, bad_response: 1, timed_out: 1, ..share };
     measurements.destinations = vec![share, other];
-    let mut parts = parts(1, 1, measurements);
+    let mut parts = parts(part, count, measurements);
     parts.plan.connection.destinations = vec!["a:1".to_owned(), "b:2".to_owned()];
     Document::assemble(parts).expect("it adds up")
 }
 
 #[test]
 fn connections_of_the_window_are_told_apart_and_added_up() {
-    let document = renewing();
+    let document = renewing(1, 1);
     let connections = &document.connections;
     assert_eq!((connections.connects_in_window, connections.connects_per_second), (3, 1.0));
     assert_eq!(connections.renewed, 4);
@@ -296,11 +295,7 @@ fn connections_of_the_window_are_told_apart_and_added_up() {
     let latency = &document.latency;
     assert_eq!((count(&latency.connect_setup), count(&latency.connect_window)), (Some(1), Some(3)));
 
-    let parts = [1, 2].map(|part| {
-        let mut document = renewing();
-        (document.run.part, document.run.parts) = (part, 2);
-        document
-    });
+    let parts = [1, 2].map(|part| renewing(part, 2));
     let merged = Document::merge(&parts).expect("parts of one run");
     let connections = &merged.connections;
     assert_eq!((connections.connects_in_window, connections.connects_per_second), (6, 2.0));
@@ -320,27 +315,6 @@ fn shares_of_destinations_that_do_not_add_up_are_refused() {
     measurements.destinations = vec![DestinationCounts { ok: 98, ..Default::default() }; 1];
     let error = Document::assemble(parts(1, 1, measurements)).expect_err("98 of 100");
     assert!(error.to_string().contains("requests over destinations"), "{error}");
-}
-
-#[test]
-fn parts_that_do_not_belong_together_are_not_merged() {
-    let part = |k, n| Document::assemble(parts(k, n, hundred())).expect("it adds up");
-    assert_eq!(Document::merge(&[]), Err(MergeError::Nothing));
-    let twice = Document::merge(&[part(1, 2), part(1, 2)]);
-    assert_eq!(twice, Err(MergeError::OtherPart { part: 1, parts: 2 }));
-    let mixed = Document::merge(&[part(1, 2), part(2, 3)]);
-    assert_eq!(mixed, Err(MergeError::OtherPart { part: 2, parts: 3 }));
-    let mut other = part(2, 2);
-    other.plan.connections += 1;
-    let other = Document::merge(&[part(1, 2), other]);
-    assert_eq!(other, Err(MergeError::OtherPlan { part: 2 }));
-    let mut other = part(2, 2);
-    other.slices[1].end_s = 1.5;
-    let other = Document::merge(&[part(1, 2), other]);
-    assert_eq!(other, Err(MergeError::OtherSlices { part: 2 }));
-    let partial = Document::merge(&[part(1, 3), part(3, 3)]).expect("two of three");
-    assert_eq!(partial.notes[0].code, "parts_missing");
-    assert_eq!(partial.notes[0].text, "2 of 3 parts are here: the rest is missing");
 }
 
 #[test]
@@ -414,7 +388,8 @@ fn fields_of_later_programs_are_ignored() {
     assert!(Document::from_json(&text).expect("unknown fields are ignored") == document);
 }
 
-fn requests() -> impl Strategy<Value = Vec<Request>> {
+/// Any measured requests of a short run.
+pub(crate) fn requests() -> impl Strategy<Value = Vec<Request>> {
     let ns = || prop_oneof![0..3_000_u64, 0..5_000_000_000_u64, 0..4_000_000_000_000_u64];
     let end = prop_oneof![
         10 => Just(End::Ok),
@@ -433,57 +408,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn merging_two_halves_is_assembling_both(one in requests(), two in requests()) {
-        let (one, two) = (measurements(0, &one), measurements(1, &two));
-        let mut both = one.clone();
-        both.merge(&two);
-        let mut whole_parts = parts(1, 1, both);
-        let mut witness = fixture::witness(1);
-        witness.merge(&fixture::witness(2));
-        whole_parts.witness = Some(witness);
-        // The worst of both parts: the gap of the first, the steal of the second.
-        whole_parts.health =
-            Some(weir_result::ClientHealth {
-                steal: Some(0.002),
-                server_cpu: fixture::health(2).server_cpu,
-                ..fixture::health(1)
-            });
-        // Counts add up; the lower median and the longer round trip remain.
-        let probe = fixture::probe(2);
-        whole_parts.probe =
-            weir_result::document::Probed { sent: 82, failed: 2, connects: 2, ..probe };
-        whole_parts.network = Some(weir_result::document::NetworkSection {
-            sockets: 10,
-            sampled: 10,
-            retransmitted_segments: 3,
-            retransmission_timeouts: Some(2),
-            handshakes: 3,
-            ..fixture::network(2)
-        });
-        whole_parts.preflight_sent = 2;
-        whole_parts.client = weir_result::document::ClientUsage {
-            cpu_user_ns: 10, cpu_system_ns: 14, max_resident_bytes: 22,
-        };
-        let mut whole = Document::assemble(whole_parts).expect("it adds up");
-        let halves = [parts(1, 2, one), parts(2, 2, two)].map(|half| {
-            // Converted to text and back, as parts are exchanged.
-            let half = Document::assemble(half).expect("it adds up");
-            Document::from_json(&json(&half)).expect("what is written can be read")
-        });
-        let merged = Document::merge(&halves).expect("halves of one run");
-        // The part that a worker belonged to is the only difference.
-        whole.phases[1].part = 2;
-        whole.verdict = Verdict::of(&whole);
-        prop_assert!(merged == whole, "{merged:?} is not {whole:?}");
-    }
-
-    #[test]
     fn no_text_panics(
         requests in requests(),
         cut in any::<prop::sample::Index>(),
         byte in any::<u8>(),
     ) {
-        let document = Document::assemble(parts(1, 1, measurements(0, &requests)));
+        let document = Document::assemble(parts(1, 2, measurements(0, &requests)));
         let mut text = json(&document.expect("it adds up"));
         let at = cut.index(text.len());
         text[at] = byte;

@@ -3,6 +3,7 @@
 mod assertions;
 mod document;
 mod fixture;
+mod merge;
 #[cfg(feature = "schema")]
 mod schema;
 mod verdict;

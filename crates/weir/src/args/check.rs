@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::hints::wrong;
-use super::{RunArgs, hints, is_stdout, peers};
+use super::{ArrivalsChoice, RunArgs, hints, is_stdout, peers};
 use crate::credentials;
 
 /// Maximum bytes of a Unix socket's name: `sun_path` of sockaddr_un(7) without its last NUL.
@@ -27,6 +27,7 @@ pub(super) fn check(args: &mut RunArgs) -> Result<(), clap::Error> {
         check_header(header)?;
     }
     check_user(args)?;
+    check_part(args).map_err(wrong)?;
     let named = [("--raw", &args.raw), ("--junit", &args.junit)];
     for (flag, path) in named {
         if path.as_deref().is_some_and(is_stdout) {
@@ -81,6 +82,31 @@ fn check_header(header: &str) -> Result<(), clap::Error> {
 fn is_token(text: &str) -> bool {
     let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_tchar)
+}
+
+/// Checks that all parts of a load have the same plan, and each a worker.
+fn check_part(args: &RunArgs) -> Result<(), String> {
+    let Some(part) = args.part else { return Ok(()) };
+    let Some(threads) = args.threads else {
+        return Err("--part needs --threads: the number over all parts, the same on each machine"
+            .to_owned());
+    };
+    let (count, threads) = (part.count(), threads.min(args.connections));
+    if threads < count {
+        return Err(format!(
+            "--part: {count} parts need at least one thread and connection each: raise --threads \
+             or --connections to {count} or more"
+        ));
+    }
+    if args.arrivals == ArrivalsChoice::Poisson && args.seed.is_none() {
+        return Err("--part needs --seed with random arrivals: the same on each machine".to_owned());
+    }
+    if args.warmup.is_some_and(|warmup| warmup.is_auto) {
+        let text = "--part does not go with --warmup auto: each part would begin to measure at a \
+                    time of its own; give a length";
+        return Err(text.to_owned());
+    }
+    Ok(())
 }
 
 fn check_user(args: &RunArgs) -> Result<(), clap::Error> {

@@ -1,7 +1,7 @@
 //! Values of flags: text to numbers, or an error message.
 
 use weir_result::units::{parse_bytes, parse_count, parse_duration_ns, parse_number, parse_rate};
-use weir_result::{Assertion, Rate};
+use weir_result::{Assertion, Part, Rate};
 
 use super::Warmup;
 
@@ -65,6 +65,22 @@ pub(super) fn confidence(text: &str) -> Result<f64, String> {
     match parse_number(number).map_err(|error| error.to_string())? {
         percent if (50.0..=99.99).contains(&percent) => Ok(percent / 100.0),
         _ => Err("must be a percentage between 50 and 99.99".to_owned()),
+    }
+}
+
+/// Parses `2/3`: part 2 of 3.
+pub(super) fn part(text: &str) -> Result<Part, String> {
+    let numbers = text.split_once('/').ok_or("must be K/N, such as 2/3: part 2 of 3")?;
+    let (index, count) = (positive(numbers.0)?, positive(numbers.1)?);
+    Part::new(index, count).ok_or_else(|| format!("must lie between 1/{count} and {count}/{count}"))
+}
+
+/// Parses seconds since 1970 to nanoseconds.
+pub(super) fn unix_time(text: &str) -> Result<u64, String> {
+    match parse_number(text).map_err(|error| error.to_string())? {
+        // Times of this century, so that milliseconds given by mistake are found.
+        seconds if (9e8..5e9).contains(&seconds) => Ok((seconds * 1e9) as u64),
+        _ => Err("must be in seconds since 1970, as `date +%s` prints them".to_owned()),
     }
 }
 

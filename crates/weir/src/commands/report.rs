@@ -1,4 +1,4 @@
-//! `weir report`: prints the report of a document again, or of several parts merged.
+//! `weir report`: prints the report of a document again, or of the parts of a run merged.
 
 use std::process::ExitCode;
 
@@ -30,8 +30,9 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
             Document::load(path).with_context(|| format!("{} cannot be reported", shown(path)))
         })
         .collect::<Result<Vec<_>>>()?;
-    let mut document = match documents.len() {
-        1 => documents.swap_remove(0),
+    let mut document = match &documents[..] {
+        [whole] if whole.plan.part.is_none() => documents.swap_remove(0),
+        // A single part is reported as a run that lacks the others.
         _ => Document::merge(&documents).context("the documents cannot be merged")?,
     };
     if !args.assertions.is_empty() {

@@ -18,6 +18,7 @@ use crate::figures::figures;
 use crate::interrupts::Interrupts;
 use crate::load::{Epoch, Outcome, carry_out, document};
 use crate::output::{ResultFile, Temporaries, check_distinct};
+use crate::parts;
 use crate::plan::{Planned, plan, usable_cpus};
 use crate::preflight::{self, Found};
 use crate::probe;
@@ -48,6 +49,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     if args.print_plan {
         return print_plan(&job.plan);
     }
+    parts::check_start(args.start_at)?;
     connections::check_sources(&job)?;
     if let Ok(limit) = system::raise_descriptor_limit() {
         connections::check_descriptors(&job.plan, scripts.is_some(), limit)?;
@@ -64,7 +66,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let probed = probed(&job, &found, scripts.as_ref(), &interrupts);
     let epoch = Epoch::start();
-    let raw = raw.map(|file| file.start(job.plan.threads)).transpose()?;
+    job.not_before = epoch.at_unix(args.start_at.unwrap_or(0));
+    let raw = raw.map(|file| file.start(job.plan.own_threads())).transpose()?;
     job.raw = raw.as_ref().map(RawRun::log);
     job.extras.round_trips = !args.no_preflight;
     let job = Arc::new(job);
@@ -275,6 +278,7 @@ pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Not
     notes.extend(connections::short_lifetime(&job.plan, &outcome.measurements));
     notes.extend(connections::crowding(&job.plan, usable_cpus().len(), &outcome.measurements));
     notes.extend(of_trials(outcome.trials));
+    notes.extend(parts::started_late(job, &outcome.measurements));
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));
     }

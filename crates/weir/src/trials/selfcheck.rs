@@ -57,14 +57,14 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
     let url = Url::parse(&format!("http://{endpoint}/"))?;
     let request = Prepared::http1("GET", &url.path, &url.authority(), &[], None)
         .map_err(|error| anyhow!("{error}"))?;
-    let connections = job.plan.connections.min(CONNECTIONS_MAX);
+    let connections = job.plan.own_connections().min(CONNECTIONS_MAX);
     let plan = Plan {
         url: format!("http://{endpoint}/"),
         target: url.target(endpoint),
         request: RequestPlan { wire_bytes: request.bytes().len() as u64, ..RequestPlan::default() },
         load: Load::OpenLoop { rate: RATE, arrivals: Arrivals::Uniform },
         connections,
-        threads: job.plan.threads.min(connections),
+        threads: job.plan.own_threads().min(connections),
         pipeline: 1,
         warmup_ns: WARMUP_NS,
         warmup_is_auto: false,
@@ -72,6 +72,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         requests: None,
         // The server is on this machine, and the floor is that of connections that are kept open.
         connection: ConnectionPlan::default(),
+        part: None,
         ..job.plan.clone()
     };
     Ok(Job { cpus: job.cpus.clone(), ..Job::new(plan, endpoint.clone(), request) })

@@ -102,16 +102,21 @@ fn client_cpu(document: &Document) -> Rule {
     measure.weight(share).judge(share, &evidence, &more_cpu(document))
 }
 
-/// Remedy against a lack of CPU time on this machine.
+/// Remedy against a lack of CPU time on this machine, or on those of all parts.
 pub(super) fn more_cpu(document: &Document) -> String {
+    if !document.parts.is_empty() {
+        return "use more machines (--part), or lower the load".to_owned();
+    }
     let plan = &document.plan;
     let cpus = document.environment.cpus_usable.unwrap_or(u32::MAX);
     let is_local = document.health.and_then(|health| health.is_server_local) == Some(true);
-    if plan.threads < cpus.min(plan.connections) && !is_local {
+    let threads = plan.own_threads();
+    if threads < cpus.min(plan.own_connections()) && !is_local {
         return "use more threads (-t)".to_owned();
     }
-    if is_local && plan.threads > 1 {
-        let fewer = plan.threads - 1;
+    // Parts share -t, of which each has its share.
+    if is_local && threads > 1 && plan.part.is_none() {
+        let fewer = threads - 1;
         return format!("leave the server a CPU (-t{fewer}), or use another machine for it");
     }
     if is_local {

@@ -116,7 +116,7 @@ fn evidence_of(rule: &Rule) -> &str {
 
 /// Returns evidence that all planned requests of an open loop got a response.
 fn rate(document: &Document) -> Option<String> {
-    let offered = offered(document)?;
+    let offered = document.offered_in_words()?;
     let planned = document.accounting.planned;
     // A difference of one request is the edge of the window.
     let edge = planned as f64 * 0.001 + 1.0;
@@ -162,18 +162,20 @@ fn connections(document: &Document) -> Option<String> {
     let mean_ns = document.latency.service_time.ok.mean_ns?;
     let service_s = mean_ns.max(1.0) / 1e9;
     let pipeline = f64::from(document.plan.pipeline);
-    let noun = if document.plan.connections == 1 { "connection" } else { "connections" };
+    let connections = document.coverage().connections;
+    let noun = if connections == 1 { "connection" } else { "connections" };
     let text = format!(
         "{} {noun} × {} allow {}",
-        units::count(document.plan.connections.into()),
+        units::count(connections.into()),
         units::duration(mean_ns as u64),
-        units::round_rate(f64::from(document.plan.connections) * pipeline / service_s),
+        units::round_rate(f64::from(connections) * pipeline / service_s),
     );
-    let (Some(offered), Some(rps)) = (offered(document), document.throughput.offered_rps) else {
+    let (Some(offered), Some(rps)) = (document.offered_in_words(), document.throughput.offered_rps)
+    else {
         return Some(format!("{text}; raise -c for more"));
     };
     let needed = (rps * service_s / pipeline).ceil() as u64;
-    let is_short = needed > u64::from(document.plan.connections);
+    let is_short = needed > u64::from(connections);
     let needed = units::count(needed);
     is_short.then(|| format!("{text}; {offered} needs at least {needed}: raise -c"))
 }
@@ -188,14 +190,6 @@ fn is_client_clean(rules: &[Rule]) -> bool {
     ours.all(|rule| rule.outcome < RuleOutcome::Bound)
         && is_below("client-cpu", CLIENT_CLEAN_CPU)
         && is_below("cpu-contention", CLIENT_CLEAN_CONTENTION)
-}
-
-/// The planned rate as given; `None` in a closed loop.
-pub(super) fn offered(document: &Document) -> Option<String> {
-    match document.plan.load {
-        Load::OpenLoop { rate, .. } => Some(units::exact_rate(rate)),
-        Load::ClosedLoop => None,
-    }
 }
 
 fn service_p50_ns(document: &Document) -> Option<u64> {

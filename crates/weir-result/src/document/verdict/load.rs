@@ -48,14 +48,16 @@ impl LoadLine {
 }
 
 fn as_planned(document: &Document) -> String {
-    match document.plan.load {
-        Load::OpenLoop { rate, .. } => format!("as planned: {}", units::exact_rate(rate)),
-        Load::ClosedLoop => {
-            let connections = document.plan.connections;
-            let noun = if connections == 1 { "connection" } else { "connections" };
-            format!("as planned: {} {noun}", units::count(connections.into()))
-        }
-    }
+    let connections = document.coverage().connections;
+    let noun = if connections == 1 { "connection" } else { "connections" };
+    let counted = || format!("{} {noun}", units::count(connections.into()));
+    let covered = document.offered_in_words().unwrap_or_else(counted);
+    let whole = match document.plan.load {
+        _ if document.share() >= 1.0 => return format!("as planned: {covered}"),
+        Load::OpenLoop { rate, .. } => units::exact_rate(rate),
+        Load::ClosedLoop => units::count(document.plan.connections.into()),
+    };
+    format!("as planned: {covered}, of {whole} over all parts")
 }
 
 /// Reports connections that were planned and not open when the window began.
@@ -82,7 +84,7 @@ fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
     if missing <= 1 || share < NEVER_SENT_SHARE {
         return None;
     }
-    let connections = document.plan.connections;
+    let connections = document.coverage().connections;
     let why = match (limit.by, document.run.interrupted) {
         (_, true) => "the run was interrupted".to_owned(),
         (LimitedBy::ClientCpu, _) => "the client had no CPU time for them".to_owned(),

@@ -3,7 +3,7 @@
 //! under.
 
 use super::super::Document;
-use super::limit::{self, Limit, LimitedBy};
+use super::limit::{Limit, LimitedBy};
 use super::measure::{Measure, Rule, Subject, Unit};
 use super::thresholds::{GROWTH_CONFIDENCE, GROWTH_FINDING, WAITED_FINDING};
 use crate::plan::Load;
@@ -38,7 +38,7 @@ fn growing_backlog(document: &Document, limit: &Limit) -> Rule {
     if growth.low <= 0.0 {
         return measure.pass(Some(growth.slope), "the backlog did not grow");
     }
-    let rate = limit::offered(document).unwrap_or_default();
+    let rate = document.offered_in_words().unwrap_or_default();
     let evidence = format!("requests waiting grew by {}", units::rate(growth.slope));
     let remedy = match limit.by {
         LimitedBy::Connections => "raise -c: latency grows with the length of the run".to_owned(),

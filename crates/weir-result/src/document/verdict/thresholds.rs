@@ -144,3 +144,7 @@ pub(super) const SERVER_ABOVE: f64 = 2.0;
 pub(super) const SERVER_BUSY: f64 = 0.95;
 /// `Limit`: the same multiple, if more connections would carry more.
 pub(super) const CONNECTIONS_BELOW: f64 = 1.2;
+
+/// `parts-apart`: share of the window in which all parts ran. The rest met a smaller load; a tenth
+/// of the requests moves a p90 and everything above it.
+pub(super) const PARTS_TOGETHER_FINDING: f64 = 0.9;

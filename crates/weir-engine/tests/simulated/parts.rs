@@ -1,0 +1,160 @@
+//! A run that several machines carry out together: three parts of one worker each, merged, equal one
+//! run of three workers.
+
+use weir_engine::{Control, run_on};
+use weir_io::Nanos;
+use weir_result::document::{Probed, RunParts, Trials};
+use weir_result::{
+    Closer, ConnectionPlan, Document, DocumentParts, Environment, IoEngine, Measurements, Part,
+    Plan,
+};
+use weir_sim::{Seed, Sim, World};
+
+use crate::setup::{MS, SECOND, closed, job, open, poisson};
+
+/// Start of the schedule of every part and of the whole, later than any connection needs.
+const START: Nanos = Nanos(400 * MS);
+
+/// Number of parts, and of workers in all.
+const PARTS: u32 = 3;
+
+/// Runs worker `number` of a plan in its own world, whose connects take as long as they take.
+fn measured(plan: &Plan, alone: &Plan, number: u32, world: World) -> Measurements {
+    let control = Control::of_plan(alone, START, None);
+    run_on(&job(plan), number, &control, Sim::new(world), None, None).expect("a simulated machine")
+}
+
+/// Assembles the document of a plan.
+fn document(plan: &Plan, measurements: Measurements) -> Document {
+    let parts = DocumentParts {
+        plan: plan.clone(),
+        measurements,
+        environment: Environment::unknown("0.1.0", IoEngine::Simulated),
+        run: RunParts {
+            id: "simulated".to_owned(),
+            epoch: "1970-01-01T00:00:00Z".to_owned(),
+            epoch_unix_ns: 0,
+            command: None,
+        },
+        preflight: None,
+        preflight_sent: 0,
+        probe: Probed::default(),
+        network: None,
+        script_file: None,
+        client: Default::default(),
+        health: None,
+        witness: None,
+        trials: Trials::default(),
+        notes: Vec::new(),
+    };
+    Document::assemble(parts).expect("it adds up")
+}
+
+/// Runs the plan as one run of three workers.
+fn whole(plan: &Plan, world: impl Fn(u32) -> World) -> Document {
+    // A barrier of one worker, since each runs in a virtual time of its own.
+    let alone = Plan { threads: 1, ..plan.clone() };
+    let mut all = Measurements::default();
+    let mut workers: Vec<Measurements> =
+        (0..PARTS).map(|number| measured(plan, &alone, number, world(number))).collect();
+    weir_result::align_slices(&mut workers);
+    workers.iter().for_each(|worker| all.merge(worker));
+    document(plan, all)
+}
+
+/// Runs each part of the plan by itself.
+fn parts(plan: &Plan, world: impl Fn(u32) -> World) -> Vec<Document> {
+    let part = |index| {
+        let plan = Plan { part: Part::new(index, PARTS), ..plan.clone() };
+        let number = plan.own_workers().next().expect("each part has a worker");
+        document(&plan, measured(&plan, &plan, number, world(number)))
+    };
+    (1..=PARTS).map(part).collect()
+}
+
+fn plans() -> Vec<Plan> {
+    let renewing = ConnectionPlan { close: Some(Closer::Client), ..ConnectionPlan::default() };
+    let plans = [
+        open(997, 1, 7),
+        poisson(1_500, 1, 20, 42),
+        closed(10),
+        Plan { pipeline: 4, ..open(3_000, 1, 5) },
+        Plan { connection: renewing, ..open(500, 1, 4) },
+        Plan { warmup_ns: 200 * MS, ..poisson(800, 1, 3, 7) },
+        // A window that ends with the requests of each worker: slices of different lengths.
+        Plan { duration_ns: None, requests: Some(1_000), ..closed(8) },
+        Plan { duration_ns: None, requests: Some(700), ..open(2_000, 1, 9) },
+    ];
+    plans.into_iter().map(|plan| Plan { threads: PARTS, ..plan }).collect()
+}
+
+/// Checks that three parts merged equal one run of three workers, in every bucket of every
+/// histogram and in every count.
+fn check(plan: &Plan, what: &str, world: impl Fn(u32) -> World) {
+    let whole = whole(plan, &world);
+    let parts = parts(plan, &world);
+    let merged = Document::merge(&[parts[2].clone(), parts[0].clone(), parts[1].clone()]);
+    let merged = merged.expect("parts of one run");
+    assert_eq!(merged.accounting, whole.accounting, "{what}");
+    assert!(whole.accounting.planned > 0, "{what}: nothing was measured");
+    assert_eq!(merged.latency, whole.latency, "{what}");
+    assert_eq!(merged.throughput, whole.throughput, "{what}");
+    // Each machine has a start of its own, and so a set-up of its own.
+    let mut connections = merged.connections;
+    assert!(connections.setup_ns <= whole.connections.setup_ns, "{what}");
+    connections.setup_ns = whole.connections.setup_ns;
+    assert_eq!(connections, whole.connections, "{what}");
+    assert_eq!(merged.departures, whole.departures, "{what}");
+    assert_eq!(merged.occupancy, whole.occupancy, "{what}");
+    assert_eq!(merged.stamps, whole.stamps, "{what}");
+    assert_eq!(merged.slices, whole.slices, "{what}");
+    assert_eq!(merged.series, whole.series, "{what}");
+    assert_eq!(merged.stationarity, whole.stationarity, "{what}");
+    let mut phases = merged.phases;
+    for (number, phases) in (0..).zip(&mut phases) {
+        assert_eq!((phases.worker, phases.part), (number, number + 1), "{what}");
+        phases.part = 1;
+    }
+    assert_eq!(phases, whole.phases, "{what}");
+}
+
+#[test]
+fn three_parts_merged_equal_one_run_of_three_workers() {
+    for seed in 0..3 {
+        for plan in plans() {
+            let what = format!("seed {seed}, {:?}, {:?}", plan.load, plan.requests);
+            let world = |number: u32| {
+                World::well(Seed(seed * u64::from(PARTS) + u64::from(number)), SECOND)
+            };
+            check(&plan, &what, world);
+        }
+    }
+}
+
+#[test]
+fn parts_in_wild_worlds_lose_nothing() {
+    for seed in 0..8 {
+        for plan in plans().into_iter().filter(|plan| plan.duration_ns.is_some()) {
+            let plan = Plan { timeout_ns: SECOND, connect_timeout_ns: 300 * MS, ..plan };
+            let what = format!("seed {seed}, {:?}", plan.load);
+            let world = |number: u32| {
+                World::wild(Seed(seed * u64::from(PARTS) + u64::from(number)), SECOND)
+            };
+            check(&plan, &what, world);
+        }
+    }
+}
+
+#[test]
+fn a_part_has_its_share_of_the_connections_and_of_the_rate() {
+    // Ten connections on four workers: 3, 3, 2, 2; workers 0 and 2 are those of part 1.
+    let plan = Plan { threads: 4, part: Part::new(1, 2), ..open(1_000, 1, 10) };
+    assert_eq!(plan.own_workers().collect::<Vec<_>>(), [0, 2]);
+    assert_eq!((plan.own_threads(), plan.own_connections()), (2, 5));
+    let alone = Plan { threads: 1, ..open(1_000, 1, 10) };
+    let planned = [0, 2].map(|number| {
+        let world = World::well(Seed(1), SECOND);
+        measured(&plan, &alone, number, world).planned
+    });
+    assert_eq!(planned, [300, 200]);
+}

@@ -1,0 +1,42 @@
+//! The common start of the parts of a run on several machines.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Result, bail};
+use weir_engine::Job;
+use weir_io::Nanos;
+use weir_result::{Measurements, Note, units};
+
+/// Longest wait for the start: a later one is a mistake.
+const WAIT_MAX_NS: u64 = 24 * 3_600 * 1_000_000_000;
+
+/// Checks that `--start-at`, in nanoseconds since 1970, lies ahead.
+///
+/// # Errors
+/// When it has passed, or is more than a day ahead.
+pub(crate) fn check_start(start_at: Option<u64>) -> Result<()> {
+    let Some(at) = start_at else { return Ok(()) };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let now = u64::try_from(now).unwrap_or(u64::MAX);
+    if at <= now {
+        let ago = units::duration(now - at);
+        bail!("--start-at was {ago} ago: give a time ahead, $(($(date +%s) + 10))");
+    }
+    if at - now > WAIT_MAX_NS {
+        bail!("--start-at is more than a day ahead: give seconds since 1970, UTC");
+    }
+    Ok(())
+}
+
+/// The note on a schedule that began after `--start-at`, because the connections were not open yet.
+pub(crate) fn started_late(job: &Job, measurements: &Measurements) -> Option<Note> {
+    let start = measurements.workers.iter().map(|worker| worker.start_ns).max()?;
+    let late_ns = Nanos(start).since(job.not_before);
+    (job.not_before > Nanos::ZERO && late_ns > 0).then(|| {
+        let text = format!(
+            "the load began {} after --start-at, when the connections were open: give a later time",
+            units::duration(late_ns),
+        );
+        Note::new("started_late", text)
+    })
+}
