@@ -27,8 +27,8 @@ pub struct Job {
     pub preambles: Vec<PreambleFactory>,
     /// True if responses have bodies large enough to discard unread.
     pub discard: bool,
-    /// CPUs to pin workers to, the i-th worker of this run to the i-th, wrapping around if there are
-    /// more workers. If empty, no worker is pinned.
+    /// CPUs to pin workers to, the i-th worker of this run to the i-th, wrapping around if there
+    /// are more workers. If empty, no worker is pinned.
     pub cpus: Vec<u32>,
     /// TLS configuration; `None` for plain text.
     pub tls: Option<TlsConfig>,

@@ -74,9 +74,9 @@ pub struct DepartureSpan {
 }
 
 impl Departures {
-    /// Adds another worker's counts, millisecond by millisecond. Workers of one window have the same
-    /// spans; where spans differ, those of the sum are cut at every border of either, so that every
-    /// bin keeps its counts whatever the order of additions.
+    /// Adds another worker's counts, millisecond by millisecond. Workers of one window have the
+    /// same spans; where spans differ, those of the sum are cut at every border of either, so that
+    /// every bin keeps its counts whatever the order of additions.
     pub(crate) fn add(&mut self, other: &Departures) {
         if self.spans == other.spans {
             add_bins(&mut self.sent, &other.sent);
@@ -274,7 +274,8 @@ pub struct ClientHealth {
 mod tests {
     use super::*;
 
-    /// Counts whose bin of millisecond `ms` holds `each * (ms + 1)` sends, of twice as many planned.
+    /// Counts whose bin of millisecond `ms` holds `each * (ms + 1)` sends, of twice as many
+    /// planned.
     fn counts(spans: &[(u64, u32)], each: u32) -> Departures {
         let spans =
             spans.iter().map(|(start_ms, bins)| DepartureSpan { start_ms: *start_ms, bins: *bins });

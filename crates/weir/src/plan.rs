@@ -76,8 +76,7 @@ pub(crate) fn plan_at(
         Some(Pin::Cpus(_)) => pinned.len(),
         _ => usable_cpus().len(),
     };
-    let threads = threads(args, cpus, &mut notes);
-    let own_threads = args.part.map_or(threads, |part| part.share_of(threads));
+    let (threads, own_threads) = threads(args, cpus, &mut notes);
     let mut scripts = Scripts::load(args, url, &headers, own_threads)?;
     let destinations = connections::destinations(args, url)?;
     let endpoint = match (destinations.first(), &mut scripts) {
@@ -263,8 +262,8 @@ fn pinned_cpus(pin: Option<&Pin>) -> Result<Vec<u32>> {
 }
 
 /// Number of worker threads, at most one per connection: a thread without a connection would be
-/// idle.
-fn threads(args: &RunArgs, cpus: usize, notes: &mut Vec<Note>) -> u32 {
+/// idle. Returns that of all parts, and that of this one.
+fn threads(args: &RunArgs, cpus: usize, notes: &mut Vec<Note>) -> (u32, u32) {
     let usable = u32::try_from(cpus.max(1)).unwrap_or(u32::MAX);
     let asked = args.threads.unwrap_or(usable);
     if args.threads.is_some_and(|asked| asked > args.connections) {
@@ -289,7 +288,7 @@ fn threads(args: &RunArgs, cpus: usize, notes: &mut Vec<Note>) -> u32 {
             ),
         ));
     }
-    threads
+    (threads, own)
 }
 
 /// Default warm-up in nanoseconds: `clamp(10% of -d, 2 s, 10 s)`, or 0 if only a number of requests

@@ -1,5 +1,5 @@
-//! A run that several machines carry out together: three parts of one worker each, merged, equal one
-//! run of three workers.
+//! A run that several machines carry out together: three parts of one worker each, merged, equal
+//! one run of three workers.
 
 use weir_engine::{Control, run_on};
 use weir_io::Nanos;

@@ -1,7 +1,7 @@
 //! The line `Throughput`: successful responses per second, and their bounds.
 
-use weir_result::document::Throughput;
 use weir_result::Document;
+use weir_result::document::Throughput;
 
 use super::{Block, Cell, Fact, Tone};
 

@@ -1,4 +1,5 @@
-//! Merges several documents into one: the parts of a run that several machines carried out together.
+//! Merges several documents into one: the parts of a run that several machines carried out
+//! together.
 //!
 //! Buckets are added and everything is derived again; percentiles are never averaged. Facts that do
 //! not add up are kept for each part. A merged document merges again like its parts, and the order

@@ -1,5 +1,5 @@
-//! Merging parts of a run: without loss, in any order, and refused with a reason if the parts do not
-//! belong together.
+//! Merging parts of a run: without loss, in any order, and refused with a reason if the parts do
+//! not belong together.
 
 use proptest::prelude::*;
 use weir_result::document::{

@@ -89,6 +89,27 @@ fn wrong_values_are_told_with_their_flag_and_the_remedy() {
 }
 
 #[test]
+fn parts_that_could_not_be_merged_are_refused() {
+    for (value, remedy) in [("2", "K/N"), ("4/3", "between 1/3 and 3/3"), ("0/3", "at least 1")] {
+        check_wrong(&["--part", value, "-t9", NOWHERE], &["--part", remedy]);
+    }
+    let part = |words: &[&str], parts: &[&str]| {
+        check_wrong(&[&["--part", "2/3"], words, &[NOWHERE]].concat(), parts);
+    };
+    part(&[], &["--threads", "the same on each machine"]);
+    part(&["-t2", "-c9"], &["3 parts", "--threads"]);
+    part(&["-t9", "-c2"], &["3 parts", "--connections"]);
+    part(&["-t3", "-R9", "--arrivals", "poisson"], &["--part", "--seed"]);
+    part(&["-t3", "--warmup", "auto"], &["--part", "--warmup auto"]);
+    part(&["-t3", "--prove-client"], &["--part", "--prove-client"]);
+    part(&["-t3", "--start-at", "now"], &["--start-at"]);
+    part(&["-t3", "--start-at", "1767323045000"], &["--start-at", "date +%s"]);
+    part(&["-t3", "--start-at", "1767323045"], &["--start-at was ", "ago"]);
+    part(&["-t3", "--start-at", "4000000000"], &["--start-at", "more than a day ahead"]);
+    check_wrong(&["--start-at", "1767323045", NOWHERE], &["--part"]);
+}
+
+#[test]
 fn output_files_are_different_files() {
     let directory = Directory::new();
     let (run, link) = (directory.file("run.json"), directory.file("link.json"));

@@ -34,6 +34,8 @@ const FLAGS: &[&str] = &[
     "--seed",
     "--warmup",
     "--pipeline",
+    "--part",
+    "--start-at",
     "-H, --header",
     "-X, --method",
     "-b, --body",

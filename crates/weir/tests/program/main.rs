@@ -16,6 +16,7 @@ mod credentials;
 mod help;
 mod https;
 mod nginx;
+mod parts;
 mod readme;
 mod renewing;
 mod requests;

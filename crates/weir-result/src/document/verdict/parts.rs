@@ -11,8 +11,8 @@ use super::measure::{Measure, Rule, Subject, Unit};
 use super::thresholds::PARTS_TOGETHER_FINDING;
 use crate::units;
 
-/// Replaces rules about the client and its machine that are worse in a part, and judges if the parts
-/// ran together.
+/// Replaces rules about the client and its machine that are worse in a part, and judges if the
+/// parts ran together.
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     for section in &document.parts {
         let is_of_client =
