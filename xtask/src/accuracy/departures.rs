@@ -20,7 +20,7 @@ const CALIBRATION_S: u32 = 11;
 const BINS_MS: [u64; 3] = [1, 10, 100];
 
 /// Tolerance of the index of dispersion for pauses of the machine, beyond the effect of the bins'
-/// edges and of sampling. A pause of 7 ms gathers 14 requests in one bin of 1 ms, whatever the plan.
+/// edges and of sampling. A pause of 7 ms gathers 14 requests in one bin, whatever the plan.
 const IDC_SLACK: f64 = 0.05;
 
 /// Quantile of the normal distribution, in standard deviations, for two-sided 99%.
