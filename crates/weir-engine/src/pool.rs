@@ -354,9 +354,7 @@ impl ConnectionPool {
     ) -> Action {
         let closes = self.settle(conn, at);
         if let Err(error) = read {
-            let code = error.code();
-            self.fail(conn, at, ErrorKind::Protocol(code), FailureCause::Protocol(code));
-            return Action::Close(Close::Reset);
+            return self.fail_protocol(conn, error, at);
         }
         let connection = &mut self.connections[conn.index()];
         let lent = self.places.at(connection.place);

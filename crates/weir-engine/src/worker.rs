@@ -53,6 +53,9 @@ const INTERRUPTED_DRAIN_NS: u64 = 1_000_000_000;
 ///
 /// # Errors
 /// If the backend itself fails.
+///
+/// # Panics
+/// If there is a script and the job's protocol is multiplexed.
 pub fn run_on<B: Backend>(
     job: &Job,
     number: u32,

@@ -1,5 +1,6 @@
 //! Ends without a response: failures, timeouts, and the end of the run.
 
+use weir_http::ProtocolError;
 use weir_io::{Close, ConnId, Nanos};
 use weir_result::{ErrorKind, FailureCause, FailureKind, FailurePhase};
 
@@ -75,6 +76,19 @@ impl ConnectionPool {
         self.count_failure(conn, phase, cause);
         self.end_all(conn, at, Outcome::TransportError(kind));
         self.shut(conn, at);
+    }
+
+    /// Handles a connection whose peer broke the protocol; returns the way to close it.
+    #[cold]
+    pub(super) fn fail_protocol(
+        &mut self,
+        conn: ConnId,
+        error: ProtocolError,
+        at: Nanos,
+    ) -> Action {
+        let code = error.code();
+        self.fail(conn, at, ErrorKind::Protocol(code), FailureCause::Protocol(code));
+        Action::Close(Close::Reset)
     }
 
     /// Saves the requests in flight of a failed socket for [`ConnectionPool::unsend`].

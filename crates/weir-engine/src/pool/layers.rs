@@ -4,8 +4,7 @@
 use std::collections::VecDeque;
 
 use weir_http::{Preamble, PreambleFactory};
-use weir_io::{Close, ConnId, Nanos};
-use weir_result::{ErrorKind, FailureCause};
+use weir_io::{ConnId, Nanos};
 use weir_tls::{Session, TlsConfig, TlsError};
 
 use super::{Action, ConnectionPool};
@@ -24,7 +23,7 @@ pub(crate) struct Layers {
     /// TLS sessions by connection; empty without TLS.
     pub(super) sessions: Vec<Option<Box<Session>>>,
     /// Bytes that the layers themselves send on the connection of the last event: preambles,
-    /// handshake messages, alerts, and what a multiplexed protocol has to say.
+    /// handshake messages, alerts, and frames of a multiplexed protocol.
     pub(crate) output: Vec<u8>,
     /// Decrypted bytes of the last event, or bytes to encrypt.
     pub(super) plain: Vec<u8>,
@@ -141,12 +140,7 @@ impl ConnectionPool {
             let preamble = opening.preambles.front_mut().expect("the step has not ended");
             match preamble.receive(&bytes[from..], output) {
                 Ok(used) => from += used,
-                Err(error) => {
-                    let code = error.code();
-                    let kind = ErrorKind::Protocol(code);
-                    self.fail(conn, at, kind, FailureCause::Protocol(code));
-                    return Action::Close(Close::Reset);
-                }
+                Err(error) => return self.fail_protocol(conn, error, at),
             }
             let action = self.pass_preambles(conn, at);
             if action != Action::None {

@@ -141,9 +141,7 @@ impl ConnectionPool {
     ) -> Action {
         self.settle_streams(conn, at);
         if let Err(error) = read {
-            let code = error.code();
-            self.fail(conn, at, ErrorKind::Protocol(code), FailureCause::Protocol(code));
-            return Action::Close(Close::Reset);
+            return self.fail_protocol(conn, error, at);
         }
         if let Some(action) = self.transmit(conn, at) {
             return action;

@@ -20,6 +20,7 @@ pub(super) fn source(
 ) -> RequestSource {
     let depth = job.plan.pipeline;
     if job.protocol.is_multiplexed() {
+        assert!(script.is_none(), "a script requires HTTP/1");
         let scheme = if job.tls.is_some() { "https" } else { "http" };
         return RequestSource::Fields(Arc::new(job.request.request(scheme)));
     }

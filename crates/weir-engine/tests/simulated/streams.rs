@@ -276,8 +276,7 @@ fn wild_streams_conserve_every_slot() {
         }
         let counts = *counts.lock().expect("no server panicked");
         let sent = run.measured.sent;
-        // What the client was told is at most what the servers said, and what they got is at most
-        // what it sent.
+        // Requests that arrived are at most those that were sent.
         let streams = run.truth.requests.len() as u64;
         assert!(streams <= sent.total(), "seed {seed}: {sent:?}, {counts:?}");
         assert!(counts.processed + counts.returned == streams, "seed {seed}: {counts:?}");
