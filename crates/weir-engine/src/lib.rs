@@ -46,7 +46,7 @@ pub use completion::{Completion, KernelTimes, Outcome, Response};
 pub use control::{Control, ScriptFailure};
 pub use exchange::{Exchange, Phase};
 pub use job::{Extras, Job, planned_slots};
-pub use live::LiveSender;
+pub use live::{LiveMessage, LiveSender};
 pub use observer::{Observer, ObserverFactory, RunEnd, Scope};
 pub use run::{Finished, RunError, run};
 pub use worker::run_on;

@@ -1,12 +1,27 @@
-//! Finished intervals, sent to the program during the run.
+//! Intervals of the time series, sent to the program during the run: whole ones as they end, and
+//! four times per second the one in progress.
 
 use std::sync::mpsc::Sender;
 
+use weir_io::Nanos;
 use weir_result::Interval;
 
-/// Receives each finished interval with the number of its worker. `None` is sent by the program
-/// itself, after the last one.
-pub type LiveSender = Sender<Option<(u32, Interval)>>;
+/// Span between two frames, in nanoseconds.
+const FRAME_NS: u64 = 250_000_000;
+
+/// Receives the messages of all workers.
+pub type LiveSender = Sender<LiveMessage>;
+
+/// A message during the run.
+#[derive(Clone, Debug)]
+pub enum LiveMessage {
+    /// A worker, by its number from 0, has finished an interval.
+    Interval(u32, Interval),
+    /// The interval in progress of a worker, cut at the instant of the message.
+    Frame(u32, Interval),
+    /// The run is over. The program itself sends this after all others.
+    End,
+}
 
 /// One worker's sending side of the channel.
 #[derive(Debug)]
@@ -14,14 +29,50 @@ pub(crate) struct Live {
     /// Worker number, from 0.
     pub(crate) worker: u32,
     /// Channel to the program; `None` if nothing receives.
-    pub(crate) sender: Option<LiveSender>,
+    sender: Option<LiveSender>,
+    /// Time of the next frame.
+    frame_at: Nanos,
 }
 
 impl Live {
-    /// Sends an interval. A closed channel is no error.
-    pub(crate) fn send(&self, interval: &Interval) {
+    /// Returns the sending side of worker `worker`, without frames until [`Live::begin`].
+    pub(crate) fn new(worker: u32, sender: Option<LiveSender>) -> Live {
+        Live { worker, sender, frame_at: Nanos::MAX }
+    }
+
+    /// Begins the frames with the load at `start`.
+    pub(crate) fn begin(&mut self, start: Nanos) {
+        if self.sender.is_some() {
+            self.frame_at = start.after(FRAME_NS);
+        }
+    }
+
+    /// Returns the time of the next frame; [`Nanos::MAX`] if nothing receives.
+    #[inline]
+    pub(crate) fn frame_at(&self) -> Nanos {
+        self.frame_at
+    }
+
+    /// Sends the interval in progress as it is at `now`, and sets the time of the next frame. Frames
+    /// that were missed are left out.
+    #[cold]
+    pub(crate) fn send_frame(&mut self, now: Nanos, interval: Interval) {
+        let missed = now.since(self.frame_at) / FRAME_NS;
+        self.frame_at = self.frame_at.after((missed + 1) * FRAME_NS);
+        self.send(LiveMessage::Frame(self.worker, interval));
+    }
+
+    /// Sends a finished interval.
+    pub(crate) fn send_interval(&self, interval: &Interval) {
+        if self.sender.is_some() {
+            self.send(LiveMessage::Interval(self.worker, interval.clone()));
+        }
+    }
+
+    /// Sends a message. A closed channel is no error.
+    fn send(&self, message: LiveMessage) {
         if let Some(sender) = &self.sender {
-            let _gone = sender.send(Some((self.worker, interval.clone())));
+            let _gone = sender.send(message);
         }
     }
 }

@@ -8,7 +8,9 @@ mod finish;
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_result::{Connections, ErrorKind, FailureKind, Load, Outcomes, Sent, Tally, Window};
+use weir_result::{
+    Connections, ErrorKind, FailureKind, Interval, Load, Outcomes, Sent, Tally, Window,
+};
 
 use crate::completion::Outcome;
 use crate::departures::DepartureCounts;
@@ -486,6 +488,16 @@ impl Recorder {
     /// Returns the end of the current interval.
     pub(crate) fn interval_end(&self) -> Nanos {
         self.series.current_end()
+    }
+
+    /// Returns the interval in progress, cut at `now`.
+    pub(crate) fn interval_in_progress(
+        &self,
+        now: Nanos,
+        in_flight: u64,
+        backlog: u64,
+    ) -> Interval {
+        self.series.in_progress(now, in_flight, backlog)
     }
 
     /// Closes the intervals that end at or before `now`.

@@ -1,7 +1,7 @@
 //! The time series: events per interval, by the time of the event.
 
 use weir_io::Nanos;
-use weir_result::{Interval, Tally};
+use weir_result::{Histogram, Interval, SparseHistogram, Tally};
 
 use crate::live::Live;
 use crate::timeline::Timeline;
@@ -92,6 +92,19 @@ impl Series {
         }
     }
 
+    /// Returns the current interval, cut at `now`.
+    pub(crate) fn in_progress(&self, now: Nanos, in_flight: u64, backlog: u64) -> Interval {
+        let left_ns = self.current_end().since(now).min(self.current.length_ns);
+        let latency = SparseHistogram::from_histogram(&Histogram::from(&self.latency));
+        Interval {
+            length_ns: self.current.length_ns - left_ns,
+            in_flight,
+            backlog,
+            latency: latency.unwrap_or_default(),
+            ..self.current.clone()
+        }
+    }
+
     /// Closes the intervals that end at or before `now`.
     pub(crate) fn roll(&mut self, now: Nanos, in_flight: u64, backlog: u64, live: &Live) {
         while self.current_end() <= now {
@@ -106,7 +119,7 @@ impl Series {
         let start_ns = self.current.start_ns.saturating_add_unsigned(self.current.length_ns);
         let next = Interval { start_ns, length_ns: self.length_ns, ..Interval::default() };
         let interval = std::mem::replace(&mut self.current, next);
-        live.send(&interval);
+        live.send_interval(&interval);
         self.keep(interval);
     }
 
@@ -168,7 +181,7 @@ mod tests {
         let timeline = Timeline { start: t0, t0, t1: Nanos::MAX, drain_end: Nanos::MAX };
         let mut series = Series::new(&timeline, 1);
         series.kept.bytes_max = bytes_max;
-        let live = Live { worker: 0, sender: None };
+        let live = Live::new(0, None);
         for interval in 1..=intervals {
             for bucket in 0..buckets {
                 // Each value falls into a bucket of its own, from 1 ms on.

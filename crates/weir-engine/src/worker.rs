@@ -114,7 +114,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             pool: ConnectionPool::new(job, limits, recorder, stamping, observers),
             turn: Turn::new(script.is_some() || job.opens_in_steps()),
             script,
-            live: Live { worker: number, sender: live },
+            live: Live::new(number, live),
             phases: WorkerPhases {
                 worker: number,
                 cpu: job.cpu_of(number),
@@ -213,6 +213,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.pool.recorder.begin(timeline);
         self.pool.counts.alive_at = timeline.start;
         self.stage.is_sending = true;
+        self.live.begin(timeline.start);
         self.begin_rests();
     }
 
@@ -377,7 +378,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         let mut until =
             self.pool.deadlines.next().min(self.pool.script.rests.next()).min(drain_end);
         until = until.min(self.pool.open_queue.next_at());
-        until = until.min(self.pool.recorder.interval_end());
+        until = until.min(self.pool.recorder.interval_end()).min(self.live.frame_at());
         // A stop request that was handled lies in the past, and would keep the worker from
         // sleeping.
         if !self.stage.is_stopped {
@@ -435,7 +436,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                 break;
             }
             let until = self.pool.deadlines.next().min(end).min(stop_at);
-            let until = until.min(self.pool.recorder.interval_end());
+            let until = until.min(self.pool.recorder.interval_end()).min(self.live.frame_at());
             self.backend.wait(until, WaitPolicy::Sleep)?;
             let called_at = self.process_events();
             now = self.backend.now();

@@ -14,6 +14,7 @@ mod connections;
 mod departures;
 mod environment;
 mod health;
+mod input;
 mod intervals;
 mod latency;
 mod load;
@@ -42,6 +43,7 @@ pub use check::BrokenInvariant;
 pub use connection_failure::ConnectionFailure;
 pub use departures::{CountedSpan, DeparturesSection, Dispersion};
 pub use environment::Environment;
+pub use input::{Input, InputRole};
 pub use latency::{ExactByOutcome, HistogramTexts, Latency, Metric};
 pub use load::LoadError;
 pub use merge::MergeError;
@@ -202,6 +204,13 @@ pub struct Run {
     pub unsettled: bool,
     /// The command line, word by word, with `[redacted]` for credentials.
     pub command: Option<Vec<String>>,
+    /// Files that the run read; absent if there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Input>,
+    /// SHA-256 of the plan, in hexadecimal: of its JSON without blanks, the names of each object in
+    /// ascending order; absent in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_sha256: Option<String>,
     /// Response of the URL before the load, if a preflight was sent.
     pub preflight: Option<Preflight>,
     /// CPU time and memory that weir used.

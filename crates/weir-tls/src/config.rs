@@ -25,6 +25,8 @@ pub struct TlsOptions {
     pub verify: bool,
     /// PEM file of certificates to trust instead of the system's. Ignored without `verify`.
     pub ca_file: Option<PathBuf>,
+    /// Content of `ca_file`; absent: it is read.
+    pub ca_pem: Option<Vec<u8>>,
     /// Protocols to offer by ALPN (RFC 7301), the preferred first, each of 1 to 255 bytes. If
     /// empty, the extension is not sent.
     pub alpn: Vec<Vec<u8>>,
@@ -94,7 +96,10 @@ impl TlsConfig {
                 builder.dangerous().with_custom_certificate_verifier(verifier)
             }
             Some(path) => {
-                let verifier = Arc::new(GivenCertificates::new(roots::read(path)?, &provider));
+                let verifier = Arc::new(GivenCertificates::new(
+                    roots::of_file(path, options.ca_pem.as_deref())?,
+                    &provider,
+                ));
                 builder.dangerous().with_custom_certificate_verifier(verifier)
             }
             None => builder.with_root_certificates(roots::of_machine()),
@@ -115,7 +120,7 @@ mod tests {
 
     fn options(server_name: &str) -> TlsOptions {
         let server_name = server_name.to_owned();
-        TlsOptions { server_name, verify: false, ca_file: None, alpn: Vec::new() }
+        TlsOptions { server_name, verify: false, ca_file: None, ca_pem: None, alpn: Vec::new() }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Trusted root certificates: those of a file, of the system, or built in.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
@@ -9,13 +10,20 @@ use rustls::pki_types::pem::PemObject;
 
 use crate::TlsConfigError;
 
-/// Reads all certificates in a PEM file, both as roots and in DER; other sections (keys, comments)
-/// are skipped. One broken certificate is an error, as it may be the one the user needs.
-pub(crate) fn read(
+/// Returns all certificates in a PEM file, both as roots and in DER; other sections (keys, comments)
+/// are skipped. One broken certificate is an error, as it may be the one the user needs. The file is
+/// read unless its content is given as `pem`.
+pub(crate) fn of_file(
     path: &Path,
+    pem: Option<&[u8]>,
 ) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsConfigError> {
-    let pem = fs::read(path)
-        .map_err(|source| TlsConfigError::UnreadableCaFile { path: path.into(), source })?;
+    let pem = match pem {
+        Some(pem) => Cow::Borrowed(pem),
+        None => Cow::Owned(
+            fs::read(path)
+                .map_err(|source| TlsConfigError::UnreadableCaFile { path: path.into(), source })?,
+        ),
+    };
     let (mut roots, mut given) = (RootCertStore::empty(), Vec::new());
     for (number, certificate) in (1..).zip(CertificateDer::pem_slice_iter(&pem)) {
         let broken = |reason| TlsConfigError::BrokenCaFile { path: path.into(), number, reason };

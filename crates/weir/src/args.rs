@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use weir_result::{AddressRange, Assertion, Part, Rate};
+use weir_runner::{Pin, Warmup};
 
 pub(crate) mod check;
 pub(crate) mod choices;
 mod help;
 mod hints;
 mod peers;
-pub(crate) mod pin;
+mod pin;
+pub(crate) mod spec;
 mod values;
 
-pub(crate) use choices::{
-    ArrivalsChoice, CloseChoice, Format, IoChoice, PacingChoice, Strict, TimestampsChoice,
-    WaitChoice, Warmup, WitnessChoice,
-};
+pub(crate) use choices::{ArrivalsChoice, Format, Strict};
+use choices::{CloseChoice, IoChoice, PacingChoice, TimestampsChoice, WaitChoice, WitnessChoice};
 use values::{
     assertion, bytes, confidence, duration, part, pipeline, positive, positive_duration,
     positive_long, rate, unix_time, warmup,
@@ -322,7 +322,7 @@ pub(crate) struct RunArgs {
     /// [default: not pinned]
     #[arg(long, value_name = "CPUS", num_args = 0..=1, require_equals = true,
           default_missing_value = pin::ALL, value_parser = pin::pin, help_heading = "Engine")]
-    pub(crate) pin: Option<pin::Pin>,
+    pub(crate) pin: Option<Pin>,
     /// I/O engine; auto: io_uring where it works, else epoll
     #[arg(long, value_enum, default_value_t = IoChoice::Auto, value_name = "auto|uring|epoll",
           hide_possible_values = true, help_heading = "Engine")]
@@ -403,16 +403,6 @@ const STRATEGY: &str = "Send and receive strategy";
 const CHECKS: &str = "Client checks";
 
 impl RunArgs {
-    /// Every flag as it is when it is not given.
-    pub(crate) fn defaults() -> RunArgs {
-        Cli::parse_from(["weir", "http://localhost/"]).run
-    }
-
-    /// The URL; the first of the words.
-    pub(crate) fn url(&self) -> &str {
-        self.words.first().map_or("", String::as_str)
-    }
-
     /// The words for the script.
     pub(crate) fn script_args(&self) -> impl Iterator<Item = &String> {
         self.words.iter().skip(1).chain(&self.more_words)

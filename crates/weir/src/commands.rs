@@ -2,4 +2,5 @@
 
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod selfcheck;
 pub(crate) mod serve;

@@ -6,49 +6,27 @@ mod args;
 mod flags;
 mod getopt;
 mod numbers;
-mod reach;
 mod run;
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use weir_runner::{Dialect, RunSpec};
 
 use self::args::{Parsed, parse};
-use crate::args::RunArgs;
 use crate::exit;
-use crate::target::Url;
 use crate::terminal;
 
-/// The tool whose command line is parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    /// wrk: a closed loop.
-    Wrk,
-    /// wrk2: a constant rate.
-    Wrk2,
-}
-
-impl Dialect {
-    fn named(name: &OsStr) -> Option<Dialect> {
-        match name.as_bytes() {
-            b"wrk" => Some(Dialect::Wrk),
-            b"wrk2" => Some(Dialect::Wrk2),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Dialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Dialect::Wrk => "wrk",
-            Dialect::Wrk2 => "wrk2",
-        })
+/// Returns the tool of this name.
+fn dialect_named(name: &OsStr) -> Option<Dialect> {
+    match name.as_bytes() {
+        b"wrk" => Some(Dialect::Wrk),
+        b"wrk2" => Some(Dialect::Wrk2),
+        _ => None,
     }
 }
 
@@ -73,7 +51,7 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
     let mut words = argv.iter();
     let mut kept: Vec<OsString> = words.next().cloned().into_iter().collect();
     let mut dialect =
-        kept.first().and_then(|name| Dialect::named(Path::new(name).file_name().unwrap_or(name)));
+        kept.first().and_then(|name| dialect_named(Path::new(name).file_name().unwrap_or(name)));
     while let Some(word) = words.next() {
         let name = if word == "--compat" {
             words.next().map(OsString::as_os_str).unwrap_or_default()
@@ -89,7 +67,7 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
             }
             continue;
         };
-        dialect = Dialect::named(name);
+        dialect = dialect_named(name);
         if dialect.is_none() {
             bail!("--compat {:?} is no dialect: say wrk or wrk2", name.to_string_lossy());
         }
@@ -97,15 +75,17 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
     Ok(dialect.map(|dialect| CommandLine { dialect, argv: kept, is_judged }))
 }
 
-/// Returns the load of a command line as weir's own arguments; `None` if the line requests the
-/// usage, or has an error to which wrk responds with the usage.
+/// Returns the specification of a command line's load; `None` if the line requests the usage, or
+/// has an error to which wrk responds with the usage.
 ///
 /// # Errors
 /// When the command line is wrong in another way.
-pub(crate) fn wish_of(line: &CommandLine) -> Result<Option<(RunArgs, Url)>> {
+pub(crate) fn spec_of(line: &CommandLine) -> Result<Option<RunSpec>> {
     match parse(line.dialect, &line.argv) {
         Parsed::Stop { .. } => Ok(None),
-        Parsed::Run { args, .. } => Ok(Some((run::wish(&args)?, run::url(&args.url)?))),
+        Parsed::Run { args, .. } => {
+            run::spec(line.dialect, &args, line.argv.iter().cloned()).map(Some)
+        }
     }
 }
 

@@ -17,18 +17,6 @@ impl fmt::Display for NotWritten {
 
 impl std::error::Error for NotWritten {}
 
-/// A server that makes a load impossible: it has no address, or no connection to it can be opened.
-#[derive(Debug)]
-pub(crate) struct NoServer(pub(crate) String);
-
-impl fmt::Display for NoServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NoServer {}
-
 /// A thread that could not be started.
 #[derive(Debug)]
 pub(crate) struct NoThread(pub(crate) io::Error);

@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use weir_engine::RunError;
 use weir_io::Signal;
 use weir_result::document::{BrokenInvariant, Grade};
 use weir_result::{AssertionOutcome, Document};
+use weir_runner::{ErrorKind, Finished};
 use weir_serve::ServeError;
 
 use crate::args::choices::Strict;
-use crate::errors::{NoServer, NoThread, NotWritten};
+use crate::errors::{NoThread, NotWritten};
 
 /// Wrong command line or input.
 pub(crate) const USAGE: u8 = 2;
@@ -34,15 +34,23 @@ pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
     if error.is::<BrokenInvariant>() {
         return BROKEN;
     }
-    match error.downcast_ref::<RunError>() {
-        Some(RunError::Panicked { .. }) => BROKEN,
-        Some(_) => MACHINE,
+    match error.downcast_ref::<weir_runner::Error>().map(weir_runner::Error::kind) {
+        Some(ErrorKind::Usage) => USAGE,
+        Some(ErrorKind::NoServer) => NO_SUCCESS,
+        Some(ErrorKind::Machine) => MACHINE,
+        Some(ErrorKind::Internal) => BROKEN,
+        Some(ErrorKind::Interrupted(signal)) => of_signal(signal),
         None if error.is::<NoThread>() => MACHINE,
         None if matches!(error.downcast_ref(), Some(ServeError::Worker(_))) => MACHINE,
         None if error.is::<NotWritten>() => NOT_WRITTEN,
-        None if error.is::<NoServer>() => NO_SUCCESS,
         None => USAGE,
     }
+}
+
+/// True if an error is nothing but the end of the run by a signal.
+pub(crate) fn is_of_signal(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<weir_runner::Error>();
+    error.is_some_and(|error| matches!(error.kind(), ErrorKind::Interrupted(_)))
 }
 
 /// The code of an error in a run of wrk or wrk2, whose users expect 1 for every error of their own.
@@ -58,16 +66,13 @@ pub(crate) fn of_compat_run(has_failed: bool) -> ExitCode {
     ExitCode::from(if has_failed { COMPAT_FAILED } else { 0 })
 }
 
-/// The code of a run that was reported: a signal first, then 1 without any success, then 3 for an
-/// assertion that was violated or a grade worse than `--strict` allows.
-pub(crate) fn of_run(
-    document: &Document,
-    signal: Option<Signal>,
-    strict: Option<Strict>,
-) -> ExitCode {
-    match signal {
+/// The code of a run that was reported: 2 for a script that failed, then a signal, then 1 without
+/// any success, then 3 for an assertion that was violated or a grade worse than `--strict` allows.
+pub(crate) fn of_run(finished: &Finished, strict: Option<Strict>) -> ExitCode {
+    match finished.signal() {
+        _ if finished.has_script_failed() => ExitCode::from(USAGE),
         Some(signal) => of_signalled(signal),
-        None => of_document(document, strict),
+        None => of_document(&finished.document, strict),
     }
 }
 
@@ -96,11 +101,6 @@ impl Strict {
             Strict::Bounded => Grade::Bounded,
         }
     }
-}
-
-/// The code of a run whose script failed; its report covers the time until then.
-pub(crate) fn of_script() -> ExitCode {
-    ExitCode::from(USAGE)
 }
 
 /// The code of a script call that never returned, outside the load.

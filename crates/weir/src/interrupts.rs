@@ -1,12 +1,11 @@
-//! Signals of the user: a thread that waits for them, and the run that they stop. One process may
-//! carry out several runs, one after the other.
+//! Signals of the user: a thread that waits for them. The first one ends the run in progress, or
+//! the program if there is none; the second one ends the program.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result};
-use weir_engine::Control;
-use weir_io::{Clock, Signal, Signals};
+use weir_io::{Signal, Signals};
+use weir_runner::Stage;
 
 use crate::errors::NoThread;
 use crate::exit;
@@ -16,28 +15,13 @@ use crate::terminal;
 /// State shared by the thread that waits for signals and the rest of the program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupts {
-    received: Arc<OnceLock<Signal>>,
-    stage: Arc<Mutex<Stage>>,
+    runs: weir_runner::Interrupts,
     temporaries: Temporaries,
-}
-
-/// The stage of the program, which decides the effect of a signal.
-#[derive(Clone, Debug, Default)]
-enum Stage {
-    /// Nothing has been measured: a signal ends the program.
-    #[default]
-    Ahead,
-    /// A run is in progress: the first signal stops it by this clock, a second one ends the
-    /// program.
-    Running { control: Arc<Control>, clock: Clock },
-    /// The results are written: a signal ends the program.
-    Reported,
 }
 
 impl Interrupts {
     /// Starts the thread that waits for signals. The program's first thread calls this before there
-    /// are others. The first signal ends the run in progress, or the program if there is none; the
-    /// second one ends the program.
+    /// are others.
     ///
     /// # Errors
     /// When signals cannot be waited for.
@@ -56,23 +40,9 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// Sets the run that a signal ends from now on. A signal received earlier ends it at once.
-    pub(crate) fn watch_over(&self, control: &Arc<Control>, clock: Clock) {
-        let mut stage = self.stage();
-        *stage = Stage::Running { control: Arc::clone(control), clock };
-        if self.received().is_some() {
-            control.stop(clock.now());
-        }
-    }
-
-    /// Marks the results as written: from now on a signal ends the program.
-    pub(crate) fn reported(&self) {
-        *self.stage() = Stage::Reported;
-    }
-
-    /// The first signal received, if any.
-    pub(crate) fn received(&self) -> Option<Signal> {
-        self.received.get().copied()
+    /// The part that a run shares.
+    pub(crate) fn runs(&self) -> &weir_runner::Interrupts {
+        &self.runs
     }
 
     /// The files that are removed when a signal ends the program.
@@ -81,21 +51,18 @@ impl Interrupts {
     }
 
     fn receive(&self, signal: Signal) {
-        let is_first = self.received.set(signal).is_ok();
-        let stage = self.stage();
-        let message = match &*stage {
-            Stage::Running { control, clock } if is_first => return control.stop(clock.now()),
-            Stage::Running { .. } => "abandoned without a report",
-            Stage::Ahead => "interrupted before the load: nothing was measured",
-            Stage::Reported => "interrupted after the report: done() of the script was not awaited",
-        };
-        // Until the exit, the locks keep other threads from the next stage and from new files.
-        let _none_left = self.temporaries.remove();
-        terminal::say_lines(format_args!("\n{message}"));
-        std::process::exit(exit::of_signal(signal).into());
-    }
-
-    fn stage(&self) -> MutexGuard<'_, Stage> {
-        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+        self.runs.receive(signal, |stage| {
+            let message = match stage {
+                Stage::Ahead => "interrupted before the load: nothing was measured",
+                Stage::Running => "abandoned without a report",
+                Stage::Reported => {
+                    "interrupted after the report: done() of the script was not awaited"
+                }
+            };
+            // Until the exit, the locks keep other threads from the next stage and from new files.
+            let _none_left = self.temporaries.remove();
+            terminal::say_lines(format_args!("\n{message}"));
+            std::process::exit(exit::of_signal(signal).into());
+        });
     }
 }

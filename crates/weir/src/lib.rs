@@ -3,35 +3,17 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod body;
 mod commands;
 mod compat;
-mod connections;
-mod credentials;
 mod dry_run;
-mod environment;
 mod errors;
 mod exit;
-mod figures;
-mod health;
 mod interrupts;
 mod live;
-mod load;
 mod output;
-mod parts;
-mod plan;
-mod preflight;
-mod probe;
-mod raw;
-mod redaction;
+mod runner;
 mod screen;
-mod script;
-mod server_wait;
-mod target;
 mod terminal;
-mod trials;
-mod watchdog;
-mod witness;
 
 use std::env;
 use std::ffi::OsString;
@@ -57,7 +39,8 @@ pub fn main() -> ExitCode {
         Err(error) => Err(error),
     };
     result.unwrap_or_else(|error| {
-        terminal::say_lines(format_args!("error: {error:#}"));
+        let prefix = if exit::is_of_signal(&error) { "" } else { "error: " };
+        terminal::say_lines(format_args!("{prefix}{error:#}"));
         ExitCode::from(exit::of_error(&error))
     })
 }

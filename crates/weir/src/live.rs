@@ -1,77 +1,84 @@
-//! The progress line on a terminal: phase, elapsed, rate, percentiles, errors. Never in a pipe.
+//! The progress of a run on standard error: warnings, and on a terminal a line with phase, elapsed
+//! time, rate, percentiles and errors. The line is never in a pipe.
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
 
 use weir_io::system;
-use weir_result::units;
-use weir_result::{Histogram, Interval, Plan};
+use weir_result::{Histogram, Interval, Note, Plan, units};
+use weir_runner::{Frame, Observer, Phase};
 
-/// Interval between two updates of the drain's remaining time.
-const TICK: Duration = Duration::from_millis(200);
+use crate::terminal;
 
-/// Each worker's intervals, as they end; `None` when the run is over.
-pub(crate) type Intervals = Receiver<Option<(u32, Interval)>>;
+/// The progress of one run.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    is_quiet: bool,
+    /// True if a line is drawn.
+    is_drawn: bool,
+    /// Requests without success in the intervals so far.
+    errors: u64,
+}
 
-/// True if a progress line may be drawn on standard error.
-pub(crate) fn is_wanted(quiet: bool) -> bool {
-    !quiet && io::stderr().is_terminal() && !is_dumb()
+impl Progress {
+    /// Returns the progress of a run; with `is_quiet` it shows warnings alone.
+    pub(crate) fn new(is_quiet: bool) -> Progress {
+        let is_drawn = !is_quiet && io::stderr().is_terminal() && !is_dumb();
+        Progress { is_quiet, is_drawn, errors: 0 }
+    }
+}
+
+impl Observer for Progress {
+    fn waiting(&mut self, failure: &str) {
+        if !self.is_quiet {
+            terminal::say(format_args!("waiting for the server: {failure}"));
+        }
+    }
+
+    fn warning(&mut self, warning: &Note) {
+        terminal::say(format_args!("warning: {}", warning.text));
+    }
+
+    fn phase(&mut self, phase: Phase, plan: &Plan) {
+        if self.is_drawn && phase == Phase::Load {
+            draw(&format!("connecting {} connections …", units::count(plan.own_connections().into())));
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.is_drawn
+    }
+
+    fn interval(&mut self, plan: &Plan, interval: &Interval) {
+        self.errors += interval.errors + interval.timed_out + interval.bad;
+        if drain_left_ns(plan, end_ns(interval)).is_none() {
+            draw(&describe(plan, interval, self.errors));
+        }
+    }
+
+    fn frame(&mut self, plan: &Plan, frame: &Frame) {
+        if let Some(left_ns) = frame.at_ns.and_then(|now_ns| drain_left_ns(plan, now_ns)) {
+            draw(&describe_drain(left_ns, self.errors));
+        }
+    }
+
+    fn load_ended(&mut self) {
+        draw("");
+    }
+}
+
+/// Replaces the line.
+fn draw(line: &str) {
+    // Not locked for the whole run, because other threads write messages to it. A line that wraps
+    // could not be overwritten, so it is cut. A closed terminal must not end the run.
+    let mut stderr = io::stderr();
+    let columns = system::terminal_columns().map_or(usize::MAX, usize::from);
+    let line: String = line.chars().take(columns.saturating_sub(1)).collect();
+    let _gone = write!(stderr, "\r\x1b[K{line}").and_then(|()| stderr.flush());
 }
 
 /// True if the terminal supports no escape sequences.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|name| name == "dumb")
-}
-
-/// Draws a line for each interval that all workers have finished, until the run is over.
-pub(crate) fn follow(plan: &Plan, intervals: &Intervals) {
-    // Not locked for the whole run, because other threads write messages to it.
-    let mut stderr = io::stderr();
-    let mut draw = |line: &str| {
-        // A line that wraps could not be overwritten, so it is cut. A closed terminal must not end
-        // the run.
-        let columns = system::terminal_columns().map_or(usize::MAX, usize::from);
-        let line: String = line.chars().take(columns.saturating_sub(1)).collect();
-        let _gone = write!(stderr, "\r\x1b[K{line}").and_then(|()| stderr.flush());
-    };
-    draw(&format!("connecting {} connections …", units::count(plan.own_connections().into())));
-    let mut pending: BTreeMap<i64, (u32, Interval)> = BTreeMap::new();
-    let mut errors = 0;
-    // End of the last interval in nanoseconds from t0, and the instant at which it arrived.
-    let mut border: Option<(i64, Instant)> = None;
-    loop {
-        match intervals.recv_timeout(TICK) {
-            Ok(Some((_, interval))) => {
-                let entry = pending
-                    .entry(interval.start_ns)
-                    .and_modify(|(parts, known)| {
-                        *parts += 1;
-                        known.add(&interval);
-                    })
-                    .or_insert((1, interval));
-                if entry.0 == plan.own_threads() {
-                    let whole = entry.1.clone();
-                    errors += whole.errors + whole.timed_out + whole.bad;
-                    pending.retain(|start_ns, _| *start_ns > whole.start_ns);
-                    border = Some((end_ns(&whole), Instant::now()));
-                    if drain_left_ns(plan, end_ns(&whole)).is_none() {
-                        draw(&describe(plan, &whole, errors));
-                    }
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(None) | Err(RecvTimeoutError::Disconnected) => break,
-        }
-        let now_ns = border.map(|(end_ns, at)| {
-            end_ns.saturating_add(i64::try_from(at.elapsed().as_nanos()).unwrap_or(i64::MAX))
-        });
-        if let Some(left_ns) = now_ns.and_then(|now_ns| drain_left_ns(plan, now_ns)) {
-            draw(&describe_drain(left_ns, errors));
-        }
-    }
-    draw("");
 }
 
 /// Remaining time of the drain, in nanoseconds, at `now_ns` from t0; `None` before it begins.

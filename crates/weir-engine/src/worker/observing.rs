@@ -74,6 +74,12 @@ impl<B: Backend> Worker<'_, B> {
             let backlog = self.schedule.backlog(now.since(start));
             self.pool.recorder.roll(now, self.pool.counts.in_flight, backlog, &self.live);
         }
+        if self.live.frame_at() <= now {
+            let (in_flight, backlog) =
+                (self.pool.counts.in_flight, self.schedule.backlog(now.since(start)));
+            let interval = self.pool.recorder.interval_in_progress(now, in_flight, backlog);
+            self.live.send_frame(now, interval);
+        }
     }
 
     /// Records the requests in flight and the backlog at the ends of slices.

@@ -14,8 +14,8 @@ use super::stationarity::SeriesStationarity;
 use super::verdict::Verdict;
 use super::witness::WitnessSection;
 use super::{
-    Accounting, ClientUsage, ConnectionsSection, Document, Environment, NetworkSection, Note,
-    Preflight, ProveClientSection, Run, SCHEMA_VERSION, ScriptSection, SelfcheckSection,
+    Accounting, ClientUsage, ConnectionsSection, Document, Environment, Input, NetworkSection,
+    Note, Preflight, ProveClientSection, Run, SCHEMA_VERSION, ScriptSection, SelfcheckSection,
     SeriesEntry, SliceEntry, Throughput, Tool,
 };
 use crate::counters::ByOutcome;
@@ -77,6 +77,10 @@ pub struct RunParts {
     pub epoch_unix_ns: u64,
     /// The command line, word by word.
     pub command: Option<Vec<String>>,
+    /// Files that the run read.
+    pub inputs: Vec<Input>,
+    /// SHA-256 of the plan, if it was computed.
+    pub plan_sha256: Option<String>,
 }
 
 impl Document {
@@ -91,6 +95,8 @@ impl Document {
             interrupted: parts.measurements.interrupted,
             unsettled: parts.measurements.is_unsettled,
             command: parts.run.command,
+            inputs: parts.run.inputs,
+            plan_sha256: parts.run.plan_sha256,
             preflight: parts.preflight,
             client: parts.client,
         };

@@ -310,6 +310,8 @@ fn merged_run(parts: &[PartSection]) -> Run {
         interrupted: runs().any(|run| run.interrupted),
         unsettled: runs().any(|run| run.unsettled),
         command: first.command.clone(),
+        inputs: first.inputs.clone(),
+        plan_sha256: first.plan_sha256.clone(),
         preflight: runs().find_map(|run| run.preflight.clone()),
         client,
     }

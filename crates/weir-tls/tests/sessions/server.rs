@@ -73,6 +73,7 @@ pub(crate) fn insecure() -> TlsOptions {
         server_name: "localhost".to_owned(),
         verify: false,
         ca_file: None,
+        ca_pem: None,
         alpn: Vec::new(),
     }
 }

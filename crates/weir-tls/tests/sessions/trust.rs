@@ -15,6 +15,7 @@ fn verdict(identity: &Identity, name: &str, ca_file: PathBuf) -> Result<(), TlsE
         server_name: name.to_owned(),
         verify: true,
         ca_file: Some(ca_file),
+        ca_pem: None,
         alpn: Vec::new(),
     };
     let verdicts = VERSIONS.map(|version| {

@@ -4,9 +4,10 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use weir_runner::credentials;
+
 use super::hints::wrong;
 use super::{ArrivalsChoice, RunArgs, hints, is_stdout, peers};
-use crate::credentials;
 
 /// Maximum bytes of a Unix socket's name: `sun_path` of sockaddr_un(7) without its last NUL.
 pub(crate) const UNIX_MAX_BYTES: usize = 107;
@@ -181,10 +182,10 @@ mod tests {
     #[test]
     fn credentials_leave_the_url() {
         let args = parsed(&["http://me:p%40ss@h:80/a@b"]).expect("a URL with a user name");
-        assert_eq!(args.url(), "http://h:80/a@b");
+        assert_eq!(args.words[0], "http://h:80/a@b");
         assert_eq!(args.userinfo.as_deref(), Some("me:p%40ss"));
         let args = parsed(&["http://@h/"]).expect("a URL with an empty user name");
-        assert_eq!((args.url(), args.userinfo.as_deref()), ("http://h/", None));
+        assert_eq!((args.words[0].as_str(), args.userinfo.as_deref()), ("http://h/", None));
     }
 
     #[test]

@@ -55,15 +55,6 @@ pub(crate) enum WaitChoice {
     Spin,
 }
 
-/// `--warmup`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Warmup {
-    /// Length in nanoseconds; the maximum if `is_auto`.
-    pub(crate) span_ns: u64,
-    /// True if the warm-up ends as soon as the load is steady.
-    pub(crate) is_auto: bool,
-}
-
 /// `--timestamps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimestampsChoice {

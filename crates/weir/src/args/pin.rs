@@ -2,22 +2,14 @@
 //! exist.
 
 use std::ffi::OsString;
-use std::fmt::Write;
+
+use weir_runner::Pin;
 
 /// Number of CPUs that a list may name: the size of the mask for sched_setaffinity(2).
 const CPUS_MAX: u32 = 1_024;
 
 /// The value that stands for `--pin` without a list.
 pub(super) const ALL: &str = "all";
-
-/// `--pin`: the CPUs to which threads are pinned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Pin {
-    /// All usable ones.
-    All,
-    /// These, in ascending order.
-    Cpus(Vec<u32>),
-}
 
 /// Parses `2-5`, `2,4` or `0-6:2`.
 pub(super) fn pin(text: &str) -> Result<Pin, String> {
@@ -68,20 +60,6 @@ pub(super) fn joined(words: impl IntoIterator<Item = impl Into<OsString>>) -> Ve
     joined
 }
 
-/// Formats CPUs, in ascending order, as a list: `0-3,6`.
-pub(crate) fn list(cpus: &[u32]) -> String {
-    let mut text = String::new();
-    for run in cpus.chunk_by(|one, next| one + 1 == *next) {
-        let comma = if text.is_empty() { "" } else { "," };
-        let written = match run {
-            [only] => write!(text, "{comma}{only}"),
-            _ => write!(text, "{comma}{}-{}", run[0], run[run.len() - 1]),
-        };
-        written.expect("strings take everything");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,14 +77,6 @@ mod tests {
         for wrong in ["", "x", "5-2", "1,", "-1", "1-", "0-3:0", "1024", "0-4294967295"] {
             assert!(pin(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn lists_are_written_as_they_are_read() {
-        let check = |cpus: &[u32], text| assert_eq!(list(cpus), text);
-        check(&[0], "0");
-        check(&[0, 1, 2, 5, 7, 8], "0-2,5,7-8");
-        check(&[], "");
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use weir_result::units::{parse_bytes, parse_count, parse_duration_ns, parse_number, parse_rate};
 use weir_result::{Assertion, Part, Rate};
-
-use super::Warmup;
+use weir_runner::Warmup;
 
 pub(super) fn positive_long(text: &str) -> Result<u64, String> {
     match parse_count(text).map_err(|error| error.to_string())? {

@@ -1,25 +1,21 @@
-//! Execution of a job: its threads, their watchers, and the document of the outcome.
+//! Execution of a job: its threads, and their watchers.
 
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use weir_engine::{Control, Job, ScriptFailure};
+use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
 use weir_io::system::{self, CpuTime};
 use weir_io::{Clock, Nanos, Signal, Waker};
-use weir_result::document::{
-    BrokenInvariant, ClientUsage, DocumentParts, NetworkSection, Probed, RunParts, Trials,
-};
-use weir_result::{ClientHealth, Document, Measurements, Note};
+use weir_result::document::{ClientUsage, NetworkSection, Probed, Trials};
+use weir_result::{ClientHealth, Measurements};
 
-use crate::environment;
 use crate::errors::NoThread;
 use crate::health::{Watched, Watcher};
 use crate::interrupts::Interrupts;
-use crate::live::Intervals;
-use crate::preflight::Found;
-use crate::redaction::Redaction;
+use crate::live;
+use crate::observer::Observer;
 use crate::script::Scripts;
 
 /// The run's epoch on both clocks.
@@ -54,13 +50,14 @@ impl Epoch {
     }
 
     /// The epoch as RFC 3339 text, in UTC.
-    fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         jiff::Timestamp::from_nanosecond(self.unix_ns.into())
             .map_or_else(|_| "unknown".to_owned(), |time| time.to_string())
     }
 }
 
 /// The outcome of a run.
+#[derive(Debug)]
 pub(crate) struct Outcome {
     /// Measurements of the load.
     pub(crate) measurements: Measurements,
@@ -88,8 +85,7 @@ pub(crate) struct Outcome {
     pub(crate) failures: Vec<ScriptFailure>,
 }
 
-/// Runs the job until its end or a signal. `watch`, if given, receives every finished interval of
-/// each worker.
+/// Runs the job until its end or a signal. The observer follows it if it is live.
 ///
 /// # Errors
 /// When a system resource is missing or a worker fails.
@@ -98,7 +94,7 @@ pub(crate) fn carry_out(
     epoch: &Epoch,
     interrupts: &Interrupts,
     scripts: Option<&mut Scripts>,
-    watch: Option<impl FnOnce(&Intervals) + Send>,
+    observer: &mut dyn Observer,
 ) -> Result<Outcome> {
     let clock = epoch.clock;
     let waker = Waker::new().context("no descriptor is left: raise the limit (ulimit -n)")?;
@@ -108,16 +104,16 @@ pub(crate) fn carry_out(
     let cpu_before = system::process_cpu_time().unwrap_or_default();
     let watcher = watch_machine(job, clock, Arc::clone(&control));
     let finished = thread::scope(|scope| {
-        let Some(watch) = watch else {
+        if !observer.is_live() {
             return Ok(weir_engine::run(job, clock, &control, None, states)?);
-        };
+        }
         let (sender, receiver) = mpsc::channel();
         let builder = thread::Builder::new().name("weir-live".to_owned());
-        let watcher = builder.spawn_scoped(scope, move || watch(&receiver)).map_err(NoThread)?;
+        let follow = move || live::follow(&job.plan, &receiver, observer);
+        let watcher = builder.spawn_scoped(scope, follow).map_err(NoThread)?;
         let finished = weir_engine::run(job, clock, &control, Some(&sender), states);
-        // A worker whose script never returns keeps its sender, so the channel stays open: `None`
-        // marks the end.
-        let _ended = sender.send(None);
+        // A worker whose script never returns keeps its sender, so the channel stays open.
+        let _ended = sender.send(LiveMessage::End);
         let _panicked = watcher.join();
         Ok::<_, anyhow::Error>(finished?)
     });
@@ -169,41 +165,4 @@ fn usage_since(before: CpuTime) -> ClientUsage {
         cpu_system_ns: ns(now.system, before.system),
         max_resident_bytes: system::memory().map_or(0, |memory| memory.peak_bytes),
     }
-}
-
-/// Assembles the document of a finished run.
-///
-/// # Errors
-/// When its numbers do not add up.
-pub(crate) fn document(
-    job: &Job,
-    epoch: Epoch,
-    outcome: &Outcome,
-    found: Found,
-    script_file: Option<String>,
-    mut notes: Vec<Note>,
-    redaction: &Redaction,
-) -> Result<Document, BrokenInvariant> {
-    redaction.notes(&mut notes);
-    Document::assemble(DocumentParts {
-        environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock),
-        plan: job.plan.clone(),
-        script_file,
-        measurements: outcome.measurements.clone(),
-        run: RunParts {
-            id: epoch.run_id(),
-            epoch: epoch.text(),
-            epoch_unix_ns: epoch.unix_ns,
-            command: Some(redaction.command(std::env::args_os())),
-        },
-        preflight: found.answer,
-        preflight_sent: found.sent,
-        probe: outcome.probe,
-        network: outcome.network,
-        client: outcome.client,
-        health: outcome.health,
-        witness: outcome.witness.clone(),
-        trials: outcome.trials,
-        notes,
-    })
 }

@@ -7,7 +7,9 @@ use anyhow::{Context, Result, bail};
 use weir_io::Endpoint;
 use weir_result::Target;
 
+use crate::credentials::split_userinfo;
 use crate::errors::NoServer;
+use crate::spec::TargetSpec;
 
 /// A parsed URL (RFC 3986, RFC 9110 §4.2).
 #[derive(Debug, PartialEq, Eq)]
@@ -23,6 +25,14 @@ pub(crate) struct Url {
 }
 
 impl Url {
+    /// Parses the URL of a target, without the user name and password in it.
+    ///
+    /// # Errors
+    /// As [`Url::parse`].
+    pub(crate) fn of(target: &TargetSpec) -> Result<Url> {
+        Url::parse(&split_userinfo(&target.url).0)
+    }
+
     /// Parses `text`. A missing scheme means http, as in browsers and curl.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! The error for an unreachable server, and `--wait-for-server`, which repeats a failed attempt
-//! until it succeeds or the time is over. Nothing here connects or resolves.
+//! The error for an unreachable server, and the wait for it, which repeats a failed attempt until it
+//! succeeds or the time is over. Nothing here connects or resolves.
 
 use std::fmt::Display;
 use std::thread;
@@ -7,45 +7,45 @@ use std::time::{Duration, Instant};
 
 use weir_result::units;
 
-use crate::args::RunArgs;
 use crate::errors::NoServer;
-use crate::terminal;
+use crate::observer::Observer;
+use crate::spec::TargetSpec;
 
 /// Interval between two attempts.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// The wait for a server: none without `--wait-for-server`.
+/// The wait for a server, if one is specified.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerWait {
     span_ns: Option<u64>,
     from: Instant,
-    is_quiet: bool,
 }
 
 impl ServerWait {
-    /// Starts the wait that the flags define.
-    pub(crate) fn new(args: &RunArgs) -> ServerWait {
-        ServerWait { span_ns: args.wait_for_server, from: Instant::now(), is_quiet: args.quiet }
+    /// Starts the wait for `target`.
+    pub(crate) fn new(target: &TargetSpec) -> ServerWait {
+        ServerWait { span_ns: target.wait_ns, from: Instant::now() }
     }
 
-    /// True if the flag is given.
+    /// True if the run waits for the server.
     pub(crate) fn is_wanted(&self) -> bool {
         self.span_ns.is_some()
     }
 
-    /// Repeats `attempt` until it succeeds or the time is over. Standard error gets the first
-    /// failure, the caller the last one.
+    /// Repeats `attempt` until it succeeds or the time is over. The observer gets the first failure,
+    /// the caller the last one.
     pub(crate) fn retry<T, E: Display>(
         &self,
         mut attempt: impl FnMut() -> Result<T, E>,
+        observer: &mut dyn Observer,
     ) -> Result<T, E> {
         let span = Duration::from_nanos(self.span_ns.unwrap_or(0));
-        let mut is_silent = self.is_quiet;
+        let mut is_told = false;
         loop {
             match attempt() {
                 Err(error) if self.from.elapsed() < span => {
-                    if !std::mem::replace(&mut is_silent, true) {
-                        terminal::say(format_args!("waiting for the server: {error}"));
+                    if !std::mem::replace(&mut is_told, true) {
+                        observer.waiting(&error.to_string());
                     }
                     thread::sleep(EVERY.min(span.saturating_sub(self.from.elapsed())));
                 }
@@ -68,18 +68,32 @@ impl ServerWait {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observer::Silent;
 
     fn waiting(span_ns: Option<u64>) -> ServerWait {
-        ServerWait { span_ns, from: Instant::now(), is_quiet: true }
+        ServerWait { span_ns, from: Instant::now() }
+    }
+
+    /// Keeps the failures that it is told.
+    #[derive(Default)]
+    struct Told(Vec<String>);
+
+    impl Observer for Told {
+        fn waiting(&mut self, failure: &str) {
+            self.0.push(failure.to_owned());
+        }
     }
 
     #[test]
     fn one_attempt_is_enough_without_the_flag() {
         let mut attempts = 0;
-        let failed: Result<(), _> = waiting(None).retry(|| {
-            attempts += 1;
-            Err("refused")
-        });
+        let failed: Result<(), _> = waiting(None).retry(
+            || {
+                attempts += 1;
+                Err("refused")
+            },
+            &mut Silent,
+        );
         assert_eq!((failed, attempts), (Err("refused"), 1));
         let error = waiting(None).give_up("refused", "start it").to_string();
         assert_eq!(error, "refused; start it, or wait for it with --wait-for-server 30s");
@@ -87,17 +101,20 @@ mod tests {
 
     #[test]
     fn what_fails_is_tried_until_it_succeeds() {
-        let mut attempts = 0;
-        let found = waiting(Some(u64::MAX)).retry(|| {
-            attempts += 1;
-            if attempts < 3 { Err("refused") } else { Ok(attempts) }
-        });
-        assert_eq!(found, Ok(3));
+        let (mut attempts, mut told) = (0, Told::default());
+        let found = waiting(Some(u64::MAX)).retry(
+            || {
+                attempts += 1;
+                if attempts < 3 { Err("refused") } else { Ok(attempts) }
+            },
+            &mut told,
+        );
+        assert_eq!((found, told.0), (Ok(3), vec!["refused".to_owned()]), "told once");
     }
 
     #[test]
     fn the_wait_has_an_end() {
-        let failed: Result<(), _> = waiting(Some(1)).retry(|| Err("refused"));
+        let failed: Result<(), _> = waiting(Some(1)).retry(|| Err("refused"), &mut Silent);
         assert_eq!(failed, Err("refused"));
         let error = waiting(Some(2_000_000_000)).give_up("refused", "start it").to_string();
         assert_eq!(error, "refused, for 2 s now; start it");

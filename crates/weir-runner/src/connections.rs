@@ -1,5 +1,5 @@
-//! The plan of connections from the flags, the checks that this machine can carry it out, and notes
-//! on connections that failed.
+//! The destinations of connections, the checks that this machine can carry them out, and notes on
+//! connections that failed.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
@@ -9,15 +9,13 @@ use weir_engine::Job;
 use weir_io::Endpoint;
 use weir_io::system::DescriptorLimit;
 use weir_result::document::ConnectionFailure;
-use weir_result::{
-    Closer, ConnectionPlan, FailureCause, FailurePhase, Histogram, Measurements, Note, Plan, units,
-};
+use weir_result::{FailureCause, FailurePhase, Histogram, Measurements, Note, Plan, units};
 
-use crate::args::{CloseChoice, RunArgs};
 use crate::errors::NoServer;
 use crate::health::ephemeral_port_count;
 use crate::load::Outcome;
 use crate::server_wait::ServerWait;
+use crate::spec::RunSpec;
 use crate::target::{Url, split_port};
 
 /// Maximum source addresses that are checked before the load. A wrong one is rarely alone, so the
@@ -27,26 +25,11 @@ const LOOKED_AT_MAX: u32 = 4096;
 /// Descriptors of a worker that are no connections: the standard streams, the engine's, the waker.
 const RESERVED: u64 = 8;
 
-/// Returns the plan of connections by the flags; the connections go to `destinations`.
-pub(crate) fn plan(args: &RunArgs, destinations: &[Endpoint]) -> ConnectionPlan {
-    ConnectionPlan {
-        requests: args.requests_per_connection,
-        lifetime_ns: args.connection_lifetime,
-        close: args.close.map(|closer| match closer {
-            CloseChoice::Server => Closer::Server,
-            CloseChoice::Client => Closer::Client,
-        }),
-        rate: args.connect_rate,
-        sources: args.source_ip.clone(),
-        destinations: destinations.iter().map(Endpoint::to_string).collect(),
-    }
-}
-
-/// Resolves the destinations of `--connect-to`; the default port is that of the URL.
+/// Resolves destinations written as `HOST[:PORT]`; the default port is that of the URL.
 ///
 /// # Errors
 /// When one of them is no host, or has no address.
-pub(crate) fn destinations(args: &RunArgs, url: &Url) -> Result<Vec<Endpoint>> {
+pub(crate) fn destinations(named: &[String], url: &Url) -> Result<Vec<Endpoint>> {
     let resolve = |text: &String| {
         let (host, port) = split_port(text).with_context(|| {
             format!("--connect-to {text:?} is no HOST[:PORT] to connect to instead of the URL's")
@@ -59,7 +42,7 @@ pub(crate) fn destinations(args: &RunArgs, url: &Url) -> Result<Vec<Endpoint>> {
         let first = addresses.next();
         first.map(Endpoint::Tcp).with_context(|| format!("{host:?} has no address"))
     };
-    args.connect_to.iter().map(resolve).collect()
+    named.iter().map(resolve).collect()
 }
 
 /// The note on a host with several addresses: the load uses only one of them.
@@ -82,7 +65,7 @@ pub(crate) fn other_addresses(url: &Url, all: &[Endpoint]) -> Option<Note> {
 
 /// The error of a run that ended before its warm-up because no connection could be opened.
 pub(crate) fn no_server(
-    args: &RunArgs,
+    spec: &RunSpec,
     job: &Job,
     outcome: &Outcome,
     notes: &mut Vec<Note>,
@@ -102,7 +85,7 @@ pub(crate) fn no_server(
     reasons.dedup();
     let remedy = if is_tls { "check the server's TLS" } else { "start the server" };
     let failure = format!("cannot connect to {address}: {}", reasons.join(", "));
-    let error = ServerWait::new(args).give_up(failure, remedy);
+    let error = ServerWait::new(&spec.target).give_up(failure, remedy);
     notes.push(Note::new("no_server", error.to_string()));
     notes.last().cloned()
 }
@@ -238,19 +221,34 @@ pub(crate) fn crowding(plan: &Plan, cpus: usize, measurements: &Measurements) ->
 
 #[cfg(test)]
 mod tests {
-    use weir_result::{FailureKind, WorkerPhases, WorkerUsage};
+    use std::path::PathBuf;
+
+    use weir_result::{AddressRange, Closer, FailureKind, Header, WorkerPhases, WorkerUsage};
 
     use super::*;
+    use crate::observer::Silent;
+    use crate::watchdog::OnStuck;
 
-    fn job(words: &str) -> Result<Job> {
-        let words = std::iter::once("weir").chain(words.split_whitespace());
-        let cli = crate::args::Cli::of_words(words).expect("valid flags");
-        Ok(crate::plan::plan(&cli.run)?.job)
+    /// Plans a run against `url` with changes to its specification.
+    fn job(url: &str, change: impl FnOnce(&mut RunSpec)) -> Result<Job> {
+        let mut spec = RunSpec::new(url);
+        change(&mut spec);
+        Ok(crate::plan::plan(&spec, &OnStuck::default(), &mut Silent)?.job)
     }
+
+    fn sources(text: &str) -> Vec<AddressRange> {
+        let ranges = text.split(',').filter(|range| !range.is_empty());
+        ranges.map(|range| range.parse().expect("a range of addresses")).collect()
+    }
+
+    const URL: &str = "http://127.0.0.1/";
 
     #[test]
     fn destinations_are_resolved_and_named() {
-        let job = job("--connect-to 127.0.0.1:81,[::1] --connect-to 127.0.0.2 http://h.test:8080/");
+        let named = ["127.0.0.1:81", "[::1]", "127.0.0.2"];
+        let job = job("http://h.test:8080/", |spec| {
+            spec.connection.destinations = named.map(str::to_owned).to_vec();
+        });
         let job = job.expect("addresses need no resolving");
         let expected = ["127.0.0.1:81", "[::1]:8080", "127.0.0.2:8080"];
         assert_eq!(job.plan.connection.destinations, expected);
@@ -270,7 +268,8 @@ mod tests {
             ("127.0.0.1:x", "not a number from 1"),
             ("host.invalid:80", "cannot be resolved"),
         ] {
-            let error = job(&format!("--connect-to {text} http://127.0.0.1/")).expect_err(text);
+            let error = job(URL, |spec| spec.connection.destinations = vec![text.to_owned()]);
+            let error = error.expect_err(text);
             let error = format!("{error:#}");
             assert!(error.contains(part) && error.contains("--connect-to"), "{text}: {error}");
         }
@@ -278,27 +277,33 @@ mod tests {
 
     #[test]
     fn sources_that_cannot_be_are_said() {
-        for (flags, part) in [
-            ("--source-ip 192.0.2.1", "192.0.2.1 is no address of this machine"),
-            ("-c9 --source-ip 127.0.0.1,192.0.2.0/24", "192.0.2.0 is no address"),
-            ("--source-ip ::1", "one is IPv4 and the other IPv6"),
-            ("--unix /x --source-ip 127.0.0.1", "does not go with --unix"),
+        let from = |connections, ranges: &str, unix: Option<&str>| {
+            let job = job(URL, |spec| {
+                spec.load.connections = connections;
+                spec.connection.sources = sources(ranges);
+                spec.target.unix = unix.map(PathBuf::from);
+            });
+            check_sources(&job.expect(ranges))
+        };
+        for (connections, ranges, unix, part) in [
+            (10, "192.0.2.1", None, "192.0.2.1 is no address of this machine"),
+            (9, "127.0.0.1,192.0.2.0/24", None, "192.0.2.0 is no address"),
+            (10, "::1", None, "one is IPv4 and the other IPv6"),
+            (10, "127.0.0.1", Some("/x"), "does not go with --unix"),
         ] {
-            let job = job(&format!("{flags} http://127.0.0.1/")).expect(flags);
-            let error = check_sources(&job).expect_err(flags).to_string();
-            assert!(error.contains(part), "{flags}: {error}");
+            let error = from(connections, ranges, unix).expect_err(ranges).to_string();
+            assert!(error.contains(part), "{ranges}: {error}");
         }
-        let well = job("-c100 --source-ip 127.0.0.1-127.0.0.9,127.1.0.0/24 http://127.0.0.1/");
-        check_sources(&well.expect("valid")).expect("all of 127.0.0.0/8 is this machine");
-        let one = job("-c1 --source-ip 127.0.0.1,192.0.2.1 http://127.0.0.1/").expect("valid");
-        check_sources(&one).expect("an address that no connection has is none of the load's");
+        from(100, "127.0.0.1-127.0.0.9,127.1.0.0/24", None)
+            .expect("all of 127.0.0.0/8 is this machine");
+        from(1, "127.0.0.1,192.0.2.1", None)
+            .expect("an address that no connection has is none of the load's");
     }
 
     #[test]
     fn descriptors_are_counted_by_thread() {
         let check = |connections, threads, has_scripts, soft| {
-            let plan =
-                Plan { connections, threads, ..job("http://127.0.0.1/").expect("valid").plan };
+            let plan = Plan { connections, threads, ..Plan::default() };
             check_descriptors(&plan, has_scripts, DescriptorLimit { soft, hard: soft })
         };
         check(1_000, 2, false, 508).expect("500 and 8 of each worker's own");
@@ -311,16 +316,16 @@ mod tests {
     #[test]
     fn ports_that_ran_out_are_told_with_the_remedy() {
         // EADDRNOTAVAIL and ECONNREFUSED.
-        for (errno, phase, sources, part) in [
+        for (errno, phase, ranges, part) in [
             (99, FailurePhase::Connect, "", Some("--source-ip with several")),
-            (99, FailurePhase::Connect, "--source-ip 127.0.0.1", Some("more addresses for")),
+            (99, FailurePhase::Connect, "127.0.0.1", Some("more addresses for")),
             (111, FailurePhase::Connect, "", None),
             (99, FailurePhase::Idle, "", None),
         ] {
             let mut measurements = Measurements::default();
             let kind = FailureKind { phase, cause: FailureCause::Errno(errno) };
             measurements.connections.failures.insert(kind, 1_234);
-            let job = job(&format!("{sources} http://127.0.0.1/")).expect("valid");
+            let job = job(URL, |spec| spec.connection.sources = sources(ranges)).expect("valid");
             let note = out_of_ports(&job.plan, &measurements).map(|note| note.text);
             let fits = part.is_none_or(|part| {
                 note.as_ref().is_some_and(|text| text.contains(part) && text.contains("1,234"))
@@ -331,22 +336,22 @@ mod tests {
 
     #[test]
     fn lifetimes_below_the_connect_time_are_told() {
-        for (flags, connect_ns, is_told) in [
-            ("--connection-lifetime 1ms", 2_000_000, true),
-            ("--connection-lifetime 3ms", 2_000_000, false),
-            ("--connection-lifetime 1ms", 0, false),
-            ("", 2_000_000, false),
+        for (lifetime_ns, connect_ns, is_told) in [
+            (Some(1_000_000), 2_000_000, true),
+            (Some(3_000_000), 2_000_000, false),
+            (Some(1_000_000), 0, false),
+            (None, 2_000_000, false),
         ] {
             let mut measurements = Measurements::default();
             if connect_ns > 0 {
                 measurements.connect.record(connect_ns);
             }
-            let job = job(&format!("{flags} http://127.0.0.1/")).expect("valid");
+            let job = job(URL, |spec| spec.connection.lifetime_ns = lifetime_ns).expect("valid");
             let note = short_lifetime(&job.plan, &measurements).map(|note| note.text);
             let fits = note.as_ref().is_some_and(|text| {
                 text.contains("--connection-lifetime 1 ms") && text.contains("median 2.00 ms")
             });
-            assert_eq!((fits, note.is_some()), (is_told, is_told), "{flags}: {note:?}");
+            assert_eq!((fits, note.is_some()), (is_told, is_told), "{lifetime_ns:?}: {note:?}");
         }
     }
 
@@ -359,7 +364,7 @@ mod tests {
         };
         let workers = [100, 300].map(|ns| WorkerPhases { usage: usage(ns), ..Default::default() });
         let measurements = Measurements { workers: workers.to_vec(), ..Measurements::default() };
-        let plan = Plan { threads: 2, ..job("http://127.0.0.1/").expect("valid").plan };
+        let plan = Plan { threads: 2, ..Plan::default() };
         let note = crowding(&plan, 1, &measurements).expect("more threads than CPUs");
         assert!(note.text.contains("waited 20") && note.text.contains("1 CPU"), "{}", note.text);
         assert_eq!(crowding(&plan, 2, &measurements), None);
@@ -367,14 +372,21 @@ mod tests {
 
     #[test]
     fn the_close_is_asked_for_unless_the_user_speaks_of_it() {
-        let check = |flags: &str, expected: usize| {
-            let job = job(&format!("{flags} http://127.0.0.1/")).expect(flags);
+        let check = |closer, value: Option<&str>, expected: usize| {
+            let job = job(URL, |spec| {
+                spec.connection.close = Some(closer);
+                let header =
+                    |value: &str| Header { name: "Connection".into(), value: value.into() };
+                spec.request.headers.extend(value.map(header));
+            });
+            let job = job.expect("valid");
             let request = String::from_utf8_lossy(job.request.bytes()).to_lowercase();
-            assert_eq!(request.matches("connection: close\r\n").count(), expected, "{flags}");
+            let found = request.matches("connection: close\r\n").count();
+            assert_eq!(found, expected, "{closer:?} {value:?}");
         };
-        check("--close server", 1);
-        check("--close server -H connection:close", 1);
-        check("--close server -H Connection:keep-alive", 0);
-        check("--close client", 0);
+        check(Closer::Server, None, 1);
+        check(Closer::Server, Some("close"), 1);
+        check(Closer::Server, Some("keep-alive"), 0);
+        check(Closer::Client, None, 0);
     }
 }

@@ -1,28 +1,24 @@
 //! The preflight: one request before the load. A load against a redirect or an error page does not
 //! measure what its user expects.
 
-mod secured;
+mod link;
 
-use std::fmt;
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, TcpStream};
-use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use weir_engine::Job;
 use weir_http::{Prepared, Protocol};
-use weir_io::{Endpoint, system};
-use weir_result::Note;
+use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::document::Preflight;
-use weir_result::units;
+use weir_result::{IoEngine, Note, units};
 use weir_tls::TlsError;
 
 use crate::errors::NoServer;
+use crate::observer::Observer;
 use crate::server_wait::ServerWait;
-use secured::{Refused, Secured};
+use link::{Link, Refused};
 
-/// Timeout of the preflight: a server that never responds must not delay the run.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Timeout of the preflight, in nanoseconds: a server that never responds must not delay the run.
+const PATIENCE_NS: u64 = 2_000_000_000;
 
 /// Maximum bytes of a response that are read. The length of a longer body is in the head, or not
 /// needed.
@@ -70,12 +66,17 @@ pub(crate) fn is_safe(method: &str) -> bool {
 /// # Errors
 /// When the load could send no request: the TLS handshake failed, the address did not respond to a
 /// connect, or the wait for the server ended without success.
-pub(crate) fn look(job: &Job, may_send: bool, wait: &ServerWait) -> Result<Found, NoServer> {
+pub(crate) fn look(
+    job: &Job,
+    may_send: bool,
+    wait: &ServerWait,
+    observer: &mut dyn Observer,
+) -> Result<Found, NoServer> {
     if !may_send && job.tls.is_none() && !wait.is_wanted() {
         return Ok(Found::default());
     }
     let mut sent = 0;
-    let failure = match wait.retry(|| attempt(job, may_send, &mut sent)) {
+    let failure = match wait.retry(|| attempt(job, may_send, &mut sent), observer) {
         Ok(answer) => {
             let warning = answer.as_ref().and_then(judge);
             return Ok(Found { answer, sent, warning });
@@ -98,36 +99,61 @@ pub(crate) fn look(job: &Job, may_send: bool, wait: &ServerWait) -> Result<Found
     }
 }
 
-/// Makes one attempt, and counts the request that it sends.
+/// Makes one attempt on the engine of the load, and counts the request that it sends.
 fn attempt(job: &Job, may_send: bool, sent: &mut u64) -> Result<Option<Preflight>, Failure> {
-    let patience = PATIENCE.min(Duration::from_nanos(job.plan.timeout_ns));
-    let started = Instant::now();
-    let source = job.plan.connection.source(0);
-    let unconnected = |error: &io::Error| Failure::Connect {
-        text: format!("cannot connect to {}: {}", job.endpoint, reason(error, patience)),
-        is_late: is_late(error),
+    let clock = Clock::start();
+    let patience_ns = PATIENCE_NS.min(job.plan.timeout_ns);
+    let options = BackendOptions { clock, connections: 1, backends: 1, waker: None };
+    let engine = match job.plan.io {
+        IoEngine::IoUring => Engine::Uring,
+        IoEngine::Epoll | IoEngine::Simulated => Engine::Epoll,
     };
-    let no_response = |error: &io::Error| {
-        let reason = reason(error, patience);
-        Failure::NoResponse(format!("{} did not respond properly: {reason}", job.plan.url))
-    };
-    let mut stream =
-        connect(&job.endpoint, source, patience).map_err(|error| unconnected(&error))?;
-    if let Some(config) = &job.tls {
-        match Secured::shake_hands(stream, config, started, patience) {
-            Ok(secured) => stream = Stream::Tls(Box::new(secured)),
-            Err(Refused::Tls(error)) => return Err(Failure::Tls(error)),
-            Err(Refused::Io(error)) => return Err(unconnected(&error)),
+    let attempt = Attempt { job, may_send, sent, patience_ns };
+    weir_io::open(engine, options, attempt).unwrap_or_else(|error| {
+        Err(Failure::Connect { text: unconnected(job, &error, patience_ns), is_late: false })
+    })
+}
+
+/// One attempt, for whatever backend it gets.
+struct Attempt<'a> {
+    job: &'a Job,
+    may_send: bool,
+    sent: &'a mut u64,
+    patience_ns: u64,
+}
+
+impl OnBackend for Attempt<'_> {
+    type Output = Result<Option<Preflight>, Failure>;
+
+    fn run<B: Backend>(self, mut backend: B) -> Self::Output {
+        let Attempt { job, may_send, sent, patience_ns } = self;
+        let started = backend.now();
+        let failed = |error: io::Error| Failure::Connect {
+            text: unconnected(job, &error, patience_ns),
+            is_late: is_late(&error),
+        };
+        let mut link = Link::connect(backend, job, started.after(patience_ns)).map_err(failed)?;
+        if let Some(config) = &job.tls {
+            link.shake_hands(config).map_err(|refused| match refused {
+                Refused::Tls(error) => Failure::Tls(error),
+                Refused::Io(error) => failed(error),
+            })?;
         }
+        if !may_send {
+            return Ok(None);
+        }
+        *sent += 1;
+        let answer = exchange(&mut link, &job.request, started).map_err(|error| {
+            let reason = reason(&error, patience_ns);
+            Failure::NoResponse(format!("{} did not respond properly: {reason}", job.plan.url))
+        })?;
+        Ok(Some(Preflight { address: job.endpoint.to_string(), ..answer }))
     }
-    if !may_send {
-        return Ok(None);
-    }
-    *sent += 1;
-    let mut answer = exchange(&mut stream, &job.request, started, patience)
-        .map_err(|error| no_response(&error))?;
-    answer.address = job.endpoint.to_string();
-    Ok(Some(answer))
+}
+
+/// Describes a failed connect.
+fn unconnected(job: &Job, error: &io::Error, patience_ns: u64) -> String {
+    format!("cannot connect to {}: {}", job.endpoint, reason(error, patience_ns))
 }
 
 /// The note on a response that is not a 2xx.
@@ -143,38 +169,31 @@ fn judge(answer: &Preflight) -> Option<Note> {
     Some(Note::new("preflight_status", format!("the URL responds with {}, {said}", answer.status)))
 }
 
-fn exchange(
-    stream: &mut Stream,
+fn exchange<B: Backend>(
+    link: &mut Link<B>,
     request: &Prepared,
-    started: Instant,
-    patience: Duration,
+    started: Nanos,
 ) -> io::Result<Preflight> {
-    stream.writer().write_all(request.bytes())?;
+    link.send(request.bytes())?;
     let mut protocol = Protocol::http1(1);
     protocol.request(request.traits());
     let (mut received, mut replies) = (Vec::new(), Vec::new());
-    let mut chunk = vec![0; 64 * 1024];
     while replies.is_empty() && received.len() < READ_MAX_BYTES {
-        let left = patience.checked_sub(started.elapsed()).filter(|left| !left.is_zero());
-        stream.set_read_timeout(left.ok_or(io::ErrorKind::TimedOut)?)?;
-        let count = match stream.reader().read(&mut chunk) {
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        let read = match count {
+        let bytes = link.receive()?;
+        let read = match bytes.len() {
             0 => protocol.end_of_stream(&mut replies),
-            _ => protocol.receive(&chunk[..count], &mut replies),
+            _ => protocol.receive(&bytes, &mut replies),
         };
-        received.extend_from_slice(&chunk[..count]);
+        received.extend_from_slice(&bytes);
         if replies.is_empty() {
             read.map_err(io::Error::other)?;
-            if count == 0 {
+            if bytes.is_empty() {
                 return Err(io::Error::other("the connection was closed without an answer"));
             }
         }
     }
-    describe(&received, replies.first().map(|reply| reply.body_bytes), protocol, started)
+    let elapsed_ns = link.now().since(started);
+    describe(&received, replies.first().map(|reply| reply.body_bytes), protocol, elapsed_ns)
 }
 
 /// Describes the final response head among the received bytes.
@@ -182,7 +201,7 @@ fn describe(
     received: &[u8],
     body_bytes: Option<u64>,
     protocol: Protocol,
-    started: Instant,
+    elapsed_ns: u64,
 ) -> io::Result<Preflight> {
     let mut rest = received;
     while let Some(head) = weir_http::read_head(rest).map_err(io::Error::other)? {
@@ -204,87 +223,19 @@ fn describe(
                     .filter(|_| unread > 0)
             }),
             address: String::new(),
-            elapsed_ns: u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            elapsed_ns,
         });
     }
     Err(io::Error::other("the head of the answer is not complete"))
 }
 
-fn reason(error: &io::Error, patience: Duration) -> String {
+fn reason(error: &io::Error, patience_ns: u64) -> String {
     if is_late(error) {
-        return format!(
-            "nothing came within {}",
-            units::exact_duration(patience.as_nanos() as u64)
-        );
+        return format!("nothing came within {}", units::exact_duration(patience_ns));
     }
     error.to_string()
 }
 
 fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
-}
-
-/// A blocking connection: TCP, Unix socket or TLS.
-#[derive(Debug)]
-enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-    Tls(Box<Secured>),
-}
-
-fn connect(endpoint: &Endpoint, source: Option<IpAddr>, patience: Duration) -> io::Result<Stream> {
-    let stream = match (endpoint, source) {
-        (Endpoint::Tcp(address), Some(source)) => {
-            Stream::Tcp(system::connect_from(source, *address, patience)?)
-        }
-        (Endpoint::Tcp(address), None) => {
-            Stream::Tcp(TcpStream::connect_timeout(address, patience)?)
-        }
-        (Endpoint::Unix(path), _) => Stream::Unix(connect_unix(path)?),
-    };
-    stream.set_write_timeout(patience)?;
-    Ok(stream)
-}
-
-fn connect_unix(path: &std::path::Path) -> io::Result<UnixStream> {
-    use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::SocketAddr;
-    match path.to_str().and_then(|path| path.strip_prefix('@')) {
-        Some(name) => UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?),
-        None => UnixStream::connect(path),
-    }
-}
-
-impl Stream {
-    fn writer(&mut self) -> &mut dyn Write {
-        match self {
-            Stream::Tcp(stream) => stream,
-            Stream::Unix(stream) => stream,
-            Stream::Tls(secured) => secured,
-        }
-    }
-
-    fn reader(&mut self) -> &mut dyn Read {
-        match self {
-            Stream::Tcp(stream) => stream,
-            Stream::Unix(stream) => stream,
-            Stream::Tls(secured) => secured,
-        }
-    }
-
-    fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
-        match self {
-            Stream::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
-            Stream::Unix(stream) => stream.set_read_timeout(Some(timeout)),
-            Stream::Tls(secured) => secured.stream.set_read_timeout(timeout),
-        }
-    }
-
-    fn set_write_timeout(&self, timeout: Duration) -> io::Result<()> {
-        match self {
-            Stream::Tcp(stream) => stream.set_write_timeout(Some(timeout)),
-            Stream::Unix(stream) => stream.set_write_timeout(Some(timeout)),
-            Stream::Tls(secured) => secured.stream.set_write_timeout(timeout),
-        }
-    }
 }

@@ -8,8 +8,8 @@ use weir_io::system;
 use weir_result::document::{ProofPair, ProveClientSection, RatioEstimate};
 use weir_result::{Measurements, Pacing, Plan};
 
-use crate::args::RunArgs;
 use crate::interrupts::Interrupts;
+use crate::spec::RunSpec;
 
 /// Pairs of short runs.
 const PAIRS: u64 = 2;
@@ -24,11 +24,11 @@ const WARMUP_SHARE: u64 = 4;
 ///
 /// # Errors
 /// When it cannot; the message contains the remedy.
-pub(crate) fn is_provable(args: &RunArgs, plan: &Plan) -> Result<()> {
-    if args.requests.is_some() {
+pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
+    if spec.load.requests.is_some() {
         bail!("--prove-client repeats the load for a share of its time: give -d instead of -n");
     }
-    if args.script.is_some() {
+    if spec.script.is_some() {
         bail!(
             "--prove-client does not go with --script, whose states are made for one number of \
              threads: compare runs with other -t instead"

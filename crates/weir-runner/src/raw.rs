@@ -1,8 +1,7 @@
-//! `--raw`: a file with a row for every request, written by its own thread while the load runs.
+//! A file with a row for every request, written by its own thread while the load runs.
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
@@ -13,7 +12,6 @@ use weir_result::{Measurements, Note, Part, Plan, RawLog, printable, units};
 
 use crate::errors::NoThread;
 use crate::load::Epoch;
-use crate::output::{ResultFile, Temporaries};
 
 /// Size of the buffer between the workers and the writer, in bytes: a third of a million rows. The
 /// disk may pause for the time in which as many requests are sent.
@@ -22,39 +20,30 @@ const BUFFER_BYTES: usize = 32 << 20;
 /// Nice value of the writer, so that workers go first on a shared CPU (nice(2)).
 const NICENESS: i32 = 10;
 
-/// The file for the rows, not yet begun.
-pub(crate) struct RawFile {
-    name: String,
-    file: ResultFile,
+/// An open file for the rows of all requests, in Parquet.
+#[derive(Debug)]
+pub struct RawOutput {
+    /// Name of the file, for the document and for messages.
+    pub name: String,
+    /// The file, empty and open for writing.
+    pub file: File,
 }
 
 /// A file that is being written.
 pub(crate) struct RawRun {
     name: String,
-    file: ResultFile,
     log: RawLog,
     writer: JoinHandle<io::Result<RawWriter<File>>>,
 }
 
-impl RawFile {
-    /// Checks that the file can be written.
-    ///
-    /// # Errors
-    /// When it cannot.
-    pub(crate) fn at(path: &Path, temporaries: &Temporaries) -> Result<RawFile> {
-        let file = ResultFile::at("--raw", path, temporaries)?;
-        Ok(RawFile { name: path.to_string_lossy().into_owned(), file })
-    }
-
-    /// Creates the file and starts its thread, which receives the rows of `workers` worker threads.
+impl RawOutput {
+    /// Begins the file and starts its thread, which receives the rows of `workers` worker threads.
     ///
     /// # Errors
     /// When the file cannot be written or the thread cannot be started.
     pub(crate) fn start(self, workers: u32) -> Result<RawRun> {
-        let RawFile { name, file } = self;
-        let mut writer = file
-            .begin()
-            .and_then(RawWriter::new)
+        let RawOutput { name, file } = self;
+        let mut writer = RawWriter::new(file)
             .with_context(|| format!("--raw {} cannot be written", printable(&name)))?;
         let (log, source) = RawLog::new(BUFFER_BYTES, workers);
         let write = move || {
@@ -64,7 +53,7 @@ impl RawFile {
         };
         let builder = thread::Builder::new().name("weir-raw".to_owned());
         let writer = builder.spawn(write).map_err(NoThread)?;
-        Ok(RawRun { name, file, log, writer })
+        Ok(RawRun { name, log, writer })
     }
 }
 
@@ -77,7 +66,7 @@ impl RawRun {
     /// Completes the file after the workers have ended.
     ///
     /// # Errors
-    /// When it could not be written; there is no file then.
+    /// When it could not be written.
     pub(crate) fn finish(
         self,
         plan: &Plan,
@@ -99,7 +88,6 @@ impl RawRun {
             plan,
         };
         let rows = writer.finish(&about)?;
-        self.file.finish()?;
         Ok(RawSection { part: plan.part.map_or(1, Part::index), file: self.name, rows, lost })
     }
 }

@@ -1,17 +1,17 @@
-//! Watchdog for script calls outside the load: it ends the program if one never returns, as a
+//! Watchdog for script calls outside the load: it tells the caller of one that never returns, as a
 //! compiled Lua loop cannot be interrupted. During the load the engine watches the callbacks.
 
-use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
 use weir_io::system;
 use weir_script::{Call, Calling, ScriptError};
 
-use crate::terminal;
+use crate::errors::shown;
 
 /// Longest time without progress.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -30,26 +30,33 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The message and the exit status with which the program ends.
-#[derive(Clone, Debug)]
-pub(crate) struct Ending {
-    /// The script.
-    pub(crate) file: PathBuf,
-    /// Beginning of the message.
-    pub(crate) prefix: &'static str,
-    /// Exit status.
-    pub(crate) code: u8,
+/// The function that is called, from another thread, with a call that never returns. By default
+/// nothing happens, and the run never ends.
+#[derive(Clone)]
+pub(crate) struct OnStuck(pub(crate) Arc<dyn Fn(&ScriptError) + Send + Sync>);
+
+impl Default for OnStuck {
+    fn default() -> OnStuck {
+        OnStuck(Arc::new(|_| ()))
+    }
+}
+
+impl fmt::Debug for OnStuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnStuck").finish_non_exhaustive()
+    }
 }
 
 impl Watchdog {
     /// Watches the main thread's calls. If no thread can be started, nothing is watched.
-    pub(crate) fn start(calling: &Arc<Calling>, ending: &Ending) -> Watchdog {
+    pub(crate) fn start(calling: &Arc<Calling>, file: &Path, on_stuck: &OnStuck) -> Watchdog {
         let (over, is_over) = mpsc::channel();
-        let (calling, ending) = (Arc::clone(calling), ending.clone());
+        let (calling, OnStuck(on_stuck)) = (Arc::clone(calling), on_stuck.clone());
+        let file = shown(file);
         let builder = thread::Builder::new().name("weir-watchdog".to_owned());
         let thread = builder.spawn(move || {
             if let Some(callback) = await_endless(&calling, &is_over) {
-                end(callback, &ending);
+                on_stuck(&endless(callback, &file));
             }
         });
         Watchdog { over: Some(over), thread: thread.ok() }
@@ -139,17 +146,11 @@ fn cpu_time() -> Duration {
     system::process_cpu_time().map_or(Duration::ZERO, |time| time.user + time.system)
 }
 
-/// Names the call and ends the program, which flushes the script's output.
-fn end(callback: &'static str, ending: &Ending) -> ! {
-    let Ending { file, prefix, code } = ending;
+/// Describes a call that never returns.
+fn endless(callback: &'static str, file: &str) -> ScriptError {
     let seconds = PATIENCE.as_secs();
-    let message = format!(
-        "{}: has not returned for {seconds} s: is it an endless loop?",
-        terminal::shown(file)
-    );
-    let error = ScriptError { callback, message };
-    terminal::say_lines(format_args!("{prefix}{error}"));
-    std::process::exit((*code).into())
+    let message = format!("{file}: has not returned for {seconds} s: is it an endless loop?");
+    ScriptError { callback, message }
 }
 
 #[cfg(test)]
@@ -187,7 +188,6 @@ mod tests {
 
     #[test]
     fn it_ends_with_what_it_looks_after() {
-        let ending = Ending { file: PathBuf::from("s.lua"), prefix: "", code: 1 };
-        drop(Watchdog::start(&Arc::default(), &ending));
+        drop(Watchdog::start(&Arc::default(), Path::new("s.lua"), &OnStuck::default()));
     }
 }

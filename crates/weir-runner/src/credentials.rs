@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 const HEADERS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
 /// True if the value of this header is a credential.
-pub(crate) fn is_header(name: &str) -> bool {
+pub fn is_header(name: &str) -> bool {
     HEADERS.iter().any(|header| name.eq_ignore_ascii_case(header))
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn headers() -> impl Iterator<Item = String> {
 }
 
 /// Splits a URL into the URL without its userinfo, and the userinfo as written (RFC 3986 §3.2.1).
-pub(crate) fn split_userinfo(url: &str) -> (String, Option<&str>) {
+pub fn split_userinfo(url: &str) -> (String, Option<&str>) {
     let start = url.find("://").map_or(0, |at| at + "://".len());
     let (scheme, rest) = url.split_at(start);
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -30,7 +30,7 @@ pub(crate) fn split_userinfo(url: &str) -> (String, Option<&str>) {
 }
 
 /// `USER:PASS` of a URL's userinfo, without percent-encoding; the password may be missing.
-pub(crate) fn decoded(userinfo: &str) -> String {
+pub fn decoded(userinfo: &str) -> String {
     let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
     format!("{}:{}", percent_decoded(user), percent_decoded(password))
 }

@@ -9,11 +9,17 @@ use weir_result::{Environment, IoEngine};
 /// Clock readings over which the cost of one is averaged.
 const CLOCK_READINGS: u32 = 100_000;
 
-/// Describes this machine: its kernel, CPUs, memory, clock and limits.
-pub(crate) fn describe(engine: IoEngine, endpoint: &Endpoint, clock: Clock) -> Environment {
+/// Describes this machine: its kernel, CPUs, memory, clock and limits. `commit` is that of the
+/// program.
+pub(crate) fn describe(
+    engine: IoEngine,
+    endpoint: &Endpoint,
+    clock: Clock,
+    commit: Option<&str>,
+) -> Environment {
     Environment {
         hostname: line("/proc/sys/kernel/hostname"),
-        weir_commit: Some(env!("WEIR_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
+        weir_commit: commit.map(str::to_owned),
         os: Some(format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)),
         kernel: line("/proc/sys/kernel/osrelease"),
         cpu_model: field("/proc/cpuinfo", "model name"),

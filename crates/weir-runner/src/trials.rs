@@ -10,12 +10,11 @@ use anyhow::Result;
 use weir_engine::Job;
 
 use crate::interrupts::Interrupts;
-use crate::live::Intervals;
 use crate::load::{self, Epoch, Outcome};
+use crate::observer::Silent;
 
-/// Runs a job without a progress line; returns `None` if a signal arrived.
+/// Runs a job without an observer; returns `None` if a signal arrived.
 fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Outcome>> {
-    let no_observer = None::<fn(&Intervals)>;
-    let outcome = load::carry_out(&Arc::new(job), &Epoch::start(), interrupts, None, no_observer)?;
+    let outcome = load::carry_out(&Arc::new(job), &Epoch::start(), interrupts, None, &mut Silent)?;
     Ok(interrupts.received().is_none().then_some(outcome))
 }

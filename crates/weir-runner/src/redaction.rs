@@ -3,29 +3,64 @@
 
 use std::ffi::{OsStr, OsString};
 
-use weir_result::{Note, RequestPlan};
+use weir_result::document::{Input, Preflight};
+use weir_result::{Header, Note, RequestPlan};
 
-use crate::args::RunArgs;
 use crate::credentials;
-use crate::preflight::Found;
+use crate::spec::{BodySpec, RequestSpec, RunSpec};
 
 /// Replacement of a credential.
-const REDACTED: &str = "[redacted]";
+pub const REDACTED: &str = "[redacted]";
 
 /// Minimum length in bytes of credentials that are removed wherever they occur. A shorter one may
 /// be a common word in a note; it is removed if it is a header, a parameter or a flag.
 const ANYWHERE_MIN_BYTES: usize = 6;
 
-/// The credentials of a command line.
+impl RunSpec {
+    /// Sets the command line of the document, without the credentials in it.
+    pub fn set_command(&mut self, argv: impl IntoIterator<Item = OsString>) {
+        self.command = Some(Redaction::of(self).command(argv));
+    }
+
+    /// Returns a copy with `[redacted]` in the place of every secret. It can be shown and kept, but
+    /// not run: see [`RunSpec::missing_secrets`].
+    pub fn redacted(&self) -> RunSpec {
+        Redaction::of(self).spec(self.clone())
+    }
+
+    /// Returns the names of the values that are `[redacted]`: without them, the run cannot be
+    /// carried out.
+    pub fn missing_secrets(&self) -> Vec<String> {
+        let is_redacted = |text: &str| text.contains(REDACTED);
+        let mut missing = Vec::new();
+        if is_redacted(&self.target.url) {
+            missing.push("the URL".to_owned());
+        }
+        let headers = self.request.headers.iter().filter(|header| is_redacted(&header.value));
+        missing.extend(headers.map(|Header { name, .. }| format!("the header {name}")));
+        if self.request.basic_auth.as_deref().is_some_and(is_redacted) {
+            missing.push("basic authentication".to_owned());
+        }
+        if matches!(&self.request.body, Some(BodySpec::Text(text)) if is_redacted(text)) {
+            missing.push("the body".to_owned());
+        }
+        let args = self.script.iter().flat_map(|script| (1..).zip(&script.args));
+        let args = args.filter(|(_, arg)| is_redacted(arg));
+        missing.extend(args.map(|(number, _)| format!("argument {number} of the script")));
+        missing
+    }
+}
+
+/// The credentials of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Redaction {
-    /// `--no-redact`.
+    /// True if everything is written as given.
     is_off: bool,
     /// Headers whose values are credentials, in lower case.
     headers: Vec<String>,
     /// Query parameters whose values are credentials, in lower case.
     parameters: Vec<String>,
-    /// Values of `--user`: a word of the command line ends with its flag's value.
+    /// `USER:PASS` of flags: a word of the command line ends with its flag's value.
     users: Vec<String>,
     /// User names and passwords from the URL.
     userinfos: Vec<String>,
@@ -34,40 +69,41 @@ pub(crate) struct Redaction {
 }
 
 impl Redaction {
-    /// Collects the credentials in the flags.
-    pub(crate) fn of(args: &RunArgs) -> Redaction {
+    /// Collects the credentials of a specification.
+    pub(crate) fn of(spec: &RunSpec) -> Redaction {
+        let given = &spec.redaction;
         let names: Vec<String> =
-            args.redact.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
-        let (url, of_url) = credentials::split_userinfo(args.url());
-        let userinfos = args.userinfo.iter().map(String::as_str).chain(of_url);
+            given.names.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
+        let (url, of_url) = credentials::split_userinfo(&spec.target.url);
+        let userinfos = given.userinfos.iter().map(String::as_str).chain(of_url);
         let mut redaction = Redaction {
-            is_off: args.no_redact,
+            is_off: given.off,
             headers: credentials::headers().chain(names.iter().cloned()).collect(),
             parameters: names,
-            users: args.user.clone(),
+            users: given.users.clone(),
             userinfos: userinfos
                 .filter(|userinfo| !userinfo.is_empty())
                 .map(str::to_owned)
                 .collect(),
             secrets: Vec::new(),
         };
-        redaction.secrets = redaction.known(args, &url);
+        redaction.secrets = redaction.known(&spec.request, &url);
         redaction
     }
 
     /// The credentials whose values are known, longest first.
-    fn known(&self, args: &RunArgs, url: &str) -> Vec<String> {
+    fn known(&self, request: &RequestSpec, url: &str) -> Vec<String> {
         let mut known: Vec<String> = Vec::new();
-        for (name, value) in args.headers.iter().filter_map(|header| header.split_once(':')) {
-            let value = value.trim();
-            if self.is_header(name.trim()) && !value.is_empty() {
-                known.push(value.to_owned());
+        for Header { name, value } in &request.headers {
+            if self.is_header(name) && !value.is_empty() {
+                known.push(value.clone());
                 // The token without its scheme.
                 known.extend(value.split_once(' ').map(|(_, token)| token.trim().to_owned()));
             }
         }
         let decoded = self.userinfos.iter().map(|userinfo| credentials::decoded(userinfo));
-        for user in self.users.iter().cloned().chain(decoded) {
+        let users = self.users.iter().chain(&request.basic_auth).cloned();
+        for user in users.chain(decoded) {
             let basic = credentials::basic(&user);
             known.extend(basic.split_once(' ').map(|(_, token)| token.to_owned()));
             known.extend(user.split_once(':').map(|(_, password)| password.to_owned()));
@@ -140,15 +176,43 @@ impl Redaction {
     }
 
     /// Redacts the preflight's result: a server may repeat a credential in its response.
-    pub(crate) fn found(&self, found: &mut Found) {
-        if let Some(warning) = &mut found.warning {
-            warning.text = self.text(&warning.text);
+    pub(crate) fn answer(&self, answer: &mut Preflight) {
+        for field in [&mut answer.location, &mut answer.server].into_iter().flatten() {
+            *field = self.text(field);
         }
-        if let Some(answer) = &mut found.answer {
-            for field in [&mut answer.location, &mut answer.server].into_iter().flatten() {
-                *field = self.text(field);
-            }
+    }
+
+    /// Redacts the names of files for the document.
+    pub(crate) fn inputs(&self, mut inputs: Vec<Input>) -> Vec<Input> {
+        for input in &mut inputs {
+            input.path = self.text(&input.path);
         }
+        inputs
+    }
+
+    /// Redacts a specification.
+    fn spec(&self, mut spec: RunSpec) -> RunSpec {
+        if self.is_off {
+            return spec;
+        }
+        spec.target.url = self.url(&spec.target.url);
+        for header in spec.request.headers.iter_mut().filter(|header| self.is_header(&header.name))
+        {
+            header.value = REDACTED.to_owned();
+        }
+        if let Some(user) = &mut spec.request.basic_auth {
+            *user = REDACTED.to_owned();
+        }
+        if let Some(BodySpec::Text(text)) = &mut spec.request.body {
+            *text = self.without_known(self.parameters_of(text, false, |_| ()));
+        }
+        for arg in spec.script.iter_mut().flat_map(|script| &mut script.args) {
+            *arg = self.without_known(self.parameters_of(arg, false, |_| ()));
+        }
+        // They serve to find credentials, and there is none left.
+        spec.redaction.users.clear();
+        spec.redaction.userinfos.clear();
+        spec
     }
 
     /// Redacts a text that may contain input from elsewhere.
@@ -239,94 +303,65 @@ fn without_userinfo(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use weir_result::Header;
-
     use super::*;
-    use crate::args::Cli;
+    use crate::spec::{InputFile, RedactionSpec, ScriptSpec};
 
-    fn redaction(words: &[&str]) -> Redaction {
-        let words = std::iter::once("weir").chain(words.iter().copied());
-        Redaction::of(&Cli::of_words(words).expect("valid flags").run)
+    fn header(name: &str, value: &str) -> Header {
+        Header { name: name.to_owned(), value: value.to_owned() }
     }
 
-    /// The stored form of a command line, redacted by its own flags.
-    fn stored(words: &[&str]) -> Vec<String> {
-        redaction(words).command(words.iter().map(OsString::from))
-    }
-
-    fn check(words: &[&str], expected: &[&str]) {
-        assert_eq!(stored(words), expected, "{words:?}");
-    }
-
-    const URL: &str = "http://h/";
-
-    #[test]
-    fn every_form_of_a_header_is_covered() {
-        let secret = "Authorization: Bearer SECRET";
-        for (words, expected) in [
-            (vec!["-H", secret], vec!["-H", "Authorization: [redacted]"]),
-            (vec!["-HAuthorization:SECRET"], vec!["-HAuthorization: [redacted]"]),
-            (vec!["-HAuthorization: x"], vec!["-HAuthorization: [redacted]"]),
-            (vec!["-H=Authorization: x"], vec!["-H=Authorization: [redacted]"]),
-            (vec!["-LH", "authorization:x"], vec!["-LH", "authorization: [redacted]"]),
-            (vec!["-LqHCookie: a=b; c=d"], vec!["-LqHCookie: [redacted]"]),
-            (vec!["--header=COOKIE: a=b"], vec!["--header=COOKIE: [redacted]"]),
-            (
-                vec!["--head", "Proxy-Authorization:x"],
-                vec!["--head", "Proxy-Authorization: [redacted]"],
-            ),
-            (vec!["--heade=Cookie: x"], vec!["--heade=Cookie: [redacted]"]),
-            (vec!["-H", "X-Key: abc"], vec!["-H", "X-Key: abc"]),
-        ] {
-            check(&[&words[..], &[URL]].concat(), &[&expected[..], &[URL]].concat());
-        }
-        check(
-            &["--redact", "x-key", "-H", "X-Key: abc", URL],
-            &["--redact", "x-key", "-H", "X-Key: [redacted]", URL],
-        );
+    /// A specification with a secret in every place.
+    fn secretive() -> RunSpec {
+        let mut spec = RunSpec::new("http://h/?a=1&token=SECRET");
+        spec.request.headers =
+            vec![header("Authorization", "Bearer SECRET"), header("Accept", "x")];
+        spec.request.basic_auth = Some("me:SECRET".to_owned());
+        spec.request.body = Some(BodySpec::Text("a=1&token=SECRET".to_owned()));
+        spec.script = Some(ScriptSpec {
+            file: InputFile::at("s.lua"),
+            args: vec!["x".to_owned(), "https://a:SECRET@i/".to_owned()],
+            ..ScriptSpec::default()
+        });
+        spec.redaction.names = vec!["token".to_owned()];
+        spec.redaction.users = vec!["you:SECRET".to_owned()];
+        spec.redaction.userinfos = vec!["me:SECRET".to_owned()];
+        spec
     }
 
     #[test]
-    fn every_form_of_a_user_is_covered() {
-        check(&["-u", "me:p", URL], &["-u", "[redacted]", URL]);
-        check(&["-ume:p", URL], &["-u[redacted]", URL]);
-        check(&["-u=me:p", URL], &["-u=[redacted]", URL]);
-        check(&["-Lqume:p", URL], &["-Lqu[redacted]", URL]);
-        check(&["--user=me:p", URL], &["--user=[redacted]", URL]);
-        check(&["--us", "me:p", URL], &["--us", "[redacted]", URL]);
-        // The last one counts, and none is written.
-        check(&["-u", "a:b", "-u", "c:d", URL], &["-u", "[redacted]", "-u", "[redacted]", URL]);
+    fn a_redacted_specification_holds_no_secret_and_names_what_it_lacks() {
+        let spec = secretive();
+        assert_eq!(spec.missing_secrets(), Vec::<String>::new());
+        let redacted = spec.redacted();
+        let text = redacted.to_json().expect("UTF-8");
+        assert!(!text.contains("SECRET"), "{text}");
+        assert_eq!(
+            redacted.missing_secrets(),
+            [
+                "the URL",
+                "the header Authorization",
+                "basic authentication",
+                "the body",
+                "argument 2 of the script",
+            ]
+        );
+        let kept = RunSpec { redaction: RedactionSpec { off: true, ..Default::default() }, ..spec };
+        assert_eq!(kept.redacted(), kept);
     }
 
     #[test]
-    fn urls_lose_credentials() {
-        check(&["http://me:p@h/x"], &["http://[redacted]@h/x"]);
-        check(&["me:p@h/x"], &["[redacted]@h/x"]);
-        check(
-            &["-s", "x.lua", URL, "https://a:b@i/"],
-            &["-s", "x.lua", URL, "https://[redacted]@i/"],
-        );
-        let redact = ["--redact", "token,KEY"];
-        for (url, expected) in [
-            ("http://h/?a=1&token=x;y z&b=2", "http://h/?a=1&token=[redacted]&b=2"),
-            ("http://h/?TOKEN=x#key=y", "http://h/?TOKEN=[redacted]#key=[redacted]"),
-            ("http://h/?t%6Fken=x&tokens=1&token=", "http://h/?t%6Fken=[redacted]&tokens=1&token="),
-            ("http://h/token=/x", "http://h/token=/x"),
-        ] {
-            check(&[&redact[..], &[url]].concat(), &[&redact[..], &[expected]].concat());
-        }
-        check(
-            &["-b", "token=x&a=1", "--redact", "token", URL],
-            &["-b", "token=[redacted]&a=1", "--redact", "token", URL],
-        );
-        assert_eq!(redaction(&["http://me:p@h/"]).url("http://me:p@h/?a=b"), "http://h/?a=b");
+    fn plans_lose_the_credentials_in_urls() {
+        let redaction = Redaction::of(&RunSpec::new("http://me:p@h/"));
+        assert_eq!(redaction.url("http://me:p@h/?a=b"), "http://h/?a=b");
     }
 
     #[test]
     fn notes_lose_what_is_known() {
-        let words =
-            ["-H", "Authorization: Bearer SECRET", "--redact", "token", "http://me:hidden@h/"];
-        let redaction = redaction(&words);
+        let mut spec = RunSpec::new("http://h/");
+        spec.request.headers = vec![header("Authorization", "Bearer SECRET")];
+        spec.redaction.names = vec!["token".to_owned()];
+        spec.redaction.userinfos = vec!["me:hidden".to_owned()];
+        let redaction = Redaction::of(&spec);
         let mut notes = [
             "init() failed: SECRET is wrong",
             "a redirect to http://x:y@h/?token=abc: load that",
@@ -348,20 +383,14 @@ mod tests {
 
     #[test]
     fn plans_name_headers_without_values() {
-        let header =
-            |name: &str, value: &str| Header { name: name.to_owned(), value: value.to_owned() };
         let request = RequestPlan {
             headers: vec![header("cookie", "a=b"), header("Accept", "x")],
             ..RequestPlan::default()
         };
-        let redacted = redaction(&[URL]).request(request.clone());
+        let mut spec = RunSpec::new("http://h/");
+        let redacted = Redaction::of(&spec).request(request.clone());
         assert_eq!(redacted.headers, [header("cookie", REDACTED), header("Accept", "x")]);
-        assert_eq!(redaction(&["--no-redact", URL]).request(request.clone()), request);
-    }
-
-    #[test]
-    fn redaction_can_be_switched_off() {
-        let words = ["--no-redact", "-u", "me:p", "-H", "Cookie: SECRET", "http://h/?token=x"];
-        check(&words, &words);
+        spec.redaction.off = true;
+        assert_eq!(Redaction::of(&spec).request(request.clone()), request);
     }
 }

@@ -1,10 +1,7 @@
 //! `--selfcheck`: the noise floor. The same threads on the same engine load a server within weir
 //! that responds at once, so slowly that no request waits for another (METHOD 1.17).
 
-use std::io::Write;
-use std::process::ExitCode;
-
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use weir_engine::Job;
 use weir_http::Prepared;
 use weir_io::Endpoint;
@@ -12,12 +9,8 @@ use weir_result::document::SelfcheckSection;
 use weir_result::{Arrivals, ConnectionPlan, IoEngine, Load, Plan, Rate, RequestPlan, units};
 use weir_serve::ServeOptions;
 
-use crate::args::{Format, RunArgs};
-use crate::exit;
 use crate::interrupts::Interrupts;
-use crate::plan::{Planned, plan_at};
 use crate::target::Url;
-use crate::terminal;
 
 /// Rate of the load: low, so that each request is measured alone, and enough for a p99 in a second.
 const RATE: Rate = Rate { numerator: 1_000, denominator: 1 };
@@ -30,6 +23,22 @@ const WINDOW_NS: u64 = 1_000_000_000;
 
 /// Multiple of the noise floor from which a time describes the server more than the client.
 const MARGIN: u64 = 10;
+
+/// A noise floor, measured without a target.
+#[derive(Clone, Copy, Debug)]
+pub struct NoiseFloor {
+    /// The floor.
+    pub section: SelfcheckSection,
+    /// I/O engine that it was measured on.
+    pub io: IoEngine,
+}
+
+impl NoiseFloor {
+    /// Describes the times that it leaves undisturbed.
+    pub fn advice(&self) -> String {
+        trust(&self.section)
+    }
+}
 
 /// Measures the noise floor of the client of `job`; returns `None` if a signal arrived.
 ///
@@ -78,56 +87,6 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
     Ok(Job { cpus: job.cpus.clone(), ..Job::new(plan, endpoint.clone(), request) })
 }
 
-/// Runs `weir --selfcheck` without a URL: measures and prints the noise floor alone.
-///
-/// # Errors
-/// As [`measure`], or when the flags require the report of a load.
-pub(crate) fn run_alone(args: &RunArgs) -> Result<ExitCode> {
-    if args.output.is_some()
-        || args.raw.is_some()
-        || args.script.is_some()
-        || args.print_plan
-        || args.prove_client
-    {
-        bail!("--selfcheck alone prints the noise floor and runs no load: add a URL");
-    }
-    // Nothing is ever sent there.
-    let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 9).into());
-    let Planned { job, .. } = plan_at(args, &Url::parse("http://localhost/")?, |_| Ok(nowhere))?;
-    let interrupts = Interrupts::await_signals()?;
-    let Some(floor) = measure(&job, &interrupts)? else {
-        terminal::say("interrupted: the noise floor was not measured");
-        return Ok(interrupts.received().map_or(ExitCode::SUCCESS, exit::of_signalled));
-    };
-    if !args.quiet {
-        let text = match args.format {
-            Format::Text => table(&floor, job.plan.io),
-            Format::Json => serde_json::to_string_pretty(&floor)?,
-        };
-        terminal::print(|out| writeln!(out, "{text}"))?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The noise floor as a table.
-fn table(floor: &SelfcheckSection, io: IoEngine) -> String {
-    let SelfcheckSection { rate, connections, threads, service_time, send_lag, .. } = floor;
-    let rate = units::exact_rate(*rate);
-    let row = |name, p50_ns, p99_ns| {
-        format!("  {name:10}{:>12}{:>12}\n", units::duration(p50_ns), units::duration(p99_ns))
-    };
-    format!(
-        "noise floor: {rate} to a server within weir\n\
-         {threads} threads, {connections} connections, {io}\n\n  {:10}{:>12}{:>12}\n{}{}\n{}",
-        "",
-        "p50",
-        "p99",
-        row("service", service_time.p50_ns, service_time.p99_ns),
-        row("send lag", send_lag.p50_ns, send_lag.p99_ns),
-        trust(floor),
-    )
-}
-
 /// The noise floor in one sentence, for a report.
 pub(crate) fn describe(floor: &SelfcheckSection) -> String {
     format!(
@@ -140,6 +99,7 @@ pub(crate) fn describe(floor: &SelfcheckSection) -> String {
     )
 }
 
+/// The times that the floor leaves undisturbed.
 fn trust(floor: &SelfcheckSection) -> String {
     let least_ns = floor.service_time.p50_ns.saturating_mul(MARGIN);
     format!("times from about {} on tell of the server", units::duration(least_ns))

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -11,15 +11,16 @@ use weir_engine::ScriptFailure;
 use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_report::dialect::Figures;
-use weir_result::{Callback, Histogram, Measurements, Note, Plan, units};
+use weir_result::document::{Input, InputRole};
+use weir_result::{Callback, Histogram, Load, Measurements, Note, Plan, units};
 use weir_script::{Calling, Errors, Main, Mode, Options, ScriptError, Statistics, Summary};
 
-use crate::args::RunArgs;
+use crate::digest::{sha256, sha256_of};
 use crate::environment;
-use crate::exit;
+use crate::errors::shown;
+use crate::spec::{InputFile, RunSpec};
 use crate::target::Url;
-use crate::terminal;
-use crate::watchdog::{Ending, Watchdog};
+use crate::watchdog::{OnStuck, Watchdog};
 
 /// Maximum memory of one state, in bytes; less if many states share the machine.
 const STATE_MAX_BYTES: u64 = 1 << 30;
@@ -51,7 +52,9 @@ pub(crate) struct Scripts {
     main: Main,
     file: PathBuf,
     calling: Arc<Calling>,
-    ending: Ending,
+    on_stuck: OnStuck,
+    /// The file as it was read; `None` if it could not be.
+    input: Option<Input>,
     /// Watches the calls before the load; dropped before it starts.
     watchdog: Option<Watchdog>,
     /// The request that the plan names if `wrk.request` is undefined.
@@ -64,36 +67,36 @@ pub(crate) struct Scripts {
 }
 
 impl Scripts {
-    /// Loads the script that the flags name, if any.
+    /// Loads the script of a specification, if there is one.
     ///
     /// # Errors
     /// When it cannot be read or fails.
     pub(crate) fn load(
-        args: &RunArgs,
+        spec: &RunSpec,
         url: &Url,
         headers: &[(String, String)],
         threads: u32,
+        on_stuck: &OnStuck,
     ) -> Result<Option<Scripts>> {
-        let Some(file) = &args.script else { return Ok(None) };
+        let Some(script) = &spec.script else { return Ok(None) };
+        let file = &script.file.path;
         let calling = Arc::new(Calling::default());
-        let ending = Ending {
-            file: file.clone(),
-            prefix: if args.compat.is_some() { "" } else { "error: " },
-            code: exit::of_endless_script(args.compat.is_some()),
-        };
-        let source = source(file)?;
-        let watchdog = Watchdog::start(&calling, &ending);
+        let (source, input) = source(&script.file)?;
+        let watchdog = Watchdog::start(&calling, file, on_stuck);
         let options = Options {
             file: file.clone(),
             source,
-            url: args.url().to_owned(),
+            url: spec.target.url.clone(),
             scheme: url.scheme().to_owned(),
             host: url.host.clone(),
             port: url.port.map(|port| port.to_string()),
             path: url.path.clone(),
             headers: headers.to_vec(),
-            args: args.script_args().cloned().collect(),
-            mode: if args.rate.is_some() { Mode::ConstantRate } else { Mode::ClosedLoop },
+            args: script.args.clone(),
+            mode: match spec.load.model {
+                Load::OpenLoop { .. } => Mode::ConstantRate,
+                Load::ClosedLoop => Mode::ClosedLoop,
+            },
             memory_limit_bytes: state_limit(threads.into()),
             calling: Arc::clone(&calling),
         };
@@ -102,7 +105,8 @@ impl Scripts {
             main,
             file: file.clone(),
             calling,
-            ending,
+            on_stuck: on_stuck.clone(),
+            input,
             watchdog: Some(watchdog),
             plain_request: format!(
                 "GET {} HTTP/1.1\r\nHost: {}\r\n\r\n",
@@ -146,7 +150,7 @@ impl Scripts {
             // The script replaced `wrk.init` and makes every request itself.
             bytes = self.plain_request.as_bytes();
         }
-        let file = terminal::shown(&self.file);
+        let file = shown(&self.file);
         let request = Prepared::raw(bytes)
             .map_err(|error| anyhow!("{file}: wrk.request() returned no HTTP request: {error}"));
         let method = bytes.split(|byte| *byte == b' ').next().unwrap_or_default();
@@ -181,6 +185,11 @@ impl Scripts {
         self.file.to_string_lossy().into_owned()
     }
 
+    /// The file as it was read; `None` if it could not be.
+    pub(crate) fn input(&self) -> Option<&Input> {
+        self.input.as_ref()
+    }
+
     /// Returns the states, for their threads.
     pub(crate) fn take(&mut self) -> Vec<weir_script::Worker> {
         self.main.take_workers()
@@ -196,7 +205,7 @@ impl Scripts {
         figures: &Figures,
     ) -> Result<()> {
         self.main.return_workers(states);
-        let _watchdog = Watchdog::start(&self.calling, &self.ending);
+        let _watchdog = Watchdog::start(&self.calling, &self.file, &self.on_stuck);
         self.main.teardown().map_err(failed)?;
         if !self.has_done {
             return Ok(());
@@ -220,20 +229,32 @@ impl Scripts {
     }
 }
 
-/// The content of a script from a pipe, which can be read only once; `None` for a regular file,
-/// which each state reads itself.
-fn source(file: &Path) -> Result<Option<Arc<[u8]>>> {
-    if fs::metadata(file).map_or(true, |found| found.is_file()) {
-        return Ok(None);
+/// The content of a script from a pipe, which can be read only once, or of a specification that
+/// keeps it; `None` for a regular file, which each state reads itself. With it, the description of
+/// what was read.
+///
+/// # Errors
+/// When the file is not the one that was specified, or a pipe cannot be read.
+fn source(file: &InputFile) -> Result<(Option<Arc<[u8]>>, Option<Input>)> {
+    let path = &file.path;
+    if let Some(content) = &file.content {
+        let found = file.found(InputRole::Script, (content.len() as u64, sha256(content)))?;
+        return Ok((Some(content.as_slice().into()), Some(found)));
+    }
+    if fs::metadata(path).map_or(true, |found| found.is_file()) {
+        // The states tell why it cannot be read.
+        let read = File::open(path).and_then(sha256_of).ok();
+        return Ok((None, read.map(|read| file.found(InputRole::Script, read)).transpose()?));
     }
     let mut source = Vec::new();
-    let opened = File::open(file);
+    let opened = File::open(path);
     let read = opened.and_then(|file| file.take(PIPED_MAX_BYTES + 1).read_to_end(&mut source));
-    read.with_context(|| format!("--script {file:?} cannot be read"))?;
+    read.with_context(|| format!("--script {path:?} cannot be read"))?;
     if source.len() as u64 > PIPED_MAX_BYTES {
-        bail!("--script {file:?} exceeds 64 MiB from a pipe: use a regular file");
+        bail!("--script {path:?} exceeds 64 MiB from a pipe: use a regular file");
     }
-    Ok(Some(source.into()))
+    let found = file.found(InputRole::Script, (source.len() as u64, sha256(&source)))?;
+    Ok((Some(source.into()), Some(found)))
 }
 
 /// Memory limit of one state, in bytes: an equal share of half the machine's memory.
@@ -266,15 +287,6 @@ pub(crate) fn describe(failure: &ScriptFailure) -> String {
     let ScriptFailure { worker, error } = failure;
     let what = error.message.lines().next().unwrap_or_default();
     format!("{}() of the script failed in thread {}: {what}", error.callback, worker + 1)
-}
-
-/// Prints the failure of a script, with the calls that led to it.
-pub(crate) fn tell(failure: &ScriptFailure) {
-    let calls = failure.error.message.split_once('\n').map_or("", |(_, calls)| calls);
-    terminal::say(format_args!("error: {}", describe(failure)));
-    if !calls.is_empty() {
-        terminal::say_lines(calls);
-    }
 }
 
 /// The notes on the script: its share of the client's time, cut bodies, stopped threads.

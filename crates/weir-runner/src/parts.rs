@@ -1,4 +1,4 @@
-//! The common start of the parts of a run on several machines.
+//! Parts of a run on several machines: their specification, and their common start.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,8 +7,26 @@ use weir_engine::Job;
 use weir_io::Nanos;
 use weir_result::{Measurements, Note, units};
 
+use crate::spec::RunSpec;
+
 /// Longest wait for the start: a later one is a mistake.
 const WAIT_MAX_NS: u64 = 24 * 3_600 * 1_000_000_000;
+
+/// Checks that the specification of a part gives every machine the same plan.
+///
+/// # Errors
+/// When the number of threads is missing or too small, or the warm-up has no fixed length.
+pub(crate) fn check_spec(spec: &RunSpec) -> Result<()> {
+    let Some(part) = spec.part else { return Ok(()) };
+    let threads = spec.engine.threads.map_or(0, |threads| threads.min(spec.load.connections));
+    if threads < part.count() {
+        bail!("part {part}: each part needs at least one thread and one connection");
+    }
+    if spec.load.warmup.is_auto || spec.checks.prove_client {
+        bail!("part {part}: warm-up detection and --prove-client need the whole run");
+    }
+    Ok(())
+}
 
 /// Checks that `--start-at`, in nanoseconds since 1970, lies ahead.
 ///

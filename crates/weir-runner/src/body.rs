@@ -1,4 +1,4 @@
-//! The body of `--body`: text or a file. A file is read once, straight into the request, so that
+//! The body of a request: text or a file. A file is read once, straight into the request, so that
 //! memory holds it once. The module contains nothing about requests except their maximum size.
 
 use std::fs::File;
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use weir_result::units;
 
-use crate::terminal::shown;
+use crate::errors::shown;
+use crate::spec::BodySpec;
 
 /// Maximum size of a request, in bytes: a larger one might not fit a single send to the kernel.
 pub(crate) const REQUEST_MAX_BYTES: u64 = 1 << 30;
@@ -19,7 +20,7 @@ const UNSIZED_MAX_BYTES: u64 = 64 << 20;
 /// A body whose length is known.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// Text of the command line, or the content of a pipe.
+    /// Text, or content that has been read.
     Bytes(Vec<u8>),
     /// A file that has not been read.
     File {
@@ -33,15 +34,19 @@ pub(crate) enum Body {
 }
 
 impl Body {
-    /// Parses `text`, the value of `--body`: the body itself, or `@` and a path.
+    /// Opens a body.
     ///
     /// # Errors
     /// When the file cannot be read or is too long.
-    pub(crate) fn of(text: &str) -> Result<Body> {
-        let Some(path) = text.strip_prefix('@') else {
-            return Ok(Body::Bytes(text.as_bytes().to_owned()));
+    pub(crate) fn of(spec: &BodySpec) -> Result<Body> {
+        let file = match spec {
+            BodySpec::Text(text) => return Ok(Body::Bytes(text.as_bytes().to_owned())),
+            BodySpec::File(file) => file,
         };
-        let path = Path::new(path);
+        if let Some(content) = &file.content {
+            return Ok(Body::Bytes(content.clone()));
+        }
+        let path = &*file.path;
         let file = File::open(path).with_context(|| unreadable(path))?;
         let found = file.metadata().with_context(|| unreadable(path))?;
         // Files of proc(5) are regular, and 0 bytes long whatever is in them.

@@ -1,0 +1,41 @@
+//! A file that a run read, by which it can be recognised when the run is repeated.
+
+use serde::{Deserialize, Serialize};
+
+/// File that the run read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Input {
+    /// Use of the file.
+    pub role: InputRole,
+    /// Path as the user named it.
+    pub path: String,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// SHA-256 of the content, in hexadecimal.
+    pub sha256: String,
+}
+
+/// Use of an input file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum InputRole {
+    /// The script (`--script`).
+    Script,
+    /// The body of the requests (`--body`).
+    Body,
+    /// The certificates to trust (`--cacert`).
+    CaFile,
+}
+
+impl InputRole {
+    /// Returns the flag that names the file.
+    pub fn flag(self) -> &'static str {
+        match self {
+            InputRole::Script => "--script",
+            InputRole::Body => "--body",
+            InputRole::CaFile => "--cacert",
+        }
+    }
+}

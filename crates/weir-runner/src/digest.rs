@@ -1,0 +1,80 @@
+//! SHA-256 as hexadecimal text: of bytes, of a file, and of a plan.
+
+use std::fmt::Write;
+use std::io::{self, Read};
+
+use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
+use weir_result::Plan;
+
+/// Size of the pieces in which a reader is read, in bytes.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Returns the digest of `bytes`.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    hexadecimal(&digest(&SHA256, bytes))
+}
+
+/// Reads `reader` to its end. Returns the number of bytes and their digest.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn sha256_of(mut reader: impl Read) -> io::Result<(u64, String)> {
+    let mut context = Context::new(&SHA256);
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut bytes = 0;
+    loop {
+        match reader.read(&mut piece) {
+            Ok(0) => return Ok((bytes, hexadecimal(&context.finish()))),
+            Ok(count) => {
+                bytes += count as u64;
+                context.update(&piece[..count]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Returns the digest of a plan: that of its JSON without blanks, the names of each object in
+/// ascending order. A plan holds no secrets, so its digest depends on none. All parts of a run have
+/// the digest of the whole plan.
+pub(crate) fn of_plan(plan: &Plan) -> String {
+    let whole = Plan { part: None, ..plan.clone() };
+    // A map of serde_json is ordered by its keys.
+    let value = serde_json::to_value(whole).expect("a plan is JSON");
+    sha256(value.to_string().as_bytes())
+}
+
+fn hexadecimal(digest: &Digest) -> String {
+    let mut text = String::with_capacity(2 * digest.as_ref().len());
+    for byte in digest.as_ref() {
+        write!(text, "{byte:02x}").expect("strings take everything");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_result::Part;
+
+    use super::*;
+
+    /// The digest of "abc" in FIPS 180-4's examples.
+    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    #[test]
+    fn digests_are_those_of_the_standard() {
+        assert_eq!(sha256(b"abc"), ABC);
+        assert_eq!(sha256_of(&b"abc"[..]).expect("memory"), (3, ABC.to_owned()));
+    }
+
+    #[test]
+    fn a_plan_s_digest_depends_on_its_values() {
+        let plan = Plan::default();
+        assert_eq!(of_plan(&plan), of_plan(&plan.clone()));
+        let other = Plan { connections: plan.connections + 1, ..plan.clone() };
+        assert_ne!(of_plan(&plan), of_plan(&other));
+        let part = Plan { part: Part::new(1, 2), ..plan.clone() };
+        assert_eq!(of_plan(&plan), of_plan(&part));
+    }
+}

@@ -1,0 +1,133 @@
+//! Errors of a run, by their cause: the specification, the server, the machine, or weir itself.
+
+use std::ffi::OsStr;
+use std::{fmt, io};
+
+use weir_engine::RunError;
+use weir_io::Signal;
+use weir_result::document::BrokenInvariant;
+use weir_result::printable;
+use weir_serve::ServeError;
+
+/// The reason why a run has no result.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    cause: anyhow::Error,
+}
+
+/// The cause of an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The specification, or a file that it names, is wrong: the user can correct it.
+    Usage,
+    /// The server makes a load impossible: it has no address, or no connection can be opened.
+    NoServer,
+    /// The machine lacks a resource: a thread, a descriptor, an io_uring instance.
+    Machine,
+    /// Inconsistent numbers, or another internal error: no result would be true.
+    Internal,
+    /// A signal came before anything was measured.
+    Interrupted(Signal),
+}
+
+impl Error {
+    /// Returns the cause.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+}
+
+/// Context and cause in one line.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.cause)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Finds the kind of an error. One without its own is the user's.
+impl From<anyhow::Error> for Error {
+    fn from(cause: anyhow::Error) -> Error {
+        let kind = match cause.downcast_ref::<RunError>() {
+            _ if cause.is::<BrokenInvariant>() => ErrorKind::Internal,
+            Some(RunError::Panicked { .. }) => ErrorKind::Internal,
+            Some(_) => ErrorKind::Machine,
+            None if cause.is::<NoThread>() => ErrorKind::Machine,
+            None if matches!(cause.downcast_ref(), Some(ServeError::Worker(_))) => {
+                ErrorKind::Machine
+            }
+            None if cause.is::<NoServer>() => ErrorKind::NoServer,
+            None => match cause.downcast_ref() {
+                Some(Interrupted(signal)) => ErrorKind::Interrupted(*signal),
+                None => ErrorKind::Usage,
+            },
+        };
+        Error { kind, cause }
+    }
+}
+
+/// A server that makes a load impossible: it has no address, or no connection to it can be opened.
+#[derive(Debug)]
+pub(crate) struct NoServer(pub(crate) String);
+
+impl fmt::Display for NoServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoServer {}
+
+/// A thread that could not be started.
+#[derive(Debug)]
+pub(crate) struct NoThread(pub(crate) io::Error);
+
+impl fmt::Display for NoThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NoThread(error) = self;
+        write!(f, "a thread cannot be started: {error}; raise the limit (ulimit -u, pids.max)")
+    }
+}
+
+impl std::error::Error for NoThread {}
+
+/// A signal that came before anything was measured.
+#[derive(Debug)]
+pub(crate) struct Interrupted(pub(crate) Signal);
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted before the load: nothing was measured")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Printable form, for messages, of the name of a file.
+pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
+    printable(&name.as_ref().to_string_lossy()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn errors_have_the_kind_of_their_cause() {
+        let check = |cause: anyhow::Error, kind| {
+            let error = Error::from(cause.context("context"));
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(error.to_string().starts_with("context: "), "{error}");
+        };
+        check(NoServer("gone".to_owned()).into(), ErrorKind::NoServer);
+        check(NoThread(io::ErrorKind::WouldBlock.into()).into(), ErrorKind::Machine);
+        check(RunError::Panicked { worker: 0 }.into(), ErrorKind::Internal);
+        check(Interrupted(Signal::HangUp).into(), ErrorKind::Interrupted(Signal::HangUp));
+        let wrong: anyhow::Result<()> = Err(io::Error::other("x")).context("y");
+        check(wrong.expect_err("an error"), ErrorKind::Usage);
+    }
+}

@@ -1,0 +1,106 @@
+//! Signals of the user, and the run that they end. One process may carry out several runs, one
+//! after the other. Waiting for signals, and ending the process, is the caller's.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use weir_engine::Control;
+use weir_io::{Clock, Signal};
+
+/// State that a run shares with the thread that receives signals. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupts {
+    received: Arc<OnceLock<Signal>>,
+    watched: Arc<Mutex<Watched>>,
+}
+
+/// The stage of a run at which a signal came that does not end it in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Nothing has been measured.
+    Ahead,
+    /// A run is in progress, and an earlier signal is ending it.
+    Running,
+    /// The results are reported.
+    Reported,
+}
+
+/// The run that a signal ends.
+#[derive(Clone, Debug, Default)]
+enum Watched {
+    /// None so far.
+    #[default]
+    Ahead,
+    /// The run of this control and clock.
+    Running { control: Arc<Control>, clock: Clock },
+    /// None any more.
+    Reported,
+}
+
+impl Interrupts {
+    /// Receives a signal. The first one ends the run in progress in order. If there is none, or the
+    /// signal is a later one, calls `otherwise` with the stage; until that returns, no run and no
+    /// stage begins.
+    pub fn receive(&self, signal: Signal, otherwise: impl FnOnce(Stage)) {
+        let is_first = self.received.set(signal).is_ok();
+        let watched = self.watched();
+        otherwise(match &*watched {
+            Watched::Running { control, clock } if is_first => return control.stop(clock.now()),
+            Watched::Running { .. } => Stage::Running,
+            Watched::Ahead => Stage::Ahead,
+            Watched::Reported => Stage::Reported,
+        });
+    }
+
+    /// Returns the first signal received, if any.
+    pub fn received(&self) -> Option<Signal> {
+        self.received.get().copied()
+    }
+
+    /// Marks the results as reported: a signal has no run to end from now on.
+    pub fn reported(&self) {
+        *self.watched() = Watched::Reported;
+    }
+
+    /// Sets the run that a signal ends from now on. A signal received earlier ends it at once.
+    pub(crate) fn watch_over(&self, control: &Arc<Control>, clock: Clock) {
+        let mut watched = self.watched();
+        *watched = Watched::Running { control: Arc::clone(control), clock };
+        if self.received().is_some() {
+            control.stop(clock.now());
+        }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the stage that a signal was told of; `None` if it ended a run.
+    fn stage(interrupts: &Interrupts, signal: Signal) -> Option<Stage> {
+        let mut told = None;
+        interrupts.receive(signal, |stage| told = Some(stage));
+        told
+    }
+
+    #[test]
+    fn the_first_signal_ends_the_run_and_the_second_does_not() {
+        let interrupts = Interrupts::default();
+        let control = Arc::new(Control::new(1, None));
+        interrupts.watch_over(&control, Clock::start());
+        assert_eq!(stage(&interrupts, Signal::Interrupt), None);
+        assert_eq!(stage(&interrupts, Signal::Terminate), Some(Stage::Running));
+        assert_eq!(interrupts.received(), Some(Signal::Interrupt));
+    }
+
+    #[test]
+    fn a_signal_beside_a_run_is_the_caller_s() {
+        let interrupts = Interrupts::default();
+        assert_eq!(stage(&interrupts, Signal::HangUp), Some(Stage::Ahead));
+        interrupts.reported();
+        assert_eq!(stage(&interrupts, Signal::HangUp), Some(Stage::Reported));
+    }
+}

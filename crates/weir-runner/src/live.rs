@@ -1,0 +1,187 @@
+//! The messages of all workers during the load, summed for an observer: whole intervals, and four
+//! frames per second.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use weir_engine::LiveMessage;
+use weir_result::{Histogram, Interval, Plan};
+
+use crate::observer::{Frame, Observer};
+
+/// Span between two frames.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// Passes the messages to the observer until the run is over.
+pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &mut dyn Observer) {
+    let mut live = Live::default();
+    let mut due = Instant::now() + EVERY;
+    loop {
+        match messages.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            Ok(LiveMessage::Interval(worker, interval)) => {
+                observer.worker_interval(worker, &interval);
+                if let Some(whole) = live.finished(worker, interval, plan.own_threads(), Instant::now()) {
+                    observer.interval(plan, &whole);
+                }
+            }
+            Ok(LiveMessage::Frame(worker, interval)) => {
+                live.progressed(worker, interval, Instant::now());
+            }
+            Ok(LiveMessage::End) | Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        // Messages in quick succession must not hold a frame up. One that was missed is left out.
+        let now = Instant::now();
+        if now >= due {
+            observer.frame(plan, &live.frame(now));
+            due = (due + EVERY).max(now);
+        }
+    }
+    observer.load_ended();
+}
+
+/// The state of the load by the messages so far.
+#[derive(Debug, Default)]
+struct Live {
+    /// Intervals that some workers have finished, by their start: the number of workers, the sum.
+    pending: BTreeMap<i64, (u32, Interval)>,
+    workers: BTreeMap<u32, Progress>,
+    /// Latest time of a message, in nanoseconds from t0, and the instant at which it arrived. When
+    /// the end of the warm-up is detected, t0 moves back, so that times only grow.
+    border: Option<(i64, Instant)>,
+    /// Responses of the last frame, and its instant.
+    last: Option<(u64, Instant)>,
+}
+
+/// The progress of one worker.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Counts of finished intervals: responses, and requests without success.
+    completed: u64,
+    errors: u64,
+    /// The interval in progress, as it was at the last message.
+    current: Interval,
+}
+
+impl Live {
+    /// Adds a finished interval. Returns the sum once all workers have finished it.
+    fn finished(
+        &mut self,
+        worker: u32,
+        interval: Interval,
+        workers: u32,
+        now: Instant,
+    ) -> Option<Interval> {
+        let progress = self.workers.entry(worker).or_default();
+        progress.completed += interval.completed;
+        progress.errors += errors(&interval);
+        let (in_flight, backlog) = (interval.in_flight, interval.backlog);
+        progress.current =
+            Interval { start_ns: end_ns(&interval), in_flight, backlog, ..Interval::default() };
+        self.reached(end_ns(&interval), now);
+        let entry = self
+            .pending
+            .entry(interval.start_ns)
+            .and_modify(|(parts, known)| {
+                *parts += 1;
+                known.add(&interval);
+            })
+            .or_insert((1, interval));
+        if entry.0 != workers {
+            return None;
+        }
+        let whole = entry.1.clone();
+        self.pending.retain(|start_ns, _| *start_ns > whole.start_ns);
+        Some(whole)
+    }
+
+    /// Replaces the interval in progress of a worker.
+    fn progressed(&mut self, worker: u32, interval: Interval, now: Instant) {
+        self.reached(end_ns(&interval), now);
+        self.workers.entry(worker).or_default().current = interval;
+    }
+
+    /// Notes that `at_ns` from t0 has passed.
+    fn reached(&mut self, at_ns: i64, now: Instant) {
+        if self.border.is_none_or(|(known_ns, _)| known_ns < at_ns) {
+            self.border = Some((at_ns, now));
+        }
+    }
+
+    /// Returns the frame of this instant.
+    fn frame(&mut self, now: Instant) -> Frame {
+        let mut latency = Histogram::new();
+        let mut frame = Frame { at_ns: self.now_ns(now), ..Frame::default() };
+        for Progress { completed, errors: failed, current } in self.workers.values() {
+            frame.completed += completed + current.completed;
+            frame.errors += failed + errors(current);
+            frame.in_flight += current.in_flight;
+            frame.backlog += current.backlog;
+            latency.add_sparse(&current.latency);
+        }
+        frame.p50_ns = latency.percentile(50.0);
+        frame.p99_ns = latency.percentile(99.0);
+        if let Some((completed, at)) = self.last.replace((frame.completed, now)) {
+            let span_s = now.duration_since(at).as_secs_f64();
+            let new = frame.completed.saturating_sub(completed);
+            frame.rate_rps = if span_s > 0.0 { new as f64 / span_s } else { 0.0 };
+        }
+        frame
+    }
+
+    /// The time in nanoseconds from t0; `None` before the load.
+    fn now_ns(&self, now: Instant) -> Option<i64> {
+        let (border_ns, at) = self.border?;
+        let passed = i64::try_from(now.duration_since(at).as_nanos()).unwrap_or(i64::MAX);
+        Some(border_ns.saturating_add(passed))
+    }
+}
+
+/// Requests of an interval without success.
+fn errors(interval: &Interval) -> u64 {
+    interval.errors + interval.timed_out + interval.bad
+}
+
+fn end_ns(interval: &Interval) -> i64 {
+    interval.start_ns.saturating_add_unsigned(interval.length_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn interval(start_s: i64, length_ns: u64, completed: u64, bad: u64) -> Interval {
+        let start_ns = start_s * SECOND as i64;
+        Interval { start_ns, length_ns, completed, bad, in_flight: 3, ..Interval::default() }
+    }
+
+    #[test]
+    fn an_interval_is_whole_when_every_worker_has_finished_it() {
+        let (mut live, now) = (Live::default(), Instant::now());
+        assert!(live.finished(0, interval(-1, SECOND, 5, 0), 2, now).is_none());
+        assert!(live.finished(0, interval(0, SECOND, 6, 0), 2, now).is_none());
+        let whole = live.finished(1, interval(-1, SECOND, 7, 1), 2, now).expect("of both");
+        assert_eq!((whole.start_ns, whole.completed, whole.bad), (-1_000_000_000, 12, 1));
+    }
+
+    #[test]
+    fn frames_count_what_is_finished_and_what_is_in_progress() {
+        let (mut live, began) = (Live::default(), Instant::now());
+        assert_eq!(live.frame(began), Frame::default(), "still connecting");
+        live.finished(0, interval(-1, SECOND, 100, 1), 2, began);
+        live.progressed(0, interval(0, SECOND / 4, 25, 2), began);
+        live.progressed(1, interval(-1, SECOND / 2, 50, 0), began);
+        let now = began + Duration::from_millis(500);
+        let frame = live.frame(now);
+        assert_eq!((frame.completed, frame.errors, frame.in_flight), (175, 3, 6));
+        assert_eq!(frame.at_ns, Some((SECOND / 4 + SECOND / 2) as i64));
+        assert_eq!(frame.rate_rps, 350.0);
+        // A finished interval replaces the one in progress, and counts once.
+        live.finished(0, interval(0, SECOND, 100, 2), 2, now);
+        let frame = live.frame(now + Duration::from_secs(1));
+        assert_eq!((frame.completed, frame.errors), (250, 3));
+    }
+}

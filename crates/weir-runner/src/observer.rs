@@ -1,0 +1,77 @@
+//! The progress of a run, as the caller sees it.
+
+use weir_result::{Interval, Note, Plan};
+
+/// Receives the progress of a run. Every method has a default that does nothing.
+///
+/// The calls come one after the other, those during the load from another thread.
+pub trait Observer: Send {
+    /// The server was not reached at the first attempt, and the run waits for it.
+    fn waiting(&mut self, _failure: &str) {}
+
+    /// A phase of the run begins.
+    fn phase(&mut self, _phase: Phase, _plan: &Plan) {}
+
+    /// The preflight found something that the user should know before the load.
+    fn warning(&mut self, _warning: &Note) {}
+
+    /// True if the calls below are wanted. Without them, workers send nothing during the load.
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    /// A worker has finished an interval of the time series.
+    fn worker_interval(&mut self, _worker: u32, _interval: &Interval) {}
+
+    /// All workers have finished an interval of the time series; their counts are summed.
+    fn interval(&mut self, _plan: &Plan, _interval: &Interval) {}
+
+    /// The state of the load, four times per second from connecting to the end of the drain.
+    fn frame(&mut self, _plan: &Plan, _frame: &Frame) {}
+
+    /// The load has ended.
+    fn load_ended(&mut self) {}
+}
+
+/// An observer that is told and does nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// Phase of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// One request checks the URL.
+    Preflight,
+    /// The client's noise floor is measured.
+    Selfcheck,
+    /// One connection measures the target without load.
+    Probe,
+    /// The load: connecting, warm-up, window and drain.
+    Load,
+    /// The load is repeated with one more thread.
+    ProveClient,
+}
+
+/// State of the load at one instant, over all workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Frame {
+    /// The instant, in nanoseconds from t0, negative during the warm-up; `None` while connections
+    /// are opened.
+    pub at_ns: Option<i64>,
+    /// Complete responses since the load began, warm-up included.
+    pub completed: u64,
+    /// Requests without success since the load began: bad responses, transport errors, timeouts.
+    pub errors: u64,
+    /// Responses per second since the frame before; 0 in the first one.
+    pub rate_rps: f64,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// Slots due and unsent.
+    pub backlog: u64,
+    /// Median latency of the interval in progress, in nanoseconds; `None` without a response.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of the interval in progress, in nanoseconds; `None` without a response.
+    pub p99_ns: Option<u64>,
+}

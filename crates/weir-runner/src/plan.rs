@@ -1,0 +1,408 @@
+//! Conversion of a specification to a plan, and of the plan to a job: complete, ready to print.
+
+use anyhow::{Context, Result, anyhow, bail};
+use weir_engine::{Extras, Job};
+use weir_http::{BodyBudget, Prepared, RequestError};
+use weir_io::{Endpoint, Engine};
+use weir_result::document::{Input, InputRole};
+use weir_result::{
+    Closer, ConnectionPlan, Header, IoEngine, Load, Note, Pacing, Part, Plan, RequestPlan,
+    SuccessRule, Target,
+};
+use weir_tls::{TlsConfig, TlsOptions};
+
+use crate::body::{Body, REQUEST_MAX_BYTES};
+use crate::digest::sha256;
+use crate::observer::Observer;
+use crate::redaction::Redaction;
+use crate::script::Scripts;
+use crate::server_wait::ServerWait;
+use crate::spec::{BodySpec, InputFile, IoChoice, Pin, RequestSpec, RunSpec, SPEC_VERSION};
+use crate::target::Url;
+use crate::watchdog::OnStuck;
+use crate::{connections, credentials, parts, reach};
+
+/// A job, and notes on its planning.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// The job.
+    pub(crate) job: Job,
+    /// Scripts of the job, if any: set up, and not yet given to the workers.
+    pub(crate) scripts: Option<Scripts>,
+    /// Remarks for the report.
+    pub(crate) notes: Vec<Note>,
+    /// Credentials, which the job's plan no longer contains.
+    pub(crate) redaction: Redaction,
+    /// Files that were read.
+    pub(crate) inputs: Vec<Input>,
+}
+
+/// Builds the job of a specification.
+///
+/// # Errors
+/// When it cannot be carried out; the message names the flag and the remedy.
+pub(crate) fn plan(
+    spec: &RunSpec,
+    on_stuck: &OnStuck,
+    observer: &mut dyn Observer,
+) -> Result<Planned> {
+    let url = Url::of(&spec.target)?;
+    if let Some(compat) = spec.compat {
+        let mut planned = plan_at(spec, &url, on_stuck, reach::reach)?;
+        let Planned { job, scripts, .. } = &mut planned;
+        if let (true, Endpoint::Tcp(address)) = (scripts.is_some(), &job.endpoint) {
+            reach::first_of(&url, [*address])?;
+        }
+        job.late_answers = true;
+        job.stops_at_t1 = true;
+        job.extras.thread_rates = true;
+        job.extras.batch_times = compat.batch_times;
+        return Ok(planned);
+    }
+    let wait = ServerWait::new(&spec.target);
+    let mut note = None;
+    let mut planned = plan_at(spec, &url, on_stuck, |url| {
+        let found = wait.retry(|| url.resolve(spec.target.unix.as_deref()), observer);
+        let mut addresses = found.map_err(|failure| wait.give_up(failure, "check the name"))?;
+        note = connections::other_addresses(url, &addresses);
+        Ok(addresses.swap_remove(0))
+    })?;
+    planned.notes.extend(note);
+    planned.job.needs_connection = true;
+    Ok(planned)
+}
+
+/// Builds the job of a specification, with the server address that `resolve` returns.
+///
+/// # Errors
+/// As [`plan`], or when there is no address.
+pub(crate) fn plan_at(
+    spec: &RunSpec,
+    url: &Url,
+    on_stuck: &OnStuck,
+    resolve: impl FnOnce(&Url) -> Result<Endpoint>,
+) -> Result<Planned> {
+    check_spec(spec)?;
+    let (mut notes, mut inputs) = (Vec::new(), Vec::new());
+    let headers = headers(spec);
+    let redaction = Redaction::of(spec);
+    let body = spec.request.body.as_ref().map(Body::of).transpose()?;
+    let tls = tls(spec, url, &mut inputs)?;
+    let pinned = pinned_cpus(spec.engine.pin.as_ref())?;
+    let cpus = match spec.engine.pin {
+        Some(Pin::Cpus(_)) => pinned.len(),
+        _ => usable_cpus().len(),
+    };
+    let (threads, own_threads) = threads(spec, cpus, &mut notes);
+    let mut scripts = Scripts::load(spec, url, &headers, own_threads, on_stuck)?;
+    inputs.extend(scripts.as_ref().and_then(Scripts::input).cloned());
+    let destinations = connections::destinations(&spec.connection.destinations, url)?;
+    let endpoint = match (destinations.first(), &mut scripts) {
+        (Some(first), _) => first.clone(),
+        (None, Some(scripts)) if spec.target.unix.is_none() => scripts.resolve()?,
+        _ => resolve(url)?,
+    };
+    let (method, request) = match &mut scripts {
+        Some(scripts) => scripts.set_up(own_threads)?,
+        None => request(&spec.request, url, &headers, body.as_ref(), &mut inputs)?,
+    };
+    let io = engine(spec.engine.io, own_threads, &mut notes)?;
+    let request_plan = RequestPlan {
+        method,
+        headers: headers.into_iter().map(|(name, value)| Header { name, value }).collect(),
+        body_bytes: body.as_ref().map_or(0, |body| body.len() as u64),
+        wire_bytes: request.bytes().len() as u64,
+    };
+    let plan = Plan {
+        url: redaction.url(&spec.target.url),
+        target: Target { path: redaction.path(&url.path), ..url.target(&endpoint) },
+        request: redaction.request(request_plan),
+        threads,
+        pacing: spec.engine.pacing.unwrap_or_else(|| pacing(own_threads, cpus)),
+        io,
+        connection: ConnectionPlan {
+            destinations: destinations.iter().map(Endpoint::to_string).collect(),
+            ..spec.connection.clone()
+        },
+        ..plan_of(spec)
+    };
+    check(&plan, scripts.as_ref())?;
+    let thread_rates = scripts.as_ref().is_some_and(Scripts::has_done);
+    let script_memory = spec.script.as_ref().map(|script| script.memory_bytes);
+    let body_budget = script_memory.map_or_else(BodyBudget::default, |bytes| {
+        BodyBudget::new(usize::try_from(bytes).unwrap_or(usize::MAX))
+    });
+    let job = Job {
+        destinations,
+        cpus: pinned,
+        tls,
+        extras: Extras { thread_rates, ..Extras::default() },
+        body_budget,
+        ..Job::new(plan, endpoint, request)
+    };
+    Ok(Planned { job, scripts, notes, redaction, inputs })
+}
+
+/// The fields of a plan that depend on nothing but the specification.
+fn plan_of(spec: &RunSpec) -> Plan {
+    Plan {
+        load: spec.load.model,
+        connections: spec.load.connections,
+        pipeline: spec.load.pipeline,
+        warmup_ns: spec.load.warmup.span_ns,
+        warmup_is_auto: spec.load.warmup.is_auto,
+        duration_ns: spec.load.duration_ns,
+        requests: spec.load.requests,
+        timeout_ns: spec.load.timeout_ns,
+        connect_timeout_ns: spec.load.connect_timeout_ns,
+        drain_ns: spec.load.drain_ns,
+        wait: spec.engine.wait,
+        tick_ns: spec.engine.tick_ns,
+        stamps: spec.engine.stamps,
+        success: SuccessRule::default(),
+        part: spec.part,
+        ..Plan::default()
+    }
+}
+
+/// Checks a specification that may come from elsewhere. Flags check their values themselves.
+fn check_spec(spec: &RunSpec) -> Result<()> {
+    if spec.version != SPEC_VERSION {
+        bail!("the run specification has version {}, not {SPEC_VERSION}", spec.version);
+    }
+    let missing = spec.missing_secrets();
+    if !missing.is_empty() {
+        bail!(
+            "the run specification lacks its secrets: put the values of {} in the place of \
+             [redacted]",
+            missing.join(", ")
+        );
+    }
+    parts::check_spec(spec)?;
+    let load = &spec.load;
+    let threads = spec.engine.threads.unwrap_or(1);
+    if load.connections == 0 || threads == 0 || load.timeout_ns == 0 || load.connect_timeout_ns == 0
+    {
+        bail!("connections, threads and timeouts of a run are at least 1");
+    }
+    if !(1..=128).contains(&load.pipeline) {
+        bail!("the pipelining depth {} does not lie between 1 and 128", load.pipeline);
+    }
+    let limits = [spec.connection.requests.map(u64::from), spec.connection.lifetime_ns];
+    if limits.into_iter().chain([spec.engine.tick_ns]).any(|limit| limit == Some(0)) {
+        bail!("the limits of a connection and the interval of sends are above 0");
+    }
+    if load.duration_ns.or(load.requests).is_none_or(|limit| limit == 0) {
+        bail!("a run needs an end: a duration or a number of requests above 0");
+    }
+    let rate = match load.model {
+        Load::OpenLoop { rate, .. } => Some(rate),
+        Load::ClosedLoop => None,
+    };
+    let mut rates = rate.into_iter().chain(spec.connection.rate);
+    if rates.any(|rate| rate.numerator == 0 || rate.denominator == 0) {
+        bail!("the rates of requests and of connects are above 0");
+    }
+    Ok(())
+}
+
+/// Checks that the plan can be carried out.
+fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
+    if is_sparse(plan) && weir_engine::planned_slots(plan) == Some(0) {
+        bail!("--rate and --duration plan no request: lengthen -d or raise -R");
+    }
+    if plan.pipeline > 1 && scripts.is_some_and(Scripts::sets_the_pace) {
+        bail!(
+            "--pipeline does not go with a script that has request() or delay(): return several \
+             requests in one string instead"
+        );
+    }
+    Ok(())
+}
+
+/// The TLS configuration; `None` for an http URL.
+fn tls(spec: &RunSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<Option<TlsConfig>> {
+    let ca_file = spec.tls.ca_file.as_ref();
+    if !url.is_secure {
+        if ca_file.is_some() {
+            bail!("--cacert says whom to trust over https, and the URL is http: write https://");
+        }
+        return Ok(None);
+    }
+    let ca_pem = ca_file.and_then(InputFile::content);
+    if let (Some(file), Some(pem)) = (ca_file, &ca_pem) {
+        inputs.push(file.found(InputRole::CaFile, (pem.len() as u64, sha256(pem)))?);
+    }
+    let options = TlsOptions {
+        server_name: url.host.clone(),
+        verify: !spec.tls.insecure,
+        ca_file: ca_file.map(|file| file.path.clone()),
+        ca_pem,
+        alpn: vec![b"http/1.1".to_vec()],
+    };
+    let config = TlsConfig::new(&options).map_err(|error| anyhow!("--cacert: {error}"))?;
+    Ok(Some(config))
+}
+
+/// The header fields that the user gives, and those for basic authentication and for the server to
+/// close.
+fn headers(spec: &RunSpec) -> Vec<(String, String)> {
+    let given = spec.request.headers.iter();
+    let mut headers: Vec<(String, String)> =
+        given.map(|header| (header.name.clone(), header.value.clone())).collect();
+    let has = |wanted: &str| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    let (is_authorized, is_said) = (has("authorization"), has("connection"));
+    if let Some(user) = spec.request.basic_auth.as_ref().filter(|_| !is_authorized) {
+        headers.push(("Authorization".to_owned(), credentials::basic(user)));
+    }
+    if spec.connection.close == Some(Closer::Server) && !is_said {
+        headers.push(("Connection".to_owned(), "close".to_owned()));
+    }
+    headers
+}
+
+fn request(
+    spec: &RequestSpec,
+    url: &Url,
+    headers: &[(String, String)],
+    body: Option<&Body>,
+    inputs: &mut Vec<Input>,
+) -> Result<(String, Prepared)> {
+    let method = match (&spec.method, body) {
+        (Some(method), _) => method.clone(),
+        (None, Some(_)) => "POST".to_owned(),
+        (None, None) => "GET".to_owned(),
+    };
+    let (host, body_bytes) = (url.authority(), body.map(Body::len));
+    let mut filled = Ok(());
+    let fill = |room: &mut [u8]| {
+        filled = body.map_or(Ok(()), |body| body.fill(room)).and_then(|()| {
+            let Some(BodySpec::File(file)) = &spec.body else { return Ok(()) };
+            inputs.push(file.found(InputRole::Body, (room.len() as u64, sha256(room)))?);
+            Ok(())
+        });
+    };
+    let request = Prepared::http1_filled(&method, &url.path, &host, headers, body_bytes, fill)
+        .map_err(|error| anyhow!("{}: {error}", flag_of(&error)))?;
+    filled?;
+    if request.bytes().len() as u64 > REQUEST_MAX_BYTES {
+        bail!("the request is larger than 1 GiB: send a smaller --body");
+    }
+    Ok((method, request))
+}
+
+/// The part of the command line that makes a request impossible.
+fn flag_of(error: &RequestError) -> &'static str {
+    match error {
+        RequestError::BadMethod(_) | RequestError::Connect => "--method",
+        RequestError::BadTarget(_) | RequestError::BadHost(_) => "the URL",
+        RequestError::BadHeaderName(_)
+        | RequestError::BadHeaderValue(_)
+        | RequestError::RepeatedHeader(_)
+        | RequestError::WrongContentLength { .. }
+        | RequestError::BadTransferEncoding(_) => "--header",
+    }
+}
+
+/// True if the plan is so small that it may contain no request.
+fn is_sparse(plan: &Plan) -> bool {
+    match (plan.load, plan.duration_ns) {
+        (Load::OpenLoop { rate, .. }, Some(span_ns)) => rate.rps() * (span_ns as f64 / 1e9) < 10.0,
+        _ => false,
+    }
+}
+
+/// The CPUs to run on: those of the affinity mask, at most as many as the cgroup's quota grants.
+pub(crate) fn usable_cpus() -> Vec<u32> {
+    let mut cpus = weir_io::system::usable_cpus().unwrap_or_default();
+    if let Some(quota) = weir_io::system::cpu_quota() {
+        cpus.truncate((quota.ceil() as usize).max(1));
+    }
+    cpus
+}
+
+/// The CPUs to which workers are pinned, in turn: none without `--pin`.
+fn pinned_cpus(pin: Option<&Pin>) -> Result<Vec<u32>> {
+    let Some(pin) = pin else { return Ok(Vec::new()) };
+    let usable = weir_io::system::usable_cpus().context("--pin: the usable CPUs are unknown")?;
+    let Pin::Cpus(cpus) = pin else { return Ok(usable) };
+    match cpus.iter().find(|cpu| !usable.contains(cpu)) {
+        Some(cpu) => bail!(
+            "--pin: CPU {cpu} is not usable by this process: usable are {}",
+            Pin::list(&usable)
+        ),
+        None => Ok(cpus.clone()),
+    }
+}
+
+/// Number of worker threads, at most one per connection: a thread without a connection would be
+/// idle. Returns that of all parts, and that of this one.
+fn threads(spec: &RunSpec, cpus: usize, notes: &mut Vec<Note>) -> (u32, u32) {
+    let usable = u32::try_from(cpus.max(1)).unwrap_or(u32::MAX);
+    let (given, connections) = (spec.engine.threads, spec.load.connections);
+    let asked = given.unwrap_or(usable);
+    if given.is_some_and(|asked| asked > connections) {
+        notes.push(Note::new(
+            "fewer_threads",
+            format!(
+                "{asked} threads were asked for {connections} connections: each thread needs one, \
+                 so {connections} run"
+            ),
+        ));
+    }
+    let threads = asked.min(connections);
+    let own = spec.part.map_or(threads, |part| part.share_of(threads));
+    if own > usable {
+        // -t counts the threads of all parts.
+        let enough = usable.saturating_mul(spec.part.map_or(1, Part::count));
+        notes.push(Note::new(
+            "more_threads_than_cpus",
+            format!(
+                "{own} threads share {usable} CPUs: they delay each other, and send times \
+                 suffer; -t{enough} is enough for any number of connections"
+            ),
+        ));
+    }
+    (threads, own)
+}
+
+/// The send strategy by default: threads that spin on a shared CPU take it from each other.
+fn pacing(threads: u32, cpus: usize) -> Pacing {
+    if threads as usize > cpus { Pacing::Sleep } else { Pacing::Hybrid }
+}
+
+/// Maximum threads for which `auto` uses io_uring. Setting up 5,000 rings took 3.2 s, as many epoll
+/// descriptors 0.7 s, and both carried the load equally well (two CPUs, Linux 6.18).
+const RINGS_MAX: u32 = 1_024;
+
+fn engine(choice: IoChoice, threads: u32, notes: &mut Vec<Note>) -> Result<IoEngine> {
+    match choice {
+        IoChoice::Epoll => Ok(IoEngine::Epoll),
+        IoChoice::IoUring => match Engine::Uring.probe() {
+            Ok(()) => Ok(IoEngine::IoUring),
+            Err(error) => bail!("--io uring does not work here: {error}; use --io epoll"),
+        },
+        IoChoice::Auto if std::env::var_os("LD_PRELOAD").is_some_and(|value| !value.is_empty()) => {
+            notes.push(Note::new(
+                "epoll_for_preload",
+                "LD_PRELOAD is set: epoll runs, since preloaded libraries do not see io_uring; \
+                 --io uring forces it",
+            ));
+            Ok(IoEngine::Epoll)
+        }
+        IoChoice::Auto if threads > RINGS_MAX => {
+            let text = format!(
+                "epoll runs, as {threads} threads start sooner with it; --io uring forces io_uring"
+            );
+            notes.push(Note::new("epoll_for_threads", text));
+            Ok(IoEngine::Epoll)
+        }
+        IoChoice::Auto => Ok(match Engine::Uring.probe() {
+            Ok(()) => IoEngine::IoUring,
+            Err(error) => {
+                notes.push(Note::new("epoll_fallback", format!("epoll runs: {error}")));
+                IoEngine::Epoll
+            }
+        }),
+    }
+}

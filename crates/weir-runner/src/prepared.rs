@@ -1,0 +1,271 @@
+//! A planned run: its checks, its load, and the document of its outcome.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use weir_engine::Job;
+use weir_io::{Signal, system};
+use weir_result::document::{
+    DocumentParts, Input, Probed, ProveClientSection, RunParts, SelfcheckSection,
+};
+use weir_result::{Document, Note, Plan};
+
+use crate::errors::{Error, Interrupted};
+use crate::finished::Finished;
+use crate::interrupts::Interrupts;
+use crate::load::{Epoch, Outcome, carry_out};
+use crate::observer::{Observer, Phase};
+use crate::plan::Planned;
+use crate::preflight::{self, Found};
+use crate::raw::{self, RawOutput, RawRun};
+use crate::redaction::Redaction;
+use crate::remarks::remarks;
+use crate::script::Scripts;
+use crate::server_wait::ServerWait;
+use crate::spec::{RunSpec, WitnessChoice};
+use crate::trials::{prove_client, selfcheck};
+use crate::witness::{self, Witness};
+use crate::{connections, digest, environment, parts, probe};
+
+/// Body size, in bytes, from which the kernel discards bodies unread.
+const DISCARD_FROM_BYTES: u64 = 32 * 1024;
+
+/// A run that is planned and not yet carried out.
+#[derive(Debug)]
+pub struct Prepared {
+    spec: RunSpec,
+    job: Arc<Job>,
+    scripts: Option<Scripts>,
+    notes: Vec<Note>,
+    redaction: Redaction,
+    inputs: Vec<Input>,
+    /// Commit of the program.
+    commit: Option<String>,
+}
+
+impl Prepared {
+    pub(crate) fn new(spec: RunSpec, planned: Planned, commit: Option<String>) -> Prepared {
+        let Planned { job, scripts, notes, redaction, inputs } = planned;
+        Prepared { spec, job: Arc::new(job), scripts, notes, redaction, inputs, commit }
+    }
+
+    /// The plan, without secrets.
+    pub fn plan(&self) -> &Plan {
+        &self.job.plan
+    }
+
+    /// SHA-256 of the plan, as in the document.
+    pub fn plan_sha256(&self) -> String {
+        digest::of_plan(&self.job.plan)
+    }
+
+    /// Carries out the run. A signal that `interrupts` receives ends it in order; `raw` gets a row
+    /// for each request.
+    ///
+    /// # Errors
+    /// When the target makes a load impossible, the machine fails, the numbers do not add up, or a
+    /// signal came before the load.
+    pub fn run(
+        mut self,
+        interrupts: &Interrupts,
+        raw: Option<RawOutput>,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished, Error> {
+        parts::check_start(self.spec.start_at_unix_ns)?;
+        self.check_machine()?;
+        let found = self.look(observer)?;
+        let floor = self.noise_floor(interrupts, observer)?;
+        if let Some(signal) = interrupts.received() {
+            return Err(interrupted(signal));
+        }
+        let probe = self.probe(&found, interrupts, observer);
+        let epoch = Epoch::start();
+        let raw = raw.map(|raw| raw.start(self.job.plan.own_threads())).transpose()?;
+        let job = Arc::make_mut(&mut self.job);
+        job.raw = raw.as_ref().map(RawRun::log);
+        job.extras.round_trips = self.spec.checks.preflight;
+        job.not_before = epoch.at_unix(self.spec.start_at_unix_ns.unwrap_or(0));
+        let mut outcome = self.load(&epoch, interrupts, observer)?;
+        outcome.probe = probe;
+        outcome.trials.selfcheck = floor;
+        outcome.trials.prove_client = self.proof(&outcome, interrupts, observer);
+        let no_server = self.remark(&outcome, found.answer.is_some());
+        let raw = raw.map(|raw| raw.finish(&self.job.plan, &epoch, &outcome.measurements));
+        let raw = raw.transpose();
+        self.notes.extend(raw.as_ref().ok().and_then(|raw| raw::note(raw.as_ref()?)));
+        let mut document = self.document(epoch, &outcome, found)?;
+        let raw_written = raw.map(|raw| document.raw.extend(raw));
+        Ok(Finished {
+            document,
+            no_server,
+            raw_written,
+            outcome,
+            scripts: self.scripts,
+            batch_times: self.spec.compat.is_some_and(|compat| compat.batch_times),
+            interrupts: interrupts.clone(),
+        })
+    }
+
+    /// Checks that this machine has the addresses and descriptors of the load. wrk does not check.
+    fn check_machine(&self) -> Result<()> {
+        let limit = system::raise_descriptor_limit();
+        if self.spec.compat.is_some() {
+            return Ok(());
+        }
+        connections::check_sources(&self.job)?;
+        limit.map_or(Ok(()), |limit| {
+            connections::check_descriptors(&self.job.plan, self.scripts.is_some(), limit)
+        })
+    }
+
+    /// Runs the preflight, unless it is disabled. It sends no request if the method is not safe or
+    /// only the script creates requests. The TLS handshake is checked in any case.
+    ///
+    /// # Errors
+    /// When no load is possible: the certificate is refused, the server does not support TLS, or it
+    /// is unreachable.
+    fn look(&mut self, observer: &mut dyn Observer) -> Result<Found> {
+        let wait = ServerWait::new(&self.spec.target);
+        let is_wanted = self.spec.checks.preflight;
+        if !is_wanted && !wait.is_wanted() {
+            return Ok(Found::default());
+        }
+        observer.phase(Phase::Preflight, &self.job.plan);
+        let is_known = self.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests());
+        let is_safe = preflight::is_safe(&self.job.plan.request.method);
+        let may_send = is_known && is_safe && is_wanted;
+        let mut found = preflight::look(&self.job, may_send, &wait, observer)?;
+        if let Some(answer) = &mut found.answer {
+            self.redaction.answer(answer);
+        }
+        if let Some(warning) = &mut found.warning {
+            self.redaction.notes(std::slice::from_mut(warning));
+            observer.warning(warning);
+            self.notes.push(warning.clone());
+        }
+        let body_bytes = found.answer.as_ref().and_then(|answer| answer.body_bytes);
+        Arc::make_mut(&mut self.job).discard =
+            body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES);
+        Ok(found)
+    }
+
+    /// Measures the client's noise floor, if that is wanted; `None` also if a signal arrived.
+    fn noise_floor(
+        &self,
+        interrupts: &Interrupts,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<SelfcheckSection>> {
+        if !self.spec.checks.selfcheck {
+            return Ok(None);
+        }
+        observer.phase(Phase::Selfcheck, &self.job.plan);
+        selfcheck::measure(&self.job, interrupts)
+    }
+
+    /// Runs the one-connection probe, if the target may be probed: the preflight received a
+    /// response, so the request may be repeated, and all threads connect to the same address.
+    fn probe(&self, found: &Found, interrupts: &Interrupts, observer: &mut dyn Observer) -> Probed {
+        let goes_there =
+            self.scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&self.job.endpoint));
+        if found.answer.is_none() || !goes_there {
+            return Probed::default();
+        }
+        observer.phase(Phase::Probe, &self.job.plan);
+        probe::run(&self.job, interrupts)
+    }
+
+    /// Carries out the load, with a witness beside it if there is to be one.
+    fn load(
+        &mut self,
+        epoch: &Epoch,
+        interrupts: &Interrupts,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome> {
+        observer.phase(Phase::Load, &self.job.plan);
+        let witness = match self.has_witness() {
+            true => Witness::start(&self.job, epoch.clock),
+            false => None,
+        };
+        let mut outcome = carry_out(&self.job, epoch, interrupts, self.scripts.as_mut(), observer)?;
+        outcome.witness = witness.and_then(Witness::finish);
+        Ok(outcome)
+    }
+
+    /// True if a witness runs. It sends the plan's request, which a script may never send.
+    fn has_witness(&self) -> bool {
+        let is_wanted = match self.spec.checks.witness {
+            WitnessChoice::Auto => witness::is_useful(&self.job),
+            WitnessChoice::On => true,
+            WitnessChoice::Off => false,
+        };
+        is_wanted && self.scripts.is_none()
+    }
+
+    /// Repeats the load with one more thread, if that is wanted. Its failure becomes a note and does
+    /// not affect the load's result.
+    fn proof(
+        &mut self,
+        outcome: &Outcome,
+        interrupts: &Interrupts,
+        observer: &mut dyn Observer,
+    ) -> Option<ProveClientSection> {
+        let is_over = interrupts.received().is_some() || outcome.is_unconnected;
+        if !self.spec.checks.prove_client || is_over {
+            return None;
+        }
+        observer.phase(Phase::ProveClient, &self.job.plan);
+        prove_client::prove(&self.job, interrupts).unwrap_or_else(|error| {
+            let text = format!("--prove-client failed: {error:#}");
+            self.notes.push(Note::new("prove_client_failed", text));
+            None
+        })
+    }
+
+    /// Adds the notes on the outcome. Returns the one on a server that could not be reached.
+    fn remark(&mut self, outcome: &Outcome, has_looked: bool) -> Option<Note> {
+        if self.spec.compat.is_some() && self.job.tls.is_some() {
+            let text =
+                "the server's certificate is not verified, as in wrk; weir's own form verifies it";
+            self.notes.push(Note::new("unverified", text));
+        }
+        self.notes.extend(remarks(&self.job, outcome, has_looked));
+        connections::no_server(&self.spec, &self.job, outcome, &mut self.notes)
+    }
+
+    /// Assembles the document.
+    ///
+    /// # Errors
+    /// When its numbers do not add up.
+    fn document(&mut self, epoch: Epoch, outcome: &Outcome, found: Found) -> Result<Document> {
+        self.redaction.notes(&mut self.notes);
+        let (job, commit) = (&self.job, self.commit.as_deref());
+        Ok(Document::assemble(DocumentParts {
+            environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock, commit),
+            plan: job.plan.clone(),
+            script_file: self.scripts.as_ref().map(Scripts::file),
+            measurements: outcome.measurements.clone(),
+            run: RunParts {
+                id: epoch.run_id(),
+                epoch: epoch.text(),
+                epoch_unix_ns: epoch.unix_ns(),
+                command: self.spec.command.clone(),
+                inputs: self.redaction.inputs(std::mem::take(&mut self.inputs)),
+                plan_sha256: Some(digest::of_plan(&job.plan)),
+            },
+            preflight: found.answer,
+            preflight_sent: found.sent,
+            probe: outcome.probe,
+            network: outcome.network,
+            client: outcome.client,
+            health: outcome.health,
+            witness: outcome.witness.clone(),
+            trials: outcome.trials,
+            notes: std::mem::take(&mut self.notes),
+        })?)
+    }
+}
+
+/// The error of a run that a signal ended before the load.
+fn interrupted(signal: Signal) -> Error {
+    anyhow::Error::from(Interrupted(signal)).into()
+}

@@ -1,0 +1,64 @@
+//! Notes attached to a finished run.
+
+use weir_engine::Job;
+use weir_result::document::Trials;
+use weir_result::{Note, units};
+
+use crate::load::Outcome;
+use crate::plan::usable_cpus;
+use crate::trials::{prove_client, selfcheck};
+use crate::{connections, parts, script};
+
+/// Notes attached to the finished run.
+pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Note> {
+    let has_failed = !outcome.failures.is_empty();
+    let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
+    notes.extend(script::notes(&job.plan, &outcome.measurements, has_failed));
+    notes.extend(mostly_errors(outcome, has_looked));
+    notes.extend(connections::out_of_ports(&job.plan, &outcome.measurements));
+    notes.extend(connections::short_lifetime(&job.plan, &outcome.measurements));
+    notes.extend(connections::crowding(&job.plan, usable_cpus().len(), &outcome.measurements));
+    notes.extend(of_trials(outcome.trials));
+    notes.extend(parts::started_late(job, &outcome.measurements));
+    for failure in &outcome.failures {
+        notes.push(Note::new("script_failed", script::describe(failure)));
+    }
+    notes
+}
+
+/// Notes on the short runs beside the load.
+fn of_trials(trials: Trials) -> impl Iterator<Item = Note> {
+    let floor = trials.selfcheck.map(|floor| selfcheck::describe(&floor));
+    let proof = trials.prove_client.map(|proof| prove_client::describe(&proof));
+    let floor = floor.map(|text| Note::new("noise_floor", text));
+    floor.into_iter().chain(proof.map(|text| Note::new("prove_client", text)))
+}
+
+/// The note on a run whose responses are mostly errors, unless the preflight received a response.
+fn mostly_errors(outcome: &Outcome, has_looked: bool) -> Option<Note> {
+    let outcomes = &outcome.measurements.outcomes;
+    if has_looked || outcomes.bad_response <= outcomes.ok {
+        return None;
+    }
+    let answered = outcomes.ok + outcomes.bad_response;
+    let text = format!(
+        "{} of {} responses have a status of 400 or above: the latencies are those of errors",
+        units::count(outcomes.bad_response),
+        units::count(answered),
+    );
+    Some(Note::new("mostly_errors", text))
+}
+
+/// The note on a run that gave up before its number of requests.
+fn gave_up(job: &Job, outcome: &Outcome) -> Option<Note> {
+    let plan = &job.plan;
+    let never_sent = outcome.measurements.outcomes.never_sent;
+    if plan.duration_ns.is_some() || outcome.signal.is_some() || never_sent == 0 {
+        return None;
+    }
+    let patience = units::exact_duration(plan.timeout_ns + plan.connect_timeout_ns);
+    Some(Note::new(
+        "gave_up",
+        format!("no answer came for {patience} (both timeouts together), so the run gave up"),
+    ))
+}

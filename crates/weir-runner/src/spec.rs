@@ -1,0 +1,206 @@
+//! The specification of a run: every choice that a run depends on, as plain values. It is made from
+//! flags or read from JSON, and nothing later hands a value back to it. Nothing here resolves a
+//! name or opens a socket; only [`RunSpec::complete`] reads files.
+
+mod checks;
+mod compat;
+mod engine;
+mod input_file;
+mod load;
+mod redaction;
+mod request;
+mod script;
+mod target;
+mod tls;
+
+pub use checks::{CheckSpec, WitnessChoice};
+pub use compat::{CompatSpec, Dialect};
+pub use engine::{EngineSpec, IoChoice, Pin};
+pub use input_file::InputFile;
+pub use load::{LoadSpec, Warmup};
+pub use redaction::RedactionSpec;
+pub use request::{BodySpec, RequestSpec};
+pub use script::ScriptSpec;
+pub use target::TargetSpec;
+pub use tls::TlsSpec;
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use weir_result::{ConnectionPlan, Part};
+use weir_result::document::InputRole;
+
+use crate::errors::Error;
+
+/// Version of the specification that this crate writes and reads.
+pub const SPEC_VERSION: u32 = 1;
+
+/// Specification of a run.
+///
+/// An unknown field is an error on reading, unlike in a document: a choice that is ignored would
+/// make another run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// Version of this form: [`SPEC_VERSION`].
+    pub version: u32,
+    /// Server of the load.
+    pub target: TargetSpec,
+    /// Request that is sent, unless a script makes others.
+    #[serde(default)]
+    pub request: RequestSpec,
+    /// Trust in the server's certificate.
+    #[serde(default)]
+    pub tls: TlsSpec,
+    /// Script, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<ScriptSpec>,
+    /// Load model and its limits.
+    #[serde(default)]
+    pub load: LoadSpec,
+    /// Opening and renewal of connections. Its destinations are `HOST[:PORT]`, resolved when the
+    /// run is planned.
+    #[serde(default, skip_serializing_if = "ConnectionPlan::is_plain")]
+    pub connection: ConnectionPlan,
+    /// Threads, I/O engine, send and receive strategy.
+    #[serde(default)]
+    pub engine: EngineSpec,
+    /// Checks of the target and of the client beside the load.
+    #[serde(default)]
+    pub checks: CheckSpec,
+    /// Rules of wrk or wrk2, if the run follows them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compat: Option<CompatSpec>,
+    /// Values that are never written.
+    #[serde(default)]
+    pub redaction: RedactionSpec,
+    /// Part of the load to carry out; null for all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+    /// Earliest start of the schedule in nanoseconds since 1970, UTC: one time for all parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_at_unix_ns: Option<u64>,
+    /// Command line for the document, word by word, already redacted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+}
+
+impl RunSpec {
+    /// Returns the specification of a run against `url` with weir's defaults.
+    pub fn new(url: impl Into<String>) -> RunSpec {
+        RunSpec {
+            version: SPEC_VERSION,
+            target: TargetSpec { url: url.into(), ..TargetSpec::default() },
+            request: RequestSpec::default(),
+            tls: TlsSpec::default(),
+            script: None,
+            load: LoadSpec::default(),
+            connection: ConnectionPlan::default(),
+            engine: EngineSpec::default(),
+            checks: CheckSpec::default(),
+            compat: None,
+            redaction: RedactionSpec::default(),
+            part: None,
+            start_at_unix_ns: None,
+            command: None,
+        }
+    }
+
+    /// Reads a specification.
+    ///
+    /// # Errors
+    /// When the text is not JSON, has a field that is unknown or missing, or is of another version.
+    pub fn from_json(text: &[u8]) -> Result<RunSpec, Error> {
+        /// The one field that every version has.
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u32,
+        }
+        let read = || -> anyhow::Result<RunSpec> {
+            let Versioned { version } = serde_json::from_slice(text)?;
+            if version != SPEC_VERSION {
+                bail!("it has version {version}, and this weir reads version {SPEC_VERSION}");
+            }
+            Ok(serde_json::from_slice(text)?)
+        };
+        Ok(read().context("the run specification cannot be read")?)
+    }
+
+    /// Writes the specification as JSON, with its secrets; [`RunSpec::redacted`] removes them.
+    ///
+    /// # Errors
+    /// When a path is not UTF-8.
+    pub fn to_json(&self) -> Result<String, Error> {
+        let text = serde_json::to_string_pretty(self);
+        Ok(text.context("the run specification cannot be written")?)
+    }
+
+    /// Reads every file of the run and keeps its content, length and digest. The specification then
+    /// needs no file, except for modules that a script loads by itself.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or is not the one that was specified.
+    pub fn complete(&mut self) -> Result<(), Error> {
+        let script = self.script.as_mut().map(|script| (InputRole::Script, &mut script.file));
+        let body = match &mut self.request.body {
+            Some(BodySpec::File(file)) => Some((InputRole::Body, file)),
+            Some(BodySpec::Text(_)) | None => None,
+        };
+        let trust = self.tls.ca_file.as_mut().map(|file| (InputRole::CaFile, file));
+        for (role, file) in [script, body, trust].into_iter().flatten() {
+            file.complete(role)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(text: &str) -> String {
+        RunSpec::from_json(text.as_bytes()).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn few_fields_are_enough() {
+        let text = r#"{"version": 1, "target": {"url": "http://h/"}}"#;
+        assert_eq!(RunSpec::from_json(text.as_bytes()).expect(text), RunSpec::new("http://h/"));
+    }
+
+    #[test]
+    fn what_would_be_ignored_is_refused() {
+        let newer = error_of(r#"{"version": 2, "target": {"url": "http://h/"}, "new": 1}"#);
+        assert!(newer.contains("version 2") && newer.contains("version 1"), "{newer}");
+        for (text, part) in [
+            (
+                r#"{"version": 1, "target": {"url": "http://h/", "rate": 5}}"#,
+                "unknown field `rate`",
+            ),
+            (r#"{"version": 1, "target": {}}"#, "missing field `url`"),
+            (r#"{"target": {"url": "http://h/"}}"#, "missing field `version`"),
+            ("{", "EOF"),
+        ] {
+            let error = error_of(text);
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_specification_reads_as_it_was_written() {
+        let mut spec = RunSpec::new("https://h/?a=b");
+        spec.request.body = Some(BodySpec::Text("a".to_owned()));
+        spec.tls.ca_file = Some(InputFile::at("ca.pem"));
+        spec.script = Some(ScriptSpec {
+            file: InputFile { content: Some(vec![0, 255]), ..InputFile::at("s.lua") },
+            args: vec!["x".to_owned()],
+            ..ScriptSpec::default()
+        });
+        spec.load.warmup = Warmup { span_ns: 1, is_auto: true };
+        spec.engine.pin = Some(Pin::Cpus(vec![0, 2]));
+        spec.compat = Some(CompatSpec { dialect: Dialect::Wrk2, batch_times: true });
+        spec.part = Part::new(2, 3);
+        spec.start_at_unix_ns = Some(1_800_000_000_000_000_000);
+        let text = spec.to_json().expect("UTF-8");
+        assert_eq!(RunSpec::from_json(text.as_bytes()).expect("what was written"), spec);
+    }
+}

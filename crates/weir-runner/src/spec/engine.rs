@@ -1,0 +1,96 @@
+//! Options of the engine: threads, CPUs, I/O, send and receive strategy, time stamps.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+use weir_result::{Pacing, StampChoice, Wait};
+
+/// Options of the engine. What is absent depends on the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EngineSpec {
+    /// Worker threads; absent: one per usable CPU. At most one per connection runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// CPUs to pin threads to; absent: not pinned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
+    /// I/O engine.
+    pub io: IoChoice,
+    /// Send strategy; absent: hybrid, or sleep with more threads than CPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
+    /// Receive strategy.
+    pub wait: Wait,
+    /// Interval, in nanoseconds, at which due requests are sent together; absent: each when due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick_ns: Option<u64>,
+    /// Connections with kernel time stamps.
+    pub stamps: StampChoice,
+}
+
+impl Default for EngineSpec {
+    fn default() -> EngineSpec {
+        EngineSpec {
+            threads: None,
+            pin: None,
+            io: IoChoice::Auto,
+            pacing: None,
+            wait: Wait::Auto,
+            tick_ns: None,
+            stamps: StampChoice::Sample,
+        }
+    }
+}
+
+/// Choice of the I/O engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IoChoice {
+    /// io_uring where it works, else epoll.
+    #[default]
+    Auto,
+    /// io_uring, or an error.
+    IoUring,
+    /// epoll.
+    Epoll,
+}
+
+/// CPUs to which threads are pinned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pin {
+    /// All usable ones.
+    All,
+    /// These, in ascending order.
+    Cpus(Vec<u32>),
+}
+
+impl Pin {
+    /// Formats CPUs, in ascending order, as a list: `0-3,6`.
+    pub(crate) fn list(cpus: &[u32]) -> String {
+        let mut text = String::new();
+        for run in cpus.chunk_by(|one, next| one + 1 == *next) {
+            let comma = if text.is_empty() { "" } else { "," };
+            let written = match run {
+                [only] => write!(text, "{comma}{only}"),
+                _ => write!(text, "{comma}{}-{}", run[0], run[run.len() - 1]),
+            };
+            written.expect("strings take everything");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_written_as_they_are_read() {
+        let check = |cpus: &[u32], text| assert_eq!(Pin::list(cpus), text);
+        check(&[0], "0");
+        check(&[0, 1, 2, 5, 7, 8], "0-2,5,7-8");
+        check(&[], "");
+    }
+}

@@ -1,0 +1,110 @@
+//! A file that a run reads: its name, and what it must hold. The content may be kept here, so that
+//! a specification can leave its machine.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use weir_result::document::{Input, InputRole};
+
+use crate::digest::sha256;
+use crate::errors::shown;
+
+/// A file that a run reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputFile {
+    /// Path as the user named it.
+    pub path: PathBuf,
+    /// Length in bytes; absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// SHA-256 of the content, in hexadecimal; absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Content, in base64; absent: it is read from `path`.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "to_base64",
+        deserialize_with = "from_base64"
+    )]
+    pub content: Option<Vec<u8>>,
+}
+
+impl InputFile {
+    /// Returns the file at `path`, whatever it holds.
+    pub fn at(path: impl Into<PathBuf>) -> InputFile {
+        InputFile { path: path.into(), bytes: None, sha256: None, content: None }
+    }
+
+    /// Returns the content: the one that is kept, or that of the file, if it can be read.
+    pub(crate) fn content(&self) -> Option<Vec<u8>> {
+        self.content.clone().or_else(|| fs::read(&self.path).ok())
+    }
+
+    /// Keeps the content, the length and the digest of the file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not the file that was specified.
+    pub(crate) fn complete(&mut self, role: InputRole) -> Result<()> {
+        let content = match self.content.take() {
+            Some(content) => content,
+            None => fs::read(&self.path)
+                .with_context(|| format!("{} {} cannot be read", role.flag(), shown(&self.path)))?,
+        };
+        let found = self.found(role, (content.len() as u64, sha256(&content)))?;
+        self.bytes = Some(found.bytes);
+        self.sha256 = Some(found.sha256);
+        self.content = Some(content);
+        Ok(())
+    }
+
+    /// Describes what was found under this file's name: its length in bytes and its SHA-256.
+    ///
+    /// # Errors
+    /// When it is not the file that was specified.
+    pub(crate) fn found(&self, role: InputRole, (bytes, sha256): (u64, String)) -> Result<Input> {
+        let has_digest = self.sha256.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(&sha256));
+        if !has_digest || self.bytes.is_some_and(|own| own != bytes) {
+            bail!(
+                "{} {} is not the file that was specified: it has {bytes} bytes and SHA-256 \
+                 {sha256}; restore it, or specify the run again",
+                role.flag(),
+                shown(&self.path)
+            );
+        }
+        let path = self.path.to_string_lossy().into_owned();
+        Ok(Input { role, path, bytes, sha256 })
+    }
+}
+
+fn to_base64<S: Serializer>(content: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+    content.as_ref().map(|content| BASE64_STANDARD.encode(content)).serialize(serializer)
+}
+
+fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| BASE64_STANDARD.decode(text).map_err(serde::de::Error::custom)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_file_is_refused() {
+        let named = InputFile { content: Some(b"abc".to_vec()), ..InputFile::at("a") };
+        let mut file = named.clone();
+        file.complete(InputRole::Body).expect("any content will do");
+        assert_eq!((file.bytes, &file.content), (Some(3), &named.content));
+        for other in [&b"abd"[..], b"abcd"] {
+            let mut file = InputFile { content: Some(other.to_vec()), ..file.clone() };
+            let error = file.complete(InputRole::Body).expect_err("another content").to_string();
+            assert!(error.starts_with("--body a is not the file that was specified"), "{error}");
+        }
+    }
+}

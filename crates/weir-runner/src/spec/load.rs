@@ -1,0 +1,60 @@
+//! The load model of a run and its limits in time and number.
+
+use serde::{Deserialize, Serialize};
+use weir_result::Load;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Load model and its limits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadSpec {
+    /// Closed or open loop.
+    pub model: Load,
+    /// Connections over all threads, at least 1.
+    pub connections: u32,
+    /// Greatest number of requests in flight on one connection, 1 to 128.
+    pub pipeline: u16,
+    /// Unmeasured load before the window.
+    pub warmup: Warmup,
+    /// Length of the measured window in nanoseconds; absent if only `requests` ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ns: Option<u64>,
+    /// Number of measured requests after which the run ends; absent if not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// Timeout of a response, in nanoseconds.
+    pub timeout_ns: u64,
+    /// Timeout of a connect, in nanoseconds.
+    pub connect_timeout_ns: u64,
+    /// Limit of the drain after the window, in nanoseconds; absent: derived from the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain_ns: Option<u64>,
+}
+
+/// A closed loop of 10 connections for 10 s after 2 s of warm-up.
+impl Default for LoadSpec {
+    fn default() -> LoadSpec {
+        LoadSpec {
+            model: Load::ClosedLoop,
+            connections: 10,
+            pipeline: 1,
+            warmup: Warmup { span_ns: 2 * SECOND_NS, is_auto: false },
+            duration_ns: Some(10 * SECOND_NS),
+            requests: None,
+            timeout_ns: 10 * SECOND_NS,
+            connect_timeout_ns: 10 * SECOND_NS,
+            drain_ns: None,
+        }
+    }
+}
+
+/// Unmeasured load before the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Warmup {
+    /// Length in nanoseconds; the maximum if `is_auto`.
+    pub span_ns: u64,
+    /// True if the warm-up ends as soon as the load is steady.
+    pub is_auto: bool,
+}

@@ -1,0 +1,34 @@
+//! The request of a run: method, header fields, credentials and body.
+
+use serde::{Deserialize, Serialize};
+use weir_result::Header;
+
+use super::InputFile;
+
+/// Request that is sent, unless a script makes others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestSpec {
+    /// Method; absent: GET, or POST with a body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Header fields, in order. Host and Content-Length are added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<Header>,
+    /// `USER:PASS` of basic authentication; without effect beside an Authorization field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basic_auth: Option<String>,
+    /// Body; absent for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<BodySpec>,
+}
+
+/// A body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BodySpec {
+    /// The body itself.
+    Text(String),
+    /// A file with the body.
+    File(InputFile),
+}

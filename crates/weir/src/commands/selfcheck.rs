@@ -1,0 +1,61 @@
+//! `weir --selfcheck` without a URL: measures and prints the noise floor alone.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use weir_result::document::SelfcheckSection;
+use weir_result::units;
+use weir_runner::{NoiseFloor, RunSpec, Runner};
+
+use crate::args::{Format, RunArgs};
+use crate::interrupts::Interrupts;
+use crate::{exit, terminal};
+
+/// Measures and prints the noise floor.
+///
+/// # Errors
+/// When it cannot be measured, or the flags require the report of a load.
+pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
+    if args.output.is_some()
+        || args.raw.is_some()
+        || args.script.is_some()
+        || args.print_plan
+        || args.prove_client
+    {
+        bail!("--selfcheck alone prints the noise floor and runs no load: add a URL");
+    }
+    let interrupts = Interrupts::await_signals()?;
+    let Some(floor) = Runner::noise_floor(spec, interrupts.runs())? else {
+        terminal::say("interrupted: the noise floor was not measured");
+        let signal = interrupts.runs().received();
+        return Ok(signal.map_or(ExitCode::SUCCESS, exit::of_signalled));
+    };
+    if !args.quiet {
+        let text = match args.format {
+            Format::Text => table(&floor),
+            Format::Json => serde_json::to_string_pretty(&floor.section)?,
+        };
+        terminal::print(|out| writeln!(out, "{text}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The noise floor as a table.
+fn table(floor: &NoiseFloor) -> String {
+    let SelfcheckSection { rate, connections, threads, service_time, send_lag, .. } = floor.section;
+    let (rate, io) = (units::exact_rate(rate), floor.io);
+    let row = |name, p50_ns, p99_ns| {
+        format!("  {name:10}{:>12}{:>12}\n", units::duration(p50_ns), units::duration(p99_ns))
+    };
+    format!(
+        "noise floor: {rate} to a server within weir\n\
+         {threads} threads, {connections} connections, {io}\n\n  {:10}{:>12}{:>12}\n{}{}\n{}",
+        "",
+        "p50",
+        "p99",
+        row("service", service_time.p50_ns, service_time.p99_ns),
+        row("send lag", send_lag.p50_ns, send_lag.p99_ns),
+        floor.advice(),
+    )
+}
