@@ -106,3 +106,74 @@ impl Runner {
         Ok(floor.map(|section| NoiseFloor { section, io: job.plan.io }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use weir_serve::ServeOptions;
+
+    use super::*;
+    use crate::observer::{Frame, Silent};
+    use crate::spec::{EngineSpec, InputFile, LoadSpec, Warmup};
+
+    /// A short load on `url`.
+    fn short(url: &str, duration_ns: Option<u64>) -> RunSpec {
+        RunSpec {
+            load: LoadSpec {
+                connections: 1,
+                warmup: Warmup::default(),
+                duration_ns,
+                requests: Some(20).filter(|_| duration_ns.is_none()),
+                ..LoadSpec::default()
+            },
+            engine: EngineSpec { io: IoChoice::Epoll, ..EngineSpec::default() },
+            ..RunSpec::new(url)
+        }
+    }
+
+    #[test]
+    fn a_specification_that_was_written_and_read_runs_the_same_plan() {
+        let server = weir_serve::spawn(ServeOptions::default()).expect("a server");
+        let mut spec = short(&format!("http://{}/?a=b", server.endpoint()), None);
+        let body = InputFile { content: Some(b"abc".to_vec()), ..InputFile::at("body") };
+        spec.request.body = Some(BodySpec::File(body));
+        spec.request.basic_auth = Some("me:SECRET".to_owned());
+        spec.complete().expect("the content is there");
+        let read = RunSpec::from_json(spec.to_json().expect("UTF-8").as_bytes()).expect("its JSON");
+        let run = |spec| Runner::new().run(spec, &mut Silent).expect("a server").document.run;
+        let (one, other) = (run(&spec), run(&read));
+        assert!(one.plan_sha256.as_ref().is_some_and(|digest| digest.len() == 64), "{one:?}");
+        assert_eq!((&one.plan_sha256, &one.inputs), (&other.plan_sha256, &other.inputs));
+        assert_eq!(one.inputs.first().map(|input| input.bytes), Some(3));
+        let mut elsewhere = read;
+        elsewhere.request.basic_auth = Some("me:OTHER!".to_owned());
+        let digest = Runner::new().prepare(&elsewhere, &mut Silent).expect("valid").plan_sha256();
+        // Authorization has the same length, so nothing but the secret differs.
+        assert_eq!(Some(digest), one.plan_sha256, "a digest covers no secret");
+        let error = Runner::new().run(&spec.redacted(), &mut Silent).expect_err("no secrets");
+        assert!(error.to_string().contains("values of basic authentication"), "{error}");
+    }
+
+    /// Keeps the frames.
+    #[derive(Default)]
+    struct Frames(Vec<Frame>);
+
+    impl Observer for Frames {
+        fn is_live(&self) -> bool {
+            true
+        }
+
+        fn frame(&mut self, _plan: &Plan, frame: &Frame) {
+            self.0.push(*frame);
+        }
+    }
+
+    #[test]
+    fn a_live_observer_gets_frames_within_the_first_second() {
+        let server = weir_serve::spawn(ServeOptions::default()).expect("a server");
+        let mut frames = Frames::default();
+        let spec = short(&format!("http://{}/", server.endpoint()), Some(900_000_000));
+        Runner::new().run(&spec, &mut frames).expect("a server");
+        let seen = frames.0.iter().any(|frame| frame.completed > 0 && frame.p50_ns.is_some());
+        assert!(seen, "{frames:?}", frames = frames.0);
+    }
+}

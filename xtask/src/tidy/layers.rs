@@ -35,9 +35,16 @@ const WORLD: &[&str] =
 
 /// All crates, from the program down to those that import no other. No crate imports `weir`, and
 /// only tests import `weir-sim`.
-const LAYERS: [Layer; 12] = [
+const LAYERS: [Layer; 13] = [
     Layer {
         name: "weir",
+        imports: &["weir-io", "weir-report", "weir-result", "weir-runner", "weir-serve"],
+        foreign: &[],
+        banned: &[],
+    },
+    // It belongs to no program: it neither reads a command line, nor prints, nor ends the process.
+    Layer {
+        name: "weir-runner",
         imports: &[
             "weir-engine",
             "weir-http",
@@ -46,11 +53,10 @@ const LAYERS: [Layer; 12] = [
             "weir-result",
             "weir-script",
             "weir-serve",
-            "weir-stats",
             "weir-tls",
         ],
-        foreign: &[],
-        banned: &[],
+        foreign: &["clap", "tokio", "mio"],
+        banned: &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"],
     },
     Layer {
         name: "weir-engine",
@@ -163,6 +169,9 @@ mod tests {
         check_file("crates/weir-engine/src/worker.rs", clock, &[3]);
         check_file("crates/weir-engine/tests/stalls.rs", clock, &[]);
         check_file("crates/weir/src/main.rs", clock, &[]);
+        let end = "//! A.\nfn a() {\n    std::process::exit(1);\n}\n";
+        check_file("crates/weir-runner/src/runner.rs", end, &[3]);
+        check_file("crates/weir/src/runner.rs", end, &[]);
         check_file("crates/weir-http/src/lib.rs", "//! A.\nuse std::net::IpAddr;\n", &[2]);
     }
 }

@@ -33,7 +33,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| is_product(file)) {
         findings.extend(found(file, &PANICKING));
-        if file.crate_name() == "weir" && !HOMES.contains(&file.path.as_str()) {
+        let is_program = ["weir", "weir-runner"].contains(&file.crate_name());
+        if is_program && !HOMES.contains(&file.path.as_str()) {
             findings.extend(found(file, &AROUND));
         }
     }
