@@ -174,7 +174,7 @@ impl Prepared {
         probe::run(&self.job, interrupts)
     }
 
-    /// Carries out the load, with a witness beside it if there is to be one.
+    /// Carries out the load, with a witness beside it if one is useful.
     fn load(
         &mut self,
         epoch: &Epoch,
@@ -201,8 +201,8 @@ impl Prepared {
         is_wanted && self.scripts.is_none()
     }
 
-    /// Repeats the load with one more thread, if that is wanted. Its failure becomes a note and does
-    /// not affect the load's result.
+    /// Repeats the load with one more thread, if that is wanted. Its failure becomes a note, and the
+    /// load's result stays.
     fn proof(
         &mut self,
         outcome: &Outcome,

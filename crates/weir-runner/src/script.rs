@@ -229,13 +229,16 @@ impl Scripts {
     }
 }
 
+/// Content of a script, if the states do not read the file themselves.
+type Source = Option<Arc<[u8]>>;
+
 /// The content of a script from a pipe, which can be read only once, or of a specification that
 /// keeps it; `None` for a regular file, which each state reads itself. With it, the description of
 /// what was read.
 ///
 /// # Errors
 /// When the file is not the one that was specified, or a pipe cannot be read.
-fn source(file: &InputFile) -> Result<(Option<Arc<[u8]>>, Option<Input>)> {
+fn source(file: &InputFile) -> Result<(Source, Option<Input>)> {
     let path = &file.path;
     if let Some(content) = &file.content {
         let found = file.found(InputRole::Script, (content.len() as u64, sha256(content)))?;

@@ -1,5 +1,5 @@
-//! The error for an unreachable server, and the wait for it, which repeats a failed attempt until it
-//! succeeds or the time is over. Nothing here connects or resolves.
+//! The error for an unreachable server, and the wait for it, which repeats a failed attempt until
+//! it succeeds or the time is over. Nothing here connects or resolves.
 
 use std::fmt::Display;
 use std::thread;
@@ -32,8 +32,8 @@ impl ServerWait {
         self.span_ns.is_some()
     }
 
-    /// Repeats `attempt` until it succeeds or the time is over. The observer gets the first failure,
-    /// the caller the last one.
+    /// Repeats `attempt` until it succeeds or the time is over. The observer gets the first
+    /// failure, the caller the last one.
     pub(crate) fn retry<T, E: Display>(
         &self,
         mut attempt: impl FnMut() -> Result<T, E>,

@@ -10,9 +10,9 @@ use rustls::pki_types::pem::PemObject;
 
 use crate::TlsConfigError;
 
-/// Returns all certificates in a PEM file, both as roots and in DER; other sections (keys, comments)
-/// are skipped. One broken certificate is an error, as it may be the one the user needs. The file is
-/// read unless its content is given as `pem`.
+/// Returns all certificates in a PEM file, both as roots and in DER; other sections (keys,
+/// comments) are skipped. One broken certificate is an error, as it may be the one the user needs.
+/// The file is read unless its content is given as `pem`.
 pub(crate) fn of_file(
     path: &Path,
     pem: Option<&[u8]>,
