@@ -53,8 +53,8 @@ impl Live {
         self.frame_at
     }
 
-    /// Sends the interval in progress as it is at `now`, and sets the time of the next frame. Missed
-    /// frames are left out.
+    /// Sends the interval in progress as it is at `now`, and sets the time of the next frame.
+    /// Missed frames are left out.
     #[cold]
     pub(crate) fn send_frame(&mut self, now: Nanos, interval: Interval) {
         let missed = now.since(self.frame_at) / FRAME_NS;

@@ -21,7 +21,9 @@ pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &m
         match messages.recv_timeout(due.saturating_duration_since(Instant::now())) {
             Ok(LiveMessage::Interval(worker, interval)) => {
                 observer.worker_interval(worker, &interval);
-                if let Some(whole) = live.finished(worker, interval, plan.own_threads(), Instant::now()) {
+                if let Some(whole) =
+                    live.finished(worker, interval, plan.own_threads(), Instant::now())
+                {
                     observer.interval(plan, &whole);
                 }
             }

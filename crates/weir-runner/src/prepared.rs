@@ -201,8 +201,8 @@ impl Prepared {
         is_wanted && self.scripts.is_none()
     }
 
-    /// Repeats the load with one more thread, if that is wanted. Its failure becomes a note, and the
-    /// load's result stays.
+    /// Repeats the load with one more thread, if that is wanted. Its failure becomes a note, and
+    /// the load's result stays.
     fn proof(
         &mut self,
         outcome: &Outcome,

@@ -26,8 +26,8 @@ pub use tls::TlsSpec;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use weir_result::{ConnectionPlan, Part};
 use weir_result::document::InputRole;
+use weir_result::{ConnectionPlan, Part};
 
 use crate::errors::Error;
 

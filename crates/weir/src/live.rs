@@ -40,7 +40,10 @@ impl Observer for Progress {
 
     fn phase(&mut self, phase: Phase, plan: &Plan) {
         if self.is_drawn && phase == Phase::Load {
-            draw(&format!("connecting {} connections …", units::count(plan.own_connections().into())));
+            draw(&format!(
+                "connecting {} connections …",
+                units::count(plan.own_connections().into())
+            ));
         }
     }
 

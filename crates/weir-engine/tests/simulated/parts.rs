@@ -35,6 +35,8 @@ fn document(plan: &Plan, measurements: Measurements) -> Document {
             epoch: "1970-01-01T00:00:00Z".to_owned(),
             epoch_unix_ns: 0,
             command: None,
+            inputs: Vec::new(),
+            plan_sha256: None,
         },
         preflight: None,
         preflight_sent: 0,
