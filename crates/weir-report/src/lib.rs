@@ -6,10 +6,12 @@
 #![forbid(unsafe_code)]
 
 pub mod dialect;
+pub mod exporters;
 pub mod json;
 pub mod junit;
 pub mod raw;
 pub mod text;
 pub mod view;
 
+pub use exporters::Exporter;
 pub use text::TextOptions;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use weir_report::{Exporter, exporters};
 use weir_result::{AddressRange, Assertion, Part, Rate};
 use weir_runner::{Pin, Warmup};
 
@@ -17,7 +18,7 @@ mod pin;
 pub(crate) mod spec;
 mod values;
 
-pub(crate) use choices::{ArrivalsChoice, Format, Strict};
+pub(crate) use choices::{ArrivalsChoice, Strict};
 use choices::{CloseChoice, IoChoice, PacingChoice, TimestampsChoice, WaitChoice, WitnessChoice};
 use values::{
     assertion, bytes, confidence, duration, part, pipeline, positive, positive_duration,
@@ -120,13 +121,13 @@ pub(crate) struct ReportArgs {
           default_missing_value = "clean", value_name = "clean|bounded",
           hide_possible_values = true)]
     pub(crate) strict: Option<Strict>,
-    /// Print all findings, connect times, the machine and the threads
+    /// Print all findings, connect, TLS and first-byte times, the machine and the threads
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// Report or document on standard output
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
-          hide_possible_values = true)]
-    pub(crate) format: Format,
+    /// Format on standard output: the report, the document, or the results of --assert
+    #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
+          value_name = exporters::NAMES)]
+    pub(crate) format: Exporter,
     /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0'; repeatable
     #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion)]
     pub(crate) assertions: Vec<Assertion>,
@@ -368,17 +369,17 @@ pub(crate) struct RunArgs {
           default_missing_value = "clean", value_name = "clean|bounded",
           hide_possible_values = true, help_heading = "Verdict")]
     pub(crate) strict: Option<Strict>,
-    /// Print all findings, connect times, the machine and the threads
+    /// Print all findings, connect, TLS and first-byte times, the machine and the threads
     #[arg(long, help_heading = "Verdict")]
     pub(crate) verbose: bool,
 
     /// Print the full latency distribution
     #[arg(short = 'L', long, help_heading = "Output")]
     pub(crate) latency: bool,
-    /// Report or document on standard output
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
-          hide_possible_values = true, help_heading = "Output")]
-    pub(crate) format: Format,
+    /// Format on standard output: the report, the document, or the results of --assert
+    #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
+          value_name = exporters::NAMES, help_heading = "Output")]
+    pub(crate) format: Exporter,
     /// Write the result, a JSON document, to this file; -: to standard output, without the report
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
@@ -434,7 +435,7 @@ impl RunArgs {
     /// How the document is printed.
     pub(crate) fn form(&self) -> Form {
         Form {
-            format: if self.prints_document() { Format::Json } else { self.format },
+            format: if self.prints_document() { exporters::JSON } else { self.format },
             spectrum: self.latency,
             verdict: !self.no_verdict,
             rules: self.rules,
@@ -452,7 +453,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     /// `--format`.
-    pub(crate) format: Format,
+    pub(crate) format: Exporter,
     /// `--latency`.
     pub(crate) spectrum: bool,
     /// Without `--no-verdict`.

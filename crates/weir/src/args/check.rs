@@ -36,6 +36,10 @@ pub(super) fn check(args: &mut RunArgs) -> Result<(), clap::Error> {
             return Err(wrong(format!("{flag} - is no file: {text}")));
         }
     }
+    if args.format.needs_assertions && args.assertions.is_empty() {
+        let format = args.format.name;
+        return Err(wrong(format!("--format {format} has nothing to tell: add --assert")));
+    }
     if args.redact.iter().any(|name| name.trim().is_empty()) {
         let text = "--redact needs the name of a header or query parameter: one name is empty";
         return Err(wrong(text.to_owned()));

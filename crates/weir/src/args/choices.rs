@@ -85,12 +85,3 @@ pub(crate) enum Strict {
     /// Clean or bounded
     Bounded,
 }
-
-/// `--format`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// The report
-    Text,
-    /// The document
-    Json,
-}

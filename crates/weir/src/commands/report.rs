@@ -38,6 +38,9 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     if !args.assertions.is_empty() {
         document.assertions = judged(&args.assertions, args.assert_confidence, &document);
     }
+    if args.format.needs_assertions && document.assertions.is_empty() {
+        bail!("--format {} has nothing to tell: add --assert", args.format.name);
+    }
     if let Some(path) = &args.junit {
         if document.assertions.is_empty() {
             bail!("--junit has nothing to tell: add --assert");

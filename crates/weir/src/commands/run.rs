@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use weir_report::TextOptions;
 use weir_result::{Assertion, AssertionResult, Document, Plan};
 use weir_runner::{Finished, RawOutput};
 
-use crate::args::{Form, Format, RunArgs};
+use crate::args::{Form, RunArgs};
 use crate::commands::selfcheck;
 use crate::errors::NotWritten;
 use crate::interrupts::Interrupts;
@@ -155,20 +156,15 @@ pub(crate) fn write_junit(document: &Document, file: ResultFile) -> Result<(), N
 /// # Errors
 /// When standard output cannot be written.
 pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> {
-    terminal::print(|out| match form.format {
-        Format::Json => weir_report::json::write(document, out),
-        Format::Text => {
-            let screen = Screen::of_stdout();
-            let options = weir_report::text::TextOptions {
-                colour: screen.colour,
-                width: screen.width,
-                histogram: screen.histogram,
-                spectrum: form.spectrum,
-                verdict: form.verdict,
-                rules: form.rules,
-                verbose: form.verbose,
-            };
-            weir_report::text::write(document, &options, out)
-        }
-    })
+    let screen = Screen::of_stdout();
+    let options = TextOptions {
+        colour: screen.colour,
+        width: screen.width,
+        histogram: screen.histogram,
+        spectrum: form.spectrum,
+        verdict: form.verdict,
+        rules: form.rules,
+        verbose: form.verbose,
+    };
+    terminal::print(|out| form.format.write(document, &options, out))
 }

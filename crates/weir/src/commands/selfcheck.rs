@@ -4,11 +4,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use weir_report::exporters;
 use weir_result::document::SelfcheckSection;
 use weir_result::units;
 use weir_runner::{NoiseFloor, RunSpec, Runner};
 
-use crate::args::{Format, RunArgs};
+use crate::args::RunArgs;
 use crate::interrupts::Interrupts;
 use crate::{exit, terminal};
 
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
         || args.script.is_some()
         || args.print_plan
         || args.prove_client
+        || args.format.needs_assertions
     {
         bail!("--selfcheck alone prints the noise floor and runs no load: add a URL");
     }
@@ -32,9 +34,9 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
         return Ok(signal.map_or(ExitCode::SUCCESS, exit::of_signalled));
     };
     if !args.quiet {
-        let text = match args.format {
-            Format::Text => table(&floor),
-            Format::Json => serde_json::to_string_pretty(&floor.section)?,
+        let text = match args.format == exporters::JSON {
+            true => serde_json::to_string_pretty(&floor.section)?,
+            false => table(&floor),
         };
         terminal::print(|out| writeln!(out, "{text}"))?;
     }

@@ -37,7 +37,8 @@ fn check(claims: &[(&str, AssertionOutcome)], code: i32) {
     let again = weir("report", &[&claimed[..], &[&document]].concat());
     assert_eq!(again.code(), code, "{again:?}");
     // The document contains the assertions of its run, and they count.
-    assert_eq!(weir("report", &[&document]).code(), code);
+    let printed = weir("report --format junit", &[&document]);
+    assert_eq!((printed.code(), printed.stdout), (code, xml));
 }
 
 #[test]
@@ -66,9 +67,16 @@ fn a_report_without_assertions_has_no_junit() {
     let document = directory.file("run.json");
     let server = Raw::answering(OK);
     assert_eq!(weir("--no-verdict -n 10", &["-q", "-o", &document, &server.url()]).code(), 0);
-    let output = weir("report", &["--junit", &directory.file("run.xml"), &document]);
-    assert_eq!(output.code(), 2, "{output:?}");
-    assert!(output.stderr.contains("--assert"), "{output:?}");
+    let (file, url) = (directory.file("run.xml"), server.url());
+    for (command, words) in [
+        ("report", &["--junit", &file, &document][..]),
+        ("report", &["--format", "junit", &document]),
+        ("-n 10", &["--format", "junit", &url]),
+    ] {
+        let output = weir(command, words);
+        assert_eq!(output.code(), 2, "{output:?}");
+        assert!(output.stderr.contains("--assert"), "{output:?}");
+    }
 }
 
 /// A hundred requests allow no p99 with 95% confidence, and the maximum never has any confidence.
