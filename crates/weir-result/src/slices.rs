@@ -47,7 +47,8 @@ fn index_of(slice: &Slice, bounds: &[Bounds]) -> usize {
 }
 
 /// Returns `slices` merged into those of `bounds`. Requests in flight and the backlog are those at
-/// the end of the greater slice: a window that ended before has none.
+/// the end of the greater slice, or where the window ended in it; a window that ended before has
+/// none.
 fn regrouped(slices: Vec<Slice>, bounds: &[Bounds]) -> Vec<Slice> {
     let empty = |(start_ns, end_ns): &Bounds| Slice {
         start_ns: *start_ns,
@@ -62,10 +63,9 @@ fn regrouped(slices: Vec<Slice>, bounds: &[Bounds]) -> Vec<Slice> {
         group.sent += slice.sent;
         group.completed += slice.completed;
         group.good += slice.good;
-        if slice.end_ns == group.end_ns {
-            group.in_flight += slice.in_flight;
-            group.backlog += slice.backlog;
-        }
+        // Slices are in order of time: the last one counts.
+        group.in_flight = slice.in_flight;
+        group.backlog = slice.backlog;
     }
     groups
 }
@@ -80,7 +80,7 @@ mod tests {
             start_ns: k * length,
             end_ns: ((k + 1) * length).min(end),
             sent: k,
-            in_flight: if (k + 1) * length <= end { 1 } else { 0 },
+            in_flight: k + 1,
             ..Slice::default()
         };
         let slices = (0..end.div_ceil(length)).map(slice).collect();
@@ -97,15 +97,15 @@ mod tests {
     #[test]
     fn a_window_that_was_cut_gets_the_rest_empty() {
         let both = aligned(vec![part(10, 40), part(10, 15)]);
-        assert_eq!(both[0], [(0, 10, 0, 1), (10, 20, 1, 1), (20, 30, 2, 1), (30, 40, 3, 1)]);
-        assert_eq!(both[1], [(0, 10, 0, 1), (10, 20, 1, 0), (20, 30, 0, 0), (30, 40, 0, 0)]);
+        assert_eq!(both[0], [(0, 10, 0, 1), (10, 20, 1, 2), (20, 30, 2, 3), (30, 40, 3, 4)]);
+        assert_eq!(both[1], [(0, 10, 0, 1), (10, 20, 1, 2), (20, 30, 0, 0), (30, 40, 0, 0)]);
     }
 
     #[test]
     fn shorter_slices_are_added_into_the_longer_ones_that_contain_them() {
         let both = aligned(vec![part(10, 35), part(20, 75)]);
-        assert_eq!(both[0], [(0, 20, 1, 1), (20, 40, 5, 0), (40, 60, 0, 0), (60, 75, 0, 0)]);
-        assert_eq!(both[1][3], (60, 75, 3, 0));
+        assert_eq!(both[0], [(0, 20, 1, 2), (20, 40, 5, 4), (40, 60, 0, 0), (60, 75, 0, 0)]);
+        assert_eq!(both[1][3], (60, 75, 3, 4));
     }
 
     #[test]

@@ -432,7 +432,7 @@ impl RunArgs {
         self.quiet && !self.prints_document()
     }
 
-    /// How the document is printed.
+    /// The form in which the document is printed.
     pub(crate) fn form(&self) -> Form {
         Form {
             format: if self.prints_document() { exporters::JSON } else { self.format },
@@ -449,7 +449,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// How a document is printed.
+/// The form in which a document is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     /// `--format`.
@@ -465,7 +465,7 @@ pub(crate) struct Form {
 }
 
 impl ReportArgs {
-    /// How the document is printed.
+    /// The form in which the document is printed.
     pub(crate) fn form(&self) -> Form {
         Form {
             format: self.format,

@@ -76,6 +76,8 @@ fn document(seed: u64, job: &Job, mut parts: Vec<Measurements>) -> Value {
             epoch: "2000-01-01T00:00:00Z".to_owned(),
             epoch_unix_ns: 946_684_800_000_000_000,
             command: None,
+            inputs: Vec::new(),
+            plan_sha256: None,
         },
         preflight: None,
         preflight_sent: 0,
