@@ -1,9 +1,10 @@
--- Pipelining: sends several requests at once on each connection, and again when all are answered.
+-- Pipelining: sends several requests at once on each connection, and the next ones once all
+-- responses are complete.
 --
 --   weir -s scripts/batches.lua -t2 -c10 -d10s http://localhost:8080/ /first /second /third
 --
--- The words behind the URL are the paths of one batch. weir measures each answer; to see batches
--- as wrk2 -B does, use --compat wrk2 -B. Runs on wrk, too.
+-- The words after the URL are the paths of one batch. weir measures each response; to measure
+-- batches, as wrk2 -B does, use --compat wrk2 -B. Also runs on wrk.
 
 local batch
 

@@ -2,8 +2,8 @@
 --
 --   weir -s scripts/bodies.lua -t2 -c10 -d10s http://localhost:8080/upload 100 20000
 --
--- The words behind the URL are the least and the greatest size in bytes; all between are equally
--- likely. Runs on wrk, too.
+-- The words after the URL are the smallest and the largest size in bytes; all sizes between are
+-- equally likely. Also runs on wrk.
 
 local least, greatest, text
 

@@ -1,10 +1,10 @@
--- Numbers the requests, in the path and in a header field, so that no two are alike: nothing is
--- answered from a cache, and the server's log can be matched.
+-- Numbers the requests, in the path and in a header field, so that no two are equal: no
+-- response comes from a cache, and each request can be found in the server's log.
 --
 --   weir -s scripts/counter.lua -t2 -c10 -d10s http://localhost:8080/item
 --
--- Numbers count from 1 in each thread, so the thread's own stands before them: /item?n=2-17. Runs
--- on wrk, too, where the first thread begins at 2: wrk asks for one request only to look at it.
+-- Numbers count from 1 in each thread and begin with the thread's number: /item?n=2-17. Also runs
+-- on wrk, where the first thread begins at 2: wrk makes one request and discards it.
 
 local threads = 0
 

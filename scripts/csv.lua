@@ -1,13 +1,13 @@
--- Prints the whole latency spectrum as comma-separated values behind the report: each value that
--- occurred, how often, how many were not above it, and what percentage that is.
+-- Prints the whole latency spectrum as comma-separated values after the report: each value that
+-- occurred, its count, the number of values up to it, and their percentage.
 --
 --   weir -s scripts/csv.lua -t2 -c10 -d10s http://localhost:8080/
 --
--- With weir's flag -q the table is all that is printed. Runs on wrk, too, with the values that wrk
--- makes up for its own delays among them.
+-- With weir's flag -q only the table is printed. Also runs on wrk, whose spectrum includes the
+-- values that wrk computes for its own delays.
 
 function done(_, latency)
-  -- weir says it in one way whatever drives the load; on wrk, # is the number of distinct values.
+  -- weir has .distinct in every mode; in wrk, # is the number of distinct values.
   local distinct = tonumber(latency.distinct) or #latency
   local samples = 0
   for index = 1, distinct do

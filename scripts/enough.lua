@@ -1,9 +1,9 @@
--- Ends the run early, when each thread has had a number of answers.
+-- Ends the run early, once each thread has received a number of responses.
 --
 --   weir -s scripts/enough.lua -t2 -c10 -d60s --warmup 0 http://localhost:8080/ 500
 --
--- The word behind the URL is the number of answers. Those in the warm-up count as well, hence
--- --warmup 0. Answers under way when a thread stops are still awaited. Runs on wrk, too, which has
+-- The word after the URL is the number of responses. Those of the warm-up count as well, hence
+-- --warmup 0. Responses in flight when a thread stops are still awaited. Also runs on wrk, which has
 -- no warm-up, stops its threads as well, and then waits for the end of -d.
 --
 -- To change: the condition. For a number of requests alone, weir -n is enough.

@@ -1,9 +1,9 @@
--- Prints the results as one JSON object on one line, behind the report.
+-- Prints the results as one JSON object on one line, after the report.
 --
 --   weir -s scripts/json.lua -t2 -c10 -d10s http://localhost:8080/
 --
--- With weir's flag -q the object is all that is printed. weir's own document (-o FILE) holds far
--- more; this is for a format of your own. Runs on wrk, too.
+-- With weir's flag -q only the object is printed. weir's own document (-o FILE) has far more; this
+-- script is for other formats. Also runs on wrk.
 --
 -- To change: the object in done().
 

@@ -2,11 +2,11 @@
 --
 --   weir -s scripts/mix.lua -t2 -c10 -d10s http://localhost:8080 scripts/mix.txt
 --
--- The word behind the URL is the list; mix.txt says what its lines are. Runs on wrk, too.
+-- The word after the URL is the list; mix.txt describes its format. Also runs on wrk.
 
 local threads = 0
 
--- Each thread draws from a stream of its own, which is the same in the next run.
+-- Each thread has its own seed, the same in every run.
 function setup(thread)
   threads = threads + 1
   thread:set("seed", threads)

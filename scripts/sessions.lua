@@ -2,11 +2,11 @@
 --
 --   weir -s scripts/sessions.lua -t2 -c10 -d10s http://localhost:8080/items /login
 --
--- The word behind the URL is where to log in. Runs on weir only: wrk does not tell a script which
--- connection a request is for.
+-- The word after the URL is the path of the login. Runs on weir only: in wrk a script cannot
+-- distinguish connections.
 --
--- To change: who logs in how. A user keeps the session when the server closes the connection; to
--- log in once for each socket, forget it where connection.opened differs from the last time.
+-- To change: the login. A user keeps the session when the server closes the connection; to log in
+-- once for each socket, delete the cookie when connection.opened has changed.
 
 local login_path
 

@@ -1,12 +1,12 @@
--- Spreads the threads over several servers, one after the other.
+-- Distributes the threads over several servers, in turn.
 --
 --   SERVERS="localhost:8081 localhost:8082" weir -s scripts/spread.lua -t2 http://localhost:8080
 --
--- SERVERS holds names or addresses with ports; without it, all addresses of the URL's host are
--- taken. Those that accept no connection are left out. A thread has one server, so there should be
--- as many threads as servers, or a multiple. Runs on wrk, too.
+-- SERVERS holds names or addresses with ports; the default is all addresses of the URL's host.
+-- Addresses that accept no connection are left out. A thread has one server, so use as many threads
+-- as servers, or a multiple. Also runs on wrk.
 --
--- setup() runs before the words behind the URL are known, hence the variable.
+-- setup() runs before the words after the URL are known, hence the variable.
 
 local servers = {}
 

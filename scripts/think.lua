@@ -1,16 +1,16 @@
--- Users who think: each connection rests between an answer and its next request.
+-- Think time: each connection pauses between a response and its next request.
 --
 --   weir -s scripts/think.lua -t2 -c10 -d10s http://localhost:8080/ 50 150
 --
--- The words behind the URL are the least and the greatest time in milliseconds; all between are
--- equally likely. The load is then about connections / (mean rest + answer time). Runs on wrk,
--- too; wrk2 itself knows no delay().
+-- The words after the URL are the shortest and the longest pause in milliseconds; all between are
+-- equally likely. The rate is then about connections / (mean pause + response time). Also runs on
+-- wrk; wrk2 has no delay().
 
 local least, greatest
 
 local threads = 0
 
--- Without a seed of its own, each thread of wrk would rest in step with the others.
+-- Without a seed of its own, each thread of wrk would pause in step with the others.
 function setup(thread)
   threads = threads + 1
   thread:set("seed", threads)

@@ -1,12 +1,12 @@
--- Logs in, and sends every further request with the token from the answer.
+-- Logs in, and sends every further request with the token from the response.
 --
 --   weir -s scripts/token.lua -t2 -c10 -d10s http://localhost:8080/items /login
 --
--- The word behind the URL is where to log in. Each thread has a token of its own; until it is
--- there, every connection of the thread that needs a request logs in. One session for each
--- connection is sessions.lua. Runs on wrk, too.
+-- The word after the URL is the path of the login. Each thread has its own token; until it has one,
+-- each of its connections logs in. sessions.lua has one session for each connection. Also runs on
+-- wrk.
 --
--- To change: what is posted, and where in the answer the token is.
+-- To change: the posted data, and the place of the token in the response.
 
 local credentials = "user=bench&password=bench"
 local token_field = "x-auth-token"

@@ -1,10 +1,10 @@
--- Counts answers in each thread, and adds the counts up after the run.
+-- Counts responses in each thread, and adds up the counts after the run.
 --
 --   weir -s scripts/totals.lua -t2 -c10 -d10s http://localhost:8080/
 --
--- Shows how threads are told apart and how their results are gathered: they share no variable, so
--- setup() keeps the thread objects, and done() reads each one's globals. Warm-up and tail are
--- counted as well, so the sums are greater than the report's. Runs on wrk, too.
+-- Shows how to distinguish threads and collect their results: they share no variable, so setup()
+-- keeps the thread objects, and done() reads the globals of each. Warm-up and tail are counted as
+-- well, so the sums are greater than the report's. Also runs on wrk.
 
 local threads = {}
 

@@ -53,9 +53,9 @@ fn table(performance: &str, accuracy: &str) -> String {
     let heads = format!("| measured | {} |\n|{}\n", PROGRAMS.join(" | "), "---|".repeat(7));
     let rps = row("requests/s, 50 connections to nginx", &|program| measured.rps(program));
     let efficiency =
-        row("requests per client CPU-second ÷ weir's", &|program| measured.efficiency(program));
+        row("requests per client CPU-second, weir = 1", &|program| measured.efficiency(program));
     let truth = p99(accuracy, "**true, by plan**").unwrap_or_else(|| NONE.to_owned());
-    let what = format!("p99 it prints if {truth} is true");
+    let what = format!("printed p99 when the true p99 is {truth}");
     let stall = row(&what, &|program| p99(accuracy, program));
     [heads, rps, efficiency, stall].concat()
 }
@@ -179,8 +179,8 @@ mod tests {
         let new = updated(&readme, PAGE, TRUTH).expect("it has the place");
         let expected = "| requests/s, 50 connections to nginx | 65,000 | 60,000 | – | – | 20,000 |";
         assert!(new.contains(expected), "{new}");
-        assert!(new.contains("÷ weir's | 1 | 0.80 | – | – | 0.25 | – |"), "{new}");
-        assert!(new.contains("if 461 ms is true | 460 ms | – | – | – | 3.5 ms | – |"), "{new}");
+        assert!(new.contains("weir = 1 | 1 | 0.80 | – | – | 0.25 | – |"), "{new}");
+        assert!(new.contains("true p99 is 461 ms | 460 ms | – | – | – | 3.5 ms | – |"), "{new}");
         assert!(new.starts_with("# weir\n") && new.ends_with("rest\n"));
         assert_eq!(updated(&new, PAGE, TRUTH), Some(new), "it is stable");
     }
