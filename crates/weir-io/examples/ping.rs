@@ -93,7 +93,7 @@ struct Client<B> {
     missing: Vec<u64>,
     response_bytes: u64,
     cpu_ns: Vec<f64>,
-    answers: u64,
+    responses: u64,
     busy_ns: u64,
 }
 
@@ -123,7 +123,7 @@ impl<B: Backend> Client<B> {
             missing: vec![0; connections as usize],
             response_bytes: response_bytes as u64,
             cpu_ns: Vec::with_capacity(ROUNDS),
-            answers: 0,
+            responses: 0,
             busy_ns: 0,
         })
     }
@@ -137,7 +137,7 @@ impl<B: Backend> Client<B> {
             self.request(ConnId(conn));
             outstanding += 1;
         }
-        let mut answers = 0;
+        let mut responses = 0;
         while outstanding > 0 {
             let is_over = self.backend.submit().after >= until;
             self.backend.wait(Nanos::MAX, WaitPolicy::Sleep)?;
@@ -156,7 +156,7 @@ impl<B: Backend> Client<B> {
                     }
                     continue;
                 }
-                answers += 1;
+                responses += 1;
                 outstanding -= 1;
                 if !is_over {
                     self.request(conn);
@@ -165,8 +165,8 @@ impl<B: Backend> Client<B> {
             }
         }
         let cpu = system::thread_cpu_time()?.total() - cpu;
-        self.cpu_ns.push(cpu.as_nanos() as f64 / answers as f64);
-        self.answers += answers;
+        self.cpu_ns.push(cpu.as_nanos() as f64 / responses as f64);
+        self.responses += responses;
         self.busy_ns += self.backend.now().since(from);
         Ok(())
     }
@@ -179,7 +179,7 @@ impl<B: Backend> Client<B> {
 
     fn print(&self, reference: &[f64]) {
         let us = median(self.cpu_ns.clone()) / 1000.0;
-        let rate = self.answers as f64 * 1e9 / self.busy_ns as f64;
+        let rate = self.responses as f64 * 1e9 / self.busy_ns as f64;
         let ratios = self.cpu_ns.iter().zip(reference).map(|(own, other)| own / other).collect();
         let (name, ratio) = (self.name, median(ratios));
         println!(

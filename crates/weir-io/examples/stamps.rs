@@ -91,14 +91,14 @@ struct Client<B> {
     kind: Stamped,
     request: TemplateId,
     cpu_ns: Vec<f64>,
-    answers: u64,
+    responses: u64,
     stamped: u64,
 }
 
 impl<B: Backend> Client<B> {
     fn new(mut backend: B, kind: Stamped) -> Client<B> {
         let request = backend.template(Arc::from(vec![b'r'; REQUEST_BYTES as usize]));
-        Client { backend, kind, request, cpu_ns: Vec::new(), answers: 0, stamped: 0 }
+        Client { backend, kind, request, cpu_ns: Vec::new(), responses: 0, stamped: 0 }
     }
 
     fn turn(&mut self, connections: u32, endpoint: &Endpoint) -> io::Result<()> {
@@ -121,10 +121,10 @@ impl<B: Backend> Client<B> {
         }
         self.load(connections, WARM_UP_NS)?;
         let before = self.backend.usage().cpu_ns;
-        (self.answers, self.stamped) = (0, 0);
+        (self.responses, self.stamped) = (0, 0);
         self.load(connections, TURN_NS)?;
         let cpu_ns = self.backend.usage().cpu_ns - before;
-        self.cpu_ns.push(cpu_ns as f64 / self.answers as f64);
+        self.cpu_ns.push(cpu_ns as f64 / self.responses as f64);
         (0..=connections).for_each(|conn| self.backend.close(ConnId(conn), Close::Reset));
         let soon = self.backend.now().after(1_000_000);
         self.backend.wait(soon, WaitPolicy::Sleep)
@@ -146,7 +146,7 @@ impl<B: Backend> Client<B> {
                     EventKind::Transmitted { .. } => continue,
                     kind => return Err(io::Error::other(format!("{kind:?}"))),
                 }
-                self.answers += 1;
+                self.responses += 1;
                 outstanding -= 1;
                 if !is_over {
                     self.backend.send(conn, &whole);
@@ -164,7 +164,7 @@ impl<B: Backend> Client<B> {
         ratios.sort_by(f64::total_cmp);
         let rank = sign_rank(ratios.len());
         let (low, high) = (ratios[rank], ratios[ratios.len() - 1 - rank]);
-        let stamped = 100.0 * self.stamped as f64 / self.answers as f64;
+        let stamped = 100.0 * self.stamped as f64 / self.responses as f64;
         let kind = match self.kind {
             Stamped::No => "none".to_owned(),
             Stamped::Beside => "beside".to_owned(),

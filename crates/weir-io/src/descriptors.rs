@@ -62,7 +62,7 @@ mod tests {
         let (mut peer, _) = listener.accept().expect("accept");
         let others: Vec<File> = (0..50).map(|_| File::open("/dev/null").expect("open")).collect();
         let (kept, dropped) = (others[40].as_raw_fd(), stream.as_raw_fd());
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
         let thread = thread::spawn(move || {
             own_descriptors(&[kept]).expect("Linux 5.9");
@@ -74,10 +74,10 @@ mod tests {
             // This thread uses the lowest free number, which is open as another file in the shared
             // table.
             let mine = File::open("/dev/null").expect("open");
-            tell.send(mine.as_raw_fd()).expect("heard");
+            sender.send(mine.as_raw_fd()).expect("the receiver is there");
             let _ended = ended.recv();
         });
-        assert_eq!(told.recv(), Ok(3));
+        assert_eq!(receiver.recv(), Ok(3));
         // If the thread had a copy, the peer would not see the end.
         drop(stream);
         assert_eq!(peer.read(&mut [0]).expect("read"), 0);

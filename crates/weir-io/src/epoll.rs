@@ -354,7 +354,7 @@ impl Backend for Epoll {
 
     fn next(&mut self) -> Option<Event<'_>> {
         let raw_event = self.core.found.take().or_else(|| self.step())?;
-        Some(raw_event.lend(|Filled { len, .. }| &mut self.buffer[..len as usize]))
+        Some(raw_event.into_event(|Filled { len, .. }| &mut self.buffer[..len as usize]))
     }
 }
 

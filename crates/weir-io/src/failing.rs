@@ -5,7 +5,7 @@
 #[derive(Debug, Default)]
 pub(crate) struct Failing {
     pending: Vec<(u32, u64)>,
-    told: u64,
+    reported: u64,
 }
 
 impl Failing {
@@ -20,8 +20,8 @@ impl Failing {
 
     /// Records that the failure of a connection is being reported.
     #[cold]
-    pub(crate) fn tell(&mut self, index: u32) {
-        self.told = self.take(index);
+    pub(crate) fn report(&mut self, index: u32) {
+        self.reported = self.take(index);
     }
 
     /// Drops the bytes of a connection that is closed without its failure being reported.
@@ -38,8 +38,8 @@ impl Failing {
     }
 
     /// Returns the unsent bytes of the connection whose failure was reported last.
-    pub(crate) fn told(&self) -> u64 {
-        self.told
+    pub(crate) fn reported(&self) -> u64 {
+        self.reported
     }
 }
 
@@ -53,11 +53,11 @@ mod tests {
         failing.lost(1, 10);
         failing.lost(2, 5);
         failing.lost(1, 3);
-        failing.tell(1);
-        assert_eq!(failing.told(), 13);
+        failing.report(1);
+        assert_eq!(failing.reported(), 13);
         failing.forget(2);
-        failing.tell(2);
-        assert_eq!(failing.told(), 0);
+        failing.report(2);
+        assert_eq!(failing.reported(), 0);
         assert!(failing.pending.is_empty());
     }
 }

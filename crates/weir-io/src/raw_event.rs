@@ -35,7 +35,7 @@ pub(crate) enum RawEventKind {
 impl RawEvent {
     /// Converts to the public event; `find` resolves the location of the bytes.
     #[inline]
-    pub(crate) fn lend<'a>(self, find: impl FnOnce(Filled) -> &'a mut [u8]) -> Event<'a> {
+    pub(crate) fn into_event<'a>(self, find: impl FnOnce(Filled) -> &'a mut [u8]) -> Event<'a> {
         let kind = match self.what {
             RawEventKind::Connected => EventKind::Connected,
             RawEventKind::Accepted => EventKind::Accepted,

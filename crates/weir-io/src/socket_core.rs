@@ -2,7 +2,7 @@
 //! bytes, events found but not returned yet, time stamps, kernel counters, and the plan of a wait.
 //!
 //! It never sleeps, receives or sends, as engines differ in exactly that. Each engine owns a
-//! [`SocketCore`] and calls it; the core knows no engine.
+//! [`SocketCore`] and calls it; the core is independent of the engines.
 
 use std::collections::VecDeque;
 use std::io;
@@ -180,7 +180,7 @@ impl<C: Default> SocketCore<C> {
 
     /// Returns the unsent bytes of the connection whose failure was reported last.
     pub(crate) fn unsent_bytes(&self) -> u64 {
-        self.failing.told()
+        self.failing.reported()
     }
 
     /// Returns the kernel's counters of the connections already closed.

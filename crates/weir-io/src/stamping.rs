@@ -51,7 +51,7 @@ pub(crate) struct Transmission {
 }
 
 /// Requests time stamps on a connected TCP socket that has sent nothing yet: for all receives, and
-/// for every send or for those sent with [`ASK`].
+/// for every send or for those sent with [`SEND_CONTROL`].
 ///
 /// # Errors
 /// If this kernel does not support them.
@@ -69,7 +69,7 @@ pub(crate) fn enable(fd: &OwnedFd, every_send: bool) -> io::Result<()> {
 
 /// Control data of a message whose send is stamped: `SO_TIMESTAMPING` flags that replace the
 /// socket's own (Linux 4.6).
-pub(crate) static ASK: Ask = Ask {
+pub(crate) static SEND_CONTROL: SendControl = SendControl {
     len: HEADER_BYTES + size_of::<u32>(),
     level: libc::SOL_SOCKET,
     kind: libc::SO_TIMESTAMPING,
@@ -79,7 +79,7 @@ pub(crate) static ASK: Ask = Ask {
 
 /// A control message with one word of data, laid out as in cmsg(3).
 #[repr(C)]
-pub(crate) struct Ask {
+pub(crate) struct SendControl {
     len: usize,
     level: c_int,
     kind: c_int,
@@ -87,12 +87,12 @@ pub(crate) struct Ask {
     padding: u32,
 }
 
-impl Ask {
+impl SendControl {
     /// Returns the bytes of the message.
     pub(crate) fn bytes(&'static self) -> &'static [u8] {
         // SAFETY: the fields leave no gap, on machines of 64 and of 32 bits, so all bytes are
         // initialized.
-        unsafe { slice::from_raw_parts(ptr::from_ref(self).cast(), size_of::<Ask>()) }
+        unsafe { slice::from_raw_parts(ptr::from_ref(self).cast(), size_of::<SendControl>()) }
     }
 }
 

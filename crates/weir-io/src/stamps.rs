@@ -48,19 +48,19 @@ impl Stamps {
         stamping::enable(fd, self.every_send)
     }
 
-    /// True if the next send must request its stamp, see [`stamping::ASK`].
+    /// True if the next send must request its stamp, see [`stamping::SEND_CONTROL`].
     #[inline]
-    pub(crate) fn asks(&self) -> bool {
+    pub(crate) fn requests_stamp(&self) -> bool {
         !self.every_send && self.until_next == 0
     }
 
     /// Records bytes of one send that the kernel has taken, and whether that send requested a
     /// stamp. Returns true if the kernel stamps them.
     #[inline]
-    pub(crate) fn sent(&mut self, bytes: usize, has_asked: bool) -> bool {
+    pub(crate) fn sent(&mut self, bytes: usize, with_stamp: bool) -> bool {
         // Wraps as the kernel's count does.
         self.taken = self.taken.wrapping_add(bytes as u32);
-        let is_stamped = self.every_send || has_asked;
+        let is_stamped = self.every_send || with_stamp;
         if is_stamped {
             self.owed = self.taken;
         }
@@ -124,20 +124,20 @@ impl Stamps {
     /// Reports bytes that arrived with `stamp` and were read at `at`: first the transmissions
     /// complete by then, then the bytes. All stamps must have been read before the last reading of
     /// the wall clock.
-    pub(crate) fn tell(
+    pub(crate) fn report(
         &mut self,
         wall: &Wall,
         at: Nanos,
         (bytes, stamp): (Filled, Option<WallTime>),
-        mut tell: impl FnMut(RawEventKind),
+        mut report: impl FnMut(RawEventKind),
     ) {
         while let Some(tx_at) = self.next_transmitted(wall, at) {
-            tell(RawEventKind::Transmitted(tx_at));
+            report(RawEventKind::Transmitted(tx_at));
         }
         // A stamp is never later than the event it belongs to (METHOD 1.1, rule N).
         let rx_at = stamp.and_then(|stamp| wall.convert(stamp, at));
         let rx_at = rx_at.filter(|rx_at| *rx_at <= at.after(wall.error_ns()));
-        tell(RawEventKind::Received(bytes, rx_at.map(|rx_at| rx_at.min(at))));
+        report(RawEventKind::Received(bytes, rx_at.map(|rx_at| rx_at.min(at))));
     }
 }
 
@@ -149,12 +149,17 @@ mod tests {
     const AHEAD_NS: i64 = 1_000_000;
 
     fn all() -> Stamps {
-        Stamps::new(StampRequest::All).expect("asks for something")
+        Stamps::new(StampRequest::All).expect("requests stamps")
     }
 
     /// Times reported at `at` for a connection with these sends and transmissions (last byte,
     /// time).
-    fn told(sent: &[usize], transmissions: &[(u32, u64)], at: u64, rx: Option<u64>) -> Vec<u64> {
+    fn reported(
+        sent: &[usize],
+        transmissions: &[(u32, u64)],
+        at: u64,
+        rx: Option<u64>,
+    ) -> Vec<u64> {
         let wall = Wall::ahead_by(AHEAD_NS);
         let wall_time = |at: u64| WallTime(at + AHEAD_NS.unsigned_abs());
         let mut stamps = all();
@@ -164,21 +169,25 @@ mod tests {
         for (last_byte, at) in transmissions {
             stamps.note(Transmission { last_byte: *last_byte, stamp: wall_time(*at) });
         }
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let bytes = Filled { buffer: 0, start: 0, len: 1 };
-        stamps.tell(&wall, Nanos(at), (bytes, rx.map(wall_time)), |what| match what {
-            RawEventKind::Transmitted(tx_at) => told.push(tx_at.0),
-            RawEventKind::Received(_, Some(rx_at)) => told.push(1_000_000 + rx_at.0),
-            RawEventKind::Received(_, None) => told.push(0),
-            _ => panic!("only these are told"),
+        stamps.report(&wall, Nanos(at), (bytes, rx.map(wall_time)), |what| match what {
+            RawEventKind::Transmitted(tx_at) => reported.push(tx_at.0),
+            RawEventKind::Received(_, Some(rx_at)) => reported.push(1_000_000 + rx_at.0),
+            RawEventKind::Received(_, None) => reported.push(0),
+            _ => panic!("only these are reported"),
         });
-        told
+        reported
     }
 
     #[test]
     fn transmissions_are_told_ahead_once_and_in_order() {
         let check = |sent: &[usize], transmissions: &[(u32, u64)], expected: &[u64]| {
-            assert_eq!(told(sent, transmissions, 500, Some(400)), expected, "{transmissions:?}");
+            assert_eq!(
+                reported(sent, transmissions, 500, Some(400)),
+                expected,
+                "{transmissions:?}"
+            );
         };
         check(&[60], &[(59, 100)], &[100, 1_000_400]);
         check(&[60, 60], &[(59, 100), (119, 200)], &[100, 200, 1_000_400]);
@@ -191,9 +200,9 @@ mod tests {
 
     #[test]
     fn a_receive_stamp_is_not_later_than_its_event() {
-        assert_eq!(told(&[], &[], 500, Some(500)), [1_000_500]);
-        assert_eq!(told(&[], &[], 500, Some(501)), [0]);
-        assert_eq!(told(&[], &[], 500, None), [0]);
+        assert_eq!(reported(&[], &[], 500, Some(500)), [1_000_500]);
+        assert_eq!(reported(&[], &[], 500, Some(501)), [0]);
+        assert_eq!(reported(&[], &[], 500, None), [0]);
     }
 
     #[test]
@@ -214,13 +223,13 @@ mod tests {
 
     #[test]
     fn of_a_sample_only_what_was_asked_for_is_owed() {
-        let mut stamps = Stamps::new(StampRequest::Sample).expect("asks for something");
+        let mut stamps = Stamps::new(StampRequest::Sample).expect("requests stamps");
         for send in 0..100u32 {
-            let asks = stamps.asks();
-            assert_eq!(asks, send % StampRequest::SAMPLE == 0, "send {send}");
-            assert_eq!(stamps.sent(10, asks), asks);
-            assert_eq!(stamps.is_owed(), asks);
-            if asks {
+            let with_stamp = stamps.requests_stamp();
+            assert_eq!(with_stamp, send % StampRequest::SAMPLE == 0, "send {send}");
+            assert_eq!(stamps.sent(10, with_stamp), with_stamp);
+            assert_eq!(stamps.is_owed(), with_stamp);
+            if with_stamp {
                 stamps.note(Transmission { last_byte: 10 * send + 9, stamp: WallTime(1) });
             }
             assert!(!stamps.is_owed());

@@ -112,7 +112,7 @@ pub struct Uring {
     /// Completions since then, for the next batch.
     later: Vec<Completion>,
     /// Buffer of the event returned last.
-    lent: Option<u16>,
+    leased: Option<u16>,
     /// An error of the ring that a call could not report.
     broken: Option<io::Error>,
 }
@@ -149,7 +149,7 @@ impl Uring {
             cursor: 0,
             harvested_at: Nanos::ZERO,
             later: Vec::new(),
-            lent: None,
+            leased: None,
             broken: None,
         })
     }
@@ -333,7 +333,7 @@ impl Uring {
     /// Returns the buffer of the last event to the pool.
     #[inline]
     fn take_back(&mut self) {
-        if let Some(buffer) = self.lent.take() {
+        if let Some(buffer) = self.leased.take() {
             self.buffers.give_back(buffer);
         }
     }
@@ -433,8 +433,8 @@ impl Backend for Uring {
         self.take_back();
         let raw_event = self.core.found.take().or_else(|| self.step())?;
         if let RawEventKind::Received(filled, _) = &raw_event.what {
-            self.lent = Some(filled.buffer);
+            self.leased = Some(filled.buffer);
         }
-        Some(raw_event.lend(|filled| self.buffers.bytes(filled)))
+        Some(raw_event.into_event(|filled| self.buffers.bytes(filled)))
     }
 }

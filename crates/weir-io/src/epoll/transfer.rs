@@ -35,7 +35,7 @@ impl Epoll {
         let head_only = conn.discards && discard < DISCARD_MIN;
         let mut stamp = None;
         let is_stamped = conn.stamps != NONE;
-        let (asked, result) = if is_stamped {
+        let (requested, result) = if is_stamped {
             let received = retried(|| stamping::recv(fd, &mut self.buffer));
             (
                 self.buffer.len(),
@@ -45,11 +45,11 @@ impl Epoll {
                 }),
             )
         } else if skips {
-            let asked = discard.min(DISCARD_MAX) as usize;
-            (asked, retried(|| socket::recv_discard(fd, asked)))
+            let requested = discard.min(DISCARD_MAX) as usize;
+            (requested, retried(|| socket::recv_discard(fd, requested)))
         } else {
-            let asked = if head_only { HEAD_BYTES as usize } else { self.buffer.len() };
-            (asked, retried(|| socket::recv(fd, &mut self.buffer[..asked])))
+            let requested = if head_only { HEAD_BYTES as usize } else { self.buffer.len() };
+            (requested, retried(|| socket::recv(fd, &mut self.buffer[..requested])))
         };
         match result {
             Ok(0) => {
@@ -62,7 +62,7 @@ impl Epoll {
                 conn.discard = conn.discard.saturating_sub(len);
                 // A short read of a stream has emptied it, and new bytes cause a new edge
                 // (epoll(7)). But an end that has already been reported causes none.
-                let more = read == asked || conn.drains || conn.send_error != 0;
+                let more = read == requested || conn.drains || conn.send_error != 0;
                 if more {
                     self.read_again(index);
                 }
@@ -194,18 +194,18 @@ fn write_all(
     is_stamped: &mut bool,
 ) -> io::Result<()> {
     while let Some(front) = outgoing.front(queue) {
-        let asks = stamps.as_ref().is_some_and(|stamps| stamps.asks());
-        let written = if queue.is_single() && !asks {
+        let with_stamp = stamps.as_ref().is_some_and(|stamps| stamps.requests_stamp());
+        let written = if queue.is_single() && !with_stamp {
             retried(|| socket::send(fd, front))?
         } else {
-            let control = if asks { stamping::ASK.bytes() } else { &[] };
+            let control = if with_stamp { stamping::SEND_CONTROL.bytes() } else { &[] };
             let mut slices = [IoSlice::new(&[]); PIECES];
             let (count, _) = outgoing.slices(queue, &mut slices);
             retried(|| socket::send_vectored(fd, &slices[..count], control))?
         };
         outgoing.advance(queue, written);
         if let Some(stamps) = &mut stamps {
-            *is_stamped |= stamps.sent(written, asks);
+            *is_stamped |= stamps.sent(written, with_stamp);
         }
     }
     Ok(())

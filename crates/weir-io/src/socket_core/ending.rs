@@ -14,7 +14,7 @@ impl<C: Default> SocketCore<C> {
     pub(crate) fn fail(&mut self, index: u32, error: io::Error, at: Nanos) -> RawEvent {
         let raw_event = self.raw_event(index, RawEventKind::Failed(error), at);
         self.count_unsent(index);
-        self.failing.tell(index);
+        self.failing.report(index);
         self.tally(index, true);
         raw_event
     }

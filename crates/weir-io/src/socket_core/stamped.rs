@@ -44,7 +44,7 @@ impl<C: Default> SocketCore<C> {
         stamps.collect(state.fd.as_ref()?);
         let now = self.wall.look();
         let at = at.unwrap_or(now);
-        stamps.tell(&self.wall, at, received, |what| {
+        stamps.report(&self.wall, at, received, |what| {
             self.parked.push_back(RawEvent { conn, generation, at, what });
         });
         self.parked.pop_front()

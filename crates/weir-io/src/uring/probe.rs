@@ -82,13 +82,13 @@ fn stalls_are_told(ring: &mut Ring) -> io::Result<()> {
         unsafe { ring.push(&entry)? };
     }
     ring.submit(false)?;
-    let told: Vec<_> = ring.completions().collect();
-    let [done] = told[..] else {
-        return Err(io::Error::other(format!("a stalled send was told as {told:?}")));
+    let completions: Vec<_> = ring.completions().collect();
+    let [done] = completions[..] else {
+        return Err(io::Error::other(format!("a stalled send was reported as {completions:?}")));
     };
     let sent = usize::try_from(done.result).unwrap_or(0);
     if done.word != 3 || sent == 0 || sent >= TOO_MUCH {
-        return Err(io::Error::other(format!("a stalled send was told as {done:?}")));
+        return Err(io::Error::other(format!("a stalled send was reported as {done:?}")));
     }
     // Nothing is sent once there is room.
     there.set_nonblocking(true)?;
@@ -98,7 +98,7 @@ fn stalls_are_told(ring: &mut Ring) -> io::Result<()> {
     let _ = there.read_to_end(&mut all);
     match ended {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock && all.len() == sent + 1 => Ok(()),
-        _ => Err(io::Error::other(format!("{} bytes of a send told as {sent}", all.len()))),
+        _ => Err(io::Error::other(format!("{} bytes of a send reported as {sent}", all.len()))),
     }
 }
 

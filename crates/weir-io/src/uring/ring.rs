@@ -114,9 +114,9 @@ impl Ring {
     /// True if an enter would bring completions, as far as the ring's flags show it.
     pub(super) fn has_news(&mut self) -> bool {
         let submission = self.uring.submission();
-        let asks = submission.taskrun() || submission.cq_overflow();
+        let needs_enter = submission.taskrun() || submission.cq_overflow();
         drop(submission);
-        asks || !self.uring.completion().is_empty()
+        needs_enter || !self.uring.completion().is_empty()
     }
 
     /// Submits all entries; with `collect` the kernel also finishes pending completion work.

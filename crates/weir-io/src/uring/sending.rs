@@ -36,7 +36,7 @@ const IN_TIME: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
 /// A send of the current submission.
 pub(super) struct Issued {
     index: u32,
-    has_asked: bool,
+    with_stamp: bool,
     bytes: usize,
 }
 
@@ -104,9 +104,10 @@ impl Uring {
             return Ok(true);
         }
         let target = types::Fd(fd.as_raw_fd());
-        let asks = self.core.stamps.entry(conn.stamps).is_some_and(|stamps| stamps.asks());
-        let control = if asks { stamping::ASK.bytes() } else { &[] };
-        let (entry, bytes, is_all) = if conn.unsent.is_single() && !asks {
+        let with_stamp =
+            self.core.stamps.entry(conn.stamps).is_some_and(|stamps| stamps.requests_stamp());
+        let control = if with_stamp { stamping::SEND_CONTROL.bytes() } else { &[] };
+        let (entry, bytes, is_all) = if conn.unsent.is_single() && !with_stamp {
             let send = opcode::Send::new(target, front.as_ptr(), front.len() as u32);
             (send.flags(AT_ONCE).build(), front.len(), true)
         } else if let Some(message) = self.vectors.lay(&self.core.outgoing, &conn.unsent, control) {
@@ -118,7 +119,7 @@ impl Uring {
             self.core.send_later(index);
             return Ok(false);
         };
-        self.issued.push(Issued { index, has_asked: asks, bytes });
+        self.issued.push(Issued { index, with_stamp, bytes });
         let word = Token::new(kind::SEND, conn.generation, index).pack();
         let entry = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(word);
         // SAFETY: the send completes within the enter, and the pieces stay in their queue, the
@@ -131,13 +132,13 @@ impl Uring {
     pub(super) fn settle(&mut self) {
         let mut issued = std::mem::take(&mut self.issued);
         self.stalls.sort_unstable_by_key(|(index, _)| *index);
-        for Issued { index, has_asked, bytes } in issued.drain(..) {
+        for Issued { index, with_stamp, bytes } in issued.drain(..) {
             let conn = &mut self.core.conns[index as usize];
             match self.stalls.binary_search_by_key(&index, |(index, _)| *index) {
                 Err(_) => {
                     self.core.outgoing.advance(&mut conn.unsent, bytes);
                     if let Some(stamps) = self.core.stamps.entry(conn.stamps)
-                        && stamps.sent(bytes, has_asked)
+                        && stamps.sent(bytes, with_stamp)
                     {
                         self.core.transmitting.push(index);
                     }
@@ -145,20 +146,20 @@ impl Uring {
                         self.core.send_later(index);
                     }
                 }
-                Ok(at) => self.stalled(index, has_asked, self.stalls[at].1),
+                Ok(at) => self.stalled(index, with_stamp, self.stalls[at].1),
             }
         }
         self.issued = issued;
         self.stalls.clear();
     }
 
-    fn stalled(&mut self, index: u32, has_asked: bool, result: i32) {
+    fn stalled(&mut self, index: u32, with_stamp: bool, result: i32) {
         let conn = &mut self.core.conns[index as usize];
         if result > 0 {
             let bytes = result.unsigned_abs() as usize;
             self.core.outgoing.advance(&mut conn.unsent, bytes);
             if let Some(stamps) = self.core.stamps.entry(conn.stamps) {
-                stamps.sent(bytes, has_asked);
+                stamps.sent(bytes, with_stamp);
             }
         } else if result != -libc::EAGAIN {
             return self.send_failed(index, -result);

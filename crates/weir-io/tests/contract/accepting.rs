@@ -9,7 +9,7 @@ use weir_io::{
     WaitPolicy, Waker,
 };
 
-use crate::driver::{Driver, Machine, What, assert_same, bytes_at, unique};
+use crate::driver::{Driver, Machine, SeenKind, assert_same, bytes_at, unique};
 
 fn any_port() -> Endpoint {
     Endpoint::Tcp(([127, 0, 0, 1], 0).into())
@@ -32,16 +32,18 @@ fn echo<B: Machine>(mut driver: Driver<B>) {
     loop {
         driver.backend.wait(Nanos::MAX, WaitPolicy::Sleep).expect("wait");
         let mut any = false;
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         while let Some(event) = driver.backend.next() {
             any = true;
             match event.kind {
-                EventKind::Received { bytes, .. } => heard.push((event.conn, Some(bytes.to_vec()))),
-                EventKind::Closed => heard.push((event.conn, None)),
+                EventKind::Received { bytes, .. } => {
+                    received.push((event.conn, Some(bytes.to_vec())))
+                }
+                EventKind::Closed => received.push((event.conn, None)),
                 EventKind::Accepted | EventKind::Failed(_) => {}
                 kind => panic!("{kind:?}"),
             }
-            while let Some((conn, bytes)) = heard.pop() {
+            while let Some((conn, bytes)) = received.pop() {
                 match bytes {
                     Some(bytes) => {
                         let id = driver.backend.pool(&bytes);
@@ -62,12 +64,12 @@ pub(crate) fn serves_itself<B: Machine>() {
     const LEN: usize = 200_000;
     for at in [any_port(), Endpoint::Unix(format!("@{}", unique("echo")).into())] {
         let waker = Waker::new().expect("waker");
-        let (tell, endpoint) = std::sync::mpsc::channel();
+        let (sender, endpoint) = std::sync::mpsc::channel();
         let given = waker.clone();
         // A backend belongs to the thread that created it.
         let server = thread::spawn(move || {
             let mut server = Driver::<B>::with(Some(given), CONNS);
-            tell.send(listen(&mut server, &at)).expect("the other end waits");
+            sender.send(listen(&mut server, &at)).expect("the other end waits");
             echo(server);
         });
         let endpoint = endpoint.recv().expect("the server listens");
@@ -81,13 +83,13 @@ pub(crate) fn serves_itself<B: Machine>() {
             while received.iter().any(|bytes| bytes.len() < LEN) {
                 client.handle(|backend, seen| {
                     assert_eq!(seen.generation, generation);
-                    match seen.what {
-                        What::Connected => {
+                    match seen.kind {
+                        SeenKind::Connected => {
                             let whole = Segment::Template { id, bytes: LEN as u32 };
                             backend.send(seen.conn, &[whole]);
                         }
-                        What::Received(bytes) => received[seen.conn.index()].extend(bytes),
-                        what => panic!("{what:?}"),
+                        SeenKind::Received(bytes) => received[seen.conn.index()].extend(bytes),
+                        kind => panic!("{kind:?}"),
                     }
                 });
             }
@@ -111,7 +113,10 @@ pub(crate) fn gives_the_lowest_free_number<B: Machine>() {
     for number in 0..5 {
         peers.push(Some(dial(&endpoint)));
         let seen = driver.one();
-        assert_eq!((seen.conn, seen.generation, seen.what), (ConnId(number), 0, What::Accepted));
+        assert_eq!(
+            (seen.conn, seen.generation, seen.kind),
+            (ConnId(number), 0, SeenKind::Accepted)
+        );
     }
     // One connection is closed by this side, one is reset by the peer, which closes with bytes
     // unread.
@@ -122,16 +127,19 @@ pub(crate) fn gives_the_lowest_free_number<B: Machine>() {
     gone.set_nonblocking(false).expect("blocking");
     gone.peek(&mut [0; 6]).expect("peek");
     drop(gone);
-    assert_eq!(driver.one().what, What::Failed(libc::ECONNRESET));
+    assert_eq!(driver.one().kind, SeenKind::Failed(libc::ECONNRESET));
     for number in [1, 3] {
         peers.push(Some(dial(&endpoint)));
         let seen = driver.one();
-        assert_eq!((seen.conn, seen.generation, seen.what), (ConnId(number), 1, What::Accepted));
+        assert_eq!(
+            (seen.conn, seen.generation, seen.kind),
+            (ConnId(number), 1, SeenKind::Accepted)
+        );
     }
     // The next connection gets a new number.
     peers.push(Some(dial(&endpoint)));
     let seen = driver.one();
-    assert_eq!((seen.conn, seen.generation, seen.what), (ConnId(5), 0, What::Accepted));
+    assert_eq!((seen.conn, seen.generation, seen.kind), (ConnId(5), 0, SeenKind::Accepted));
 }
 
 pub(crate) fn accepts_no_more_than_it_may<B: Machine>() {
@@ -140,18 +148,21 @@ pub(crate) fn accepts_no_more_than_it_may<B: Machine>() {
     let mut peers: Vec<_> = (0..4).map(|_| dial(&endpoint)).collect();
     let mut accepted = 0;
     while accepted < 2 {
-        accepted += driver.harvest().len();
+        accepted += driver.take_events().len();
     }
     driver.quiet();
     for (i, peer) in peers.iter_mut().enumerate().take(2) {
         peer.write_all(b"x").expect("write");
         let seen = driver.one();
-        assert_eq!((seen.conn.index(), seen.what), (i, What::Received(b"x".to_vec())));
+        assert_eq!((seen.conn.index(), seen.kind), (i, SeenKind::Received(b"x".to_vec())));
     }
     for number in [1, 0] {
         driver.close(number);
         let seen = driver.one();
-        assert_eq!((seen.conn, seen.generation, seen.what), (ConnId(number), 1, What::Accepted));
+        assert_eq!(
+            (seen.conn, seen.generation, seen.kind),
+            (ConnId(number), 1, SeenKind::Accepted)
+        );
     }
     driver.quiet();
     assert_eq!(peers[1].read(&mut [0]).expect("an orderly end"), 0);
@@ -164,17 +175,17 @@ pub(crate) fn accepts_at_several_doors<B: Machine>() {
     let _peers: Vec<_> = [&one, &two, &two, &one].map(dial).into();
     let mut accepted = Vec::new();
     while accepted.len() < 4 {
-        accepted.extend(driver.harvest());
+        accepted.extend(driver.take_events());
     }
     for (number, seen) in accepted.iter().enumerate() {
-        assert_eq!((seen.conn.index(), &seen.what), (number, &What::Accepted));
+        assert_eq!((seen.conn.index(), &seen.kind), (number, &SeenKind::Accepted));
     }
     // It may connect to itself, under numbers chosen by the caller.
     driver.backend.connect(ConnId(100), &one, SocketOptions::default());
     let mut both = Vec::new();
     while both.len() < 2 {
-        both.extend(driver.harvest().into_iter().map(|seen| (seen.conn, seen.what)));
+        both.extend(driver.take_events().into_iter().map(|seen| (seen.conn, seen.kind)));
     }
     both.sort_by_key(|(conn, _)| *conn);
-    assert_eq!(both, [(ConnId(4), What::Accepted), (ConnId(100), What::Connected)]);
+    assert_eq!(both, [(ConnId(4), SeenKind::Accepted), (ConnId(100), SeenKind::Connected)]);
 }

@@ -45,11 +45,11 @@ pub(crate) struct Seen {
     pub(crate) at: Nanos,
     /// `rx_at` or `tx_at`.
     pub(crate) stamp: Option<Nanos>,
-    pub(crate) what: What,
+    pub(crate) kind: SeenKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum SeenKind {
     Connected,
     Accepted,
     Received(Vec<u8>),
@@ -89,7 +89,7 @@ impl<B: Machine> Driver<B> {
     pub(crate) fn connected(&mut self, conn: u32, to: &Endpoint, options: SocketOptions) {
         self.backend.connect(ConnId(conn), to, options);
         let seen = self.one();
-        assert!(seen.conn == ConnId(conn) && seen.what == What::Connected, "{seen:?}");
+        assert!(seen.conn == ConnId(conn) && seen.kind == SeenKind::Connected, "{seen:?}");
     }
 
     pub(crate) fn close(&mut self, conn: u32) {
@@ -122,7 +122,7 @@ impl<B: Machine> Driver<B> {
     }
 
     /// Returns the events of one batch.
-    pub(crate) fn harvest(&mut self) -> Vec<Seen> {
+    pub(crate) fn take_events(&mut self) -> Vec<Seen> {
         let mut all = Vec::new();
         self.handle(|_, seen| all.push(seen));
         all
@@ -130,7 +130,7 @@ impl<B: Machine> Driver<B> {
 
     /// Returns the next event, which must be the only one of its batch.
     pub(crate) fn one(&mut self) -> Seen {
-        let mut all = self.harvest();
+        let mut all = self.take_events();
         assert_eq!(all.len(), 1, "{all:?}");
         all.remove(0)
     }
@@ -139,7 +139,7 @@ impl<B: Machine> Driver<B> {
     pub(crate) fn until(&mut self, end: impl Fn(&Seen) -> bool) -> Vec<Seen> {
         let mut all = Vec::new();
         loop {
-            all.extend(self.harvest());
+            all.extend(self.take_events());
             if all.iter().any(&end) {
                 return all;
             }
@@ -150,9 +150,9 @@ impl<B: Machine> Driver<B> {
     pub(crate) fn receive(&mut self, conn: u32, len: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(len);
         while bytes.len() < len {
-            for seen in self.harvest() {
+            for seen in self.take_events() {
                 assert_eq!(seen.conn, ConnId(conn), "{seen:?}");
-                let What::Received(more) = seen.what else { panic!("{seen:?}") };
+                let SeenKind::Received(more) = seen.kind else { panic!("{seen:?}") };
                 bytes.extend(more);
             }
         }
@@ -173,24 +173,24 @@ impl<B: Machine> Driver<B> {
     pub(crate) fn next(&mut self) -> Option<Seen> {
         let event = self.backend.next()?;
         let mut stamp = None;
-        let what = match event.kind {
-            EventKind::Connected => What::Connected,
-            EventKind::Accepted => What::Accepted,
+        let kind = match event.kind {
+            EventKind::Connected => SeenKind::Connected,
+            EventKind::Accepted => SeenKind::Accepted,
             EventKind::Received { bytes, rx_at } => {
                 stamp = rx_at;
                 assert!(!bytes.is_empty(), "Received is never empty");
-                What::Received(bytes.to_vec())
+                SeenKind::Received(bytes.to_vec())
             }
-            EventKind::Discarded(bytes) => What::Discarded(bytes),
+            EventKind::Discarded(bytes) => SeenKind::Discarded(bytes),
             EventKind::Transmitted { tx_at } => {
                 stamp = Some(tx_at);
-                What::Transmitted
+                SeenKind::Transmitted
             }
-            EventKind::Closed => What::Closed,
-            EventKind::Failed(error) => What::Failed(error.raw_os_error().unwrap_or(0)),
+            EventKind::Closed => SeenKind::Closed,
+            EventKind::Failed(error) => SeenKind::Failed(error.raw_os_error().unwrap_or(0)),
         };
         let Event { conn, generation, at, .. } = event;
-        let seen = Seen { conn, generation, at, stamp, what };
+        let seen = Seen { conn, generation, at, stamp, kind };
         assert!(seen.at <= self.clock.now());
         assert!(seen.stamp.is_none_or(|stamp| stamp <= seen.at), "{seen:?}");
         Some(seen)

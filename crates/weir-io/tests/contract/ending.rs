@@ -7,7 +7,7 @@ use std::thread;
 
 use weir_io::{Close, ConnId, Endpoint, Segment, SocketOptions, StampRequest, WaitPolicy};
 
-use crate::driver::{Driver, Machine, Seen, What, assert_same, bytes_at, tcp};
+use crate::driver::{Driver, Machine, Seen, SeenKind, assert_same, bytes_at, tcp};
 
 /// Closes with a reset.
 pub(crate) fn reset(peer: TcpStream) {
@@ -22,16 +22,16 @@ pub(crate) fn reset(peer: TcpStream) {
 }
 
 /// Splits events into the received bytes and the rest.
-fn split(all: Vec<Seen>) -> (Vec<u8>, Vec<What>) {
+fn split(all: Vec<Seen>) -> (Vec<u8>, Vec<SeenKind>) {
     let mut bytes = Vec::new();
     let mut rest = Vec::new();
     for seen in all {
-        match seen.what {
-            What::Received(more) => {
+        match seen.kind {
+            SeenKind::Received(more) => {
                 assert!(rest.is_empty(), "bytes after {rest:?}");
                 bytes.extend(more);
             }
-            what => rest.push(what),
+            kind => rest.push(kind),
         }
     }
     (bytes, rest)
@@ -48,9 +48,9 @@ pub(crate) fn end_of_file_comes_once<B: Machine>() {
     for len in [0, 1, 4096, 100_000] {
         let mut peer = pair(&mut driver);
         let server = thread::spawn(move || peer.write_all(&bytes_at(0, len)).expect("write"));
-        let (bytes, rest) = split(driver.until(|seen| seen.what == What::Closed));
+        let (bytes, rest) = split(driver.until(|seen| seen.kind == SeenKind::Closed));
         assert_same(&bytes, &bytes_at(0, len));
-        assert_eq!(rest, [What::Closed]);
+        assert_eq!(rest, [SeenKind::Closed]);
         server.join().expect("no panic");
         driver.quiet();
         driver.close(0);
@@ -62,7 +62,7 @@ pub(crate) fn sends_after_the_peer_has_ended<B: Machine>() {
     let mut driver = Driver::<B>::new();
     let mut peer = pair(&mut driver);
     peer.shutdown(Shutdown::Write).expect("shutdown");
-    assert_eq!(driver.one().what, What::Closed);
+    assert_eq!(driver.one().kind, SeenKind::Closed);
     driver.send_pooled(0, b"still here");
     driver.backend.submit();
     let mut bytes = [0; 10];
@@ -92,10 +92,10 @@ pub(crate) fn lends_what_came_before_a_reset<B: Machine>() {
         // peer.
         peer.write_all(&bytes_at(0, len)).expect("write");
         reset(peer);
-        let all = driver.until(|seen| matches!(seen.what, What::Failed(_)));
+        let all = driver.until(|seen| matches!(seen.kind, SeenKind::Failed(_)));
         let (bytes, rest) = split(all);
         assert_same(&bytes, &bytes_at(0, len));
-        assert_eq!(rest, [What::Failed(libc::ECONNRESET)]);
+        assert_eq!(rest, [SeenKind::Failed(libc::ECONNRESET)]);
         driver.quiet();
     }
 }
@@ -109,12 +109,12 @@ pub(crate) fn lends_what_came_before_a_failed_send<B: Machine>() {
         // The send fails by the reset before anything has been read.
         driver.send_pooled(0, b"request");
         driver.backend.submit();
-        let all = driver.until(|seen| matches!(seen.what, What::Failed(_)));
+        let all = driver.until(|seen| matches!(seen.kind, SeenKind::Failed(_)));
         let (bytes, rest) = split(all);
         assert_same(&bytes, &bytes_at(0, len));
         // Either the send or the receive reports the reason, but only one, once.
-        let errors = [What::Failed(libc::ECONNRESET), What::Failed(libc::EPIPE)];
-        let rest: Vec<_> = rest.into_iter().filter(|what| *what != What::Closed).collect();
+        let errors = [SeenKind::Failed(libc::ECONNRESET), SeenKind::Failed(libc::EPIPE)];
+        let rest: Vec<_> = rest.into_iter().filter(|kind| *kind != SeenKind::Closed).collect();
         assert!(rest.len() == 1 && errors.contains(&rest[0]), "{rest:?}");
         driver.quiet();
     }
@@ -131,7 +131,7 @@ pub(crate) fn tells_what_a_failed_send_left_unsent<B: Machine>() {
         driver.send_pooled(0, b"lost");
         driver.backend.submit();
         driver.send_pooled(0, b"later");
-        driver.until(|seen| matches!(seen.what, What::Failed(_)));
+        driver.until(|seen| matches!(seen.kind, SeenKind::Failed(_)));
         assert_eq!(driver.backend.unsent_bytes(), 9, "round {round}");
     }
 }
@@ -145,7 +145,7 @@ pub(crate) fn counts_its_own_tcp_sockets<B: Machine>() {
         driver.backend.submit();
     }
     reset(pair(&mut driver));
-    driver.until(|seen| matches!(seen.what, What::Failed(_)));
+    driver.until(|seen| matches!(seen.kind, SeenKind::Failed(_)));
     let tally = driver.backend.tcp();
     assert_eq!((tally.sockets, tally.sampled), (4, 4), "closed and failed ones alike");
     assert_eq!(tally.retransmitted_segments, 0);
@@ -162,8 +162,8 @@ pub(crate) fn fails_once<B: Machine>() {
         driver.send_pooled(0, b"two");
         driver.backend.submit();
         driver.send_pooled(0, b"three");
-        let all = driver.until(|seen| matches!(seen.what, What::Failed(_)));
-        let terminal = all.iter().filter(|seen| matches!(seen.what, What::Failed(_)));
+        let all = driver.until(|seen| matches!(seen.kind, SeenKind::Failed(_)));
+        let terminal = all.iter().filter(|seen| matches!(seen.kind, SeenKind::Failed(_)));
         assert_eq!(terminal.count(), 1);
         // Already closed by the backend, so these calls have no effect.
         driver.send_pooled(0, b"four");
@@ -252,20 +252,20 @@ pub(crate) fn renewed_after_its_end_is_as_new<B: Machine>() {
         let mut request = [0; 7];
         peer.read_exact(&mut request).expect("read");
         assert_eq!(&request, b"request");
-        let answer = bytes_at(round.into(), 1000);
-        peer.write_all(&answer).expect("write");
+        let response = bytes_at(round.into(), 1000);
+        peer.write_all(&response).expect("write");
         if round % 6 == 2 {
             driver.receive(0, 1000);
             driver.backend.close(ConnId(0), Close::Reset);
             continue;
         }
         peer.shutdown(Shutdown::Write).expect("shutdown");
-        let received = driver.until(|seen| seen.what == What::Closed).into_iter();
-        let bytes = received.flat_map(|seen| match seen.what {
-            What::Received(bytes) => bytes,
+        let received = driver.until(|seen| seen.kind == SeenKind::Closed).into_iter();
+        let bytes = received.flat_map(|seen| match seen.kind {
+            SeenKind::Received(bytes) => bytes,
             _ => Vec::new(),
         });
-        assert_same(&bytes.collect::<Vec<u8>>(), &answer);
+        assert_same(&bytes.collect::<Vec<u8>>(), &response);
         if round % 5 == 3 {
             driver.backend.close(ConnId(0), Close::Reset);
             driver.quiet();

@@ -7,7 +7,7 @@ use weir_io::{
     ConnId, Endpoint, ListenOptions, Listener, SocketOptions, StampRequest, TcpTally, ThreadUsage,
 };
 
-use crate::driver::{self, Driver, Machine, What};
+use crate::driver::{self, Driver, Machine, SeenKind};
 use crate::ending::reset;
 
 pub(crate) fn listen<B: Machine>() {
@@ -22,7 +22,7 @@ pub(crate) fn sources<B: Machine>() {
     let mut driver = Driver::<B>::new();
     let source = Some("127.0.0.1".parse().expect("an address"));
     driver.backend.connect(ConnId(0), &endpoint, SocketOptions { source, ..Default::default() });
-    assert_eq!(driver.one().what, What::Failed(libc::EOPNOTSUPP));
+    assert_eq!(driver.one().kind, SeenKind::Failed(libc::EOPNOTSUPP));
 }
 
 pub(crate) fn stamps<B: Machine>() {
@@ -35,9 +35,9 @@ pub(crate) fn stamps<B: Machine>() {
             driver.send_pooled(0, b"request!");
             driver.backend.submit();
             peer.read_exact(&mut [0; 8]).expect("read");
-            peer.write_all(b"answer").expect("write");
+            peer.write_all(b"response").expect("write");
             let seen = driver.one();
-            assert_eq!((seen.what, seen.stamp), (What::Received(b"answer".to_vec()), None));
+            assert_eq!((seen.kind, seen.stamp), (SeenKind::Received(b"response".to_vec()), None));
         }
         driver.close(0);
     }
@@ -48,7 +48,7 @@ pub(crate) fn tcp<B: Machine>() {
     let mut driver = Driver::<B>::new();
     driver.connected(0, &endpoint, SocketOptions::default());
     drop(listener.accept().expect("accept"));
-    driver.until(|seen| seen.what == What::Closed);
+    driver.until(|seen| seen.kind == SeenKind::Closed);
     driver.close(0);
     assert_eq!(driver.backend.tcp(), TcpTally::default());
 }
@@ -60,7 +60,7 @@ pub(crate) fn unsent_bytes<B: Machine>() {
     reset(listener.accept().expect("accept").0);
     driver.send_pooled(0, b"lost");
     driver.backend.submit();
-    driver.until(|seen| matches!(seen.what, What::Failed(_)));
+    driver.until(|seen| matches!(seen.kind, SeenKind::Failed(_)));
     assert_eq!(driver.backend.unsent_bytes(), 0);
 }
 

@@ -10,7 +10,7 @@ use weir_io::{
     SocketOptions, StampRequest, TemplateId, WaitPolicy, Waker,
 };
 
-use crate::driver::{Driver, Machine, Seen, What, byte_at, bytes_at, unique};
+use crate::driver::{Driver, Machine, Seen, SeenKind, byte_at, bytes_at, unique};
 
 const CONNS: u32 = 24;
 const TURNS: u32 = 3_000;
@@ -133,32 +133,34 @@ impl<B: Machine> Client<B> {
     }
 
     fn check(&mut self, seen: Seen) {
-        let Seen { conn, generation, what, .. } = seen;
+        let Seen { conn, generation, kind, .. } = seen;
         let life = &mut self.lives[conn.index()];
         assert!(life.is_alive && life.generation == Some(generation), "{conn:?} {generation}");
-        assert!(!life.is_open || what != What::Connected);
-        match what {
-            What::Connected => life.is_open = true,
-            What::Received(bytes) => {
+        assert!(!life.is_open || kind != SeenKind::Connected);
+        match kind {
+            SeenKind::Connected => life.is_open = true,
+            SeenKind::Received(bytes) => {
                 assert!(life.is_open && !life.has_ended);
                 for byte in bytes {
                     assert_eq!(byte, byte_at(life.received), "{conn:?} at {}", life.received);
                     life.received += 1;
                 }
             }
-            What::Discarded(bytes) => {
+            SeenKind::Discarded(bytes) => {
                 assert!(life.is_open && !life.has_ended);
                 life.received += bytes;
             }
-            What::Transmitted => assert!(life.is_open && life.sent > 0),
-            What::Closed => assert!(life.is_open && !std::mem::replace(&mut life.has_ended, true)),
-            What::Failed(_) => life.is_alive = false,
-            what => panic!("{what:?}"),
+            SeenKind::Transmitted => assert!(life.is_open && life.sent > 0),
+            SeenKind::Closed => {
+                assert!(life.is_open && !std::mem::replace(&mut life.has_ended, true))
+            }
+            SeenKind::Failed(_) => life.is_alive = false,
+            kind => panic!("{kind:?}"),
         }
         assert!(life.received <= life.sent);
     }
 
-    fn harvest(&mut self, until: Nanos) {
+    fn process_events(&mut self, until: Nanos) {
         self.driver.backend.wait(until, WaitPolicy::Sleep).expect("wait");
         while let Some(seen) = self.driver.next() {
             self.check(seen);
@@ -183,10 +185,10 @@ fn live<B: Machine>(seed: u64, at: &Endpoint) {
         client.act(&mut dice);
         match dice.below(10) {
             0..4 => drop(client.driver.backend.submit()),
-            4..7 => client.harvest(Nanos::ZERO),
+            4..7 => client.process_events(Nanos::ZERO),
             7 => {
                 let soon = client.driver.clock.now().after(200_000);
-                client.harvest(soon);
+                client.process_events(soon);
             }
             _ => {}
         }
@@ -195,7 +197,7 @@ fn live<B: Machine>(seed: u64, at: &Endpoint) {
     let is_owed = |life: &Life| life.is_alive && !life.has_ended && life.received < life.sent;
     while client.lives.iter().any(is_owed) {
         let soon = client.driver.clock.now().after(1_000_000);
-        client.harvest(soon);
+        client.process_events(soon);
     }
     stop.store(true, Ordering::Release);
     waker.wake();

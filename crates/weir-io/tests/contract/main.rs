@@ -155,7 +155,7 @@ macro_rules! backend {
                     #[test]
                     fn $lacks() {
                         let why = concat!("it lacks `", stringify!($lacks), "`");
-                        crate::tell(stringify!($name), why, checks!($lacks, names()));
+                        crate::print_skipped(stringify!($name), why, checks!($lacks, names()));
                         crate::lacking::$lacks::<$backend>();
                     }
                 )*
@@ -164,7 +164,7 @@ macro_rules! backend {
     };
 }
 
-/// Tells if a backend does not work on this machine, so that its checks do not run.
+/// Prints that a backend does not work on this machine, so that its checks do not run.
 ///
 /// # Panics
 /// If that is so and `WEIR_REQUIRE_URING` is 1.
@@ -172,11 +172,11 @@ fn check_available<B: driver::Machine>(backend: &str) {
     let Err(error) = B::probe() else { return };
     let required = std::env::var_os("WEIR_REQUIRE_URING");
     assert!(required.is_none_or(|value| value != "1"), "WEIR_REQUIRE_URING=1, but {error}");
-    tell(backend, &error.to_string(), &["every check"]);
+    print_skipped(backend, &error.to_string(), &["every check"]);
 }
 
-/// Tells of checks that do not run, past the test harness, which hides what tests print.
-fn tell(backend: &str, why: &str, checks: &[&str]) {
+/// Prints the checks that do not run, past the test harness, which hides what tests print.
+fn print_skipped(backend: &str, why: &str, checks: &[&str]) {
     use std::io::Write;
     let checks = checks.join(", ");
     writeln!(std::io::stderr(), "{backend}: {why}, so left out: {checks}").expect("stderr");

@@ -9,7 +9,7 @@ use std::thread;
 
 use weir_io::{ConnId, Endpoint, SocketOptions};
 
-use crate::driver::{Driver, Machine, What, tcp, unique};
+use crate::driver::{Driver, Machine, SeenKind, tcp, unique};
 
 /// Exchanges a few bytes both ways on connection 0.
 fn exchange<B: Machine>(driver: &mut Driver<B>, mut peer: impl Read + Write) {
@@ -67,7 +67,7 @@ pub(crate) fn connects_from_the_source_it_was_given<B: Machine>() {
     let source = Some("192.0.2.1".parse().expect("an address"));
     let options = SocketOptions { source, ..SocketOptions::default() };
     driver.backend.connect(ConnId(1), &endpoint, options);
-    assert_eq!(driver.one().what, What::Failed(libc::EADDRNOTAVAIL));
+    assert_eq!(driver.one().kind, SeenKind::Failed(libc::EADDRNOTAVAIL));
 }
 
 pub(crate) fn reports_why_a_connect_failed<B: Machine>() {
@@ -85,7 +85,7 @@ pub(crate) fn reports_why_a_connect_failed<B: Machine>() {
     ] {
         driver.connect(3, &endpoint);
         let seen = driver.one();
-        assert_eq!((seen.conn, seen.what), (ConnId(3), What::Failed(errno)));
+        assert_eq!((seen.conn, seen.kind), (ConnId(3), SeenKind::Failed(errno)));
         driver.quiet();
     }
 }
@@ -120,7 +120,7 @@ pub(crate) fn lends_nothing_of_an_older_socket<B: Machine>() {
         driver.connect(1, &endpoint);
         let mut connected = 0;
         while connected < 2 {
-            connected += driver.harvest().len();
+            connected += driver.take_events().len();
         }
         let mut peers =
             [listener.accept().expect("accept").0, listener.accept().expect("accept").0];
@@ -140,10 +140,10 @@ pub(crate) fn lends_nothing_of_an_older_socket<B: Machine>() {
         let first = old[0].conn;
         let other = ConnId(1 - first.0);
         while !old.iter().any(|seen| seen.conn == other) {
-            old.extend(driver.harvest());
+            old.extend(driver.take_events());
         }
         let seen = old.iter().find(|seen| seen.conn == other).expect("just seen");
-        assert_eq!(seen.what, What::Connected, "round {round}");
+        assert_eq!(seen.kind, SeenKind::Connected, "round {round}");
         let mut peer = listener.accept().expect("accept").0;
         peer.write_all(b"new").expect("write");
         assert_eq!(driver.receive(other.0, 3), b"new");
@@ -181,7 +181,7 @@ pub(crate) fn sends_what_was_queued_while_connecting<B: Machine>() {
     driver.send_pooled(0, b"early ");
     driver.backend.submit();
     driver.send_pooled(0, b"bird");
-    assert_eq!(driver.one().what, What::Connected);
+    assert_eq!(driver.one().kind, SeenKind::Connected);
     driver.backend.submit();
     let mut bytes = [0; 10];
     listener.accept().expect("accept").0.read_exact(&mut bytes).expect("read");
@@ -197,9 +197,12 @@ pub(crate) fn takes_a_greeting<B: Machine>() {
     let mut peer = listener.accept().expect("accept").0;
     peer.write_all(b"220 hello").expect("write");
     drop(peer);
-    let all = driver.until(|seen| seen.what == What::Closed);
-    let what: Vec<What> = all.into_iter().map(|seen| seen.what).collect();
-    assert_eq!(what, [What::Connected, What::Received(b"220 hello".to_vec()), What::Closed]);
+    let all = driver.until(|seen| seen.kind == SeenKind::Closed);
+    let kind: Vec<SeenKind> = all.into_iter().map(|seen| seen.kind).collect();
+    assert_eq!(
+        kind,
+        [SeenKind::Connected, SeenKind::Received(b"220 hello".to_vec()), SeenKind::Closed]
+    );
 }
 
 pub(crate) fn waits_for_room_in_a_unix_backlog<B: Machine>() {
@@ -218,7 +221,7 @@ pub(crate) fn waits_for_room_in_a_unix_backlog<B: Machine>() {
     let mut connected = 0;
     while connected < 20 {
         driver.handle(|_, seen| {
-            assert_eq!(seen.what, What::Connected);
+            assert_eq!(seen.kind, SeenKind::Connected);
             connected += 1;
         });
     }
@@ -246,7 +249,7 @@ pub(crate) fn holds_many_connections<B: Machine>() {
         let mut connected = 0;
         while connected < 100 {
             driver.handle(|_, seen| {
-                assert_eq!(seen.what, What::Connected, "{seen:?}");
+                assert_eq!(seen.kind, SeenKind::Connected, "{seen:?}");
                 connected += 1;
             });
         }
@@ -255,12 +258,12 @@ pub(crate) fn holds_many_connections<B: Machine>() {
         driver.send_pooled(conn, &conn.to_ne_bytes());
     }
     driver.backend.submit();
-    let mut answered = vec![false; MANY as usize];
+    let mut has_response = vec![false; MANY as usize];
     let mut count = 0;
     while count < MANY {
         driver.handle(|_, seen| {
-            assert_eq!(seen.what, What::Received(seen.conn.0.to_ne_bytes().to_vec()));
-            assert!(!std::mem::replace(&mut answered[seen.conn.index()], true));
+            assert_eq!(seen.kind, SeenKind::Received(seen.conn.0.to_ne_bytes().to_vec()));
+            assert!(!std::mem::replace(&mut has_response[seen.conn.index()], true));
             count += 1;
         });
     }

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use weir_io::{Clock, Close, ConnId, Endpoint, Nanos, Segment, SocketOptions, StampRequest};
 
-use crate::driver::{Driver, Machine, Seen, What, assert_same, bytes_at, tcp, unique};
+use crate::driver::{Driver, Machine, Seen, SeenKind, assert_same, bytes_at, tcp, unique};
 use crate::ending::reset;
 
 const STAMPED: SocketOptions =
@@ -34,7 +34,7 @@ fn pair_with<B: Machine>(stamps: StampRequest) -> (Driver<B>, TcpStream) {
 }
 
 /// Responds to every eight bytes with the time at which the response started.
-fn answer(mut peer: TcpStream, clock: Clock) -> JoinHandle<()> {
+fn respond(mut peer: TcpStream, clock: Clock) -> JoinHandle<()> {
     peer.set_nodelay(true).expect("nodelay");
     thread::spawn(move || {
         let mut request = [0; 8];
@@ -45,8 +45,8 @@ fn answer(mut peer: TcpStream, clock: Clock) -> JoinHandle<()> {
 }
 
 /// Returns the time in a response.
-fn said(answer: &Seen) -> Nanos {
-    let What::Received(bytes) = &answer.what else { panic!("{answer:?}") };
+fn began_at(response: &Seen) -> Nanos {
+    let SeenKind::Received(bytes) = &response.kind else { panic!("{response:?}") };
     Nanos(u64::from_ne_bytes(bytes[..].try_into().expect("eight")))
 }
 
@@ -56,24 +56,24 @@ const ROUNDS: u32 = 300;
 
 pub(crate) fn stamps_lie_where_they_belong<B: Machine>() {
     let (mut driver, peer) = pair::<B>();
-    let server = answer(peer, driver.clock);
+    let server = respond(peer, driver.clock);
     let id = driver.template(b"request!");
     let mut stamped = 0;
     while stamped < ROUNDS {
         driver.backend.send(ConnId(0), &[Segment::Template { id, bytes: 8 }]);
         let sent_at = driver.backend.submit().before;
-        let all = driver.harvest();
+        let all = driver.take_events();
         let (last, before) = all.split_last().expect("an event");
-        let began_at = said(last);
+        let began_at = began_at(last);
         assert!(before.len() <= 1, "one send, one transmission: {all:?}");
         assert!(began_at <= last.at);
         let Some(rx_at) = last.stamp else { continue };
         assert!(began_at <= rx_at.after(ERROR_NS), "arrived before it was sent: {all:?}");
         let Some(transmitted) = before.first() else { continue };
-        assert_eq!(transmitted.what, What::Transmitted);
+        assert_eq!(transmitted.kind, SeenKind::Transmitted);
         let tx_at = transmitted.stamp.expect("has one");
         assert!(sent_at <= tx_at.after(ERROR_NS), "transmitted before it was sent: {all:?}");
-        assert!(tx_at <= began_at.after(ERROR_NS), "answered before it was transmitted: {all:?}");
+        assert!(tx_at <= began_at.after(ERROR_NS), "received before it was transmitted: {all:?}");
         stamped += 1;
     }
     drop(driver);
@@ -91,7 +91,7 @@ pub(crate) fn a_late_read_keeps_the_time_of_arrival<B: Machine>() {
             std::hint::spin_loop();
         }
         let seen = driver.one();
-        assert!(seen.at >= read_at && seen.what == What::Received(b"x".to_vec()));
+        assert!(seen.at >= read_at && seen.kind == SeenKind::Received(b"x".to_vec()));
         let Some(rx_at) = seen.stamp else { continue };
         assert!(began_at <= rx_at.after(ERROR_NS));
         if rx_at < read_at {
@@ -114,11 +114,11 @@ pub(crate) fn transmissions_come_in_order_before_the_answer<B: Machine>() {
             })
             .collect();
         peer.read_exact(&mut [0; 8 * DEPTH]).expect("read");
-        peer.write_all(b"answer").expect("write");
-        let all = driver.harvest();
+        peer.write_all(b"response").expect("write");
+        let all = driver.take_events();
         let (last, before) = all.split_last().expect("an event");
-        assert_eq!(last.what, What::Received(b"answer".to_vec()));
-        assert!(before.iter().all(|seen| seen.what == What::Transmitted), "{all:?}");
+        assert_eq!(last.kind, SeenKind::Received(b"response".to_vec()));
+        assert!(before.iter().all(|seen| seen.kind == SeenKind::Transmitted), "{all:?}");
         assert!(before.len() <= DEPTH && before.is_sorted_by_key(|seen| seen.stamp), "{all:?}");
         let Some(last_sent) = before.last() else { continue };
         assert!(sent_at[DEPTH - 1] <= last_sent.stamp.expect("has one").after(ERROR_NS));
@@ -135,7 +135,7 @@ pub(crate) fn transmissions_come_in_order_before_the_answer<B: Machine>() {
 pub(crate) fn stamps_a_sample_of_sends<B: Machine>() {
     const EVERY: u32 = StampRequest::SAMPLE;
     let (mut driver, peer) = pair_with::<B>(StampRequest::Sample);
-    let server = answer(peer, driver.clock);
+    let server = respond(peer, driver.clock);
     let id = driver.template(b"request!");
     let (mut sends, mut stamped, mut received) = (0, 0, 0);
     while stamped < ROUNDS / 10 {
@@ -147,19 +147,19 @@ pub(crate) fn stamps_a_sample_of_sends<B: Machine>() {
         sends += 1;
         driver.backend.send(ConnId(0), pieces);
         let sent_at = driver.backend.submit().before;
-        let all = driver.harvest();
+        let all = driver.take_events();
         let (last, before) = all.split_last().expect("an event");
-        let began_at = said(last);
+        let began_at = began_at(last);
         received += u32::from(last.stamp.is_some());
         let Some(transmitted) = before.first() else { continue };
         assert!(is_first && before.len() == 1, "send {sends}: {all:?}");
-        assert_eq!(transmitted.what, What::Transmitted);
+        assert_eq!(transmitted.kind, SeenKind::Transmitted);
         let tx_at = transmitted.stamp.expect("has one");
         assert!(sent_at <= tx_at.after(ERROR_NS), "transmitted before it was sent: {all:?}");
-        assert!(tx_at <= began_at.after(ERROR_NS), "answered before it was transmitted: {all:?}");
+        assert!(tx_at <= began_at.after(ERROR_NS), "received before it was transmitted: {all:?}");
         stamped += 1;
     }
-    assert!(received > sends / 2, "{received} of {sends} answers have a stamp");
+    assert!(received > sends / 2, "{received} of {sends} responses have a stamp");
     drop(driver);
     server.join().expect("no panic");
 }
@@ -171,8 +171,8 @@ pub(crate) fn stamps_nothing_unasked<B: Machine>() {
         driver.send_pooled(conn, b"request!");
         driver.backend.submit();
         peer.read_exact(&mut [0; 8]).expect("read");
-        peer.write_all(b"answer").expect("write");
-        driver.harvest()
+        peer.write_all(b"response").expect("write");
+        driver.take_events()
     };
     while exchange(&mut driver, 0, &mut peer).iter().all(|seen| seen.stamp.is_none()) {}
     let (listener, endpoint) = tcp();
@@ -185,10 +185,10 @@ pub(crate) fn stamps_nothing_unasked<B: Machine>() {
     let mut unix = listener.accept().expect("accept").0;
     for _ in 0..ROUNDS {
         for all in [exchange(&mut driver, 1, &mut plain), exchange(&mut driver, 2, &mut unix)] {
-            let [Seen { stamp: None, what: What::Received(bytes), .. }] = &all[..] else {
+            let [Seen { stamp: None, kind: SeenKind::Received(bytes), .. }] = &all[..] else {
                 panic!("{all:?}")
             };
-            assert_eq!(bytes, b"answer");
+            assert_eq!(bytes, b"response");
         }
     }
 }
@@ -225,17 +225,17 @@ pub(crate) fn serves_many_stamped_connections<B: Machine>() {
         }
         let sent_at = driver.backend.submit().before;
         let mut tx_at = vec![None; CONNS as usize];
-        let mut answers = 0;
-        while answers < CONNS {
+        let mut responses = 0;
+        while responses < CONNS {
             driver.handle(|_, seen| {
                 let tx_at = &mut tx_at[seen.conn.index()];
-                if seen.what == What::Transmitted {
+                if seen.kind == SeenKind::Transmitted {
                     assert!(tx_at.is_none() && sent_at <= seen.stamp.expect("one").after(ERROR_NS));
                     *tx_at = seen.stamp;
                     return;
                 }
-                answers += 1;
-                let began_at = said(&seen);
+                responses += 1;
+                let began_at = began_at(&seen);
                 let Some(rx_at) = seen.stamp else { return };
                 assert!(began_at <= rx_at.after(ERROR_NS));
                 assert!(tx_at.is_none_or(|tx_at| tx_at <= began_at.after(ERROR_NS)));
@@ -259,17 +259,17 @@ pub(crate) fn a_stamped_connection_fails_once<B: Machine>() {
         peer.read_exact(&mut [0; 7]).expect("read");
         peer.write_all(&bytes_at(0, len)).expect("write");
         reset(peer);
-        let all = driver.until(|seen| matches!(seen.what, What::Failed(_)));
+        let all = driver.until(|seen| matches!(seen.kind, SeenKind::Failed(_)));
         let mut bytes = Vec::new();
         for seen in &all {
-            match &seen.what {
-                What::Received(more) => bytes.extend(more),
-                What::Transmitted => assert!(bytes.is_empty()),
-                what => assert_eq!(*what, What::Failed(libc::ECONNRESET)),
+            match &seen.kind {
+                SeenKind::Received(more) => bytes.extend(more),
+                SeenKind::Transmitted => assert!(bytes.is_empty()),
+                kind => assert_eq!(*kind, SeenKind::Failed(libc::ECONNRESET)),
             }
         }
         assert_same(&bytes, &bytes_at(0, len));
-        let failures = all.iter().filter(|seen| matches!(seen.what, What::Failed(_)));
+        let failures = all.iter().filter(|seen| matches!(seen.kind, SeenKind::Failed(_)));
         assert_eq!(failures.count(), 1);
         driver.quiet();
     }
@@ -289,10 +289,10 @@ pub(crate) fn a_stamped_connection_may_send_much<B: Machine>() {
             reading.write_all(b"!").expect("write");
             all
         });
-        let all = driver.until(|seen| matches!(seen.what, What::Received(_)));
+        let all = driver.until(|seen| matches!(seen.kind, SeenKind::Received(_)));
         let (last, before) = all.split_last().expect("an event");
-        assert_eq!(last.what, What::Received(b"!".to_vec()), "round {round}");
-        assert!(before.iter().all(|seen| seen.what == What::Transmitted));
+        assert_eq!(last.kind, SeenKind::Received(b"!".to_vec()), "round {round}");
+        assert!(before.iter().all(|seen| seen.kind == SeenKind::Transmitted));
         assert!(before.is_sorted_by_key(|seen| seen.stamp));
         assert_same(&reader.join().expect("no panic"), &bytes_at(0, LEN));
     }
@@ -313,8 +313,8 @@ pub(crate) fn stamps_every_life_of_a_connection<B: Machine>() {
             let sent_at = driver.backend.submit().before;
             peer.read_exact(&mut vec![0; 1 + 7 * round as usize]).expect("read");
             peer.write_all(b"!").expect("write");
-            let all = driver.harvest();
-            assert_eq!(all.last().expect("one").what, What::Received(b"!".to_vec()));
+            let all = driver.take_events();
+            assert_eq!(all.last().expect("one").kind, SeenKind::Received(b"!".to_vec()));
             assert!(all.len() <= 2, "{all:?}");
             for stamp in all.iter().filter_map(|seen| seen.stamp) {
                 assert!(sent_at <= stamp.after(ERROR_NS), "of an older life: {all:?}");
@@ -336,7 +336,7 @@ pub(crate) fn a_large_stamped_answer_is_whole<B: Machine>() {
     driver.backend.discard(ConnId(0), 4 << 20);
     assert_same(&driver.receive(0, LEN), &bytes_at(0, LEN));
     drop(server.join().expect("no panic"));
-    assert_eq!(driver.one().what, What::Closed);
+    assert_eq!(driver.one().kind, SeenKind::Closed);
 }
 
 pub(crate) fn closing_forgets_what_was_stamped<B: Machine>() {
@@ -347,10 +347,10 @@ pub(crate) fn closing_forgets_what_was_stamped<B: Machine>() {
         let mut peer = listener.accept().expect("accept").0;
         driver.send_pooled(0, b"x");
         driver.backend.submit();
-        peer.write_all(b"answer").expect("write");
+        peer.write_all(b"response").expect("write");
         // At the first event, with the others of the same read still queued.
         driver.handle(|backend, seen| {
-            assert!(matches!(seen.what, What::Transmitted | What::Received(_)), "{seen:?}");
+            assert!(matches!(seen.kind, SeenKind::Transmitted | SeenKind::Received(_)), "{seen:?}");
             backend.close(ConnId(0), Close::Graceful);
         });
     }

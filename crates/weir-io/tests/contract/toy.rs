@@ -42,7 +42,7 @@ pub(crate) struct Toy {
     lingering: Vec<(Stream, VecDeque<u8>)>,
     events: VecDeque<Found>,
     /// Bytes of the event returned last.
-    lent: Vec<u8>,
+    leased: Vec<u8>,
 }
 
 /// One connection; the default is one that has never been open.
@@ -98,7 +98,7 @@ impl Machine for Toy {
             free_pooled: Vec::new(),
             lingering: Vec::new(),
             events: VecDeque::new(),
-            lent: Vec::new(),
+            leased: Vec::new(),
         })
     }
 }
@@ -190,8 +190,8 @@ impl Backend for Toy {
         let kind = match kind {
             Kind::Connected => EventKind::Connected,
             Kind::Received(bytes) => {
-                self.lent = bytes;
-                EventKind::Received { bytes: &mut self.lent, rx_at: None }
+                self.leased = bytes;
+                EventKind::Received { bytes: &mut self.leased, rx_at: None }
             }
             Kind::Closed => EventKind::Closed,
             Kind::Failed(error) => EventKind::Failed(error),

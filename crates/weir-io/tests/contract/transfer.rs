@@ -8,7 +8,7 @@ use std::thread;
 
 use weir_io::{ConnId, Endpoint, EventKind, Nanos, Segment, SocketOptions, WaitPolicy};
 
-use crate::driver::{Driver, Machine, What, assert_same, byte_at, bytes_at, tcp, unique};
+use crate::driver::{Driver, Machine, SeenKind, assert_same, byte_at, bytes_at, tcp, unique};
 
 const MIB: usize = 1 << 20;
 
@@ -50,13 +50,13 @@ pub(crate) fn receives_much<B: Machine>() {
     let mut position = 0u64;
     let mut closed = false;
     while !closed {
-        driver.handle(|_, seen| match seen.what {
-            What::Received(bytes) => {
+        driver.handle(|_, seen| match seen.kind {
+            SeenKind::Received(bytes) => {
                 assert!(bytes.iter().enumerate().all(|(i, b)| *b == byte_at(position + i as u64)));
                 position += bytes.len() as u64;
             }
-            What::Closed => closed = true,
-            what => panic!("{what:?}"),
+            SeenKind::Closed => closed = true,
+            kind => panic!("{kind:?}"),
         });
     }
     assert_eq!(position, LEN as u64);
@@ -251,29 +251,29 @@ fn check_discard<B: Machine>(driver: &mut Driver<B>, mut peer: impl Write + Send
         }
         peer
     });
-    let (mut position, mut answer) = (0u64, 0);
+    let (mut position, mut response) = (0u64, 0);
     while position < len {
         driver.handle(|backend, seen| {
-            let (mut begins, mut ends) = bodies[answer];
+            let (mut begins, mut ends) = bodies[response];
             let from = position;
-            match seen.what {
-                What::Received(bytes) => {
+            match seen.kind {
+                SeenKind::Received(bytes) => {
                     for byte in bytes {
                         assert_eq!(byte, byte_at(position), "at {position}");
                         position += 1;
                     }
                 }
-                What::Discarded(bytes) => {
+                SeenKind::Discarded(bytes) => {
                     assert!(bytes > 0 && begins <= from && from + bytes <= ends);
                     position += bytes;
                 }
-                what => panic!("{what:?} at {from}"),
+                kind => panic!("{kind:?} at {from}"),
             }
             // Skips complete responses; within a body, whose head has just arrived, discards the
             // rest.
-            while answer + 1 < bodies.len() && position >= ends + TAIL {
-                answer += 1;
-                (begins, ends) = bodies[answer];
+            while response + 1 < bodies.len() && position >= ends + TAIL {
+                response += 1;
+                (begins, ends) = bodies[response];
             }
             if (begins..ends).contains(&position) && from < begins {
                 backend.discard(ConnId(0), ends - position);
@@ -367,15 +367,15 @@ pub(crate) fn serves_all_when_one_floods<B: Machine>() {
             quiet.write_all(&four).expect("write");
         }
     });
-    let mut answers = 0;
+    let mut responses = 0;
     driver.send_pooled(1, b"ping");
-    while answers < 100 {
+    while responses < 100 {
         driver.handle(|backend, seen| {
             // The server closes after its last response.
-            if seen.conn == ConnId(1) && seen.what != What::Closed {
-                assert_eq!(seen.what, What::Received(b"ping".to_vec()));
-                answers += 1;
-                if answers < 100 {
+            if seen.conn == ConnId(1) && seen.kind != SeenKind::Closed {
+                assert_eq!(seen.kind, SeenKind::Received(b"ping".to_vec()));
+                responses += 1;
+                if responses < 100 {
                     let ping = backend.pool(b"ping");
                     backend.send(ConnId(1), &[Segment::Pooled(ping)]);
                 }

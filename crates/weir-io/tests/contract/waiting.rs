@@ -5,7 +5,7 @@ use std::thread;
 
 use weir_io::{ConnId, Nanos, Segment, SocketOptions, WaitPolicy, Waker};
 
-use crate::driver::{Driver, Machine, What, tcp};
+use crate::driver::{Driver, Machine, SeenKind, tcp};
 
 const POLICIES: [WaitPolicy; 5] = [
     WaitPolicy::Sleep,
@@ -188,8 +188,8 @@ pub(crate) fn stamps_never_flatter<B: Machine>() {
                 let mut request = [0; 8];
                 while peer.read_exact(&mut request).is_ok() {
                     let read_at = clock.now().0.to_ne_bytes();
-                    let answered_at = clock.now().0.to_ne_bytes();
-                    peer.write_all(&[read_at, answered_at].concat()).expect("write");
+                    let responded_at = clock.now().0.to_ne_bytes();
+                    peer.write_all(&[read_at, responded_at].concat()).expect("write");
                 }
             })
         })
@@ -201,17 +201,17 @@ pub(crate) fn stamps_never_flatter<B: Machine>() {
         }
         let submitted = driver.backend.submit();
         assert!(submitted.before <= submitted.after);
-        let mut answers = 0;
-        while answers < CONNS {
+        let mut responses = 0;
+        while responses < CONNS {
             driver.handle(|_, seen| {
-                let What::Received(bytes) = seen.what else { panic!("{seen:?}") };
+                let SeenKind::Received(bytes) = seen.kind else { panic!("{seen:?}") };
                 let stamp = |range: std::ops::Range<usize>| {
                     Nanos(u64::from_ne_bytes(bytes[range].try_into().expect("eight")))
                 };
                 assert_eq!(bytes.len(), 16);
                 assert!(submitted.before <= stamp(0..8), "sent before it was, round {round}");
                 assert!(stamp(8..16) <= seen.at, "received before it was, round {round}");
-                answers += 1;
+                responses += 1;
             });
         }
     }

@@ -99,7 +99,7 @@ fn a_page_has_every_cell_of_the_text() {
     check(&renewing().document());
     let needs = Fixture::open_loop(5).spread(50, MS, 2 * MS);
     check(&needs.note("few_requests", "the run had 50 requests").document());
-    check(&Fixture::open_loop(1_000).answers(9_000, 404, MS, MS).document());
+    check(&Fixture::open_loop(1_000).responses(9_000, 404, MS, MS).document());
     check(&Fixture::closed_loop().timeouts(500, 2 * S).document());
 }
 

@@ -11,7 +11,7 @@ use weir_result::{
 /// An event in a run; counts and times of any size that a document holds.
 #[derive(Clone, Debug)]
 enum Happening {
-    Answers { times: u64, status: u16, service_ns: u64, lag_ns: u64 },
+    Responses { times: u64, status: u16, service_ns: u64, lag_ns: u64 },
     Timeouts { times: u64, age_ns: u64 },
     InFlight { times: u64, age_ns: u64 },
     NeverSent { times: u64, age_ns: u64 },
@@ -39,7 +39,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         Just(FailurePhase::InUse)
     ];
     prop_oneof![
-        (count(), status, ns(), ns()).prop_map(|(times, status, service_ns, lag_ns)| Answers {
+        (count(), status, ns(), ns()).prop_map(|(times, status, service_ns, lag_ns)| Responses {
             times,
             status,
             service_ns,
@@ -59,8 +59,8 @@ fn happening() -> impl Strategy<Value = Happening> {
 
 fn add(fixture: Fixture, happening: Happening) -> Fixture {
     match happening {
-        Happening::Answers { times, status, service_ns, lag_ns } => {
-            fixture.answers(times, status, service_ns + lag_ns, service_ns)
+        Happening::Responses { times, status, service_ns, lag_ns } => {
+            fixture.responses(times, status, service_ns + lag_ns, service_ns)
         }
         Happening::Timeouts { times, age_ns } => fixture.timeouts(times, age_ns),
         Happening::InFlight { times, age_ns } => fixture.in_flight(times, age_ns),

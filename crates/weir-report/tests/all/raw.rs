@@ -60,7 +60,7 @@ fn value<'m>(metadata: &'m ParquetMetaData, key: &str) -> Option<&'m str> {
 
 #[test]
 fn what_is_read_is_what_was_written() {
-    let answered = RawRow {
+    let completed = RawRow {
         intended_at: 2_000_000_000,
         freed_at: 1_999_999_000,
         sent_at: 2_000_000_100,
@@ -75,7 +75,7 @@ fn what_is_read_is_what_was_written() {
         phase: RawPhase::Measured,
         outcome: RawOutcome::Ok,
     };
-    let unstamped = RawRow { tx_at: RawRow::NEVER, rx_at: RawRow::NEVER, ..answered };
+    let unstamped = RawRow { tx_at: RawRow::NEVER, rx_at: RawRow::NEVER, ..completed };
     let failed = RawRow {
         first_byte_at: RawRow::NEVER,
         status: 0,
@@ -84,7 +84,7 @@ fn what_is_read_is_what_was_written() {
     };
     let because = |error| RawRow { error: Some(error), ..failed };
     let rows = [
-        answered,
+        completed,
         RawRow { status: 503, outcome: RawOutcome::BadResponse, ..unstamped },
         because(ErrorKind::Errno(104)),
         because(ErrorKind::Protocol("bad_chunk")),

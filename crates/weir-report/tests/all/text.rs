@@ -153,7 +153,7 @@ fn client_limited() {
 
 #[test]
 fn imprecise() {
-    let slow = |fixture: Fixture| fixture.answers(30, 200, 40 * MS, 40 * MS);
+    let slow = |fixture: Fixture| fixture.responses(30, 200, 40 * MS, 40 * MS);
     let open = slow(Fixture::open_loop(1_000).spread(9_970, MS, 2 * MS)).evidence();
     golden("imprecise", &open.document(), &PLAIN);
     let closed = slow(Fixture::closed_loop().spread(9_970, MS, 2 * MS)).evidence();
@@ -186,10 +186,10 @@ fn a_percentile_waits_for_one_request_beyond_it() {
 
 #[test]
 fn only_bad_responses() {
-    let all =
-        Fixture::open_loop(1_000).answers(9_000, 404, MS, 980_000).answers(1_000, 404, 2 * MS, MS);
+    let all = Fixture::open_loop(1_000).responses(9_000, 404, MS, 980_000);
+    let all = all.responses(1_000, 404, 2 * MS, MS);
     golden("not_found", &all.document(), &PLAIN);
-    let some = Fixture::closed_loop().answers(300, 503, MS, MS).timeouts(20, 2 * S);
+    let some = Fixture::closed_loop().responses(300, 503, MS, MS).timeouts(20, 2 * S);
     let options = TextOptions { histogram: Some(Bars::Blocks), ..PLAIN };
     golden("not_found_closed_loop", &some.document(), &options);
 }
@@ -214,7 +214,7 @@ fn few_requests_have_few_percentiles() {
     // Only a tenth of a second of stall lies beyond p99.
     let fixture = Fixture::open_loop(1_000).spread(9_700, MS, 2 * MS);
     let mut fixture =
-        (0..300).fold(fixture, |fixture, k| fixture.answers(1, 200, k * MS, 900_000 * k.min(1)));
+        (0..300).fold(fixture, |fixture, k| fixture.responses(1, 200, k * MS, 900_000 * k.min(1)));
     fixture = fixture.evidence().with(|parts| {
         // The requests waited for connections, not for weir.
         let m = &mut parts.measurements;
@@ -236,7 +236,7 @@ fn timeouts_are_bounds() {
 #[test]
 fn two_timeouts() {
     let fixture = Fixture::open_loop(20_000)
-        .answers(199_998, 200, 980_000, 977_000)
+        .responses(199_998, 200, 980_000, 977_000)
         .timeouts(2, 10_000_020_000);
     golden("two_timeouts", &fixture.document(), &PLAIN);
 }
@@ -249,7 +249,7 @@ fn black_hole() {
             parts.plan.timeout_ns = 2 * S;
             parts.preflight = None;
         })
-        .note("preflight_timeout", "the preflight request got no answer within 2 s");
+        .note("preflight_timeout", "the preflight request got no response within 2 s");
     golden("black_hole", &fixture.document(), &PLAIN);
     let fixture = Fixture::closed_loop().timeouts(500, 2_000_300_000).with(|parts| {
         parts.plan.timeout_ns = 2 * S;
@@ -322,8 +322,8 @@ fn fewer_connections_than_asked() {
 fn bad_statuses() {
     let fixture = Fixture::closed_loop()
         .spread(90_000, MS, 2 * MS)
-        .answers(8_000, 503, 300_000, 300_000)
-        .answers(1_990, 404, 400_000, 400_000)
+        .responses(8_000, 503, 300_000, 300_000)
+        .responses(1_990, 404, 400_000, 400_000)
         .errors(7, ErrorKind::Errno(104), 900_000)
         .errors(2, ErrorKind::ClosedInAnswer, 900_000)
         .errors(1, ErrorKind::Protocol("conflicting_lengths"), 900_000)
@@ -371,8 +371,8 @@ fn huge_numbers() {
     let n = 1_000_000_000_u64;
     let hour = 3_600 * S;
     let fixture = Fixture::open_loop(900_000_000)
-        .answers(987 * n, 200, hour, hour - S)
-        .answers(876 * n, 503, hour + 7 * S, hour)
+        .responses(987 * n, 200, hour, hour - S)
+        .responses(876 * n, 503, hour + 7 * S, hour)
         .errors(765 * n, ErrorKind::ClosedBeforeAnswer, hour)
         .timeouts(654 * n, hour)
         .in_flight(543 * n, hour)
@@ -391,9 +391,9 @@ fn huge_numbers() {
 fn stall() {
     // 10,000 requests of 1 ms, but the server stalled for 1.4 s: 1,400 requests waited for the rest
     // of it.
-    let mut fixture = Fixture::open_loop(1_000).answers(8_600, 200, MS, 990_000);
+    let mut fixture = Fixture::open_loop(1_000).responses(8_600, 200, MS, 990_000);
     for k in 0..1_400 {
-        fixture = fixture.answers(1, 200, MS + k * MS, 990_000);
+        fixture = fixture.responses(1, 200, MS + k * MS, 990_000);
     }
     golden("stall", &fixture.document(), &PLAIN);
 }

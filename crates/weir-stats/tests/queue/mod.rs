@@ -89,7 +89,7 @@ struct Server {
 
 impl Server {
     /// Returns the time of the response to a request that arrives at `at`.
-    fn answer(&mut self, at: f64, chance: &mut Chance) -> f64 {
+    fn serve(&mut self, at: f64, chance: &mut Chance) -> f64 {
         if self.law == Law::Stalls {
             while self.stalls_at <= at {
                 self.stalled_at = self.stalls_at;
@@ -144,7 +144,7 @@ impl Run {
             Server { law, free_at: start, stalled_at: start - STALL, stalls_at: start };
         let (mut at, mut index) = (start, 0_u32);
         while at < window {
-            let end = server.answer(at, &mut chance);
+            let end = server.serve(at, &mut chance);
             if let Some(slice) = slice_of(at) {
                 run.record(slice, end - at);
             }
