@@ -52,10 +52,10 @@ pub enum TlsError {
         String,
     ),
     /// The first bytes from the server are not a TLS record (RFC 8446 §5.1).
-    #[error("{}", not_tls(.answered))]
+    #[error("{}", not_tls(.first_line))]
     NotTls {
         /// First line of the bytes received, if it is text, at most 40 characters.
-        answered: Option<String>,
+        first_line: Option<String>,
     },
     /// The server ended the connection with an alert (RFC 8446 §6).
     #[error("the server refused TLS with the alert {}{}", alert_name(.0), alert_advice(.0))]
@@ -103,8 +103,8 @@ impl TlsError {
         let line = bytes.split(|&byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
         let line = &line[..line.len().min(40)];
         let is_text = !line.is_empty() && line.iter().all(|byte| matches!(byte, b' '..=b'~'));
-        let answered = is_text.then(|| String::from_utf8_lossy(line).into_owned());
-        TlsError::NotTls { answered }
+        let first_line = is_text.then(|| String::from_utf8_lossy(line).into_owned());
+        TlsError::NotTls { first_line }
     }
 }
 
@@ -204,10 +204,9 @@ fn misnamed(expected: &str, presented: &[String]) -> String {
     )
 }
 
-fn not_tls(answered: &Option<String>) -> String {
-    let answer =
-        answered.as_ref().map_or_else(String::new, |line| format!(" (it answered {line:?})"));
-    format!("the server does not speak TLS{answer}: load http:// instead")
+fn not_tls(first_line: &Option<String>) -> String {
+    let sent = first_line.as_ref().map_or_else(String::new, |line| format!(" (it sent {line:?})"));
+    format!("the server does not speak TLS{sent}: load http:// instead")
 }
 
 fn alert_name(code: &'static str) -> &'static str {
@@ -218,11 +217,11 @@ fn alert_name(code: &'static str) -> &'static str {
 fn alert_advice(code: &'static str) -> &'static str {
     match alert_name(code) {
         "handshake_failure" | "protocol_version" | "insufficient_security" => {
-            ": it takes no version or cipher offered, or asks for a client's certificate"
+            ": it supports no offered version or cipher, or requires a client certificate"
         }
-        "certificate_required" => ": it asks for a client's certificate, which cannot be given",
+        "certificate_required" => ": it requires a client certificate, which weir cannot send",
         "unrecognized_name" => ": it does not serve the host named; load one that it serves",
-        "no_application_protocol" => ": it speaks none of the protocols offered",
+        "no_application_protocol" => ": it supports none of the offered protocols",
         _ => "",
     }
 }

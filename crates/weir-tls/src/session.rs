@@ -246,7 +246,7 @@ fn encode(mut data: EncodeTlsData<'_, ClientConnectionData>, out: &mut Vec<u8>) 
     let Err(EncodeError::InsufficientSize(needed)) = data.encode(&mut []) else { return };
     let start = out.len();
     out.resize(start + needed.required_size, 0);
-    data.encode(&mut out[start..]).expect("this is the room it asked for");
+    data.encode(&mut out[start..]).expect("this is the room it requires");
 }
 
 /// Appends the output of `write`, which reports the exact size it needs when called without room,
@@ -330,7 +330,7 @@ mod tests {
     }
 
     /// Returns the plaintext of these bytes at the server, and true if they close the connection.
-    fn heard(server: &mut ServerConnection, mut bytes: &[u8]) -> (Vec<u8>, bool) {
+    fn decrypted(server: &mut ServerConnection, mut bytes: &[u8]) -> (Vec<u8>, bool) {
         let (mut plain, mut is_closed) = (Vec::new(), false);
         while server.read_tls(&mut bytes).unwrap() > 0 {
             is_closed |= server.process_new_packets().unwrap().peer_has_closed();
@@ -346,15 +346,15 @@ mod tests {
         let mut out = Vec::new();
         while session.is_handshaking() {
             session.take_output(&mut out);
-            heard(&mut server, &mem::take(&mut out));
-            let mut answer = Vec::new();
-            server.write_tls(&mut answer).unwrap();
-            session.receive(&mut answer, &mut Vec::new()).unwrap();
+            decrypted(&mut server, &mem::take(&mut out));
+            let mut response = Vec::new();
+            server.write_tls(&mut response).unwrap();
+            session.receive(&mut response, &mut Vec::new()).unwrap();
         }
         for count in 0..20 {
             let result = session.send(count.to_string().as_bytes(), &mut out);
             let is_last = result.is_err() && session.take_output(&mut out);
-            let (plain, is_closed) = heard(&mut server, &mem::take(&mut out));
+            let (plain, is_closed) = decrypted(&mut server, &mem::take(&mut out));
             assert_eq!(is_closed, is_last);
             if let Err(error) = result {
                 assert_eq!(plain, b"");

@@ -74,7 +74,7 @@ fn handshakes_in_fragments_arrive_byte_by_byte() {
 }
 
 #[test]
-fn answers_may_be_cut_at_every_byte() {
+fn responses_may_be_cut_at_every_byte() {
     let identity = Authority::new().sign(&["localhost"], 2000..2100);
     for version in VERSIONS {
         let mut config = config(version, &identity, None);
@@ -95,8 +95,8 @@ fn key_updates_pass_unseen() {
     let (mut client, mut server) = established(&config, &insecure());
     for round in 0..3 {
         server.conn.refresh_traffic_keys().unwrap();
-        server.say(b"answer");
-        assert_eq!(talk(&mut client, &mut server, single).unwrap(), b"answer", "round {round}");
+        server.say(b"response");
+        assert_eq!(talk(&mut client, &mut server, single).unwrap(), b"response", "round {round}");
         // The client's own key update is sent before its next data, in the same call.
         let mut out = Vec::new();
         client.send(b"request", &mut out).unwrap();

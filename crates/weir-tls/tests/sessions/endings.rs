@@ -44,8 +44,8 @@ fn the_client_closes_once() {
         server.receive(&out);
         assert!(server.conn.process_new_packets().unwrap().peer_has_closed());
         // The server may still respond.
-        server.say(b"answer");
-        assert_eq!(shake(&mut client, &mut server).unwrap(), b"answer");
+        server.say(b"response");
+        assert_eq!(shake(&mut client, &mut server).unwrap(), b"response");
     }
 }
 
@@ -61,22 +61,22 @@ fn closing_within_the_handshake_leaves_only_what_waited() {
 
 #[test]
 fn a_server_without_tls_is_recognised_by_its_first_bytes() {
-    let check = |bytes: &[u8], answered: Option<&str>, sentence: &str| {
+    let check = |bytes: &[u8], first_line: Option<&str>, sentence: &str| {
         let mut client = client(&insecure());
         let found = client.receive(&mut bytes.to_vec(), &mut Vec::new()).unwrap_err();
-        assert_eq!(found, TlsError::NotTls { answered: answered.map(str::to_owned) });
+        assert_eq!(found, TlsError::NotTls { first_line: first_line.map(str::to_owned) });
         assert_eq!((found.code(), found.to_string().as_str()), ("not_tls", sentence));
     };
     check(
         b"HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n\r\n<html>",
         Some("HTTP/1.1 400 Bad Request"),
-        "the server does not speak TLS (it answered \"HTTP/1.1 400 Bad Request\"): load http:// \
+        "the server does not speak TLS (it sent \"HTTP/1.1 400 Bad Request\"): load http:// \
          instead",
     );
     check(
         b"SSH-2.0-OpenSSH_9.2p1 with a comment that is too long to be shown here\r\n",
         Some("SSH-2.0-OpenSSH_9.2p1 with a comment tha"),
-        "the server does not speak TLS (it answered \"SSH-2.0-OpenSSH_9.2p1 with a comment \
+        "the server does not speak TLS (it sent \"SSH-2.0-OpenSSH_9.2p1 with a comment \
          tha\"): load http:// instead",
     );
     check(b"\x4a\0\0\0\x0a8.0", None, "the server does not speak TLS: load http:// instead");
@@ -128,8 +128,8 @@ fn an_alert_within_the_handshake_is_named() {
     check(
         40,
         "alert_handshake_failure",
-        "the server refused TLS with the alert handshake_failure: it takes no version or cipher \
-         offered, or asks for a client's certificate",
+        "the server refused TLS with the alert handshake_failure: it supports no offered \
+         version or cipher, or requires a client certificate",
     );
     check(80, "alert_internal_error", "the server refused TLS with the alert internal_error");
     check(
@@ -142,7 +142,7 @@ fn an_alert_within_the_handshake_is_named() {
 }
 
 #[test]
-fn a_server_that_asks_for_a_clients_certificate_refuses() {
+fn a_server_that_requires_a_client_certificate_refuses() {
     let authority = Authority::new();
     let identity = authority.sign(&["localhost"], 2000..2100);
     for version in VERSIONS {
@@ -151,8 +151,8 @@ fn a_server_that_asks_for_a_clients_certificate_refuses() {
         assert_eq!(found.code(), "alert_certificate_required");
         assert_eq!(
             found.to_string(),
-            "the server refused TLS with the alert certificate_required: it asks for a client's \
-             certificate, which cannot be given"
+            "the server refused TLS with the alert certificate_required: it requires a client \
+             certificate, which weir cannot send"
         );
     }
 }

@@ -131,11 +131,11 @@ pub(crate) fn talk(
         let mut out = Vec::new();
         client.take_output(&mut out);
         server.receive(&out);
-        let answer = server.output();
-        if out.is_empty() && answer.is_empty() {
+        let output = server.output();
+        if out.is_empty() && output.is_empty() {
             return Ok(plain);
         }
-        for mut piece in cut(answer) {
+        for mut piece in cut(output) {
             client.receive(&mut piece, &mut plain)?;
         }
     }

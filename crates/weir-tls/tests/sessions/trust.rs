@@ -32,12 +32,12 @@ fn verdict(identity: &Identity, name: &str, ca_file: PathBuf) -> Result<(), TlsE
 fn check(
     test: &str,
     (names, years): (&[&str], Range<i32>),
-    asked: &str,
+    host: &str,
     expected: Result<(), (&str, &str)>,
 ) {
     let authority = Authority::new();
     let identity = authority.sign(names, years);
-    let verdict = verdict(&identity, asked, authority.file(test));
+    let verdict = verdict(&identity, host, authority.file(test));
     let verdict = verdict.map_err(|error| (error.code(), error.to_string()));
     let expected = expected.map_err(|(code, sentence)| (code, sentence.to_owned()));
     assert_eq!(verdict, expected);
