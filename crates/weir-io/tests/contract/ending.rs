@@ -120,7 +120,7 @@ pub(crate) fn lends_what_came_before_a_failed_send<B: Machine>() {
     }
 }
 
-pub(crate) fn tells_what_a_failed_send_left_unsent<B: Machine>() {
+pub(crate) fn reports_the_unsent_bytes_of_a_failed_send<B: Machine>() {
     let mut driver = Driver::<B>::new();
     for round in 0..20 {
         let peer = pair(&mut driver);

@@ -104,10 +104,10 @@ macro_rules! checks {
         $then! { $with ending::{ counts_its_own_tcp_sockets } }
     };
     (unsent_bytes, $then:ident $with:tt) => {
-        $then! { $with ending::{ tells_what_a_failed_send_left_unsent } }
+        $then! { $with ending::{ reports_the_unsent_bytes_of_a_failed_send } }
     };
     (usage, $then:ident $with:tt) => {
-        $then! { $with waiting::{ tells_what_the_thread_has_taken } }
+        $then! { $with waiting::{ reports_the_usage_of_the_thread } }
     };
 }
 

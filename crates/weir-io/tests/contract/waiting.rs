@@ -222,7 +222,7 @@ pub(crate) fn stamps_never_flatter<B: Machine>() {
 /// Maximum waits of 2 ms until one spins.
 const ATTEMPTS: u32 = 500;
 
-pub(crate) fn tells_what_the_thread_has_taken<B: Machine>() {
+pub(crate) fn reports_the_usage_of_the_thread<B: Machine>() {
     let mut driver = Driver::<B>::new();
     let mut before = driver.backend.usage();
     assert_eq!(before.spun_ns, 0);
