@@ -24,19 +24,20 @@ wait "$server"
 "#;
 
 /// A running server, killed when the value is dropped.
-pub(crate) struct Guarded {
+#[derive(Debug)]
+pub struct Guarded {
     guard: Child,
     /// Input of the guard; the kernel closes it when this program ends, whatever the cause.
     lifeline: Option<ChildStdin>,
     /// Kept open, so that the server can continue to print.
     output: BufReader<ChildStdout>,
     /// Process id of the server.
-    pub(crate) pid: u32,
+    pub pid: u32,
 }
 
 impl Guarded {
-    /// Starts the server with this command line.
-    pub(crate) fn start<W: AsRef<OsStr>>(words: &[W]) -> Result<Guarded> {
+    /// Starts the server with this command line. Fails if there is no shell to guard it.
+    pub fn start<W: AsRef<OsStr>>(words: &[W]) -> Result<Guarded> {
         let mut guard = Command::new("sh")
             .args(["-c", GUARD, "guard"])
             .args(words)
@@ -53,9 +54,8 @@ impl Guarded {
         Ok(server)
     }
 
-    /// Reads until the server has printed this line.
-    #[cfg(feature = "accuracy")]
-    pub(crate) fn await_line(&mut self, line: &str) -> Result<()> {
+    /// Reads until the server has printed this line. Fails if it ends before.
+    pub fn await_line(&mut self, line: &str) -> Result<()> {
         let mut printed = String::new();
         loop {
             let start = printed.len();
@@ -69,8 +69,9 @@ impl Guarded {
         }
     }
 
-    /// Reads until a `weir serve` has printed its address, and returns that.
-    pub(crate) fn listening_url(&mut self) -> Result<String> {
+    /// Reads until a `weir serve` has printed its address, and returns that. Fails if it ends
+    /// before.
+    pub fn listening_url(&mut self) -> Result<String> {
         let mut printed = String::new();
         loop {
             let start = printed.len();

@@ -1,25 +1,16 @@
 //! Scripts of this repository, in its own language: `cargo xtask <task>`.
 //!
 //! A task is a function of its arguments that succeeds or reports an error. This program depends on
-//! the repository and the tools around it; it imports none of the crates it builds.
+//! the repository and the tools around it; it imports none of the crates it builds. What measures
+//! weir is in `lab`, which is built when it is needed.
 
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "accuracy")]
-mod accuracy;
-mod bench;
 mod ci;
 mod demo;
-mod guard;
 mod instructions;
-mod picture;
 mod readme;
-#[cfg(not(feature = "accuracy"))]
-mod rebuilt;
-#[cfg_attr(not(feature = "accuracy"), expect(dead_code, reason = "it has tools for accuracy too"))]
-mod rig;
 mod setup;
-mod shell;
 mod sim;
 mod tidy;
 
@@ -27,9 +18,7 @@ use std::env;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-
-#[cfg(not(feature = "accuracy"))]
-use rebuilt as accuracy;
+use xtask::{guard, shell};
 
 const HELP: &str = "\
 cargo xtask <task>
@@ -77,9 +66,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
         ["demo"] => demo::demo(),
         ["readme"] => readme::readme(),
-        ["picture"] => picture::picture(),
-        ["bench", options @ ..] => bench::bench(bench::Options::parse(options)?),
-        ["accuracy", options @ ..] => accuracy::of_words(options),
+        ["accuracy" | "bench" | "picture", ..] => lab(words),
         ["setup", purpose] => setup::setup(purpose.parse()?),
         [] | ["help" | "-h" | "--help"] => {
             print!("{HELP}");
@@ -87,4 +74,10 @@ fn run(words: &[&str]) -> Result<()> {
         }
         _ => bail!("unknown task `{}`; `cargo xtask help` lists them", words.join(" ")),
     }
+}
+
+/// Runs a task of the laboratory.
+fn lab(words: &[&str]) -> Result<()> {
+    let lab = ["run", "--quiet", "--locked", "--package", "lab", "--"];
+    shell::run(shell::cargo(&lab)?.args(words))
 }

@@ -7,41 +7,43 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Returns the root of the repository.
-pub(crate) fn root() -> Result<PathBuf> {
-    let manifest_dir = env::var_os("CARGO_MANIFEST_DIR").context("run this as `cargo xtask`")?;
+/// Returns the root of the repository. Fails if cargo has not started this program.
+pub fn root() -> Result<PathBuf> {
+    let manifest_dir =
+        env::var_os("CARGO_MANIFEST_DIR").context("run this by cargo: `cargo xtask`")?;
     let root = Path::new(&manifest_dir).parent().context("failed to find the repository")?;
     Ok(root.to_owned())
 }
 
-/// Returns cargo's build directory.
-pub(crate) fn target_dir() -> Result<PathBuf> {
+/// Returns cargo's build directory. Fails as [`root`] does.
+pub fn target_dir() -> Result<PathBuf> {
     // A relative path is relative to the root, where this module starts cargo.
     let named = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     Ok(root()?.join(named.unwrap_or_else(|| PathBuf::from("target"))))
 }
 
 /// Returns the directory in which `cargo xtask setup` puts programs without a system package; `bin`
-/// is below it.
-pub(crate) fn tools_dir() -> Result<PathBuf> {
+/// is below it. Fails as [`root`] does.
+pub fn tools_dir() -> Result<PathBuf> {
     Ok(target_dir()?.join("tools"))
 }
 
 /// Returns the path of a program in that directory.
-pub(crate) fn find_tool(name: &str) -> Option<PathBuf> {
+pub fn find_tool(name: &str) -> Option<PathBuf> {
     let place = tools_dir().ok()?.join("bin").join(name);
     place.is_file().then_some(place)
 }
 
-/// Returns the cargo that started this program, at the root of the repository.
-pub(crate) fn cargo(arguments: &[&str]) -> Result<Command> {
+/// Returns the cargo that started this program, at the root of the repository. Fails as [`root`]
+/// does.
+pub fn cargo(arguments: &[&str]) -> Result<Command> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root()?);
     Ok(command)
 }
 
-/// Prints and runs a command; any exit code but 0 is an error.
-pub(crate) fn run(command: &mut Command) -> Result<()> {
+/// Prints and runs a command; any exit code but 0 is an error, and so is a failure to start it.
+pub fn run(command: &mut Command) -> Result<()> {
     let shown = show(command);
     eprintln!("$ {shown}");
     let status = command.status().with_context(|| format!("failed to start `{shown}`"))?;
@@ -50,21 +52,21 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 }
 
 /// Formats a command as typed, without the directory of its program.
-pub(crate) fn show(command: &Command) -> String {
+pub fn show(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = [program].into_iter().chain(command.get_args());
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
-/// True if the current user is root.
-pub(crate) fn is_root() -> Result<bool> {
+/// True if the current user is root. Fails if id(1) does not start.
+pub fn is_root() -> Result<bool> {
     let id = Command::new("id").arg("-u").output().context("failed to ask id who this is")?;
     Ok(id.stdout.trim_ascii() == b"0")
 }
 
 /// Searches a program in `PATH` and in the directories for administrators, which the `PATH` of an
 /// ordinary user may lack.
-pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let administrators = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
     let mut places = env::split_paths(&path).chain(administrators);

@@ -74,6 +74,14 @@ const LAYERS: [Layer; 13] = [
     Layer { name: "weir-result", imports: &["weir-stats"], foreign: SYSTEM, banned: MACHINE },
     Layer { name: "weir-report", imports: &["weir-result"], foreign: SYSTEM, banned: MACHINE },
     Layer { name: "weir-serve", imports: &["weir-http", "weir-io"], foreign: FORMATS, banned: &[] },
+    // It runs weir as a program, and knows of the crates only the document.
+    Layer {
+        name: "lab",
+        imports: &["weir-result", "weir-stats", "xtask"],
+        foreign: &["clap", "serde", "tokio"],
+        banned: &[],
+    },
+    // Its tasks work when the crates do not.
     Layer { name: "xtask", imports: &[], foreign: &["clap", "serde", "tokio"], banned: &[] },
 ];
 
@@ -99,7 +107,7 @@ fn imports(file: &File, layer: &Layer) -> Vec<Finding> {
     let mut findings = Vec::new();
     for dependency in dependencies(&file.text) {
         let name = dependency.name;
-        let ours = name == "weir" || name.starts_with("weir-");
+        let ours = LAYERS.iter().any(|layer| layer.name == name) || name.starts_with("weir-");
         let advice = match dependency.used {
             _ if name == "weir" => "no crate imports the program",
             Use::Dev => continue,
@@ -148,6 +156,18 @@ mod tests {
             check_file(server, "[dependencies]\nweir-engine.workspace = true\n", &[2]);
         }
         check_file("crates/weir/Cargo.toml", "[dependencies]\nweir-sim.workspace = true\n", &[2]);
+    }
+
+    #[test]
+    fn tasks_import_nothing_of_ours_and_the_laboratory_the_document() {
+        check_file("lab/Cargo.toml", "[dependencies]\nweir-result.workspace = true\n", &[]);
+        check_file("lab/Cargo.toml", "[dependencies]\nxtask.workspace = true\n", &[]);
+        check_file("lab/Cargo.toml", "[dependencies]\nweir-engine.workspace = true\n", &[2]);
+        for name in ["weir-result", "lab"] {
+            let manifest = format!("[dependencies]\n{name}.workspace = true\n");
+            check_file("xtask/Cargo.toml", &manifest, &[2]);
+        }
+        check_file("crates/weir/Cargo.toml", "[dependencies]\nxtask.workspace = true\n", &[2]);
     }
 
     #[test]

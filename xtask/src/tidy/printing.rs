@@ -82,6 +82,7 @@ mod tests {
         check_file("crates/weir/tests/a.rs", body, &[]);
         check_file("crates/weir-io/examples/a.rs", body, &[]);
         check_file("xtask/src/a.rs", body, &[]);
+        check_file("lab/src/a.rs", body, &[]);
         let tests = "//! A.\n#[cfg(test)]\nmod tests {\n    fn a() { thread::spawn(b); }\n}\n";
         check_file("crates/weir-io/src/a.rs", tests, &[]);
         check_file("crates/weir-io/src/a.rs", "//! A.\nfn a() { thread::spawn(b); }\n", &[2]);

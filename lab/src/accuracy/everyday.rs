@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use super::lab::Lab;
 use super::section::Section;
-use crate::guard::Guarded;
 use crate::rig::clients::Document;
 use crate::rig::servers::{answers, free_address};
 use crate::rig::table::{Table, thousands};
-use crate::shell::{find_program, is_root, run};
+use xtask::guard::Guarded;
+use xtask::shell::{find_program, is_root, run};
 
 /// Runs of each command.
 const RUNS: usize = 5;

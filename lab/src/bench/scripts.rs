@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::{Lab, Section};
-use crate::shell::root;
+use xtask::shell::root;
 
 /// Directory of the scripts, from the root of the repository.
-const DIRECTORY: &str = "xtask/src/bench/scripts";
+const DIRECTORY: &str = "lab/src/bench/scripts";
 
 pub(super) fn scripts(lab: &Lab) -> Result<Section> {
     let mut all = Section { title: "what scripts cost", text: String::new(), failures: Vec::new() };

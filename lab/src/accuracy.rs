@@ -43,10 +43,10 @@ use anyhow::{Context, Result, ensure};
 
 use crate::rig::machine::{self, Pressure};
 use crate::rig::page::Page;
-use crate::shell::root;
 use lab::Lab;
 pub(crate) use options::Options;
 use section::Section;
+use xtask::shell::root;
 
 /// Page that a full run writes.
 const PAGE: &str = "docs/ACCURACY.md";
@@ -85,13 +85,8 @@ const CASES: &[Case] = &[
     Case { id: "V29", run: everyday::everyday_commands },
 ];
 
-/// Runs the cases that the arguments select.
-pub(crate) fn of_words(words: &[&str]) -> Result<()> {
-    accuracy(Options::parse(words)?)
-}
-
 /// Builds weir, runs the cases, writes the page.
-fn accuracy(options: Options) -> Result<()> {
+pub(crate) fn accuracy(options: Options) -> Result<()> {
     let lab = Lab::new(options)?;
     let place = root()?.join(PAGE);
     let mut page = Page::of(&fs::read_to_string(&place).unwrap_or_default());

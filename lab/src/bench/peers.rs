@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::load::{Lifetime, Load};
 use crate::rig::machine;
-use crate::shell::{find_program, find_tool};
+use xtask::shell::{find_program, find_tool};
 
 /// A load generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

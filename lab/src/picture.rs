@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::rig::servers::Server;
-use crate::shell::{cargo, find_program, root, run, show, target_dir};
+use xtask::shell::{cargo, find_program, root, run, show, target_dir};
 
 /// The picture, from the root of the repository.
 pub(crate) const PICTURE: &str = "docs/run.svg";

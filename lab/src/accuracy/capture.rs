@@ -14,9 +14,9 @@ use super::distribution::quantile;
 use super::lab::Lab;
 use super::rows::{self, Row};
 use super::section::Section;
-use crate::guard::Guarded;
 use crate::rig::table::{Table, thousands};
-use crate::shell::find_program;
+use xtask::guard::Guarded;
+use xtask::shell::find_program;
 
 /// Largest difference of the two at the median (METHOD 2.1).
 const APART_MAX_NS: f64 = 5_000.0;

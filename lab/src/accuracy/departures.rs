@@ -8,7 +8,7 @@ use super::peers::{Load, Peer};
 use super::section::Section;
 use crate::rig::servers::pinned;
 use crate::rig::table::{Table, thousands};
-use crate::shell::find_program;
+use xtask::shell::find_program;
 
 const RATE_RPS: u32 = 2_000;
 const CONNECTIONS: u32 = 50;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::guard::Guarded;
-use crate::shell::{is_root, target_dir};
+use xtask::guard::Guarded;
+use xtask::shell::{is_root, target_dir};
 
 /// Maximum of connections of the private nginx: those of the largest case, and some for its status.
 pub(crate) const NGINX_CONNECTIONS: u32 = 12_000;

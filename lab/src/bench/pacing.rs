@@ -8,7 +8,7 @@ use crate::rig::clients::{self, Document};
 use crate::rig::servers::{Server, pinned};
 use crate::rig::table::{self, Table};
 use crate::rig::timed::timed;
-use crate::shell::find_program;
+use xtask::shell::find_program;
 
 const PACINGS: [&str; 3] = ["sleep", "hybrid", "spin"];
 

@@ -14,7 +14,7 @@ use super::section::Section;
 use crate::rig::clients::Document;
 use crate::rig::stats::median;
 use crate::rig::table::{Table, seconds};
-use crate::shell::find_program;
+use xtask::shell::find_program;
 
 /// Runs of each spinner, half of them with each source of true values.
 const RUNS: usize = 20;

@@ -10,11 +10,11 @@ use serde_json::Value;
 use super::lab::Lab;
 use super::link::{Link, SERVER_ADDRESS, Slowness};
 use super::section::Section;
-use crate::guard::Guarded;
 use crate::rig::clients::Document;
 use crate::rig::servers::{answers, free_address, pinned};
 use crate::rig::table::Table;
-use crate::shell::find_program;
+use xtask::guard::Guarded;
+use xtask::shell::find_program;
 
 /// Runs of each scenario, and the number of them that must name the right limit.
 const RUNS: usize = 20;

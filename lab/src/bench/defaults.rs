@@ -17,7 +17,7 @@ use crate::rig::clients::{Document, Run, wrk_rate};
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 use crate::rig::timed::{Timed, show, timed};
-use crate::shell::{find_program, root};
+use xtask::shell::{find_program, root};
 
 const CONNECTIONS: [u32; 4] = [10, 50, 100, 500];
 
@@ -151,7 +151,7 @@ impl Served {
         let script = |name: &'static str, program: &str, file: &str| {
             let advice = || format!("failed to find {program}: cargo xtask setup bench");
             let program = find_program(program).with_context(advice)?;
-            let file = root()?.join("xtask/src/bench/defaults").join(file);
+            let file = root()?.join("lab/src/bench/defaults").join(file);
             Server::script(name, &[program.into(), file.into()])
         };
         match self {

@@ -9,11 +9,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::{Lab, Section};
-use crate::guard::Guarded;
 use crate::rig::clients::{self, Document};
 use crate::rig::servers::{PER_SERVER_THREAD, PER_THREAD};
 use crate::rig::table::{self, Table};
-use crate::shell::is_root;
+use xtask::guard::Guarded;
+use xtask::shell::is_root;
 
 const TITLE: &str = "A million connections";
 

@@ -32,9 +32,9 @@ use crate::rig::clients;
 use crate::rig::machine::{self, Placement, Pressure};
 use crate::rig::page::Page;
 use crate::rig::servers::Server;
-use crate::shell::{cargo, find_program, root, run, target_dir};
 pub(crate) use options::Options;
 use peers::Peer;
+use xtask::shell::{cargo, find_program, root, run, target_dir};
 
 /// Page that a run writes.
 const PAGE: &str = "docs/PERFORMANCE.md";

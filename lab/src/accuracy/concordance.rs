@@ -11,7 +11,7 @@ use super::section::Section;
 use super::theory::Stall;
 use crate::rig::servers::pinned;
 use crate::rig::table::{self, Table, seconds, thousands};
-use crate::shell::find_program;
+use xtask::shell::find_program;
 
 /// A fault, and the load that meets it.
 struct Trouble {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::shell::{find_program, root};
+use xtask::shell::{find_program, root};
 
 /// CPUs of the two sides; none if they cannot be separated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::guard::Guarded;
-use crate::shell::{find_program, run};
+use xtask::guard::Guarded;
+use xtask::shell::{find_program, run};
 
 /// Names of the namespaces; one program at a time uses them.
 const CLIENT: &str = "weir-client";

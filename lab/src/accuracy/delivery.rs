@@ -14,7 +14,7 @@ use super::section::Section;
 use crate::rig::machine::Pressure;
 use crate::rig::servers::pinned;
 use crate::rig::table::{Table, seconds, thousands};
-use crate::shell::find_program;
+use xtask::shell::find_program;
 
 /// Targets over the clean rounds, in which no other process used the threads' CPUs.
 const P50_AIM_NS: f64 = 15_000.0;
