@@ -5,12 +5,12 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use weir_result::Document;
+use weir_result::document::{Limit, LimitedBy};
 
 use super::lab::Lab;
 use super::link::{Link, SERVER_ADDRESS, Slowness};
 use super::section::Section;
-use crate::rig::clients::Document;
 use crate::rig::servers::{answers, free_address, pinned};
 use crate::rig::table::Table;
 use xtask::guard::Guarded;
@@ -76,14 +76,14 @@ impl Scenario {
         }
     }
 
-    /// Returns the limit in the document.
-    fn limit(self) -> &'static str {
+    /// Returns the limit that the document must name.
+    fn limit(self) -> LimitedBy {
         match self {
-            Scenario::ClientCpu => "client_cpu",
-            Scenario::ConnectionsOpen | Scenario::ConnectionsClosed => "connections",
-            Scenario::Rate => "rate",
-            Scenario::ServerFifo | Scenario::ServerBusy => "server",
-            Scenario::NetworkDelay | Scenario::NetworkBandwidth => "network",
+            Scenario::ClientCpu => LimitedBy::ClientCpu,
+            Scenario::ConnectionsOpen | Scenario::ConnectionsClosed => LimitedBy::Connections,
+            Scenario::Rate => LimitedBy::Rate,
+            Scenario::ServerFifo | Scenario::ServerBusy => LimitedBy::Server,
+            Scenario::NetworkDelay | Scenario::NetworkBandwidth => LimitedBy::Network,
         }
     }
 
@@ -146,31 +146,32 @@ fn judge(
     section: &mut Section,
     table: &mut Table,
     scenario: Scenario,
-    told: &[(String, String)],
+    told: &[Limit],
     least: usize,
 ) {
-    let count = |limit: &str| told.iter().filter(|(by, _)| by == limit).count();
-    let (right, unknown) = (count(scenario.limit()), count("unknown"));
+    let count = |limit| told.iter().filter(|told| told.by == limit).count();
+    let (right, unknown) = (count(scenario.limit()), count(LimitedBy::Unknown));
     let wrong = told.len() - right - unknown;
-    let last = told.last().map_or("", |(_, text)| text.as_str());
+    let last = told.last().map_or("", |told| told.text.as_str());
     table.row(&[
         scenario.name().to_owned(),
-        scenario.limit().replace('_', " "),
+        scenario.limit().in_words().to_owned(),
         right.to_string(),
         unknown.to_string(),
         wrong.to_string(),
         last.to_owned(),
     ]);
-    let mut others: Vec<&str> = told.iter().map(|(by, _)| by.as_str()).collect();
-    others.retain(|by| ![scenario.limit(), "unknown"].contains(by));
+    let others = told.iter().map(|told| told.by);
+    let others = others.filter(|by| ![scenario.limit(), LimitedBy::Unknown].contains(by));
+    let others: Vec<&str> = others.map(LimitedBy::in_words).collect();
     section.must_if_quiet(wrong == 0, || format!("{}: {}", scenario.name(), others.join(", ")));
     section.must_if_quiet(right >= least, || {
         format!("{}: {right} of {} are right", scenario.name(), told.len())
     });
 }
 
-/// Runs a scenario once and returns the limit that the document names, with its text.
-fn run(lab: &Lab, scenario: Scenario) -> Result<(String, String)> {
+/// Runs a scenario once and returns the limit that the document names.
+fn run(lab: &Lab, scenario: Scenario) -> Result<Limit> {
     let link = scenario.slowness().map(Link::new).transpose()?;
     let (server, url) = serve(lab, scenario)?;
     // Enough spinners that the client is the limit even if the server loses CPU time to others.
@@ -192,11 +193,8 @@ fn run(lab: &Lab, scenario: Scenario) -> Result<(String, String)> {
     if !matches!(output.status.code(), Some(0 | 1)) {
         bail!("weir ended with {}", output.status);
     }
-    let value: Value =
-        serde_json::from_slice(&output.stdout).context("failed to read weir's document")?;
-    let document = Document::of(value);
-    let (by, text) = (document.text("verdict/limit/by")?, document.text("verdict/limit/text")?);
-    Ok((by.to_owned(), text.to_owned()))
+    let document = Document::from_json(&output.stdout).context("failed to read weir's document")?;
+    Ok(document.verdict.limit)
 }
 
 /// Starts the scenario's server and returns it with its URL.
@@ -235,17 +233,18 @@ mod tests {
 
     #[test]
     fn unknown_is_neither_right_nor_wrong() {
-        let failures_of = |limits: &[&str]| {
+        let failures_of = |limits: [LimitedBy; 3]| {
             let mut section = Section::new("limits", "It tells.", "words");
             let mut table = Table::new(&["", "", "", "", "", ""]);
-            let told: Vec<_> = limits.iter().map(|by| ((*by).to_owned(), String::new())).collect();
+            let told = limits.map(|by| Limit { by, text: String::new() });
             judge(&mut section, &mut table, Scenario::ServerFifo, &told, 2);
             section.settle(true);
             section.failures().len()
         };
-        assert_eq!(failures_of(&["server", "server", "unknown"]), 0);
-        assert_eq!(failures_of(&["server", "unknown", "unknown"]), 1);
-        assert_eq!(failures_of(&["server", "server", "network"]), 1);
-        assert_eq!(failures_of(&["server", "rate", "network"]), 2);
+        let (right, unknown) = (LimitedBy::Server, LimitedBy::Unknown);
+        assert_eq!(failures_of([right, right, unknown]), 0);
+        assert_eq!(failures_of([right, unknown, unknown]), 1);
+        assert_eq!(failures_of([right, right, LimitedBy::Network]), 1);
+        assert_eq!(failures_of([right, LimitedBy::Rate, LimitedBy::Network]), 2);
     }
 }

@@ -3,9 +3,9 @@
 //! than a thousand independent ones.
 
 use anyhow::{Context, Result};
+use weir_result::Document;
 
 use super::distribution::Distribution;
-use crate::rig::clients::Document;
 
 /// Student's t at 99% on both sides for 29 degrees of freedom; a run has 30 slices.
 const STUDENT: f64 = 2.756;
@@ -26,12 +26,10 @@ pub(super) struct Quantile {
 impl Batches {
     pub(super) fn of(document: &Document) -> Result<Batches> {
         let mut batches = Batches { slices: Vec::new(), means_s: Vec::new() };
-        for at in 0..document.list("slices")?.len() {
-            batches.slices.push(Distribution::of(document, &format!("slices/{at}/ok/histogram"))?);
-            let exact = |name: &str| format!("slices/{at}/ok/exact/{name}");
-            let sum_ns = document.text(&exact("sum_ns"))?.parse::<f64>();
-            let sum_ns = sum_ns.context("failed to read a slice's sum")?;
-            batches.means_s.push(sum_ns / document.number(&exact("count"))? / 1e9);
+        for slice in &document.slices {
+            let ok = slice.ok.as_ref().context("a slice has no completed request")?;
+            batches.slices.push(Distribution::read(&ok.histogram)?);
+            batches.means_s.push(ok.exact.sum_ns as f64 / ok.exact.count as f64 / 1e9);
         }
         Ok(batches)
     }

@@ -4,14 +4,15 @@
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use serde_json::Value;
+use anyhow::Result;
+use weir_result::Document;
+use weir_result::document::{Grade, LimitedBy, Metric, RuleOutcome, Subject};
+use weir_result::quantile::Bound;
 
 use super::distribution::{Distribution, quantile};
 use super::lab::{Lab, freeze};
 use super::quota::HalfCpu;
 use super::section::Section;
-use crate::rig::clients::Document;
 use crate::rig::machine::Pressure;
 use crate::rig::table::{Table, seconds};
 
@@ -178,41 +179,29 @@ fn run(lab: &Lab, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
 
 impl Told {
     fn of(document: &Document) -> Result<Told> {
-        let max_s = |path: &str| -> Result<f64> {
-            let times = Distribution::of(document, &format!("{path}/histograms/ok"))?;
-            Ok(times.max_ns() / 1e9)
-        };
-        let mut rules = Vec::new();
-        let mut is_beyond = false;
-        for rule in document.list("verdict/rules")? {
-            let text = |name: &str| rule.get(name).and_then(Value::as_str);
-            let subject = text("subject").context("a rule has no subject")?;
-            let outcome = text("outcome").context("a rule has no outcome")?;
-            let is_ours = ["client", "machine"].contains(&subject);
-            if is_ours && ["finding", "bound", "void"].contains(&outcome) {
-                rules.push(text("id").unwrap_or_default().to_owned());
-            }
-            is_beyond |= is_ours && ["bound", "void"].contains(&outcome);
-        }
-        let grade = document.text("verdict/grade")?;
-        let is_bounded = ["bounded", "void"].contains(&grade);
+        let max_s = |time: &Metric| -> Result<f64> { Ok(Distribution::of(time)?.max_ns() / 1e9) };
+        let verdict = &document.verdict;
+        let is_ours = |subject| [Subject::Client, Subject::Machine].contains(&subject);
+        let ours = verdict.rules.iter().filter(|rule| is_ours(rule.subject) && rule.has_fired());
+        let is_beyond = ours.clone().any(|rule| rule.outcome >= RuleOutcome::Bound);
+        let rules: Vec<String> = ours.map(|rule| rule.id.clone()).collect();
+        let is_bounded = [Grade::Bounded, Grade::Void].contains(&verdict.grade);
         // If `client-overhead` fired, the client is the cause of the latencies' bounds.
         let is_inflated = rules.iter().any(|id| id == "client-overhead");
-        let is_limit = document.text("verdict/limit/by")? == "client_cpu";
+        let is_limit = verdict.limit.by == LimitedBy::ClientCpu;
         let is_attributed = is_bounded && (is_beyond || is_inflated) || is_limit;
-        let percentiles = document.list("latency/response_time/ok/percentiles")?;
-        let p99 = percentiles.iter().find(|value| value["p"].as_f64() == Some(99.0));
-        let is_stop_ours = p99.is_some_and(|value| value["bound"] == "upper");
-        eprintln!("accuracy: {grade}: {}", document.text("verdict/reason")?);
-        let has_wire =
-            document.list("stamps/wire_time/ok/percentiles").is_ok_and(|l| !l.is_empty());
+        let p99 = document.latency.response_time.ok.percentile(99.0);
+        let is_stop_ours = p99.is_some_and(|value| value.bound == Bound::Upper);
+        eprintln!("accuracy: {}: {}", verdict.grade.in_words(), verdict.reason);
+        let wire_time = document.stamps.as_ref().map(|stamps| &stamps.wire_time);
+        let wire_time = wire_time.filter(|time| !time.ok.percentiles.is_empty());
         Ok(Told {
             is_attributed,
             is_against_client: is_beyond || is_limit || is_stop_ours,
             rules,
-            response_max_s: max_s("latency/response_time")?,
-            sched_lag_max_s: max_s("latency/sched_lag")?,
-            wire_max_s: has_wire.then(|| max_s("stamps/wire_time")).transpose()?,
+            response_max_s: max_s(&document.latency.response_time)?,
+            sched_lag_max_s: max_s(&document.latency.sched_lag)?,
+            wire_max_s: wire_time.map(max_s).transpose()?,
         })
     }
 }

@@ -6,12 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use weir_result::document::Summary;
+use weir_result::quantile::Bound;
 
 use super::capture::{Capture, exchanges};
 use super::distribution::quantile;
 use super::lab::{Lab, Serving};
 use super::section::Section;
-use crate::rig::clients::Document;
 use crate::rig::stats::median;
 use crate::rig::table::{Table, seconds};
 use xtask::shell::find_program;
@@ -171,7 +172,8 @@ fn run(lab: &Lab, tcpdump: &Path, duty: f64, source: Source) -> Result<Vec<State
         Source::Capture => quantile(&times, p / 100.0),
         Source::Programmed => -DELAY_NS * (1.0 - p / 100.0).ln(),
     };
-    PERCENTILES.iter().map(|(p, aim_ns)| stated(&document, *p, *aim_ns, truth_ns(*p))).collect()
+    let summary = &document.latency.response_time.ok;
+    PERCENTILES.iter().map(|(p, aim_ns)| stated(summary, *p, *aim_ns, truth_ns(*p))).collect()
 }
 
 fn port_of(server: &Serving) -> Result<u16> {
@@ -188,21 +190,18 @@ fn captured(packets: &PathBuf, port: u16) -> Result<Vec<f64>> {
     Ok(times)
 }
 
-/// Returns the range that the document states for percentile `p` of the response time.
-fn stated(document: &Document, p: f64, aim_ns: f64, truth_ns: f64) -> Result<Stated> {
-    let list = document.list("latency/response_time/ok/percentiles")?;
-    let value = list.iter().find(|value| value["p"].as_f64() == Some(p));
-    let value = value.with_context(|| format!("the document has no p{p}"))?;
-    let number = |name: &str| value.pointer(name).and_then(serde_json::Value::as_f64);
-    let ns = number("/ns").context("a percentile has no value")?;
-    let ends = match value["bound"].as_str() {
-        Some("upper") => {
-            let high_ns = number("/range/high_ns").or_else(|| number("/high_ns"));
-            (number("/range/low_ns").unwrap_or(0.0), high_ns)
+/// Returns the range that the summary of the response time states for percentile `p`.
+fn stated(summary: &Summary, p: f64, aim_ns: f64, truth_ns: f64) -> Result<Stated> {
+    let value = summary.percentile(p).with_context(|| format!("the document has no p{p}"))?;
+    let (low_ns, high_ns) = match value.bound {
+        Bound::Upper => {
+            let range = value.range;
+            let high_ns = range.map(|range| range.high_ns).or(value.high_ns);
+            (range.map_or(0, |range| range.low_ns), high_ns)
         }
-        _ => (number("/low_ns").unwrap_or(ns), number("/high_ns")),
+        _ => (value.low_ns.unwrap_or(value.ns), value.high_ns),
     };
-    let (low_ns, high_ns) = (ends.0, ends.1.unwrap_or(ns));
+    let (low_ns, high_ns) = (low_ns as f64, high_ns.unwrap_or(value.ns) as f64);
     // A value is never less than the true one, and exceeds it by the time that any client adds.
     let is_inside = low_ns - aim_ns <= truth_ns && truth_ns <= high_ns;
     eprintln!(
@@ -227,8 +226,9 @@ fn capacity(lab: &Lab, section: &mut Section) -> Result<()> {
         let flags = format!("-t1 -c10 -d{window_s}s --warmup 500ms --witness off");
         let document = lab.weir_beside_spinner(&flags, &server.url)?;
         drop((spinner, server));
-        let least = document.number("throughput/least_rps");
-        let least = least.or_else(|_| document.number("throughput/good_interval/low_rps"))?;
+        let throughput = &document.throughput;
+        let low_rps = throughput.good_interval.map(|interval| interval.low_rps);
+        let least = throughput.least_rps.or(low_rps).context("the document has no lower bound")?;
         greatest = greatest.max(least);
         held += usize::from(least <= RATE);
     }
@@ -245,21 +245,33 @@ fn capacity(lab: &Lab, section: &mut Section) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use weir_result::document::{PercentileValue, Range};
 
     use super::*;
 
     #[test]
     fn the_range_of_an_upper_bound_is_what_is_stated() {
-        let percentiles = json!([
-            {"p": 50.0, "ns": 90, "bound": "exact", "low_ns": 80, "high_ns": 100},
-            {"p": 90.0, "ns": 300, "bound": "upper", "range": {"low_ns": 150, "high_ns": 310}},
-            {"p": 99.0, "ns": 900, "bound": "upper", "low_ns": 880, "high_ns": 930},
-        ]);
-        let document = json!({"latency": {"response_time": {"ok": {"percentiles": percentiles}}}});
-        let document = Document::of(document);
+        let ends = |value, low_ns, high_ns| PercentileValue {
+            low_ns: Some(low_ns),
+            high_ns: Some(high_ns),
+            ..value
+        };
+        let exact = ends(PercentileValue::new(50.0, 90, Bound::Exact), 80, 100);
+        let range = Some(Range { low_ns: 150, high_ns: 310 });
+        let ranged = PercentileValue { range, ..PercentileValue::new(90.0, 300, Bound::Upper) };
+        let upper = ends(PercentileValue::new(99.0, 900, Bound::Upper), 880, 930);
+        let summary = Summary {
+            count: 1_000,
+            min_ns: None,
+            max_ns: None,
+            mean_ns: None,
+            stdev_ns: None,
+            mean_bound: Bound::Exact,
+            percentiles: vec![exact, ranged, upper],
+            unsupported: Vec::new(),
+        };
         let check = |p, truth_ns, low_ns, high_ns, is_inside| {
-            let stated = stated(&document, p, 5.0, truth_ns).expect("it has this percentile");
+            let stated = stated(&summary, p, 5.0, truth_ns).expect("it has this percentile");
             assert_eq!((stated.low_ns, stated.high_ns), (low_ns, high_ns), "p{p}");
             assert_eq!(stated.is_inside, is_inside, "p{p}: {truth_ns}");
         };
@@ -269,6 +281,6 @@ mod tests {
         check(90.0, 311.0, 150.0, 310.0, false);
         // Without time stamps there is no lower end.
         check(99.0, 1.0, 0.0, 930.0, true);
-        assert!(stated(&document, 99.9, 5.0, 1.0).is_err());
+        assert!(stated(&summary, 99.9, 5.0, 1.0).is_err());
     }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::Result;
+use weir_result::Document;
 
 use super::distribution::Distribution;
 use super::lab::Lab;
 use super::rows::{self, Row};
 use super::section::Section;
-use crate::rig::clients::Document;
 use crate::rig::table::{Table, thousands};
 
 const LOADS: [&str; 4] =
@@ -80,7 +80,7 @@ pub(super) fn report(lab: &Lab) -> Result<Section> {
         let rows = rows::read(&path)?;
         let measured: Vec<&Row> = rows.list.iter().filter(|row| row.is_measured).collect();
         let (compared, off) = percentiles_off(&document, &measured)?;
-        let classes = classes_off(&document, &measured)?;
+        let classes = classes_off(&document, &measured);
         let load = format!("`{load}`, {server_flags}");
         table.row(&[
             load.clone(),
@@ -103,19 +103,21 @@ fn percentiles_off(document: &Document, measured: &[&Row]) -> Result<(u64, u64)>
     let response: Vec<u64> = ok().map(|row| row.ended_at - row.intended_at).collect();
     let service: Vec<u64> = ok().filter_map(|row| row.ended_at.checked_sub(row.sent_at?)).collect();
     let (mut compared, mut off) = (0, 0);
-    for (name, mut exact) in [("response_time", response), ("service_time", service)] {
+    let latency = &document.latency;
+    for (time, mut exact) in [(&latency.response_time, response), (&latency.service_time, service)]
+    {
         exact.sort_unstable();
-        let whole = format!("latency/{name}/exact/ok");
-        let sum: u128 = exact.iter().copied().map(u128::from).sum();
-        let is_same = document.text(&format!("{whole}/sum_ns"))? == sum.to_string()
-            && Some(document.count(&format!("{whole}/max_ns"))?) == exact.last().copied()
-            && Some(document.count(&format!("{whole}/min_ns"))?) == exact.first().copied();
+        let sum_ns: u128 = exact.iter().copied().map(u128::from).sum();
+        let is_same = time.exact.ok.is_some_and(|whole| {
+            whole.sum_ns == sum_ns
+                && Some(&whole.max_ns) == exact.last()
+                && Some(&whole.min_ns) == exact.first()
+        });
         compared += 1;
         off += u64::from(!is_same);
-        let histogram = Distribution::of(document, &format!("latency/{name}/histograms/ok"))?;
-        for percentile in document.list(&format!("latency/{name}/ok/percentiles"))? {
-            let (p, ns) = (&percentile["p"], &percentile["ns"]);
-            let (Some(p), Some(ns)) = (p.as_f64(), ns.as_u64()) else { continue };
+        let histogram = Distribution::of(time)?;
+        for percentile in &time.ok.percentiles {
+            let (p, ns) = (percentile.p, percentile.ns);
             let rank = (p / 100.0 * exact.len() as f64 - 1e-6).ceil() as usize;
             let truth = exact[rank.clamp(1, exact.len()) - 1];
             compared += 1;
@@ -126,16 +128,15 @@ fn percentiles_off(document: &Document, measured: &[&Row]) -> Result<(u64, u64)>
 }
 
 /// Returns the number of classes with a wrong count.
-fn classes_off(document: &Document, measured: &[&Row]) -> Result<u64> {
+fn classes_off(document: &Document, measured: &[&Row]) -> u64 {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for row in measured {
         *counts.entry(&row.outcome).or_default() += 1;
     }
     let mut off = 0;
-    for class in super::faults::CLASSES {
-        let count = counts.remove(class).unwrap_or(0);
-        off += u64::from(document.count(&format!("accounting/{class}"))? != count);
+    for (class, count) in super::faults::classes(&document.accounting) {
+        off += u64::from(counts.remove(class).unwrap_or(0) != count);
     }
     // Remaining outcomes belong to no class.
-    Ok(off + counts.len() as u64)
+    off + counts.len() as u64
 }

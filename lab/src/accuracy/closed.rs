@@ -6,11 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use weir_result::Document;
 
 use super::distribution::Distribution;
 use super::lab::{Lab, freeze};
 use super::section::Section;
-use crate::rig::clients::Document;
 use crate::rig::table::{Table, seconds, thousands};
 
 const CONNECTIONS: u32 = 20;
@@ -69,7 +69,7 @@ fn judge(
     (least_s, most_s): (f64, f64),
     document: &Document,
 ) -> Result<()> {
-    let times = Distribution::of(document, "latency/service_time/histograms/ok")?;
+    let times = Distribution::of(&document.latency.service_time)?;
     let long = times.above((least_s / 2.0 * 1e9) as u64);
     let max_s = times.max_ns() / 1e9;
     table.row(&[
@@ -89,9 +89,10 @@ fn judge(
     // Requests that met the stall may have been sent a little after its begin.
     let is_near = max_s >= least_s - MAX_TOLERANCE_S && max_s <= most_s + MAX_TOLERANCE_S;
     section.must_if_quiet(is_near, || format!("{name}: the maximum is {}", seconds(max_s)));
-    let lag = document.number("latency/send_lag/ok/count").unwrap_or(0.0);
-    section.must(lag == 0.0, || format!("{name}: a closed loop has no plan to be behind"));
-    let planned = document.count("accounting/planned")?;
+    section.must(document.latency.send_lag.ok.count == 0, || {
+        format!("{name}: a closed loop has no plan to be behind")
+    });
+    let planned = document.accounting.planned;
     section.must(planned == times.count(), || {
         format!("{name}: {planned} requests were sent and {} answered", times.count())
     });

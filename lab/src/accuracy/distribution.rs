@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-
-use crate::rig::clients::Document;
+use weir_result::Document;
+use weir_result::document::Metric;
 
 /// A histogram of times in nanoseconds.
 pub(super) struct Distribution {
@@ -15,20 +15,22 @@ pub(super) struct Distribution {
 }
 
 impl Distribution {
-    /// Reads the histogram at a path such as `latency/response_time/histograms/ok`.
-    pub(super) fn of(document: &Document, path: &str) -> Result<Distribution> {
-        Distribution::read(document.text(path)?).with_context(|| format!("failed to read {path}"))
+    /// Reads a time of the completed requests.
+    pub(super) fn of(time: &Metric) -> Result<Distribution> {
+        let text = time.histograms.ok.as_ref().context("no request was completed")?;
+        Distribution::read(text)
     }
 
     /// Reads the response times of the completed requests.
     pub(super) fn responses(document: &Document) -> Result<Distribution> {
-        Distribution::of(document, "latency/response_time/histograms/ok")
+        Distribution::of(&document.latency.response_time)
     }
 
-    fn read(text: &str) -> Result<Distribution> {
-        let bytes = STANDARD.decode(text).context("it is not base64")?;
+    /// Reads a histogram as the document holds it: HdrHistogram V2 with compression, in base64.
+    pub(super) fn read(text: &str) -> Result<Distribution> {
+        let bytes = STANDARD.decode(text).context("a histogram is not base64")?;
         let histogram = Deserializer::new().deserialize(&mut bytes.as_slice());
-        let histogram = histogram.map_err(|error| anyhow!("it is no histogram: {error}"))?;
+        let histogram = histogram.map_err(|error| anyhow!("a histogram is damaged: {error}"))?;
         Ok(Distribution { histogram })
     }
 

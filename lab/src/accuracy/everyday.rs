@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
+use weir_result::Document;
+use weir_result::document::{Grade, LimitedBy};
 
 use super::lab::Lab;
 use super::section::Section;
-use crate::rig::clients::Document;
 use crate::rig::servers::{answers, free_address};
 use crate::rig::table::{Table, thousands};
 use xtask::guard::Guarded;
@@ -62,10 +62,10 @@ const COMMANDS: [Everyday; 14] = [
 
 /// The facts of one run.
 struct Told {
-    grade: String,
+    grade: Grade,
     /// Reason for a grade other than `clean`; otherwise empty.
     reason: String,
-    limit: String,
+    limit: LimitedBy,
     /// True if the report prints a figure for p50 and for p99.
     has_percentiles: bool,
 }
@@ -94,14 +94,14 @@ pub(super) fn everyday_commands(lab: &Lab) -> Result<Section> {
         for _ in 0..runs {
             told.push(servers.run(lab, command)?);
         }
-        let grades = counted(told.iter().map(|told| told.grade.as_str()));
+        let grades = counted(told.iter().map(|told| told.grade.in_words()));
         let modal = grades.values().max().copied().unwrap_or(0);
         stable += modal;
         let printed = told.iter().filter(|told| told.has_percentiles).count();
         table.row(&[
             format!("`{}`", command.name),
             in_words(&grades),
-            in_words(&counted(told.iter().map(|told| told.limit.as_str()))),
+            in_words(&counted(told.iter().map(|told| told.limit.in_words()))),
             format!("{printed} of {runs}"),
             told.iter()
                 .rev()
@@ -109,7 +109,7 @@ pub(super) fn everyday_commands(lab: &Lab) -> Result<Section> {
                 .find(|why| !why.is_empty())
                 .unwrap_or_default(),
         ]);
-        let void = grades.get("void").copied().unwrap_or(0);
+        let void = grades.get(Grade::Void.in_words()).copied().unwrap_or(0);
         section.must_if_quiet(void == 0, || format!("{}: {void} runs are void", command.name));
         section.must_if_quiet(modal >= same_least, || {
             format!("{}: grades differ: {}", command.name, in_words(&grades))
@@ -204,19 +204,18 @@ impl Servers {
         if !matches!(output.status.code(), Some(0 | 1)) {
             bail!("weir {} ended with {}", command.flags, output.status);
         }
-        let text = fs::read(&file).context("weir wrote no document")?;
-        let value: Value = serde_json::from_slice(&text).context("failed to read the document")?;
-        let document = Document::of(value);
+        let verdict = Document::load(&file).context("failed to read weir's document")?.verdict;
         let report = String::from_utf8_lossy(&output.stdout);
         let told = Told {
-            grade: document.text("verdict/grade")?.to_owned(),
-            reason: document.text("verdict/reason")?.to_owned(),
-            limit: document.text("verdict/limit/by")?.replace('_', " "),
+            grade: verdict.grade,
+            reason: verdict.reason,
+            limit: verdict.limit.by,
             has_percentiles: (command.goal != Goal::Missing
                 || report.contains("Latency of bad responses"))
                 && ["p50", "p99"].iter().all(|name| prints(&report, name)),
         };
-        eprintln!("accuracy: {}: {}; limit: {}", told.grade, told.reason, told.limit);
+        let (grade, limit) = (told.grade.in_words(), told.limit.in_words());
+        eprintln!("accuracy: {grade}: {}; limit: {limit}", told.reason);
         Ok(told)
     }
 }

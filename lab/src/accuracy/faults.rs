@@ -1,16 +1,25 @@
 //! V10, V12: servers that never respond or that drop connections on purpose, counted on both sides.
 
 use anyhow::{Context, Result};
-use serde_json::Value;
+use weir_result::Document;
+use weir_result::document::Accounting;
+use weir_result::quantile::Bound;
 
 use super::lab::Lab;
 use super::section::Section;
-use crate::rig::clients::Document;
 use crate::rig::table::{Table, seconds, thousands};
 
-/// The six classes (METHOD 1.6).
-pub(super) const CLASSES: [&str; 6] =
-    ["ok", "bad_response", "transport_error", "timed_out", "in_flight_at_end", "never_sent"];
+/// Returns the six classes (METHOD 1.6) by the names that rows have, and their counts.
+pub(super) fn classes(accounting: &Accounting) -> [(&'static str, u64); 6] {
+    [
+        ("ok", accounting.ok),
+        ("bad_response", accounting.bad_response),
+        ("transport_error", accounting.transport_error),
+        ("timed_out", accounting.timed_out),
+        ("in_flight_at_end", accounting.in_flight_at_end),
+        ("never_sent", accounting.never_sent),
+    ]
+}
 
 /// Runs case V10 of METHOD 2.1.
 pub(super) fn black_hole(lab: &Lab) -> Result<Section> {
@@ -28,11 +37,10 @@ pub(super) fn black_hole(lab: &Lab) -> Result<Section> {
     let load = format!("-t1 -c10 -R{rate_rps} -d{window_s}s --warmup 0 -T{timeout_s}s");
     let document = lab.weir(&load, &server.url)?;
     let mut table = Table::new(&["", "requests"]);
-    let planned = document.count("accounting/planned")?;
+    let planned = document.accounting.planned;
     table.row(&["planned", &thousands(planned)]);
     let mut total = 0;
-    for class in CLASSES {
-        let count = document.count(&format!("accounting/{class}"))?;
+    for (class, count) in classes(&document.accounting) {
         table.row(&[class, &thousands(count)]);
         total += count;
         let must_be_none = ["ok", "bad_response", "transport_error"].contains(&class);
@@ -40,28 +48,25 @@ pub(super) fn black_hole(lab: &Lab) -> Result<Section> {
     }
     section.table("", &table.finish());
     let mut table = Table::new(&["percentile", "at least"]);
-    let percentiles = document.list("latency/response_time/all/percentiles")?;
-    for percentile in percentiles {
-        let (p, ns) = (&percentile["p"], percentile["ns"].as_f64().unwrap_or(0.0));
+    let all = document.latency.response_time.all.as_ref().context("no request has failed")?;
+    for percentile in &all.percentiles {
+        let (p, ns) = (percentile.p, percentile.ns as f64);
         table.row(&[format!("p{p}"), format!("> {}", seconds(ns / 1e9))]);
         // `unknown` is right if the client was disturbed as well (METHOD 1.9).
         let is_bound = || format!("p{p} is not a lower bound");
-        section.must_if_quiet(percentile["bound"] == "lower", is_bound);
-        section.must(
-            ["lower", "unknown"].contains(&percentile["bound"].as_str().unwrap_or("")),
-            is_bound,
-        );
+        section.must_if_quiet(percentile.bound == Bound::Lower, is_bound);
+        section.must([Bound::Lower, Bound::Unknown].contains(&percentile.bound), is_bound);
         section.must(ns >= timeout_s * 1e9, || format!("p{p} is less than the timeout"));
     }
-    section.must(!percentiles.is_empty(), || "there are no percentiles".to_owned());
+    section.must(!all.percentiles.is_empty(), || "there are no percentiles".to_owned());
     section.table("", &table.finish());
-    let completed = document.count("throughput/completed")?;
+    let completed = document.throughput.completed;
     section.must(completed == 0, || format!("{completed} were completed"));
     section.must(planned == (rate_rps * window_s) as u64 && total == planned, || {
         format!("{planned} were planned, and {total} are accounted for")
     });
     let log = server.finish()?;
-    let sent = document.count("accounting/sent/total")?;
+    let sent = document.accounting.sent.total;
     section.must(log.len() as u64 == sent, || {
         format!("weir sent {sent} requests and the server read {}", log.len())
     });
@@ -100,10 +105,10 @@ pub(super) fn resets(lab: &Lab) -> Result<Section> {
             let unanswered = |count: usize| {
                 log.iter().take(count).filter(|record| record.sent_ns.is_none()).count() as u64
             };
-            let sent = document.count("accounting/sent/total")?;
-            let planned = document.count("accounting/planned")?;
-            let errors = document.count("accounting/transport_error")?;
-            let (made, seen) = (unanswered(usize::MAX), all_errors(&document)?);
+            let sent = document.accounting.sent.total;
+            let planned = document.accounting.planned;
+            let errors = document.accounting.transport_error;
+            let (made, seen) = (unanswered(usize::MAX), all_errors(&document));
             let broken = unanswered(planned as usize);
             let row = [sent, log.len() as u64, made, seen, planned, broken, errors].map(thousands);
             let name = format!("`{load}`, {faults}");
@@ -124,8 +129,6 @@ pub(super) fn resets(lab: &Lab) -> Result<Section> {
 }
 
 /// Returns the errors of all phases.
-fn all_errors(document: &Document) -> Result<u64> {
-    let series = document.list("series")?.iter();
-    let errors = series.map(|interval| interval.get("errors").and_then(Value::as_u64));
-    errors.sum::<Option<u64>>().context("an interval of the time series has no errors")
+fn all_errors(document: &Document) -> u64 {
+    document.series.iter().map(|interval| interval.errors).sum()
 }

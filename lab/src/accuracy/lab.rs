@@ -10,10 +10,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use weir_result::Document;
 
 use super::log::{self, Record};
 use super::options::Options;
-use crate::rig::clients::Document;
 use crate::rig::machine::Placement;
 use crate::rig::servers::{Server, pinned};
 use xtask::guard::Guarded;
@@ -206,9 +206,9 @@ impl Client {
             Some(0 | 1 | 3) => {}
             _ => bail!("weir ended with {status}"),
         }
-        let value = serde_json::from_str(&text).context("failed to read weir's document")?;
-        let document = Document::of(value);
-        self.waited.set(self.waited.get().max(run_delay(&document)?));
+        let document = Document::from_json(text.as_bytes());
+        let document = document.context("failed to read weir's document")?;
+        self.waited.set(self.waited.get().max(run_delay(&document)));
         Ok(document)
     }
 }
@@ -223,14 +223,10 @@ impl Drop for Client {
 
 /// Returns the largest share of the window in which a worker of the run was runnable but not
 /// running.
-pub(super) fn run_delay(document: &Document) -> Result<f64> {
-    let mut longest = 0.0_f64;
-    for at in 0..document.list("phases")?.len() {
-        let usage = |name: &str| document.number(&format!("phases/{at}/usage/{name}"));
-        let Ok(waited_ns) = usage("run_delay_ns") else { continue };
-        longest = longest.max(waited_ns / usage("wall_ns")?);
-    }
-    Ok(longest)
+pub(super) fn run_delay(document: &Document) -> f64 {
+    let usages = document.phases.iter().map(|worker| worker.usage);
+    let shares = usages.filter_map(|usage| Some(usage.run_delay_ns? as f64 / usage.wall_ns as f64));
+    shares.fold(0.0, f64::max)
 }
 
 /// Returns the time in which the threads of a process were runnable but not running, in seconds; 0

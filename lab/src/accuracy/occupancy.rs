@@ -4,11 +4,11 @@
 use std::fs;
 
 use anyhow::{Context, Result};
+use weir_result::Document;
 
 use super::lab::Lab;
 use super::rows::{self, Rows};
 use super::section::Section;
-use crate::rig::clients::Document;
 use crate::rig::table::Table;
 
 /// Largest relative difference of the counts.
@@ -45,12 +45,9 @@ pub(super) fn occupancy(lab: &Lab) -> Result<Section> {
         let document = lab.weir(&flags, &server.url)?;
         drop(server);
         let rows = rows::read(&path)?;
-        let integral_ns = |name: &str| -> Result<f64> {
-            let text = document.text(&format!("occupancy/{name}"))?;
-            text.parse().context("failed to read the occupancy")
-        };
+        let occupancy = document.occupancy.context("weir counted no occupancy")?;
         let in_file = file_ns(&document, &rows)?;
-        let counts_ns = [integral_ns("integral_ns")?, integral_ns("sum_ns")?, in_file];
+        let counts_ns = [occupancy.integral_ns as f64, occupancy.sum_ns as f64, in_file];
         let greatest = counts_ns.into_iter().fold(0.0, f64::max);
         let least = counts_ns.into_iter().fold(f64::INFINITY, f64::min);
         let difference = (greatest - least) / greatest;
@@ -70,7 +67,7 @@ pub(super) fn occupancy(lab: &Lab) -> Result<Section> {
 /// Returns the total time inside the window that the requests in the file spent on the wire, in
 /// nanoseconds.
 fn file_ns(document: &Document, rows: &Rows) -> Result<f64> {
-    let t1_at = rows.t0_at + document.count("plan/duration_ns")?;
+    let t1_at = rows.t0_at + document.plan.duration_ns.context("the plan has no duration")?;
     let inside = rows
         .list
         .iter()

@@ -57,13 +57,13 @@ pub(super) fn overload(lab: &Lab) -> Result<Section> {
         |p| theory::overload_wait_s(RATE_RPS, CAPACITY_RPS, p * window_s),
         Some(longest_s / 2.0),
     );
-    let completed_rps = document.number("throughput/completed_rps")?;
+    let completed_rps = document.throughput.completed_rps;
     section.note(format!("Completed in the window: {}/s.", table::rate(completed_rps)));
     section.must_if_quiet((completed_rps / CAPACITY_RPS - 1.0).abs() <= TOLERANCE, || {
         format!("{} answers a second were completed", table::rate(completed_rps))
     });
     // A third of the requests ended after the window; they count as measured.
-    let planned = document.count("accounting/planned")?;
+    let planned = document.accounting.planned;
     section.must(planned == reported.count(), || format!("{planned} requests were planned"));
     Ok(section)
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use serde_json::Value;
+use weir_result::Document;
+use weir_result::document::{Accounting, Summary};
+use weir_result::quantile::Bound;
 
 /// A load, independent of any program's command line.
 #[derive(Clone, Copy, Debug)]
@@ -148,27 +150,28 @@ impl Peer {
 }
 
 fn weir(text: &str) -> Printed {
-    let document: Value = serde_json::from_str(text).unwrap_or_default();
-    let latency = &document["latency"]["response_time"];
-    // Without failures there is only one table.
-    let table = if latency["all"].is_null() { &latency["ok"] } else { &latency["all"] };
-    let percentile = |p: f64| {
-        let entries = table["percentiles"].as_array()?;
-        let entry = entries.iter().find(|entry| entry["p"].as_f64() == Some(p))?;
-        Some(Time { is_bound: entry["bound"] == "lower", ..Time::exact(entry["ns"].as_f64()?) })
+    match Document::from_json(text.as_bytes()) {
+        Ok(document) => Printed {
+            rate_rps: Some(document.throughput.completed_rps),
+            ..figures(document.latency.response_time.headline(), &document.accounting)
+        },
+        Err(error) => Printed { failure: Some(error.to_string()), ..Printed::default() },
+    }
+}
+
+/// Returns the times and counts of weir's report.
+fn figures(summary: &Summary, accounting: &Accounting) -> Printed {
+    let percentile = |p| {
+        let value = summary.percentile(p)?;
+        Some(Time { ns: value.ns as f64, is_bound: value.bound == Bound::Lower })
     };
-    let accounting = &document["accounting"];
-    let count = |class: &str| accounting[class].as_u64();
-    let failures =
-        ["bad_response", "transport_error", "timed_out", "in_flight_at_end", "never_sent"];
     Printed {
         p50: percentile(50.0),
         p99: percentile(99.0),
         max: percentile(100.0),
-        requests: count("ok"),
-        errors: failures.into_iter().map(count).sum(),
-        rate_rps: document["throughput"]["completed_rps"].as_f64(),
-        failure: None,
+        requests: Some(accounting.ok),
+        errors: Some(accounting.planned - accounting.ok),
+        ..Printed::default()
     }
 }
 
@@ -290,6 +293,8 @@ fn sum(line: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use weir_result::document::PercentileValue;
+
     use super::*;
 
     fn check(peer: Peer, text: &str, times_ms: [Option<f64>; 3], counts: [u64; 2], rate_rps: f64) {
@@ -339,11 +344,20 @@ mod tests {
 
     #[test]
     fn bounds_of_weir_are_read() {
-        let text = r#"{"latency": {"response_time": {"ok": {}, "all": {"percentiles":
-            [{"p": 50.0, "ns": 5, "bound": "exact"}, {"p": 99.0, "ns": 9, "bound": "lower"}]}}},
-            "accounting": {"ok": 3, "bad_response": 0, "transport_error": 1, "timed_out": 2,
-            "in_flight_at_end": 0, "never_sent": 4}, "throughput": {"completed_rps": 1.5}}"#;
-        let printed = Peer::Weir.read(text);
+        let exact = PercentileValue::new(50.0, 5, Bound::Exact);
+        let lower = PercentileValue::new(99.0, 9, Bound::Lower);
+        let summary = Summary {
+            count: 10,
+            min_ns: None,
+            max_ns: None,
+            mean_ns: None,
+            stdev_ns: None,
+            mean_bound: Bound::Exact,
+            percentiles: vec![exact, lower],
+            unsupported: Vec::new(),
+        };
+        let printed =
+            figures(&summary, &Accounting { planned: 10, ok: 3, ..Accounting::default() });
         assert_eq!(printed.p50, Some(Time::exact(5.0)));
         assert_eq!(printed.p99, Some(Time { is_bound: true, ..Time::exact(9.0) }));
         assert_eq!((printed.requests, printed.errors), (Some(3), Some(7)));

@@ -1,7 +1,8 @@
 //! V3, V9: weir's figures for servers whose times follow a known law.
 
 use anyhow::{Context, Result};
-use serde_json::Value;
+use weir_result::Document;
+use weir_result::document::SeriesPhase;
 
 use super::batches::Batches;
 use super::distribution::Distribution;
@@ -9,7 +10,6 @@ use super::lab::Lab;
 use super::log::Record;
 use super::section::Section;
 use super::theory::{Law, Queue, QueueKind};
-use crate::rig::clients::Document;
 use crate::rig::table::{Table, seconds, thousands};
 
 /// Largest time that delivery may add on a quiet machine: to the server, and back to the client's
@@ -73,7 +73,7 @@ fn measure_queue(
     let document = lab.weir(&load, &server.url)?;
     let reported = Distribution::responses(&document)?;
     let batches = Batches::of(&document)?;
-    let warmup = document.count("accounting/sent/warmup")? as usize;
+    let warmup = document.accounting.sent.warmup as usize;
     let log_s = stay_s(&server.finish()?, warmup, reported.count() as usize)?;
     let (theory_s, weir_s, half_s) =
         (queue.mean_s(), reported.mean_ns() / 1e9, batches.mean_half_s());
@@ -142,7 +142,7 @@ pub(super) fn laws(lab: &Lab) -> Result<Section> {
         let load =
             format!("-t1 -c400 -R{rate_rps} -d{window_s}s --warmup 1s --arrivals poisson --seed 1");
         let document = lab.weir(&load, &server.url)?;
-        let reported = Distribution::of(&document, "latency/service_time/histograms/ok")?;
+        let reported = Distribution::of(&document.latency.service_time)?;
         let (above, below) = (
             reported.above_law(|ns| law.share(ns)),
             reported.below_law(|ns| law.share(ns - DELIVERY_MAX_S * 1e9)),
@@ -154,7 +154,7 @@ pub(super) fn laws(lab: &Lab) -> Result<Section> {
             format!("{above:.4}"),
             format!("{below:.4}"),
             format!("{bound:.4}"),
-            in_flight(&document)?,
+            in_flight(&document),
             format!("{:.2}", rate_rps * reported.mean_ns() / 1e9),
         ]);
         section.must(above <= bound, || format!("{}: {above:.4} above the law", law.flag()));
@@ -166,10 +166,9 @@ pub(super) fn laws(lab: &Lab) -> Result<Section> {
 
 /// Formats the mean number of requests in flight at the ends of the window's intervals. There are
 /// few, so it is informative only.
-fn in_flight(document: &Document) -> Result<String> {
-    let series = document.list("series")?.iter();
-    let measured = series.filter(|interval| interval["phase"] == "measured");
-    let counts: Vec<f64> =
-        measured.filter_map(|interval| interval.get("in_flight").and_then(Value::as_f64)).collect();
-    Ok(format!("{:.1}", super::distribution::mean(&counts)))
+fn in_flight(document: &Document) -> String {
+    let series = document.series.iter();
+    let measured = series.filter(|interval| interval.phase == SeriesPhase::Measured);
+    let counts: Vec<f64> = measured.map(|interval| interval.in_flight as f64).collect();
+    format!("{:.1}", super::distribution::mean(&counts))
 }

@@ -48,7 +48,7 @@ pub(super) fn slots(lab: &Lab) -> Result<Section> {
             let flags = format!("{load} -d{window_s}s --warmup 500ms -s {script}");
             let document = lab.weir(&flags, &server.url)?;
             let log = server.finish()?;
-            let sent = document.count("accounting/sent/total")?;
+            let sent = document.accounting.sent.total;
             let audit = audit(&log)?;
             let server = if fault.is_empty() { "well" } else { fault };
             table.row(&[
@@ -58,7 +58,7 @@ pub(super) fn slots(lab: &Lab) -> Result<Section> {
                 thousands(log.len() as u64),
                 thousands(audit.repeated),
                 thousands(audit.missing),
-                thousands(document.count("accounting/transport_error")?),
+                thousands(document.accounting.transport_error),
             ]);
             let name = format!("`{load}` {fault}");
             section.must(audit == Audit::default(), || format!("{name}: {audit:?}"));

@@ -6,11 +6,12 @@
 use std::ffi::OsString;
 
 use anyhow::{Context, Result, ensure};
+use weir_result::Document;
 
 use super::Lab;
 use super::load::{Lifetime, Load};
 use super::peers::Peer;
-use crate::rig::clients::{Document, Run};
+use crate::rig::clients::{Run, failures};
 use crate::rig::servers::{Counts, Server, pinned};
 use crate::rig::timed::{show, timed};
 
@@ -72,8 +73,8 @@ impl Client {
     fn check(self, stdout: &str) -> Result<()> {
         match self {
             Client::Weir(_) => {
-                let document = serde_json::from_str(stdout).context("failed to read weir")?;
-                let failures = Document::of(document).failures()?;
+                let document = Document::from_json(stdout.as_bytes());
+                let failures = failures(&document.context("failed to read weir's document")?);
                 ensure!(failures == 0, "{failures} requests failed");
             }
             Client::Peer(Peer::Wrk) => {

@@ -2,9 +2,10 @@
 //! constant rate.
 
 use anyhow::Result;
+use weir_result::Document;
 
 use super::{Lab, Section};
-use crate::rig::clients::{self, Document, Run};
+use crate::rig::clients::{self, Run};
 use crate::rig::servers::{NGINX_CONNECTIONS, PER_SERVER_THREAD, PER_THREAD, Server};
 use crate::rig::table::{self, Table};
 
@@ -88,12 +89,12 @@ fn cannot(lab: &Lab, server: &Server, connections: u32) -> Option<String> {
 /// Adds both loads; returns the failures.
 fn add(lab: &Lab, server: &Server, connections: u32, table: &mut Table) -> Result<Vec<String>> {
     let (run, closed) = load(lab, server, connections, None)?;
-    let mut failures = row(table, server, (connections, "closed loop"), None, &run, &closed)?;
-    let carried = (closed.number("throughput/completed_rps")? / 2.0).min(RATE_MAX);
+    let mut failures = row(table, server, (connections, "closed loop"), None, &run, &closed);
+    let carried = (closed.throughput.completed_rps / 2.0).min(RATE_MAX);
     let rate = (carried / 1_000.0).floor().max(1.0) as u64 * 1_000;
     let (run, open) = load(lab, server, connections, Some(rate))?;
     let name = format!("{}/s", table::thousands(rate));
-    failures.extend(row(table, server, (connections, &name), Some(rate), &run, &open)?);
+    failures.extend(row(table, server, (connections, &name), Some(rate), &run, &open));
     Ok(failures)
 }
 
@@ -123,11 +124,11 @@ fn row(
     rate: Option<u64>,
     run: &Run,
     document: &Document,
-) -> Result<Vec<String>> {
-    let open = document.count("connections/open_at_t0")?;
-    let errors = document.failures()?;
-    let resident_mib = document.number("run/client/max_resident_bytes")? / f64::from(1 << 20);
-    let sent_rps = document.number("throughput/sent_rps")?;
+) -> Vec<String> {
+    let open = document.connections.open_at_t0;
+    let errors = clients::failures(document);
+    let resident_mib = document.run.client.max_resident_bytes as f64 / f64::from(1 << 20);
+    let sent_rps = document.throughput.sent_rps;
     let deviation = rate.map(|rate| (sent_rps / rate as f64 - 1.0) * 100.0);
     table.row(&[
         table::thousands(connections.into()),
@@ -136,8 +137,8 @@ fn row(
         table::thousands(open),
         table::rate(sent_rps),
         deviation.map_or("—".to_owned(), |percent| format!("{percent:+.3} %")),
-        table::thousands(document.count("accounting/never_sent")?),
-        table::thousands(document.count("accounting/in_flight_at_end")?),
+        table::thousands(document.accounting.never_sent),
+        table::thousands(document.accounting.in_flight_at_end),
         table::thousands(errors),
         format!("{resident_mib:.1}"),
         format!("{:.0} %", 100.0 * run.cpu_s / run.wall_s),
@@ -155,5 +156,5 @@ fn row(
     if connections <= ONE_ADDRESS_MAX && resident_mib > MEMORY_MAX_MIB {
         failures.push(what(format!("{resident_mib:.1} MiB resident")));
     }
-    Ok(failures)
+    failures
 }

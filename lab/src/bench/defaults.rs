@@ -2,18 +2,18 @@
 //! machine. Pairs of runs in random order, and floors that the page itself checks.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
+use weir_result::Document;
 
 use super::floors::{Cell, Floor, Ratios, THROUGHPUT_MIN, THROUGHPUT_MIN_BOUND, floors};
 use super::load::Load;
 use super::paired::{self, Paired};
 use super::peers::{OTHERS, Peer};
 use super::{Lab, Section};
-use crate::rig::clients::{Document, Run, wrk_rate};
+use crate::rig::clients::{Run, failures, wrk_rate};
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 use crate::rig::timed::{Timed, show, timed};
@@ -225,13 +225,11 @@ fn run_weir(lab: &Lab, server: &Server, typed: &Typed) -> Result<Run> {
     let place = lab.directory.join("defaults.json");
     let words = typed.weir(&lab.weir, &place, &server.url);
     let (requests, timed) = counted(server, &words, &[0, 3])?;
-    let document = fs::read_to_string(&place).context("failed to read weir's document")?;
-    let document = serde_json::from_str(&document).context("failed to read weir's document")?;
-    let document = Document::of(document);
-    let failures = document.failures()?;
+    let document = Document::load(&place).context("failed to read weir's document")?;
+    let failures = failures(&document);
     ensure!(failures == 0, "{failures} requests failed: {}", show(&words));
-    check_count(document.count("accounting/sent/total")?, requests, &words)?;
-    let rps = document.number("throughput/completed_rps")?;
+    check_count(document.accounting.sent.total, requests, &words)?;
+    let rps = document.throughput.completed_rps;
     Ok(Run { rps, ..Run::of(requests, &timed) })
 }
 

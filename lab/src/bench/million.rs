@@ -7,9 +7,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use weir_result::Document;
 
 use super::{Lab, Section};
-use crate::rig::clients::{self, Document};
+use crate::rig::clients;
 use crate::rig::servers::{PER_SERVER_THREAD, PER_THREAD};
 use crate::rig::table::{self, Table};
 use xtask::guard::Guarded;
@@ -75,14 +76,11 @@ pub(super) fn million(lab: &Lab) -> Result<Section> {
     for case in cases(lab)? {
         let Case { connections, threads, rate, seconds, .. } = case;
         let document = load(lab, &case)?;
-        let mib = document.number("run/client/max_resident_bytes")? / f64::from(1 << 20);
-        let (open, opened_s) = (
-            document.count("connections/open_at_t0")?,
-            document.number("connections/setup_ns")? / 1e9,
-        );
-        let sent_rps = document.number("throughput/sent_rps")?;
-        let (planned, ok) =
-            (document.count("accounting/planned")?, document.count("accounting/ok")?);
+        let mib = document.run.client.max_resident_bytes as f64 / f64::from(1 << 20);
+        let (open, opened_s) =
+            (document.connections.open_at_t0, document.connections.setup_ns as f64 / 1e9);
+        let sent_rps = document.throughput.sent_rps;
+        let (planned, ok) = (document.accounting.planned, document.accounting.ok);
         table.row(&[
             table::thousands(connections),
             threads.to_string(),

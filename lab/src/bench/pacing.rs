@@ -1,10 +1,10 @@
 //! Send lag at a constant rate on an otherwise idle machine: weir's pacing methods, and wrk2.
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use weir_result::document::{Latency, Metric};
 
 use super::{Lab, Section};
-use crate::rig::clients::{self, Document};
+use crate::rig::clients;
 use crate::rig::servers::{Server, pinned};
 use crate::rig::table::{self, Table};
 use crate::rig::timed::timed;
@@ -33,13 +33,15 @@ pub(super) fn pacing(lab: &Lab) -> Result<Section> {
             let options = [&LOAD[..], &[&duration, "--warmup", "1s"], &flags].concat();
             let cpu = lab.placement.client;
             let (run, document) = clients::weir(&lab.weir, cpu, &options, &server.url)?;
+            let Latency { send_lag, response_time, .. } = &document.latency;
+            let max_ns = send_lag.ok.max_ns.context("no request has a send lag")?;
             table.row(&[
                 format!("weir {}", flags.join(" ")),
-                percentile(&document, "send_lag", 50.0)?,
-                percentile(&document, "send_lag", 99.0)?,
-                table::micros(document.number("latency/send_lag/ok/max_ns")?),
-                percentile(&document, "response_time", 50.0)?,
-                percentile(&document, "response_time", 99.0)?,
+                percentile(send_lag, 50.0),
+                percentile(send_lag, 99.0),
+                table::micros(max_ns as f64),
+                percentile(response_time, 50.0),
+                percentile(response_time, 99.0),
                 format!("{:.0} %", 100.0 * run.cpu_s / run.wall_s),
             ]);
         }
@@ -62,11 +64,9 @@ pub(super) fn pacing(lab: &Lab) -> Result<Section> {
 }
 
 /// Returns a percentile in microseconds, or a dash if the run is too disturbed to support it.
-fn percentile(document: &Document, metric: &str, p: f64) -> Result<String> {
-    let percentiles = document.list(&format!("latency/{metric}/ok/percentiles"))?;
-    let entry = percentiles.iter().find(|entry| entry["p"].as_f64() == Some(p));
-    let ns = entry.and_then(|entry| entry.get("ns")).and_then(Value::as_f64);
-    Ok(ns.map_or_else(|| "—".to_owned(), table::micros))
+fn percentile(time: &Metric, p: f64) -> String {
+    let value = time.ok.percentile(p);
+    value.map_or_else(|| "—".to_owned(), |value| table::micros(value.ns as f64))
 }
 
 /// Adds wrk2, if it is installed.

@@ -2,10 +2,10 @@
 //! as the server counted them.
 
 use anyhow::{Context, Result};
-use serde_json::Value;
+use weir_result::document::Phases;
 
 use super::{Lab, Section};
-use crate::rig::clients::{self, Document};
+use crate::rig::clients;
 use crate::rig::table::{self, Table};
 
 /// Largest difference of a worker's window from the requested length.
@@ -34,16 +34,17 @@ pub(super) fn window(lab: &Lab) -> Result<Section> {
             let before = server.counts()?;
             let (_, document) = clients::weir(&lab.weir, None, &options, &server.url)?;
             let counted = server.counts_since(before)?.requests;
-            let sent = document.count("accounting/sent/total")?;
-            let deviation_ms = deviation_ns(&document)? / 1e6;
+            let sent = document.accounting.sent.total;
+            let asked_ns = document.plan.duration_ns.context("the plan has no duration")?;
+            let deviation_ms = deviation_ns(asked_ns, &document.phases) / 1e6;
             table.row(&[
                 rate.map_or("closed loop", |_| "20,000/s").to_owned(),
                 engine[1].to_owned(),
                 format!("{deviation_ms:.3} ms"),
                 table::thousands(sent),
                 table::thousands(counted),
-                table::thousands(document.count("accounting/never_sent")?),
-                table::thousands(document.failures()?),
+                table::thousands(document.accounting.never_sent),
+                table::thousands(clients::failures(&document)),
             ]);
             let options = options.join(" ");
             if counted != sent {
@@ -64,16 +65,10 @@ pub(super) fn window(lab: &Lab) -> Result<Section> {
     Ok(Section { title: "truth of the window and the count", text, failures })
 }
 
-/// Returns the largest deviation over the workers, in nanoseconds.
-fn deviation_ns(document: &Document) -> Result<f64> {
-    let asked_ns = document.number("plan/duration_ns")?;
-    let mut largest: f64 = 0.0;
-    for worker in document.list("phases")? {
-        let at = |name: &str| worker.get(name).and_then(Value::as_f64);
-        let (t0, t1) = at("t0_ns").zip(at("t1_ns")).context("a worker has no window")?;
-        largest = largest.max((t1 - t0 - asked_ns).abs());
-    }
-    Ok(largest)
+/// Returns the largest deviation over the workers from the length asked for, in nanoseconds.
+fn deviation_ns(asked_ns: u64, workers: &[Phases]) -> f64 {
+    let windows = workers.iter().map(|worker| worker.t1_ns - worker.t0_ns);
+    windows.map(|window_ns| window_ns.abs_diff(asked_ns)).max().unwrap_or(0) as f64
 }
 
 #[cfg(test)]
@@ -82,11 +77,7 @@ mod tests {
 
     #[test]
     fn the_worst_worker_counts() {
-        let document = Document::of(serde_json::json!({
-            "plan": {"duration_ns": 1_000},
-            "phases": [{"t0_ns": 10, "t1_ns": 1_012}, {"t0_ns": 20, "t1_ns": 1_015}],
-        }));
-        assert_eq!(deviation_ns(&document).expect("all is there"), 5.0);
-        assert!(deviation_ns(&Document::of(serde_json::json!({}))).is_err());
+        let worker = |t0_ns, t1_ns| Phases { t0_ns, t1_ns, ..Phases::default() };
+        assert_eq!(deviation_ns(1_000, &[worker(10, 1_012), worker(20, 1_015)]), 5.0);
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use weir_result::Document;
 
 use super::servers::pinned;
 use super::timed::{Timed, show, timed};
@@ -38,42 +38,10 @@ impl Run {
     }
 }
 
-/// JSON document of a run of weir.
-pub(crate) struct Document(Value);
-
-impl Document {
-    pub(crate) fn of(value: Value) -> Document {
-        Document(value)
-    }
-
-    /// Returns the number at a path such as `accounting/sent/total`.
-    pub(crate) fn number(&self, path: &str) -> Result<f64> {
-        let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_f64);
-        value.with_context(|| format!("weir's document has no number {path}"))
-    }
-
-    pub(crate) fn count(&self, path: &str) -> Result<u64> {
-        let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_u64);
-        value.with_context(|| format!("weir's document has no count {path}"))
-    }
-
-    /// Returns the text at a path.
-    pub(crate) fn text(&self, path: &str) -> Result<&str> {
-        let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_str);
-        value.with_context(|| format!("weir's document has no text {path}"))
-    }
-
-    /// Returns the members of the list at a path.
-    pub(crate) fn list(&self, path: &str) -> Result<&[Value]> {
-        let value = self.0.pointer(&format!("/{path}")).and_then(Value::as_array);
-        value.map(Vec::as_slice).with_context(|| format!("weir's document has no list {path}"))
-    }
-
-    /// Returns the number of requests that were sent and failed.
-    pub(crate) fn failures(&self) -> Result<u64> {
-        let classes = ["bad_response", "transport_error", "timed_out"];
-        classes.iter().map(|class| self.count(&format!("accounting/{class}"))).sum()
-    }
+/// Returns the number of requests that were sent and failed.
+pub(crate) fn failures(document: &Document) -> u64 {
+    let accounting = &document.accounting;
+    accounting.bad_response + accounting.transport_error + accounting.timed_out
 }
 
 /// Runs weir with these options and reads its document. All defaults stay on: time stamps, machine
@@ -88,9 +56,9 @@ pub(crate) fn weir(
     words.extend(options.iter().map(OsString::from));
     words.extend(["--format", "json", url].map(OsString::from));
     let timed = timed(&words, &[0])?;
-    let value = serde_json::from_str(&timed.stdout).context("failed to read weir's document")?;
-    let document = Document::of(value);
-    let requests = document.count("accounting/sent/total")?;
+    let document = Document::from_json(timed.stdout.as_bytes());
+    let document = document.context("failed to read weir's document")?;
+    let requests = document.accounting.sent.total;
     ensure!(requests > 0, "weir sent nothing: {}", show(&words));
     Ok((Run::of(requests, &timed), document))
 }
@@ -128,13 +96,5 @@ mod tests {
         assert_eq!(wrk_requests("unable to connect"), None);
         assert_eq!(wrk_rate(printed), Some((98_765, 1.0)));
         assert_eq!(wrk_rate("unable to connect"), None);
-    }
-
-    #[test]
-    fn documents_tell_what_they_lack() {
-        let document = Document::of(serde_json::json!({"a": {"b": 3, "c": [1.5]}}));
-        assert_eq!(document.count("a/b").expect("it is there"), 3);
-        assert_eq!(document.number("a/c/0").expect("it is there"), 1.5);
-        assert!(document.count("a/d").expect_err("it is not").to_string().contains("a/d"));
     }
 }

@@ -100,7 +100,7 @@ fn weir(lab: &Lab, server: &Server, flags: &[&str]) -> Result<Run> {
     let options = ["-t2", "-c100", &duration, "--warmup", "0", "--no-preflight"];
     let options = [&options[..], flags].concat();
     let (run, document) = clients::weir(&lab.weir, lab.placement.client, &options, &server.url)?;
-    let failures = document.failures()?;
+    let failures = clients::failures(&document);
     ensure!(failures == 0, "{failures} requests of weir failed");
     Ok(run)
 }

@@ -1,10 +1,12 @@
 //! Ten thousand connections at a rate, with a script that keeps up and with one that cannot.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use weir_result::document::ScriptSection;
+use weir_result::{Callback, Document, Note};
 
 use super::super::{Lab, Section};
 use super::{flag, link};
-use crate::rig::clients::{self, Document};
+use crate::rig::clients;
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 
@@ -39,18 +41,19 @@ pub(super) fn rate(lab: &Lab) -> Result<Section> {
     let mut failures = Vec::new();
     for script in [QUICK, SLOW] {
         let document = load(lab, &server, script)?;
-        let sent_rps = document.number("throughput/sent_rps")?;
+        let sent_rps = document.throughput.sent_rps;
         let deviation = (sent_rps / RATE_RPS as f64 - 1.0) * 100.0;
-        let codes = codes(&document)?;
+        let codes = codes(&document.notes);
+        let usage = document.script.as_ref().context("weir ran no script")?;
         table.row(&[
             link(script),
-            format!("{:.1}", request_us(&document)?),
+            format!("{:.1}", request_us(usage)?),
             table::thousands(RATE_RPS),
             table::rate(sent_rps),
             format!("{deviation:+.3} %"),
-            table::thousands(document.count("script/ran_dry")?),
-            table::thousands(document.count("accounting/never_sent")?),
-            table::thousands(document.failures()?),
+            table::thousands(usage.ran_dry),
+            table::thousands(document.accounting.never_sent),
+            table::thousands(clients::failures(&document)),
             if codes.is_empty() { "none".to_owned() } else { codes.join(", ") },
         ]);
         if script == QUICK && deviation.abs() > DEVIATION_MAX_PERCENT {
@@ -86,29 +89,31 @@ fn load(lab: &Lab, server: &Server, script: &str) -> Result<Document> {
 }
 
 /// Returns the mean time of a call, in microseconds.
-fn request_us(document: &Document) -> Result<f64> {
-    let request = |name| document.number(&format!("script/callbacks/request/{name}"));
-    Ok(request("time_ns")? / request("calls")? / 1e3)
+fn request_us(usage: &ScriptSection) -> Result<f64> {
+    let request = usage.callbacks.get(&Callback::Request).context("request() was not called")?;
+    Ok(request.time_ns as f64 / request.calls as f64 / 1e3)
 }
 
 /// Returns the codes of the run's notes about scripts.
-fn codes(document: &Document) -> Result<Vec<&str>> {
-    let notes = document.list("notes")?.iter();
-    let codes = notes.filter_map(|note| note["code"].as_str());
-    Ok(codes.filter(|code| code.starts_with("script_")).collect())
+fn codes(notes: &[Note]) -> Vec<&str> {
+    let codes = notes.iter().map(|note| note.code.as_str());
+    codes.filter(|code| code.starts_with("script_")).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use weir_result::CallbackUsage;
+
     use super::*;
 
     #[test]
     fn documents_tell_of_the_script() {
-        let document = Document::of(serde_json::json!({
-            "notes": [{"code": "script_too_slow", "text": ""}, {"code": "busy", "text": ""}],
-            "script": {"callbacks": {"request": {"calls": 4, "time_ns": 10_000}}},
-        }));
-        assert_eq!(codes(&document).expect("there are notes"), ["script_too_slow"]);
-        assert_eq!(request_us(&document).expect("it was called"), 2.5);
+        let notes = ["script_too_slow", "busy"].map(|code| Note::new(code, ""));
+        assert_eq!(codes(&notes), ["script_too_slow"]);
+        let mut script = ScriptSection::default();
+        assert!(request_us(&script).is_err());
+        let usage = CallbackUsage { calls: 4, time_ns: 10_000, ..CallbackUsage::default() };
+        script.callbacks.insert(Callback::Request, usage);
+        assert_eq!(request_us(&script).expect("it was called"), 2.5);
     }
 }

@@ -1,10 +1,11 @@
 //! A thousand threads with a script each: the memory of a state.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use weir_result::Document;
 
 use super::super::{Lab, Section};
 use super::{flag, link};
-use crate::rig::clients::{self, Document};
+use crate::rig::clients;
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 
@@ -21,9 +22,10 @@ pub(super) fn states(lab: &Lab) -> Result<Section> {
     let bare = load(lab, &server, &[])?;
     let flag = flag(SCRIPT)?;
     let scripted = load(lab, &server, &flag.each_ref().map(String::as_str))?;
-    let states = scripted.count("script/states")?;
-    let largest_kib = scripted.number("script/memory_max_bytes")? / 1_024.0;
-    let more_kib = (resident_kib(&scripted)? - resident_kib(&bare)?) / THREADS as f64;
+    let usage = scripted.script.as_ref().context("weir ran no script")?;
+    let states = u64::from(usage.states);
+    let largest_kib = usage.memory_max_bytes as f64 / 1_024.0;
+    let more_kib = (resident_kib(&scripted) - resident_kib(&bare)) / THREADS as f64;
     let mut table = Table::new(&[
         "script",
         "states",
@@ -43,10 +45,10 @@ pub(super) fn states(lab: &Lab) -> Result<Section> {
             script,
             table::thousands(states),
             largest,
-            format!("{:.1}", resident_kib(document)? / 1_024.0),
+            format!("{:.1}", resident_kib(document) / 1_024.0),
             more,
-            table::rate(document.number("throughput/sent_rps")?),
-            table::thousands(document.failures()?),
+            table::rate(document.throughput.sent_rps),
+            table::thousands(clients::failures(document)),
         ]);
     }
     let mut failures = Vec::new();
@@ -56,7 +58,7 @@ pub(super) fn states(lab: &Lab) -> Result<Section> {
     if largest_kib.max(more_kib) > STATE_MAX_KIB {
         failures.push(format!("a state takes {:.0} KiB", largest_kib.max(more_kib)));
     }
-    let errors = scripted.failures()?;
+    let errors = clients::failures(&scripted);
     if errors > 0 {
         failures.push(format!("{errors} errors with {THREADS} states"));
     }
@@ -85,6 +87,6 @@ fn load(lab: &Lab, server: &Server, script: &[&str]) -> Result<Document> {
     Ok(document)
 }
 
-fn resident_kib(document: &Document) -> Result<f64> {
-    Ok(document.number("run/client/max_resident_bytes")? / 1_024.0)
+fn resident_kib(document: &Document) -> f64 {
+    document.run.client.max_resident_bytes as f64 / 1_024.0
 }
