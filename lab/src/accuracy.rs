@@ -6,7 +6,6 @@
 //! `docs/ACCURACY.md`; with `--print`, none. A run fails if a case is not as expected, after
 //! printing all sections.
 
-mod batches;
 mod curve;
 mod distribution;
 mod lab;

@@ -26,6 +26,7 @@ pub use interval::{
     MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, guard_of, mean_interval,
     percentile_interval, ratio_interval,
 };
+pub use moments::{mean, median, variance};
 pub use search::{
     Bound, Class, Durations, End, Found, Goal, Search, ShareInterval, Step, Trial, share_interval,
 };

@@ -1,7 +1,7 @@
 //! Mean, variance and median of a few numbers.
 
 /// Returns the arithmetic mean; 0 for no values.
-pub(crate) fn mean(values: &[f64]) -> f64 {
+pub fn mean(values: &[f64]) -> f64 {
     match values.len() {
         0 => 0.0,
         count => values.iter().sum::<f64>() / count as f64,
@@ -10,7 +10,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 
 /// Returns the unbiased sample variance (divisor n − 1); 0 for fewer than two values. Sums squared
 /// deviations instead of subtracting squares, so that a large mean loses no digits.
-pub(crate) fn variance(values: &[f64]) -> f64 {
+pub fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
     }
@@ -20,7 +20,7 @@ pub(crate) fn variance(values: &[f64]) -> f64 {
 
 /// Returns the middle value, or the mean of the two in the middle; 0 for no values. Sorts its
 /// argument.
-pub(crate) fn median(values: &mut [f64]) -> f64 {
+pub fn median(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {

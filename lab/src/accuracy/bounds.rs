@@ -8,12 +8,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use weir_result::document::Summary;
 use weir_result::quantile::Bound;
+use weir_stats::median;
 
 use super::capture::{Capture, exchanges};
 use super::distribution::quantile;
 use super::lab::{Lab, Serving};
 use super::section::Section;
-use crate::rig::stats::median;
 use crate::rig::table::{Table, seconds};
 use xtask::shell::find_program;
 
@@ -138,7 +138,8 @@ fn row(duty: f64, source: Source, p: f64, list: &[Stated]) -> [String; 6] {
 
 /// Returns the median over the runs of an end of the range divided by the true value.
 fn ratio(list: &[Stated], end: impl Fn(&Stated) -> f64) -> f64 {
-    median(list.iter().map(|stated| end(stated) / stated.truth_ns.max(1.0)).collect())
+    let ratios = list.iter().map(|stated| end(stated) / stated.truth_ns.max(1.0));
+    median(&mut ratios.collect::<Vec<f64>>())
 }
 
 /// Makes one run under a spinner and returns the range that it states for each percentile.

@@ -44,7 +44,7 @@ impl Curve<'_> {
             [theory_s(1.0), distribution::quantile(truth_s, 1.0), reported.max_ns() / 1e9];
         self.row(section, &mut table, "max", greatest);
         if let Some(theory_s) = mean_s {
-            let mean = [theory_s, distribution::mean(truth_s), reported.mean_ns() / 1e9];
+            let mean = [theory_s, weir_stats::mean(truth_s), reported.mean_ns() / 1e9];
             self.row(section, &mut table, "mean", mean);
         }
         let above = &self.above;

@@ -1,6 +1,7 @@
 //! V14: arrival times of requests at the server, compared with their intended send times.
 
 use anyhow::{Result, ensure};
+use weir_stats::{mean, variance};
 
 use super::lab::Lab;
 use super::log::Record;
@@ -140,7 +141,7 @@ impl Bins {
 /// Returns the variance divided by the mean.
 fn dispersion(counts: &[u32]) -> f64 {
     let counts: Vec<f64> = counts.iter().copied().map(f64::from).collect();
-    super::batches::variance(&counts) / super::distribution::mean(&counts)
+    variance(&counts) / mean(&counts)
 }
 
 #[cfg(test)]

@@ -87,15 +87,11 @@ impl Distribution {
     }
 }
 
-/// Returns the value at rank ⌈p·n⌉ of a sorted list that is not empty.
+/// Returns the value at rank ⌈p·n⌉ of a sorted list that is not empty. The rank is not computed by
+/// weir-stats, by which weir computes those that are compared with it.
 pub(super) fn quantile(sorted: &[f64], p: f64) -> f64 {
     let rank = (p * sorted.len() as f64 - 1e-9).ceil().max(1.0);
     sorted[(rank as usize).min(sorted.len()) - 1]
-}
-
-/// Returns the arithmetic mean; NaN for no values.
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use anyhow::{Context, Result};
 use weir_result::Document;
 use weir_result::document::SeriesPhase;
+use weir_stats::{mean, mean_interval, t_quantile, variance};
 
-use super::batches::Batches;
 use super::distribution::Distribution;
 use super::lab::Lab;
 use super::log::Record;
@@ -15,6 +15,9 @@ use crate::rig::table::{Table, seconds, thousands};
 /// Largest time that delivery may add on a quiet machine: to the server, and back to the client's
 /// time stamp.
 const DELIVERY_MAX_S: f64 = 0.000_3;
+
+/// Confidence of the intervals, on both sides.
+const CONFIDENCE: f64 = 0.99;
 
 /// Service rate of the queues.
 const SERVICE_RPS: f64 = 1_000.0;
@@ -113,7 +116,7 @@ fn stay_s(log: &[Record], skip: usize, count: usize) -> Result<f64> {
         Ok((sent_ns - record.received_ns) as f64 / 1e9)
     });
     let stays = stays.collect::<Result<Vec<f64>>>()?;
-    Ok(super::distribution::mean(&stays))
+    Ok(mean(&stays))
 }
 
 /// Runs case V3 of METHOD 2.1.
@@ -170,5 +173,54 @@ fn in_flight(document: &Document) -> String {
     let series = document.series.iter();
     let measured = series.filter(|interval| interval.phase == SeriesPhase::Measured);
     let counts: Vec<f64> = measured.map(|interval| interval.in_flight as f64).collect();
-    format!("{:.1}", super::distribution::mean(&counts))
+    format!("{:.1}", mean(&counts))
+}
+
+/// The slices of a run, from which the intervals follow (METHOD 1.11). Neighbouring requests wait in
+/// the same queue, so a thousand of them contain less information than a thousand independent ones.
+struct Batches {
+    slices: Vec<Distribution>,
+    means_s: Vec<f64>,
+}
+
+/// A quantile and its interval.
+struct Quantile {
+    value_s: f64,
+    low_s: f64,
+    high_s: f64,
+}
+
+impl Batches {
+    fn of(document: &Document) -> Result<Batches> {
+        let mut batches = Batches { slices: Vec::new(), means_s: Vec::new() };
+        for slice in &document.slices {
+            let ok = slice.ok.as_ref().context("a slice has no completed request")?;
+            batches.slices.push(Distribution::read(&ok.histogram)?);
+            batches.means_s.push(ok.exact.sum_ns as f64 / ok.exact.count as f64 / 1e9);
+        }
+        Ok(batches)
+    }
+
+    /// Returns half of the width of the mean's interval.
+    fn mean_half_s(&self) -> f64 {
+        mean_interval(&self.means_s, CONFIDENCE).map_or(f64::INFINITY, |mean| mean.half_width)
+    }
+
+    /// Returns a quantile of the whole with its interval, which follows from the variance over
+    /// slices of the share of requests beyond the quantile.
+    fn quantile_s(&self, whole: &Distribution, p: f64) -> Quantile {
+        let value_ns = whole.quantile_ns(p);
+        let beyond =
+            |slice: &Distribution| slice.above(value_ns as u64) as f64 / slice.count() as f64;
+        let shares: Vec<f64> = self.slices.iter().map(beyond).collect();
+        let (slices, count) = (shares.len() as f64, whole.count() as f64);
+        let independent = p * (1.0 - p) / count;
+        let student = t_quantile((1.0 + CONFIDENCE) / 2.0, slices - 1.0);
+        let half = student * (variance(&shares) / slices).max(independent).sqrt();
+        Quantile {
+            value_s: value_ns / 1e9,
+            low_s: whole.quantile_ns((p - half).max(0.0)) / 1e9,
+            high_s: whole.quantile_ns((p + half).min(1.0)) / 1e9,
+        }
+    }
 }

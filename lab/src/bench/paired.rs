@@ -4,9 +4,10 @@
 use std::hash::{BuildHasher, RandomState};
 
 use anyhow::Result;
+use weir_stats::median;
 
 use crate::rig::clients::Run;
-use crate::rig::stats::{Estimate, median};
+use crate::rig::stats::Estimate;
 
 /// For each round, the runs in the order of the sides; the others are compared with the first side.
 pub(super) struct Paired {
@@ -86,8 +87,8 @@ impl Paired {
     /// Returns the median over the rounds that have figures; NaN if none has.
     fn median_of(&self, at: usize, of: impl Fn(&Run) -> f64) -> f64 {
         let all = self.rounds.iter().map(|round| of(&round[at]));
-        let known: Vec<f64> = all.filter(|value| !value.is_nan()).collect();
-        if known.is_empty() { f64::NAN } else { median(known) }
+        let mut known: Vec<f64> = all.filter(|value| !value.is_nan()).collect();
+        if known.is_empty() { f64::NAN } else { median(&mut known) }
     }
 
     fn estimate(&self, of: impl Fn(&[Run]) -> f64) -> Estimate {

@@ -1,5 +1,7 @@
 //! Statistics of repeated measurements: the median with a distribution-free interval.
 
+use weir_stats::{binomial_at_most, median};
+
 /// Confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 
@@ -14,25 +16,11 @@ pub(crate) struct Estimate {
 impl Estimate {
     /// Computes the estimate for at least one value.
     pub(crate) fn of(mut values: Vec<f64>) -> Estimate {
-        values.sort_by(f64::total_cmp);
+        let median = median(&mut values);
+        // The median has sorted the values.
         let interval =
             interval_rank(values.len()).map(|rank| (values[rank - 1], values[values.len() - rank]));
-        Estimate { median: median_of_sorted(&values), interval }
-    }
-}
-
-/// Returns the median of at least one value.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    median_of_sorted(&values)
-}
-
-fn median_of_sorted(values: &[f64]) -> f64 {
-    let middle = values.len() / 2;
-    if values.len().is_multiple_of(2) {
-        f64::midpoint(values[middle - 1], values[middle])
-    } else {
-        values[middle]
+        Estimate { median, interval }
     }
 }
 
@@ -41,31 +29,13 @@ fn median_of_sorted(values: &[f64]) -> f64 {
 /// fall on one side of it is that of fewer than `k` heads among `count` fair coins (an inverted
 /// sign test).
 fn interval_rank(count: usize) -> Option<usize> {
-    let count_f = count as f64;
-    let mut exactly = 0.5_f64.powf(count_f);
-    let mut fewer = 0.0;
-    let mut rank = 0;
-    while rank < count / 2 {
-        fewer += exactly;
-        if 2.0 * fewer > 1.0 - CONFIDENCE {
-            break;
-        }
-        exactly *= (count_f - rank as f64) / (rank as f64 + 1.0);
-        rank += 1;
-    }
-    (rank > 0).then_some(rank)
+    let outside = |rank: usize| 2.0 * binomial_at_most((rank - 1) as f64, count as f64, 0.5);
+    (1..=count / 2).take_while(|rank| outside(*rank) <= 1.0 - CONFIDENCE).last()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn medians_are_in_the_middle() {
-        assert_eq!(median(vec![3.0]), 3.0);
-        assert_eq!(median(vec![9.0, 1.0, 3.0]), 3.0);
-        assert_eq!(median(vec![4.0, 1.0, 9.0, 3.0]), 3.5);
-    }
 
     #[test]
     fn ranks_are_those_of_the_tables() {
