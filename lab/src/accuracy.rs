@@ -8,7 +8,7 @@
 
 mod curve;
 mod distribution;
-mod lab;
+mod fixture;
 mod log;
 mod options;
 mod peers;
@@ -42,7 +42,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::rig::machine::{self, Pressure};
 use crate::rig::page::Page;
-use lab::Lab;
+use fixture::Fixture;
 pub(crate) use options::Options;
 use section::Section;
 use xtask::shell::root;
@@ -56,7 +56,7 @@ const WAITED_MAX: f64 = 0.005;
 /// A case of METHOD 2.1.
 struct Case {
     id: &'static str,
-    run: fn(&Lab) -> Result<Section>,
+    run: fn(&Fixture) -> Result<Section>,
 }
 
 /// All cases, in the order of the page.
@@ -86,19 +86,19 @@ const CASES: &[Case] = &[
 
 /// Builds weir, runs the cases, writes the page.
 pub(crate) fn accuracy(options: Options) -> Result<()> {
-    let lab = Lab::new(options)?;
+    let fixture = Fixture::new(options)?;
     let place = root()?.join(PAGE);
     let mut page = Page::of(&fs::read_to_string(&place).unwrap_or_default());
     let about = machine::occasion()?;
     let mut failed = Vec::new();
-    for case in CASES.iter().filter(|case| lab.options.wants(case.id)) {
+    for case in CASES.iter().filter(|case| fixture.options.wants(case.id)) {
         let (since, pressure) = (Instant::now(), Pressure::now());
-        let section = (case.run)(&lab);
+        let section = (case.run)(&fixture);
         let mut section = section.with_context(|| format!("failed to run {}", case.id))?;
         let taken = pressure.taken();
-        let waited = lab.take_waited();
+        let waited = fixture.take_waited();
         section.settle(waited <= WAITED_MAX && taken.has_no_steal());
-        let short = if lab.options.is_quick { "short windows (`--quick`), " } else { "" };
+        let short = if fixture.options.is_quick { "short windows (`--quick`), " } else { "" };
         section.note(format!(
             "{about}; {short}{:.0} s; a thread of server or client was runnable but not running \
              {:.2} % of the time; {taken}.",
@@ -113,8 +113,8 @@ pub(crate) fn accuracy(options: Options) -> Result<()> {
             failed.push(case.id);
         }
     }
-    if lab.options.writes_page {
-        let text = page.text(&introduction(&lab)?, CASES.iter().map(|case| case.id));
+    if fixture.options.writes_page {
+        let text = page.text(&introduction(&fixture)?, CASES.iter().map(|case| case.id));
         fs::write(place, text).with_context(|| format!("failed to write {PAGE}"))?;
         eprintln!("accuracy: wrote {PAGE}");
     }
@@ -124,12 +124,12 @@ pub(crate) fn accuracy(options: Options) -> Result<()> {
 }
 
 /// Returns the introduction of the page.
-fn introduction(lab: &Lab) -> Result<String> {
+fn introduction(fixture: &Fixture) -> Result<String> {
     let mut lines = machine::describe();
     lines.extend([
-        ("places", lab.placement.describe()),
-        ("weir", machine::version(&lab.weir, "--version")?),
-        ("nginx", machine::version(&lab.nginx, "-v")?),
+        ("places", fixture.placement.describe()),
+        ("weir", machine::version(&fixture.weir, "--version")?),
+        ("nginx", machine::version(&fixture.nginx, "-v")?),
     ]);
     let mut text = INTRODUCTION.to_owned();
     for (name, value) in lines {

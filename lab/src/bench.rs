@@ -42,7 +42,7 @@ const PAGE: &str = "docs/PERFORMANCE.md";
 /// A benchmark.
 struct Case {
     name: &'static str,
-    run: fn(&Lab) -> Result<Section>,
+    run: fn(&Fixture) -> Result<Section>,
 }
 
 /// All cases, in the order of the page.
@@ -62,7 +62,7 @@ const CASES: &[Case] = &[
 ];
 
 /// Environment of the cases.
-struct Lab {
+struct Fixture {
     options: Options,
     weir: PathBuf,
     /// Output of `weir --help`.
@@ -87,16 +87,16 @@ struct Section {
 
 /// Builds weir, runs the cases, writes the page.
 pub(crate) fn bench(options: Options) -> Result<()> {
-    let lab = Lab::new(options)?;
+    let fixture = Fixture::new(options)?;
     let place = root()?.join(PAGE);
     let mut page = Page::of(&fs::read_to_string(&place).unwrap_or_default());
     let about = machine::occasion()?;
-    let head = lab.introduction()?;
+    let head = fixture.introduction()?;
     let mut failures = Vec::new();
-    for case in CASES.iter().filter(|case| lab.options.wants(case.name)) {
+    for case in CASES.iter().filter(|case| fixture.options.wants(case.name)) {
         let (since, pressure) = (Instant::now(), Pressure::now());
-        let section =
-            (case.run)(&lab).with_context(|| format!("failed to run the case {}", case.name))?;
+        let section = (case.run)(&fixture)
+            .with_context(|| format!("failed to run the case {}", case.name))?;
         let text = format!(
             "\n## {}: {}\n\n{}\n{about}; {:.0} s; {}.\n",
             case.name,
@@ -110,7 +110,7 @@ pub(crate) fn bench(options: Options) -> Result<()> {
         failures.extend(section.failures);
         // The page is written after each case, so that a failing case loses none of those before
         // it.
-        if lab.options.writes_page {
+        if fixture.options.writes_page {
             let text = page.text(&head, CASES.iter().map(|case| case.name));
             fs::write(&place, text).with_context(|| format!("failed to write {PAGE}"))?;
             eprintln!("bench: wrote {PAGE}");
@@ -120,8 +120,8 @@ pub(crate) fn bench(options: Options) -> Result<()> {
     Ok(())
 }
 
-impl Lab {
-    fn new(options: Options) -> Result<Lab> {
+impl Fixture {
+    fn new(options: Options) -> Result<Fixture> {
         let nginx =
             find_program("nginx").context("failed to find nginx: cargo xtask setup bench")?;
         run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
@@ -129,7 +129,7 @@ impl Lab {
         let help = Command::new(&weir).arg("--help").output().context("failed to start weir")?;
         let directory = target_dir()?.join("bench");
         fs::create_dir_all(&directory).context("failed to make a directory for clients")?;
-        let mut lab = Lab {
+        let mut fixture = Fixture {
             options,
             weir,
             help: String::from_utf8_lossy(&help.stdout).into_owned(),
@@ -139,11 +139,12 @@ impl Lab {
             engines: Vec::new(),
             directory,
         };
-        let server = lab.weir_serve()?;
+        let server = fixture.weir_serve()?;
         let engines: [&[&str]; 2] = [&["--io", "uring"], &["--io", "epoll"]];
-        lab.engines = engines.into_iter().filter(|flags| lab.works(flags, &server)).collect();
-        ensure!(!lab.engines.is_empty(), "weir answers with no I/O engine");
-        Ok(lab)
+        fixture.engines =
+            engines.into_iter().filter(|flags| fixture.works(flags, &server)).collect();
+        ensure!(!fixture.engines.is_empty(), "weir answers with no I/O engine");
+        Ok(fixture)
     }
 
     fn works(&self, flags: &[&str], server: &Server) -> bool {

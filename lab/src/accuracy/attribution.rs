@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use weir_result::Document;
 use weir_result::document::{Limit, LimitedBy};
 
-use super::lab::Lab;
+use super::fixture::Fixture;
 use super::link::{Link, SERVER_ADDRESS, Slowness};
 use super::section::Section;
 use crate::rig::servers::{answers, free_address, pinned};
@@ -118,8 +118,8 @@ impl Scenario {
 }
 
 /// Runs case V28 of METHOD 2.1.
-pub(super) fn attribution(lab: &Lab) -> Result<Section> {
-    let runs = lab.runs(RUNS, 2);
+pub(super) fn attribution(fixture: &Fixture) -> Result<Section> {
+    let runs = fixture.runs(RUNS, 2);
     let least = runs * RIGHT_LEAST / RUNS;
     let mut section = Section::new(
         "what limited the throughput",
@@ -134,7 +134,7 @@ pub(super) fn attribution(lab: &Lab) -> Result<Section> {
     for scenario in Scenario::ALL {
         let mut told = Vec::new();
         for _ in 0..runs {
-            told.push(run(lab, scenario)?);
+            told.push(run(fixture, scenario)?);
         }
         judge(&mut section, &mut table, scenario, &told, least);
     }
@@ -171,15 +171,15 @@ fn judge(
 }
 
 /// Runs a scenario once and returns the limit that the document names.
-fn run(lab: &Lab, scenario: Scenario) -> Result<Limit> {
+fn run(fixture: &Fixture, scenario: Scenario) -> Result<Limit> {
     let link = scenario.slowness().map(Link::new).transpose()?;
-    let (server, url) = serve(lab, scenario)?;
+    let (server, url) = serve(fixture, scenario)?;
     // Enough spinners that the client is the limit even if the server loses CPU time to others.
     let spinners = if scenario == Scenario::ClientCpu { 3 } else { 0 };
-    let spinners: Vec<Guarded> = (0..spinners).map(|_| lab.spin(1.0)).collect::<Result<_>>()?;
+    let spinners: Vec<Guarded> = (0..spinners).map(|_| fixture.spin(1.0)).collect::<Result<_>>()?;
     let mut words = if link.is_some() { Link::at_client()? } else { Vec::new() };
-    words.extend(pinned(lab.placement.client, &lab.weir));
-    let window_s = lab.span(3.0, 2.0);
+    words.extend(pinned(fixture.placement.client, &fixture.weir));
+    let window_s = fixture.span(3.0, 2.0);
     let flags = format!("{} -d{window_s}s --warmup 500ms --format json", scenario.load());
     eprintln!("accuracy: weir {flags} # {}", scenario.name());
     words.extend(flags.split_whitespace().map(OsString::from));
@@ -198,13 +198,13 @@ fn run(lab: &Lab, scenario: Scenario) -> Result<Limit> {
 }
 
 /// Starts the scenario's server and returns it with its URL.
-fn serve(lab: &Lab, scenario: Scenario) -> Result<(Guarded, String)> {
+fn serve(fixture: &Fixture, scenario: Scenario) -> Result<(Guarded, String)> {
     if scenario == Scenario::ServerBusy {
-        return busy_server(lab);
+        return busy_server(fixture);
     }
     let is_far = scenario.slowness().is_some();
     let mut words = if is_far { Link::at_server()? } else { Vec::new() };
-    words.extend(pinned(lab.placement.server, &lab.weir));
+    words.extend(pinned(fixture.placement.server, &fixture.weir));
     let host = if is_far { SERVER_ADDRESS } else { "127.0.0.1" };
     let listen = format!("{host}:0");
     words.extend(["serve", "--threads", "1", "--listen", &listen].map(OsString::from));
@@ -214,13 +214,13 @@ fn serve(lab: &Lab, scenario: Scenario) -> Result<(Guarded, String)> {
     Ok((server, url))
 }
 
-fn busy_server(lab: &Lab) -> Result<(Guarded, String)> {
+fn busy_server(fixture: &Fixture) -> Result<(Guarded, String)> {
     let python =
         find_program("python3").context("failed to find python3: cargo xtask setup accuracy")?;
-    let script = lab.directory.join("busy.py");
+    let script = fixture.directory.join("busy.py");
     fs::write(&script, PYTHON_SERVER).context("failed to write the busy server")?;
     let address = free_address()?;
-    let mut words = pinned(lab.placement.server, &python);
+    let mut words = pinned(fixture.placement.server, &python);
     words.extend([script.into_os_string(), address.port().to_string().into()]);
     let server = Guarded::start(&words)?;
     answers(address).context("failed to start the busy server")?;

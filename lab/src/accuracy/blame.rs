@@ -10,7 +10,7 @@ use weir_result::document::{Grade, LimitedBy, Metric, RuleOutcome, Subject};
 use weir_result::quantile::Bound;
 
 use super::distribution::{Distribution, quantile};
-use super::lab::{Lab, freeze};
+use super::fixture::{Fixture, freeze};
 use super::quota::HalfCpu;
 use super::section::Section;
 use crate::rig::machine::Pressure;
@@ -68,13 +68,13 @@ struct Told {
 }
 
 /// Returns the length of a run's window, in seconds.
-fn window_s(lab: &Lab) -> f64 {
-    lab.span(10.0, 2.0)
+fn window_s(fixture: &Fixture) -> f64 {
+    fixture.span(10.0, 2.0)
 }
 
 /// Runs case V13 of METHOD 2.1.
-pub(super) fn blame(lab: &Lab) -> Result<Section> {
-    let runs = lab.runs(20, 3);
+pub(super) fn blame(fixture: &Fixture) -> Result<Section> {
+    let runs = fixture.runs(20, 3);
     let mut section = Section::new(
         "stops of client and server",
         "A client that is stopped, throttled or short of CPU time measures itself. It must say \
@@ -88,7 +88,7 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
              limit, the limit client CPU or p99 inflated, and there it is the wire that takes \
              long. {LOAD} -d{}s",
             runs.div_ceil(5),
-            window_s(lab)
+            window_s(fixture)
         ),
     );
     let heads = [
@@ -103,7 +103,7 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
     let mut table = Table::new(&heads);
     for harm in Harm::ALL {
         // Disturbances caused on purpose do not make the machine busy.
-        lab.take_waited();
+        fixture.take_waited();
         let half = match harm {
             Harm::ClientThrottled => HalfCpu::new(),
             _ => None,
@@ -115,7 +115,7 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
         }
         // The effect of a spinner varies little, so fewer runs suffice.
         let runs = if harm == Harm::ClientRobbed { runs.div_ceil(5) } else { runs };
-        let (told, spoilt) = repeat(lab, harm, half.as_ref(), runs)?;
+        let (told, spoilt) = repeat(fixture, harm, half.as_ref(), runs)?;
         if !spoilt.is_empty() {
             let against = spoilt.iter().filter(|told| told.is_against_client).count();
             section.note(format!(
@@ -134,7 +134,7 @@ pub(super) fn blame(lab: &Lab) -> Result<Section> {
 /// Makes `runs` runs. If the client must be undisturbed, runs with CPU steal are repeated, up to
 /// `runs` times. Returns the good runs and the spoilt ones.
 fn repeat(
-    lab: &Lab,
+    fixture: &Fixture,
     harm: Harm,
     half: Option<&HalfCpu>,
     runs: usize,
@@ -142,7 +142,7 @@ fn repeat(
     let (mut told, mut spoilt) = (Vec::new(), Vec::new());
     while told.len() < runs {
         let pressure = Pressure::now();
-        let one = run(lab, harm, half)?;
+        let one = run(fixture, harm, half)?;
         let is_spoilt = !harm.is_to_client() && !pressure.taken().has_no_steal();
         if is_spoilt && spoilt.len() < runs {
             spoilt.push(one);
@@ -154,15 +154,15 @@ fn repeat(
 }
 
 /// Makes one run with the disturbance.
-fn run(lab: &Lab, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
-    let server = lab.serve("--log-max 1")?;
+fn run(fixture: &Fixture, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
+    let server = fixture.serve("--log-max 1")?;
     let hog = match harm {
-        Harm::ClientRobbed => Some(lab.spin(1.0)?),
+        Harm::ClientRobbed => Some(fixture.spin(1.0)?),
         _ => None,
     };
     let by = half.map(HalfCpu::words).unwrap_or_default();
-    let window_s = window_s(lab);
-    let client = lab.start_weir_by(by, &format!("{LOAD} -d{window_s}s"), &server.url)?;
+    let window_s = window_s(fixture);
+    let client = fixture.start_weir_by(by, &format!("{LOAD} -d{window_s}s"), &server.url)?;
     let to_stop = match harm {
         Harm::ClientStopped => Some(client.pid()),
         Harm::ServerStopped => Some(server.pid()),

@@ -12,7 +12,7 @@ use weir_stats::median;
 
 use super::capture::{Capture, exchanges};
 use super::distribution::quantile;
-use super::lab::{Lab, Serving};
+use super::fixture::{Fixture, Serving};
 use super::section::Section;
 use crate::rig::table::{Table, seconds};
 use xtask::shell::find_program;
@@ -67,8 +67,8 @@ struct Stated {
 }
 
 /// Runs case V27 of METHOD 2.1.
-pub(super) fn bounds(lab: &Lab) -> Result<Section> {
-    let runs = lab.runs(RUNS, 2);
+pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
+    let runs = fixture.runs(RUNS, 2);
     let pairs = runs * DUTIES.len() * PERCENTILES.len();
     let least = (pairs * INSIDE_LEAST).div_ceil(PAIRS);
     let mut section = Section::new(
@@ -97,7 +97,7 @@ pub(super) fn bounds(lab: &Lab) -> Result<Section> {
     for (duty, (source, runs)) in DUTIES.iter().flat_map(|duty| halves.map(|half| (*duty, half))) {
         let mut stated: Vec<Vec<Stated>> = vec![Vec::new(); PERCENTILES.len()];
         for _ in 0..runs {
-            for (list, one) in stated.iter_mut().zip(run(lab, &tcpdump, duty, source)?) {
+            for (list, one) in stated.iter_mut().zip(run(fixture, &tcpdump, duty, source)?) {
                 list.push(one);
             }
         }
@@ -120,7 +120,7 @@ pub(super) fn bounds(lab: &Lab) -> Result<Section> {
     }
     section.table("", &table.finish());
     section.note(format!("The truth is inside in {inside} of {pairs} pairs."));
-    capacity(lab, &mut section)?;
+    capacity(fixture, &mut section)?;
     Ok(section)
 }
 
@@ -143,21 +143,21 @@ fn ratio(list: &[Stated], end: impl Fn(&Stated) -> f64) -> f64 {
 }
 
 /// Makes one run under a spinner and returns the range that it states for each percentile.
-fn run(lab: &Lab, tcpdump: &Path, duty: f64, source: Source) -> Result<Vec<Stated>> {
+fn run(fixture: &Fixture, tcpdump: &Path, duty: f64, source: Source) -> Result<Vec<Stated>> {
     let mean_ms = DELAY_NS / 1e6;
     let server = match source {
-        Source::Capture => lab.serve("--log-max 1")?,
-        Source::Programmed => lab.serve(&format!("--log-max 1 --delay exp:{mean_ms}ms"))?,
+        Source::Capture => fixture.serve("--log-max 1")?,
+        Source::Programmed => fixture.serve(&format!("--log-max 1 --delay exp:{mean_ms}ms"))?,
     };
-    let packets = lab.directory.join("lo.pcap");
+    let packets = fixture.directory.join("lo.pcap");
     let port = port_of(&server)?;
     let capturing = match source {
         Source::Capture => Some(Capture::start(tcpdump, port, &packets)?),
         Source::Programmed => None,
     };
-    let spinner = lab.spin(duty)?;
-    let window_s = lab.span(3.0, 1.0);
-    let document = lab.weir_beside_spinner(&format!("{LOAD} -d{window_s}s"), &server.url)?;
+    let spinner = fixture.spin(duty)?;
+    let window_s = fixture.span(3.0, 1.0);
+    let document = fixture.weir_beside_spinner(&format!("{LOAD} -d{window_s}s"), &server.url)?;
     drop(spinner);
     server.finish()?;
     if capturing.is_some() {
@@ -216,16 +216,16 @@ fn stated(summary: &Summary, p: f64, aim_ns: f64, truth_ns: f64) -> Result<State
 }
 
 /// Checks a server of known capacity with a client that a spinner slows down.
-fn capacity(lab: &Lab, section: &mut Section) -> Result<()> {
+fn capacity(fixture: &Fixture, section: &mut Section) -> Result<()> {
     const RATE: f64 = 1_000.0;
-    let runs = lab.runs(RUNS, 2);
+    let runs = fixture.runs(RUNS, 2);
     let (mut held, mut greatest) = (0, 0.0_f64);
     for at in 0..runs {
-        let server = lab.serve("--log-max 1 --delay 1ms --mode fifo")?;
-        let spinner = lab.spin(DUTIES[at % DUTIES.len()])?;
-        let window_s = lab.span(3.0, 1.0);
+        let server = fixture.serve("--log-max 1 --delay 1ms --mode fifo")?;
+        let spinner = fixture.spin(DUTIES[at % DUTIES.len()])?;
+        let window_s = fixture.span(3.0, 1.0);
         let flags = format!("-t1 -c10 -d{window_s}s --warmup 500ms --witness off");
-        let document = lab.weir_beside_spinner(&flags, &server.url)?;
+        let document = fixture.weir_beside_spinner(&flags, &server.url)?;
         drop((spinner, server));
         let throughput = &document.throughput;
         let low_rps = throughput.good_interval.map(|interval| interval.low_rps);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::distribution::quantile;
-use super::lab::Lab;
+use super::fixture::Fixture;
 use super::rows::{self, Row};
 use super::section::Section;
 use crate::rig::table::{Table, thousands};
@@ -25,7 +25,7 @@ const APART_MAX_NS: f64 = 5_000.0;
 const SNAP_BYTES: &str = "134";
 
 /// Runs case V18 of METHOD 2.1.
-pub(super) fn capture(lab: &Lab) -> Result<Section> {
+pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
     let mut section = Section::new(
         "kernel stamps and packets",
         "With `--timestamps all` weir reports when the kernel sent each request and received each \
@@ -40,7 +40,7 @@ pub(super) fn capture(lab: &Lab) -> Result<Section> {
     let header = ["engine", "requests", "read early", "apart p1", "p50", "p99", "wire time p50"];
     let mut table = Table::new(&header);
     for io in ["epoll", "uring"] {
-        let run = captured_run(lab, &tcpdump, io)?;
+        let run = captured_run(fixture, &tcpdump, io)?;
         let (mut apart, mut wire, mut early) = (Vec::new(), Vec::new(), 0);
         for (row, between_ns) in &run {
             let (Some(tx_at), Some(rx_at)) = (row.tx_at, row.rx_at) else { continue };
@@ -101,14 +101,15 @@ impl Capture {
 
 /// Runs weir on one connection and returns its requests, each with the time between its two
 /// packets.
-fn captured_run(lab: &Lab, tcpdump: &Path, io: &str) -> Result<Vec<(Row, f64)>> {
-    let (raw, packets) = (lab.directory.join("rows.parquet"), lab.directory.join("lo.pcap"));
-    let server = lab.serve("")?;
+fn captured_run(fixture: &Fixture, tcpdump: &Path, io: &str) -> Result<Vec<(Row, f64)>> {
+    let (raw, packets) =
+        (fixture.directory.join("rows.parquet"), fixture.directory.join("lo.pcap"));
+    let server = fixture.serve("")?;
     let port = server.url.rsplit(':').next().context("a server has a port")?.parse()?;
     let capturing = Capture::start(tcpdump, port, &packets)?;
-    let window_s = lab.span(5.0, 2.0);
+    let window_s = fixture.span(5.0, 2.0);
     let flags = format!("-t1 -c1 -R500 -d{window_s}s --warmup 0 --io {io} --timestamps all");
-    lab.weir(&format!("{flags} --raw {}", raw.display()), &server.url)?;
+    fixture.weir(&format!("{flags} --raw {}", raw.display()), &server.url)?;
     thread::sleep(Duration::from_millis(500));
     drop((capturing, server));
     let bytes = fs::read(&packets).context("tcpdump wrote no packets")?;

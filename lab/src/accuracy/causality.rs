@@ -8,7 +8,7 @@ use anyhow::Result;
 use weir_result::Document;
 
 use super::distribution::Distribution;
-use super::lab::Lab;
+use super::fixture::Fixture;
 use super::rows::{self, Row};
 use super::section::Section;
 use crate::rig::table::{Table, thousands};
@@ -17,8 +17,8 @@ const LOADS: [&str; 4] =
     ["-c50 -R5000", "-c50 -R5000 --arrivals poisson", "-c50", "-c10 --pipeline 8"];
 
 /// Runs case V4 of METHOD 2.1.
-pub(super) fn causality(lab: &Lab) -> Result<Section> {
-    let window_s = lab.span(5.0, 2.0);
+pub(super) fn causality(fixture: &Fixture) -> Result<Section> {
+    let window_s = fixture.span(5.0, 2.0);
     let mut section = Section::new(
         "cause before effect",
         "A request is sent before the server reads it, read before it is answered, and answered \
@@ -27,14 +27,14 @@ pub(super) fn causality(lab: &Lab) -> Result<Section> {
         "Ts ≤ read ≤ answered ≤ Te for every request, in warm-up, window and tail.",
     );
     let mut table = Table::new(&["load", "server", "requests", "out of order"]);
-    let path = lab.directory.join("rows.parquet");
-    let loads: &[&str] = if lab.options.is_quick { &LOADS[..1] } else { &LOADS };
+    let path = fixture.directory.join("rows.parquet");
+    let loads: &[&str] = if fixture.options.is_quick { &LOADS[..1] } else { &LOADS };
     for load in loads {
         for io in ["epoll", "uring"] {
             for server_flags in ["", "--delay exp:1ms"] {
-                let server = lab.serve(server_flags)?;
+                let server = fixture.serve(server_flags)?;
                 let flags = format!("-t2 {load} -d{window_s}s --warmup 500ms --io {io}");
-                lab.weir(&format!("{flags} --raw {}", path.display()), &server.url)?;
+                fixture.weir(&format!("{flags} --raw {}", path.display()), &server.url)?;
                 let log = server.finish()?;
                 let rows = rows::read(&path)?;
                 let pairs = rows::join(&rows.list, &log)?;
@@ -56,8 +56,8 @@ pub(super) fn causality(lab: &Lab) -> Result<Section> {
 }
 
 /// Runs case V16 of METHOD 2.1.
-pub(super) fn report(lab: &Lab) -> Result<Section> {
-    let window_s = lab.span(5.0, 2.0);
+pub(super) fn report(fixture: &Fixture) -> Result<Section> {
+    let window_s = fixture.span(5.0, 2.0);
     let mut section = Section::new(
         "the report is its requests",
         "Histograms round, and are added up over threads. Every request also goes into a file, \
@@ -66,16 +66,16 @@ pub(super) fn report(lab: &Lab) -> Result<Section> {
          every class has the same count; least, greatest and sum agree to the nanosecond.",
     );
     let mut table = Table::new(&["load", "requests", "percentiles compared", "off", "classes off"]);
-    let path = lab.directory.join("rows.parquet");
+    let path = fixture.directory.join("rows.parquet");
     for (load, server_flags) in [
         ("-c50 -R5000", "--delay exp:1ms"),
         ("-c20", "--delay pareto:100us,1.2"),
         ("-c20 -R2000", "--fault reset:1/100 --fault close:1/77"),
         ("-c5 -R2000 -T200ms", "--stall 2s+1s"),
     ] {
-        let server = lab.serve(server_flags)?;
+        let server = fixture.serve(server_flags)?;
         let flags = format!("-t2 {load} -d{window_s}s --warmup 500ms --raw {}", path.display());
-        let document = lab.weir(&flags, &server.url)?;
+        let document = fixture.weir(&flags, &server.url)?;
         drop(server);
         let rows = rows::read(&path)?;
         let measured: Vec<&Row> = rows.list.iter().filter(|row| row.is_measured).collect();

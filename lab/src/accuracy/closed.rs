@@ -9,7 +9,7 @@ use anyhow::Result;
 use weir_result::Document;
 
 use super::distribution::Distribution;
-use super::lab::{Lab, freeze};
+use super::fixture::{Fixture, freeze};
 use super::section::Section;
 use crate::rig::table::{Table, seconds, thousands};
 
@@ -20,8 +20,8 @@ const WARMUP_S: f64 = 1.0;
 const MAX_TOLERANCE_S: f64 = 0.005;
 
 /// Runs case V6 of METHOD 2.1.
-pub(super) fn stall(lab: &Lab) -> Result<Section> {
-    let (window_s, stall_s) = (lab.span(10.0, 4.0), lab.span(1.4, 0.7));
+pub(super) fn stall(fixture: &Fixture) -> Result<Section> {
+    let (window_s, stall_s) = (fixture.span(10.0, 4.0), fixture.span(1.4, 0.7));
     let mut section = Section::new(
         "a stall in a closed loop",
         "A closed loop sends the next request when the answer is there, so a stall meets as many \
@@ -42,18 +42,18 @@ pub(super) fn stall(lab: &Lab) -> Result<Section> {
     let wait = Duration::from_secs_f64(at_s);
     let length = Duration::from_secs_f64(stall_s);
 
-    let server = lab.serve(&format!("--stall {at_s}s+{stall_s}s --log-max 1"))?;
-    let document = lab.weir(&load, &server.url)?;
+    let server = fixture.serve(&format!("--stall {at_s}s+{stall_s}s --log-max 1"))?;
+    let document = fixture.weir(&load, &server.url)?;
     judge(&mut section, &mut table, "`weir serve --stall`", (stall_s, stall_s), &document)?;
 
-    let server = lab.serve("--log-max 1")?;
-    let client = lab.start_weir(&load, &server.url)?;
+    let server = fixture.serve("--log-max 1")?;
+    let client = fixture.start_weir(&load, &server.url)?;
     thread::sleep(wait);
     let bracket_s = freeze(server.pid(), length)?;
     judge(&mut section, &mut table, "SIGSTOP, `weir serve`", bracket_s, &client.finish()?)?;
 
-    let server = lab.nginx()?;
-    let client = lab.start_weir(&load, &server.url)?;
+    let server = fixture.nginx()?;
+    let client = fixture.start_weir(&load, &server.url)?;
     thread::sleep(wait);
     let bracket_s = freeze(server.worker, length)?;
     judge(&mut section, &mut table, "SIGSTOP, nginx", bracket_s, &client.finish()?)?;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::lab::Lab;
+use super::fixture::Fixture;
 use super::log::Record;
 use super::peers::{Load, PEERS, Peer, Printed, Time};
 use super::section::Section;
@@ -40,7 +40,7 @@ enum Truth {
 }
 
 /// Runs case V26 of METHOD 2.1.
-pub(super) fn concordance(lab: &Lab) -> Result<Section> {
+pub(super) fn concordance(fixture: &Fixture) -> Result<Section> {
     let mut section = Section::new(
         "what others print",
         "The same server and the same trouble for each load generator that is installed, told the \
@@ -49,21 +49,21 @@ pub(super) fn concordance(lab: &Lab) -> Result<Section> {
          Only weir is judged, and only by the cases above; the answers that each program had are \
          counted by the server's log.",
     );
-    for trouble in troubles(lab) {
-        measure(lab, &mut section, &trouble)?;
+    for trouble in troubles(fixture) {
+        measure(fixture, &mut section, &trouble)?;
     }
     section.note(
         "One stall is one event, however many requests meet it, and says little about the p99 of \
          another hour (METHOD 1.11): weir marks such values with `~`.",
     );
-    for peer in PEERS.into_iter().filter(|peer| program(lab, *peer).is_none()) {
+    for peer in PEERS.into_iter().filter(|peer| program(fixture, *peer).is_none()) {
         section.note(format!("{} is not on PATH.", peer.name()));
     }
     Ok(section)
 }
 
-fn troubles(lab: &Lab) -> Vec<Trouble> {
-    if lab.options.is_quick {
+fn troubles(fixture: &Fixture) -> Vec<Trouble> {
+    if fixture.options.is_quick {
         return vec![in_the_middle(4, 2, 0.5)];
     }
     let mut troubles = vec![in_the_middle(20, 14, 1.0)];
@@ -171,11 +171,11 @@ const MANY_CONNECTIONS: &[(Peer, &str)] = &[
     (Peer::Ab, "has 10,000 requests in flight all the time, and connects while it measures"),
 ];
 
-fn program(lab: &Lab, peer: Peer) -> Option<std::path::PathBuf> {
-    if peer == Peer::Weir { Some(lab.weir.clone()) } else { find_program(peer.name()) }
+fn program(fixture: &Fixture, peer: Peer) -> Option<std::path::PathBuf> {
+    if peer == Peer::Weir { Some(fixture.weir.clone()) } else { find_program(peer.name()) }
 }
 
-fn measure(lab: &Lab, section: &mut Section, trouble: &Trouble) -> Result<()> {
+fn measure(fixture: &Fixture, section: &mut Section, trouble: &Trouble) -> Result<()> {
     let mut table = Table::new(&[
         "",
         "p50",
@@ -194,14 +194,14 @@ fn measure(lab: &Lab, section: &mut Section, trouble: &Trouble) -> Result<()> {
         ["**true, by plan**", &p50, &p99, &max, &requests, "", "", &table::rate(rate.into())];
     table.row(&[&truth[..], &[""]].concat());
     for peer in PEERS.into_iter().filter(|peer| peer.has_rate() || !trouble.is_rate_only) {
-        if lab.options.is_quick && peer == Peer::Wrk2 {
+        if fixture.options.is_quick && peer == Peer::Wrk2 {
             // wrk2's calibration would take longer than the test.
             continue;
         }
-        let Some(program) = program(lab, peer) else { continue };
-        let server = lab.serve(&trouble.flags)?;
+        let Some(program) = program(fixture, peer) else { continue };
+        let server = fixture.serve(&trouble.flags)?;
         let url = format!("{}/{}", server.url.trim_end_matches('/'), trouble.query);
-        let before = pinned(lab.placement.client, &program);
+        let before = pinned(fixture.placement.client, &program);
         let before = &before[..before.len() - 1];
         let printed = peer.run(before, &program, trouble.load, &url)?;
         let reason = trouble.reasons.iter().find(|(other, _)| *other == peer);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::distribution::{self, Distribution};
-use super::lab::{Lab, run_delay};
+use super::fixture::{Fixture, run_delay};
 use super::log::Record;
 use super::peers::{Load, Peer};
 use super::rows::{self, Pair};
@@ -57,8 +57,8 @@ struct Round {
 }
 
 /// Runs case V2 of METHOD 2.1.
-pub(super) fn delivery(lab: &Lab) -> Result<Section> {
-    let least = lab.span(3.0, 1.0) as usize;
+pub(super) fn delivery(fixture: &Fixture) -> Result<Section> {
+    let least = fixture.span(3.0, 1.0) as usize;
     let mut section = Section::new(
         "reported minus true",
         "The server stamps every answer immediately before it hands it to the kernel, with the \
@@ -80,8 +80,8 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
     let mut late = Table::new(&HEADS);
     let mut around = Table::new(&HEADS);
     let mut own = Table::new(&HEADS);
-    for setting in settings(lab) {
-        let found = rounds(lab, setting, least)?;
+    for setting in settings(fixture) {
+        let found = rounds(fixture, setting, least)?;
         judge(&mut section, setting, &found);
         add(&mut late, setting, &found, |round| &round.late_ns);
         add(&mut around, setting, &found, |round| &round.around_ns);
@@ -102,8 +102,8 @@ pub(super) fn delivery(lab: &Lab) -> Result<Section> {
          and lateness in sending are in it too:",
         &around.finish(),
     );
-    compare(lab, &mut section)?;
-    section.note(format!("{least} rounds or more, of {} s each.", lab.span(3.0, 2.0)));
+    compare(fixture, &mut section)?;
+    section.note(format!("{least} rounds or more, of {} s each.", fixture.span(3.0, 2.0)));
     Ok(section)
 }
 
@@ -112,8 +112,8 @@ const HEADS: [&str; 13] = [
     "p99", "max",
 ];
 
-fn settings(lab: &Lab) -> Vec<Setting> {
-    let (rates, pacings): (&[u32], &[&'static str]) = if lab.options.is_quick {
+fn settings(fixture: &Fixture) -> Vec<Setting> {
+    let (rates, pacings): (&[u32], &[&'static str]) = if fixture.options.is_quick {
         (&[1_000], &["hybrid"])
     } else {
         (&[1_000, 10_000], &["sleep", "hybrid", "spin"])
@@ -133,27 +133,27 @@ fn settings(lab: &Lab) -> Vec<Setting> {
 
 /// Makes at least `least` rounds, and more, up to the maximum, until as many of them are clean if
 /// the setting has a target.
-fn rounds(lab: &Lab, setting: Setting, least: usize) -> Result<Vec<Round>> {
+fn rounds(fixture: &Fixture, setting: Setting, least: usize) -> Result<Vec<Round>> {
     let most = if setting.is_aimed_at() { ROUNDS_MAX } else { least };
     let mut rounds: Vec<Round> = Vec::new();
     while rounds.len() < least
         || (rounds.len() < most && rounds.iter().filter(|round| round.is_clean).count() < least)
     {
-        rounds.push(round(lab, setting)?);
+        rounds.push(round(fixture, setting)?);
     }
     Ok(rounds)
 }
 
-fn round(lab: &Lab, setting: Setting) -> Result<Round> {
+fn round(fixture: &Fixture, setting: Setting) -> Result<Round> {
     let Setting { rate_rps, connections, pacing, io } = setting;
-    let path: PathBuf = lab.directory.join("rows.parquet");
-    let server = lab.serve("--spin")?;
+    let path: PathBuf = fixture.directory.join("rows.parquet");
+    let server = fixture.serve("--spin")?;
     let pressure = Pressure::now();
-    let document = lab.weir(
+    let document = fixture.weir(
         &format!(
             "-t1 -c{connections} -R{rate_rps} -d{}s --warmup 1s --pacing {pacing} --io {io} --raw \
              {}",
-            lab.span(3.0, 2.0),
+            fixture.span(3.0, 2.0),
             path.display()
         ),
         &server.url,
@@ -244,8 +244,8 @@ fn add(table: &mut Table, setting: Setting, rounds: &[Round], times: fn(&Round) 
 
 /// Compares weir with wrk2, which reports no times of single requests: percentiles minus
 /// percentiles.
-fn compare(lab: &Lab, section: &mut Section) -> Result<()> {
-    let Some(wrk2) = find_program("wrk2").filter(|_| !lab.options.is_quick) else {
+fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
+    let Some(wrk2) = find_program("wrk2").filter(|_| !fixture.options.is_quick) else {
         section.note("wrk2 is not on PATH, or the run is a quick one: it is not compared.");
         return Ok(());
     };
@@ -266,13 +266,13 @@ fn compare(lab: &Lab, section: &mut Section) -> Result<()> {
             }
             table.row(&cells);
         };
-        let server = lab.serve("--spin")?;
+        let server = fixture.serve("--spin")?;
         let flags = format!("-t1 -c{connections} -R{rate_rps} -d10s --warmup {CALIBRATION_S}s");
-        let times = Distribution::responses(&lab.weir(&flags, &server.url)?)?;
+        let times = Distribution::responses(&fixture.weir(&flags, &server.url)?)?;
         let reported = [0.5, 0.99].map(|p| Some(times.quantile_ns(p)));
         add("weir", reported, &server.finish()?, CALIBRATION_S);
-        let server = lab.serve("--spin")?;
-        let before = pinned(lab.placement.client, &wrk2);
+        let server = fixture.serve("--spin")?;
+        let before = pinned(fixture.placement.client, &wrk2);
         let printed = Peer::Wrk2.run(&before[..before.len() - 1], &wrk2, load, &server.url)?;
         let reported = [printed.p50, printed.p99].map(|time| time.map(|time| time.ns));
         add("wrk2", reported, &server.finish()?, CALIBRATION_S);

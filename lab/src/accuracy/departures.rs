@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use weir_stats::{mean, variance};
 
-use super::lab::Lab;
+use super::fixture::Fixture;
 use super::log::Record;
 use super::peers::{Load, Peer};
 use super::section::Section;
@@ -28,8 +28,8 @@ const IDC_SLACK: f64 = 0.05;
 const NORMAL_99: f64 = 2.58;
 
 /// Runs case V14 of METHOD 2.1.
-pub(super) fn departures(lab: &Lab) -> Result<Section> {
-    let window_s = lab.span(10.0, 4.0) as u32;
+pub(super) fn departures(fixture: &Fixture) -> Result<Section> {
+    let window_s = fixture.span(10.0, 4.0) as u32;
     let mut section = Section::new(
         "when requests arrive",
         "A constant rate can be even, or it can be bursts with pauses between them, and the server \
@@ -53,8 +53,8 @@ pub(super) fn departures(lab: &Lab) -> Result<Section> {
     ]);
     let load = format!("-t1 -c{CONNECTIONS} -R{RATE_RPS} -d{window_s}s --warmup 1s");
     for arrivals in ["uniform", "poisson --seed 1"] {
-        let server = lab.serve("")?;
-        lab.weir(&format!("{load} --arrivals {arrivals}"), &server.url)?;
+        let server = fixture.serve("")?;
+        fixture.weir(&format!("{load} --arrivals {arrivals}"), &server.url)?;
         let bins = Bins::of(&server.finish()?, 1, window_s)?;
         let process = arrivals.split(' ').next().unwrap_or(arrivals);
         table.row(&bins.row(&format!("weir, {process}")));
@@ -66,9 +66,9 @@ pub(super) fn departures(lab: &Lab) -> Result<Section> {
         }
     }
     match find_program("wrk2") {
-        Some(program) if !lab.options.is_quick => {
-            let server = lab.serve("")?;
-            let before = pinned(lab.placement.client, &program);
+        Some(program) if !fixture.options.is_quick => {
+            let server = fixture.serve("")?;
+            let before = pinned(fixture.placement.client, &program);
             let load = Load {
                 connections: CONNECTIONS,
                 duration_s: CALIBRATION_S + window_s,

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use weir_result::Document;
 use weir_result::document::{Grade, LimitedBy};
 
-use super::lab::Lab;
+use super::fixture::Fixture;
 use super::section::Section;
 use crate::rig::servers::{answers, free_address};
 use crate::rig::table::{Table, thousands};
@@ -71,8 +71,8 @@ struct Told {
 }
 
 /// Runs case V29 of METHOD 2.1.
-pub(super) fn everyday_commands(lab: &Lab) -> Result<Section> {
-    let runs = lab.runs(RUNS, 1);
+pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
+    let runs = fixture.runs(RUNS, 1);
     let all = runs * COMMANDS.len();
     let stable_least = (all * 60).div_ceil(70);
     let same_least = (runs * 3).div_ceil(5);
@@ -86,13 +86,13 @@ pub(super) fn everyday_commands(lab: &Lab) -> Result<Section> {
              prints p50 and p99; for 404 those of the bad responses."
         ),
     );
-    let servers = Servers::start(lab)?;
+    let servers = Servers::start(fixture)?;
     let mut table = Table::new(&["command", "grades", "limit", "p50 and p99", "last reason"]);
     let mut stable = 0;
     for command in &COMMANDS {
         let mut told = Vec::new();
         for _ in 0..runs {
-            told.push(servers.run(lab, command)?);
+            told.push(servers.run(fixture, command)?);
         }
         let grades = counted(told.iter().map(|told| told.grade.in_words()));
         let modal = grades.values().max().copied().unwrap_or(0);
@@ -154,8 +154,8 @@ struct Servers {
 }
 
 impl Servers {
-    fn start(lab: &Lab) -> Result<Servers> {
-        let directory = lab.directory.join("everyday");
+    fn start(fixture: &Fixture) -> Result<Servers> {
+        let directory = fixture.directory.join("everyday");
         fs::create_dir_all(&directory).context("failed to make a directory for nginx")?;
         fs::write(directory.join("large"), vec![b'x'; 128 << 10])
             .context("failed to write a file for nginx")?;
@@ -163,13 +163,13 @@ impl Servers {
         let (plain, tls) = (free_address()?, free_address()?);
         let config = directory.join("nginx.conf");
         fs::write(&config, nginx_config(plain, tls)?).context("failed to write nginx's config")?;
-        let mut words: Vec<OsString> = vec![lab.nginx.clone().into(), "-p".into()];
+        let mut words: Vec<OsString> = vec![fixture.nginx.clone().into(), "-p".into()];
         words.extend([directory.into(), "-c".into(), config.into()]);
         words.extend(["-e", "stderr"].map(OsString::from));
         let nginx = Guarded::start(&words)?;
         answers(plain).context("failed to start nginx")?;
         let slow: [OsString; 6] = [
-            lab.weir.clone().into(),
+            fixture.weir.clone().into(),
             "serve".into(),
             "--listen".into(),
             "127.0.0.1:0".into(),
@@ -191,10 +191,10 @@ impl Servers {
         }
     }
 
-    fn run(&self, lab: &Lab, command: &Everyday) -> Result<Told> {
-        let file: PathBuf = lab.directory.join("everyday.json");
+    fn run(&self, fixture: &Fixture, command: &Everyday) -> Result<Told> {
+        let file: PathBuf = fixture.directory.join("everyday.json");
         eprintln!("accuracy: weir {}", command.name);
-        let output = Command::new(&lab.weir)
+        let output = Command::new(&fixture.weir)
             .args(command.flags.split_whitespace())
             .arg("-o")
             .arg(&file)

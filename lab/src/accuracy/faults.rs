@@ -5,7 +5,7 @@ use weir_result::Document;
 use weir_result::document::Accounting;
 use weir_result::quantile::Bound;
 
-use super::lab::Lab;
+use super::fixture::Fixture;
 use super::section::Section;
 use crate::rig::table::{Table, seconds, thousands};
 
@@ -22,7 +22,7 @@ pub(super) fn classes(accounting: &Accounting) -> [(&'static str, u64); 6] {
 }
 
 /// Runs case V10 of METHOD 2.1.
-pub(super) fn black_hole(lab: &Lab) -> Result<Section> {
+pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
     let (rate_rps, window_s, timeout_s) = (200.0, 3.0, 1.0);
     let mut section = Section::new(
         "a server that never answers",
@@ -33,9 +33,9 @@ pub(super) fn black_hole(lab: &Lab) -> Result<Section> {
              never sent, every percentile a lower bound of at least the timeout ({timeout_s} s)."
         ),
     );
-    let server = lab.serve("--fault blackhole:1")?;
+    let server = fixture.serve("--fault blackhole:1")?;
     let load = format!("-t1 -c10 -R{rate_rps} -d{window_s}s --warmup 0 -T{timeout_s}s");
-    let document = lab.weir(&load, &server.url)?;
+    let document = fixture.weir(&load, &server.url)?;
     let mut table = Table::new(&["", "requests"]);
     let planned = document.accounting.planned;
     table.row(&["planned", &thousands(planned)]);
@@ -74,8 +74,8 @@ pub(super) fn black_hole(lab: &Lab) -> Result<Section> {
 }
 
 /// Runs case V12 of METHOD 2.1.
-pub(super) fn resets(lab: &Lab) -> Result<Section> {
-    let window_s = lab.span(5.0, 2.0);
+pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
+    let window_s = fixture.span(5.0, 2.0);
     let mut section = Section::new(
         "a server that breaks off",
         "It resets, closes or stops in the middle of every so-many-th request. Each is one error, \
@@ -98,9 +98,9 @@ pub(super) fn resets(lab: &Lab) -> Result<Section> {
     ]);
     for load in ["-t1 -c10 -R2000", "-t1 -c10"] {
         for faults in ["reset:1/100", "close:1/100", "partial:1/100"] {
-            let server = lab.serve(&format!("--fault {faults}"))?;
+            let server = fixture.serve(&format!("--fault {faults}"))?;
             let load = format!("{load} -d{window_s}s --warmup 0");
-            let document = lab.weir(&load, &server.url)?;
+            let document = fixture.weir(&load, &server.url)?;
             let log = server.finish()?;
             let unanswered = |count: usize| {
                 log.iter().take(count).filter(|record| record.sent_ns.is_none()).count() as u64

@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Context, Result};
 use weir_result::Document;
 
-use super::lab::Lab;
+use super::fixture::Fixture;
 use super::rows::{self, Rows};
 use super::section::Section;
 use crate::rig::table::Table;
@@ -15,8 +15,8 @@ use crate::rig::table::Table;
 const TOLERANCE: f64 = 0.001;
 
 /// Runs case V17 of METHOD 2.1.
-pub(super) fn occupancy(lab: &Lab) -> Result<Section> {
-    let window_s = lab.span(5.0, 2.0);
+pub(super) fn occupancy(fixture: &Fixture) -> Result<Section> {
+    let window_s = fixture.span(5.0, 2.0);
     let mut section = Section::new(
         "Little's law",
         "The number of requests on the wire, integrated over the window, is the sum of the times \
@@ -32,7 +32,7 @@ pub(super) fn occupancy(lab: &Lab) -> Result<Section> {
         "by their file",
         "greatest difference",
     ]);
-    let path = lab.directory.join("rows.parquet");
+    let path = fixture.directory.join("rows.parquet");
     for (load, server_flags) in [
         ("-c100 -R5000", "--delay exp:5ms"),
         ("-c20", "--delay uniform:1ms..3ms"),
@@ -40,9 +40,9 @@ pub(super) fn occupancy(lab: &Lab) -> Result<Section> {
         ("-c5 -R2000", "--mode fifo --delay 1ms"),
         ("-c10 -R500 -T200ms", "--fault blackhole:1/50"),
     ] {
-        let server = lab.serve(server_flags)?;
+        let server = fixture.serve(server_flags)?;
         let flags = format!("-t2 {load} -d{window_s}s --warmup 1s --raw {}", path.display());
-        let document = lab.weir(&flags, &server.url)?;
+        let document = fixture.weir(&flags, &server.url)?;
         drop(server);
         let rows = rows::read(&path)?;
         let occupancy = document.occupancy.context("weir counted no occupancy")?;

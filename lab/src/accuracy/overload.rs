@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use super::curve::Curve;
 use super::distribution::Distribution;
-use super::lab::Lab;
+use super::fixture::Fixture;
 use super::log::Plan;
 use super::section::Section;
 use super::theory;
@@ -19,8 +19,8 @@ const CAPACITY_RPS: f64 = 1_000.0;
 const TOLERANCE: f64 = 0.01;
 
 /// Runs case V8 of METHOD 2.1.
-pub(super) fn overload(lab: &Lab) -> Result<Section> {
-    let window_s = lab.span(10.0, 4.0);
+pub(super) fn overload(fixture: &Fixture) -> Result<Section> {
+    let window_s = fixture.span(10.0, 4.0);
     let longest_s = theory::overload_wait_s(RATE_RPS, CAPACITY_RPS, window_s);
     let mut section = Section::new(
         "more load than the server can serve",
@@ -34,11 +34,11 @@ pub(super) fn overload(lab: &Lab) -> Result<Section> {
             TOLERANCE * 100.0
         ),
     );
-    let server = lab.serve("--mode fifo --delay 1ms")?;
+    let server = fixture.serve("--mode fifo --delay 1ms")?;
     // The last requests of the window wait longer than the default drain.
     let drain_s = longest_s + 3.0;
     let load = format!("-t1 -c100 -R{RATE_RPS} -d{window_s}s --warmup 0 --drain {drain_s}s");
-    let document = lab.weir(&load, &server.url)?;
+    let document = fixture.weir(&load, &server.url)?;
     let reported = Distribution::responses(&document)?;
     let plan = Plan { rate_rps: RATE_RPS, warmup_s: 0.0, duration_s: window_s };
     let mut truth_s: Vec<f64> =

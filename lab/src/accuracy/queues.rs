@@ -6,7 +6,7 @@ use weir_result::document::SeriesPhase;
 use weir_stats::{mean, mean_interval, t_quantile, variance};
 
 use super::distribution::Distribution;
-use super::lab::Lab;
+use super::fixture::Fixture;
 use super::log::Record;
 use super::section::Section;
 use super::theory::{Law, Queue, QueueKind};
@@ -23,8 +23,8 @@ const CONFIDENCE: f64 = 0.99;
 const SERVICE_RPS: f64 = 1_000.0;
 
 /// Runs case V9 of METHOD 2.1.
-pub(super) fn queues(lab: &Lab) -> Result<Section> {
-    let window_s = lab.span(30.0, 5.0);
+pub(super) fn queues(fixture: &Fixture) -> Result<Section> {
+    let window_s = fixture.span(30.0, 5.0);
     let mut section = Section::new(
         "queues with a known law",
         "One server that takes 1 ms on average, and requests that come at random or evenly: the \
@@ -48,11 +48,11 @@ pub(super) fn queues(lab: &Lab) -> Result<Section> {
         "weir",
     ]);
     let kinds = [("M/M/1", QueueKind::Mm1), ("D/M/1", QueueKind::Dm1), ("M/D/1", QueueKind::Md1)];
-    let rates: &[f64] = if lab.options.is_quick { &[500.0] } else { &[500.0, 800.0] };
+    let rates: &[f64] = if fixture.options.is_quick { &[500.0] } else { &[500.0, 800.0] };
     for (name, kind) in kinds {
         for rate_rps in rates {
             let queue = Queue { kind, rate_rps: *rate_rps, service_rps: SERVICE_RPS };
-            measure_queue(lab, &mut section, &mut table, name, queue, window_s)?;
+            measure_queue(fixture, &mut section, &mut table, name, queue, window_s)?;
         }
     }
     section.table("", &table.finish());
@@ -61,7 +61,7 @@ pub(super) fn queues(lab: &Lab) -> Result<Section> {
 }
 
 fn measure_queue(
-    lab: &Lab,
+    fixture: &Fixture,
     section: &mut Section,
     table: &mut Table,
     name: &str,
@@ -71,9 +71,9 @@ fn measure_queue(
     let rate_rps = queue.rate_rps;
     let delay = if queue.kind == QueueKind::Md1 { "1ms" } else { "exp:1ms" };
     let arrivals = if queue.kind == QueueKind::Dm1 { "uniform" } else { "poisson --seed 1" };
-    let server = lab.serve(&format!("--mode fifo --delay {delay} --seed 1"))?;
+    let server = fixture.serve(&format!("--mode fifo --delay {delay} --seed 1"))?;
     let load = format!("-t1 -c200 -R{rate_rps} -d{window_s}s --warmup 1s --arrivals {arrivals}");
-    let document = lab.weir(&load, &server.url)?;
+    let document = fixture.weir(&load, &server.url)?;
     let reported = Distribution::responses(&document)?;
     let batches = Batches::of(&document)?;
     let warmup = document.accounting.sent.warmup as usize;
@@ -97,7 +97,7 @@ fn measure_queue(
         format!("{name}: the mean is {} ± {}", seconds(weir_s), seconds(half_s))
     });
     // The slices of a quick run have too few requests for an interval of p99.
-    if let Some(theory_s) = queue.quantile_s(0.99).filter(|_| !lab.options.is_quick) {
+    if let Some(theory_s) = queue.quantile_s(0.99).filter(|_| !fixture.options.is_quick) {
         let is_inside = p99.low_s - DELIVERY_MAX_S <= theory_s && theory_s <= p99.high_s;
         section.must_if_quiet(is_inside, || format!("{name}: p99 is {}", seconds(p99.value_s)));
     }
@@ -120,8 +120,8 @@ fn stay_s(log: &[Record], skip: usize, count: usize) -> Result<f64> {
 }
 
 /// Runs case V3 of METHOD 2.1.
-pub(super) fn laws(lab: &Lab) -> Result<Section> {
-    let (window_s, rate_rps) = (lab.span(10.0, 3.0), 2_000.0);
+pub(super) fn laws(fixture: &Fixture) -> Result<Section> {
+    let (window_s, rate_rps) = (fixture.span(10.0, 3.0), 2_000.0);
     let mut section = Section::new(
         "delays with a known law",
         "The server answers each request after a time drawn from a law, all at once and \
@@ -141,10 +141,10 @@ pub(super) fn laws(lab: &Lab) -> Result<Section> {
         Law::Pareto { scale_ns: 1e6, alpha: 1.5 },
     ];
     for law in laws {
-        let server = lab.serve(&format!("--delay {} --seed 1", law.flag()))?;
+        let server = fixture.serve(&format!("--delay {} --seed 1", law.flag()))?;
         let load =
             format!("-t1 -c400 -R{rate_rps} -d{window_s}s --warmup 1s --arrivals poisson --seed 1");
-        let document = lab.weir(&load, &server.url)?;
+        let document = fixture.weir(&load, &server.url)?;
         let reported = Distribution::of(&document.latency.service_time)?;
         let (above, below) = (
             reported.above_law(|ns| law.share(ns)),
@@ -176,8 +176,9 @@ fn in_flight(document: &Document) -> String {
     format!("{:.1}", mean(&counts))
 }
 
-/// The slices of a run, from which the intervals follow (METHOD 1.11). Neighbouring requests wait in
-/// the same queue, so a thousand of them contain less information than a thousand independent ones.
+/// The slices of a run, from which the intervals follow (METHOD 1.11). Neighbouring requests wait
+/// in the same queue, so a thousand of them contain less information than a thousand independent
+/// ones.
 struct Batches {
     slices: Vec<Distribution>,
     means_s: Vec<f64>,

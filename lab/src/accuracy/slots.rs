@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-use super::lab::Lab;
+use super::fixture::Fixture;
 use super::log::Record;
 use super::section::Section;
 use crate::rig::table::{Table, thousands};
@@ -28,8 +28,8 @@ end
 const THREAD: u64 = 1_000_000_000_000;
 
 /// Runs case V15 of METHOD 2.1.
-pub(super) fn slots(lab: &Lab) -> Result<Section> {
-    let window_s = lab.span(5.0, 2.0);
+pub(super) fn slots(fixture: &Fixture) -> Result<Section> {
+    let window_s = fixture.span(5.0, 2.0);
     let mut section = Section::new(
         "every request once",
         "A script numbers the requests of each thread. A client that loses one, or silently sends \
@@ -37,16 +37,16 @@ pub(super) fn slots(lab: &Lab) -> Result<Section> {
         "The numbers that the server reads are 0, 1, 2, … of each thread without a gap and without \
          a repetition, as many as weir says it sent in all phases together.",
     );
-    let script = lab.directory.join("slots.lua");
+    let script = fixture.directory.join("slots.lua");
     fs::write(&script, SCRIPT).context("failed to write the script")?;
     let script = script.display();
     let mut table =
         Table::new(&["load", "server", "sent by weir", "read", "repeated", "missing", "errors"]);
     for load in ["-t2 -c20 -R5000", "-t2 -c20"] {
         for fault in ["", "--fault close:1/50", "--fault reset:1/50"] {
-            let server = lab.serve(fault)?;
+            let server = fixture.serve(fault)?;
             let flags = format!("{load} -d{window_s}s --warmup 500ms -s {script}");
-            let document = lab.weir(&flags, &server.url)?;
+            let document = fixture.weir(&flags, &server.url)?;
             let log = server.finish()?;
             let sent = document.accounting.sent.total;
             let audit = audit(&log)?;

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::curve::Curve;
 use super::distribution::Distribution;
-use super::lab::{Lab, freeze};
+use super::fixture::{Fixture, freeze};
 use super::log::Plan;
 use super::section::Section;
 use super::theory::Stall;
@@ -47,8 +47,8 @@ enum How {
 }
 
 /// Runs case V5 of METHOD 2.1.
-pub(super) fn open_loop(lab: &Lab) -> Result<Section> {
-    let (window_s, stall_s) = (lab.span(20.0, 6.0), lab.span(1.4, 0.5));
+pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
+    let (window_s, stall_s) = (fixture.span(20.0, 6.0), fixture.span(1.4, 0.5));
     let mut section = Section::new(
         "a stall in an open loop",
         "Users come at their own times, whatever the server does. When it stands still, everybody \
@@ -65,18 +65,18 @@ pub(super) fn open_loop(lab: &Lab) -> Result<Section> {
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let at_s = window_s * 0.3;
     let above = "The server stands still; the backlog drains as fast as it can";
-    trial(lab, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
+    trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
     let above = "The same, then served one by one in 250 µs each";
     let half = Stall { load: 0.5, base_s: 0.000_25, ..stall };
-    trial(lab, &mut section, &Trial { above, stall: half, at_s, how: How::Queue })?;
+    trial(fixture, &mut section, &Trial { above, stall: half, at_s, how: How::Queue })?;
     let above = "`kill -STOP` of the server";
-    trial(lab, &mut section, &Trial { above, stall, at_s, how: How::Signals })?;
+    trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Signals })?;
     Ok(section)
 }
 
 /// Runs case V7 of METHOD 2.1.
-pub(super) fn half_the_time(lab: &Lab) -> Result<Section> {
-    let window_s = lab.span(10.0, 4.0);
+pub(super) fn half_the_time(fixture: &Fixture) -> Result<Section> {
+    let window_s = fixture.span(10.0, 4.0);
     let stall_s = window_s / 2.0;
     let mut section = Section::new(
         "the ^Z rule",
@@ -90,13 +90,17 @@ pub(super) fn half_the_time(lab: &Lab) -> Result<Section> {
     );
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let above = "The server stands still for half of the window";
-    trial(lab, &mut section, &Trial { above, stall, at_s: window_s * 0.1, how: How::Programme })?;
+    trial(
+        fixture,
+        &mut section,
+        &Trial { above, stall, at_s: window_s * 0.1, how: How::Programme },
+    )?;
     Ok(section)
 }
 
 /// Runs case V11 of METHOD 2.1.
-pub(super) fn at_the_end(lab: &Lab) -> Result<Section> {
-    let (window_s, stall_s) = (lab.span(10.0, 4.0), lab.span(2.0, 1.0));
+pub(super) fn at_the_end(fixture: &Fixture) -> Result<Section> {
+    let (window_s, stall_s) = (fixture.span(10.0, 4.0), fixture.span(2.0, 1.0));
     let mut section = Section::new(
         "a stall across the end",
         "The server stands still when the test ends. Who drops what is in flight then, or never \
@@ -111,7 +115,7 @@ pub(super) fn at_the_end(lab: &Lab) -> Result<Section> {
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let above = "The server stands still from S/2 before the end to S/2 after it";
     let at_s = window_s - stall_s / 2.0;
-    trial(lab, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
+    trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
     Ok(section)
 }
 
@@ -125,7 +129,7 @@ fn tolerances() -> String {
 }
 
 /// Measures one stall and adds its table.
-fn trial(lab: &Lab, section: &mut Section, trial: &Trial) -> Result<()> {
+fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<()> {
     let Trial { above, mut stall, at_s, how } = *trial;
     let at_s = WARMUP_S + at_s;
     let flags = match how {
@@ -133,9 +137,9 @@ fn trial(lab: &Lab, section: &mut Section, trial: &Trial) -> Result<()> {
         How::Queue => format!("--stall {at_s}s+{}s --mode fifo --delay 250us", stall.stall_s),
         How::Signals => String::new(),
     };
-    let server = lab.serve(&flags)?;
+    let server = fixture.serve(&flags)?;
     let load = format!("-t1 -c100 -R{RATE_RPS} -d{}s --warmup {WARMUP_S}s", stall.window_s);
-    let client = lab.start_weir(&load, &server.url)?;
+    let client = fixture.start_weir(&load, &server.url)?;
     if how == How::Signals {
         thread::sleep(Duration::from_secs_f64(at_s));
         let (least_s, most_s) = freeze(server.pid(), Duration::from_secs_f64(stall.stall_s))?;

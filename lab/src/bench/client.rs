@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use anyhow::{Context, Result, ensure};
 use weir_result::Document;
 
-use super::Lab;
+use super::Fixture;
 use super::load::{Lifetime, Load};
 use super::peers::Peer;
 use crate::rig::clients::{Run, failures};
@@ -34,30 +34,38 @@ impl Client {
     /// Returns the command line; none if the program cannot run this load or is absent.
     fn words(
         self,
-        lab: &Lab,
+        fixture: &Fixture,
         load: &Load,
         seconds: u32,
         url: &str,
     ) -> Result<Option<Vec<OsString>>> {
-        let cpu = lab.placement.client;
+        let cpu = fixture.placement.client;
         let (program, words) = match self {
-            Client::Weir(flags) => (lab.weir.clone(), Some(weir_words(load, flags, seconds, url))),
+            Client::Weir(flags) => {
+                (fixture.weir.clone(), Some(weir_words(load, flags, seconds, url)))
+            }
             Client::Peer(peer) => {
                 let Some(program) = peer.find() else { return Ok(None) };
-                (program, peer.words(load, seconds, url, &lab.directory)?)
+                (program, peer.words(load, seconds, url, &fixture.directory)?)
             }
         };
         Ok(words.map(|words| [pinned(cpu, &program), words].concat()))
     }
 
     /// True if the program can run this load.
-    pub(super) fn can(self, lab: &Lab, load: &Load) -> Result<bool> {
-        Ok(self.words(lab, load, 1, "")?.is_some())
+    pub(super) fn can(self, fixture: &Fixture, load: &Load) -> Result<bool> {
+        Ok(self.words(fixture, load, 1, "")?.is_some())
     }
 
     /// Runs the load once.
-    pub(super) fn run(self, lab: &Lab, server: &Server, load: &Load, seconds: u32) -> Result<Run> {
-        let words = self.words(lab, load, seconds, &load.url(server))?;
+    pub(super) fn run(
+        self,
+        fixture: &Fixture,
+        server: &Server,
+        load: &Load,
+        seconds: u32,
+    ) -> Result<Run> {
+        let words = self.words(fixture, load, seconds, &load.url(server))?;
         let words = words.with_context(|| format!("{} cannot do {load}", self.name()))?;
         let good = if matches!(self, Client::Weir(_)) { &[0, 3] as &[i32] } else { &[0] };
         let before = server.counts()?;

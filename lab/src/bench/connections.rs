@@ -4,7 +4,7 @@
 use anyhow::Result;
 use weir_result::Document;
 
-use super::{Lab, Section};
+use super::{Fixture, Section};
 use crate::rig::clients::{self, Run};
 use crate::rig::servers::{NGINX_CONNECTIONS, PER_SERVER_THREAD, PER_THREAD, Server};
 use crate::rig::table::{self, Table};
@@ -37,17 +37,17 @@ const HEADS: [&str; 11] = [
     "client CPU",
 ];
 
-pub(super) fn connections(lab: &Lab) -> Result<Section> {
+pub(super) fn connections(fixture: &Fixture) -> Result<Section> {
     let mut table = Table::new(&HEADS);
     let (mut failures, mut notes) = (Vec::new(), String::new());
     for connections in CONNECTIONS {
         let threads = connections.div_ceil(PER_SERVER_THREAD);
-        let weir_serve = Server::weir(&lab.weir, lab.placement.server, threads)?;
-        for server in [weir_serve, lab.nginx()?] {
+        let weir_serve = Server::weir(&fixture.weir, fixture.placement.server, threads)?;
+        for server in [weir_serve, fixture.nginx()?] {
             let name = format!("{} on {}", table::thousands(connections.into()), server.name);
-            let added = match cannot(lab, &server, connections) {
+            let added = match cannot(fixture, &server, connections) {
                 Some(reason) => Err(anyhow::anyhow!(reason)),
-                None => add(lab, &server, connections, &mut table),
+                None => add(fixture, &server, connections, &mut table),
             };
             match added {
                 Ok(more) => failures.extend(more),
@@ -65,7 +65,7 @@ pub(super) fn connections(lab: &Lab) -> Result<Section> {
          0.1 %, and must have every connection open, no error and, up to {} connections, at most \
          {MEMORY_MAX_MIB} MiB.\n\n{}{notes}",
         table::thousands(PER_THREAD.into()),
-        seconds(lab),
+        seconds(fixture),
         table::rate(RATE_MAX),
         table::thousands(ONE_ADDRESS_MAX.into()),
         table.finish()
@@ -73,13 +73,13 @@ pub(super) fn connections(lab: &Lab) -> Result<Section> {
     Ok(Section { title: "thousands of connections", text, failures })
 }
 
-fn seconds(lab: &Lab) -> u32 {
-    lab.options.span(6, 2)
+fn seconds(fixture: &Fixture) -> u32 {
+    fixture.options.span(6, 2)
 }
 
 /// Returns the reason not to try this number of connections.
-fn cannot(lab: &Lab, server: &Server, connections: u32) -> Option<String> {
-    if connections > ONE_ADDRESS_MAX && !lab.knows(SOURCES[0]) {
+fn cannot(fixture: &Fixture, server: &Server, connections: u32) -> Option<String> {
+    if connections > ONE_ADDRESS_MAX && !fixture.knows(SOURCES[0]) {
         return Some(format!("this weir has no `{}`", SOURCES[0]));
     }
     let is_too_many = server.name == "nginx" && connections > NGINX_CONNECTIONS;
@@ -87,24 +87,29 @@ fn cannot(lab: &Lab, server: &Server, connections: u32) -> Option<String> {
 }
 
 /// Adds both loads; returns the failures.
-fn add(lab: &Lab, server: &Server, connections: u32, table: &mut Table) -> Result<Vec<String>> {
-    let (run, closed) = load(lab, server, connections, None)?;
+fn add(
+    fixture: &Fixture,
+    server: &Server,
+    connections: u32,
+    table: &mut Table,
+) -> Result<Vec<String>> {
+    let (run, closed) = load(fixture, server, connections, None)?;
     let mut failures = row(table, server, (connections, "closed loop"), None, &run, &closed);
     let carried = (closed.throughput.completed_rps / 2.0).min(RATE_MAX);
     let rate = (carried / 1_000.0).floor().max(1.0) as u64 * 1_000;
-    let (run, open) = load(lab, server, connections, Some(rate))?;
+    let (run, open) = load(fixture, server, connections, Some(rate))?;
     let name = format!("{}/s", table::thousands(rate));
     failures.extend(row(table, server, (connections, &name), Some(rate), &run, &open));
     Ok(failures)
 }
 
 fn load(
-    lab: &Lab,
+    fixture: &Fixture,
     server: &Server,
     connections: u32,
     rate: Option<u64>,
 ) -> Result<(Run, Document)> {
-    let (count, seconds) = (format!("-c{connections}"), format!("-d{}s", seconds(lab)));
+    let (count, seconds) = (format!("-c{connections}"), format!("-d{}s", seconds(fixture)));
     let threads = format!("-t{}", connections.div_ceil(PER_THREAD));
     let rate = rate.map(|rate| format!("-R{rate}"));
     let mut options = vec![threads.as_str(), &count, &seconds, "--warmup", "2s"];
@@ -113,7 +118,7 @@ fn load(
         options.extend(SOURCES);
     }
     eprintln!("bench: connections, {}: {}", server.name, options.join(" "));
-    clients::weir(&lab.weir, lab.placement.client, &options, &server.url)
+    clients::weir(&fixture.weir, fixture.placement.client, &options, &server.url)
 }
 
 /// Adds a row; returns the failures.

@@ -12,7 +12,7 @@ use super::floors::{Cell, Floor, Ratios, THROUGHPUT_MIN, THROUGHPUT_MIN_BOUND, f
 use super::load::Load;
 use super::paired::{self, Paired};
 use super::peers::{OTHERS, Peer};
-use super::{Lab, Section};
+use super::{Fixture, Section};
 use crate::rig::clients::{Run, failures, wrk_rate};
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
@@ -74,21 +74,21 @@ struct Typed {
     is_quick: bool,
 }
 
-pub(super) fn defaults(lab: &Lab) -> Result<Section> {
+pub(super) fn defaults(fixture: &Fixture) -> Result<Section> {
     ensure!(Peer::Wrk.find().is_some(), "failed to find wrk: cargo xtask setup bench");
     let cpus = thread::available_parallelism().context("failed to count the CPUs")?.get();
     let (pairs, pairs_again, rounds) =
-        if lab.options.is_quick { (1, 1, 1) } else { (PAIRS, PAIRS_AGAIN, ROUNDS_OTHERS) };
+        if fixture.options.is_quick { (1, 1, 1) } else { (PAIRS, PAIRS_AGAIN, ROUNDS_OTHERS) };
     let mut cells = Vec::new();
     let mut table = Table::new(&HEADS);
     let mut others = Others::new();
     for served in SERVED {
-        let server = served.start(lab)?;
+        let server = served.start(fixture)?;
         for threads in [Threads::One, Threads::PerCpu(cpus)] {
             for connections in CONNECTIONS {
-                let typed = Typed { threads, connections, is_quick: lab.options.is_quick };
+                let typed = Typed { threads, connections, is_quick: fixture.options.is_quick };
                 let name = format!("{}, {}, -c{connections}", served.name(), threads.name());
-                let measure = |pairs| pair(lab, &server, &typed, &name, pairs);
+                let measure = |pairs| pair(fixture, &server, &typed, &name, pairs);
                 let paired = measure(pairs)?;
                 let (throughput_min, first) = (served.throughput_min(), ratios(&paired));
                 let mut cell = Cell { name: name.clone(), throughput_min, first, second: None };
@@ -99,7 +99,7 @@ pub(super) fn defaults(lab: &Lab) -> Result<Section> {
                 cells.push(cell);
             }
         }
-        others.add(lab, served, &server, rounds)?;
+        others.add(fixture, served, &server, rounds)?;
     }
     let floors = floors(&cells);
     let failures = floors.iter().filter(|floor| floor.holds == Some(false));
@@ -147,7 +147,7 @@ impl Served {
         }
     }
 
-    fn start(self, lab: &Lab) -> Result<Server> {
+    fn start(self, fixture: &Fixture) -> Result<Server> {
         let script = |name: &'static str, program: &str, file: &str| {
             let advice = || format!("failed to find {program}: cargo xtask setup bench");
             let program = find_program(program).with_context(advice)?;
@@ -155,7 +155,7 @@ impl Served {
             Server::script(name, &[program.into(), file.into()])
         };
         match self {
-            Served::Nginx(workers) => Server::nginx(&lab.nginx, None, workers),
+            Served::Nginx(workers) => Server::nginx(&fixture.nginx, None, workers),
             Served::Node => script("node", "node", "node.js"),
             Served::Asyncio => script("asyncio", "python3", "python.py"),
         }
@@ -204,11 +204,18 @@ impl Typed {
 }
 
 /// Measures a cell: wrk is the first side, weir the second.
-fn pair(lab: &Lab, server: &Server, typed: &Typed, name: &str, pairs: u32) -> Result<Paired> {
+fn pair(
+    fixture: &Fixture,
+    server: &Server,
+    typed: &Typed,
+    name: &str,
+    pairs: u32,
+) -> Result<Paired> {
     let sides = ["wrk".to_owned(), "weir".to_owned()];
     Paired::run_in(paired::at_random, name, pairs, &sides, |at| {
-        let run =
-            || if at == 0 { run_wrk(lab, server, typed) } else { run_weir(lab, server, typed) };
+        let run = || {
+            if at == 0 { run_wrk(fixture, server, typed) } else { run_weir(fixture, server, typed) }
+        };
         // A single disturbed run must not cost those of half an hour.
         run().or_else(|error| {
             eprintln!("bench: {name}: once more, since {error:#}");
@@ -221,9 +228,9 @@ fn ratios(paired: &Paired) -> Ratios {
     Ratios { throughput: paired.throughput(1), efficiency: paired.efficiency(1) }
 }
 
-fn run_weir(lab: &Lab, server: &Server, typed: &Typed) -> Result<Run> {
-    let place = lab.directory.join("defaults.json");
-    let words = typed.weir(&lab.weir, &place, &server.url);
+fn run_weir(fixture: &Fixture, server: &Server, typed: &Typed) -> Result<Run> {
+    let place = fixture.directory.join("defaults.json");
+    let words = typed.weir(&fixture.weir, &place, &server.url);
     let (requests, timed) = counted(server, &words, &[0, 3])?;
     let document = Document::load(&place).context("failed to read weir's document")?;
     let failures = failures(&document);
@@ -233,8 +240,8 @@ fn run_weir(lab: &Lab, server: &Server, typed: &Typed) -> Result<Run> {
     Ok(Run { rps, ..Run::of(requests, &timed) })
 }
 
-fn run_wrk(lab: &Lab, server: &Server, typed: &Typed) -> Result<Run> {
-    let program = lab.wrk.as_ref().context("failed to find wrk: cargo xtask setup bench")?;
+fn run_wrk(fixture: &Fixture, server: &Server, typed: &Typed) -> Result<Run> {
+    let program = fixture.wrk.as_ref().context("failed to find wrk: cargo xtask setup bench")?;
     let words = typed.wrk(program, &server.url);
     let (requests, timed) = counted(server, &words, &[0])?;
     ensure!(!timed.stdout.contains("errors"), "wrk met errors:\n{}", timed.stdout);
@@ -307,22 +314,28 @@ impl Others {
         Others { present, table }
     }
 
-    fn add(&mut self, lab: &Lab, served: Served, server: &Server, rounds: u32) -> Result<()> {
+    fn add(
+        &mut self,
+        fixture: &Fixture,
+        served: Served,
+        server: &Server,
+        rounds: u32,
+    ) -> Result<()> {
         let cpus = thread::available_parallelism().context("failed to count the CPUs")?.get();
         let typed = Typed {
             threads: Threads::PerCpu(cpus),
             connections: OTHERS_CONNECTIONS,
-            is_quick: lab.options.is_quick,
+            is_quick: fixture.options.is_quick,
         };
         let mut names = vec!["weir".to_owned()];
         names.extend(self.present.iter().map(|peer| peer.name().to_owned()));
-        let seconds = if lab.options.is_quick { 1 } else { 2 };
+        let seconds = if fixture.options.is_quick { 1 } else { 2 };
         let what = format!("{}, others", served.name());
         let paired = Paired::run_in(paired::at_random, &what, rounds, &names, |at| {
             let Some(peer) = at.checked_sub(1).map(|at| self.present[at]) else {
-                return run_weir(lab, server, &typed);
+                return run_weir(fixture, server, &typed);
             };
-            Ok(run_peer_or_not(lab, server, peer, seconds))
+            Ok(run_peer_or_not(fixture, server, peer, seconds))
         })?;
         let mut row = vec![served.name()];
         row.extend((0..names.len()).map(|at| {
@@ -341,18 +354,18 @@ impl Others {
 
 /// Runs another program, twice if the first attempt fails. If both do, the run has no figures: a
 /// program that fails must not cost the comparison with wrk.
-fn run_peer_or_not(lab: &Lab, server: &Server, peer: Peer, seconds: u32) -> Run {
-    let run = || run_peer(lab, server, peer, seconds);
+fn run_peer_or_not(fixture: &Fixture, server: &Server, peer: Peer, seconds: u32) -> Run {
+    let run = || run_peer(fixture, server, peer, seconds);
     run().or_else(|_| run()).unwrap_or_else(|error| {
         eprintln!("bench: {} fails on {}: {error:#}", peer.name(), server.name);
         Run::FAILED
     })
 }
 
-fn run_peer(lab: &Lab, server: &Server, peer: Peer, seconds: u32) -> Result<Run> {
+fn run_peer(fixture: &Fixture, server: &Server, peer: Peer, seconds: u32) -> Result<Run> {
     let program = peer.find().with_context(|| format!("failed to find {}", peer.name()))?;
     let load = Load::of(OTHERS_CONNECTIONS);
-    let options = peer.words(&load, seconds, &server.url, &lab.directory)?;
+    let options = peer.words(&load, seconds, &server.url, &fixture.directory)?;
     let options = options.with_context(|| format!("{} cannot do {load}", peer.name()))?;
     let words = [vec![program.into()], options].concat();
     let (requests, timed) = counted(server, &words, &[0])?;

@@ -6,7 +6,7 @@ use super::client::Client;
 use super::load::Load;
 use super::paired::Paired;
 use super::peers::Peer;
-use super::{Lab, Section};
+use super::{Fixture, Section};
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 
@@ -32,54 +32,54 @@ const HEADS: [&str; 6] = [
     "resident MiB",
 ];
 
-pub(super) fn depth(lab: &Lab) -> Result<Section> {
+pub(super) fn depth(fixture: &Fixture) -> Result<Section> {
     let aims = "At least 1.15 is wanted on nginx with 20 and with 100 connections (1.3 with \
                 `--wait throughput`), and 1.4 on `weir serve`.";
-    section(lab, "one request at a time", aims, &DEPTH, &[&["--wait", "throughput"]])
+    section(fixture, "one request at a time", aims, &DEPTH, &[&["--wait", "throughput"]])
 }
 
-pub(super) fn pipelining(lab: &Lab) -> Result<Section> {
+pub(super) fn pipelining(fixture: &Fixture) -> Result<Section> {
     let aims = "wrk sends the batch as one string of a script. At least 2 is wanted with 16 in \
                 flight on each connection, 3.5 with 64.";
-    section(lab, "pipelining", aims, &PIPELINING, &[&["--wait", "throughput"]])
+    section(fixture, "pipelining", aims, &PIPELINING, &[&["--wait", "throughput"]])
 }
 
-pub(super) fn bodies(lab: &Lab) -> Result<Section> {
+pub(super) fn bodies(fixture: &Fixture) -> Result<Section> {
     let aims = "nginx sends files. At least 1.6 is wanted at 128 KiB.";
-    section(lab, "bodies", aims, &BODIES, &[])
+    section(fixture, "bodies", aims, &BODIES, &[])
 }
 
-pub(super) fn close(lab: &Lab) -> Result<Section> {
+pub(super) fn close(fixture: &Fixture) -> Result<Section> {
     let aims = "A request asks for `Connection: close`; with `--close client` it does not, and \
                 weir closes. At least 1.1 is wanted.";
-    section(lab, "a connection for each request", aims, &CLOSE, &[&["--close", "client"]])
+    section(fixture, "a connection for each request", aims, &CLOSE, &[&["--close", "client"]])
 }
 
 /// Makes the tables of these loads, one for each server. `more` are flags with which weir takes
 /// part a second time, if it has them.
 fn section(
-    lab: &Lab,
+    fixture: &Fixture,
     title: &'static str,
     about: &str,
     loads: &[Load],
     more: &[&'static [&'static str]],
 ) -> Result<Section> {
     let mut clients = vec![Client::Peer(Peer::Wrk)];
-    clients.extend(lab.engines.iter().map(|flags| Client::Weir(flags)));
-    let known = more.iter().filter(|flags| lab.knows(flags[0]));
+    clients.extend(fixture.engines.iter().map(|flags| Client::Weir(flags)));
+    let known = more.iter().filter(|flags| fixture.knows(flags[0]));
     clients.extend(known.map(|flags| Client::Weir(flags)));
     clients.retain(|client| *client != Client::Peer(Peer::Wrk) || Peer::Wrk.find().is_some());
     let mut text = format!(
         "A closed loop of one client thread. {} {about}\n",
-        lab.method(lab.options.seconds, "weir has no warm-up here")
+        fixture.method(fixture.options.seconds, "weir has no warm-up here")
     );
-    for flags in more.iter().filter(|flags| !lab.knows(flags[0])) {
+    for flags in more.iter().filter(|flags| !fixture.knows(flags[0])) {
         text.push_str(&format!("\nNot run: this weir has no `{}`.\n", flags[0]));
     }
-    for server in [lab.nginx()?, lab.weir_serve()?] {
+    for server in [fixture.nginx()?, fixture.weir_serve()?] {
         let mut table = Table::new(&HEADS);
         for load in loads {
-            add(lab, &server, load, &clients, &mut table)?;
+            add(fixture, &server, load, &clients, &mut table)?;
         }
         text.push_str(&format!("\n### On {}\n\n{}", server.name, table.finish()));
     }
@@ -87,15 +87,16 @@ fn section(
 }
 
 fn add(
-    lab: &Lab,
+    fixture: &Fixture,
     server: &Server,
     load: &Load,
     clients: &[Client],
     table: &mut Table,
 ) -> Result<()> {
     let names: Vec<String> = clients.iter().map(|client| client.name()).collect();
-    let run = |at: usize| clients[at].run(lab, server, load, lab.options.seconds);
-    let paired = Paired::run(&format!("{}, {load}", server.name), lab.options.rounds, &names, run)?;
+    let run = |at: usize| clients[at].run(fixture, server, load, fixture.options.seconds);
+    let paired =
+        Paired::run(&format!("{}, {load}", server.name), fixture.options.rounds, &names, run)?;
     for (at, name) in names.into_iter().enumerate() {
         let ratio = match (clients[0], at) {
             (Client::Weir(_), _) => "wrk is absent".to_owned(),

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use weir_result::Document;
 
-use super::{Lab, Section};
+use super::{Fixture, Section};
 use crate::rig::clients;
 use crate::rig::servers::{PER_SERVER_THREAD, PER_THREAD};
 use crate::rig::table::{self, Table};
@@ -54,8 +54,8 @@ struct Case {
     seconds: u32,
 }
 
-pub(super) fn million(lab: &Lab) -> Result<Section> {
-    if !is_root()? || !lab.knows("--source-ip") {
+pub(super) fn million(fixture: &Fixture) -> Result<Section> {
+    if !is_root()? || !fixture.knows("--source-ip") {
         let text = "Not measured: a network namespace takes root.\n".to_owned();
         return Ok(Section { title: TITLE, text, failures: Vec::new() });
     }
@@ -73,9 +73,9 @@ pub(super) fn million(lab: &Lab) -> Result<Section> {
         "resident MiB",
     ]);
     let mut resident = Vec::new();
-    for case in cases(lab)? {
+    for case in cases(fixture)? {
         let Case { connections, threads, rate, seconds, .. } = case;
-        let document = load(lab, &case)?;
+        let document = load(fixture, &case)?;
         let mib = document.run.client.max_resident_bytes as f64 / f64::from(1 << 20);
         let (open, opened_s) =
             (document.connections.open_at_t0, document.connections.setup_ns as f64 / 1e9);
@@ -122,9 +122,9 @@ pub(super) fn million(lab: &Lab) -> Result<Section> {
 
 /// Returns the loads: very many connections, forty thousand for three minutes, and the hundred that
 /// those are compared with.
-fn cases(lab: &Lab) -> Result<[Case; 3]> {
+fn cases(fixture: &Fixture) -> Result<[Case; 3]> {
     let most = connections()?;
-    let seconds = lab.options.span(30, 25);
+    let seconds = fixture.options.span(30, 25);
     let many = Case {
         connections: most,
         threads: most.div_ceil(PER_THREAD.into()),
@@ -139,7 +139,7 @@ fn cases(lab: &Lab) -> Result<[Case; 3]> {
         let (threads, rate) = (3, 20_000);
         Case { connections, threads, server_threads: threads, rate, seconds }
     };
-    Ok([many, few(FEWER, lab.options.span(180, 25)), few(100, seconds)])
+    Ok([many, few(FEWER, fixture.options.span(180, 25)), few(100, seconds)])
 }
 
 /// Returns a million, or as many hundred thousands as memory allows.
@@ -153,7 +153,7 @@ fn connections() -> Result<u64> {
 }
 
 /// Runs one load in a private network namespace and returns its document.
-fn load(lab: &Lab, case: &Case) -> Result<Document> {
+fn load(fixture: &Fixture, case: &Case) -> Result<Document> {
     let server_threads = case.server_threads.to_string();
     let shell = ["unshare", "--net", "--", "sh", "-c", SETTINGS, "sh"].map(OsStr::new);
     let serve = [
@@ -165,11 +165,11 @@ fn load(lab: &Lab, case: &Case) -> Result<Document> {
         "--connections",
         "50000",
     ];
-    let words = [&shell[..], &[lab.weir.as_os_str()], &serve.map(OsStr::new)].concat();
+    let words = [&shell[..], &[fixture.weir.as_os_str()], &serve.map(OsStr::new)].concat();
     let mut server = Guarded::start(&words)?;
     let url = server.listening_url().context("failed to serve in a network namespace")?;
     let (namespace, weir) =
-        (format!("--net=/proc/{}/ns/net", server.pid), lab.weir.to_string_lossy());
+        (format!("--net=/proc/{}/ns/net", server.pid), fixture.weir.to_string_lossy());
     let [threads, connections, rate] =
         [case.threads, case.connections, case.rate].map(|count| count.to_string());
     let seconds = format!("-d{}s", case.seconds);

@@ -7,24 +7,24 @@ use super::load::Load;
 use super::matrix::LOADS;
 use super::paired::Paired;
 use super::peers::{OTHERS, Peer};
-use super::{Lab, Section};
+use super::{Fixture, Section};
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 
-pub(super) fn others(lab: &Lab) -> Result<Section> {
-    let server = lab.nginx()?;
+pub(super) fn others(fixture: &Fixture) -> Result<Section> {
+    let server = fixture.nginx()?;
     let present: Vec<Peer> = OTHERS.into_iter().filter(|peer| peer.find().is_some()).collect();
     let mut heads = vec!["load".to_owned(), "weir µs".to_owned()];
     heads.extend(present.iter().map(|peer| format!("÷ {}'s", peer.name())));
     let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     let mut notes = Vec::new();
     for load in LOADS.into_iter().flatten() {
-        add(lab, &server, load, &present, &mut table, &mut notes)?;
+        add(fixture, &server, load, &present, &mut table, &mut notes)?;
     }
     let mut text = format!(
         "weir's requests per CPU-second over each program's, on nginx; weir's own µs of CPU per \
          request beside them. {} A dash: the program cannot do this load.\n",
-        lab.method(seconds(lab), "every program on the same one CPU")
+        fixture.method(seconds(fixture), "every program on the same one CPU")
     );
     let absent = OTHERS.into_iter().filter(|peer| !present.contains(peer)).map(Peer::name);
     let absent: Vec<&str> = absent.collect();
@@ -39,13 +39,13 @@ pub(super) fn others(lab: &Lab) -> Result<Section> {
 }
 
 /// Returns the length of one side of a round, which is short because there are many sides.
-fn seconds(lab: &Lab) -> u32 {
-    lab.options.seconds.div_ceil(2)
+fn seconds(fixture: &Fixture) -> u32 {
+    fixture.options.seconds.div_ceil(2)
 }
 
 /// Adds a load. A program that fails in a first trial is left out, and a note says so.
 fn add(
-    lab: &Lab,
+    fixture: &Fixture,
     server: &Server,
     load: &Load,
     present: &[Peer],
@@ -56,8 +56,9 @@ fn add(
     let mut cells = Vec::new();
     for peer in present {
         let client = Client::Peer(*peer);
-        let is_able = client.can(lab, load)?;
-        let trial = is_able.then(|| client.run(lab, server, load, seconds(lab))).transpose();
+        let is_able = client.can(fixture, load)?;
+        let trial =
+            is_able.then(|| client.run(fixture, server, load, seconds(fixture))).transpose();
         if let Err(error) = &trial {
             notes.push(format!("{}, {load}: {error:#}", peer.name()));
         }
@@ -70,8 +71,8 @@ fn add(
         }
     }
     let names: Vec<String> = clients.iter().map(|client| client.name()).collect();
-    let run = |at: usize| clients[at].run(lab, server, load, seconds(lab));
-    let paired = Paired::run(&format!("others, {load}"), lab.options.rounds, &names, run)?;
+    let run = |at: usize| clients[at].run(fixture, server, load, seconds(fixture));
+    let paired = Paired::run(&format!("others, {load}"), fixture.options.rounds, &names, run)?;
     let mut row = vec![load.to_string(), format!("{:.2}", paired.cost_us(0))];
     let ratio = |at: usize| table::estimate(&paired.efficiency_of_first(at));
     row.extend(cells.into_iter().map(|at| at.map_or("—".to_owned(), ratio)));

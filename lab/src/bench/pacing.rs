@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use weir_result::document::{Latency, Metric};
 
-use super::{Lab, Section};
+use super::{Fixture, Section};
 use crate::rig::clients;
 use crate::rig::servers::{Server, pinned};
 use crate::rig::table::{self, Table};
@@ -21,18 +21,18 @@ const CALIBRATION_S: u32 = 10;
 const HEADS: [&str; 7] =
     ["client", "send lag p50 µs", "p99 µs", "max µs", "response p50 µs", "p99 µs", "client CPU"];
 
-pub(super) fn pacing(lab: &Lab) -> Result<Section> {
-    let server = lab.weir_serve()?;
-    let seconds = lab.options.span(5, 2);
+pub(super) fn pacing(fixture: &Fixture) -> Result<Section> {
+    let server = fixture.weir_serve()?;
+    let seconds = fixture.options.span(5, 2);
     let mut table = Table::new(&HEADS);
-    for engine in &lab.engines {
+    for engine in &fixture.engines {
         for pacing in PACINGS {
             let flags = [&["--pacing", pacing], *engine].concat();
             eprintln!("bench: pacing, {}", flags.join(" "));
             let duration = format!("-d{seconds}s");
             let options = [&LOAD[..], &[&duration, "--warmup", "1s"], &flags].concat();
-            let cpu = lab.placement.client;
-            let (run, document) = clients::weir(&lab.weir, cpu, &options, &server.url)?;
+            let cpu = fixture.placement.client;
+            let (run, document) = clients::weir(&fixture.weir, cpu, &options, &server.url)?;
             let Latency { send_lag, response_time, .. } = &document.latency;
             let max_ns = send_lag.ok.max_ns.context("no request has a send lag")?;
             table.row(&[
@@ -46,7 +46,7 @@ pub(super) fn pacing(lab: &Lab) -> Result<Section> {
             ]);
         }
     }
-    let absent = match add_wrk2(lab, &server, seconds, &mut table)? {
+    let absent = match add_wrk2(fixture, &server, seconds, &mut table)? {
         true => "",
         false => " wrk2 is not on PATH.",
     };
@@ -70,9 +70,9 @@ fn percentile(time: &Metric, p: f64) -> String {
 }
 
 /// Adds wrk2, if it is installed.
-fn add_wrk2(lab: &Lab, server: &Server, seconds: u32, table: &mut Table) -> Result<bool> {
+fn add_wrk2(fixture: &Fixture, server: &Server, seconds: u32, table: &mut Table) -> Result<bool> {
     let Some(program) = find_program("wrk2") else { return Ok(false) };
-    let mut words = pinned(lab.placement.client, &program);
+    let mut words = pinned(fixture.placement.client, &program);
     let duration = format!("-d{}s", CALIBRATION_S + seconds);
     let told = LOAD.into_iter().chain([duration.as_str(), "--latency", &server.url]);
     words.extend(told.map(Into::into));

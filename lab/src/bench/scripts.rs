@@ -9,16 +9,16 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Lab, Section};
+use super::{Fixture, Section};
 use xtask::shell::root;
 
 /// Directory of the scripts, from the root of the repository.
 const DIRECTORY: &str = "lab/src/bench/scripts";
 
-pub(super) fn scripts(lab: &Lab) -> Result<Section> {
+pub(super) fn scripts(fixture: &Fixture) -> Result<Section> {
     let mut all = Section { title: "what scripts cost", text: String::new(), failures: Vec::new() };
     for (number, part) in [cost::cost, states::states, rate::rate].into_iter().enumerate() {
-        let part = part(lab)?;
+        let part = part(fixture)?;
         let space = if number == 0 { "" } else { "\n" };
         all.text.push_str(&format!("{space}### {}\n\n{}", part.title, part.text));
         all.failures.extend(part.failures);

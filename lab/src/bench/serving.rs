@@ -3,16 +3,16 @@
 use anyhow::{Result, ensure};
 
 use super::paired::Paired;
-use super::{Lab, Section};
+use super::{Fixture, Section};
 use crate::rig::clients::{self, Run};
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 
-pub(super) fn serving(lab: &Lab) -> Result<Section> {
-    let servers = [lab.nginx()?, lab.weir_serve()?];
+pub(super) fn serving(fixture: &Fixture) -> Result<Section> {
+    let servers = [fixture.nginx()?, fixture.weir_serve()?];
     let names = servers.each_ref().map(|server| server.name.to_owned());
-    let run = |at: usize| load(lab, &servers[at]);
-    let paired = Paired::run("serve", lab.options.rounds, &names, run)?;
+    let run = |at: usize| load(fixture, &servers[at]);
+    let paired = Paired::run("serve", fixture.options.rounds, &names, run)?;
     let mut table = Table::new(&[
         "server",
         "requests per CPU-second ÷ nginx's",
@@ -30,19 +30,20 @@ pub(super) fn serving(lab: &Lab) -> Result<Section> {
     let text = format!(
         "The server's CPU time under weir's closed loop of 100 connections, one thread on each \
          side, {} rounds of {} s.\n\n{}",
-        lab.options.rounds,
-        lab.options.seconds,
+        fixture.options.rounds,
+        fixture.options.seconds,
         table.finish()
     );
     Ok(Section { title: "`weir serve` against nginx", text, failures: Vec::new() })
 }
 
 /// Runs the client and returns its requests with the CPU time that the server needed for them.
-fn load(lab: &Lab, server: &Server) -> Result<Run> {
-    let duration = format!("-d{}s", lab.options.seconds);
+fn load(fixture: &Fixture, server: &Server) -> Result<Run> {
+    let duration = format!("-d{}s", fixture.options.seconds);
     let options = ["-t1", "-c100", &duration, "--warmup", "0", "--no-preflight"];
     let before = server.cpu_seconds()?;
-    let (run, document) = clients::weir(&lab.weir, lab.placement.client, &options, &server.url)?;
+    let (run, document) =
+        clients::weir(&fixture.weir, fixture.placement.client, &options, &server.url)?;
     let cpu_s = server.cpu_seconds()? - before;
     let failures = clients::failures(&document);
     ensure!(failures == 0, "{failures} requests to {} failed", server.name);

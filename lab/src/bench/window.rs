@@ -4,16 +4,16 @@
 use anyhow::{Context, Result};
 use weir_result::document::Phases;
 
-use super::{Lab, Section};
+use super::{Fixture, Section};
 use crate::rig::clients;
 use crate::rig::table::{self, Table};
 
 /// Largest difference of a worker's window from the requested length.
 const DEVIATION_MAX_MS: f64 = 10.0;
 
-pub(super) fn window(lab: &Lab) -> Result<Section> {
-    let server = lab.nginx()?;
-    let seconds = lab.options.span(5, 2);
+pub(super) fn window(fixture: &Fixture) -> Result<Section> {
+    let server = fixture.nginx()?;
+    let seconds = fixture.options.span(5, 2);
     let mut table = Table::new(&[
         "load",
         "engine",
@@ -24,7 +24,7 @@ pub(super) fn window(lab: &Lab) -> Result<Section> {
         "errors",
     ]);
     let mut failures = Vec::new();
-    for engine in &lab.engines {
+    for engine in &fixture.engines {
         for rate in [None, Some("-R20k")] {
             let duration = format!("-d{seconds}s");
             let mut options = vec!["-t2", "-c100", &duration];
@@ -32,7 +32,7 @@ pub(super) fn window(lab: &Lab) -> Result<Section> {
             options.extend(rate);
             eprintln!("bench: window, {}", options.join(" "));
             let before = server.counts()?;
-            let (_, document) = clients::weir(&lab.weir, None, &options, &server.url)?;
+            let (_, document) = clients::weir(&fixture.weir, None, &options, &server.url)?;
             let counted = server.counts_since(before)?.requests;
             let sent = document.accounting.sent.total;
             let asked_ns = document.plan.duration_ns.context("the plan has no duration")?;

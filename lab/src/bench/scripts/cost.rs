@@ -4,7 +4,7 @@
 use anyhow::{Result, ensure};
 
 use super::super::paired::Paired;
-use super::super::{Lab, Section};
+use super::super::{Fixture, Section};
 use super::{flag, link};
 use crate::rig::clients::{self, Run};
 use crate::rig::servers::Server;
@@ -23,20 +23,20 @@ const AIM: f64 = 1.3;
 const HEADS: [&str; 5] =
     ["client", "script", "requests per CPU-second, ratio", "µs CPU per request", "requests/s"];
 
-pub(super) fn cost(lab: &Lab) -> Result<Section> {
-    let server = lab.nginx()?;
+pub(super) fn cost(fixture: &Fixture) -> Result<Section> {
+    let server = fixture.nginx()?;
     let mut table = Table::new(&HEADS);
-    let throughput = add_static(lab, &server, &mut table)?;
+    let throughput = add_static(fixture, &server, &mut table)?;
     for script in SCRIPTS {
-        add_against_wrk(lab, &server, script, &mut table)?;
+        add_against_wrk(fixture, &server, script, &mut table)?;
     }
     let text = format!(
         "A closed loop on nginx, `-t2 -c100`, {} rounds of {} s; start and end of the process \
          count. The static script is held to flags that send the same (throughput: {} of \
          theirs), each other script to wrk with that script. {AIM} is aimed at where there are \
          `request()` and `response()`.\n\n{}",
-        lab.options.rounds,
-        seconds(lab),
+        fixture.options.rounds,
+        seconds(fixture),
         throughput,
         table.finish()
     );
@@ -44,13 +44,13 @@ pub(super) fn cost(lab: &Lab) -> Result<Section> {
 }
 
 /// Adds weir without and with a static script; returns the ratio of their throughputs.
-fn add_static(lab: &Lab, server: &Server, table: &mut Table) -> Result<String> {
+fn add_static(fixture: &Fixture, server: &Server, table: &mut Table) -> Result<String> {
     let script = "static.lua";
     let flag = flag(script)?;
     let flags: [Vec<&str>; 2] = [STATIC.to_vec(), flag.iter().map(String::as_str).collect()];
     let names = ["flags", "script"].map(str::to_owned);
-    let run = |at: usize| weir(lab, server, &flags[at]);
-    let paired = Paired::run("scripts, static", lab.options.rounds, &names, run)?;
+    let run = |at: usize| weir(fixture, server, &flags[at]);
+    let paired = Paired::run("scripts, static", fixture.options.rounds, &names, run)?;
     add(table, &paired, 0, "weir", "none".to_owned(), "1".to_owned());
     let efficiency = table::estimate(&paired.efficiency(1));
     add(table, &paired, 1, "weir", link(script), efficiency);
@@ -58,24 +58,29 @@ fn add_static(lab: &Lab, server: &Server, table: &mut Table) -> Result<String> {
 }
 
 /// Adds wrk, if there is one, and weir with one script.
-fn add_against_wrk(lab: &Lab, server: &Server, script: &str, table: &mut Table) -> Result<()> {
+fn add_against_wrk(
+    fixture: &Fixture,
+    server: &Server,
+    script: &str,
+    table: &mut Table,
+) -> Result<()> {
     let flag = flag(script)?;
     let flag: Vec<&str> = flag.iter().map(String::as_str).collect();
     let mut names = vec!["weir".to_owned()];
-    if lab.wrk.is_some() {
+    if fixture.wrk.is_some() {
         names.insert(0, "wrk".to_owned());
     }
-    let run = |at: usize| match &lab.wrk {
+    let run = |at: usize| match &fixture.wrk {
         Some(wrk) if at == 0 => {
-            let duration = duration(lab);
+            let duration = duration(fixture);
             let options = [&["-t2", "-c100", &duration], &flag[..]].concat();
-            clients::wrk(wrk, lab.placement.client, &options, &server.url)
+            clients::wrk(wrk, fixture.placement.client, &options, &server.url)
         }
-        _ => weir(lab, server, &flag),
+        _ => weir(fixture, server, &flag),
     };
-    let paired = Paired::run(&format!("scripts, {script}"), lab.options.rounds, &names, run)?;
+    let paired = Paired::run(&format!("scripts, {script}"), fixture.options.rounds, &names, run)?;
     for (at, name) in names.iter().enumerate() {
-        let ratio = match (at, &lab.wrk) {
+        let ratio = match (at, &fixture.wrk) {
             (_, None) => "wrk is absent".to_owned(),
             (0, _) => "1".to_owned(),
             _ => table::estimate(&paired.efficiency(at)),
@@ -95,22 +100,23 @@ fn add(table: &mut Table, paired: &Paired, at: usize, client: &str, script: Stri
     ]);
 }
 
-fn weir(lab: &Lab, server: &Server, flags: &[&str]) -> Result<Run> {
-    let duration = duration(lab);
+fn weir(fixture: &Fixture, server: &Server, flags: &[&str]) -> Result<Run> {
+    let duration = duration(fixture);
     let options = ["-t2", "-c100", &duration, "--warmup", "0", "--no-preflight"];
     let options = [&options[..], flags].concat();
-    let (run, document) = clients::weir(&lab.weir, lab.placement.client, &options, &server.url)?;
+    let (run, document) =
+        clients::weir(&fixture.weir, fixture.placement.client, &options, &server.url)?;
     let failures = clients::failures(&document);
     ensure!(failures == 0, "{failures} requests of weir failed");
     Ok(run)
 }
 
-fn duration(lab: &Lab) -> String {
-    format!("-d{}s", seconds(lab))
+fn duration(fixture: &Fixture) -> String {
+    format!("-d{}s", seconds(fixture))
 }
 
 /// Returns the length of one side of a round. There are many comparisons, and many short rounds are
 /// more precise than few long ones if the machine drifts.
-fn seconds(lab: &Lab) -> u32 {
-    lab.options.seconds.div_ceil(3)
+fn seconds(fixture: &Fixture) -> u32 {
+    fixture.options.seconds.div_ceil(3)
 }

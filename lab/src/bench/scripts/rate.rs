@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use weir_result::document::ScriptSection;
 use weir_result::{Callback, Document, Note};
 
-use super::super::{Lab, Section};
+use super::super::{Fixture, Section};
 use super::{flag, link};
 use crate::rig::clients;
 use crate::rig::servers::Server;
@@ -25,8 +25,8 @@ const DEVIATION_MAX_PERCENT: f64 = 0.1;
 /// Notes that weir must attach to the run with the slow script.
 const NOTES: [&str; 2] = ["script_holds_worker", "script_too_slow"];
 
-pub(super) fn rate(lab: &Lab) -> Result<Section> {
-    let server = lab.weir_serve()?;
+pub(super) fn rate(fixture: &Fixture) -> Result<Section> {
+    let server = fixture.weir_serve()?;
     let mut table = Table::new(&[
         "script",
         "request() µs",
@@ -40,7 +40,7 @@ pub(super) fn rate(lab: &Lab) -> Result<Section> {
     ]);
     let mut failures = Vec::new();
     for script in [QUICK, SLOW] {
-        let document = load(lab, &server, script)?;
+        let document = load(fixture, &server, script)?;
         let sent_rps = document.throughput.sent_rps;
         let deviation = (sent_rps / RATE_RPS as f64 - 1.0) * 100.0;
         let codes = codes(&document.notes);
@@ -68,23 +68,24 @@ pub(super) fn rate(lab: &Lab) -> Result<Section> {
          slow one, which two threads can call at most 10,000 times a second, weir must tell that \
          it was too slow and held its threads.\n\n{}",
         table::thousands(CONNECTIONS),
-        seconds(lab),
+        seconds(fixture),
         table.finish()
     );
     Ok(Section { title: "A script at a rate", text, failures })
 }
 
-fn seconds(lab: &Lab) -> u32 {
-    lab.options.span(6, 3)
+fn seconds(fixture: &Fixture) -> u32 {
+    fixture.options.span(6, 3)
 }
 
-fn load(lab: &Lab, server: &Server, script: &str) -> Result<Document> {
+fn load(fixture: &Fixture, server: &Server, script: &str) -> Result<Document> {
     let (connections, rate) = (format!("-c{CONNECTIONS}"), format!("-R{RATE_RPS}"));
-    let duration = format!("-d{}s", seconds(lab));
+    let duration = format!("-d{}s", seconds(fixture));
     let [option, file] = &flag(script)?;
     let options = ["-t2", &connections, &rate, &duration, "--warmup", "2s", option, file];
     eprintln!("bench: scripts, {}", options.join(" "));
-    let (_, document) = clients::weir(&lab.weir, lab.placement.client, &options, &server.url)?;
+    let (_, document) =
+        clients::weir(&fixture.weir, fixture.placement.client, &options, &server.url)?;
     Ok(document)
 }
 

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use weir_result::Document;
 
-use super::super::{Lab, Section};
+use super::super::{Fixture, Section};
 use super::{flag, link};
 use crate::rig::clients;
 use crate::rig::servers::Server;
@@ -17,11 +17,11 @@ const SCRIPT: &str = "both.lua";
 /// at least this much, however many share the machine.
 const STATE_MAX_KIB: f64 = 4_096.0;
 
-pub(super) fn states(lab: &Lab) -> Result<Section> {
-    let server = lab.weir_serve()?;
-    let bare = load(lab, &server, &[])?;
+pub(super) fn states(fixture: &Fixture) -> Result<Section> {
+    let server = fixture.weir_serve()?;
+    let bare = load(fixture, &server, &[])?;
     let flag = flag(SCRIPT)?;
-    let scripted = load(lab, &server, &flag.each_ref().map(String::as_str))?;
+    let scripted = load(fixture, &server, &flag.each_ref().map(String::as_str))?;
     let usage = scripted.script.as_ref().context("weir ran no script")?;
     let states = u64::from(usage.states);
     let largest_kib = usage.memory_max_bytes as f64 / 1_024.0;
@@ -66,24 +66,25 @@ pub(super) fn states(lab: &Lab) -> Result<Section> {
         "{} threads with a connection and a state each, a closed loop on `weir serve` for {} s. \
          At most {} KiB may be held by a state, and be resident for it.\n\n{}",
         table::thousands(THREADS),
-        seconds(lab),
+        seconds(fixture),
         table::rate(STATE_MAX_KIB),
         table.finish()
     );
     Ok(Section { title: "A thousand states", text, failures })
 }
 
-fn seconds(lab: &Lab) -> u32 {
-    lab.options.span(3, 2)
+fn seconds(fixture: &Fixture) -> u32 {
+    fixture.options.span(3, 2)
 }
 
-fn load(lab: &Lab, server: &Server, script: &[&str]) -> Result<Document> {
+fn load(fixture: &Fixture, server: &Server, script: &[&str]) -> Result<Document> {
     let (threads, connections) = (format!("-t{THREADS}"), format!("-c{THREADS}"));
-    let duration = format!("-d{}s", seconds(lab));
+    let duration = format!("-d{}s", seconds(fixture));
     let options = [threads.as_str(), &connections, &duration, "--warmup", "0", "--no-preflight"];
     let options = [&options[..], script].concat();
     eprintln!("bench: scripts, {}", options.join(" "));
-    let (_, document) = clients::weir(&lab.weir, lab.placement.client, &options, &server.url)?;
+    let (_, document) =
+        clients::weir(&fixture.weir, fixture.placement.client, &options, &server.url)?;
     Ok(document)
 }
 

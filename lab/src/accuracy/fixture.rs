@@ -33,7 +33,7 @@ while True:
 "#;
 
 /// Environment of the cases.
-pub(super) struct Lab {
+pub(super) struct Fixture {
     pub(super) options: Options,
     pub(super) weir: PathBuf,
     pub(super) nginx: PathBuf,
@@ -47,14 +47,14 @@ pub(super) struct Lab {
 /// not running (`cpu-contention`, METHOD 1.9).
 type Waited = Rc<Cell<f64>>;
 
-impl Lab {
-    pub(super) fn new(options: Options) -> Result<Lab> {
+impl Fixture {
+    pub(super) fn new(options: Options) -> Result<Fixture> {
         let nginx =
             find_program("nginx").context("failed to find nginx: cargo xtask setup accuracy")?;
         run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
         let directory = target_dir()?.join("accuracy");
         fs::create_dir_all(&directory).context("failed to make a directory for logs")?;
-        Ok(Lab {
+        Ok(Fixture {
             options,
             weir: target_dir()?.join("release").join("weir"),
             nginx,
