@@ -39,13 +39,13 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use xtask::shell::root;
 
 use crate::rig::machine::{self, Pressure};
 use crate::rig::page::Page;
 use fixture::Fixture;
 pub(crate) use options::Options;
 use section::Section;
-use xtask::shell::root;
 
 /// Page that a full run writes.
 const PAGE: &str = "docs/ACCURACY.md";

@@ -27,6 +27,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use xtask::shell::{cargo, find_program, root, run, target_dir};
 
 use crate::rig::clients;
 use crate::rig::machine::{self, Placement, Pressure};
@@ -34,7 +35,6 @@ use crate::rig::page::Page;
 use crate::rig::servers::Server;
 pub(crate) use options::Options;
 use peers::Peer;
-use xtask::shell::{cargo, find_program, root, run, target_dir};
 
 /// Page that a run writes.
 const PAGE: &str = "docs/PERFORMANCE.md";

@@ -8,9 +8,9 @@ use std::fs;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use xtask::shell::{cargo, find_program, root, run, show, target_dir};
 
 use crate::rig::servers::Server;
-use xtask::shell::{cargo, find_program, root, run, show, target_dir};
 
 /// The picture, from the root of the repository.
 pub(crate) const PICTURE: &str = "docs/run.svg";

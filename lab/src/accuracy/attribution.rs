@@ -7,14 +7,14 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use weir_result::Document;
 use weir_result::document::{Limit, LimitedBy};
+use xtask::guard::Guarded;
+use xtask::shell::find_program;
 
 use super::fixture::Fixture;
 use super::link::{Link, SERVER_ADDRESS, Slowness};
 use super::section::Section;
 use crate::rig::servers::{answers, free_address, pinned};
 use crate::rig::table::Table;
-use xtask::guard::Guarded;
-use xtask::shell::find_program;
 
 /// Runs of each scenario, and the number of them that must name the right limit.
 const RUNS: usize = 20;

@@ -9,13 +9,13 @@ use anyhow::{Context, Result};
 use weir_result::document::Summary;
 use weir_result::quantile::Bound;
 use weir_stats::median;
+use xtask::shell::find_program;
 
 use super::capture::{Capture, exchanges};
 use super::distribution::quantile;
 use super::fixture::{Fixture, Serving};
 use super::section::Section;
 use crate::rig::table::{Table, seconds};
-use xtask::shell::find_program;
 
 /// Runs of each spinner, half of them with each source of true values.
 const RUNS: usize = 20;

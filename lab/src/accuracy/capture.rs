@@ -9,14 +9,14 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use xtask::guard::Guarded;
+use xtask::shell::find_program;
 
 use super::distribution::quantile;
 use super::fixture::Fixture;
 use super::rows::{self, Row};
 use super::section::Section;
 use crate::rig::table::{Table, thousands};
-use xtask::guard::Guarded;
-use xtask::shell::find_program;
 
 /// Largest difference of the two at the median (METHOD 2.1).
 const APART_MAX_NS: f64 = 5_000.0;

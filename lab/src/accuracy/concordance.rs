@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use xtask::shell::find_program;
 
 use super::fixture::Fixture;
 use super::log::Record;
@@ -11,7 +12,6 @@ use super::section::Section;
 use super::theory::Stall;
 use crate::rig::servers::pinned;
 use crate::rig::table::{self, Table, seconds, thousands};
-use xtask::shell::find_program;
 
 /// A fault, and the load that meets it.
 struct Trouble {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use xtask::shell::find_program;
 
 use super::distribution::{self, Distribution};
 use super::fixture::{Fixture, run_delay};
@@ -14,7 +15,6 @@ use super::section::Section;
 use crate::rig::machine::Pressure;
 use crate::rig::servers::pinned;
 use crate::rig::table::{Table, seconds, thousands};
-use xtask::shell::find_program;
 
 /// Targets over the clean rounds, in which no other process used the threads' CPUs.
 const P50_AIM_NS: f64 = 15_000.0;

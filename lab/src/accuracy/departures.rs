@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use weir_stats::{mean, variance};
+use xtask::shell::find_program;
 
 use super::fixture::Fixture;
 use super::log::Record;
@@ -9,7 +10,6 @@ use super::peers::{Load, Peer};
 use super::section::Section;
 use crate::rig::servers::pinned;
 use crate::rig::table::{Table, thousands};
-use xtask::shell::find_program;
 
 const RATE_RPS: u32 = 2_000;
 const CONNECTIONS: u32 = 50;

@@ -11,13 +11,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use weir_result::Document;
 use weir_result::document::{Grade, LimitedBy};
+use xtask::guard::Guarded;
+use xtask::shell::{find_program, is_root, run};
 
 use super::fixture::Fixture;
 use super::section::Section;
 use crate::rig::servers::{answers, free_address};
 use crate::rig::table::{Table, thousands};
-use xtask::guard::Guarded;
-use xtask::shell::{find_program, is_root, run};
 
 /// Runs of each command.
 const RUNS: usize = 5;

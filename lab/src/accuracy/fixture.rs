@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use weir_result::Document;
+use xtask::guard::Guarded;
+use xtask::shell::{cargo, find_program, run, target_dir};
 
 use super::log::{self, Record};
 use super::options::Options;
 use crate::rig::machine::Placement;
 use crate::rig::servers::{Server, pinned};
-use xtask::guard::Guarded;
-use xtask::shell::{cargo, find_program, run, target_dir};
 
 /// Spins for a share of each period of 5 to 15 ms. The periods vary, so that no period of the load
 /// or of weir's sampling aligns with them.

@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-
 use xtask::guard::Guarded;
 use xtask::shell::{find_program, run};
 

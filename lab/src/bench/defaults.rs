@@ -7,6 +7,7 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use weir_result::Document;
+use xtask::shell::{find_program, root};
 
 use super::floors::{Cell, Floor, Ratios, THROUGHPUT_MIN, THROUGHPUT_MIN_BOUND, floors};
 use super::load::Load;
@@ -17,7 +18,6 @@ use crate::rig::clients::{Run, failures, wrk_rate};
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 use crate::rig::timed::{Timed, show, timed};
-use xtask::shell::{find_program, root};
 
 const CONNECTIONS: [u32; 4] = [10, 50, 100, 500];
 

@@ -8,13 +8,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use weir_result::Document;
+use xtask::guard::Guarded;
+use xtask::shell::is_root;
 
 use super::{Fixture, Section};
 use crate::rig::clients;
 use crate::rig::servers::{PER_SERVER_THREAD, PER_THREAD};
 use crate::rig::table::{self, Table};
-use xtask::guard::Guarded;
-use xtask::shell::is_root;
 
 const TITLE: &str = "A million connections";
 

@@ -2,13 +2,13 @@
 
 use anyhow::{Context, Result, ensure};
 use weir_result::document::{Latency, Metric};
+use xtask::shell::find_program;
 
 use super::{Fixture, Section};
 use crate::rig::clients;
 use crate::rig::servers::{Server, pinned};
 use crate::rig::table::{self, Table};
 use crate::rig::timed::timed;
-use xtask::shell::find_program;
 
 const PACINGS: [&str; 3] = ["sleep", "hybrid", "spin"];
 

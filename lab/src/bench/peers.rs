@@ -6,10 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use xtask::shell::{find_program, find_tool};
 
 use super::load::{Lifetime, Load};
 use crate::rig::machine;
-use xtask::shell::{find_program, find_tool};
 
 /// A load generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

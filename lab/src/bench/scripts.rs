@@ -8,9 +8,9 @@ mod states;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use xtask::shell::root;
 
 use super::{Fixture, Section};
-use xtask::shell::root;
 
 /// Directory of the scripts, from the root of the repository.
 const DIRECTORY: &str = "lab/src/bench/scripts";

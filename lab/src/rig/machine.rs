@@ -8,7 +8,6 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-
 use xtask::shell::{find_program, root};
 
 /// CPUs of the two sides; none if they cannot be separated.

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-
 use xtask::guard::Guarded;
 use xtask::shell::{is_root, target_dir};
 
