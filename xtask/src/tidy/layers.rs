@@ -35,7 +35,7 @@ const WORLD: &[&str] =
 
 /// All crates, from the program down to those that import no other. No crate imports `weir`, and
 /// only tests import `weir-sim`.
-const LAYERS: [Layer; 13] = [
+const LAYERS: [Layer; 14] = [
     Layer {
         name: "weir",
         imports: &["weir-io", "weir-report", "weir-result", "weir-runner", "weir-serve"],
