@@ -1,18 +1,23 @@
 //! The observers of one worker. Each completion is announced once.
 //!
 //! The recorder receives identical exchanges as one call with a count, which makes it cheap. Every
-//! other observer receives them one by one. To add one, implement [`Observer`] and add a line to
-//! [`Observers::new`].
+//! other observer receives them one by one. To add one, implement [`Observer`] in a file of its own
+//! below, and add its `mod` here and its line in [`Observers::new`].
+
+mod destinations;
+mod raw_writer;
+mod stamp_tallies;
 
 use weir_io::ConnId;
 use weir_result::{FailurePhase, Measurements};
 
 use crate::completion::Completion;
-use crate::destinations::Destinations;
 use crate::job::Job;
 use crate::observer::{Observer, RunEnd, Scope};
-use crate::raw_writer::RawWriter;
-use crate::stamps::{StampTallies, Stamping};
+use crate::stamps::Stamping;
+use destinations::Destinations;
+use raw_writer::RawWriter;
+use stamp_tallies::StampTallies;
 
 /// The observers of one worker that see exchanges one by one.
 #[derive(Debug)]

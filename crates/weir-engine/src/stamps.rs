@@ -1,12 +1,11 @@
-//! Kernel time stamps (METHOD 1.2): the connections that request them, the transmit stamps received
-//! so far, and the times derived from them.
+//! Kernel time stamps (METHOD 1.2): the connections that request them, and the transmit stamps
+//! received so far.
 
 use weir_io::{ConnId, Nanos, StampRequest};
-use weir_result::{Histogram, Measurements, Plan, StampChoice, Stamped, Tally};
+use weir_result::{Plan, StampChoice};
 
-use crate::completion::{Completion, KernelTimes, Outcome};
-use crate::exchange::{Exchange, Phase};
-use crate::observer::{Observer, RunEnd, Scope};
+use crate::completion::KernelTimes;
+use crate::exchange::Exchange;
 
 /// Default sampling interval: one in `SAMPLE` connections of each worker is stamped, at least one.
 /// A sample of the sends on it is stamped (METHOD B.2).
@@ -86,72 +85,5 @@ impl EventStamps {
     /// Returns the stamps of request `id`.
     pub(crate) fn of(&self, id: u16, exchange: &Exchange) -> Option<KernelTimes> {
         self.id.filter(|own| *own == id).map(|_| self.times.of(exchange))
-    }
-}
-
-/// The times of successful, measured exchanges on stamped connections.
-#[derive(Debug, Default)]
-pub(crate) struct StampTallies {
-    /// Stamped connections.
-    connections: u32,
-    response: Tally,
-    unlagged: Tally,
-    outside: Tally,
-    rx_delay: Tally,
-    tx_delay: Tally,
-    wire_time: Tally,
-    missed: u64,
-}
-
-impl StampTallies {
-    /// Returns empty tallies of a worker with `connections` stamped connections.
-    pub(crate) fn new(connections: u32) -> StampTallies {
-        StampTallies { connections, ..StampTallies::default() }
-    }
-
-    fn record(&mut self, exchange: &Exchange, at: Nanos, kernel: KernelTimes) {
-        let Exchange { intended_at, sent_at, .. } = *exchange;
-        let Some(received_at) = kernel.received_at.filter(|rx| (sent_at..=at).contains(rx)) else {
-            self.missed += 1;
-            return;
-        };
-        let (response, rx_delay) = (at.since(intended_at), at.since(received_at));
-        let unlagged = response - exchange.sched_lag();
-        self.response.record(response);
-        self.unlagged.record(unlagged);
-        self.outside.record(unlagged - rx_delay);
-        self.rx_delay.record(rx_delay);
-        if let Some(transmitted_at) = kernel.transmitted_at
-            && (sent_at..=received_at).contains(&transmitted_at)
-        {
-            self.tx_delay.record(transmitted_at.since(sent_at));
-            self.wire_time.record(received_at.since(transmitted_at));
-        }
-    }
-}
-
-impl Observer for StampTallies {
-    fn scope(&self) -> Scope {
-        Scope::StampedConnections
-    }
-
-    fn completed(&mut self, completion: &Completion) {
-        let Completion { exchange, outcome, at, kernel, .. } = completion;
-        if let (Phase::Measured, Outcome::Ok(_), Some(kernel)) = (exchange.phase, outcome, kernel) {
-            self.record(exchange, *at, *kernel);
-        }
-    }
-
-    fn finish(self: Box<Self>, _end: &RunEnd<'_>, measurements: &mut Measurements) {
-        measurements.stamped = Stamped {
-            connections: self.connections,
-            response: Histogram::from(&self.response),
-            unlagged: Histogram::from(&self.unlagged),
-            outside: Histogram::from(&self.outside),
-            rx_delay: Histogram::from(&self.rx_delay),
-            tx_delay: Histogram::from(&self.tx_delay),
-            wire_time: Histogram::from(&self.wire_time),
-            missed: self.missed,
-        };
     }
 }
