@@ -32,16 +32,10 @@ pub struct Job {
     pub cpus: Vec<u32>,
     /// TLS configuration; `None` for plain text.
     pub tls: Option<TlsConfig>,
-    /// True if a response after the timeout is counted as overdue and still accepted, instead of
-    /// ending its connection. This is wrk's meaning of a timeout.
-    pub late_answers: bool,
     /// Memory budget of the bodies that scripts keep, over all connections.
     pub body_budget: BodyBudget,
-    /// True if the load ends at t1, as wrk's does. The drain then sends nothing, and the age of a
-    /// slot that was never sent is its age at t1.
-    pub stops_at_t1: bool,
-    /// True if the run ends before its warm-up when every first attempt to connect fails.
-    pub needs_connection: bool,
+    /// Rules by which requests and the run end.
+    pub ending: Ending,
     /// Earliest start of the schedule on the run's clock; [`Nanos::ZERO`] for as soon as all
     /// connections are open.
     pub not_before: Nanos,
@@ -62,6 +56,20 @@ pub struct Extras {
     pub batch_times: bool,
     /// Network round-trip times inside the window, from the handshakes of the machine's watcher.
     pub round_trips: bool,
+}
+
+/// Rules by which requests and the run end. By default a timeout ends a request, and the drain
+/// awaits the measured ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// True if a response after the timeout is counted as overdue and still accepted, instead of
+    /// ending its connection. This is wrk's meaning of a timeout.
+    pub late_answers: bool,
+    /// True if the load ends at t1, as wrk's does. The drain then sends nothing, and the age of a
+    /// slot that was never sent is its age at t1.
+    pub stops_at_t1: bool,
+    /// True if the run ends before its warm-up when every first attempt to connect fails.
+    pub needs_connection: bool,
     /// True if the results are discarded after a stop: nothing is awaited then.
     pub abandons: bool,
 }
@@ -80,10 +88,8 @@ impl Job {
             discard: false,
             cpus: Vec::new(),
             tls: None,
-            late_answers: false,
             body_budget: BodyBudget::default(),
-            stops_at_t1: false,
-            needs_connection: false,
+            ending: Ending::default(),
             not_before: Nanos::ZERO,
             extras: Extras::default(),
             raw: None,

@@ -43,7 +43,7 @@ mod worker;
 pub use completion::{Completion, KernelTimes, Outcome, Response};
 pub use control::{Control, ScriptFailure};
 pub use exchange::{Exchange, Phase};
-pub use job::{Extras, Job, planned_slots};
+pub use job::{Ending, Extras, Job, planned_slots};
 pub use live::{LiveMessage, LiveSender};
 pub use observer::{Observer, ObserverFactory, RunEnd, Scope};
 pub use run::{Finished, RunError, run};

@@ -32,6 +32,7 @@ use crate::recorder::Recorder;
 use crate::stamps::{EventStamps, Stamping};
 use batches::ScriptBridge;
 use layers::Layers;
+use renewing::Renewal;
 use streams::Streams;
 
 /// Longest wait for the peer to close a connection after its last response, in nanoseconds.
@@ -83,12 +84,6 @@ pub(crate) struct Limits {
     pub(crate) late_answers: bool,
     /// Rule that decides which responses are successful.
     pub(crate) success: SuccessRule,
-    /// Requests that a socket takes before it is renewed; [`u32::MAX`] for no limit.
-    pub(crate) requests_max: u32,
-    /// Greatest age of a socket that takes a request, in nanoseconds; [`u64::MAX`] for no limit.
-    pub(crate) lifetime_ns: u64,
-    /// Method of closing a socket that is renewed.
-    pub(crate) renew_by: Close,
     /// True if connections lease their protocol and request slots only while requests are in
     /// flight.
     pub(crate) leases: bool,
@@ -130,8 +125,7 @@ pub(crate) struct ConnectionPool {
     pub(crate) limits: Limits,
     connections: Vec<Connection>,
     places: ProtocolSlots,
-    /// Requests that each connection's socket has taken; empty if that is not limited.
-    taken: Vec<u32>,
+    renewal: Renewal,
     pub(crate) layers: Layers,
     pub(crate) ready: ReadyQueue,
     pub(crate) deadlines: Deadlines,
@@ -196,7 +190,7 @@ impl ConnectionPool {
             limits,
             connections,
             places,
-            taken: vec![0; if_so(limits.requests_max < u32::MAX) as usize],
+            renewal: Renewal::new(&job.plan.connection, limits.connections),
             layers: Layers::new(job, limits.connections),
             ready: ReadyQueue::new(limits.connections, limits.depth),
             deadlines: Deadlines::new(limits.connections),
@@ -278,7 +272,7 @@ impl ConnectionPool {
     /// Returns the number of identical requests that `conn`, which can take one, can take at once.
     #[inline]
     pub(crate) fn room(&self, conn: ConnId, request: RequestTraits) -> u16 {
-        let is_counted = self.limits.requests_max < u32::MAX;
+        let is_counted = self.renewal.counts_requests();
         if !self.limits.fill || self.limits.batches || request.closes || is_counted {
             return 1;
         }
@@ -320,7 +314,7 @@ impl ConnectionPool {
         }
         self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
         self.recorder.sent(&exchange, requests.into());
-        if self.limits.requests_max < u32::MAX {
+        if self.renewal.counts_requests() {
             self.spend(conn);
         }
     }

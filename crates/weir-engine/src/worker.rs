@@ -154,7 +154,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         let quota =
             missing.filter(|_| !self.stage.is_cut).map(|left| left + self.pool.recorder.measured());
         // In the dialects the age of a slot that was never sent is its age at t1.
-        let unsent_until = match self.job.stops_at_t1 {
+        let unsent_until = match self.job.ending.stops_at_t1 {
             true => self.timeline.t1.min(end),
             false => Nanos(self.phases.tail_end_ns),
         };
@@ -187,7 +187,8 @@ impl<'a, B: Backend> Worker<'a, B> {
             if !has_arrived && self.pool.counts.unresolved == 0 {
                 has_arrived = true;
                 self.phases.connected_ns = now.0;
-                self.control.arrive(now, self.pool.counts.open > 0 || !self.job.needs_connection);
+                self.control
+                    .arrive(now, self.pool.counts.open > 0 || !self.job.ending.needs_connection);
             }
             let is_stopped = self.control.stop_at() <= now;
             if is_stopped || self.control.is_unconnected() {
@@ -280,7 +281,7 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// Ends the window at `at`. Responses to requests sent by then are awaited for a short time.
     fn cut_window(&mut self, at: Nanos) {
-        let drain_ns = match self.job.extras.abandons {
+        let drain_ns = match self.job.ending.abandons {
             true => 0,
             false => self.job.plan.drain_limit_ns().min(INTERRUPTED_DRAIN_NS),
         };
@@ -297,7 +298,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// True if nothing more is sent: the drain has ended, or the load ends with the window.
     fn is_over(&self, now: Nanos) -> bool {
         let Timeline { t1, drain_end, .. } = self.timeline;
-        now >= drain_end || (now >= t1 && (self.stage.is_cut || self.job.stops_at_t1))
+        now >= drain_end || (now >= t1 && (self.stage.is_cut || self.job.ending.stops_at_t1))
     }
 
     /// Handles all pending events. Returns the time of the first event that callbacks were called

@@ -53,8 +53,8 @@ pub(crate) fn plan(
         if let (true, Endpoint::Tcp(address)) = (scripts.is_some(), &job.endpoint) {
             reach::first_of(&url, [*address])?;
         }
-        job.late_answers = true;
-        job.stops_at_t1 = true;
+        job.ending.late_answers = true;
+        job.ending.stops_at_t1 = true;
         job.extras.thread_rates = true;
         job.extras.batch_times = compat.batch_times;
         return Ok(planned);
@@ -68,7 +68,7 @@ pub(crate) fn plan(
         Ok(addresses.swap_remove(0))
     })?;
     planned.notes.extend(note);
-    planned.job.needs_connection = true;
+    planned.job.ending.needs_connection = true;
     Ok(planned)
 }
 

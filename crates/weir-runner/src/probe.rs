@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_engine::{Control, Extras, Job};
+use weir_engine::{Control, Ending, Extras, Job};
 use weir_io::{Clock, Waker};
 use weir_result::document::Probed;
 use weir_result::{ConnectionPlan, Load, Plan, StampChoice};
@@ -61,7 +61,8 @@ fn single(job: &Job, requests: u64) -> Job {
         plan,
         // Without destinations, the probe connects to the endpoint, which is the first of them.
         destinations: Vec::new(),
-        extras: Extras { abandons: true, ..Extras::default() },
+        ending: Ending { abandons: true, ..job.ending },
+        extras: Extras::default(),
         raw: None,
         observers: Vec::new(),
         ..job.clone()

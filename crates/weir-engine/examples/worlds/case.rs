@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use weir_engine::{Extras, Job};
+use weir_engine::{Ending, Extras, Job};
 use weir_http::Prepared;
 use weir_io::{Endpoint, Nanos};
 use weir_result::{
@@ -142,18 +142,17 @@ fn job(random: &mut Random, plan: Plan) -> Job {
     let endpoint = destinations.first().cloned().unwrap_or(alone);
     let stops_at_t1 = random.chance(0.2);
     let by_number = plan.requests.is_some();
+    let discard = random.chance(0.7);
+    let late_answers = random.chance(0.2);
+    let needs_connection = !by_number && random.chance(0.5);
+    let thread_rates = random.chance(0.3);
+    let batch_times = random.chance(0.3);
+    let abandons = random.chance(0.05);
     Job {
         destinations,
-        discard: random.chance(0.7),
-        stops_at_t1,
-        late_answers: random.chance(0.2),
-        needs_connection: !by_number && random.chance(0.5),
-        extras: Extras {
-            thread_rates: random.chance(0.3),
-            batch_times: random.chance(0.3),
-            abandons: random.chance(0.05),
-            ..Extras::default()
-        },
+        discard,
+        ending: Ending { late_answers, stops_at_t1, needs_connection, abandons },
+        extras: Extras { thread_rates, batch_times, ..Extras::default() },
         ..Job::new(plan, endpoint, request.expect("a plain request"))
     }
 }

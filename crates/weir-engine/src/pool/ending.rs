@@ -31,7 +31,7 @@ impl ConnectionPool {
                 let oldest = self.oldest(conn);
                 let overdue_at =
                     oldest.map_or(Nanos::MAX, |sent_at| sent_at.after(self.limits.timeout_ns));
-                overdue_at.min(connection.retires_at(self.limits.lifetime_ns))
+                overdue_at.min(connection.retires_at(self.renewal.lifetime_ns))
             }
             State::Queued => return Action::None,
         };
@@ -44,7 +44,7 @@ impl ConnectionPool {
             State::Connecting | State::Handshaking => {
                 self.fail(conn, now, ErrorKind::Errno(0), FailureCause::Timeout);
             }
-            State::Open if connection.retires_at(self.limits.lifetime_ns) <= now => {
+            State::Open if connection.retires_at(self.renewal.lifetime_ns) <= now => {
                 return self.outlive(conn, now);
             }
             State::Open | State::Retiring if self.limits.late_answers => {

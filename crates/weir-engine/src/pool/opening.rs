@@ -42,9 +42,7 @@ impl ConnectionPool {
         self.connections[conn.index()].opened(at);
         // Connections that are idle from the start then have no entry there.
         self.deadlines.disarm(conn);
-        if let Some(taken) = self.taken.get_mut(conn.index()) {
-            *taken = 0;
-        }
+        self.renewal.opened(conn);
         let place = self.connections[conn.index()].place;
         // A multiplexed protocol was reset before its opening exchange.
         if place != NONE && !self.limits.streams {
@@ -58,8 +56,8 @@ impl ConnectionPool {
         if self.limits.batches {
             self.note(Told::Opened(conn));
         }
-        if self.limits.lifetime_ns < u64::MAX {
-            self.deadlines.arm(conn, at.after(self.limits.lifetime_ns));
+        if self.renewal.lifetime_ns < u64::MAX {
+            self.deadlines.arm(conn, at.after(self.renewal.lifetime_ns));
         }
         self.free(conn, 0);
     }

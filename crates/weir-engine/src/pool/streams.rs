@@ -118,7 +118,7 @@ impl ConnectionPool {
             _ => self.ready.place(conn, load),
         }
         self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
-        if self.limits.requests_max < u32::MAX {
+        if self.renewal.counts_requests() {
             self.spend(conn);
         }
     }
@@ -291,7 +291,7 @@ impl ConnectionPool {
                 self.update_room(conn, now);
                 return self.expire_socket(conn, now);
             }
-            State::Open if connection.retires_at(self.limits.lifetime_ns) <= now => {
+            State::Open if connection.retires_at(self.renewal.lifetime_ns) <= now => {
                 return self.outlive(conn, now);
             }
             _ => {}
@@ -303,7 +303,7 @@ impl ConnectionPool {
         }
         let overdue_at =
             self.oldest(conn).map_or(Nanos::MAX, |at| at.after(self.limits.timeout_ns));
-        let retires_at = self.connections[conn.index()].retires_at(self.limits.lifetime_ns);
+        let retires_at = self.connections[conn.index()].retires_at(self.renewal.lifetime_ns);
         let due = overdue_at.min(retires_at);
         if due < Nanos::MAX {
             self.deadlines.arm(conn, due);

@@ -140,7 +140,7 @@ impl<B: Backend> Worker<'_, B> {
     /// if the number of requests is fixed, if the window was cut, or if the load ends at t1 like
     /// wrk's.
     pub(super) fn has_tail(&self) -> bool {
-        self.job.plan.requests.is_none() && !self.stage.is_cut && !self.job.stops_at_t1
+        self.job.plan.requests.is_none() && !self.stage.is_cut && !self.job.ending.stops_at_t1
     }
 
     /// Hands the dispatched requests to the backend.

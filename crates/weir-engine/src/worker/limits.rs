@@ -1,7 +1,6 @@
 //! Limits of a worker's connections, derived from the job's plan and the script's callbacks alone.
 
-use weir_io::Close;
-use weir_result::{Closer, Load};
+use weir_result::Load;
 
 use crate::job::Job;
 use crate::pool::Limits;
@@ -15,7 +14,6 @@ const LEASED_FROM: u32 = 512;
 pub(super) fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
     let calls = script.map(Script::calls).unwrap_or_default();
     let shows = script.and_then(Script::interest);
-    let plan = &job.plan.connection;
     let streams = job.protocol.is_multiplexed();
     Limits {
         connections,
@@ -28,14 +26,8 @@ pub(super) fn limits(job: &Job, connections: u32, script: Option<&Script<'_>>) -
         batches: calls.request || calls.delay || calls.knows_connections,
         rests: calls.delay,
         shows,
-        late_answers: job.late_answers,
+        late_answers: job.ending.late_answers,
         success: job.plan.success,
-        requests_max: plan.requests_max().unwrap_or(u32::MAX),
-        lifetime_ns: plan.lifetime_ns.unwrap_or(u64::MAX),
-        renew_by: match plan.close {
-            Some(Closer::Client) => Close::Reset,
-            _ => Close::Graceful,
-        },
         // A script reads responses after they have arrived and needs slots for a whole batch, and
         // a multiplexed protocol has state between requests: their connections keep it.
         leases: connections >= LEASED_FROM && script.is_none() && !streams,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use weir_engine::{Extras, Job};
+use weir_engine::{Ending, Extras, Job};
 use weir_io::Nanos;
 use weir_result::{Closer, ConnectionPlan, Load, Plan, Rate, StampChoice, Wait};
 use weir_sim::{Client, Fate, Random, Seed, Split, World};
@@ -90,13 +90,11 @@ fn run_seed(seed: u64) -> (Run, Plan) {
         world.client.read_bytes = 65_536;
     }
     let stops_at_t1 = random.chance(0.3);
-    let job = Job {
-        stops_at_t1,
-        late_answers: stops_at_t1 && random.chance(0.5),
-        // Without a connection nothing is planned, even if a number of requests is requested.
-        needs_connection: plan.requests.is_none() && random.chance(0.5),
-        ..job(&plan)
-    };
+    let late_answers = stops_at_t1 && random.chance(0.5);
+    // Without a connection nothing is planned, even if a number of requests is requested.
+    let needs_connection = plan.requests.is_none() && random.chance(0.5);
+    let ending = Ending { late_answers, stops_at_t1, needs_connection, ..Ending::default() };
+    let job = Job { ending, ..job(&plan) };
     let (job, observed) = observed(job, seed);
     let run = run_job(world, &job, number, stop_at, None);
     observed.iter().for_each(|observed| observed.check(&run, &format!("seed {seed}")));
@@ -184,7 +182,7 @@ fn run_scripted_seed(seed: u64) -> Run {
     let text = random_script(&mut random);
     let (late_answers, extras) = (random.chance(0.3), random.chance(0.3));
     let job = Job {
-        late_answers,
+        ending: Ending { late_answers, ..Ending::default() },
         extras: Extras { thread_rates: extras, batch_times: extras, ..Extras::default() },
         ..job(&plan)
     };

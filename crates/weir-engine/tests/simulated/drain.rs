@@ -1,6 +1,6 @@
 //! The drain (METHOD 1.5): its length, its sends, and the ages of the slots that it leaves.
 
-use weir_engine::Job;
+use weir_engine::{Ending, Job};
 use weir_io::Nanos;
 use weir_result::Plan;
 use weir_sim::{ConnectFault, Law, Pause, Pick, Workers, World};
@@ -27,7 +27,8 @@ fn stalled(service_ns: u64, from: Nanos, stall_ns: u64) -> World {
 
 /// Returns the job of a plan in a dialect: late responses count, and the load ends at t1.
 fn dialect(plan: &Plan) -> Job {
-    Job { late_answers: true, stops_at_t1: true, ..job(plan) }
+    let ending = Ending { late_answers: true, stops_at_t1: true, ..Ending::default() };
+    Job { ending, ..job(plan) }
 }
 
 fn run_dialect(world: World, plan: &Plan) -> Run {
@@ -238,7 +239,8 @@ fn without_any_connection_a_run_ends_at_the_barrier() {
             let plan = Plan { connect_timeout_ns: 50 * MS, ..plan };
             let mut world = serving(MS);
             world.faults.connect = vec![(Pick::Share(1.0), fault)];
-            let job = Job { needs_connection: true, ..job(&plan) };
+            let ending = Ending { needs_connection: true, ..Ending::default() };
+            let job = Job { ending, ..job(&plan) };
             let run = run_job(world, &job, 0, Nanos::MAX, None);
             assert_eq!((run.measured.planned, run.measured.sent.measured), (0, 0));
             assert!(!run.measured.interrupted);
@@ -254,7 +256,8 @@ fn one_connection_is_enough_to_begin() {
     let mut world = serving(MS);
     world.faults.connect = vec![(Pick::First(2), ConnectFault::Refuse)];
     let plan = closed(3);
-    let job = Job { needs_connection: true, ..job(&plan) };
+    let ending = Ending { needs_connection: true, ..Ending::default() };
+    let job = Job { ending, ..job(&plan) };
     let run = run_job(world, &job, 0, Nanos::MAX, None);
     assert_eq!(run.measured.connections.connects, 3);
     let times = run.truth.requests.iter().filter(|request| request.sent_at < START.after(SECOND));

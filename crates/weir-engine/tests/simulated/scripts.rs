@@ -2,7 +2,7 @@
 //! passed to the script with its request. The effects of scripts on the load are counted as they
 //! truly happened.
 
-use weir_engine::{Extras, Job};
+use weir_engine::{Ending, Extras, Job};
 use weir_io::{ConnId, Nanos};
 use weir_result::{Callback, ErrorKind, Load, Plan};
 use weir_sim::{Answers, Drip, Fate, Framing, Law, Split};
@@ -530,7 +530,7 @@ fn an_end_between_the_slots_of_a_batch_is_accounted_for() {
 
 fn late(plan: &Plan) -> Job {
     let extras = Extras { thread_rates: true, batch_times: true, ..Extras::default() };
-    Job { late_answers: true, extras, ..job(plan) }
+    Job { ending: Ending { late_answers: true, ..Ending::default() }, extras, ..job(plan) }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use weir_engine::Job;
+use weir_engine::{Ending, Job};
 use weir_http::{Preamble, PreambleFactory, ProtocolError};
 use weir_io::Nanos;
 use weir_result::{ConnectionPlan, ErrorKind, FailureCause, FailureKind, FailurePhase, Plan};
@@ -267,9 +267,9 @@ fn wild_streams_conserve_every_slot() {
         let world = World { service: Some(service), ..World::wild(Seed(seed), 100 * MS) };
         let observed = PerTag::default();
         let observers = if seed % 2 == 1 { vec![observed.factory()] } else { Vec::new() };
-        let stops_at_t1 = random.chance(0.3);
+        let ending = Ending { stops_at_t1: random.chance(0.3), ..Ending::default() };
         let job =
-            Job { protocol: ToyClient::factory(), preambles, observers, stops_at_t1, ..job(&plan) };
+            Job { protocol: ToyClient::factory(), preambles, observers, ending, ..job(&plan) };
         let run = run_job(world, &job, 0, stop_at, None);
         if seed % 2 == 1 {
             observed.check(&run, &format!("seed {seed}"));
