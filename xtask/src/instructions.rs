@@ -2,10 +2,11 @@
 //! baseline. Times vary between runs by more than the effect of most changes; instructions hardly
 //! do.
 //!
-//! Each scenario of the engine's `hot_path` example runs twice under valgrind, the second time
-//! twice as long. The difference in instructions divided by the difference in requests excludes the
-//! cost of start and end. A count beyond the tolerance, in either direction, needs a new baseline
-//! with its reason, so the file documents the reason for every count.
+//! Each scenario of the engine's `hot_path` example and of the server's `request_path` runs twice
+//! under valgrind, the second time twice as long. The difference in instructions divided by the
+//! difference in requests excludes the cost of start and end. A count beyond the tolerance, in
+//! either direction, needs a new baseline with its reason, so the file documents the reason for
+//! every count.
 
 mod baseline;
 
@@ -16,6 +17,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::shell::{cargo, find_program, run, show, target_dir};
 use baseline::Baseline;
+
+/// Measured programs: packages and their examples.
+const PROGRAMS: [(&str, &str); 2] = [("weir-engine", "hot_path"), ("weir-serve", "request_path")];
 
 /// Largest relative difference of a count from its baseline.
 const TOLERANCE: f64 = 0.02;
@@ -58,24 +62,29 @@ pub(crate) fn instructions(options: &Options) -> Result<()> {
     }
     let valgrind = find_program("valgrind");
     let valgrind = valgrind.context("valgrind is missing: `cargo xtask setup test` installs it")?;
-    let program = build()?;
+    let mut scenarios = Vec::new();
+    for (package, example) in PROGRAMS {
+        let program = build(package, example)?;
+        let names = output(Command::new(&program).arg("list"))?.0;
+        scenarios.extend(names.lines().map(|name| (program.clone(), name.to_owned())));
+    }
     let compiler = first_line(Command::new("rustc").arg("--version"))?;
     let mut baseline = Baseline::read()?;
     let mut changed = Vec::new();
     println!("{:<22} {:>10} {:>10}", "per request", "baseline", "now");
-    let names = output(Command::new(&program).arg("list"))?.0;
-    for name in names.lines() {
-        let count = per_request(&valgrind, &program, name)?;
+    for (program, name) in &scenarios {
+        let count = per_request(&valgrind, program, name)?;
         let before = baseline.count(name);
         let shown = before.map_or("none".to_owned(), |before| format!("{before:.1}"));
         let is_changed = !before.is_some_and(|before| is_within(count, before));
         let mark = if is_changed { "  changed" } else { "" };
         println!("{name:<22} {shown:>10} {count:>10.1}{mark}");
         if is_changed {
-            changed.push((name.to_owned(), count));
+            changed.push((name.clone(), count));
         }
     }
-    let gone = baseline.names_but(&names.lines().collect::<Vec<_>>());
+    let names: Vec<&str> = scenarios.iter().map(|(_, name)| name.as_str()).collect();
+    let gone = baseline.names_but(&names);
     let is_other = baseline.compiler() != Some(compiler.as_str());
     if let Some(reason) = &options.reason {
         gone.iter().for_each(|name| baseline.remove(name));
@@ -106,11 +115,11 @@ fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }
 
-/// Builds the measured program.
-fn build() -> Result<PathBuf> {
-    let what = ["--profile", "instructions", "--package", "weir-engine", "--example", "hot_path"];
+/// Builds a measured program and returns its path.
+fn build(package: &str, example: &str) -> Result<PathBuf> {
+    let what = ["--profile", "instructions", "--package", package, "--example", example];
     run(cargo(&["build", "--locked"])?.args(what))?;
-    Ok(target_dir()?.join("instructions/examples/hot_path"))
+    Ok(target_dir()?.join("instructions/examples").join(example))
 }
 
 /// Returns the instructions per request of one scenario.

@@ -29,8 +29,11 @@ pub(crate) struct Connection {
     pub(crate) last_due_at: Nanos,
     pub(crate) last_traffic_at: Nanos,
     pub(crate) parser: RequestParser,
-    /// The request that has arrived in part.
-    pub(crate) held: Option<Box<Request>>,
+    /// The received part of a head. While the parser is idle, it is equal to the plain head so
+    /// far, and the parser reads it only if they differ later.
+    pub(crate) begun: Vec<u8>,
+    /// The last request that the parser read, or reads.
+    pub(crate) request: Option<Box<Request>>,
 }
 
 impl Connection {
@@ -48,7 +51,8 @@ impl Connection {
             last_due_at: Nanos::ZERO,
             last_traffic_at: Nanos::ZERO,
             parser: RequestParser::new(),
-            held: None,
+            begun: Vec::new(),
+            request: None,
         }
     }
 }

@@ -162,7 +162,7 @@ impl Responder {
     pub(crate) fn gone(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.index()];
         connection.is_open = false;
-        connection.held = None;
+        connection.request = None;
         let owed = u64::from(std::mem::take(&mut connection.owed));
         add(&self.counters().abandoned, owed);
     }
@@ -171,11 +171,46 @@ impl Responder {
     pub(crate) fn receive(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
         let connection = &mut self.connections[conn.index()];
         connection.last_traffic_at = at;
-        let is_ready = connection.parser.is_idle() && !connection.is_ending;
-        let rest = if is_ready { self.take_copies(conn, bytes, at) } else { bytes };
-        if !rest.is_empty() {
+        if !connection.parser.is_idle() || connection.is_ending {
+            return self.take_requests(conn, bytes, at);
+        }
+        if !connection.begun.is_empty() {
+            return self.continue_copy(conn, bytes, at);
+        }
+        let rest = self.take_copies(conn, bytes, at);
+        if !rest.is_empty() && !self.begin_copy(conn, rest) {
             self.take_requests(conn, rest, at);
         }
+    }
+
+    /// Handles bytes after a start of the plain head that was held back.
+    fn continue_copy(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
+        let begun = &mut self.connections[conn.index()].begun;
+        match self.plain_head.strip_prefix(&begun[..]) {
+            Some(left) if bytes.starts_with(left) => {
+                let rest = &bytes[left.len()..];
+                begun.clear();
+                self.take_plain(conn, 1, at);
+                if !rest.is_empty() {
+                    self.receive(conn, rest, at);
+                }
+            }
+            Some(left) if left.starts_with(bytes) => begun.extend_from_slice(bytes),
+            _ => {
+                let begun = std::mem::take(begun);
+                self.take_requests(conn, &begun, at);
+                self.take_requests(conn, bytes, at);
+            }
+        }
+    }
+
+    /// Holds `bytes` back if they are the start of the plain head. Returns true if so.
+    fn begin_copy(&mut self, conn: ConnId, bytes: &[u8]) -> bool {
+        let is_start = bytes.len() < self.plain_head.len() && self.plain_head.starts_with(bytes);
+        if is_start {
+            self.connections[conn.index()].begun.extend_from_slice(bytes);
+        }
+        is_start
     }
 
     /// Takes the repetitions of the cached plain head at the start of `bytes`, and returns the
@@ -195,12 +230,10 @@ impl Responder {
 
     /// Takes the requests in `bytes`, and stores a last one that is incomplete.
     fn take_requests(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
-        let mut held = self.connections[conn.index()].held.take();
-        let mut new = Request::default();
-        let request = held.as_deref_mut().unwrap_or(&mut new);
+        let mut request = self.connections[conn.index()].request.take().unwrap_or_default();
         let mut rest = bytes;
-        // Start of the current request, if it is within `bytes`.
-        let mut start = self.connections[conn.index()].parser.is_idle().then_some(bytes);
+        // The current request, as far as it is within `bytes`.
+        let mut start = bytes;
         while !rest.is_empty() {
             let connection = &mut self.connections[conn.index()];
             if connection.is_ending {
@@ -216,26 +249,27 @@ impl Responder {
                 Ok(Progress::Head) => {}
                 Ok(Progress::End) => {
                     if !request.is_plain() {
-                        self.take_request(conn, request, at);
+                        self.take_request(conn, &request, at);
                     } else {
-                        if let Some(start) = start {
-                            self.plain_head.clear();
-                            self.plain_head.extend_from_slice(&start[..start.len() - rest.len()]);
-                        }
+                        self.plain_head.clear();
+                        self.plain_head.extend_from_slice(&connection.begun);
+                        self.plain_head.extend_from_slice(&start[..start.len() - rest.len()]);
                         self.take_plain(conn, 1, at);
                     }
-                    if !self.connections[conn.index()].is_ending {
+                    self.connections[conn.index()].begun.clear();
+                    if !rest.is_empty() && !self.connections[conn.index()].is_ending {
                         rest = self.take_copies(conn, rest, at);
                     }
-                    start = Some(rest);
+                    start = rest;
                 }
                 Err(bad) => return self.refuse(conn, bad, at),
             }
         }
         let connection = &mut self.connections[conn.index()];
-        if !connection.parser.is_idle() {
-            connection.held = Some(held.unwrap_or_else(|| Box::new(new)));
+        if connection.parser.is_in_head() {
+            connection.begun.extend_from_slice(start);
         }
+        connection.request = Some(request);
     }
 
     fn take_plain(&mut self, conn: ConnId, copies: u32, at: Nanos) {

@@ -193,7 +193,24 @@ pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
 }
 
 /// True if `bytes` is a token (RFC 9110 §5.6.2).
+#[inline]
 pub(crate) fn is_token(bytes: &[u8]) -> bool {
-    let is_tchar = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
-    !bytes.is_empty() && bytes.iter().all(is_tchar)
+    !bytes.is_empty() && bytes.iter().all(|&byte| IS_TCHAR[usize::from(byte)])
 }
+
+/// Bytes of tokens. A table, since each request's method is checked.
+static IS_TCHAR: [bool; 256] = {
+    let symbols = b"!#$%&'*+-.^_`|~";
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < table.len() {
+        table[at] = (at as u8).is_ascii_alphanumeric();
+        at += 1;
+    }
+    at = 0;
+    while at < symbols.len() {
+        table[symbols[at] as usize] = true;
+        at += 1;
+    }
+    table
+};

@@ -89,6 +89,15 @@ impl RequestParser {
         self.state.phase == Phase::Start && self.line.is_empty()
     }
 
+    /// True within a head: at least one of its bytes is read, and not all of them.
+    #[inline]
+    pub fn is_in_head(&self) -> bool {
+        match self.state.phase {
+            Phase::Start => !self.line.is_empty(),
+            phase => phase == Phase::Fields,
+        }
+    }
+
     /// Reads from the start of `bytes` up to the end of a request, or of a head with a body, and
     /// removes the bytes read. `take` gets the parts of the head, possibly over several calls.
     ///
@@ -122,8 +131,9 @@ impl RequestParser {
                     _ => Ok(progress),
                 }
             }
+            Phase::Fixed => Ok(self.state.skip_fixed(bytes)),
             Phase::Failed(fault) => Err(fault.into()),
-            _ => Ok(self.skip_body(bytes)?),
+            _ => Ok(self.skip_chunks(bytes)?),
         }
     }
 
@@ -153,8 +163,8 @@ impl RequestParser {
         self.line.shrink_to(LINE_BYTES_KEPT);
     }
 
-    /// Skips bytes of the body, up to its end.
-    fn skip_body(&mut self, bytes: &mut &[u8]) -> Result<Progress, RequestFault> {
+    /// Skips bytes of a chunked body, up to its end.
+    fn skip_chunks(&mut self, bytes: &mut &[u8]) -> Result<Progress, RequestFault> {
         while !bytes.is_empty() {
             let used = match self.state.phase {
                 Phase::TrailerStart => {
@@ -362,7 +372,20 @@ impl State {
         }
     }
 
-    /// Skips bytes of one phase of the body, except trailers. Returns their number.
+    /// Skips bytes of a body of known length, up to its end.
+    #[inline]
+    fn skip_fixed(&mut self, bytes: &mut &[u8]) -> Progress {
+        let used = self.left.min(bytes.len() as u64);
+        self.left -= used;
+        *bytes = &bytes[used as usize..];
+        if self.left > 0 {
+            return Progress::Incomplete;
+        }
+        self.phase = Phase::Start;
+        Progress::End
+    }
+
+    /// Skips bytes of one phase of a chunked body, except trailers. Returns their number.
     fn skip(&mut self, bytes: &[u8]) -> Result<usize, ProtocolError> {
         if self.phase == Phase::ChunkLine {
             let (used, is_end) = self.chunk.read_lenient(&mut self.left, bytes)?;
@@ -376,10 +399,8 @@ impl State {
         }
         let used = self.left.min(bytes.len() as u64);
         self.left -= used;
-        if self.left == 0 && self.phase == Phase::ChunkData {
+        if self.left == 0 {
             (self.phase, self.chunk) = (Phase::ChunkLine, ChunkFraming::next());
-        } else if self.left == 0 {
-            self.phase = Phase::Start;
         }
         Ok(used as usize)
     }
