@@ -7,6 +7,7 @@ mod batches;
 mod ending;
 mod layers;
 mod leasing;
+mod limits;
 mod opening;
 mod renewing;
 mod rests;
@@ -17,7 +18,7 @@ use std::ops::Range;
 
 use weir_http::{HeadCache, Interest, Reply, RequestTraits};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
-use weir_result::{ErrorKind, FailureCause, SuccessRule};
+use weir_result::{ErrorKind, FailureCause};
 
 use crate::completion::{Completion, KernelTimes, Outcome, Response};
 use crate::connection::{Connection, State};
@@ -32,6 +33,7 @@ use crate::recorder::Recorder;
 use crate::stamps::{EventStamps, Stamping};
 use batches::ScriptBridge;
 use layers::Layers;
+pub(crate) use limits::Limits;
 use renewing::Renewal;
 use streams::Streams;
 
@@ -52,41 +54,6 @@ pub(crate) enum Action {
     Discard(u64),
     /// Close it; [`ConnectionPool::connection`] has the time from which it may be renewed.
     Close(Close),
-}
-
-/// Limits and options of a worker's connections.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Connections of this worker.
-    pub(crate) connections: u32,
-    /// Requests in flight per connection.
-    pub(crate) depth: u16,
-    /// Longest wait for a response, in nanoseconds.
-    pub(crate) timeout_ns: u64,
-    /// Longest wait for a connection, in nanoseconds.
-    pub(crate) connect_timeout_ns: u64,
-    /// True if requests are independent streams of their connections.
-    pub(crate) streams: bool,
-    /// True if the backend may discard bodies.
-    pub(crate) discard: bool,
-    /// True if a connection is filled before the next one gets a request, and again when half of
-    /// its slots are free. In a closed loop every slot is taken at once anyway, and so requests
-    /// leave in sends of many.
-    pub(crate) fill: bool,
-    /// True if a connection takes the next batch of requests once it has all responses to the last
-    /// one.
-    pub(crate) batches: bool,
-    /// True if the script's `delay()` is called before a connection takes a request.
-    pub(crate) rests: bool,
-    /// Part of each response that the script reads; `None` if it reads none.
-    pub(crate) shows: Option<Interest>,
-    /// True if a response after the timeout is still accepted.
-    pub(crate) late_answers: bool,
-    /// Rule that decides which responses are successful.
-    pub(crate) success: SuccessRule,
-    /// True if connections lease their protocol and request slots only while requests are in
-    /// flight.
-    pub(crate) leases: bool,
 }
 
 /// Identical slots that are dispatched together.

@@ -5,7 +5,6 @@
 //! with others, and reads no clock but its backend's.
 
 mod dispatch;
-mod limits;
 mod observing;
 mod opening;
 mod scripted;
@@ -23,7 +22,7 @@ use crate::job::Job;
 use crate::live::{Live, LiveSender};
 use crate::observer::RunEnd;
 use crate::observers::Observers;
-use crate::pool::{Action, ConnectionPool};
+use crate::pool::{Action, ConnectionPool, Limits};
 use crate::recorder::{Planned, Recorder};
 use crate::requests::RequestSource;
 use crate::schedule::Schedule;
@@ -32,7 +31,6 @@ use crate::stamps::Stamping;
 use crate::thread_stalls::ThreadStalls;
 use crate::timeline::Timeline;
 use crate::waiting::Waiting;
-use limits::limits;
 use state::{Outbox, Stage, Turn};
 
 /// Events handled before due slots are checked again, so that a burst of responses does not delay
@@ -102,7 +100,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         let is_open_loop = plan.load != Load::ClosedLoop;
         let connections = partition.own_connections();
         let mut script = script.map(|state| Script::new(state, number, connections, control));
-        let limits = limits(job, connections, script.as_ref());
+        let limits = Limits::new(job, connections, script.as_ref());
         let schedule = Schedule::new(plan.load, partition);
         let recorder = Recorder::new(job, limits.connections.into(), schedule.gap_ns());
         let stamping = Stamping::new(plan, connections);

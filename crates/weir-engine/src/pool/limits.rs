@@ -1,0 +1,72 @@
+//! Limits of a worker's connections, derived from the job's plan and the script's callbacks alone.
+
+use weir_http::Interest;
+use weir_result::{Load, SuccessRule};
+
+use crate::job::Job;
+use crate::script::Script;
+
+/// Connections of a worker from which on they lease their protocol and request slots, so that idle
+/// ones take next to no memory.
+const LEASED_FROM: u32 = 512;
+
+/// Limits and options of a worker's connections.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Connections of this worker.
+    pub(crate) connections: u32,
+    /// Requests in flight per connection.
+    pub(crate) depth: u16,
+    /// Longest wait for a response, in nanoseconds.
+    pub(crate) timeout_ns: u64,
+    /// Longest wait for a connection, in nanoseconds.
+    pub(crate) connect_timeout_ns: u64,
+    /// True if requests are independent streams of their connections.
+    pub(crate) streams: bool,
+    /// True if the backend may discard bodies.
+    pub(crate) discard: bool,
+    /// True if a connection is filled before the next one gets a request, and again when half of
+    /// its slots are free. In a closed loop every slot is taken at once anyway, and so requests
+    /// leave in sends of many.
+    pub(crate) fill: bool,
+    /// True if a connection takes the next batch of requests once it has all responses to the last
+    /// one.
+    pub(crate) batches: bool,
+    /// True if the script's `delay()` is called before a connection takes a request.
+    pub(crate) rests: bool,
+    /// Part of each response that the script reads; `None` if it reads none.
+    pub(crate) shows: Option<Interest>,
+    /// True if a response after the timeout is still accepted.
+    pub(crate) late_answers: bool,
+    /// Rule that decides which responses are successful.
+    pub(crate) success: SuccessRule,
+    /// True if connections lease their protocol and request slots only while requests are in
+    /// flight.
+    pub(crate) leases: bool,
+}
+
+impl Limits {
+    /// Returns the limits of a worker of `job` with `connections` connections.
+    pub(crate) fn new(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
+        let calls = script.map(Script::calls).unwrap_or_default();
+        let shows = script.and_then(Script::interest);
+        let streams = job.protocol.is_multiplexed();
+        Limits {
+            connections,
+            depth: job.plan.pipeline,
+            timeout_ns: job.plan.timeout_ns,
+            connect_timeout_ns: job.plan.connect_timeout_ns,
+            streams,
+            discard: job.discard && job.tls.is_none() && shows.is_none() && !streams,
+            fill: job.plan.load == Load::ClosedLoop && !streams,
+            batches: calls.request || calls.delay || calls.knows_connections,
+            rests: calls.delay,
+            shows,
+            late_answers: job.ending.late_answers,
+            success: job.plan.success,
+            // A script reads responses after they have arrived and needs slots for a whole batch,
+            // and a multiplexed protocol has state between requests: their connections keep it.
+            leases: connections >= LEASED_FROM && script.is_none() && !streams,
+        }
+    }
+}
