@@ -41,7 +41,7 @@ pub(crate) struct Connection {
     /// True once the first attempt to open the connection has succeeded or failed.
     pub(crate) is_resolved: bool,
     /// True if this socket has delivered a complete response.
-    has_answered: bool,
+    has_responded: bool,
     /// Consecutive sockets that delivered no response.
     fruitless: u8,
     /// The instant that the state refers to.
@@ -66,7 +66,7 @@ impl Connection {
             place,
             state: State::Queued,
             is_resolved: false,
-            has_answered: false,
+            has_responded: false,
             fruitless: 0,
             at: Nanos::ZERO,
             freed_at: Nanos::ZERO,
@@ -88,7 +88,7 @@ impl Connection {
     pub(crate) fn opened(&mut self, at: Nanos) {
         debug_assert_eq!((self.load, self.unsent), (0, 0));
         self.state = State::Open;
-        self.has_answered = false;
+        self.has_responded = false;
         self.opened = self.opened.wrapping_add(1);
         self.at = at;
         self.freed_at = at;
@@ -96,8 +96,8 @@ impl Connection {
 
     /// Records a complete response on this socket.
     #[inline]
-    pub(crate) fn answered(&mut self) {
-        self.has_answered = true;
+    pub(crate) fn responded(&mut self) {
+        self.has_responded = true;
         self.fruitless = 0;
     }
 
@@ -113,7 +113,7 @@ impl Connection {
     /// Marks the end of the socket as planned, which is no failure even if it delivered no
     /// response.
     pub(crate) fn end_as_planned(&mut self) {
-        self.has_answered = true;
+        self.has_responded = true;
     }
 
     /// Records the end of the socket and returns the earliest time of a retry.
@@ -124,7 +124,7 @@ impl Connection {
     /// open for longer, and was closed for being idle, is replaced at once; otherwise slow slots
     /// would include the client's own delays.
     pub(crate) fn closed(&mut self, now: Nanos) -> Nanos {
-        let retry_at = if self.has_answered {
+        let retry_at = if self.has_responded {
             now
         } else {
             let from = match self.state {
@@ -135,7 +135,7 @@ impl Connection {
             self.fruitless = self.fruitless.saturating_add(1);
             from.after(wait_ns.min(BACK_OFF_MAX_NS)).max(now)
         };
-        self.has_answered = false;
+        self.has_responded = false;
         self.state = State::Closed;
         self.at = retry_at;
         retry_at

@@ -49,7 +49,7 @@ pub(crate) struct Gathering {
 struct Block {
     since: Nanos,
     length_ns: u64,
-    answers: u64,
+    responses: u64,
 }
 
 impl Gathering {
@@ -65,15 +65,15 @@ impl Gathering {
         }
     }
 
-    /// Records the end of a turn that delivered `answers` responses. The next turn begins at `now`
-    /// with `busy` busy connections. Returns the time for which that turn coalesces, `None` if it
-    /// does not.
+    /// Records the end of a turn that delivered `responses` responses. The next turn begins at
+    /// `now` with `busy` busy connections. Returns the time for which that turn coalesces, `None`
+    /// if it does not.
     #[inline]
-    pub(crate) fn turned(&mut self, now: Nanos, answers: u64, busy: u32) -> Option<u32> {
+    pub(crate) fn turned(&mut self, now: Nanos, responses: u64, busy: u32) -> Option<u32> {
         if self.turns == BLOCK_TURNS {
             self.block = Block { since: now, ..Block::default() };
         } else {
-            self.block.answers += answers;
+            self.block.responses += responses;
         }
         if self.turns == 0 {
             self.block.length_ns = now.since(self.block.since);
@@ -104,9 +104,10 @@ impl Gathering {
 
     /// Compares the block that has ended with `few`, the first block of its pair.
     fn compared(&mut self, few: Block) {
-        let product = |answers: u64, length_ns: u64| u128::from(answers) * u128::from(length_ns);
-        let is_no_loss = product(self.block.answers, few.length_ns) * NO_LOSS.1
-            >= product(few.answers, self.block.length_ns) * NO_LOSS.0;
+        let product =
+            |responses: u64, length_ns: u64| u128::from(responses) * u128::from(length_ns);
+        let is_no_loss = product(self.block.responses, few.length_ns) * NO_LOSS.1
+            >= product(few.responses, self.block.length_ns) * NO_LOSS.0;
         let score = self.score + if is_no_loss { 1 } else { -1 };
         self.score = score.clamp(-SCORE_MAX, SCORE_MAX);
         self.is_many = self.score >= DECIDED;
@@ -120,7 +121,7 @@ impl Gathering {
 
 /// Returns a share of the mean response time, which is connections over throughput (Little's law).
 fn span_ns(block: Block, busy: u32) -> u32 {
-    let response_ns = u64::from(busy) * block.length_ns / block.answers.max(1);
+    let response_ns = u64::from(busy) * block.length_ns / block.responses.max(1);
     (response_ns / SPAN_SHARE).clamp(SPAN_MIN_NS, SPAN_MAX_NS) as u32
 }
 
@@ -131,11 +132,11 @@ mod tests {
     /// Runs `turns` turns. Without coalescing each delivers 5 responses of 7 µs each; with it, 20
     /// of `many_ns` each. Returns the share of turns with coalescing.
     fn share_of_many(gathering: &mut Gathering, turns: u32, many_ns: u64) -> f64 {
-        let (mut now, mut answers, mut many) = (Nanos::ZERO, 5, 0);
+        let (mut now, mut responses, mut many) = (Nanos::ZERO, 5, 0);
         for _ in 0..turns {
-            let is_many = gathering.turned(now, answers, 100).is_some();
-            answers = if is_many { 20 } else { 5 };
-            now = now.after(answers * if is_many { many_ns } else { 7_000 });
+            let is_many = gathering.turned(now, responses, 100).is_some();
+            responses = if is_many { 20 } else { 5 };
+            now = now.after(responses * if is_many { many_ns } else { 7_000 });
             many += u32::from(is_many);
         }
         f64::from(many) / f64::from(turns)
@@ -168,9 +169,9 @@ mod tests {
 
     #[test]
     fn the_span_is_a_share_of_the_mean_response_time() {
-        let check = |answers, expected| {
-            let block = Block { since: Nanos(9), length_ns: 1_000_000, answers };
-            assert_eq!(span_ns(block, 100), expected, "{answers}");
+        let check = |responses, expected| {
+            let block = Block { since: Nanos(9), length_ns: 1_000_000, responses };
+            assert_eq!(span_ns(block, 100), expected, "{responses}");
         };
         check(100, 50_000);
         check(1_000, 20_000);
@@ -182,9 +183,9 @@ mod tests {
     fn chance_decides_nothing() {
         // One pair in three is distorted by something else.
         let mut gathering = Gathering::new();
-        let (few, mut won) = (Block { since: Nanos(0), length_ns: 100, answers: 100 }, 0);
+        let (few, mut won) = (Block { since: Nanos(0), length_ns: 100, responses: 100 }, 0);
         for pair in 0..300 {
-            gathering.block = Block { answers: if pair % 3 == 0 { 50 } else { 100 }, ..few };
+            gathering.block = Block { responses: if pair % 3 == 0 { 50 } else { 100 }, ..few };
             gathering.compared(few);
             won += u32::from(gathering.is_many);
         }

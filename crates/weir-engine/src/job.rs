@@ -64,7 +64,7 @@ pub struct Extras {
 pub struct Ending {
     /// True if a response after the timeout is counted as overdue and still accepted, instead of
     /// ending its connection. This is wrk's meaning of a timeout.
-    pub late_answers: bool,
+    pub late_responses: bool,
     /// True if the load ends at t1, as wrk's does. The drain then sends nothing, and the age of a
     /// slot that was never sent is its age at t1.
     pub stops_at_t1: bool,

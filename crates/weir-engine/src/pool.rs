@@ -16,7 +16,7 @@ mod streams;
 
 use std::ops::Range;
 
-use weir_http::{HeadCache, Interest, Reply, RequestTraits};
+use weir_http::{HeadCache, Interest, RequestTraits, ResponseEvent};
 use weir_io::{Close, ConnId, Event, EventKind, Nanos};
 use weir_result::{ErrorKind, FailureCause};
 
@@ -74,7 +74,7 @@ pub(crate) enum Told {
     /// A new socket of this connection is open.
     Opened(ConnId),
     /// The nth response in the last bytes that this connection received.
-    Answered {
+    Responded {
         /// Connection of the response.
         conn: ConnId,
         /// Index of the response.
@@ -127,7 +127,7 @@ struct Incoming {
     /// Kernel receive stamp of the event's bytes.
     received_at: Option<Nanos>,
     /// Responses that the event completed.
-    replies: Vec<Reply>,
+    responses: Vec<ResponseEvent>,
     /// Its kernel stamps, if an observer sees them.
     stamps: EventStamps,
     /// Cache of the last parsed response heads.
@@ -171,7 +171,7 @@ impl ConnectionPool {
             },
             incoming: Incoming {
                 received_at: None,
-                replies: Vec::with_capacity(usize::from(limits.depth)),
+                responses: Vec::with_capacity(usize::from(limits.depth)),
                 stamps: EventStamps::default(),
                 known: HeadCache::new(),
                 failing: Vec::new(),
@@ -216,7 +216,7 @@ impl ConnectionPool {
             EventKind::Discarded(bytes) => {
                 self.recorder.received(bytes, at);
                 let place = self.slot_of(conn);
-                let read = self.places.at(place).protocol.skip(bytes, &mut self.incoming.replies);
+                let read = self.places.at(place).protocol.skip(bytes, &mut self.incoming.responses);
                 self.after_read(conn, at, read)
             }
             EventKind::Connected => self.connected(conn, at),
@@ -300,8 +300,8 @@ impl ConnectionPool {
         self.recorder.received(bytes.len() as u64, at);
         let place = self.slot_of(conn);
         let protocol = &mut self.places.at(place).protocol;
-        let Incoming { known, replies, .. } = &mut self.incoming;
-        let read = protocol.receive_cached(bytes, known, replies);
+        let Incoming { known, responses, .. } = &mut self.incoming;
+        let read = protocol.receive_cached(bytes, known, responses);
         self.after_read(conn, at, read)
     }
 
@@ -346,11 +346,11 @@ impl ConnectionPool {
     /// connection.
     #[inline]
     fn settle(&mut self, conn: ConnId, at: Nanos) -> bool {
-        if self.incoming.replies.is_empty() {
+        if self.incoming.responses.is_empty() {
             return false;
         }
         if self.limits.shows.is_some() {
-            self.note_answers(conn);
+            self.note_responses(conn);
         }
         let is_stamped = self.stamping.covers(conn);
         let is_observed = is_stamped || self.observers.see_all();
@@ -363,25 +363,25 @@ impl ConnectionPool {
             connection.freed_at = at;
         }
         let mut closes = false;
-        for reply in self.incoming.replies.drain(..) {
-            let first_byte_at = if reply.began_here { at } else { lent.first_byte_at };
-            let response = Response { status: reply.status, first_byte_at };
+        for event in self.incoming.responses.drain(..) {
+            let first_byte_at = if event.began_here { at } else { lent.first_byte_at };
+            let response = Response { status: event.status, first_byte_at };
             let outcome = Outcome::of_response(response, self.limits.success);
-            let mut answered = &mut exchanges[places(reply.ids())];
-            while let Some(&exchange) = answered.first() {
+            let mut ended = &mut exchanges[places(event.ids())];
+            while let Some(&exchange) = ended.first() {
                 // Exchanges sent together are adjacent, and recorded together.
-                let alike = match answered {
+                let alike = match ended {
                     [_] => 1,
                     _ if is_observed => 1,
-                    _ => answered.partition_point(|other| *other == exchange),
+                    _ => ended.partition_point(|other| *other == exchange),
                 };
-                let (ended_now, others) = answered.split_at_mut(alike);
+                let (ended_now, others) = ended.split_at_mut(alike);
                 debug_assert!(ended_now.iter().all(|other| *other == exchange));
                 ended_now.iter_mut().for_each(Exchange::end);
-                answered = others;
+                ended = others;
                 self.recorder.completed(&exchange, outcome, at, alike as u32);
                 if is_observed {
-                    let last_id = reply.ids().end - answered.len() as u16 - 1;
+                    let last_id = event.ids().end - ended.len() as u16 - 1;
                     let kernel = self.incoming.stamps.of(last_id, &exchange);
                     let completion = Completion { conn, exchange, outcome, at, kernel };
                     self.observers.completed(&completion, is_stamped);
@@ -391,10 +391,10 @@ impl ConnectionPool {
                     self.recorder.batch_ended(&exchange, at);
                 }
             }
-            self.counts.in_flight -= u64::from(reply.answers);
-            closes |= reply.closes;
+            self.counts.in_flight -= u64::from(event.count);
+            closes |= event.closes;
         }
-        connection.answered();
+        connection.responded();
         self.counts.alive_at = self.counts.alive_at.max(at);
         let takes_more = match &self.limits {
             limits if limits.batches => connection.load == 0,
@@ -415,9 +415,9 @@ impl ConnectionPool {
     fn take_stamps(&mut self, conn: ConnId) {
         let transmitted_at = self.stamping.take_transmitted(conn);
         let is_alone = self.connections[conn.index()].load == 1;
-        let last = self.incoming.replies.last().filter(|_| self.stamping.covers(conn));
+        let last = self.incoming.responses.last().filter(|_| self.stamping.covers(conn));
         self.incoming.stamps = EventStamps {
-            id: last.map(|reply| reply.ids().end - 1),
+            id: last.map(|event| event.ids().end - 1),
             times: KernelTimes {
                 received_at: self.incoming.received_at,
                 transmitted_at: transmitted_at.filter(|_| is_alone),
@@ -435,7 +435,7 @@ impl ConnectionPool {
             return self.ended_with_streams(conn, at);
         }
         let place = self.slot_of(conn);
-        let read = self.places.at(place).protocol.end_of_stream(&mut self.incoming.replies);
+        let read = self.places.at(place).protocol.end_of_stream(&mut self.incoming.responses);
         let kind = match read {
             Err(_) => ErrorKind::ClosedInAnswer,
             Ok(()) => ErrorKind::ClosedBeforeAnswer,

@@ -301,7 +301,7 @@ impl Recorder {
                 let is_ok = matches!(outcome, Outcome::Ok(_));
                 self.series.completed(is_ok, response_ns, exchanges);
                 if let Some(warmup) = &mut self.warmup {
-                    warmup.answered(at.since(self.timeline.start), response_ns, exchanges);
+                    warmup.responded(at.since(self.timeline.start), response_ns, exchanges);
                 }
                 if self.timeline.is_in_window(at) {
                     let good = if is_ok { count } else { 0 };

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use weir_http::{Answer, Interest, RawRequest, read_requests};
+use weir_http::{Interest, RawRequest, ReceivedResponse, read_requests};
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::{Callback, CallbackUsage, ScriptUsage};
 use weir_script::{About, Calls, ScriptError};
@@ -52,7 +52,7 @@ pub(crate) struct Batch {
     /// Requests in the string.
     pub(crate) requests: Vec<RawRequest>,
     /// Of `requests`: those with a response.
-    answered: usize,
+    responded: usize,
 }
 
 impl<'a> Script<'a> {
@@ -151,7 +151,7 @@ impl<'a> Script<'a> {
         });
         self.leave(Callback::Request, from, backend);
         self.is_stopped_by_request |= !was_stopped && self.state.is_stopped();
-        batch.answered = 0;
+        batch.responded = 0;
         if made.is_ok() && batch.bytes.is_empty() && self.state.is_stopped() {
             return None;
         }
@@ -191,22 +191,24 @@ impl<'a> Script<'a> {
         &mut self,
         conn: ConnId,
         status: u16,
-        answer: Option<Answer<'_>>,
+        response: Option<ReceivedResponse<'_>>,
         backend: &mut impl Backend,
     ) {
         if self.is_over() {
             return;
         }
-        let is_cut = answer.is_some_and(|answer| answer.is_cut());
+        let is_cut = response.is_some_and(|response| response.is_cut());
         self.bodies_cut += u64::from(is_cut);
         self.state.set_body_cut(is_cut);
         let from = self.enter(Callback::Response, backend);
         let about = self.outstanding.get_mut(conn.index()).map(|batch| {
-            let request = batch.next_answered();
+            let request = batch.next_responded();
             About { connection: conn.0, request }
         });
-        let shown = match answer {
-            Some(answer) => self.state.response(status, answer.fields(), answer.body(), about),
+        let shown = match response {
+            Some(response) => {
+                self.state.response(status, response.fields(), response.body(), about)
+            }
             None => self.state.response(status, std::iter::empty(), &[], about),
         };
         self.leave(Callback::Response, from, backend);
@@ -280,11 +282,11 @@ impl<'a> Script<'a> {
 
 impl Batch {
     /// Returns the bytes of the request that belongs to the next response.
-    fn next_answered(&mut self) -> &[u8] {
+    fn next_responded(&mut self) -> &[u8] {
         let lengths = self.requests.iter().map(|request| request.bytes as usize);
-        let from: usize = lengths.take(self.answered).sum();
-        let length = self.requests.get(self.answered).map_or(0, |request| request.bytes as usize);
-        self.answered += 1;
+        let from: usize = lengths.take(self.responded).sum();
+        let length = self.requests.get(self.responded).map_or(0, |request| request.bytes as usize);
+        self.responded += 1;
         self.bytes.get(from..from + length).unwrap_or_default()
     }
 }

@@ -74,12 +74,12 @@ impl Series {
         self.length_ns
     }
 
-    /// Counts `answers` complete responses.
+    /// Counts `responses` complete responses.
     #[inline]
-    pub(crate) fn completed(&mut self, is_ok: bool, latency_ns: u64, answers: u32) {
-        self.current.completed += u64::from(answers);
-        self.current.bad += if is_ok { 0 } else { u64::from(answers) };
-        self.latency.record_times(latency_ns, answers);
+    pub(crate) fn completed(&mut self, is_ok: bool, latency_ns: u64, responses: u32) {
+        self.current.completed += u64::from(responses);
+        self.current.bad += if is_ok { 0 } else { u64::from(responses) };
+        self.latency.record_times(latency_ns, responses);
     }
 
     /// Returns the end of the current interval.

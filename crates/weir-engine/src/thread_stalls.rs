@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn only_what_could_have_been_used_is_lost() {
-        assert_eq!(gap(100, 500, 300, 310), 10, "an answer woke it");
+        assert_eq!(gap(100, 500, 300, 310), 10, "a response woke it");
         assert_eq!(gap(100, 500, 900, 910), 410, "it overslept");
         assert_eq!(gap(100, 50, 900, 910), 810, "it should not have slept at all");
         assert_eq!(gap(100, 500, 501, 502), 2);

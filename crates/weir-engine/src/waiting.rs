@@ -25,7 +25,7 @@ const GATHER_AUTO_NS: u32 = 20_000;
 /// In `auto`, a client is late if a wait delivers at least this many responses, in as many events.
 /// The number of such waits must exceed the number of others by `LATE_HARVESTS`: a client that
 /// keeps up sees some by chance.
-const LATE_ANSWERS: u32 = 3;
+const LATE_RESPONSES: u32 = 3;
 const LATE_HARVESTS: u32 = 8;
 
 /// Upper limit of that difference.
@@ -63,7 +63,7 @@ pub(crate) struct Waiting {
     /// Waits that delivered as many responses as to a late client, minus those that did not.
     late: u32,
     /// Responses of the last wait.
-    answers: u64,
+    responses: u64,
     /// Trials that decide whether `auto` coalesces as much as `throughput`.
     gathering: Gathering,
     /// Turns since a wait for more events than came last.
@@ -108,7 +108,7 @@ impl Waiting {
             is_pipelined: false,
             processed_events: 0,
             late: 0,
-            answers: 0,
+            responses: 0,
             gathering: Gathering::new(),
             modest: 0,
             savings_ns: 0,
@@ -139,15 +139,15 @@ impl Waiting {
             // A worker that finds several responses per wait is late already. Waiting until a few
             // have arrived makes it hardly later.
             Wait::Auto if self.late >= LATE_HARVESTS => {
-                match self.gathering.turned(now, self.answers, busy) {
+                match self.gathering.turned(now, self.responses, busy) {
                     Some(within_ns) => {
                         let worth = self.worth();
                         self.gather(busy, worth, within_ns)
                     }
                     // With pipelining more would arrive together only because more did before.
-                    None if !self.is_pipelined => self.gather(busy, LATE_ANSWERS, GATHER_AUTO_NS),
+                    None if !self.is_pipelined => self.gather(busy, LATE_RESPONSES, GATHER_AUTO_NS),
                     None => {
-                        self.gather(busy, self.processed_events.max(LATE_ANSWERS), GATHER_AUTO_NS)
+                        self.gather(busy, self.processed_events.max(LATE_RESPONSES), GATHER_AUTO_NS)
                     }
                 }
             }
@@ -198,18 +198,18 @@ impl Waiting {
         WaitPolicy::Attentive { awake_until: now.after(late_ns.min(self.savings_ns)) }
     }
 
-    /// Records a wait that delivered `events` events, and with them `answers` responses.
+    /// Records a wait that delivered `events` events, and with them `responses` responses.
     #[inline]
-    pub(crate) fn processed_events(&mut self, events: u32, answers: u64) {
+    pub(crate) fn processed_events(&mut self, events: u32, responses: u64) {
         self.seen.wakes += u64::from(events > 0);
         self.seen.events += u64::from(events);
         self.processed_events = events;
-        let is_late = answers.min(events.into()) >= LATE_ANSWERS.into();
+        let is_late = responses.min(events.into()) >= LATE_RESPONSES.into();
         self.late = match is_late {
             true => (self.late + 1).min(LATE_HARVESTS_MAX),
             false => self.late.saturating_sub(1),
         };
-        self.answers = answers;
+        self.responses = responses;
     }
 
     /// Records the end of a turn with `in_flight` requests on the wire, after a wait by `policy`.
@@ -332,8 +332,8 @@ mod tests {
                 let is_long = matches!(policy, WaitPolicy::Gather { within_ns: 20_001.., .. });
                 let came = events(policy).unwrap_or(3).min(15);
                 waiting.processed_events(came, came.into());
-                let answer_ns = if is_long { 7_000 + loss_ns } else { 7_000 };
-                now = now.after(u64::from(came) * answer_ns);
+                let response_ns = if is_long { 7_000 + loss_ns } else { 7_000 };
+                now = now.after(u64::from(came) * response_ns);
                 long += u32::from(is_long);
             }
             f64::from(long) / 20_000.0
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_answer_is_awaited_as_far_as_there_are_savings() {
+    fn a_late_response_is_awaited_as_far_as_there_are_savings() {
         let waiting = Waiting::with(Wait::Auto, WaitPolicy::Hybrid, true);
         let check = |savings_ns, until, expected| {
             let mut waiting = Waiting { usual_ns: 10_000, savings_ns, ..waiting.clone() };

@@ -27,7 +27,7 @@ pub(crate) struct WarmupBoard {
 
 #[derive(Debug, Default)]
 struct Bin {
-    answers: AtomicU64,
+    responses: AtomicU64,
     time_ns: AtomicU64,
 }
 
@@ -40,7 +40,7 @@ impl WarmupBoard {
 
     fn add(&self, sum: Sum) {
         if let Some(bin) = self.bins.get(sum.bin as usize) {
-            bin.answers.fetch_add(sum.answers, Ordering::Relaxed);
+            bin.responses.fetch_add(sum.responses, Ordering::Relaxed);
             bin.time_ns.fetch_add(sum.time_ns, Ordering::Relaxed);
         }
     }
@@ -55,10 +55,14 @@ impl WarmupBoard {
             let sum = |of: fn(&Bin) -> &AtomicU64| {
                 batch.iter().map(|bin| of(bin).load(Ordering::Relaxed)).sum::<u64>() as f64
             };
-            let answers = sum(|bin| &bin.answers);
-            rates.push(answers);
+            let responses = sum(|bin| &bin.responses);
+            rates.push(responses);
             // A batch without a response counts as infinitely far from steady.
-            times.push(if answers > 0.0 { sum(|bin| &bin.time_ns) / answers } else { f64::MAX });
+            times.push(if responses > 0.0 {
+                sum(|bin| &bin.time_ns) / responses
+            } else {
+                f64::MAX
+            });
         }
         if times.contains(&f64::MAX) {
             return false;
@@ -83,21 +87,21 @@ pub(crate) struct WarmupDetector {
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     bin: u64,
-    answers: u64,
+    responses: u64,
     time_ns: u64,
 }
 
 impl WarmupDetector {
-    /// Counts `answers` responses that arrived `since_start_ns` after S and took `time_ns` each.
+    /// Counts `responses` responses that arrived `since_start_ns` after S and took `time_ns` each.
     #[inline]
-    pub(crate) fn answered(&mut self, since_start_ns: u64, time_ns: u64, answers: u32) {
+    pub(crate) fn responded(&mut self, since_start_ns: u64, time_ns: u64, responses: u32) {
         let bin = since_start_ns / BIN_NS;
         if bin != self.current.bin {
             self.complete.push(self.current);
             self.current = Sum { bin, ..Sum::default() };
         }
-        self.current.answers += u64::from(answers);
-        let times_ns = time_ns.saturating_mul(u64::from(answers));
+        self.current.responses += u64::from(responses);
+        let times_ns = time_ns.saturating_mul(u64::from(responses));
         self.current.time_ns = self.current.time_ns.saturating_add(times_ns);
     }
 
@@ -128,7 +132,7 @@ mod tests {
         let mut noise = 1_u64;
         (0..60_000).map(|step| step * 1_000_000).find(|at| {
             noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            warmup.answered(*at, time_ns(*at) + (noise >> 54), 1);
+            warmup.responded(*at, time_ns(*at) + (noise >> 54), 1);
             if warmup.next() <= Nanos(*at) {
                 warmup.add_to(&board, Nanos::ZERO, Nanos(*at));
                 return board.has_settled(*at);

@@ -329,8 +329,8 @@ impl<'a, B: Backend> Worker<'a, B> {
                 }
             }
         }
-        let answers = in_flight.saturating_sub(self.pool.counts.in_flight);
-        self.waiting.processed_events(events, answers);
+        let responses = in_flight.saturating_sub(self.pool.counts.in_flight);
+        self.waiting.processed_events(events, responses);
         called_at
     }
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum ProtocolError {
     /// The first line is not a status line of HTTP/1 (RFC 9112 §4), or its code is below 100.
-    #[error("the answer does not begin with a status line of HTTP/1")]
+    #[error("the response does not begin with a status line of HTTP/1")]
     BadStatusLine,
     /// A line of the header or trailer section is not a field (RFC 9112 §5): no colon, whitespace
     /// in or after the name, NUL or a bare CR in the value.
@@ -53,10 +53,10 @@ pub enum ProtocolError {
     #[error("bytes came that no request asked for")]
     UnsolicitedBytes,
     /// The server closed the connection within a header section (RFC 9112 §8).
-    #[error("the connection was closed within the head of an answer")]
+    #[error("the connection was closed within the head of a response")]
     ClosedInHead,
     /// The server closed the connection before the announced end of a body (RFC 9112 §8).
-    #[error("the connection was closed within the body of an answer")]
+    #[error("the connection was closed within the body of a response")]
     ClosedInBody,
     /// A frame of a multiplexed protocol is malformed, or not allowed where it stands.
     #[error("a frame is malformed or out of place")]

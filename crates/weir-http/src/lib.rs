@@ -1,20 +1,20 @@
 //! HTTP without I/O. The client side takes requests and received bytes, and returns wire bytes and
-//! replies; [`server`] takes received bytes and returns requests.
+//! responses; [`server`] takes received bytes and returns requests.
 //!
 //! This crate never opens a socket, reads a clock, starts a thread or draws a random number. The
-//! caller passes received bytes in pieces of any size, and records the times. Replies do not depend
-//! on the sizes of the pieces, except for the flags that describe just that. Both sides share the
-//! parts of messages.
+//! caller passes received bytes in pieces of any size, and records the times. Responses do not
+//! depend on the sizes of the pieces, except for the flags that describe just that. Both sides
+//! share the parts of messages.
 
 #![forbid(unsafe_code)]
 
-mod answer;
 mod budget;
 mod multiplexed;
 mod preamble;
 mod prepared;
 mod protocol;
 mod raw;
+mod received_response;
 mod request;
 
 mod client;
@@ -24,7 +24,6 @@ pub mod server;
 
 mod error;
 
-pub use answer::{Answer, Interest};
 pub use budget::BodyBudget;
 pub use client::{HeadCache, Http1};
 pub use error::{ProtocolError, RequestError};
@@ -32,6 +31,7 @@ pub use head::{Head, read_head};
 pub use multiplexed::{Multiplexed, StreamEvent, StreamEventKind};
 pub use preamble::{Preamble, PreambleFactory};
 pub use prepared::Prepared;
-pub use protocol::{Protocol, ProtocolFactory, Reply, RequestId};
+pub use protocol::{Protocol, ProtocolFactory, RequestId, ResponseEvent};
 pub use raw::{RawRequest, RawRequestError, read_requests};
+pub use received_response::{Interest, ReceivedResponse};
 pub use request::{Request, RequestTraits};

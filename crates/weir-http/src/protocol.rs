@@ -1,28 +1,29 @@
-//! Protocol state of one connection for the engine: [`Protocol`], and the [`Reply`] it returns.
-//! Independent of wire formats; each version has a module of its own.
+//! Protocol state of one connection for the engine: [`Protocol`], and the [`ResponseEvent`] it
+//! returns. Independent of wire formats; each version has a module of its own.
 
 use std::fmt::{self, Debug};
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::{
-    Answer, BodyBudget, HeadCache, Http1, Interest, Multiplexed, ProtocolError, RequestTraits,
+    BodyBudget, HeadCache, Http1, Interest, Multiplexed, ProtocolError, ReceivedResponse,
+    RequestTraits,
 };
 
 /// Number of a request in flight on a connection: below the protocol's depth, reused after its
-/// reply.
+/// response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestId(pub u16);
 
 /// A complete final response, or several equal ones in a row, which [`Protocol::receive_cached`]
 /// may merge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reply {
+pub struct ResponseEvent {
     /// The request of the response, or of the first of them.
     pub id: RequestId,
     /// Number of merged responses, at least 1. Their ids are consecutive, and the other fields
     /// apply to each of them.
-    pub answers: u16,
+    pub count: u16,
     /// The status code as the server wrote it, 200 to 999 (RFC 9110 §15).
     pub status: u16,
     /// Length of the content, without head, chunk framing and trailers.
@@ -30,15 +31,15 @@ pub struct Reply {
     /// True if the response's first byte was in the bytes of the call that completed it. Interim
     /// responses (1xx) before it do not count.
     pub began_here: bool,
-    /// True if the connection must not be used after this reply (RFC 9112 §9.3, §9.6).
+    /// True if the connection must not be used after this response (RFC 9112 §9.3, §9.6).
     pub closes: bool,
 }
 
-impl Reply {
+impl ResponseEvent {
     /// Returns the ids of the requests whose responses these are.
     #[inline]
     pub fn ids(&self) -> Range<u16> {
-        self.id.0..self.id.0 + self.answers
+        self.id.0..self.id.0 + self.count
     }
 }
 
@@ -47,7 +48,7 @@ impl Reply {
 /// The two kinds differ in more than their bytes. HTTP/1 sends prepared requests, and its responses
 /// arrive in order; the methods below are its hot path. The streams of a multiplexed protocol are
 /// independent, and it has something to send of its own; the caller drives it through
-/// [`Protocol::streams`]. For one of those, only `streams`, `capacity`, `is_mid_answer`, `reset`
+/// [`Protocol::streams`]. For one of those, only `streams`, `capacity`, `is_mid_response`, `reset`
 /// and `interim_responses` may be called; other methods panic.
 ///
 /// After an error, every call returns that error again until [`Protocol::reset`].
@@ -117,8 +118,8 @@ impl Protocol {
         self.as_http1_mut().set_depth(depth);
     }
 
-    /// Sets the part of each response to store for [`Protocol::answer`]; the default is nothing. A
-    /// reset does not change it.
+    /// Sets the part of each response to store for [`Protocol::response`]; the default is nothing.
+    /// A reset does not change it.
     ///
     /// # Panics
     /// If there was a request on this socket before.
@@ -140,13 +141,13 @@ impl Protocol {
     }
 
     /// Frees the stored responses that the last call completed, before the next call does.
-    pub fn forget_answers(&mut self) {
+    pub fn forget_responses(&mut self) {
         if let Protocol::Http1(http1) = self {
-            http1.forget_answers();
+            http1.forget_responses();
         }
     }
 
-    /// Returns the number of requests that it accepts now. It is zero after a request or a reply
+    /// Returns the number of requests that it accepts now. It is zero after a request or a response
     /// that closes, after the end of the stream and after an error.
     #[inline]
     pub fn capacity(&self) -> u32 {
@@ -156,8 +157,8 @@ impl Protocol {
         }
     }
 
-    /// Returns the number of requests without a reply. Those outstanding after a closing reply, an
-    /// end of stream or an error are counted until [`Protocol::reset`].
+    /// Returns the number of requests without a response. Those outstanding after a closing
+    /// response, an end of stream or an error are counted until [`Protocol::reset`].
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.as_http1().in_flight()
@@ -176,32 +177,36 @@ impl Protocol {
         self.as_http1_mut().requests(request, most)
     }
 
-    /// Parses received bytes and pushes the replies that they complete. Replies completed before an
-    /// error are pushed too.
+    /// Parses received bytes and pushes the responses that they complete. Responses completed
+    /// before an error are pushed too.
     #[inline]
-    pub fn receive(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
-        self.as_http1_mut().receive(bytes, replies)
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        events: &mut Vec<ResponseEvent>,
+    ) -> Result<(), ProtocolError> {
+        self.as_http1_mut().receive(bytes, events)
     }
 
     /// Like [`Protocol::receive`] with the same result, but much cheaper if the heads of responses
     /// are similar. `known` caches the last head, of this connection or of another. Equal responses
-    /// may be merged into one reply, so `replies` must be this connection's or empty.
+    /// may be merged into one response, so `events` must be this connection's or empty.
     #[inline]
     pub fn receive_cached(
         &mut self,
         bytes: &[u8],
         known: &mut HeadCache,
-        replies: &mut Vec<Reply>,
+        events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
-        self.as_http1_mut().receive_cached(bytes, known, replies)
+        self.as_http1_mut().receive_cached(bytes, known, events)
     }
 
     /// True if, after [`Protocol::receive`], an incomplete response started in the bytes of that
     /// call.
     ///
     /// A response too short to classify counts as final. If it proves to be interim, a later call
-    /// or the reply itself reports the start of the final one. So the last report counts: a reply
-    /// with `began_here` false started in the last call after which this was true.
+    /// or the response itself reports the start of the final one. So the last report counts: a
+    /// response with `began_here` false started in the last call after which this was true.
     #[inline]
     pub fn began_here(&self) -> bool {
         self.as_http1().began_here()
@@ -221,32 +226,36 @@ impl Protocol {
     /// # Panics
     /// If there are more than [`Protocol::discardable`]: framing would have been discarded.
     #[inline]
-    pub fn skip(&mut self, bytes: u64, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
-        self.as_http1_mut().skip(bytes, replies)
+    pub fn skip(
+        &mut self,
+        bytes: u64,
+        events: &mut Vec<ResponseEvent>,
+    ) -> Result<(), ProtocolError> {
+        self.as_http1_mut().skip(bytes, events)
     }
 
     /// Handles the end of the server's stream. Completes a body that ends with the connection; an
     /// error if a response was truncated. Requests without any response bytes stay in flight, and
     /// the caller has to handle them.
-    pub fn end_of_stream(&mut self, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
-        self.as_http1_mut().end_of_stream(replies)
+    pub fn end_of_stream(&mut self, events: &mut Vec<ResponseEvent>) -> Result<(), ProtocolError> {
+        self.as_http1_mut().end_of_stream(events)
     }
 
     /// Returns the `nth` response, from 0, of those that the last call of [`Protocol::receive`],
-    /// [`Protocol::skip`] or [`Protocol::end_of_stream`] completed. Each has pushed a reply, in
+    /// [`Protocol::skip`] or [`Protocol::end_of_stream`] completed. Each has pushed a response, in
     /// this order. A reset drops them.
     ///
     /// # Panics
     /// If that call completed no more than `nth`, or the interest is [`Interest::Status`].
-    pub fn answer(&self, nth: usize) -> Answer<'_> {
-        self.as_http1().answer(nth)
+    pub fn response(&self, nth: usize) -> ReceivedResponse<'_> {
+        self.as_http1().response(nth)
     }
 
     /// True if a response, final or interim, has started and is incomplete.
     #[inline]
-    pub fn is_mid_answer(&self) -> bool {
+    pub fn is_mid_response(&self) -> bool {
         match self {
-            Protocol::Http1(http1) => http1.is_mid_answer(),
+            Protocol::Http1(http1) => http1.is_mid_response(),
             Protocol::Multiplexed(streams) => streams.is_mid_response(),
         }
     }

@@ -4,8 +4,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::answer::Fields;
 use crate::raw::{RawRequestError, split};
+use crate::received_response::Fields;
 
 /// Properties of a request that affect parsing of its response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -53,7 +53,7 @@ pub(crate) fn plan(
         if let (true, Endpoint::Tcp(address)) = (scripts.is_some(), &job.endpoint) {
             reach::first_of(&url, [*address])?;
         }
-        job.ending.late_answers = true;
+        job.ending.late_responses = true;
         job.ending.stops_at_t1 = true;
         job.extras.thread_rates = true;
         job.extras.batch_times = compat.batch_times;

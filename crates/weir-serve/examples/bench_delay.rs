@@ -68,11 +68,11 @@ fn ask(mut stream: TcpStream, delay_us: u64) -> std::io::Result<Vec<Sample>> {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
             line.and_then(|value| value.parse::<i64>().ok()).unwrap_or_default()
         };
-        let (received, answered) = (stamp("x-srv-recv-ns: "), stamp("x-srv-send-ns: "));
+        let (received, responded) = (stamp("x-srv-recv-ns: "), stamp("x-srv-send-ns: "));
         samples.push(Sample {
-            excess: answered - received - (delay_us * 1000).cast_signed(),
+            excess: responded - received - (delay_us * 1000).cast_signed(),
             to_server: received - sent,
-            from_server: ended - answered,
+            from_server: ended - responded,
         });
     }
     Ok(samples)

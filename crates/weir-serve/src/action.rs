@@ -2,8 +2,8 @@
 
 use weir_io::{ConnId, Nanos};
 
-use crate::answer::Answer;
 use crate::fault::FaultKind;
+use crate::response::Response;
 
 /// An action on a connection, to be done now.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Due {
     pub(crate) life: u32,
     /// True if the response went through the queue.
     pub(crate) was_queued: bool,
-    pub(crate) answer: Answer,
+    pub(crate) response: Response,
     pub(crate) fault: Option<FaultKind>,
     pub(crate) pieces: u32,
     pub(crate) piece: u32,

@@ -91,7 +91,7 @@ impl Delay {
         round_ns(sample).min(Delay::SAMPLE_MAX_NS)
     }
 
-    /// True if every request is answered at once.
+    /// True if every request gets its response at once.
     pub fn is_none(&self) -> bool {
         *self == Delay::NONE
     }

@@ -17,9 +17,9 @@ mod units;
 
 mod request;
 
-mod answer;
 mod log;
 mod pending;
+mod response;
 mod stats;
 
 mod action;

@@ -72,7 +72,7 @@ impl ArrivalLog {
     }
 
     /// Records the time at which its response was sent.
-    pub(crate) fn answered(&mut self, place: LogPlace, sent_ns: u64) {
+    pub(crate) fn responded(&mut self, place: LogPlace, sent_ns: u64) {
         self.arrivals[place.0].sent_ns = Some(sent_ns);
     }
 
@@ -94,7 +94,7 @@ mod tests {
         let mut log = ArrivalLog::new(1);
         let place = log.arrived(ARRIVAL).expect("there is room for one");
         assert_eq!(log.arrived(ARRIVAL), None);
-        log.answered(place, 40);
+        log.responded(place, 40);
         assert_eq!(log.take(), (vec![Arrival { sent_ns: Some(40), ..ARRIVAL }], 1));
     }
 

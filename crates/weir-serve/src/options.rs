@@ -60,8 +60,8 @@ pub enum IoEngine {
     Epoll,
 }
 
-/// Behaviour of the server towards requests. [`Programme::default`] answers every request at once
-/// with status 200 and a body of 14 bytes.
+/// Behaviour of the server towards requests. [`Programme::default`] responds to every request at
+/// once with status 200 and a body of 14 bytes.
 ///
 /// A single request may override status, size, delay and fault by header (`x-status: 503`,
 /// `x-size: 10k`, `x-delay: exp:2ms`, `x-delay-ns: 5000000`, `x-fault: reset`) or by query

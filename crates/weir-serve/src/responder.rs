@@ -10,7 +10,6 @@ use weir_http::server::Progress;
 use weir_io::{ConnId, Nanos};
 
 use crate::action::{Action, Due};
-use crate::answer::{Answer, AnswerKind, Persistence, is_uniform};
 use crate::connection::Connection;
 use crate::draws::Draws;
 use crate::fault::{Fault, FaultKind};
@@ -18,13 +17,14 @@ use crate::log::{Arrival, ArrivalLog, LogPlace};
 use crate::options::{Framing, Mode, Programme};
 use crate::pending::{Fifo, Pending};
 use crate::request::{BadRequest, Request};
+use crate::response::{Persistence, Response, ResponseKind, is_uniform};
 use crate::stats::{Counters, Shared, add};
 use crate::units::{parse_digits, span_ns};
 
 /// A queued item with a due time.
 #[derive(Clone, Debug)]
 enum Waiting {
-    Answer(Due),
+    Response(Due),
     /// A check for the connection's idle timeout.
     IdleCheck {
         conn: ConnId,
@@ -91,7 +91,7 @@ impl Responder {
     pub(crate) fn take_due(&mut self, now: Nanos) -> Option<Action> {
         while let Some(waiting) = self.waiting.take_due(now) {
             let action = match waiting {
-                Waiting::Answer(due) => {
+                Waiting::Response(due) => {
                     self.is_current(due.conn, due.life).then_some(Action::Give(due))
                 }
                 Waiting::IdleCheck { conn, life } => self.check_idle(conn, life, now),
@@ -243,8 +243,8 @@ impl Responder {
                 Ok(Progress::Incomplete) => break,
                 // RFC 9110 §10.1.1: not needed once the body has begun to arrive.
                 Ok(Progress::Head) if request.awaits_continue() && rest.is_empty() => {
-                    let answer = self.bare_answer(AnswerKind::Continue, 100, at);
-                    self.line_up(conn, answer, None, at, at);
+                    let response = self.bare_response(ResponseKind::Continue, 100, at);
+                    self.line_up(conn, response, None, at, at);
                 }
                 Ok(Progress::Head) => {}
                 Ok(Progress::End) => {
@@ -295,10 +295,10 @@ impl Responder {
             return;
         }
         if request.is_stats {
-            let answer = self.bare_answer(AnswerKind::Stats, 200, at);
+            let response = self.bare_response(ResponseKind::Stats, 200, at);
             let persistence = self.persistence(request, false);
-            let answer = Answer { is_head: request.is_head, persistence, ..answer };
-            return self.line_up(conn, answer, None, at, at);
+            let response = Response { is_head: request.is_head, persistence, ..response };
+            return self.line_up(conn, response, None, at, at);
         }
         connection.taken += 1;
         let taken = connection.taken;
@@ -321,8 +321,8 @@ impl Responder {
             framing => framing,
         };
         let is_last = programme.requests_per_connection.is_some_and(|limit| taken >= limit);
-        let answer = Answer {
-            kind: AnswerKind::Ordinary,
+        let response = Response {
+            kind: ResponseKind::Ordinary,
             status: overrides.status.unwrap_or(programme.status),
             body_bytes: overrides.body_bytes.unwrap_or(programme.body_bytes),
             framing,
@@ -333,7 +333,7 @@ impl Responder {
             slot: request.slot,
             log_place,
         };
-        self.line_up(conn, answer, fault, due_at, at);
+        self.line_up(conn, response, fault, due_at, at);
     }
 
     /// Logs the request just taken, if arrivals are kept.
@@ -361,13 +361,13 @@ impl Responder {
     /// Queues the error response to an invalid request; the connection ends after it.
     fn refuse(&mut self, conn: ConnId, bad: BadRequest, at: Nanos) {
         add(&self.counters().bad_requests, 1);
-        let answer = self.bare_answer(AnswerKind::Refusal(bad.why), bad.status, at);
-        let answer = Answer { persistence: Persistence::Close, ..answer };
-        self.line_up(conn, answer, None, at, at);
+        let response = self.bare_response(ResponseKind::Refusal(bad.why), bad.status, at);
+        let response = Response { persistence: Persistence::Close, ..response };
+        self.line_up(conn, response, None, at, at);
     }
 
-    fn bare_answer(&self, kind: AnswerKind, status: u16, at: Nanos) -> Answer {
-        Answer {
+    fn bare_response(&self, kind: ResponseKind, status: u16, at: Nanos) -> Response {
+        Response {
             kind,
             status,
             body_bytes: 0,
@@ -386,24 +386,26 @@ impl Responder {
     fn line_up(
         &mut self,
         conn: ConnId,
-        answer: Answer,
+        response: Response,
         fault: Option<FaultKind>,
         ready_at: Nanos,
         at: Nanos,
     ) {
         let drip = self.programme().drip.filter(|_| {
-            answer.kind == AnswerKind::Ordinary && answer.has_body() && answer.body_bytes > 0
+            response.kind == ResponseKind::Ordinary
+                && response.has_body()
+                && response.body_bytes > 0
         });
         let (pieces, spacing_ns) = drip.map_or((1, 0), |drip| (drip.pieces, span_ns(drip.spacing)));
         let turn = self.waiting.next_turn();
         let connection = &mut self.connections[conn.index()];
-        connection.is_ending |= answer.persistence == Persistence::Close;
+        connection.is_ending |= response.persistence == Persistence::Close;
         let life = connection.life;
         let was_queued = connection.queued > 0 || ready_at > at || pieces > 1;
         let first_due_at =
             if connection.queued > 0 { ready_at.max(connection.last_due_at) } else { ready_at };
         let due =
-            Due { conn, life, was_queued, answer, fault, pieces, piece: 0, first_due_at, turn };
+            Due { conn, life, was_queued, response, fault, pieces, piece: 0, first_due_at, turn };
         if !was_queued {
             self.actions.push_back(Action::Give(due));
             return;
@@ -414,7 +416,7 @@ impl Responder {
             connection.is_ending = true;
             self.actions.push_back(Action::Close { conn });
         }
-        self.waiting.push(first_due_at, turn, Waiting::Answer(due));
+        self.waiting.push(first_due_at, turn, Waiting::Response(due));
     }
 
     /// True if a response is still to be sent: not if its connection is closed or has become a
@@ -428,7 +430,7 @@ impl Responder {
             return true;
         }
         connection.queued -= u32::from(due.was_queued);
-        if due.answer.kind == AnswerKind::Ordinary {
+        if due.response.kind == ResponseKind::Ordinary {
             connection.owed -= 1;
             add(&self.counters().abandoned, 1);
         }
@@ -453,18 +455,18 @@ impl Responder {
             let connection = &mut self.connections[due.conn.index()];
             connection.last_traffic_at = now;
             connection.queued -= u32::from(due.was_queued);
-            if due.answer.kind == AnswerKind::Ordinary {
+            if due.response.kind == ResponseKind::Ordinary {
                 connection.owed -= 1;
                 add(&self.counters().answered, 1);
             }
-            if let Some((log, place)) = self.log.as_mut().zip(due.answer.log_place) {
-                log.answered(place, self.shared.epoch_monotonic_ns + now.0);
+            if let Some((log, place)) = self.log.as_mut().zip(due.response.log_place) {
+                log.responded(place, self.shared.epoch_monotonic_ns + now.0);
             }
             return true;
         }
         let spacing = self.programme().drip.map_or(0, |drip| span_ns(drip.spacing));
         let due_at = due.first_due_at.after(spacing * u64::from(due.piece));
-        self.waiting.push(due_at, due.turn, Waiting::Answer(due));
+        self.waiting.push(due_at, due.turn, Waiting::Response(due));
         false
     }
 

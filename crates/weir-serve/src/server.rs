@@ -11,9 +11,9 @@ use weir_io::{
 };
 
 use crate::action::{Action, Due};
-use crate::answer::{Answer, AnswerKind, Part, Persistence, Renderer};
 use crate::fault::FaultKind;
 use crate::responder::Responder;
+use crate::response::{Part, Persistence, Renderer, Response, ResponseKind};
 use crate::stats::Shared;
 
 /// One worker of the reference server, on any backend.
@@ -31,9 +31,9 @@ pub struct Server<B> {
 #[derive(Debug)]
 enum Plain {
     /// Consecutive copies, so that the responses to pipelined requests are one segment.
-    Template { id: TemplateId, answer_bytes: u32, copies: u32 },
+    Template { id: TemplateId, response_bytes: u32, copies: u32 },
     /// A response too long for a template: rendered each time.
-    Rendered(Box<Answer>),
+    Rendered(Box<Response>),
 }
 
 impl<B: Backend> Server<B> {
@@ -47,8 +47,8 @@ impl<B: Backend> Server<B> {
         policy: WaitPolicy,
     ) -> Server<B> {
         let mut renderer = Renderer::new(&mut backend, shared.clone());
-        let answer = Answer {
-            kind: AnswerKind::Ordinary,
+        let response = Response {
+            kind: ResponseKind::Ordinary,
             status: shared.programme.status,
             body_bytes: shared.programme.body_bytes,
             framing: shared.programme.framing,
@@ -59,14 +59,14 @@ impl<B: Backend> Server<B> {
             slot: Default::default(),
             log_place: None,
         };
-        let plain = match renderer.plain_bytes(&answer) {
-            None => Plain::Rendered(Box::new(answer)),
+        let plain = match renderer.plain_bytes(&response) {
+            None => Plain::Rendered(Box::new(response)),
             Some(bytes) => {
                 let copies = (PLAIN_TEMPLATE_BYTES / bytes.len()).max(1);
                 let id = backend.template(bytes.repeat(copies).into());
-                let answer_bytes = u32::try_from(bytes.len()).expect("a short answer");
+                let response_bytes = u32::try_from(bytes.len()).expect("a short response");
                 let copies = u32::try_from(copies).expect("at most the template's bytes");
-                Plain::Template { id, answer_bytes, copies }
+                Plain::Template { id, response_bytes, copies }
             }
         };
         let responder = Responder::new(shared.clone(), worker);
@@ -159,19 +159,19 @@ impl<B: Backend> Server<B> {
 
     fn send_plain(&mut self, conn: ConnId, copies: u32) {
         match &self.plain {
-            &Plain::Template { id, answer_bytes, copies: most } => {
+            &Plain::Template { id, response_bytes, copies: most } => {
                 let mut left = copies;
                 while left > 0 {
                     let count = left.min(most);
-                    let bytes = count * answer_bytes;
+                    let bytes = count * response_bytes;
                     self.backend.send(conn, &[Segment::Template { id, bytes }]);
                     left -= count;
                 }
             }
-            Plain::Rendered(answer) => {
+            Plain::Rendered(response) => {
                 for _ in 0..copies {
                     let segments =
-                        self.renderer.render(&mut self.backend, answer, Part::WHOLE, Nanos::ZERO);
+                        self.renderer.render(&mut self.backend, response, Part::WHOLE, Nanos::ZERO);
                     self.backend.send(conn, segments);
                 }
             }
@@ -195,13 +195,13 @@ impl<B: Backend> Server<B> {
                 self.responder.mute(&due);
             }
             Some(FaultKind::Partial) => {
-                self.send(conn, &due.answer, Part::Half, stop);
+                self.send(conn, &due.response, Part::Half, stop);
                 self.responder.injected(conn, FaultKind::Partial);
                 self.close(conn, Close::Graceful);
             }
             Some(FaultKind::Garbage) | None => {
                 let (piece, pieces) = (due.piece, due.pieces);
-                let sent_at = self.send(conn, &due.answer, Part::Piece { piece, pieces }, stop);
+                let sent_at = self.send(conn, &due.response, Part::Piece { piece, pieces }, stop);
                 let fault = due.fault;
                 let has_ended = self.responder.sent_piece(due, sent_at);
                 if !has_ended {
@@ -220,9 +220,9 @@ impl<B: Backend> Server<B> {
     }
 
     /// Sends a part of a response and returns its send time stamp.
-    fn send(&mut self, conn: ConnId, answer: &Answer, part: Part, stop: &AtomicBool) -> Nanos {
+    fn send(&mut self, conn: ConnId, response: &Response, part: Part, stop: &AtomicBool) -> Nanos {
         let mut sent_at = self.moment(stop);
-        let segments = self.renderer.render(&mut self.backend, answer, part, sent_at);
+        let segments = self.renderer.render(&mut self.backend, response, part, sent_at);
         if !segments.is_empty() {
             self.backend.send(conn, segments);
         }

@@ -89,7 +89,7 @@ impl<S: Read + Write> Client<S> {
 
     fn get(&mut self, target: &str) -> Response {
         self.send(&format!("GET {target} HTTP/1.1\r\nHost: test\r\n\r\n"));
-        self.response().expect("an answer")
+        self.response().expect("a response")
     }
 
     fn head(&mut self) -> io::Result<Response> {
@@ -147,7 +147,7 @@ impl<S: Read + Write> Client<S> {
 }
 
 #[test]
-fn answers_as_programmed() {
+fn responses_as_programmed() {
     let programme = with(|p| {
         p.status = 503;
         p.body_bytes = 1000;
@@ -187,7 +187,7 @@ fn bodies_of_every_framing_and_size_are_whole() {
 }
 
 #[test]
-fn a_large_answer_that_closes_arrives_whole() {
+fn a_large_response_that_closes_arrives_whole() {
     check(with(|p| p.close = true), |_, address| {
         let mut client = Client::connect(address);
         assert_eq!(client.get("/?size=20m").body.len(), 20 << 20);
@@ -196,7 +196,7 @@ fn a_large_answer_that_closes_arrives_whole() {
 }
 
 #[test]
-fn pipelined_answers_keep_their_order() {
+fn pipelined_responses_keep_their_order() {
     check(with(|p| p.stamps = true), |_, address| {
         let mut client = Client::connect(address);
         let mut text = String::new();
@@ -208,7 +208,7 @@ fn pipelined_answers_keep_their_order() {
         client.send(&text);
         let mut sent_before = 0;
         for slot in 0..200u64 {
-            let response = client.response().expect("an answer");
+            let response = client.response().expect("a response");
             assert_eq!(response.number("x-slot"), slot);
             let (received, sent) =
                 (response.number("x-srv-recv-ns"), response.number("x-srv-send-ns"));
@@ -220,7 +220,7 @@ fn pipelined_answers_keep_their_order() {
 }
 
 #[test]
-fn plain_answers_to_a_deep_pipeline_are_all_there() {
+fn plain_responses_to_a_deep_pipeline_are_all_there() {
     let judge = |stats: &Stats| assert_eq!((stats.requests, stats.answered), (5000, 5000));
     check_stats(
         Programme::default(),
@@ -228,7 +228,7 @@ fn plain_answers_to_a_deep_pipeline_are_all_there() {
             let mut client = Client::connect(address);
             client.send(&"GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(5000));
             for _ in 0..5000 {
-                assert_eq!(client.response().expect("an answer").body.len(), 14);
+                assert_eq!(client.response().expect("a response").body.len(), 14);
             }
         },
         judge,
@@ -264,7 +264,7 @@ fn fifo_departures_follow_the_law_of_one_worker() {
             client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         }
         let mut seen: Vec<_> = (clients.iter_mut())
-            .map(|client| client.response().expect("an answer"))
+            .map(|client| client.response().expect("a response"))
             .map(|r| (r.number("x-srv-recv-ns"), r.number("x-srv-send-ns")))
             .collect();
         seen.sort_unstable();
@@ -310,11 +310,11 @@ fn connections_end_when_they_should() {
     check(Programme::default(), |_, address| {
         let mut client = Client::connect(address);
         client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-        assert_eq!(client.response().expect("an answer").headers["connection"], "close");
+        assert_eq!(client.response().expect("a response").headers["connection"], "close");
         assert!(client.is_at_end());
         let mut client = Client::connect(address);
         client.send("NONSENSE\r\n\r\n");
-        assert_eq!(client.response().expect("an answer").status, 400);
+        assert_eq!(client.response().expect("a response").status, 400);
         assert!(client.is_at_end());
     });
 }
@@ -327,15 +327,15 @@ fn head_and_uploads_and_continue() {
         assert_eq!(client.head().expect("a head").number("content-length"), 14);
         client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n");
         client.send(&"y".repeat(200_000));
-        assert_eq!(client.response().expect("an answer").status, 200);
+        assert_eq!(client.response().expect("a response").status, 200);
         client
             .send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
         assert_eq!(client.head().expect("a head").status, 100);
         client.send("ab");
-        assert_eq!(client.response().expect("an answer").status, 200);
+        assert_eq!(client.response().expect("a response").status, 200);
         client.send("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab");
         client.send("c\r\n0\r\n\r\n");
-        assert_eq!(client.response().expect("an answer").status, 200);
+        assert_eq!(client.response().expect("a response").status, 200);
     });
 }
 
@@ -366,9 +366,9 @@ fn injected_faults_are_counted_exactly() {
                 client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
                 let response = client.response();
                 match expected(n) {
-                    None => assert_eq!(response.expect("an answer").body.len(), 14),
+                    None => assert_eq!(response.expect("a response").body.len(), 14),
                     Some(FaultKind::Garbage) => {
-                        assert_eq!(response.expect("an answer").body.len(), 14);
+                        assert_eq!(response.expect("a response").body.len(), 14);
                         let mut garbage = [0; 16];
                         client.stream.read_exact(&mut garbage).expect("sixteen bytes");
                         assert!(garbage.starts_with(b"\0garbage"));
@@ -412,14 +412,14 @@ fn a_black_hole_accepts_and_stays_silent() {
             let json = String::from_utf8(client.get("/weir/stats").body).expect("text");
             assert!(json.contains("\"blackholed\":1"), "{json}");
             client.send("GET / HTTP/1.1\r\nHost: a\r\nx-fault: garbage\r\n\r\n");
-            assert_eq!(client.response().expect("an answer").status, 200);
+            assert_eq!(client.response().expect("a response").status, 200);
         },
         judge,
     );
 }
 
 #[test]
-fn nothing_is_answered_during_a_stall() {
+fn nothing_is_sent_during_a_stall() {
     let (begin_ns, length_ns) = (30_000_000, 60_000_000);
     let programme = with(|p| {
         p.stamps = true;
@@ -433,7 +433,7 @@ fn nothing_is_answered_during_a_stall() {
             let begin = *first_at.get_or_insert(response.number("x-srv-recv-ns")) + begin_ns;
             let sent = response.number("x-srv-send-ns");
             let stall = begin..begin + length_ns;
-            assert!(!stall.contains(&sent), "answered {} ns into the stall", sent - begin);
+            assert!(!stall.contains(&sent), "sent {} ns into the stall", sent - begin);
             if sent >= stall.end {
                 break;
             }
@@ -451,8 +451,8 @@ fn arrivals_are_kept_with_their_slots() {
         assert_eq!(places, [(0, 0), (0, 1), (1, 0), (1, 1)]);
         assert!(arrivals.is_sorted_by_key(|arrival| arrival.received_ns));
         // The last request was answered by a reset.
-        let answered = arrivals.iter().map(|a| a.sent_ns.map(|sent_ns| sent_ns >= a.received_ns));
-        assert_eq!(answered.collect::<Vec<_>>(), [Some(true), Some(true), Some(true), None]);
+        let responded = arrivals.iter().map(|a| a.sent_ns.map(|sent_ns| sent_ns >= a.received_ns));
+        assert_eq!(responded.collect::<Vec<_>>(), [Some(true), Some(true), Some(true), None]);
         assert_eq!((stats.requests, stats.arrivals_lost), (5, 1));
     };
     check_stats(
@@ -471,14 +471,14 @@ fn arrivals_are_kept_with_their_slots() {
             }
             let mut client = Client::connect(address);
             ask(&mut client, "11", "");
-            assert_eq!(client.response().expect("an answer").status, 200);
+            assert_eq!(client.response().expect("a response").status, 200);
         },
         judge,
     );
 }
 
 #[test]
-fn many_delayed_answers_wait_at_once() {
+fn many_delayed_responses_wait_at_once() {
     let connections = 50;
     let per_connection = 200;
     let judge = |stats: &Stats| assert_eq!(stats.answered, connections * per_connection);
@@ -492,7 +492,7 @@ fn many_delayed_answers_wait_at_once() {
             }
             for client in &mut clients {
                 for _ in 0..per_connection {
-                    assert_eq!(client.response().expect("an answer").status, 200);
+                    assert_eq!(client.response().expect("a response").status, 200);
                 }
             }
         },

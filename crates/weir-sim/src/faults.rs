@@ -43,7 +43,7 @@ pub struct Faults {
     /// Faults by connect, in order of the calls.
     pub connect: Vec<(Pick, ConnectFault)>,
     /// Faults by request, in order of arrival at the server.
-    pub answer: Vec<(Pick, AnswerFault)>,
+    pub response: Vec<(Pick, ResponseFault)>,
     /// Faults by send (all bytes that one `submit` sends on one connection): it fails with
     /// `ENOBUFS`.
     pub send: Vec<Pick>,
@@ -65,7 +65,7 @@ pub enum ConnectFault {
 /// A fault of the response to a request. It happens at the time at which the response would be
 /// sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AnswerFault {
+pub enum ResponseFault {
     /// The connection is reset, without a byte.
     ResetBefore,
     /// The connection is reset after a part of the response, of at least one byte.

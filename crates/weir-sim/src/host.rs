@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, VecDeque};
 use weir_io::{ConnId, Nanos};
 
 use crate::agenda::{Agenda, Cargo, Step};
-use crate::answer::{self, Answer};
-use crate::faults::{AnswerFault, Pick};
+use crate::faults::{Pick, ResponseFault};
 use crate::framer::Framer;
 use crate::pause::Pauses;
 use crate::random::{Random, Seed};
+use crate::response::{self, Response};
 use crate::server::{Server, Workers};
 use crate::truth::{Fate, Request, TruthHandle};
 
@@ -18,7 +18,7 @@ use crate::truth::{Fate, Request, TruthHandle};
 #[derive(Debug)]
 pub(crate) struct Host {
     server: Server,
-    faults: Vec<(Pick, AnswerFault)>,
+    faults: Vec<(Pick, ResponseFault)>,
     stalls: Pauses,
     /// Sessions by socket; `None` if no connection was established.
     sessions: Vec<Option<Session>>,
@@ -26,7 +26,7 @@ pub(crate) struct Host {
     queue: BTreeMap<usize, usize>,
     busy: u32,
     service_chance: Random,
-    answer_chance: Random,
+    response_chance: Random,
     fault_chance: Random,
     truth: TruthHandle,
 }
@@ -39,7 +39,7 @@ struct Session {
     framer: Framer,
     waiting: VecDeque<Job>,
     serving: Option<Job>,
-    answered: u64,
+    responded: u64,
     /// True as long as neither side has ended the session.
     is_open: bool,
     /// Reason of the planned end, if one is planned.
@@ -54,12 +54,12 @@ struct Job {
     request: usize,
     is_head: bool,
     number: Option<u64>,
-    fault: Option<AnswerFault>,
+    fault: Option<ResponseFault>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    Answer,
+    Response,
     Idle,
     Fault,
 }
@@ -67,7 +67,7 @@ enum Ending {
 impl Host {
     pub(crate) fn new(
         server: Server,
-        faults: Vec<(Pick, AnswerFault)>,
+        faults: Vec<(Pick, ResponseFault)>,
         seed: Seed,
         truth: TruthHandle,
     ) -> Host {
@@ -80,7 +80,7 @@ impl Host {
             queue: BTreeMap::new(),
             busy: 0,
             service_chance: Random::new(seed, 2),
-            answer_chance: Random::new(seed, 3),
+            response_chance: Random::new(seed, 3),
             fault_chance: Random::new(seed, 4),
             truth,
         }
@@ -103,7 +103,7 @@ impl Host {
             framer: Framer::default(),
             waiting: VecDeque::new(),
             serving: None,
-            answered: 0,
+            responded: 0,
             is_open: true,
             ending: None,
             epoch: 0,
@@ -171,7 +171,7 @@ impl Host {
         let session = self.sessions[socket].as_mut().expect("only sessions are served");
         let job = session.serving.expect("a worker worked on a request");
         if session.is_open {
-            self.answer(now, socket, job, agenda);
+            self.respond(now, socket, job, agenda);
         }
         self.start(now, agenda);
     }
@@ -192,7 +192,7 @@ impl Host {
         match cargo {
             Cargo::Bytes { ends: Some(request), .. } => {
                 self.truth.read().requests[*request].departed_at = Some(now);
-                session.answered += 1;
+                session.responded += 1;
                 session.epoch += 1;
                 if session.ending.is_none() {
                     session.serving = None;
@@ -210,7 +210,7 @@ impl Host {
                 self.end(socket, Fate::Dropped);
                 let mut truth = self.truth.read();
                 match ending {
-                    Some(Ending::Answer) => truth.counts.closes_after_answer += 1,
+                    Some(Ending::Response) => truth.counts.closes_after_response += 1,
                     Some(Ending::Idle) => truth.counts.closes_when_idle += 1,
                     Some(Ending::Fault) | None => {}
                 }
@@ -238,7 +238,7 @@ impl Host {
         &mut self,
         now: Nanos,
         (socket, epoch): (usize, u64),
-        fault: AnswerFault,
+        fault: ResponseFault,
         agenda: &mut Agenda,
     ) {
         if let Some(session) = self.idle_session(socket, epoch) {
@@ -316,34 +316,38 @@ impl Host {
     }
 
     /// Plans the cargo for one request.
-    fn answer(&mut self, now: Nanos, socket: usize, job: Job, agenda: &mut Agenda) {
-        let session = self.sessions[socket].as_mut().expect("only sessions are answered");
-        let is_last = self.server.answers.close_after == Some(session.answered + 1);
-        let chance = &mut self.answer_chance;
-        let answer =
-            answer::compose(&self.server.answers, (job.is_head, job.number), is_last, chance);
+    fn respond(&mut self, now: Nanos, socket: usize, job: Job, agenda: &mut Agenda) {
+        let session = self.sessions[socket].as_mut().expect("only sessions respond");
+        let is_last = self.server.responses.close_after == Some(session.responded + 1);
+        let chance = &mut self.response_chance;
+        let response =
+            response::compose(&self.server.responses, (job.is_head, job.number), is_last, chance);
         let part = |cut: usize| {
-            let bytes = [&answer.interim, &answer.bytes[..cut]].concat();
+            let bytes = [&response.interim, &response.bytes[..cut]].concat();
             Cargo::Bytes { bytes, begins: None, ends: None }
         };
         let (cargo, end) = match job.fault {
             None
             | Some(
-                AnswerFault::ResetIdle { .. } | AnswerFault::CloseAfter | AnswerFault::JunkAfter,
+                ResponseFault::ResetIdle { .. }
+                | ResponseFault::CloseAfter
+                | ResponseFault::JunkAfter,
             ) => {
-                return self.answer_well(now, socket, job, answer, agenda);
+                return self.respond_well(now, socket, job, response, agenda);
             }
-            Some(AnswerFault::ResetBefore) => (None, Some(Cargo::Reset)),
-            Some(AnswerFault::ResetWithin) => (Some(part(answer.cut(chance))), Some(Cargo::Reset)),
-            Some(AnswerFault::CloseBefore) => (None, Some(Cargo::End { ends: None })),
-            Some(AnswerFault::CloseWithin) => {
-                (Some(part(answer.cut(chance))), Some(Cargo::End { ends: None }))
+            Some(ResponseFault::ResetBefore) => (None, Some(Cargo::Reset)),
+            Some(ResponseFault::ResetWithin) => {
+                (Some(part(response.cut(chance))), Some(Cargo::Reset))
             }
-            Some(AnswerFault::Malformed(breakage)) => {
-                let bytes = answer::malformed(breakage);
+            Some(ResponseFault::CloseBefore) => (None, Some(Cargo::End { ends: None })),
+            Some(ResponseFault::CloseWithin) => {
+                (Some(part(response.cut(chance))), Some(Cargo::End { ends: None }))
+            }
+            Some(ResponseFault::Malformed(breakage)) => {
+                let bytes = response::malformed(breakage);
                 (Some(Cargo::Bytes { bytes, begins: None, ends: None }), None)
             }
-            Some(AnswerFault::Swallow) => (None, None),
+            Some(ResponseFault::Swallow) => (None, None),
         };
         if end.is_some() {
             session.ending = Some(Ending::Fault);
@@ -359,60 +363,60 @@ impl Host {
     }
 
     /// Plans a complete response, piece by piece, and the fault that follows it.
-    fn answer_well(
+    fn respond_well(
         &mut self,
         now: Nanos,
         socket: usize,
         job: Job,
-        answer: Answer,
+        response: Response,
         agenda: &mut Agenda,
     ) {
-        let session = self.sessions[socket].as_mut().expect("only sessions are answered");
-        let closes = answer.closes || job.fault == Some(AnswerFault::CloseAfter);
+        let session = self.sessions[socket].as_mut().expect("only sessions respond");
+        let closes = response.closes || job.fault == Some(ResponseFault::CloseAfter);
         if closes {
-            session.ending = Some(if answer.closes { Ending::Answer } else { Ending::Fault });
+            session.ending = Some(if response.closes { Ending::Response } else { Ending::Fault });
         }
         let mut truth = self.truth.read();
-        truth.requests[job.request].fate = Fate::Answered(answer.status);
-        if !answer.interim.is_empty() {
-            truth.counts.interim_answers += 1;
-            let cargo = Cargo::Bytes { bytes: answer.interim, begins: None, ends: None };
+        truth.requests[job.request].fate = Fate::Responded(response.status);
+        if !response.interim.is_empty() {
+            truth.counts.interim_responses += 1;
+            let cargo = Cargo::Bytes { bytes: response.interim, begins: None, ends: None };
             agenda.plan(now, Step::Depart { socket, cargo });
         }
-        let (pieces, gap_ns) = match self.server.answers.drip {
-            Some(drip) => (drip.pieces.clamp(1, answer.bytes.len()), drip.gap_ns),
+        let (pieces, gap_ns) = match self.server.responses.drip {
+            Some(drip) => (drip.pieces.clamp(1, response.bytes.len()), drip.gap_ns),
             None => (1, 0),
         };
         let mut at = now;
         for piece in 0..pieces {
-            let edge = |piece: usize| answer.bytes.len() * piece / pieces;
-            let bytes = answer.bytes[edge(piece)..edge(piece + 1)].to_vec();
+            let edge = |piece: usize| response.bytes.len() * piece / pieces;
+            let bytes = response.bytes[edge(piece)..edge(piece + 1)].to_vec();
             let begins = (piece == 0).then_some(job.request);
             let is_last = piece + 1 == pieces;
-            let ends = (is_last && !answer.ends_by_close).then_some(job.request);
+            let ends = (is_last && !response.ends_by_close).then_some(job.request);
             if piece > 0 {
                 at = self.stalls.finish(at, gap_ns);
             }
             agenda.plan(at, Step::Depart { socket, cargo: Cargo::Bytes { bytes, begins, ends } });
         }
         match job.fault {
-            Some(AnswerFault::JunkAfter) => {
+            Some(ResponseFault::JunkAfter) => {
                 let bytes = b"and this belongs to nothing\r\n\r\n".to_vec();
                 let cargo = Cargo::Bytes { bytes, begins: None, ends: None };
                 agenda.plan(at, Step::Depart { socket, cargo });
             }
             // The departure of the last piece counts as one more occurrence.
-            Some(AnswerFault::ResetIdle { after_ns }) if !closes => {
+            Some(ResponseFault::ResetIdle { after_ns }) if !closes => {
                 let step = Step::ResetIdle { socket, epoch: session.epoch + 1, after_ns };
                 agenda.plan(self.stalls.resume(at.after(after_ns)), step);
             }
             _ => {}
         }
-        if let Some(fault @ (AnswerFault::JunkAfter | AnswerFault::CloseAfter)) = job.fault {
+        if let Some(fault @ (ResponseFault::JunkAfter | ResponseFault::CloseAfter)) = job.fault {
             *truth.counts.injected.entry(fault).or_default() += 1;
         }
         if closes {
-            let ends = answer.ends_by_close.then_some(job.request);
+            let ends = response.ends_by_close.then_some(job.request);
             agenda.plan(at, Step::Depart { socket, cargo: Cargo::End { ends } });
         }
     }
@@ -427,7 +431,8 @@ impl Host {
         agenda.plan(at, Step::CloseIdle { socket, epoch: session.epoch });
     }
 
-    /// Ends a session; its unanswered requests get `fate`. Returns false if it had ended before.
+    /// Ends a session; its requests without a response get `fate`. Returns false if it had ended
+    /// before.
     fn end(&mut self, socket: usize, fate: Fate) -> bool {
         let Some(session) = self.sessions.get_mut(socket).and_then(Option::as_mut) else {
             return false;
@@ -443,7 +448,8 @@ impl Host {
         let mut truth = self.truth.read();
         for job in session.serving.iter().chain(&session.waiting) {
             let request = &mut truth.requests[job.request];
-            let is_cut = matches!(request.fate, Fate::Answered(_)) && request.departed_at.is_none();
+            let is_cut =
+                matches!(request.fate, Fate::Responded(_)) && request.departed_at.is_none();
             if request.fate == Fate::Waiting || is_cut {
                 request.fate = fate;
             }

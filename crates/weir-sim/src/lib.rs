@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
-mod answer;
 pub mod errno;
 mod faults;
 mod framer;
@@ -20,6 +19,7 @@ mod network;
 mod pause;
 mod peer;
 mod random;
+mod response;
 mod server;
 mod service;
 mod sim;
@@ -29,12 +29,12 @@ mod truth;
 mod wild;
 mod world;
 
-pub use faults::{AnswerFault, Breakage, ConnectFault, Faults, Pick};
+pub use faults::{Breakage, ConnectFault, Faults, Pick, ResponseFault};
 pub use law::Law;
 pub use network::{Network, Split};
 pub use pause::Pause;
 pub use random::{Random, Seed};
-pub use server::{Answers, Drip, Framing, Server, Version, Workers};
+pub use server::{Drip, Framing, Responses, Server, Version, Workers};
 pub use service::{Link, Service, ServiceFactory};
 pub use sim::Sim;
 pub use truth::{Connect, Counts, Fate, Request, Truth, TruthHandle};

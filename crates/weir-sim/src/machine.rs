@@ -8,7 +8,7 @@ use weir_io::{ConnId, Nanos, SocketOptions};
 
 use crate::agenda::{Agenda, Cargo, Step};
 use crate::errno;
-use crate::faults::{AnswerFault, ConnectFault, Pick};
+use crate::faults::{ConnectFault, Pick, ResponseFault};
 use crate::network::Wire;
 use crate::peer::Peer;
 use crate::random::Random;
@@ -178,7 +178,7 @@ impl Machine {
                 self.peer.http1().close_idle(now, socket, epoch, agenda);
             }
             Step::ResetIdle { socket, epoch, after_ns } => {
-                let fault = AnswerFault::ResetIdle { after_ns };
+                let fault = ResponseFault::ResetIdle { after_ns };
                 self.peer.http1().reset_idle(now, (socket, epoch), fault, agenda);
             }
             Step::Wake { socket, token } => self.peer.wake(now, socket, token, agenda),

@@ -64,7 +64,7 @@ impl Wire {
         Wire { network, random: Random::new(seed, 1) }
     }
 
-    /// Returns the time at which a `connect` at `now` is answered.
+    /// Returns the time at which a `connect` at `now` completes.
     pub(crate) fn connected_at(&mut self, now: Nanos) -> Nanos {
         now.after(self.network.connect.draw(&mut self.random))
     }

@@ -20,7 +20,7 @@ impl Peer {
         match &world.service {
             Some(factory) => Peer::Services(Services::new(factory.clone(), world.seed, truth)),
             None => {
-                let (server, faults) = (world.server.clone(), world.faults.answer.clone());
+                let (server, faults) = (world.server.clone(), world.faults.response.clone());
                 Peer::Http1(Box::new(Host::new(server, faults, world.seed, truth)))
             }
         }

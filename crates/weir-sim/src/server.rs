@@ -5,7 +5,7 @@ use weir_io::Nanos;
 use crate::law::Law;
 use crate::pause::Pause;
 
-/// The server. It answers the requests of one connection in order, one at a time.
+/// The server. It responds to the requests of one connection in order, one at a time.
 #[derive(Clone, Debug)]
 pub struct Server {
     /// Service time of one request.
@@ -13,11 +13,11 @@ pub struct Server {
     /// Number of requests served at once.
     pub workers: Workers,
     /// Responses of the server.
-    pub answers: Answers,
+    pub responses: Responses,
     /// Spans in which the server is stopped, as by SIGSTOP. Work in progress continues after them,
     /// while the network accepts bytes and connections.
     pub stalls: Vec<Pause>,
-    /// Time from which on requests are read and never answered.
+    /// Time from which on requests are read and get no response.
     pub black_hole_from: Option<Nanos>,
     /// Idle time after which a connection is closed, in nanoseconds.
     pub idle_close_ns: Option<u64>,
@@ -28,7 +28,7 @@ impl Default for Server {
         Server {
             service: Law::Fixed(1_000_000),
             workers: Workers::Unlimited,
-            answers: Answers::default(),
+            responses: Responses::default(),
             stalls: Vec::new(),
             black_hole_from: None,
             idle_close_ns: None,
@@ -47,7 +47,7 @@ pub enum Workers {
 
 /// The responses of the server.
 #[derive(Clone, Debug)]
-pub struct Answers {
+pub struct Responses {
     /// Status codes with their weights. At least one; 204 and 304 have no body.
     pub statuses: Vec<(u16, f64)>,
     /// Body length in bytes.
@@ -64,9 +64,9 @@ pub struct Answers {
     pub drip: Option<Drip>,
 }
 
-impl Default for Answers {
-    fn default() -> Answers {
-        Answers {
+impl Default for Responses {
+    fn default() -> Responses {
+        Responses {
             statuses: vec![(200, 1.0)],
             body_bytes: Law::Fixed(64),
             framing: Framing::Length,

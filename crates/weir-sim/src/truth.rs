@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weir_io::{ConnId, Endpoint, Nanos};
 
-use crate::faults::AnswerFault;
+use crate::faults::ResponseFault;
 
 /// The true events of a world.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,14 +67,14 @@ pub enum Fate {
     /// None yet.
     Waiting,
     /// A complete, well-formed response with this status (also if a fault follows the response).
-    Answered(u16),
+    Responded(u16),
     /// Ended by this fault.
-    Faulted(AnswerFault),
-    /// Read, and never answered because of `black_hole_from`.
+    Faulted(ResponseFault),
+    /// Read, and without a response because of `black_hole_from`.
     Swallowed,
-    /// Unanswered when the server closed or reset the connection for another reason.
+    /// Without a response when the server closed or reset the connection for another reason.
     Dropped,
-    /// Unanswered when the client closed the connection.
+    /// Without a response when the client closed the connection.
     Abandoned,
 }
 
@@ -96,11 +96,11 @@ pub struct Counts {
     /// Sends that failed with `ENOBUFS`.
     pub sends_failed: u64,
     /// Faults of responses, each counted when it happened.
-    pub injected: BTreeMap<AnswerFault, u64>,
+    pub injected: BTreeMap<ResponseFault, u64>,
     /// Connections reset by `reset_all_at`.
     pub resets_by_time: u64,
     /// Connections the server closed after a response that announced or required it.
-    pub closes_after_answer: u64,
+    pub closes_after_response: u64,
     /// Connections the server closed because they were idle.
     pub closes_when_idle: u64,
     /// Connections whose end by the client reached the server while it held them open.
@@ -112,7 +112,7 @@ pub struct Counts {
     /// Bytes that reached the client on open sockets.
     pub bytes_to_client: u64,
     /// 1xx responses sent.
-    pub interim_answers: u64,
+    pub interim_responses: u64,
     /// Most sockets open or connecting at once.
     pub open_max: usize,
     /// Calls of `wait`.
@@ -123,16 +123,16 @@ pub struct Counts {
 
 impl Counts {
     /// Returns the number of times `fault` happened.
-    pub fn injected(&self, fault: AnswerFault) -> u64 {
+    pub fn injected(&self, fault: ResponseFault) -> u64 {
         self.injected.get(&fault).copied().unwrap_or(0)
     }
 }
 
 impl Truth {
     /// Returns the number of requests with a complete, well-formed response.
-    pub fn answered(&self) -> u64 {
-        let answered = |request: &&Request| matches!(request.fate, Fate::Answered(_));
-        self.requests.iter().filter(answered).count() as u64
+    pub fn responded(&self) -> u64 {
+        let responded = |request: &&Request| matches!(request.fate, Fate::Responded(_));
+        self.requests.iter().filter(responded).count() as u64
     }
 }
 

@@ -3,12 +3,12 @@
 
 use weir_io::Nanos;
 
-use crate::faults::{AnswerFault, Breakage, ConnectFault, Faults, Pick};
+use crate::faults::{Breakage, ConnectFault, Faults, Pick, ResponseFault};
 use crate::law::Law;
 use crate::network::{Network, Split};
 use crate::pause::Pause;
 use crate::random::{Random, Seed};
-use crate::server::{Answers, Drip, Framing, Server, Version, Workers};
+use crate::server::{Drip, Framing, Responses, Server, Version, Workers};
 use crate::world::{Client, Discards, World};
 
 impl World {
@@ -62,7 +62,7 @@ fn server(random: &mut Random, span_ns: u64) -> Server {
     let framing =
         [Framing::Length, Framing::Chunked { chunk_bytes: 7 }, Framing::Close, Framing::Mixed];
     let old = Version::Http10 { keep_alive: random.chance(0.5) };
-    let answers = Answers {
+    let responses = Responses {
         statuses: vec![(200, 5.0), (204, 1.0), (404, 1.0)],
         body_bytes: law(random, 300),
         framing: pick(random, &framing),
@@ -78,27 +78,27 @@ fn server(random: &mut Random, span_ns: u64) -> Server {
             other => other,
         },
         workers: pick(random, &[Workers::Unlimited, Workers::Limited(2)]),
-        answers,
+        responses,
         ..Server::default()
     }
 }
 
 /// Returns every kind of fault, each with a small probability.
 fn faults(unit_ns: u64) -> Faults {
-    let mut answer = vec![
-        (Pick::Share(0.02), AnswerFault::ResetBefore),
-        (Pick::Share(0.02), AnswerFault::ResetWithin),
-        (Pick::Share(0.02), AnswerFault::ResetIdle { after_ns: unit_ns }),
-        (Pick::Share(0.02), AnswerFault::CloseBefore),
-        (Pick::Share(0.02), AnswerFault::CloseWithin),
-        (Pick::Share(0.02), AnswerFault::CloseAfter),
-        (Pick::Share(0.02), AnswerFault::JunkAfter),
-        (Pick::Share(0.01), AnswerFault::Swallow),
+    let mut response = vec![
+        (Pick::Share(0.02), ResponseFault::ResetBefore),
+        (Pick::Share(0.02), ResponseFault::ResetWithin),
+        (Pick::Share(0.02), ResponseFault::ResetIdle { after_ns: unit_ns }),
+        (Pick::Share(0.02), ResponseFault::CloseBefore),
+        (Pick::Share(0.02), ResponseFault::CloseWithin),
+        (Pick::Share(0.02), ResponseFault::CloseAfter),
+        (Pick::Share(0.02), ResponseFault::JunkAfter),
+        (Pick::Share(0.01), ResponseFault::Swallow),
     ];
     for breakage in Breakage::ALL {
         // An endless head is a megabyte of events if responses are split after every byte.
         if breakage != Breakage::EndlessHead {
-            answer.push((Pick::Share(0.002), AnswerFault::Malformed(breakage)));
+            response.push((Pick::Share(0.002), ResponseFault::Malformed(breakage)));
         }
     }
     let connect = vec![
@@ -106,7 +106,7 @@ fn faults(unit_ns: u64) -> Faults {
         (Pick::Share(0.05), ConnectFault::ResetAtOnce),
         (Pick::Share(0.05), ConnectFault::Hang),
     ];
-    Faults { connect, answer, send: vec![Pick::Share(0.01)], ..Faults::default() }
+    Faults { connect, response, send: vec![Pick::Share(0.01)], ..Faults::default() }
 }
 
 fn law(random: &mut Random, most_ns: u64) -> Law {

@@ -13,8 +13,8 @@ use crate::random::Seed;
 use crate::server::Server;
 use crate::service::ServiceFactory;
 
-/// A world to run an engine in. `World::default()` has a faultless server that answers each request
-/// in 1 ms. Network and client take no time.
+/// A world to run an engine in. `World::default()` has a faultless server that responds to each
+/// request in 1 ms. Network and client take no time.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     /// Seed that repeats the run; part of every panic of this crate.

@@ -14,7 +14,7 @@ pub(crate) fn run<B: Backend>(
     load: Load,
     endpoint: &Endpoint,
     request: &[u8],
-    answer_bytes: u64,
+    response_bytes: u64,
 ) -> io::Result<()> {
     let depth = u32::from(load.depth);
     let batch: Arc<[u8]> = request.repeat(load.depth.into()).into();
@@ -32,7 +32,7 @@ pub(crate) fn run<B: Backend>(
             let missing: &mut u64 = &mut missing[conn.index()];
             let bytes = match event.kind {
                 EventKind::Connected => {
-                    *missing = answer_bytes * u64::from(depth);
+                    *missing = response_bytes * u64::from(depth);
                     backend.send(conn, &[Segment::Template { id, bytes: one * depth }]);
                     continue;
                 }
@@ -41,12 +41,12 @@ pub(crate) fn run<B: Backend>(
                 kind => return Err(io::Error::other(format!("{kind:?}"))),
             };
             // Sends as many requests as responses have been completed, as a real client does.
-            let owed = missing.div_ceil(answer_bytes);
+            let owed = missing.div_ceil(response_bytes);
             *missing -= bytes;
-            let answered = owed - missing.div_ceil(answer_bytes);
-            if answered > 0 {
-                *missing += answered * answer_bytes;
-                let bytes = one * u32::try_from(answered).expect("at most the depth");
+            let responded = owed - missing.div_ceil(response_bytes);
+            if responded > 0 {
+                *missing += responded * response_bytes;
+                let bytes = one * u32::try_from(responded).expect("at most the depth");
                 backend.send(conn, &[Segment::Template { id, bytes }]);
             } else if options.discard {
                 backend.discard(conn, *missing);

@@ -44,15 +44,15 @@ impl ServerProcess {
 
     /// Returns the length of the response to a request. The reference server always sends the same
     /// one.
-    pub(crate) fn answer_bytes(&self, request: &[u8]) -> Result<u64, Box<dyn Error>> {
+    pub(crate) fn response_bytes(&self, request: &[u8]) -> Result<u64, Box<dyn Error>> {
         let mut stream = TcpStream::connect(self.address)?;
         stream.write_all(request)?;
         // A response of any length arrives long before.
         stream.set_read_timeout(Some(Duration::from_millis(300)))?;
-        let mut answer = Vec::new();
+        let mut response = Vec::new();
         // Ends with a timeout, as the connection stays open.
-        let _timeout = stream.read_to_end(&mut answer);
-        Ok(answer.len() as u64)
+        let _timeout = stream.read_to_end(&mut response);
+        Ok(response.len() as u64)
     }
 }
 

@@ -78,7 +78,7 @@ struct Task {
     load: Load,
     endpoint: Endpoint,
     request: Prepared,
-    answer_bytes: u64,
+    response_bytes: u64,
 }
 
 /// The sides with their threads.
@@ -105,9 +105,9 @@ impl Fleet {
     ) -> Result<Fleet, Box<dyn Error>> {
         let target = load.body_bytes.map_or("/".to_owned(), |bytes| format!("/?size={bytes}"));
         let request = Prepared::http1("GET", &target, &server.address.to_string(), &[], None)?;
-        let answer_bytes = server.answer_bytes(request.bytes())?;
+        let response_bytes = server.response_bytes(request.bytes())?;
         let endpoint = Endpoint::Tcp(server.address);
-        let task = Task { load, endpoint, request, answer_bytes };
+        let task = Task { load, endpoint, request, response_bytes };
         let sides = kinds.iter().map(|kind| Side::start(*kind, task.clone(), turn_ms));
         Ok(Fleet { load, sides: sides.collect() })
     }
@@ -195,10 +195,10 @@ fn run(kind: SideKind, task: &Task, seat: Seat) -> io::Result<()> {
 }
 
 fn drive<B: Backend>(kind: SideKind, backend: B, task: &Task) -> io::Result<()> {
-    let Task { load, endpoint, request, answer_bytes } = task;
+    let Task { load, endpoint, request, response_bytes } = task;
     let stamps = match kind {
         SideKind::UringNull | SideKind::EpollNull => {
-            return null::run(backend, *load, endpoint, request.bytes(), *answer_bytes);
+            return null::run(backend, *load, endpoint, request.bytes(), *response_bytes);
         }
         SideKind::Uring | SideKind::Epoll => StampChoice::Sample,
         SideKind::UringUnstamped | SideKind::EpollUnstamped => StampChoice::None,

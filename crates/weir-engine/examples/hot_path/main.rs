@@ -45,7 +45,7 @@ fn run(scenario: &Scenario, times: u64) -> u64 {
     let backend = Memory::new(scenario, job.request.bytes().len());
     let measured = run_on(&job, 0, &control, backend, None, None).expect("memory does not fail");
     let outcomes = measured.outcomes;
-    assert_eq!(outcomes.ok, outcomes.total(), "{}: every request is answered", scenario.name);
+    assert_eq!(outcomes.ok, outcomes.total(), "{}: every request gets a response", scenario.name);
     outcomes.ok
 }
 

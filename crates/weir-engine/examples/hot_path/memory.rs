@@ -17,7 +17,7 @@ use crate::scenario::Scenario;
 const READING_NS: u64 = 30;
 
 /// Time from a request to its response, in nanoseconds.
-const ANSWER_NS: u64 = 50_000;
+const RESPONSE_NS: u64 = 50_000;
 
 /// Requests that were sent together, and the time of their responses.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +33,8 @@ pub(crate) struct Memory {
     now: Nanos,
     request_bytes: usize,
     /// Responses to as many requests as can be in flight on a connection.
-    answers: Vec<u8>,
-    answer_bytes: usize,
+    responses: Vec<u8>,
+    response_bytes: usize,
     piece_bytes: usize,
     connecting: VecDeque<ConnId>,
     sent: VecDeque<Sent>,
@@ -49,8 +49,8 @@ impl Memory {
         Memory {
             now: Nanos(1_000),
             request_bytes,
-            answers: scenario.answers.concat(),
-            answer_bytes: scenario.answers[0].len(),
+            responses: scenario.responses.concat(),
+            response_bytes: scenario.responses[0].len(),
             piece_bytes: scenario.piece_bytes,
             connecting: VecDeque::new(),
             sent: VecDeque::new(),
@@ -87,8 +87,8 @@ impl Backend for Memory {
             Segment::Pooled(_) => unimplemented_here(),
         });
         let requests = bytes.sum::<usize>() / self.request_bytes;
-        let due_at = self.now.after(ANSWER_NS);
-        self.sent.push_back(Sent { conn, bytes: requests * self.answer_bytes, due_at });
+        let due_at = self.now.after(RESPONSE_NS);
+        self.sent.push_back(Sent { conn, bytes: requests * self.response_bytes, due_at });
     }
 
     fn close(&mut self, _: ConnId, _: Close) {}
@@ -99,8 +99,8 @@ impl Backend for Memory {
 
     fn wait(&mut self, until: Nanos, _: WaitPolicy) -> io::Result<()> {
         if self.connecting.is_empty() {
-            let answered_at = self.sent.front().map_or(Nanos::MAX, |sent| sent.due_at);
-            self.now = self.now.max(until.min(answered_at));
+            let responded_at = self.sent.front().map_or(Nanos::MAX, |sent| sent.due_at);
+            self.now = self.now.max(until.min(responded_at));
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ impl Backend for Memory {
             mem::take(&mut self.received);
         }
         let rx_at = self.is_stamped[conn.index()].then_some(at);
-        let kind = EventKind::Received { bytes: &mut self.answers[from..until], rx_at };
+        let kind = EventKind::Received { bytes: &mut self.responses[from..until], rx_at };
         Some(Event { conn, generation: 0, at, kind })
     }
 }

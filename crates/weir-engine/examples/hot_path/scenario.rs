@@ -20,7 +20,7 @@ pub(crate) struct Scenario {
     load: Load,
     stamps: StampChoice,
     /// Responses to the requests in flight on one connection, all of the same length.
-    pub(crate) answers: Vec<Vec<u8>>,
+    pub(crate) responses: Vec<Vec<u8>>,
     /// Most bytes received at a time.
     pub(crate) piece_bytes: usize,
 }
@@ -28,13 +28,13 @@ pub(crate) struct Scenario {
 impl Scenario {
     /// Returns every scenario. Only one has time stamps.
     pub(crate) fn all() -> Vec<Scenario> {
-        let closed = |name, depth: u16, answer: Vec<u8>| Scenario {
+        let closed = |name, depth: u16, response: Vec<u8>| Scenario {
             name,
             connections: (128 / u32::from(depth)).min(64),
             depth,
             load: Load::ClosedLoop,
             stamps: StampChoice::None,
-            answers: vec![answer; depth.into()],
+            responses: vec![response; depth.into()],
             piece_bytes: 1 << 20,
         };
         let one_length = nginx(None).len();
@@ -45,7 +45,7 @@ impl Scenario {
             closed("pipelined-16-short", 16, short()),
             closed("pipelined-16", 16, nginx(None)),
             closed("pipelined-64", 64, nginx(None)),
-            Scenario { answers: varying, ..closed("pipelined-16-varying", 16, Vec::new()) },
+            Scenario { responses: varying, ..closed("pipelined-16-varying", 16, Vec::new()) },
             Scenario {
                 piece_bytes: one_length * 16 - one_length / 2,
                 ..closed("pipelined-16-split", 16, nginx(None))
@@ -87,14 +87,14 @@ fn short() -> Vec<u8> {
 /// change with each response.
 fn nginx(nth: Option<u32>) -> Vec<u8> {
     let id = nth.unwrap_or(0).wrapping_mul(0x9e37_79b9);
-    let answer = format!(
+    let response = format!(
         "HTTP/1.1 200 OK\r\nServer: nginx/1.24.0\r\nDate: Thu, 01 Jan 1970 00:00:{:02} GMT\r\n\
          Content-Type: text/html\r\nContent-Length: 10\r\n\
          Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT\r\nConnection: keep-alive\r\n\
          ETag: \"{id:08x}-a\"\r\nAccept-Ranges: bytes\r\n\r\n0123456789",
         nth.unwrap_or(0)
     );
-    answer.into_bytes()
+    response.into_bytes()
 }
 
 /// Returns a small chunked response, whose length is not announced.

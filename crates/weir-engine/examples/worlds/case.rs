@@ -9,7 +9,7 @@ use weir_io::{Endpoint, Nanos};
 use weir_result::{
     Arrivals, Closer, ConnectionPlan, IoEngine, Load, Pacing, Plan, Rate, StampChoice, Wait,
 };
-use weir_sim::{AnswerFault, Breakage, Pick, Random, Seed, Server, Split, World};
+use weir_sim::{Breakage, Pick, Random, ResponseFault, Seed, Server, Split, World};
 
 /// A millisecond in nanoseconds.
 const MS: u64 = 1_000_000;
@@ -143,7 +143,7 @@ fn job(random: &mut Random, plan: Plan) -> Job {
     let stops_at_t1 = random.chance(0.2);
     let by_number = plan.requests.is_some();
     let discard = random.chance(0.7);
-    let late_answers = random.chance(0.2);
+    let late_responses = random.chance(0.2);
     let needs_connection = !by_number && random.chance(0.5);
     let thread_rates = random.chance(0.3);
     let batch_times = random.chance(0.3);
@@ -151,7 +151,7 @@ fn job(random: &mut Random, plan: Plan) -> Job {
     Job {
         destinations,
         discard,
-        ending: Ending { late_answers, stops_at_t1, needs_connection, abandons },
+        ending: Ending { late_responses, stops_at_t1, needs_connection, abandons },
         extras: Extras { thread_rates, batch_times, ..Extras::default() },
         ..Job::new(plan, endpoint, request.expect("a plain request"))
     }
@@ -168,8 +168,8 @@ fn world(seed: u64, worker: u32, kind: u64, span_ns: u64, plan: &Plan) -> World 
     };
     // An endless head takes a million events if responses are split after every byte.
     if kind > 2 && world.network.split == Split::Whole && world.network.segment_bytes > 1_000 {
-        let fault = AnswerFault::Malformed(Breakage::EndlessHead);
-        world.faults.answer.push((Pick::Share(0.005), fault));
+        let fault = ResponseFault::Malformed(Breakage::EndlessHead);
+        world.faults.response.push((Pick::Share(0.005), fault));
         world.client.read_bytes = 65_536;
     }
     if plan.pacing == Pacing::Spin || plan.wait == Wait::Spin {

@@ -1,6 +1,6 @@
 //! Support for scripts: batches of any size, delays between them, and timeouts that only count.
 
-use weir_http::Answer;
+use weir_http::ReceivedResponse;
 use weir_io::{ConnId, Nanos};
 
 use super::rests::Rests;
@@ -25,14 +25,14 @@ impl ScriptBridge {
 
 impl ConnectionPool {
     /// Returns the nth response in the last bytes that `conn` received.
-    pub(crate) fn answer(&self, conn: ConnId, nth: usize) -> Answer<'_> {
-        self.places.protocol(self.connections[conn.index()].place).answer(nth)
+    pub(crate) fn response(&self, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
+        self.places.protocol(self.connections[conn.index()].place).response(nth)
     }
 
     /// Drops the responses in the last bytes that `conn` received, after the script has read them.
-    pub(crate) fn forget_answers(&mut self, conn: ConnId) {
+    pub(crate) fn forget_responses(&mut self, conn: ConnId) {
         let place = self.connections[conn.index()].place;
-        self.places.at(place).protocol.forget_answers();
+        self.places.at(place).protocol.forget_responses();
     }
 
     /// Queues an event for the script; a function of its own, so that runs without a script pay
@@ -44,14 +44,18 @@ impl ConnectionPool {
 
     /// Queues the complete responses for the script.
     #[inline(never)]
-    pub(super) fn note_answers(&mut self, conn: ConnId) {
+    pub(super) fn note_responses(&mut self, conn: ConnId) {
         let statuses = self
             .incoming
-            .replies
+            .responses
             .iter()
-            .flat_map(|reply| reply.ids().map(|_| reply.status))
+            .flat_map(|event| event.ids().map(|_| event.status))
             .enumerate();
-        self.script.told.extend(statuses.map(|(nth, status)| Told::Answered { conn, nth, status }));
+        self.script.told.extend(statuses.map(|(nth, status)| Told::Responded {
+            conn,
+            nth,
+            status,
+        }));
     }
 
     /// True if `conn` still has its `opened`th socket, with nothing in flight.

@@ -47,7 +47,7 @@ impl ConnectionPool {
             State::Open if connection.retires_at(self.renewal.lifetime_ns) <= now => {
                 return self.outlive(conn, now);
             }
-            State::Open | State::Retiring if self.limits.late_answers => {
+            State::Open | State::Retiring if self.limits.late_responses => {
                 self.mark_overdue(conn, now);
                 return Action::None;
             }
@@ -208,7 +208,7 @@ impl ConnectionPool {
     }
 
     /// Censors the members of M that are still in flight at the end of the run. Their responses are
-    /// still awaited, so that the server has answered every request, but no longer measured.
+    /// still awaited, so that the server has responded to every request, but no longer measured.
     pub(crate) fn censor(&mut self, now: Nanos) {
         for (conn, exchange) in self.places.live() {
             if exchange.phase == Phase::Measured {

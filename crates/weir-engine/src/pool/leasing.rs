@@ -24,7 +24,7 @@ impl ConnectionPool {
             return;
         }
         let protocol = self.places.protocol(connection.place);
-        if !protocol.is_mid_answer() && protocol.capacity() > 0 {
+        if !protocol.is_mid_response() && protocol.capacity() > 0 {
             self.places.release(std::mem::replace(&mut connection.place, NONE));
         }
     }

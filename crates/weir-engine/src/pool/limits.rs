@@ -37,7 +37,7 @@ pub(crate) struct Limits {
     /// Part of each response that the script reads; `None` if it reads none.
     pub(crate) shows: Option<Interest>,
     /// True if a response after the timeout is still accepted.
-    pub(crate) late_answers: bool,
+    pub(crate) late_responses: bool,
     /// Rule that decides which responses are successful.
     pub(crate) success: SuccessRule,
     /// True if connections lease their protocol and request slots only while requests are in
@@ -62,7 +62,7 @@ impl Limits {
             batches: calls.request || calls.delay || calls.knows_connections,
             rests: calls.delay,
             shows,
-            late_answers: job.ending.late_answers,
+            late_responses: job.ending.late_responses,
             success: job.plan.success,
             // A script reads responses after they have arrived and needs slots for a whole batch,
             // and a multiplexed protocol has state between requests: their connections keep it.

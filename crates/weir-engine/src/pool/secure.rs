@@ -65,9 +65,9 @@ impl ConnectionPool {
     /// neither is the case.
     pub(super) fn ended_insecurely(&mut self, conn: ConnId, at: Nanos) -> Option<Action> {
         let place = self.connections[conn.index()].place;
-        let is_mid_answer = place != NONE && self.places.protocol(place).is_mid_answer();
+        let is_mid_response = place != NONE && self.places.protocol(place).is_mid_response();
         let session = self.layers.sessions.get(conn.index()).and_then(Option::as_ref);
-        let is_cut = session.is_some_and(|session| !session.is_closed()) && is_mid_answer;
+        let is_cut = session.is_some_and(|session| !session.is_closed()) && is_mid_response;
         let (kind, cause) = match self.layers.step(conn) {
             Some(Step::Tls) => {
                 let code = "closed_in_handshake";

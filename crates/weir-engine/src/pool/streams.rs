@@ -205,7 +205,7 @@ impl ConnectionPool {
                     let response = Response { status, first_byte_at };
                     let outcome = Outcome::of_response(response, self.limits.success);
                     self.end_stream(conn, id, outcome, at);
-                    self.connections[conn.index()].answered();
+                    self.connections[conn.index()].responded();
                     self.counts.alive_at = self.counts.alive_at.max(at);
                 }
                 StreamEventKind::Failed(error) => {

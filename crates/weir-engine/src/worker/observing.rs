@@ -101,7 +101,7 @@ impl<B: Backend> Worker<'_, B> {
         let limits = &self.pool.limits;
         let patience_ns = limits.timeout_ns + limits.connect_timeout_ns;
         // A request in flight ends with its timeout, unless late responses are accepted.
-        let is_awaiting = self.pool.counts.in_flight > 0 && !limits.late_answers;
+        let is_awaiting = self.pool.counts.in_flight > 0 && !limits.late_responses;
         let is_dead = !is_awaiting && now.since(self.pool.counts.alive_at) > patience_ns;
         // A worker without a share is complete at once, yet its window begins like all others.
         let is_through = left == 0 && self.pool.recorder.unresolved() == 0;

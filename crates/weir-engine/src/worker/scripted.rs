@@ -57,7 +57,7 @@ impl<B: Backend> Worker<'_, B> {
             self.tell(one);
         }
         if self.pool.limits.shows == Some(Interest::Body) {
-            self.pool.forget_answers(conn);
+            self.pool.forget_responses(conn);
         }
         self.pool.script.told = told;
         self.script.as_ref().map_or(Nanos::ZERO, |script| script.left_at)
@@ -68,10 +68,11 @@ impl<B: Backend> Worker<'_, B> {
         let Some(script) = &mut self.script else { return };
         match told {
             Told::Opened(conn) => script.opened(conn, &mut self.backend),
-            Told::Answered { conn, nth, status } => {
+            Told::Responded { conn, nth, status } => {
                 let shows = self.pool.limits.shows;
-                let answer = (shows != Some(Interest::Status)).then(|| self.pool.answer(conn, nth));
-                script.response(conn, status, answer, &mut self.backend);
+                let response =
+                    (shows != Some(Interest::Status)).then(|| self.pool.response(conn, nth));
+                script.response(conn, status, response, &mut self.backend);
             }
             // Before the load begins there are no delays: see `begin_rests`.
             Told::Freed(conn) if self.stage.is_sending => {

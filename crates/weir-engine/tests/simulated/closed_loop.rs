@@ -3,7 +3,7 @@
 use weir_io::Nanos;
 use weir_result::{Plan, Wait};
 use weir_sim::{
-    Answers, Client, Drip, Fate, Framing, Law, Request, Seed, Server, Version, Workers, World,
+    Client, Drip, Fate, Framing, Law, Request, Responses, Seed, Server, Version, Workers, World,
 };
 
 use crate::setup::{
@@ -25,11 +25,11 @@ fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
     check_exact(what, &measured.service_time.ok, true_service(&requests));
     let bad: Vec<Request> = requests
         .iter()
-        .filter(|request| request.fate == Fate::Answered(404))
-        .map(|request| Request { fate: Fate::Answered(200), ..*request })
+        .filter(|request| request.fate == Fate::Responded(404))
+        .map(|request| Request { fate: Fate::Responded(200), ..*request })
         .collect();
     check_exact(what, &measured.service_time.bad, true_service(&bad));
-    let first = requests.iter().filter(|request| request.fate != Fate::Answered(404));
+    let first = requests.iter().filter(|request| request.fate != Fate::Responded(404));
     let first =
         first.filter_map(|request| Some(request.first_delivered_at?.since(request.sent_at)));
     check_exact(what, &measured.first_byte, first);
@@ -58,7 +58,7 @@ fn a_fixed_service_is_exact() {
 /// The results of a client that takes some 5 µs for each request.
 #[derive(Debug)]
 struct Busy {
-    answers: u64,
+    responses: u64,
     median_ns: u64,
     events_per_wake: f64,
 }
@@ -76,8 +76,8 @@ impl Busy {
         let times = &measured.service_time.ok;
         let usage = measured.workers[0].usage;
         Busy {
-            answers: measured.window.completed,
-            median_ns: times.value_at_rank(times.count() / 2).expect("there are answers"),
+            responses: measured.window.completed,
+            median_ns: times.value_at_rank(times.count() / 2).expect("there are responses"),
             events_per_wake: usage.events as f64 / usage.wakes as f64,
         }
     }
@@ -91,7 +91,7 @@ fn gathering_unasked_costs_nothing_where_requests_queue_in_the_server() {
         let each = Busy::client(&server, connections, Wait::Latency);
         let auto = Busy::client(&server, connections, Wait::Auto);
         let what = format!("{connections}: {each:?}, {auto:?}");
-        assert!(auto.answers * 100 >= each.answers * 99, "{what}");
+        assert!(auto.responses * 100 >= each.responses * 99, "{what}");
         assert!(auto.median_ns * 100 <= each.median_ns * 105, "{what}");
         assert!(auto.events_per_wake >= each.events_per_wake * more_events, "{what}");
     }
@@ -105,16 +105,16 @@ fn gathering_unasked_ends_where_nothing_queues() {
         let each = Busy::client(&server, connections, Wait::Latency);
         let auto = Busy::client(&server, connections, Wait::Auto);
         let what = format!("{connections}: {each:?}, {auto:?}");
-        assert!(auto.answers * 100 >= each.answers * 98, "{what}");
+        assert!(auto.responses * 100 >= each.responses * 98, "{what}");
         assert!(auto.median_ns * 100 <= each.median_ns * 102, "{what}");
         // The same with `throughput`, which coalesces at the expense of the rate here.
         let asked = Busy::client(&server, connections, Wait::Throughput);
-        assert!(asked.answers < auto.answers, "{what}, {asked:?}");
+        assert!(asked.responses < auto.responses, "{what}, {asked:?}");
     }
 }
 
 #[test]
-fn gathered_answers_are_late_by_little_and_that_counts() {
+fn gathered_responses_are_late_by_little_and_that_counts() {
     let service = Law::Uniform { low_ns: 50 * US, high_ns: 250 * US };
     let run_by = |wait| {
         let mut world = serving(0);
@@ -162,31 +162,31 @@ fn one_worker_is_shared() {
 }
 
 #[test]
-fn every_shape_of_answer_is_read_exactly() {
-    let plain = Answers::default();
+fn every_shape_of_response_is_read_exactly() {
+    let plain = Responses::default();
     let shapes = [
-        ("chunked", Answers { framing: Framing::Chunked { chunk_bytes: 10 }, ..plain.clone() }),
-        ("close", Answers { framing: Framing::Close, ..plain.clone() }),
-        ("mixed", Answers { framing: Framing::Mixed, ..plain.clone() }),
-        ("interim", Answers { interim: Some((103, 1.0)), ..plain.clone() }),
-        ("statuses", Answers { statuses: vec![(200, 2.0), (404, 1.0)], ..plain.clone() }),
-        ("no content", Answers { statuses: vec![(204, 1.0)], ..plain.clone() }),
-        ("empty", Answers { body_bytes: Law::ZERO, ..plain.clone() }),
-        ("big", Answers { body_bytes: Law::Fixed(20_000), ..plain.clone() }),
-        ("old", Answers { version: Version::Http10 { keep_alive: false }, ..plain.clone() }),
-        ("kept", Answers { version: Version::Http10 { keep_alive: true }, ..plain.clone() }),
-        ("limit", Answers { close_after: Some(10), ..plain.clone() }),
-        ("one", Answers { close_after: Some(1), ..plain.clone() }),
-        ("drip", Answers { drip: Some(Drip { pieces: 5, gap_ns: 70 * US }), ..plain }),
+        ("chunked", Responses { framing: Framing::Chunked { chunk_bytes: 10 }, ..plain.clone() }),
+        ("close", Responses { framing: Framing::Close, ..plain.clone() }),
+        ("mixed", Responses { framing: Framing::Mixed, ..plain.clone() }),
+        ("interim", Responses { interim: Some((103, 1.0)), ..plain.clone() }),
+        ("statuses", Responses { statuses: vec![(200, 2.0), (404, 1.0)], ..plain.clone() }),
+        ("no content", Responses { statuses: vec![(204, 1.0)], ..plain.clone() }),
+        ("empty", Responses { body_bytes: Law::ZERO, ..plain.clone() }),
+        ("big", Responses { body_bytes: Law::Fixed(20_000), ..plain.clone() }),
+        ("old", Responses { version: Version::Http10 { keep_alive: false }, ..plain.clone() }),
+        ("kept", Responses { version: Version::Http10 { keep_alive: true }, ..plain.clone() }),
+        ("limit", Responses { close_after: Some(10), ..plain.clone() }),
+        ("one", Responses { close_after: Some(1), ..plain.clone() }),
+        ("drip", Responses { drip: Some(Drip { pieces: 5, gap_ns: 70 * US }), ..plain }),
     ];
-    for (name, answers) in shapes {
+    for (name, responses) in shapes {
         for pipeline in [1, 4] {
             let mut world = serving(MS);
-            world.server.answers = answers.clone();
+            world.server.responses = responses.clone();
             let plan = Plan { pipeline, duration_ns: Some(SECOND / 5), ..closed(4) };
             let run = run(world, &plan);
             // With pipelining, the requests behind a response that closes are lost.
-            let closes = run.truth.counts.closes_after_answer > 0;
+            let closes = run.truth.counts.closes_after_response > 0;
             if pipeline == 1 || !closes {
                 check_against_truth(&run, &plan, name);
             }
@@ -199,7 +199,7 @@ fn every_shape_of_answer_is_read_exactly() {
 #[test]
 fn a_drip_has_a_first_byte_and_a_last_one() {
     let mut world = serving(MS);
-    world.server.answers.drip = Some(Drip { pieces: 5, gap_ns: 70 * US });
+    world.server.responses.drip = Some(Drip { pieces: 5, gap_ns: 70 * US });
     let run = run(world, &closed(4));
     check_all("first byte", &run.measured.first_byte, run.measured.planned, MS);
     check_all("service", &run.measured.service_time.ok, run.measured.planned, MS + 280 * US);

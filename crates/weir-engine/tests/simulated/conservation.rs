@@ -85,15 +85,15 @@ fn run_seed(seed: u64) -> (Run, Plan) {
     // Adds an endless head, which wild worlds leave out, if parsing it does not take a million
     // events.
     if world.network.split == Split::Whole && world.network.segment_bytes > 1_000 {
-        let fault = weir_sim::AnswerFault::Malformed(weir_sim::Breakage::EndlessHead);
-        world.faults.answer.push((weir_sim::Pick::Share(0.005), fault));
+        let fault = weir_sim::ResponseFault::Malformed(weir_sim::Breakage::EndlessHead);
+        world.faults.response.push((weir_sim::Pick::Share(0.005), fault));
         world.client.read_bytes = 65_536;
     }
     let stops_at_t1 = random.chance(0.3);
-    let late_answers = stops_at_t1 && random.chance(0.5);
+    let late_responses = stops_at_t1 && random.chance(0.5);
     // Without a connection nothing is planned, even if a number of requests is requested.
     let needs_connection = plan.requests.is_none() && random.chance(0.5);
-    let ending = Ending { late_answers, stops_at_t1, needs_connection, ..Ending::default() };
+    let ending = Ending { late_responses, stops_at_t1, needs_connection, ..Ending::default() };
     let job = Job { ending, ..job(&plan) };
     let (job, observed) = observed(job, seed);
     let run = run_job(world, &job, number, stop_at, None);
@@ -154,9 +154,9 @@ end
 function response(status, headers, body, connection, request)
   local number = request:match("^GET /(%d+) ")
   if headers["x-number"] ~= number then
-    error("not its answer: " .. status .. " to " .. request)
+    error("not its response: " .. status .. " to " .. request)
   end
-  -- Junk after an answer that ends with the connection is part of it.
+  -- Junk after a response that ends with the connection is part of it.
   local is_framed = headers["content-length"] or headers["transfer-encoding"]
   if is_framed and #body > #number and body:sub(1, #number) ~= number then error("not its body") end
   --in-response
@@ -180,9 +180,9 @@ fn run_scripted_seed(seed: u64) -> Run {
     let mut random = Random::new(Seed(seed), 202);
     let (plan, number, stop_at) = random_plan(&mut random);
     let text = random_script(&mut random);
-    let (late_answers, extras) = (random.chance(0.3), random.chance(0.3));
+    let (late_responses, extras) = (random.chance(0.3), random.chance(0.3));
     let job = Job {
-        ending: Ending { late_answers, ..Ending::default() },
+        ending: Ending { late_responses, ..Ending::default() },
         extras: Extras { thread_rates: extras, batch_times: extras, ..Extras::default() },
         ..job(&plan)
     };
@@ -207,18 +207,19 @@ fn run_scripted_seed(seed: u64) -> Run {
 fn check_run(run: &Run, plan: &Plan, seed: u64) {
     let (measured, truth) = (&run.measured, &run.truth);
     let what = format!("seed {seed}, {:?}: {:?}", plan.load, measured.outcomes);
-    let answered_with = |is_meant: fn(u16) -> bool| {
+    let responded_with = |is_meant: fn(u16) -> bool| {
         let meant = |request: &&weir_sim::Request| {
-            matches!(request.fate, Fate::Answered(status) if is_meant(status))
+            matches!(request.fate, Fate::Responded(status) if is_meant(status))
                 && request.delivered_at.is_some()
         };
         truth.requests.iter().filter(meant).count() as u64
     };
     let outcomes = measured.outcomes;
-    assert!(outcomes.ok <= answered_with(|status| status < 400), "{what}");
-    assert!(outcomes.bad_response <= answered_with(|status| status >= 400), "{what}");
+    assert!(outcomes.ok <= responded_with(|status| status < 400), "{what}");
+    assert!(outcomes.bad_response <= responded_with(|status| status >= 400), "{what}");
     // No reported time is less than that of the fastest true response.
-    let fastest = truth.requests.iter().filter(|request| matches!(request.fate, Fate::Answered(_)));
+    let fastest =
+        truth.requests.iter().filter(|request| matches!(request.fate, Fate::Responded(_)));
     let fastest = fastest.filter_map(|request| Some(request.delivered_at?.since(request.sent_at)));
     if let Some(fastest_ns) = fastest.min() {
         let least_ns = measured.service_time.ok.exact().min_ns;
@@ -252,20 +253,20 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
 #[test]
 fn wild_worlds_lose_nothing() {
     let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300));
-    let mut answered = 0;
+    let mut responded = 0;
     for seed in from..from + seeds {
         let run = catch_unwind(AssertUnwindSafe(|| run_seed(seed)));
         let Ok((run, _)) = run else { panic!("seed {seed} failed, for the reason above") };
-        answered += run.measured.outcomes.ok;
+        responded += run.measured.outcomes.ok;
     }
-    assert!(answered >= seeds, "{answered} answers in {seeds} runs say nothing");
+    assert!(responded >= seeds, "{responded} responses in {seeds} runs say nothing");
 }
 
 /// With so many connections, the active ones lease their protocols and slots.
 #[test]
 fn wild_worlds_of_many_connections_lose_nothing() {
     const MANY: u32 = 600;
-    let mut answered = 0;
+    let mut responded = 0;
     for seed in 0..40 {
         let mut random = Random::new(Seed(seed), 204);
         let plan = match random.between(0, 2) {
@@ -283,21 +284,21 @@ fn wild_worlds_of_many_connections_lose_nothing() {
         };
         let run = run_part(World::wild(Seed(seed), SPAN_NS), &plan, 0, Nanos::MAX);
         check_run(&run, &plan, seed);
-        answered += run.measured.outcomes.ok;
+        responded += run.measured.outcomes.ok;
     }
-    assert!(answered >= 1_000, "{answered} answers say nothing");
+    assert!(responded >= 1_000, "{responded} responses say nothing");
 }
 
 #[test]
 fn scripts_in_wild_worlds_lose_nothing() {
     let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300));
-    let mut answered = 0;
+    let mut responded = 0;
     for seed in from..from + seeds {
         let run = catch_unwind(AssertUnwindSafe(|| run_scripted_seed(seed)));
         let Ok(run) = run else { panic!("seed {seed} failed, for the reason above") };
-        answered += run.measured.outcomes.ok;
+        responded += run.measured.outcomes.ok;
     }
-    assert!(answered >= seeds, "{answered} answers in {seeds} runs say nothing");
+    assert!(responded >= seeds, "{responded} responses in {seeds} runs say nothing");
 }
 
 /// With a client that takes no time, a closed loop's numbers are exact in wild worlds too.
@@ -379,11 +380,11 @@ fn run_long_seed(seed: u64) -> Run {
 fn long_wild_worlds_lose_nothing() {
     let from = setting("WEIR_SIM_FROM", 0);
     let worlds = setting("WEIR_SIM_HOURS", 24) * (3_600 * SECOND / LONG_NS);
-    let mut answered = 0;
+    let mut responded = 0;
     for seed in from..from + worlds {
         let run = catch_unwind(AssertUnwindSafe(|| run_long_seed(seed)));
         let Ok(run) = run else { panic!("seed {seed} failed, for the reason above") };
-        answered += run.measured.outcomes.ok;
+        responded += run.measured.outcomes.ok;
     }
-    assert!(answered >= worlds * 100, "{answered} answers in {worlds} worlds say little");
+    assert!(responded >= worlds * 100, "{responded} responses in {worlds} worlds say little");
 }

@@ -27,7 +27,7 @@ fn stalled(service_ns: u64, from: Nanos, stall_ns: u64) -> World {
 
 /// Returns the job of a plan in a dialect: late responses count, and the load ends at t1.
 fn dialect(plan: &Plan) -> Job {
-    let ending = Ending { late_answers: true, stops_at_t1: true, ..Ending::default() };
+    let ending = Ending { late_responses: true, stops_at_t1: true, ..Ending::default() };
     Job { ending, ..job(plan) }
 }
 
@@ -113,14 +113,14 @@ fn a_backlog_is_worked_off_in_the_drain() {
     assert!(closed_at <= sending_end.after(2 * MS), "{closed_at}");
 }
 
-/// A faultless server has answered every request it received when the sockets close.
+/// A faultless server has responded to every request it received when the sockets close.
 #[test]
 fn the_load_of_the_drain_is_awaited() {
     for plan in [closed(5), open(1_000, 1, 50)] {
         let run = run(serving(20 * MS), &plan);
         let sent = run.measured.sent;
         assert!(sent.tail > 0);
-        assert_eq!(run.truth.answered(), sent.measured + sent.tail);
+        assert_eq!(run.truth.responded(), sent.measured + sent.tail);
         assert!(ends(&run).1 <= START.after(SECOND + 40 * MS));
     }
 }
@@ -144,7 +144,7 @@ fn a_dialect_sends_nothing_after_the_window() {
     let run = run_dialect(serving(10 * MS), &closed(2));
     assert_eq!(run.sent_between(t1, Nanos::MAX).len(), 0);
     assert_eq!((run.measured.outcomes.ok, run.measured.sent.tail), (200, 0));
-    // The last requests were sent at 990 ms and answered as the window ended.
+    // The last requests were sent at 990 ms, and their responses came as the window ended.
     assert_eq!(ends(&run), (t1, t1));
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_io::Nanos;
 use weir_result::{ErrorKind, FailureCause, FailureKind, FailurePhase, Plan};
-use weir_sim::{AnswerFault, Breakage, ConnectFault, Drip, Fate, Law, Pick, World, errno};
+use weir_sim::{Breakage, ConnectFault, Drip, Fate, Law, Pick, ResponseFault, World, errno};
 
 use crate::setup::{
     MS, Run, SECOND, START, US, check_all, check_exact, closed, due_at, open, run, run_part,
@@ -14,9 +14,9 @@ use crate::setup::{
 /// Ordinals of the faulty requests: some early, two in a row, one on a later socket.
 const PLACES: [u64; 5] = [3, 10, 11, 12, 500];
 
-fn with_fault(fault: AnswerFault) -> World {
+fn with_fault(fault: ResponseFault) -> World {
     let mut world = serving(MS);
-    world.faults.answer = vec![(Pick::Exactly(PLACES.to_vec()), fault)];
+    world.faults.response = vec![(Pick::Exactly(PLACES.to_vec()), fault)];
     world
 }
 
@@ -25,7 +25,7 @@ fn failure(phase: FailurePhase, cause: FailureCause) -> FailureKind {
 }
 
 /// Checks that the faults appear as `expected` and cause no other error, in closed and open loops.
-fn check_fault(fault: AnswerFault, expected: Option<ErrorKind>) {
+fn check_fault(fault: ResponseFault, expected: Option<ErrorKind>) {
     let struck = PLACES.len() as u64;
     for plan in [closed(1), closed(4), open(1_000, 1, 4), open(1_000, 1, 50)] {
         let what = format!("{fault:?}, {:?}", plan.load);
@@ -43,23 +43,23 @@ fn check_fault(fault: AnswerFault, expected: Option<ErrorKind>) {
 }
 
 #[test]
-fn answers_that_fail_are_counted_by_kind() {
+fn responses_that_fail_are_counted_by_kind() {
     let reset = ErrorKind::Errno(errno::ECONNRESET);
-    check_fault(AnswerFault::ResetBefore, Some(reset));
-    check_fault(AnswerFault::ResetWithin, Some(reset));
-    check_fault(AnswerFault::CloseBefore, Some(ErrorKind::ClosedBeforeAnswer));
-    check_fault(AnswerFault::CloseWithin, Some(ErrorKind::ClosedInAnswer));
+    check_fault(ResponseFault::ResetBefore, Some(reset));
+    check_fault(ResponseFault::ResetWithin, Some(reset));
+    check_fault(ResponseFault::CloseBefore, Some(ErrorKind::ClosedBeforeAnswer));
+    check_fault(ResponseFault::CloseWithin, Some(ErrorKind::ClosedInAnswer));
 }
 
 #[test]
-fn what_follows_an_answer_is_no_failure_of_it() {
-    check_fault(AnswerFault::CloseAfter, None);
-    check_fault(AnswerFault::JunkAfter, None);
-    check_fault(AnswerFault::ResetIdle { after_ns: 0 }, None);
+fn what_follows_a_response_is_no_failure_of_it() {
+    check_fault(ResponseFault::CloseAfter, None);
+    check_fault(ResponseFault::JunkAfter, None);
+    check_fault(ResponseFault::ResetIdle { after_ns: 0 }, None);
 }
 
 #[test]
-fn broken_answers_are_counted_by_the_rule_they_break() {
+fn broken_responses_are_counted_by_the_rule_they_break() {
     let kinds = [
         (Breakage::StatusLine, "bad_status_line"),
         (Breakage::Version, "bad_status_line"),
@@ -74,13 +74,13 @@ fn broken_answers_are_counted_by_the_rule_they_break() {
     ];
     assert_eq!(kinds.len(), Breakage::ALL.len());
     for (breakage, code) in kinds {
-        check_fault(AnswerFault::Malformed(breakage), Some(ErrorKind::Protocol(code)));
+        check_fault(ResponseFault::Malformed(breakage), Some(ErrorKind::Protocol(code)));
     }
 }
 
 #[test]
 fn failures_of_connections_are_counted_where_they_happened() {
-    let connections = |fault: AnswerFault| {
+    let connections = |fault: ResponseFault| {
         let plan = Plan { timeout_ns: 20 * MS, ..closed(1) };
         let run = run(with_fault(fault), &plan);
         (run.measured.connections.failures, run.measured.connections.closed_by_peer)
@@ -88,19 +88,19 @@ fn failures_of_connections_are_counted_where_they_happened() {
     let reset = FailureCause::Errno(errno::ECONNRESET);
     let count = |phase, cause| BTreeMap::from([(failure(phase, cause), 5)]);
     use FailurePhase::{Idle, InUse};
-    assert_eq!(connections(AnswerFault::ResetBefore), (count(InUse, reset), 0));
-    assert_eq!(connections(AnswerFault::ResetIdle { after_ns: 0 }), (count(Idle, reset), 0));
+    assert_eq!(connections(ResponseFault::ResetBefore), (count(InUse, reset), 0));
+    assert_eq!(connections(ResponseFault::ResetIdle { after_ns: 0 }), (count(Idle, reset), 0));
     let closed = count(InUse, FailureCause::Closed);
-    assert_eq!(connections(AnswerFault::CloseBefore), (closed, 0));
-    assert_eq!(connections(AnswerFault::CloseAfter), (BTreeMap::new(), 5));
+    assert_eq!(connections(ResponseFault::CloseBefore), (closed, 0));
+    assert_eq!(connections(ResponseFault::CloseAfter), (BTreeMap::new(), 5));
     let junk = count(Idle, FailureCause::Protocol("unsolicited_bytes"));
-    assert_eq!(connections(AnswerFault::JunkAfter), (junk, 0));
-    assert_eq!(connections(AnswerFault::Swallow), (count(InUse, FailureCause::Timeout), 0));
+    assert_eq!(connections(ResponseFault::JunkAfter), (junk, 0));
+    assert_eq!(connections(ResponseFault::Swallow), (count(InUse, FailureCause::Timeout), 0));
 }
 
 #[test]
 fn a_reset_of_an_idle_connection_costs_no_request() {
-    let fault = AnswerFault::ResetIdle { after_ns: 300 * US };
+    let fault = ResponseFault::ResetIdle { after_ns: 300 * US };
     let run = run(with_fault(fault), &open(100, 1, 4));
     assert_eq!(run.truth.counts.injected(fault), 4, "the fifth place lies beyond the end");
     assert_eq!((run.measured.outcomes.ok, run.measured.planned), (100, 100));
@@ -111,12 +111,12 @@ fn a_reset_of_an_idle_connection_costs_no_request() {
 fn a_share_of_faults_is_counted_as_it_came() {
     let mut world = serving(MS);
     let faults = [
-        (0.05, AnswerFault::ResetWithin),
-        (0.05, AnswerFault::CloseBefore),
-        (0.05, AnswerFault::CloseWithin),
-        (0.05, AnswerFault::Malformed(Breakage::Length)),
+        (0.05, ResponseFault::ResetWithin),
+        (0.05, ResponseFault::CloseBefore),
+        (0.05, ResponseFault::CloseWithin),
+        (0.05, ResponseFault::Malformed(Breakage::Length)),
     ];
-    world.faults.answer =
+    world.faults.response =
         faults.iter().map(|(share, fault)| (Pick::Share(*share), *fault)).collect();
     let plan = open(2_000, 1, 50);
     let run = run(world, &plan);
@@ -137,11 +137,11 @@ fn a_share_of_faults_is_counted_as_it_came() {
 }
 
 #[test]
-fn answers_behind_a_failed_one_are_never_asked_for_again() {
+fn responses_behind_a_failed_one_are_never_asked_for_again() {
     let plan = Plan { pipeline: 4, ..closed(1) };
     let mut world = serving(MS);
-    let fault = AnswerFault::CloseWithin;
-    world.faults.answer = vec![(Pick::Exactly(vec![3, 30, 50, 200, 500]), fault)];
+    let fault = ResponseFault::CloseWithin;
+    world.faults.response = vec![(Pick::Exactly(vec![3, 30, 50, 200, 500]), fault)];
     let run = run(world, &plan);
     let errors = &run.measured.errors;
     assert_eq!(errors[&ErrorKind::ClosedInAnswer], 5);
@@ -211,7 +211,7 @@ fn a_server_that_is_not_there_ends_every_kind_of_run() {
 }
 
 #[test]
-fn connects_without_an_answer_time_out() {
+fn connects_without_a_response_time_out() {
     let mut world = serving(MS);
     world.faults.connect = vec![(Pick::First(2), ConnectFault::Hang)];
     let plan = Plan { connect_timeout_ns: 50 * MS, ..closed(2) };
@@ -265,7 +265,7 @@ fn of_requests_sent_together_those_that_did_not_leave_are_not_sent() {
     }
 }
 
-/// V10: a server that accepts, and never answers.
+/// V10: a server that accepts, and never responses.
 #[test]
 fn a_black_hole_leaves_bounds_and_no_zeros() {
     let mut world = serving(MS);
@@ -311,14 +311,14 @@ fn a_timeout_is_exact_to_the_nanosecond() {
         let expected = if is_late { (0, 100) } else { (100, 0) };
         assert_eq!((outcomes.ok, outcomes.timed_out), expected, "{service_ns}");
         check_all("ages", &run.measured.response_time.censored, expected.1, 100 * MS);
-        check_all("answers", &run.measured.response_time.ok, expected.0, service_ns);
+        check_all("responses", &run.measured.response_time.ok, expected.0, service_ns);
     }
 }
 
 #[test]
-fn an_answer_that_drips_past_the_timeout_times_out() {
+fn a_response_that_drips_past_the_timeout_times_out() {
     let mut world = serving(MS);
-    world.server.answers.drip = Some(Drip { pieces: 10, gap_ns: 20 * MS });
+    world.server.responses.drip = Some(Drip { pieces: 10, gap_ns: 20 * MS });
     let plan = Plan { timeout_ns: 100 * MS, ..open(20, 1, 50) };
     let run = run(world, &plan);
     assert_eq!(run.measured.outcomes.timed_out, 20);

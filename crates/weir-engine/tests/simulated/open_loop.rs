@@ -30,7 +30,7 @@ fn a_fixed_service_is_exact() {
     let run = run(serving(MS), &plan);
     let measured = &run.measured;
     assert_eq!((run.start(), measured.planned), (START, 3_000));
-    // The last slot of M is answered half a gap after t1, as the next one is due.
+    // The response to the last slot of M comes half a gap after t1, as the next one is due.
     assert_eq!((measured.sent.warmup, measured.sent.tail), (500, 1));
     check_all("response", &measured.response_time.ok, 3_000, MS);
     check_all("service", &measured.service_time.ok, 3_000, MS);
@@ -186,7 +186,7 @@ fn overload_beyond_the_drain_is_censored() {
     check_ranges("ages", &run.measured.response_time.censored, ages);
     let lags = (10_549..12_000).map(|index| end.since(due_at(&run, &plan, index)));
     check_ranges("bounds of lags", &run.measured.send_lag.censored, lags);
-    assert_eq!(run.truth.answered(), 10_499, "sockets close when the drain is over");
+    assert_eq!(run.truth.responded(), 10_499, "sockets close when the drain is over");
 }
 
 #[test]
@@ -200,9 +200,9 @@ fn absurd_rates_end() {
         let run = run(serving(MS), &plan);
         let outcomes = run.measured.outcomes;
         assert_eq!(run.measured.planned, 2 * rate);
-        let answered = 3_000 * u64::from(connections);
-        assert!(outcomes.ok + u64::from(connections) >= answered, "{outcomes:?}");
-        assert!(outcomes.ok <= answered, "{outcomes:?}");
+        let responded = 3_000 * u64::from(connections);
+        assert!(outcomes.ok + u64::from(connections) >= responded, "{outcomes:?}");
+        assert!(outcomes.ok <= responded, "{outcomes:?}");
         assert_eq!(outcomes.never_sent, 2 * rate - outcomes.ok - outcomes.in_flight_at_end);
         let ages = run.measured.response_time.censored.exact();
         // The oldest slot that was never sent was due just after those that were.
@@ -260,7 +260,7 @@ fn a_late_timer_is_told_as_lag() {
 #[test]
 fn slots_wait_for_a_connection_that_is_renewed() {
     let mut world = serving(MS);
-    world.server.answers.close_after = Some(5);
+    world.server.responses.close_after = Some(5);
     world.network.connect = weir_sim::Law::Fixed(10 * MS);
     let plan = open(500, 1, 1);
     let run = run(world, &plan);

@@ -14,7 +14,7 @@ fn paced(plan: Plan, per_second: u64) -> Plan {
     Plan { connection: ConnectionPlan { rate, ..plan.connection.clone() }, ..plan }
 }
 
-/// Returns a faultless server that answers in 1 ms, on a network on which connecting takes
+/// Returns a faultless server that responds in 1 ms, on a network on which connecting takes
 /// `connect_ns`.
 fn far(connect_ns: u64) -> World {
     let mut world = serving(MS);
@@ -134,9 +134,9 @@ fn without_a_list_the_kernel_and_the_url_decide() {
 #[test]
 fn what_each_destination_did_adds_up() {
     let mut world = far(0);
-    world.faults.answer =
-        vec![(weir_sim::Pick::Exactly(vec![100, 200, 301]), weir_sim::AnswerFault::ResetBefore)];
-    world.server.answers.statuses = vec![(200, 0.9), (503, 0.1)];
+    world.faults.response =
+        vec![(weir_sim::Pick::Exactly(vec![100, 200, 301]), weir_sim::ResponseFault::ResetBefore)];
+    world.server.responses.statuses = vec![(200, 0.9), (503, 0.1)];
     let run = run_job(world, &dealt(4, &[], 2), 0, Nanos::MAX, None);
     let measured = &run.measured;
     let shares = &measured.destinations;

@@ -41,7 +41,7 @@ fn by_socket(run: &Run) -> Vec<Vec<Request>> {
     sockets
 }
 
-/// Checks that all requests were answered and nothing failed.
+/// Checks that all requests got a response and nothing failed.
 fn check_well(run: &Run, what: &str) {
     let measured = &run.measured;
     assert_eq!(measured.outcomes.ok, measured.planned, "{what}: {:?}", measured.outcomes);
@@ -76,15 +76,16 @@ fn a_renewed_connection_takes_the_next_request_as_soon_as_it_is_up() {
     let sockets = by_socket(&run);
     for pair in sockets.windows(2) {
         let (before, after) = (&pair[0], &pair[1]);
-        let answered = before.last().and_then(|last| last.delivered_at).expect("answered");
-        assert_eq!(after[0].sent_at.since(answered), 200 * US, "nothing but the connect");
+        let responded =
+            before.last().and_then(|last| last.delivered_at).expect("it got a response");
+        assert_eq!(after[0].sent_at.since(responded), 200 * US, "nothing but the connect");
     }
     check_all("service", &run.measured.service_time.ok, run.measured.outcomes.ok, MS);
 }
 
 #[test]
 fn a_request_that_waits_for_a_renewed_connection_counts_that_wait() {
-    // Due every 10 ms, answered in 1 ms; connecting takes 12 ms more.
+    // Due every 10 ms, with a response in 1 ms; connecting takes 12 ms more.
     let plan = renewing(
         open(100, 1, 1),
         ConnectionPlan { close: Some(Closer::Client), ..ConnectionPlan::default() },
@@ -100,7 +101,7 @@ fn a_request_that_waits_for_a_renewed_connection_counts_that_wait() {
 }
 
 #[test]
-fn an_old_connection_is_renewed_and_its_answer_awaited() {
+fn an_old_connection_is_renewed_and_its_response_awaited() {
     let run = run(far(30 * MS, MS), &at_age(closed(4), 100 * MS));
     check_well(&run, "busy connections");
     check_all("service", &run.measured.service_time.ok, run.measured.outcomes.ok, 30 * MS);

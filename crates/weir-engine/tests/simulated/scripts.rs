@@ -5,7 +5,7 @@
 use weir_engine::{Ending, Extras, Job};
 use weir_io::{ConnId, Nanos};
 use weir_result::{Callback, ErrorKind, Load, Plan};
-use weir_sim::{Answers, Drip, Fate, Framing, Law, Split};
+use weir_sim::{Drip, Fate, Framing, Law, Responses, Split};
 
 use crate::setup::{
     MS, Run, SECOND, START, US, check_all, check_exact, closed, due_at, job, open, run_job,
@@ -139,14 +139,14 @@ fn true_responses(run: &Run, plan: &Plan, sizes: &[u64]) -> Vec<u64> {
         let slot = request.number.expect("numbered") - 1;
         if (t0..t1).contains(&due_at(run, plan, slot)) {
             let due = due_at(run, plan, first_of_batch(slot, sizes));
-            times.push(request.delivered_at.expect("answered").since(due));
+            times.push(request.delivered_at.expect("it got a response").since(due));
         }
     }
     times
 }
 
 #[test]
-fn batches_are_answered_and_timed_one_by_one() {
+fn batches_are_timed_response_by_response() {
     let in_words = |sizes: &[u64]| {
         let words: Vec<String> = sizes.iter().map(u64::to_string).collect();
         words.join(",")
@@ -163,7 +163,7 @@ fn batches_are_answered_and_timed_one_by_one() {
             let mut numbers = numbers(&run);
             numbers.sort_unstable();
             assert_eq!(numbers, (1..=all).collect::<Vec<_>>(), "{what}");
-            assert_eq!(calls(&run, Callback::Response), all, "{what}: each answer is shown");
+            assert_eq!(calls(&run, Callback::Response), all, "{what}: each response is shown");
             let (t0, t1) = (START.after(100 * MS), START.after(1_100 * MS));
             if plan.load == Load::ClosedLoop {
                 let measured = run.sent_between(t0, t1);
@@ -180,21 +180,21 @@ fn batches_are_answered_and_timed_one_by_one() {
 
 /// Responses in every shape, cut at every position: `response()` always receives the right one.
 #[test]
-fn answers_are_shown_with_their_requests() {
-    let plain = Answers::default();
+fn responses_are_shown_with_their_requests() {
+    let plain = Responses::default();
     let shapes = [
         ("plain", plain.clone()),
-        ("chunked", Answers { framing: Framing::Chunked { chunk_bytes: 10 }, ..plain.clone() }),
-        ("interim", Answers { interim: Some((103, 0.5)), ..plain.clone() }),
-        ("drip", Answers { drip: Some(Drip { pieces: 5, gap_ns: 70 * US }), ..plain.clone() }),
-        ("limit", Answers { close_after: Some(6), ..plain.clone() }),
-        ("close", Answers { framing: Framing::Close, ..plain }),
+        ("chunked", Responses { framing: Framing::Chunked { chunk_bytes: 10 }, ..plain.clone() }),
+        ("interim", Responses { interim: Some((103, 0.5)), ..plain.clone() }),
+        ("drip", Responses { drip: Some(Drip { pieces: 5, gap_ns: 70 * US }), ..plain.clone() }),
+        ("limit", Responses { close_after: Some(6), ..plain.clone() }),
+        ("close", Responses { framing: Framing::Close, ..plain }),
     ];
-    for (name, answers) in shapes {
+    for (name, responses) in shapes {
         for split in [Split::Whole, Split::Random, Split::EveryByte] {
             for sizes in ["1", "3", "1, 4, 2"] {
                 let mut world = serving(MS);
-                world.server.answers = answers.clone();
+                world.server.responses = responses.clone();
                 world.network.split = split;
                 world.network.segment_bytes = 100;
                 let plan = Plan { duration_ns: Some(SECOND / 10), ..closed(3) };
@@ -202,9 +202,9 @@ fn answers_are_shown_with_their_requests() {
                 let what = format!("{name}, {split:?}, {sizes}");
                 assert_eq!(run.failure, None, "{what}");
                 assert!(run.measured.outcomes.ok > 50, "{what}");
-                let answered = run.truth.requests.iter();
-                let answered = answered.filter(|request| request.delivered_at.is_some()).count();
-                assert_eq!(calls(&run, Callback::Response), answered as u64, "{what}");
+                let responded = run.truth.requests.iter();
+                let responded = responded.filter(|request| request.delivered_at.is_some()).count();
+                assert_eq!(calls(&run, Callback::Response), responded as u64, "{what}");
             }
         }
     }
@@ -234,9 +234,9 @@ end
 }
 
 #[test]
-fn a_server_that_closes_in_a_batch_leaves_the_rest_unanswered() {
+fn a_server_that_closes_in_a_batch_leaves_the_rest_without_a_response() {
     let mut world = serving(MS);
-    world.server.answers.close_after = Some(2);
+    world.server.responses.close_after = Some(2);
     let run = run_script(world, &closed(2), &batching("5"));
     assert_eq!(run.failure, None);
     let outcomes = run.measured.outcomes;
@@ -265,7 +265,7 @@ fn a_number_of_requests_is_measured_exactly_in_batches() {
 #[test]
 fn rests_hold_across_reconnects() {
     let mut world = serving(MS);
-    world.server.answers.close_after = Some(1);
+    world.server.responses.close_after = Some(1);
     world.network.connect = Law::Fixed(200 * US);
     let run = run_script(world, &closed(3), "function delay() return 3 end");
     check_well(&run, "reconnects");
@@ -352,7 +352,7 @@ end
         let run = run_script(serving(MS), &plan, &learning);
         assert_eq!(run.failure, None, "{what}");
         for (index, request) in run.truth.requests.iter().enumerate() {
-            assert_eq!(request.number, Some(0), "{what}: {index} was made before an answer");
+            assert_eq!(request.number, Some(0), "{what}: {index} was made before a response");
         }
         assert_eq!(run.measured.script.as_ref().expect("a script").ran_dry, 0, "{what}");
     }
@@ -417,7 +417,7 @@ fn a_script_that_stops_ends_the_window_there() {
             let last = run.truth.requests.last().expect("requests were sent");
             let stopped_at = match name {
                 "request" => last.sent_at,
-                _ => last.delivered_at.expect("answered"),
+                _ => last.delivered_at.expect("it got a response"),
             };
             let phases = &run.measured.workers[0];
             assert!(phases.t1_ns.abs_diff(stopped_at.0) <= 1, "{what}: {phases:?}");
@@ -449,7 +449,7 @@ fn a_script_that_stops_may_return_nothing() {
 
 /// Responses received together with the one that stopped the thread are not passed to the script.
 #[test]
-fn no_answer_is_shown_after_a_stop() {
+fn no_response_is_shown_after_a_stop() {
     for plan in [closed(1), closed(5), open(500, 1, 3)] {
         let shown = "shown = 0 function response() shown = shown + 1
                      if shown >= 2 then wrk.thread:stop() end end";
@@ -530,11 +530,11 @@ fn an_end_between_the_slots_of_a_batch_is_accounted_for() {
 
 fn late(plan: &Plan) -> Job {
     let extras = Extras { thread_rates: true, batch_times: true, ..Extras::default() };
-    Job { ending: Ending { late_answers: true, ..Ending::default() }, extras, ..job(plan) }
+    Job { ending: Ending { late_responses: true, ..Ending::default() }, extras, ..job(plan) }
 }
 
 #[test]
-fn late_answers_are_taken_and_counted() {
+fn late_responses_are_taken_and_counted() {
     // Some requests are slow: 50 ms instead of 1 ms.
     let mut world = serving(MS);
     world.server.service = Law::Bimodal { fast_ns: MS, slow_ns: 50 * MS, slow_share: 0.3 };
@@ -556,14 +556,14 @@ fn late_answers_are_taken_and_counted() {
             ended_at.since(request.sent_at) > 20 * MS
         });
         assert_eq!(run.measured.overdue, overdue.count() as u64, "{what}");
-        let mut answered = members.clone();
-        answered.retain(|request| request.delivered_at.is_some_and(|at| at <= end));
-        check_exact(&what, &run.measured.service_time.ok, true_service(&answered));
+        let mut responded = members.clone();
+        responded.retain(|request| request.delivered_at.is_some_and(|at| at <= end));
+        check_exact(&what, &run.measured.service_time.ok, true_service(&responded));
     }
 }
 
 #[test]
-fn an_answer_that_never_comes_is_overdue_once() {
+fn a_response_that_never_comes_is_overdue_once() {
     let mut world = serving(MS);
     world.server.black_hole_from = Some(Nanos::ZERO);
     let plan = Plan { timeout_ns: 100 * MS, ..closed(4) };

@@ -159,9 +159,9 @@ fn check_conservation(run: &Run, seed: u64) {
         assert_eq!(left, right, "seed {seed}: {what}: {:?}, {failure:?}", measured.outcomes);
     };
     let unresolved = outcomes.timed_out + outcomes.in_flight_at_end;
-    let answered = outcomes.ok + outcomes.bad_response;
+    let responded = outcomes.ok + outcomes.bad_response;
     equal("classes and plan", outcomes.total(), run.measured.planned);
-    equal("status codes", status.values().sum(), answered);
+    equal("status codes", status.values().sum(), responded);
     equal("errors by kind", errors.values().sum(), outcomes.transport_error);
     equal("ok times", response_time.ok.count(), outcomes.ok);
     equal("bad times", response_time.bad.count(), outcomes.bad_response);
@@ -191,7 +191,7 @@ fn check_conservation(run: &Run, seed: u64) {
     assert!(received <= all_sent, "seed {seed}: {received} received, {all_sent} sent");
     let completed = run.truth.requests.iter().filter(|request| request.delivered_at.is_some());
     let completed = completed.count() as u64;
-    assert!(answered <= completed, "seed {seed}: {answered} answered, {completed} delivered");
+    assert!(responded <= completed, "seed {seed}: {responded} responses, {completed} delivered");
     assert!(run.measured.connections.connects <= run.truth.counts.connects_done);
 }
 
@@ -274,7 +274,7 @@ pub(crate) fn check_all(what: &str, histogram: &Histogram, count: u64, ns: u64) 
 
 /// Returns the true service times of the ok responses among `requests`.
 pub(crate) fn true_service(requests: &[Request]) -> Vec<u64> {
-    let ok = |request: &&Request| matches!(request.fate, Fate::Answered(status) if status < 400);
+    let ok = |request: &&Request| matches!(request.fate, Fate::Responded(status) if status < 400);
     let times = requests
         .iter()
         .filter(ok)
@@ -298,5 +298,7 @@ pub(crate) fn true_response(run: &Run, plan: &Plan) -> Vec<u64> {
     let slots = (0u64..).zip(&run.truth.requests);
     let slots = slots.map(|(index, request)| (due_at(run, plan, index), request));
     let measured = slots.filter(|(due_at, _)| (t0..t1).contains(due_at));
-    measured.map(|(due, request)| request.delivered_at.expect("answered").since(due)).collect()
+    measured
+        .map(|(due, request)| request.delivered_at.expect("it got a response").since(due))
+        .collect()
 }

@@ -157,7 +157,7 @@ fn a_silent_server_is_found_by_the_protocols_own_timer() {
 /// A line before the protocol, which the server confirms.
 #[derive(Debug, Default)]
 struct Greeting {
-    answer: Vec<u8>,
+    response: Vec<u8>,
 }
 
 impl Preamble for Greeting {
@@ -166,13 +166,13 @@ impl Preamble for Greeting {
     }
 
     fn is_complete(&self) -> bool {
-        self.answer == b"go\n"
+        self.response == b"go\n"
     }
 
     fn receive(&mut self, bytes: &[u8], _out: &mut Vec<u8>) -> Result<usize, ProtocolError> {
-        let used = bytes.len().min(3 - self.answer.len());
-        self.answer.extend_from_slice(&bytes[..used]);
-        match b"go\n".starts_with(&self.answer) {
+        let used = bytes.len().min(3 - self.response.len());
+        self.response.extend_from_slice(&bytes[..used]);
+        match b"go\n".starts_with(&self.response) {
             true => Ok(used),
             false => Err(ProtocolError::BadFrame),
         }

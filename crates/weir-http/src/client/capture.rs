@@ -5,7 +5,7 @@ use std::mem;
 
 use memchr::memchr;
 
-use crate::{Answer, BodyBudget, Interest};
+use crate::{BodyBudget, Interest, ReceivedResponse};
 
 /// Most bytes stored of one body.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -145,11 +145,11 @@ impl Capture {
         self.completed.push(Completed { status, is_cut, head_end, body_end });
     }
 
-    pub(crate) fn answer(&self, nth: usize) -> Answer<'_> {
+    pub(crate) fn response(&self, nth: usize) -> ReceivedResponse<'_> {
         let begin = nth.checked_sub(1).map_or(Completed::default(), |nth| self.completed[nth]);
         let Completed { status, is_cut, head_end, body_end } = self.completed[nth];
         let head = &self.heads[begin.head_end..head_end];
-        Answer { status, head, body: &self.bodies[begin.body_end..body_end], is_cut }
+        ReceivedResponse { status, head, body: &self.bodies[begin.body_end..body_end], is_cut }
     }
 
     /// Returns the last completed response; its end is the start of the current one.
@@ -179,7 +179,7 @@ mod tests {
         capture.complete(200);
         capture.section(b"HTTP/1.1 2");
         assert_eq!(
-            (capture.answer(0).head(), capture.answer(0).body().len()),
+            (capture.response(0).head(), capture.response(0).body().len()),
             (line.as_bytes(), 1 << 20)
         );
         capture.forget_completed();
@@ -198,9 +198,9 @@ mod tests {
         let body: Vec<u8> = (0..body_bytes).map(|index| index as u8).collect();
         body.chunks(1_000).for_each(|piece| capture.body(piece));
         capture.complete(200);
-        let answer = capture.answer(0);
-        assert!(body.starts_with(answer.body()));
-        (answer.body().len(), answer.is_cut())
+        let response = capture.response(0);
+        assert!(body.starts_with(response.body()));
+        (response.body().len(), response.is_cut())
     }
 
     #[test]

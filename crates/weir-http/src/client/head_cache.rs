@@ -66,10 +66,10 @@ impl HeadCache {
         self.bytes.len()
     }
 
-    /// Returns the number of consecutive `answers` that start with the cached head.
+    /// Returns the number of consecutive `responses` that start with the cached head.
     #[inline(always)]
-    pub(crate) fn count<'a>(&self, answers: impl Iterator<Item = &'a [u8]>) -> usize {
-        answers.take_while(|answer| answer.starts_with(&self.bytes)).count()
+    pub(crate) fn count<'a>(&self, responses: impl Iterator<Item = &'a [u8]>) -> usize {
+        responses.take_while(|response| response.starts_with(&self.bytes)).count()
     }
 
     /// True if `head`, which has the same length as the cached one but other bytes, is equivalent.

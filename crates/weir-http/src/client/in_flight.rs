@@ -84,7 +84,7 @@ impl InFlight {
     /// Removes the `count` oldest requests, which have consecutive ids. Returns the first one's id.
     #[inline]
     pub(crate) fn pop(&mut self, count: u16) -> RequestId {
-        debug_assert!(count <= self.count, "an answer needs a request");
+        debug_assert!(count <= self.count, "a response needs a request");
         let first = self.oldest;
         let next = first + count;
         debug_assert!(next <= self.depth, "the ids are in a row");

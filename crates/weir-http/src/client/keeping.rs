@@ -3,7 +3,7 @@
 
 use super::capture::Capture;
 use super::{Http1, Phase};
-use crate::{ProtocolError, Reply};
+use crate::{ProtocolError, ResponseEvent};
 
 impl Http1 {
     /// Like [`Http1::receive`]. Separate from it, so that storing costs nothing if unused: the
@@ -12,15 +12,15 @@ impl Http1 {
     pub(super) fn receive_and_keep(
         &mut self,
         bytes: &[u8],
-        replies: &mut Vec<Reply>,
+        events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
         self.begin_call();
         let mut rest = bytes;
         while !rest.is_empty() {
-            let (phase, completed) = (self.phase, replies.len());
-            match self.advance(rest, None, replies) {
+            let (phase, completed) = (self.phase, events.len());
+            match self.advance(rest, None, events) {
                 Ok(used) => {
-                    self.keep(phase, &rest[..used], replies.len() > completed);
+                    self.keep(phase, &rest[..used], events.len() > completed);
                     rest = &rest[used..];
                 }
                 Err(error) => return Err(self.fail(error)),
@@ -67,10 +67,10 @@ impl Http1 {
 
     pub(super) fn begin_call(&mut self) {
         self.began_here = false;
-        self.forget_answers();
+        self.forget_responses();
     }
 
-    pub(crate) fn forget_answers(&mut self) {
+    pub(crate) fn forget_responses(&mut self) {
         if let Some(capture) = self.capture() {
             capture.forget_completed();
         }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::message::chunked::ChunkFraming;
 use crate::message::framing::{Body, response_has_body};
 use crate::message::section::{Paused, Section};
-use crate::{Answer, BodyBudget, Interest, ProtocolError, Reply, RequestTraits};
+use crate::{BodyBudget, Interest, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent};
 use capture::Capture;
 pub use head_cache::HeadCache;
 use head_cache::HeadSemantics;
@@ -126,26 +126,26 @@ impl Http1 {
     pub(crate) fn receive(
         &mut self,
         bytes: &[u8],
-        replies: &mut Vec<Reply>,
+        events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
         if self.interest != Interest::Status {
-            return self.receive_and_keep(bytes, replies);
+            return self.receive_and_keep(bytes, events);
         }
         self.began_here = false;
-        self.read(bytes, None, replies)
+        self.read(bytes, None, events)
     }
 
     pub(crate) fn receive_cached(
         &mut self,
         bytes: &[u8],
         known: &mut HeadCache,
-        replies: &mut Vec<Reply>,
+        events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
         if self.interest != Interest::Status {
-            return self.receive_and_keep(bytes, replies);
+            return self.receive_and_keep(bytes, events);
         }
         self.began_here = false;
-        self.read(bytes, Some(known), replies)
+        self.read(bytes, Some(known), events)
     }
 
     #[inline]
@@ -166,7 +166,7 @@ impl Http1 {
     pub(crate) fn skip(
         &mut self,
         bytes: u64,
-        replies: &mut Vec<Reply>,
+        events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
         self.begin_call();
         if let Phase::Failed(error) = self.phase {
@@ -175,19 +175,22 @@ impl Http1 {
         let discardable = self.discardable();
         assert!(bytes <= discardable, "skipped {bytes} bytes of {discardable}");
         if bytes > 0 {
-            let completed = replies.len();
-            self.body(bytes, replies);
-            self.keep_completed(replies.len() > completed);
+            let completed = events.len();
+            self.body(bytes, events);
+            self.keep_completed(events.len() > completed);
         }
         Ok(())
     }
 
-    pub(crate) fn end_of_stream(&mut self, replies: &mut Vec<Reply>) -> Result<(), ProtocolError> {
+    pub(crate) fn end_of_stream(
+        &mut self,
+        events: &mut Vec<ResponseEvent>,
+    ) -> Result<(), ProtocolError> {
         self.begin_call();
         match self.phase {
             Phase::Start | Phase::Closed => self.phase = Phase::Closed,
             Phase::UntilClose => {
-                self.complete(replies);
+                self.complete(events);
                 self.keep_completed(true);
             }
             Phase::Head => return Err(self.fail(ProtocolError::ClosedInHead)),
@@ -202,7 +205,7 @@ impl Http1 {
     }
 
     #[inline]
-    pub(crate) fn is_mid_answer(&self) -> bool {
+    pub(crate) fn is_mid_response(&self) -> bool {
         !matches!(self.phase, Phase::Start | Phase::Closed | Phase::Failed(_))
     }
 
@@ -217,9 +220,9 @@ impl Http1 {
         u64::from(self.interim)
     }
 
-    pub(crate) fn answer(&self, nth: usize) -> Answer<'_> {
+    pub(crate) fn response(&self, nth: usize) -> ReceivedResponse<'_> {
         let capture = self.extra.as_ref().and_then(|extra| extra.capture.as_ref());
-        capture.expect("answers are kept if there is interest in them").answer(nth)
+        capture.expect("responses are kept if there is interest in them").response(nth)
     }
 
     /// Parses the bytes passed to [`Http1::receive`]; cached heads are not parsed.
@@ -228,11 +231,11 @@ impl Http1 {
         &mut self,
         bytes: &[u8],
         mut known: Option<&mut HeadCache>,
-        replies: &mut Vec<Reply>,
+        events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            match self.advance(rest, known.as_deref_mut(), replies) {
+            match self.advance(rest, known.as_deref_mut(), events) {
                 Ok(used) => rest = &rest[used..],
                 Err(error) => return Err(self.fail(error)),
             }
@@ -247,17 +250,17 @@ impl Http1 {
         &mut self,
         bytes: &[u8],
         known: Option<&mut HeadCache>,
-        replies: &mut Vec<Reply>,
+        events: &mut Vec<ResponseEvent>,
     ) -> Result<usize, ProtocolError> {
         match self.phase {
-            Phase::Start => self.start(bytes, known, replies),
+            Phase::Start => self.start(bytes, known, events),
             Phase::Fixed | Phase::ChunkData => {
                 let used = self.left.min(bytes.len() as u64);
-                self.body(used, replies);
+                self.body(used, events);
                 Ok(used as usize)
             }
             Phase::UntilClose => {
-                self.body(bytes.len() as u64, replies);
+                self.body(bytes.len() as u64, events);
                 Ok(bytes.len())
             }
             Phase::ChunkLine => {
@@ -272,16 +275,16 @@ impl Http1 {
                 let mut section = Section::trailers();
                 let progress = section.read(bytes)?;
                 if progress.is_finished {
-                    self.complete(replies);
+                    self.complete(events);
                     return Ok(progress.bytes);
                 }
                 self.pause(Phase::Trailers, section, &bytes[progress.bytes..]);
                 Ok(bytes.len())
             }
-            Phase::Head | Phase::Trailers => self.resume(bytes, replies),
-            // §9.6: after a reply that closes, nothing more is parsed. The bytes may be responses
-            // to requests in flight, which are not trusted; without requests in flight they are an
-            // error.
+            Phase::Head | Phase::Trailers => self.resume(bytes, events),
+            // §9.6: after a response that closes, nothing more is parsed. The bytes may be
+            // responses to requests in flight, which are not trusted; without requests in flight
+            // they are an error.
             Phase::Closed if self.in_flight.count() > 0 => Ok(bytes.len()),
             Phase::Closed => Err(ProtocolError::UnsolicitedBytes),
             Phase::Failed(error) => Err(error),
@@ -293,7 +296,7 @@ impl Http1 {
         &mut self,
         bytes: &[u8],
         mut known: Option<&mut HeadCache>,
-        replies: &mut Vec<Reply>,
+        events: &mut Vec<ResponseEvent>,
     ) -> Result<usize, ProtocolError> {
         if self.in_flight.count() == 0 {
             return Err(ProtocolError::UnsolicitedBytes);
@@ -302,11 +305,11 @@ impl Http1 {
         if let Some(known) = &mut known
             && let Some((head_bytes, meaning)) = known.find(bytes)
         {
-            if let Some(used) = self.alike(known, meaning, bytes, replies) {
+            if let Some(used) = self.alike(known, meaning, bytes, events) {
                 return Ok(used);
             }
             let body_bytes = (bytes.len() - head_bytes) as u64;
-            return Ok(head_bytes + self.begin(meaning, body_bytes, replies) as usize);
+            return Ok(head_bytes + self.begin(meaning, body_bytes, events) as usize);
         }
         let mut section = Section::head();
         let progress = section.read(bytes)?;
@@ -314,7 +317,7 @@ impl Http1 {
             self.pause(Phase::Head, section, &bytes[progress.bytes..]);
             return Ok(bytes.len());
         }
-        let meaning = self.head(&section, replies)?;
+        let meaning = self.head(&section, events)?;
         if let (Some(known), Some(meaning)) = (known, meaning) {
             known.learn(&bytes[..progress.bytes], meaning);
         }
@@ -329,7 +332,7 @@ impl Http1 {
         known: &HeadCache,
         head: HeadSemantics,
         bytes: &[u8],
-        replies: &mut Vec<Reply>,
+        events: &mut Vec<ResponseEvent>,
     ) -> Option<usize> {
         let Body::Fixed(body_bytes) = head.body else { return None };
         let length = known.len().checked_add(usize::try_from(body_bytes).ok()?)?;
@@ -338,18 +341,21 @@ impl Http1 {
         }
         let more = self.in_flight.plain().checked_sub(1)?;
         let rest = bytes[length..].chunks_exact(length).take(more.into());
-        let answers = 1 + known.count(rest) as u16;
-        let (id, status) = (self.in_flight.pop(answers), head.status);
-        let reply = Reply { id, answers, status, body_bytes, began_here: true, closes: false };
-        match replies.last_mut() {
+        let count = 1 + known.count(rest) as u16;
+        let (id, status) = (self.in_flight.pop(count), head.status);
+        let event =
+            ResponseEvent { id, count, status, body_bytes, began_here: true, closes: false };
+        match events.last_mut() {
             // Even if heads vary, runs of equal responses are merged.
-            Some(last) if last.ids().end == id.0 && (Reply { id, answers, ..*last }) == reply => {
-                last.answers += answers;
+            Some(last)
+                if last.ids().end == id.0 && (ResponseEvent { id, count, ..*last }) == event =>
+            {
+                last.count += count;
             }
-            _ => replies.push(reply),
+            _ => events.push(event),
         }
         self.began_here = false;
-        Some(length * usize::from(answers))
+        Some(length * usize::from(count))
     }
 
     #[cold]
@@ -359,7 +365,11 @@ impl Http1 {
     }
 
     #[cold]
-    fn resume(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<usize, ProtocolError> {
+    fn resume(
+        &mut self,
+        bytes: &[u8],
+        events: &mut Vec<ResponseEvent>,
+    ) -> Result<usize, ProtocolError> {
         let extra = self.extra.as_mut().expect("a paused phase has its section here");
         let paused = &mut extra.paused;
         let progress = paused.resume(bytes)?;
@@ -367,9 +377,9 @@ impl Http1 {
             let section = paused.section;
             paused.clear();
             match self.phase {
-                Phase::Trailers => self.complete(replies),
+                Phase::Trailers => self.complete(events),
                 _ => {
-                    self.head(&section, replies)?;
+                    self.head(&section, events)?;
                 }
             }
         }
@@ -382,7 +392,7 @@ impl Http1 {
     fn head(
         &mut self,
         head: &Section,
-        replies: &mut Vec<Reply>,
+        events: &mut Vec<ResponseEvent>,
     ) -> Result<Option<HeadSemantics>, ProtocolError> {
         let Section { status, minor, framing, .. } = *head;
         if status < 200 {
@@ -395,22 +405,22 @@ impl Http1 {
             false => Body::Fixed(0),
         };
         let meaning = HeadSemantics { status, closes: framing.closes(minor), body };
-        self.begin(meaning, 0, replies);
+        self.begin(meaning, 0, events);
         Ok((!is_head).then_some(meaning))
     }
 
     /// Starts the body after a head, after which `bytes` bytes are available. Returns the number of
     /// bytes consumed: the whole body if it is complete, otherwise none.
     #[inline(always)]
-    fn begin(&mut self, head: HeadSemantics, bytes: u64, replies: &mut Vec<Reply>) -> u64 {
+    fn begin(&mut self, head: HeadSemantics, bytes: u64, events: &mut Vec<ResponseEvent>) -> u64 {
         self.status = head.status;
         self.body_bytes = 0;
         self.closes = head.closes || self.in_flight.oldest_closes();
         match head.body {
-            _ if self.in_flight.oldest_is_head() => self.complete(replies),
+            _ if self.in_flight.oldest_is_head() => self.complete(events),
             Body::Fixed(length) if length <= bytes => {
                 self.body_bytes = length;
-                self.complete(replies);
+                self.complete(events);
                 return length;
             }
             Body::Fixed(length) => (self.phase, self.left) = (Phase::Fixed, length),
@@ -437,7 +447,7 @@ impl Http1 {
 
     /// Counts body bytes, at least one and at most [`Http1::discardable`].
     #[inline(always)]
-    fn body(&mut self, bytes: u64, replies: &mut Vec<Reply>) {
+    fn body(&mut self, bytes: u64, events: &mut Vec<ResponseEvent>) {
         self.body_bytes = self.body_bytes.saturating_add(bytes);
         if self.phase == Phase::UntilClose {
             return;
@@ -448,15 +458,15 @@ impl Http1 {
         }
         match self.phase {
             Phase::ChunkData => self.chunk_line(ChunkFraming::next()),
-            _ => self.complete(replies),
+            _ => self.complete(events),
         }
     }
 
     #[inline(always)]
-    fn complete(&mut self, replies: &mut Vec<Reply>) {
-        replies.push(Reply {
+    fn complete(&mut self, events: &mut Vec<ResponseEvent>) {
+        events.push(ResponseEvent {
             id: self.in_flight.pop(1),
-            answers: 1,
+            count: 1,
             status: self.status,
             body_bytes: self.body_bytes,
             began_here: self.began_here,

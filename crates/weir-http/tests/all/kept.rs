@@ -3,7 +3,7 @@
 use crate::cases;
 use crate::check;
 use crate::check::Setup;
-use weir_http::{Answer, Interest, Protocol, RequestTraits};
+use weir_http::{Interest, Protocol, ReceivedResponse, RequestTraits};
 
 const GET: RequestTraits = RequestTraits { head: false, closes: false };
 const HEAD: RequestTraits = RequestTraits { head: true, closes: false };
@@ -55,22 +55,22 @@ fn fixed_bodies() {
 #[test]
 fn no_bodies() {
     let head = "Content-Length: 5\r\n";
-    let answers = |status| format!("HTTP/1.1 {status} \r\n{head}\r\n").repeat(2);
-    check(&[HEAD, HEAD], &answers(200), &[(200, head, ""); 2]);
-    check(&[GET, GET], &answers(204), &[(204, head, ""); 2]);
-    check(&[GET, GET], &answers(304), &[(304, head, ""); 2]);
+    let responses = |status| format!("HTTP/1.1 {status} \r\n{head}\r\n").repeat(2);
+    check(&[HEAD, HEAD], &responses(200), &[(200, head, ""); 2]);
+    check(&[GET, GET], &responses(204), &[(204, head, ""); 2]);
+    check(&[GET, GET], &responses(304), &[(304, head, ""); 2]);
     check(&[GET, GET], &"HTTP/1.1 204 \r\n\r\n".repeat(2), &[(204, "", ""); 2]);
 }
 
 #[test]
 fn chunked_bodies() {
     let head = "A: b\r\nTransfer-Encoding: chunked\r\n";
-    let answer = |body: &str| format!("HTTP/1.1 200 OK\r\n{head}\r\n{body}");
-    check(&[GET, GET], &answer("0\r\n\r\n").repeat(2), &[(200, head, ""); 2]);
+    let response = |body: &str| format!("HTTP/1.1 200 OK\r\n{head}\r\n{body}");
+    check(&[GET, GET], &response("0\r\n\r\n").repeat(2), &[(200, head, ""); 2]);
     let trailers = "3;x=\"y\"; z\r\nabc\r\n2\r\nde\r\n000;a=b\r\nT: u\r\n v\r\nA: c\r\n\r\n";
     let kept_head = head.to_owned() + "T: u\r\n v\r\nA: c\r\n";
-    check(&[GET, GET], &answer(trailers).repeat(2), &[(200, kept_head.as_str(), "abcde"); 2]);
-    let lone_lf = answer("1\r\na\r\n0\r\nT: u\n\n") + &answer("0\r\n\r\n");
+    check(&[GET, GET], &response(trailers).repeat(2), &[(200, kept_head.as_str(), "abcde"); 2]);
+    let lone_lf = response("1\r\na\r\n0\r\nT: u\n\n") + &response("0\r\n\r\n");
     let kept_head = head.to_owned() + "T: u\n";
     check(&[GET, GET], &lone_lf, &[(200, &kept_head, "a"), (200, head, "")]);
 }
@@ -78,24 +78,24 @@ fn chunked_bodies() {
 #[test]
 fn bodies_that_end_with_the_connection() {
     let first = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
-    let answers = [first, "HTTP/1.0 500 \r\nA: b\r\n\r\nsome\r\n\r\nbytes"].concat();
+    let responses = [first, "HTTP/1.0 500 \r\nA: b\r\n\r\nsome\r\n\r\nbytes"].concat();
     let expected = [(200, "Content-Length: 1\r\n", "x"), (500, "A: b\r\n", "some\r\n\r\nbytes")];
-    check(&[GET, GET], &answers, &expected);
+    check(&[GET, GET], &responses, &expected);
     check(&[GET], "HTTP/1.1 200 OK\r\n\r\n", &[(200, "", "")]);
     let closes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200";
     check(&[GET, GET], closes, &[(200, "Connection: close\r\nContent-Length: 1\r\n", "x")]);
 }
 
 #[test]
-fn interim_answers_leave_nothing() {
-    let answer = "HTTP/1.1 100 Continue\r\nA: b\r\n\r\nHTTP/1.1 103 \r\n\r\n\
+fn interim_responses_leave_nothing() {
+    let response = "HTTP/1.1 100 Continue\r\nA: b\r\n\r\nHTTP/1.1 103 \r\n\r\n\
                   HTTP/1.1 200 OK\r\nC: d\r\nContent-Length: 1\r\n\r\nx";
     let expected = (200, "C: d\r\nContent-Length: 1\r\n", "x");
-    check(&[GET, GET], &answer.repeat(2), &[expected; 2]);
+    check(&[GET, GET], &response.repeat(2), &[expected; 2]);
 }
 
 #[test]
-fn answers_before_an_error_are_kept() {
+fn responses_before_an_error_are_kept() {
     let first = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
     let expected = (200, "Content-Length: 1\r\n", "x");
     for second in ["HTTP/1.1 200 OK\r\nA b\r\n", "HTTP/1.1 101 \r\n\r\n", "HTTP/2", first] {
@@ -135,32 +135,32 @@ fn keeping(interest: Interest, requests: usize) -> Protocol {
 #[test]
 fn fields_come_in_order_and_trimmed() {
     let mut protocol = keeping(Interest::Body, 1);
-    let answer = b"HTTP/1.1 200 OK\r\nA:\t b \r\na: \r\nTransfer-Encoding: chunked\r\n\r\n\
+    let response = b"HTTP/1.1 200 OK\r\nA:\t b \r\na: \r\nTransfer-Encoding: chunked\r\n\r\n\
                    1\r\nx\r\n0\r\nA: c\r\n\r\n";
-    protocol.receive(answer, &mut Vec::new()).unwrap();
-    let answer: Answer<'_> = protocol.answer(0);
-    let fields: Vec<_> = answer.fields().collect();
+    protocol.receive(response, &mut Vec::new()).unwrap();
+    let response: ReceivedResponse<'_> = protocol.response(0);
+    let fields: Vec<_> = response.fields().collect();
     let expected: [(&[u8], &[u8]); 4] =
         [(b"A", b"b"), (b"a", b""), (b"Transfer-Encoding", b"chunked"), (b"A", b"c")];
     assert_eq!(fields, expected);
-    assert_eq!((answer.status(), answer.body(), answer.is_cut()), (200, &b"x"[..], false));
+    assert_eq!((response.status(), response.body(), response.is_cut()), (200, &b"x"[..], false));
 }
 
 #[test]
 fn bodies_are_discarded_unless_they_are_kept() {
     let head = b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 5\r\n\r\n";
     for (interest, discardable) in [(Interest::Head, 5), (Interest::Body, 0)] {
-        let (mut protocol, mut replies) = (keeping(interest, 1), Vec::new());
-        protocol.receive(head, &mut replies).unwrap();
+        let (mut protocol, mut events) = (keeping(interest, 1), Vec::new());
+        protocol.receive(head, &mut events).unwrap();
         assert_eq!(protocol.discardable(), discardable, "{interest:?}");
         if interest == Interest::Head {
-            protocol.skip(5, &mut replies).unwrap();
+            protocol.skip(5, &mut events).unwrap();
         } else {
-            protocol.receive(b"hello", &mut replies).unwrap();
+            protocol.receive(b"hello", &mut events).unwrap();
         }
-        let answer = protocol.answer(0);
+        let response = protocol.response(0);
         assert_eq!(
-            (replies[0].body_bytes, answer.head()),
+            (events[0].body_bytes, response.head()),
             (5, &b"A: b\r\nContent-Length: 5\r\n"[..])
         );
     }
@@ -171,48 +171,51 @@ fn a_body_is_kept_up_to_64_mib() {
     let kept = 64 << 20;
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", kept + 1);
     let small = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
-    let (mut protocol, mut replies) = (keeping(Interest::Body, 2), Vec::new());
-    protocol.receive(head.as_bytes(), &mut replies).unwrap();
-    protocol.receive(&vec![0; kept - 1], &mut replies).unwrap();
-    protocol.receive(&[&[1, 2], &small[..]].concat(), &mut replies).unwrap();
-    assert_eq!(replies[0].body_bytes, kept as u64 + 1);
-    let answer = protocol.answer(0);
-    assert_eq!((answer.body().len(), answer.body()[kept - 1], answer.is_cut()), (kept, 1, true));
-    let answer = protocol.answer(1);
-    assert_eq!((answer.body(), answer.is_cut()), (&b"ab"[..], false));
+    let (mut protocol, mut events) = (keeping(Interest::Body, 2), Vec::new());
+    protocol.receive(head.as_bytes(), &mut events).unwrap();
+    protocol.receive(&vec![0; kept - 1], &mut events).unwrap();
+    protocol.receive(&[&[1, 2], &small[..]].concat(), &mut events).unwrap();
+    assert_eq!(events[0].body_bytes, kept as u64 + 1);
+    let response = protocol.response(0);
+    assert_eq!(
+        (response.body().len(), response.body()[kept - 1], response.is_cut()),
+        (kept, 1, true)
+    );
+    let response = protocol.response(1);
+    assert_eq!((response.body(), response.is_cut()), (&b"ab"[..], false));
 }
 
 #[test]
 fn a_reset_forgets_what_was_kept() {
-    let answer = b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 2\r\n\r\nab";
-    for cut in 0..answer.len() {
-        let (mut protocol, mut replies) = (keeping(Interest::Body, 2), Vec::new());
-        protocol.receive(&[answer, &answer[..cut]].concat(), &mut replies).unwrap();
-        assert_eq!(protocol.answer(0).body(), b"ab");
+    let response = b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 2\r\n\r\nab";
+    for cut in 0..response.len() {
+        let (mut protocol, mut events) = (keeping(Interest::Body, 2), Vec::new());
+        protocol.receive(&[response, &response[..cut]].concat(), &mut events).unwrap();
+        assert_eq!(protocol.response(0).body(), b"ab");
         protocol.reset();
         protocol.request(GET);
-        protocol.receive(answer, &mut replies).unwrap();
-        let kept = protocol.answer(0);
+        protocol.receive(response, &mut events).unwrap();
+        let kept = protocol.response(0);
         assert_eq!((kept.head(), kept.body()), (&b"A: b\r\nContent-Length: 2\r\n"[..], &b"ab"[..]));
     }
 }
 
 #[test]
 fn interest_changes_on_a_new_socket() {
-    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
-    let (mut protocol, mut replies) = (Protocol::http1(1), Vec::new());
+    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+    let (mut protocol, mut events) = (Protocol::http1(1), Vec::new());
     for interest in [Interest::Status, Interest::Body, Interest::Head, Interest::Status] {
         protocol.set_interest(interest);
         protocol.request(GET);
-        protocol.receive(answer, &mut replies).unwrap();
+        protocol.receive(response, &mut events).unwrap();
         match interest {
             Interest::Status => {}
-            Interest::Head => assert_eq!(protocol.answer(0).body(), b""),
-            Interest::Body => assert_eq!(protocol.answer(0).body(), b"ab"),
+            Interest::Head => assert_eq!(protocol.response(0).body(), b""),
+            Interest::Body => assert_eq!(protocol.response(0).body(), b"ab"),
         }
         protocol.reset();
     }
-    assert_eq!(replies.len(), 4);
+    assert_eq!(events.len(), 4);
 }
 
 #[test]
@@ -222,26 +225,26 @@ fn interest_does_not_change_in_flight() {
 }
 
 #[test]
-#[should_panic(expected = "answers are kept if there is interest in them")]
-fn without_interest_there_are_no_answers() {
-    keeping(Interest::Status, 1).answer(0);
+#[should_panic(expected = "responses are kept if there is interest in them")]
+fn without_interest_there_are_no_responses() {
+    keeping(Interest::Status, 1).response(0);
 }
 
 #[test]
 #[should_panic(expected = "index out of bounds")]
-fn the_answers_are_those_of_the_last_call() {
-    let answer = b"HTTP/1.1 204 \r\n\r\n";
-    let (mut protocol, mut replies) = (keeping(Interest::Body, 1), Vec::new());
-    protocol.receive(answer, &mut replies).unwrap();
-    assert_eq!(protocol.answer(0).status(), 204);
-    protocol.receive(b"", &mut replies).unwrap();
-    protocol.answer(0);
+fn the_responses_are_those_of_the_last_call() {
+    let response = b"HTTP/1.1 204 \r\n\r\n";
+    let (mut protocol, mut events) = (keeping(Interest::Body, 1), Vec::new());
+    protocol.receive(response, &mut events).unwrap();
+    assert_eq!(protocol.response(0).status(), 204);
+    protocol.receive(b"", &mut events).unwrap();
+    protocol.response(0);
 }
 
 #[test]
 fn the_depth_changes_between_batches() {
-    let (mut protocol, mut replies) = (Protocol::http1(2), Vec::new());
-    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    let (mut protocol, mut events) = (Protocol::http1(2), Vec::new());
+    let response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
     for depth in [3, 1, 100, 1024, 2] {
         protocol.set_depth(depth);
         assert_eq!(protocol.capacity(), u32::from(depth));
@@ -252,10 +255,10 @@ fn the_depth_changes_between_batches() {
             .collect();
         assert!(ids.iter().all(|id| id.0 < depth));
         let bytes: String =
-            heads.map(|head| [answer, if head { "" } else { "hello" }].concat()).collect();
-        replies.clear();
-        protocol.receive(bytes.as_bytes(), &mut replies).unwrap();
-        assert_eq!(replies.iter().map(|reply| reply.id).collect::<Vec<_>>(), ids);
+            heads.map(|head| [response, if head { "" } else { "hello" }].concat()).collect();
+        events.clear();
+        protocol.receive(bytes.as_bytes(), &mut events).unwrap();
+        assert_eq!(events.iter().map(|event| event.id).collect::<Vec<_>>(), ids);
         assert_eq!(protocol.in_flight(), 0);
     }
 }

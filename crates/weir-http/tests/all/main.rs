@@ -1,10 +1,10 @@
 //! The tests of weir-http's public interface, as one program so that it is linked once.
 
-mod answers;
 mod cases;
 mod check;
 mod corpus;
 mod kept;
 mod properties;
 mod raw_requests;
+mod responses;
 mod server;

@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use proptest::prelude::*;
-use weir_http::{HeadCache, Interest, Protocol, Reply, RequestTraits, read_head};
+use weir_http::{HeadCache, Interest, Protocol, RequestTraits, ResponseEvent, read_head};
 
 /// A response and its request.
 #[derive(Clone, Debug)]
-struct Answer {
+struct SentResponse {
     head: bool,
     interims: Vec<u16>,
     status: u16,
@@ -28,7 +28,7 @@ enum Body {
     Chunked(Vec<Vec<u8>>, String, Vec<(String, String)>),
 }
 
-impl Answer {
+impl SentResponse {
     /// Appends the response. Returns the position at which the final response starts.
     fn write(&self, bytes: &mut Vec<u8>) -> usize {
         let end = if self.lone_lf { "\n" } else { "\r\n" };
@@ -80,10 +80,15 @@ impl Answer {
     }
 }
 
-impl Answer {
+impl SentResponse {
     /// Checks the stored response against this one.
-    fn verify_kept(&self, reply: &Reply, kept: &weir_http::Answer<'_>, interest: Interest) {
-        assert_eq!((kept.status(), kept.is_cut()), (reply.status, false));
+    fn verify_kept(
+        &self,
+        event: &ResponseEvent,
+        kept: &weir_http::ReceivedResponse<'_>,
+        interest: Interest,
+    ) {
+        assert_eq!((kept.status(), kept.is_cut()), (event.status, false));
         let (chunks, trailers) = match &self.body {
             Body::None => (vec![], &[][..]),
             Body::Fixed(body) => (body.clone(), &[][..]),
@@ -112,7 +117,7 @@ fn write_fields(bytes: &mut Vec<u8>, fields: &[(String, String)], end: &str) {
 }
 
 prop_compose! {
-    fn answer()(
+    fn response()(
         head in prop::bool::weighted(0.3),
         interims in prop::collection::vec(prop::sample::select(vec![100, 102, 103, 199]), 0..3),
         statuses in (prop::sample::select(vec![204, 304]), prop_oneof![200..204u16, 305..=999u16]),
@@ -120,9 +125,9 @@ prop_compose! {
         fields in fields(),
         lone_lf in prop::bool::weighted(0.2),
         closes in prop::bool::weighted(0.02),
-    ) -> Answer {
+    ) -> SentResponse {
         let status = if matches!(body, Body::None) { statuses.0 } else { statuses.1 };
-        Answer { head, interims, status, body, fields, lone_lf, closes }
+        SentResponse { head, interims, status, body, fields, lone_lf, closes }
     }
 }
 
@@ -148,28 +153,28 @@ fn fields() -> impl Strategy<Value = Vec<(String, String)>> {
 }
 
 proptest! {
-    /// Requests are sent as capacity permits, and responses arrive cut at random. Each reply must
-    /// match its response and report the correct start.
+    /// Requests are sent as capacity permits, and responses arrive cut at random. Each response
+    /// must match its response and report the correct start.
     #[test]
     fn conversations(
-        answers in prop::collection::vec(answer(), 1..40),
+        responses in prop::collection::vec(response(), 1..40),
         depth in prop::sample::select(vec![1u16, 2, 3, 16, 64, 65, 1024]),
         cuts in prop::collection::vec(1usize..120, 1..20),
         skips in any::<bool>(),
         interest in prop::sample::select(vec![Interest::Status, Interest::Head, Interest::Body]),
     ) {
-        converse(&answers, depth, &cuts, skips, interest);
+        converse(&responses, depth, &cuts, skips, interest);
     }
 
     /// A comparison with a cached head gives the same result as parsing, for any difference between
     /// the heads and any division into pieces.
     #[test]
     fn known_heads_agree(
-        answer in answer(),
+        response in response(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), byte()), 1..4),
     ) {
         let mut bytes = Vec::new();
-        answer.write(&mut bytes);
+        response.write(&mut bytes);
         let mut known = HeadCache::new();
         let twice = bytes.repeat(2);
         agree(&twice, twice.len(), &mut known);
@@ -191,9 +196,9 @@ proptest! {
 
     /// This parser and another one agree on a head.
     #[test]
-    fn heads_agree(answer in answer()) {
+    fn heads_agree(response in response()) {
         let mut bytes = Vec::new();
-        let began_at = answer.write(&mut bytes);
+        let began_at = response.write(&mut bytes);
         check::head(&bytes[began_at..]);
         let mut fields = [httparse::EMPTY_HEADER; 16];
         let mut other = httparse::Response::new(&mut fields);
@@ -226,27 +231,33 @@ fn agree(bytes: &[u8], cut: usize, known: &mut HeadCache) {
         assert_eq!(compared, read, "{bytes:?}");
         let state = |protocol: &Protocol| {
             let counts = (protocol.in_flight(), protocol.interim_responses());
-            let place = (protocol.is_mid_answer(), protocol.discardable());
+            let place = (protocol.is_mid_response(), protocol.discardable());
             (counts, place, protocol.capacity(), protocol.began_here())
         };
         assert_eq!(state(&knowing), state(&reading), "{bytes:?}");
     }
 }
 
-fn converse(answers: &[Answer], depth: u16, cuts: &[usize], skips: bool, interest: Interest) {
+fn converse(
+    responses: &[SentResponse],
+    depth: u16,
+    cuts: &[usize],
+    skips: bool,
+    interest: Interest,
+) {
     let (mut bytes, mut began_at, mut ends) = (Vec::new(), Vec::new(), Vec::new());
-    for answer in answers {
-        began_at.push(answer.write(&mut bytes));
+    for response in responses {
+        began_at.push(response.write(&mut bytes));
         ends.push(bytes.len());
     }
     let mut protocol = Protocol::http1(depth);
     protocol.set_interest(interest);
-    let (mut ids, mut sent, mut answered) = (VecDeque::new(), 0, 0);
-    let (mut at, mut began, mut replies) = (0, 0..0, Vec::new());
+    let (mut ids, mut sent, mut completed) = (VecDeque::new(), 0, 0);
+    let (mut at, mut began, mut events) = (0, 0..0, Vec::new());
     let mut cuts = cuts.iter().cycle();
     loop {
-        while sent < answers.len() && protocol.capacity() > 0 {
-            let request = RequestTraits { head: answers[sent].head, closes: false };
+        while sent < responses.len() && protocol.capacity() > 0 {
+            let request = RequestTraits { head: responses[sent].head, closes: false };
             ids.push_back(protocol.request(request));
             sent += 1;
         }
@@ -258,26 +269,26 @@ fn converse(answers: &[Answer], depth: u16, cuts: &[usize], skips: bool, interes
         let discardable = usize::try_from(protocol.discardable()).unwrap_or(usize::MAX);
         if skips && discardable > 0 {
             length = length.min(discardable);
-            protocol.skip(length as u64, &mut replies).expect("a valid answer");
+            protocol.skip(length as u64, &mut events).expect("a valid response");
         } else {
-            protocol.receive(&bytes[at..at + length], &mut replies).expect("a valid answer");
+            protocol.receive(&bytes[at..at + length], &mut events).expect("a valid response");
         }
         let here = at..at + length;
         at += length;
-        for (nth, reply) in replies.drain(..).enumerate() {
-            let answer = &answers[answered];
-            assert_eq!(Some(reply.id), ids.pop_front());
-            assert!(reply.id.0 < depth);
-            assert_eq!(reply.status, answer.status);
-            assert_eq!(reply.body_bytes, answer.received_bytes() as u64);
-            assert_eq!(reply.closes, answer.closes);
+        for (nth, event) in events.drain(..).enumerate() {
+            let response = &responses[completed];
+            assert_eq!(Some(event.id), ids.pop_front());
+            assert!(event.id.0 < depth);
+            assert_eq!(event.status, response.status);
+            assert_eq!(event.body_bytes, response.received_bytes() as u64);
+            assert_eq!(event.closes, response.closes);
             if interest != Interest::Status {
-                answer.verify_kept(&reply, &protocol.answer(nth), interest);
+                response.verify_kept(&event, &protocol.response(nth), interest);
             }
-            let began = if reply.began_here { &here } else { &began };
-            assert!(began.contains(&began_at[answered]), "{began:?}, {}", began_at[answered]);
-            answered += 1;
-            if reply.closes {
+            let began = if event.began_here { &here } else { &began };
+            assert!(began.contains(&began_at[completed]), "{began:?}, {}", began_at[completed]);
+            completed += 1;
+            if event.closes {
                 assert_eq!(protocol.capacity(), 0);
                 return;
             }
@@ -286,8 +297,8 @@ fn converse(answers: &[Answer], depth: u16, cuts: &[usize], skips: bool, interes
             began = here;
         }
     }
-    assert_eq!(answered, answers.len());
-    let interims: usize = answers.iter().map(|answer| answer.interims.len()).sum();
+    assert_eq!(completed, responses.len());
+    let interims: usize = responses.iter().map(|response| response.interims.len()).sum();
     assert_eq!(protocol.interim_responses(), interims as u64);
-    assert_eq!(protocol.end_of_stream(&mut replies), Ok(()));
+    assert_eq!(protocol.end_of_stream(&mut events), Ok(()));
 }

@@ -117,7 +117,7 @@ fn delays_are_whole_milliseconds() {
 }
 
 #[test]
-fn answers_are_told_as_far_as_they_are_declared() {
+fn responses_are_told_as_far_as_they_are_declared() {
     fn check(parameters: &str, wants: (bool, bool), knows_connections: bool) {
         let worker = worker_of(&format!("function response({parameters}) end"));
         let wants = Wants { fields: wants.0, body: wants.1 };
@@ -135,7 +135,7 @@ fn answers_are_told_as_far_as_they_are_declared() {
 }
 
 #[test]
-fn answers_are_told() {
+fn responses_are_told() {
     let mut worker = worker_of(
         "local said = {}
          function response(status, headers, body)
@@ -237,12 +237,12 @@ fn connections_are_tables_that_stay() {
     let mut worker = worker_of(
         "local said = ''
          function response(status, headers, body, connection, request)
-           connection.answers = (connection.answers or 0) + 1
+           connection.responses = (connection.responses or 0) + 1
            said = connection.id .. request
          end
          function request(connection)
            return connection.id .. ' ' .. connection.thread .. ' ' .. connection.opened
-             .. ' ' .. tostring(connection.answers) .. ' ' .. said
+             .. ' ' .. tostring(connection.responses) .. ' ' .. said
          end
          function delay(connection) return connection.id end",
     );

@@ -114,7 +114,7 @@ fn bodies_are_skipped_at_every_split() {
 }
 
 #[test]
-fn a_delay_is_exact_and_answers_keep_their_order() {
+fn a_delay_is_exact_and_responses_keep_their_order() {
     let server = run(Programme::default(), |fake| {
         fake.will(1, 0, Happening::Accepted);
         let slow = "GET /?delay=1us&status=201 HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -233,11 +233,11 @@ fn the_peer_may_end_its_side_first() {
         fake.will(5, 1, Happening::Closed);
     });
     let seen: Vec<_> = server.backend.done.iter().map(|(at, conn, _)| (at.0, conn.0)).collect();
-    assert_eq!(seen, [(5, 1), (52, 0), (52, 0)], "an owed answer is given before closing");
+    assert_eq!(seen, [(5, 1), (52, 0), (52, 0)], "an owed response is given before closing");
 }
 
 #[test]
-fn a_number_that_is_used_again_gets_no_answer_of_its_past() {
+fn a_number_that_is_used_again_gets_no_response_of_its_past() {
     let server = run(with(|p| p.delay = Delay::Fixed(Duration::from_nanos(50))), |fake| {
         fake.will(1, 0, Happening::Accepted);
         received(fake, 2, 0, &GET.repeat(2));
@@ -281,7 +281,7 @@ fn faults_are_counted_and_do_what_they_say() {
 }
 
 #[test]
-fn a_partial_answer_without_a_body_is_half_a_head() {
+fn a_partial_response_without_a_body_is_half_a_head() {
     let server = run(Programme::default(), |fake| {
         fake.will(1, 0, Happening::Accepted);
         received(fake, 2, 0, "GET /?fault=partial&size=0 HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -165,7 +165,7 @@ fn wander(seed: u64) -> (Vec<String>, u64, Truth) {
 
 #[test]
 fn the_rules_hold_in_wild_worlds() {
-    let (mut answered, mut kinds) = (0, std::collections::BTreeSet::new());
+    let (mut responded, mut kinds) = (0, std::collections::BTreeSet::new());
     for seed in 0..150 {
         let (told, lent_bytes, truth) = wander(seed);
         // Bytes that had arrived when the client closed were never delivered.
@@ -183,10 +183,10 @@ fn the_rules_hold_in_wild_worlds() {
             assert!(known.is_sorted(), "seed {seed}: {request:?}");
             assert!(request.first_delivered_at <= request.delivered_at.or(Some(Nanos::MAX)));
         }
-        answered += truth.answered();
+        responded += truth.responded();
         kinds.extend(truth.counts.injected.keys().copied());
     }
-    assert!(answered > 5_000, "{answered} answers are too few to say anything");
+    assert!(responded > 5_000, "{responded} responses are too few to say anything");
     assert_eq!(kinds.len(), 8 + Breakage::ALL.len() - 1, "not every fault came about: {kinds:?}");
 }
 
@@ -228,7 +228,7 @@ fn a_wait_ends_at_its_instant_or_at_an_event() {
 }
 
 #[test]
-fn answers_that_arrived_together_are_lent_together() {
+fn responses_that_arrived_together_are_lent_together() {
     let mut world = World::default();
     world.client.stops = vec![Pause::new(Nanos(1), 10 * MS)];
     let (mut sim, template) =
@@ -242,7 +242,7 @@ fn answers_that_arrived_together_are_lent_together() {
     let event = sim.next().unwrap();
     assert_eq!(event.at, Nanos(1 + 10 * MS), "the client was stopped");
     let EventKind::Received { bytes, rx_at } = event.kind else { panic!("{event:?}") };
-    assert_eq!(rx_at, Some(Nanos(3 * MS)), "when the last answer arrived");
+    assert_eq!(rx_at, Some(Nanos(3 * MS)), "when the last response arrived");
     assert_eq!(String::from_utf8_lossy(bytes).matches("200 Simulated").count(), 3);
     let truth = sim.truth();
     let delivered: Vec<u64> =

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::common::{REQUEST, endpoint};
 use weir_io::{Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, WaitPolicy};
 use weir_sim::{
-    AnswerFault, Answers, Breakage, Client, ConnectFault, Counts, Drip, Fate, Faults, Framing, Law,
-    Pause, Pick, Server, Sim, Version, World, errno,
+    Breakage, Client, ConnectFault, Counts, Drip, Fate, Faults, Framing, Law, Pause, Pick,
+    ResponseFault, Responses, Server, Sim, Version, World, errno,
 };
 
 const MS: u64 = 1_000_000;
@@ -17,7 +17,7 @@ const MS: u64 = 1_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Seen {
     /// A complete response of default size.
-    Answer,
+    Response,
     /// The end of the stream, or an error, before or within a response.
     EndBefore,
     EndWithin,
@@ -48,9 +48,9 @@ fn run(world: World, requests: usize) -> (BTreeMap<Seen, usize>, BTreeMap<i32, u
         }
         let bytes = u32::try_from(REQUEST.len()).unwrap();
         sim.send(conn, &[Segment::Template { id: template, bytes }]);
-        let (what, stays_open) = wait_answer(&mut sim);
+        let (what, stays_open) = wait_response(&mut sim);
         *seen.entry(what).or_default() += 1;
-        is_open = stays_open && what == Seen::Answer;
+        is_open = stays_open && what == Seen::Response;
         if !is_open {
             sim.close(conn, Close::Reset);
         }
@@ -73,16 +73,16 @@ fn wait_connected(sim: &mut Sim, give_up_at: Nanos) -> Result<(), i32> {
 }
 
 /// Returns the end of a request, and true if the connection can take another.
-fn wait_answer(sim: &mut Sim) -> (Seen, bool) {
+fn wait_response(sim: &mut Sim) -> (Seen, bool) {
     let give_up_at = sim.now().after(100 * MS);
     let mut received = Vec::new();
-    let mut answer = None;
+    let mut response = None;
     loop {
-        if answer.is_none() {
+        if response.is_none() {
             sim.wait(give_up_at, WaitPolicy::Sleep).unwrap();
         }
         let Some(event) = sim.next() else {
-            match answer {
+            match response {
                 Some(what) => return (what, true),
                 None if sim.now() >= give_up_at => return (Seen::Silence, true),
                 None => continue,
@@ -91,14 +91,14 @@ fn wait_answer(sim: &mut Sim) -> (Seen, bool) {
         match event.kind {
             EventKind::Received { bytes, .. } => {
                 received.extend_from_slice(bytes);
-                answer = answer.or(judge(&received));
+                response = response.or(judge(&received));
             }
-            EventKind::Closed if answer.is_some() => return (Seen::Answer, false),
+            EventKind::Closed if response.is_some() => return (Seen::Response, false),
             EventKind::Closed if received.is_empty() => return (Seen::EndBefore, false),
             EventKind::Closed => return (Seen::EndWithin, false),
             EventKind::Failed(error) => {
                 let errno = error.raw_os_error().unwrap();
-                return match (answer, received.is_empty()) {
+                return match (response, received.is_empty()) {
                     (Some(what), _) => (what, false),
                     (None, true) => (Seen::ErrorBefore(errno), false),
                     (None, false) => (Seen::ErrorWithin(errno), false),
@@ -109,8 +109,8 @@ fn wait_answer(sim: &mut Sim) -> (Seen, bool) {
     }
 }
 
-/// Returns `Answer` for a complete response of default size, `Nonsense` for other bytes, or `None`
-/// as long as neither is certain.
+/// Returns `Response` for a complete response of default size, `Nonsense` for other bytes, or
+/// `None` as long as neither is certain.
 fn judge(received: &[u8]) -> Option<Seen> {
     const HEAD: &[u8] = b"HTTP/1.1 200 Simulated\r\nserver: weir-sim\r\n";
     let shared = HEAD.len().min(received.len());
@@ -118,19 +118,19 @@ fn judge(received: &[u8]) -> Option<Seen> {
         return Some(Seen::Nonsense);
     }
     let whole = "content-length: 64\r\n\r\n".len() + HEAD.len() + 64;
-    (received.len() >= whole).then_some(Seen::Answer)
+    (received.len() >= whole).then_some(Seen::Response)
 }
 
-fn with_fault(fault: AnswerFault) -> World {
-    let answer = vec![(Pick::Exactly(vec![3, 4, 17]), fault)];
-    World { faults: Faults { answer, ..Faults::default() }, ..World::default() }
+fn with_fault(fault: ResponseFault) -> World {
+    let response = vec![(Pick::Exactly(vec![3, 4, 17]), fault)];
+    World { faults: Faults { response, ..Faults::default() }, ..World::default() }
 }
 
 /// Checks that three of twenty requests meet `fault`, and that the client sees `seen` each time.
-fn check_answer_fault(fault: AnswerFault, seen: Seen) {
+fn check_response_fault(fault: ResponseFault, seen: Seen) {
     let (counts, failed_connects, sim) = run(with_fault(fault), 20);
     let truth = sim.truth();
-    let mut expected = BTreeMap::from([(Seen::Answer, 17)]);
+    let mut expected = BTreeMap::from([(Seen::Response, 17)]);
     *expected.entry(seen).or_default() += 3;
     assert_eq!(counts, expected, "{fault:?}");
     assert!(failed_connects.is_empty());
@@ -139,32 +139,32 @@ fn check_answer_fault(fault: AnswerFault, seen: Seen) {
     let faulted: Vec<usize> = (0..20)
         .filter(|&index: &usize| truth.requests[index].fate == Fate::Faulted(fault))
         .collect();
-    if seen == Seen::Answer {
-        assert_eq!((faulted.len(), truth.answered()), (0, 20), "{fault:?}");
+    if seen == Seen::Response {
+        assert_eq!((faulted.len(), truth.responded()), (0, 20), "{fault:?}");
     } else {
-        assert_eq!((faulted, truth.answered()), (vec![3, 4, 17], 17), "{fault:?}");
+        assert_eq!((faulted, truth.responded()), (vec![3, 4, 17], 17), "{fault:?}");
     }
 }
 
 #[test]
-fn faults_of_answers_are_seen_and_counted_exactly() {
-    check_answer_fault(AnswerFault::ResetBefore, Seen::ErrorBefore(errno::ECONNRESET));
-    check_answer_fault(AnswerFault::ResetWithin, Seen::ErrorWithin(errno::ECONNRESET));
-    check_answer_fault(AnswerFault::ResetIdle { after_ns: 0 }, Seen::Answer);
-    check_answer_fault(AnswerFault::CloseBefore, Seen::EndBefore);
-    check_answer_fault(AnswerFault::CloseWithin, Seen::EndWithin);
-    check_answer_fault(AnswerFault::CloseAfter, Seen::Answer);
-    check_answer_fault(AnswerFault::Swallow, Seen::Silence);
-    check_answer_fault(AnswerFault::JunkAfter, Seen::Answer);
+fn faults_of_responses_are_seen_and_counted_exactly() {
+    check_response_fault(ResponseFault::ResetBefore, Seen::ErrorBefore(errno::ECONNRESET));
+    check_response_fault(ResponseFault::ResetWithin, Seen::ErrorWithin(errno::ECONNRESET));
+    check_response_fault(ResponseFault::ResetIdle { after_ns: 0 }, Seen::Response);
+    check_response_fault(ResponseFault::CloseBefore, Seen::EndBefore);
+    check_response_fault(ResponseFault::CloseWithin, Seen::EndWithin);
+    check_response_fault(ResponseFault::CloseAfter, Seen::Response);
+    check_response_fault(ResponseFault::Swallow, Seen::Silence);
+    check_response_fault(ResponseFault::JunkAfter, Seen::Response);
     for breakage in Breakage::ALL {
-        check_answer_fault(AnswerFault::Malformed(breakage), Seen::Nonsense);
+        check_response_fault(ResponseFault::Malformed(breakage), Seen::Nonsense);
     }
 }
 
 #[test]
 fn a_share_of_faults_is_counted_as_it_comes() {
-    let fault = AnswerFault::ResetWithin;
-    let faults = Faults { answer: vec![(Pick::Share(0.1), fault)], ..Faults::default() };
+    let fault = ResponseFault::ResetWithin;
+    let faults = Faults { response: vec![(Pick::Share(0.1), fault)], ..Faults::default() };
     let (seen, _, sim) = run(World { faults, ..World::default() }, 5_000);
     let injected = sim.truth().counts.injected(fault);
     assert_eq!(seen[&Seen::ErrorWithin(errno::ECONNRESET)] as u64, injected);
@@ -183,7 +183,7 @@ fn connects_fail_as_told() {
     let (seen, failed, sim) = run(world, 3);
     assert_eq!(failed, BTreeMap::from([(errno::ECONNREFUSED, 2), (0, 1)]));
     let reset = Seen::ErrorBefore(errno::ECONNRESET);
-    assert_eq!(seen, BTreeMap::from([(Seen::Answer, 2), (reset, 1)]));
+    assert_eq!(seen, BTreeMap::from([(Seen::Response, 2), (reset, 1)]));
     let counts = sim.truth().counts;
     let found = [
         counts.connects,
@@ -237,7 +237,7 @@ fn sends_fail_as_told() {
     let (seen, _, sim) =
         run(World { faults: Faults { send, ..Faults::default() }, ..World::default() }, 20);
     let failed = Seen::ErrorBefore(errno::ENOBUFS);
-    assert_eq!(seen, BTreeMap::from([(Seen::Answer, 16), (failed, 4)]));
+    assert_eq!(seen, BTreeMap::from([(Seen::Response, 16), (failed, 4)]));
     assert_eq!(sim.truth().counts.sends_failed, 4);
     assert_eq!(sim.truth().requests.len(), 16);
 }
@@ -247,45 +247,46 @@ fn all_connections_are_reset_at_a_time() {
     let faults = Faults { reset_all_at: vec![Nanos(MS / 2), Nanos(4 * MS)], ..Faults::default() };
     let (seen, _, sim) = run(World { faults, ..World::default() }, 10);
     let reset = Seen::ErrorBefore(errno::ECONNRESET);
-    assert_eq!(seen, BTreeMap::from([(Seen::Answer, 8), (reset, 2)]));
+    assert_eq!(seen, BTreeMap::from([(Seen::Response, 8), (reset, 2)]));
     assert_eq!(sim.truth().counts.resets_by_time, 2);
 }
 
 #[test]
-fn a_black_hole_answers_nothing_from_its_time_on() {
+fn a_black_hole_responds_to_nothing_from_its_time_on() {
     let mut world = World::default();
     world.server.black_hole_from = Some(Nanos(5 * MS));
     let (seen, _, sim) = run(world, 8);
-    assert_eq!(seen, BTreeMap::from([(Seen::Answer, 5), (Seen::Silence, 3)]));
+    assert_eq!(seen, BTreeMap::from([(Seen::Response, 5), (Seen::Silence, 3)]));
     let swallowed = |request: &&weir_sim::Request| request.fate == Fate::Swallowed;
     assert_eq!(sim.truth().requests.iter().filter(swallowed).count(), 3);
 }
 
 fn counts_of(server: Server, requests: usize) -> (usize, Counts) {
     let (seen, _, sim) = run(World { server, ..World::default() }, requests);
-    (seen.get(&Seen::Answer).copied().unwrap_or(0), sim.truth().counts)
+    (seen.get(&Seen::Response).copied().unwrap_or(0), sim.truth().counts)
 }
 
 #[test]
-fn connections_end_after_so_many_answers() {
-    let answers = Answers { close_after: Some(4), ..Answers::default() };
-    let (_, counts) = counts_of(Server { answers, ..Server::default() }, 20);
+fn connections_end_after_so_many_responses() {
+    let responses = Responses { close_after: Some(4), ..Responses::default() };
+    let (_, counts) = counts_of(Server { responses, ..Server::default() }, 20);
     // The last response of each has `connection: close`, which `judge` does not accept as a
     // response.
-    assert_eq!((counts.closes_after_answer, counts.connects), (5, 5));
-    let answers = Answers { version: Version::Http10 { keep_alive: false }, ..Answers::default() };
-    let (_, counts) = counts_of(Server { answers, ..Server::default() }, 7);
-    assert_eq!((counts.closes_after_answer, counts.connects), (7, 7));
-    let answers = Answers { framing: Framing::Close, ..Answers::default() };
-    let (_, counts) = counts_of(Server { answers, ..Server::default() }, 7);
-    assert_eq!((counts.closes_after_answer, counts.connects), (7, 7));
+    assert_eq!((counts.closes_after_response, counts.connects), (5, 5));
+    let responses =
+        Responses { version: Version::Http10 { keep_alive: false }, ..Responses::default() };
+    let (_, counts) = counts_of(Server { responses, ..Server::default() }, 7);
+    assert_eq!((counts.closes_after_response, counts.connects), (7, 7));
+    let responses = Responses { framing: Framing::Close, ..Responses::default() };
+    let (_, counts) = counts_of(Server { responses, ..Server::default() }, 7);
+    assert_eq!((counts.closes_after_response, counts.connects), (7, 7));
 }
 
 #[test]
 fn an_idle_connection_is_closed_and_a_busy_one_is_not() {
     let server = Server { idle_close_ns: Some(3 * MS), ..Server::default() };
-    let (answers, counts) = counts_of(server.clone(), 20);
-    assert_eq!((answers, counts.closes_when_idle), (20, 0));
+    let (responses, counts) = counts_of(server.clone(), 20);
+    assert_eq!((responses, counts.closes_when_idle), (20, 0));
     let mut sim = Sim::new(World { server, ..World::default() });
     sim.connect(ConnId(0), &endpoint(), SocketOptions::default());
     assert_eq!(wait_connected(&mut sim, Nanos(1)), Ok(()));
@@ -297,9 +298,9 @@ fn an_idle_connection_is_closed_and_a_busy_one_is_not() {
 #[test]
 fn a_drip_delivers_pieces_at_their_times_and_a_stall_holds_it_up() {
     let drip = Some(Drip { pieces: 4, gap_ns: MS });
-    let answers = Answers { drip, ..Answers::default() };
+    let responses = Responses { drip, ..Responses::default() };
     let stalls = vec![Pause::new(Nanos(2 * MS + 1), 10 * MS)];
-    let server = Server { answers, stalls, ..Server::default() };
+    let server = Server { responses, stalls, ..Server::default() };
     let (_, _, sim) = run(World { server, ..World::default() }, 1);
     let request = sim.truth().requests[0];
     assert_eq!(request.first_delivered_at, Some(Nanos(MS)));

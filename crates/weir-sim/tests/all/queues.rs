@@ -181,7 +181,7 @@ struct Done {
 }
 
 /// A client that sends at given times on any free connection. Its server must have no faults and
-/// must answer with lengths.
+/// must respond with lengths.
 struct Scripted<'a> {
     sim: &'a mut Sim,
     template: TemplateId,
@@ -262,7 +262,7 @@ fn is_whole(received: &[u8]) -> bool {
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
         return false;
     };
-    let value = head.split("content-length: ").nth(1).expect("answers have lengths");
+    let value = head.split("content-length: ").nth(1).expect("responses have lengths");
     let length: usize = value.split("\r\n").next().unwrap().parse().unwrap();
     body.len() == length
 }

@@ -17,7 +17,7 @@ pub(crate) struct Habits {
     pub(crate) limits: Vec<u32>,
     /// Line that the client has to send before the protocol begins.
     pub(crate) preamble: Option<&'static [u8]>,
-    /// False to leave probes unanswered.
+    /// False to leave probes without a response.
     pub(crate) is_alive: bool,
     pub(crate) returned: f64,
     pub(crate) failed: f64,

@@ -11,8 +11,8 @@ pub(crate) struct Case {
     /// One letter per request: G for GET, H for HEAD; a `!` after the last one if it closes.
     pub(crate) requests: &'static str,
     pub(crate) bytes: Vec<u8>,
-    /// Status, body bytes, and true if the reply closes.
-    pub(crate) replies: &'static [(u16, u64, bool)],
+    /// Status, body bytes, and true if the response closes.
+    pub(crate) events: &'static [(u16, u64, bool)],
     pub(crate) interim: u64,
     pub(crate) end: End,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Case {
 pub(crate) enum End {
     /// No error, and no response in progress.
     Clean,
-    /// The last reply is complete only at the end of the stream.
+    /// The last response is complete only at the end of the stream.
     AtClose,
     /// This error.
     Fails(ProtocolError),
@@ -43,9 +43,9 @@ impl Case {
 
 type Replies = &'static [(u16, u64, bool)];
 
-fn case(name: &'static str, requests: &'static str, bytes: &str, replies: Replies) -> Case {
+fn case(name: &'static str, requests: &'static str, bytes: &str, events: Replies) -> Case {
     let bytes = bytes.as_bytes().to_vec();
-    Case { name, requests, bytes, replies, interim: 0, end: End::Clean }
+    Case { name, requests, bytes, events, interim: 0, end: End::Clean }
 }
 
 fn fails(name: &'static str, bytes: &str, error: ProtocolError) -> Case {
@@ -56,18 +56,18 @@ fn fails_after(
     name: &'static str,
     requests: &'static str,
     bytes: &str,
-    replies: Replies,
+    events: Replies,
     error: ProtocolError,
 ) -> Case {
-    Case { end: End::Fails(error), ..case(name, requests, bytes, replies) }
+    Case { end: End::Fails(error), ..case(name, requests, bytes, events) }
 }
 
 fn cut_short(name: &'static str, bytes: &str, error: ProtocolError) -> Case {
     Case { end: End::CutShort(error), ..case(name, "G", bytes, &[]) }
 }
 
-fn at_close(name: &'static str, bytes: &str, replies: Replies) -> Case {
-    Case { end: End::AtClose, ..case(name, "G", bytes, replies) }
+fn at_close(name: &'static str, bytes: &str, events: Replies) -> Case {
+    Case { end: End::AtClose, ..case(name, "G", bytes, events) }
 }
 
 fn interim(count: u64, case: Case) -> Case {
@@ -202,12 +202,12 @@ fn bodiless() -> Vec<Case> {
 
 fn chunks() -> Vec<Case> {
     let good = |name, body: &str, bytes| {
-        let replies: Replies = match bytes {
+        let events: Replies = match bytes {
             0 => &[(200, 0, false)],
             5 => &[(200, 5, false)],
             _ => &[(200, 26, false)],
         };
-        case(name, "G", &chunked(body), replies)
+        case(name, "G", &chunked(body), events)
     };
     vec![
         good("chunked", "5\r\nhello\r\n0\r\n\r\n", 5),
@@ -290,7 +290,7 @@ fn closing() -> Vec<Case> {
             &(ok("Connection: keep-alive\r\nContent-Length: 5\r\n") + "hello"),
             &[(200, 5, false)],
         ),
-        // Bytes after a reply that closes are ignored, as long as they may be a response.
+        // Bytes after a response that closes are ignored, as long as they may be a response.
         case(
             "close_in_pipeline",
             "GGG",

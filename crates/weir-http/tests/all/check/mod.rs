@@ -5,7 +5,7 @@ pub(crate) mod server;
 
 use std::ops::Range;
 use weir_http::{
-    Head, HeadCache, Interest, Protocol, ProtocolError, Reply, RequestId, RequestTraits,
+    Head, HeadCache, Interest, Protocol, ProtocolError, RequestId, RequestTraits, ResponseEvent,
 };
 use weir_http::{read_head, read_requests};
 
@@ -46,8 +46,8 @@ impl Setup {
 /// Results that must not depend on the cuts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
-    /// Replies, without `began_here`.
-    pub(crate) replies: Vec<Reply>,
+    /// Responses, without `began_here`.
+    pub(crate) events: Vec<ResponseEvent>,
     pub(crate) error: Option<ProtocolError>,
     pub(crate) state: State,
     /// Result of the end of the stream.
@@ -60,7 +60,7 @@ pub(crate) struct Outcome {
 pub(crate) struct State {
     pub(crate) capacity: u32,
     pub(crate) in_flight: u32,
-    pub(crate) is_mid_answer: bool,
+    pub(crate) is_mid_response: bool,
     pub(crate) discardable: u64,
     pub(crate) interim: u64,
 }
@@ -70,14 +70,15 @@ impl State {
         State {
             capacity: protocol.capacity(),
             in_flight: protocol.in_flight(),
-            is_mid_answer: protocol.is_mid_answer(),
+            is_mid_response: protocol.is_mid_response(),
             discardable: protocol.discardable(),
             interim: protocol.interim_responses() - interim_before,
         }
     }
 }
 
-/// One run: the outcome, and for each reply the range of bytes in which it was reported to start.
+/// One run: the outcome, and for each response the range of bytes in which it was reported to
+/// start.
 pub(crate) struct Run {
     pub(crate) outcome: Outcome,
     pub(crate) began_in: Vec<Range<usize>>,
@@ -100,10 +101,10 @@ pub(crate) fn run(
     run_knowing(protocol, setup, bytes, skips, None, cut)
 }
 
-/// Splits a reply to several requests into one for each.
-pub(crate) fn each(reply: Reply) -> impl Iterator<Item = Reply> {
-    assert!(reply.answers > 0, "{reply:?}");
-    reply.ids().map(move |id| Reply { id: RequestId(id), answers: 1, ..reply })
+/// Splits a response to several requests into one for each.
+pub(crate) fn each(event: ResponseEvent) -> impl Iterator<Item = ResponseEvent> {
+    assert!(event.count > 0, "{event:?}");
+    event.ids().map(move |id| ResponseEvent { id: RequestId(id), count: 1, ..event })
 }
 
 /// Like [`run`], with a cached head if there is one.
@@ -119,30 +120,30 @@ pub(crate) fn run_knowing(
     for &request in &setup.requests {
         protocol.request(request);
     }
-    let (mut replies, mut began_in, mut began) = (Vec::new(), Vec::new(), 0..0);
+    let (mut events, mut began_in, mut began) = (Vec::new(), Vec::new(), 0..0);
     let (mut at, mut error) = (0, None);
     while at < bytes.len() && error.is_none() {
         let piece = cut(at).clamp(1, bytes.len() - at);
-        let first = replies.len();
+        let first = events.len();
         let discardable = usize::try_from(protocol.discardable()).unwrap_or(usize::MAX);
         let (used, result) = if skips && discardable > 0 {
             let used = piece.min(discardable);
-            (used, protocol.skip(used as u64, &mut replies))
+            (used, protocol.skip(used as u64, &mut events))
         } else {
             let bytes = &bytes[at..at + piece];
             match &mut known {
                 Some(known) => {
                     let mut together = Vec::new();
                     let result = protocol.receive_cached(bytes, known, &mut together);
-                    replies.extend(together.into_iter().flat_map(each));
+                    events.extend(together.into_iter().flat_map(each));
                     (piece, result)
                 }
-                None => (piece, protocol.receive(bytes, &mut replies)),
+                None => (piece, protocol.receive(bytes, &mut events)),
             }
         };
         let here = at..at + used;
-        for reply in &replies[first..] {
-            began_in.push(if reply.began_here { here.clone() } else { began.clone() });
+        for event in &events[first..] {
+            began_in.push(if event.began_here { here.clone() } else { began.clone() });
         }
         if protocol.began_here() {
             began = here;
@@ -151,17 +152,17 @@ pub(crate) fn run_knowing(
         at += used;
     }
     let state = State::of(protocol, interim_before);
-    let first = replies.len();
-    let at_end = protocol.end_of_stream(&mut replies);
-    for reply in &replies[first..] {
-        assert!(!reply.began_here, "nothing begins at the end of the stream");
+    let first = events.len();
+    let at_end = protocol.end_of_stream(&mut events);
+    for event in &events[first..] {
+        assert!(!event.began_here, "nothing begins at the end of the stream");
         began_in.push(began.clone());
     }
-    for reply in &mut replies {
-        reply.began_here = false;
+    for event in &mut events {
+        event.began_here = false;
     }
     let state_at_end = State::of(protocol, interim_before);
-    Run { outcome: Outcome { replies, error, state, at_end, state_at_end }, began_in }
+    Run { outcome: Outcome { events, error, state, at_end, state_at_end }, began_in }
 }
 
 /// Checks the invariants for any input, which starts with the setup.
@@ -195,7 +196,7 @@ pub(crate) fn response(input: &[u8]) {
     }
     plausible(&setup, bytes, &whole.outcome);
     same_head(&setup, bytes, &whole.outcome);
-    same_answers(&setup, bytes, &whole.outcome);
+    same_responses(&setup, bytes, &whole.outcome);
 }
 
 /// A stored response.
@@ -208,7 +209,7 @@ pub(crate) struct Kept {
 }
 
 /// Feeds `bytes` like [`run`], with an interest, up to the end of the stream. Returns status and
-/// body bytes of each reply, and the stored responses.
+/// body bytes of each response, and the stored responses.
 pub(crate) fn kept(
     setup: &Setup,
     bytes: &[u8],
@@ -221,16 +222,16 @@ pub(crate) fn kept(
     for &request in &setup.requests {
         protocol.request(request);
     }
-    let (mut all, mut kept, mut replies) = (Vec::new(), Vec::new(), Vec::new());
-    let mut take = |protocol: &Protocol, replies: &mut Vec<Reply>| {
-        for (nth, reply) in replies.drain(..).enumerate() {
-            let answer = protocol.answer(nth);
-            assert!(answer.status() == reply.status && !answer.is_cut());
-            assert!(interest == Interest::Head || answer.body().len() as u64 == reply.body_bytes);
-            all.push((reply.status, reply.body_bytes));
-            let (head, body) = (answer.head().to_vec(), answer.body().to_vec());
-            let fields = answer.fields().map(|(name, value)| (name.to_vec(), value.to_vec()));
-            kept.push(Kept { status: reply.status, head, fields: fields.collect(), body });
+    let (mut all, mut kept, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    let mut take = |protocol: &Protocol, events: &mut Vec<ResponseEvent>| {
+        for (nth, event) in events.drain(..).enumerate() {
+            let response = protocol.response(nth);
+            assert!(response.status() == event.status && !response.is_cut());
+            assert!(interest == Interest::Head || response.body().len() as u64 == event.body_bytes);
+            all.push((event.status, event.body_bytes));
+            let (head, body) = (response.head().to_vec(), response.body().to_vec());
+            let fields = response.fields().map(|(name, value)| (name.to_vec(), value.to_vec()));
+            kept.push(Kept { status: event.status, head, fields: fields.collect(), body });
         }
     };
     let mut at = 0;
@@ -239,30 +240,30 @@ pub(crate) fn kept(
         let discardable = usize::try_from(protocol.discardable()).unwrap_or(usize::MAX);
         let result = if skips && discardable > 0 {
             piece = piece.min(discardable);
-            protocol.skip(piece as u64, &mut replies)
+            protocol.skip(piece as u64, &mut events)
         } else {
-            protocol.receive(&bytes[at..at + piece], &mut replies)
+            protocol.receive(&bytes[at..at + piece], &mut events)
         };
-        take(&protocol, &mut replies);
+        take(&protocol, &mut events);
         at += piece;
         if result.is_err() {
             break;
         }
     }
-    let _ = protocol.end_of_stream(&mut replies);
-    take(&protocol, &mut replies);
+    let _ = protocol.end_of_stream(&mut events);
+    take(&protocol, &mut events);
     (all, kept)
 }
 
 /// Checks that stored responses do not depend on cuts, and that storing does not change the
-/// replies.
-fn same_answers(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
-    let replies: Vec<_> =
-        outcome.replies.iter().map(|reply| (reply.status, reply.body_bytes)).collect();
+/// responses.
+fn same_responses(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
+    let events: Vec<_> =
+        outcome.events.iter().map(|event| (event.status, event.body_bytes)).collect();
     let mut random = XorShift::new(setup.seed + 2);
     for interest in [Interest::Head, Interest::Body] {
         let whole = kept(setup, bytes, interest, false, &mut |_| bytes.len());
-        assert_eq!(whole.0, replies, "with and without interest");
+        assert_eq!(whole.0, events, "with and without interest");
         for skips in [false, true] {
             let cut = kept(setup, bytes, interest, skips, &mut |_| 1 + random.below(9));
             assert_eq!(cut, whole, "kept whole and cut");
@@ -278,19 +279,19 @@ fn same_answers(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
 }
 
 fn plausible(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
-    let Outcome { replies, error, state, at_end, state_at_end } = outcome;
-    assert_eq!(replies.len() + state_at_end.in_flight as usize, setup.requests.len());
-    assert!(replies.iter().map(|reply| reply.body_bytes).sum::<u64>() <= bytes.len() as u64);
-    for (index, reply) in replies.iter().enumerate() {
-        assert_eq!(usize::from(reply.id.0), index);
-        assert!((200..=999).contains(&reply.status));
-        assert!(reply.body_bytes == 0 || !setup.requests[index].head);
-        assert!(!reply.closes || index + 1 == replies.len(), "a reply after one that closes");
+    let Outcome { events, error, state, at_end, state_at_end } = outcome;
+    assert_eq!(events.len() + state_at_end.in_flight as usize, setup.requests.len());
+    assert!(events.iter().map(|event| event.body_bytes).sum::<u64>() <= bytes.len() as u64);
+    for (index, event) in events.iter().enumerate() {
+        assert_eq!(usize::from(event.id.0), index);
+        assert!((200..=999).contains(&event.status));
+        assert!(event.body_bytes == 0 || !setup.requests[index].head);
+        assert!(!event.closes || index + 1 == events.len(), "a response after one that closes");
     }
     assert_eq!(state_at_end.capacity, 0);
-    assert!(!state_at_end.is_mid_answer || at_end.is_ok());
+    assert!(!state_at_end.is_mid_response || at_end.is_ok());
     if error.is_some() {
-        assert_eq!((state.capacity, state.is_mid_answer, state.discardable), (0, false, 0));
+        assert_eq!((state.capacity, state.is_mid_response, state.discardable), (0, false, 0));
         assert_eq!(at_end.err(), *error, "an error lasts");
     }
 }
@@ -300,17 +301,17 @@ fn same_head(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
     if setup.requests.is_empty() {
         return;
     }
-    let (error, replies) = (outcome.error, &outcome.replies);
+    let (error, events) = (outcome.error, &outcome.events);
     match read_head(bytes) {
         Ok(None) | Err(_) if error == Some(ProtocolError::FoldedHeader) => {}
-        Ok(None) => assert!(error.is_none() && replies.is_empty() && outcome.state.interim == 0),
+        Ok(None) => assert!(error.is_none() && events.is_empty() && outcome.state.interim == 0),
         Err(head_error) => assert_eq!(error, Some(head_error)),
         Ok(Some(head)) if head.status < 200 => {
             assert!(outcome.state.interim > 0 || error.is_some());
         }
         Ok(Some(head)) => {
-            assert!(replies.first().is_none_or(|reply| reply.status == head.status));
-            assert!(!replies.is_empty() || error.is_some() || outcome.state.is_mid_answer);
+            assert!(events.first().is_none_or(|event| event.status == head.status));
+            assert!(!events.is_empty() || error.is_some() || outcome.state.is_mid_response);
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Response content beyond its [`crate::Reply`]: fields and body, borrowed from the connection that
-//! stores them. Independent of how they are received.
+//! Response content beyond its [`crate::ResponseEvent`]: fields and body, borrowed from the
+//! connection that stores them. Independent of how they are received.
 
 use crate::message::line::{self, Field, Line};
 
 /// Part of each response that a connection stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interest {
-    /// Nothing: the [`crate::Reply`] is sufficient.
+    /// Nothing: the [`crate::ResponseEvent`] is sufficient.
     #[default]
     Status,
     /// The fields.
@@ -17,14 +17,14 @@ pub enum Interest {
 
 /// A final response as received. Interim responses (1xx) leave nothing in it.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer<'a> {
+pub struct ReceivedResponse<'a> {
     pub(crate) status: u16,
     pub(crate) head: &'a [u8],
     pub(crate) body: &'a [u8],
     pub(crate) is_cut: bool,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> ReceivedResponse<'a> {
     /// Returns the status code, 200 to 999.
     pub fn status(&self) -> u16 {
         self.status
@@ -50,7 +50,7 @@ impl<'a> Answer<'a> {
         self.body
     }
 
-    /// True if the content was longer than [`Answer::body`].
+    /// True if the content was longer than [`ReceivedResponse::body`].
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
@@ -100,8 +100,9 @@ mod tests {
     #[test]
     fn fields_of_lines() {
         let check = |head: &str, expected: &[(&str, &str)]| {
-            let answer = Answer { status: 200, head: head.as_bytes(), body: b"", is_cut: false };
-            let fields: Vec<_> = answer.fields().collect();
+            let response =
+                ReceivedResponse { status: 200, head: head.as_bytes(), body: b"", is_cut: false };
+            let fields: Vec<_> = response.fields().collect();
             let text = |bytes| str::from_utf8(bytes).unwrap();
             let fields: Vec<_> =
                 fields.iter().map(|&(name, value)| (text(name), text(value))).collect();

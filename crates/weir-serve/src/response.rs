@@ -14,8 +14,8 @@ use crate::units::push_decimal;
 
 /// A response that is decided and perhaps held back.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    pub(crate) kind: AnswerKind,
+pub(crate) struct Response {
+    pub(crate) kind: ResponseKind,
     pub(crate) status: u16,
     pub(crate) body_bytes: u64,
     pub(crate) framing: Framing,
@@ -33,7 +33,7 @@ pub(crate) struct Answer {
 
 /// Kind of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerKind {
+pub(crate) enum ResponseKind {
     /// Response to a counted request.
     Ordinary,
     /// `100 Continue`.
@@ -55,7 +55,7 @@ pub(crate) enum Persistence {
     Close,
 }
 
-impl Answer {
+impl Response {
     /// Returns the number of body bytes that are sent; 0 for responses without a body.
     fn sent_bytes(&self) -> u64 {
         if self.has_body() { self.body_bytes } else { 0 }
@@ -126,35 +126,35 @@ impl Renderer {
         Renderer { shared, fixed_headers, filler, chunks, text: Vec::new(), segments: Vec::new() }
     }
 
-    /// Returns the segments of `part` of `answer`, to be sent at once and in this order. `now`
+    /// Returns the segments of `part` of `response`, to be sent at once and in this order. `now`
     /// becomes the response's send time stamp.
     pub(crate) fn render<B: Backend>(
         &mut self,
         backend: &mut B,
-        answer: &Answer,
+        response: &Response,
         part: Part,
         now: Nanos,
     ) -> &[Segment] {
         self.segments.clear();
         self.text.clear();
-        let total = answer.sent_bytes();
+        let total = response.sent_bytes();
         match part {
             Part::Piece { piece, pieces } => {
                 if piece == 0 {
-                    self.head(answer, now);
+                    self.head(response, now);
                 }
                 // Computed from the index, so that the pieces add up to the body despite
                 // remainders.
                 let edge = |k: u32| total * u64::from(k) / u64::from(pieces);
                 let body = edge(piece + 1) - edge(piece);
-                self.body(backend, answer, body, piece + 1 == pieces);
+                self.body(backend, response, body, piece + 1 == pieces);
             }
             Part::Half => {
-                self.head(answer, now);
+                self.head(response, now);
                 if total == 0 {
                     self.text.truncate(self.text.len() / 2);
                 } else {
-                    self.body(backend, answer, total / 2, false);
+                    self.body(backend, response, total / 2, false);
                 }
             }
         }
@@ -171,72 +171,72 @@ impl Renderer {
 
     /// Returns a whole response's bytes if it is one text: only for short bodies with
     /// `Content-Length`.
-    pub(crate) fn plain_bytes(&mut self, answer: &Answer) -> Option<Vec<u8>> {
-        if answer.framing != Framing::Length || answer.sent_bytes() > PLAIN_MAX_BYTES {
+    pub(crate) fn plain_bytes(&mut self, response: &Response) -> Option<Vec<u8>> {
+        if response.framing != Framing::Length || response.sent_bytes() > PLAIN_MAX_BYTES {
             return None;
         }
         self.text.clear();
-        self.head(answer, Nanos::ZERO);
+        self.head(response, Nanos::ZERO);
         let mut bytes = std::mem::take(&mut self.text);
-        bytes.resize(bytes.len() + usize::try_from(answer.sent_bytes()).ok()?, FILLER);
+        bytes.resize(bytes.len() + usize::try_from(response.sent_bytes()).ok()?, FILLER);
         Some(bytes)
     }
 
-    fn head(&mut self, answer: &Answer, now: Nanos) {
+    fn head(&mut self, response: &Response, now: Nanos) {
         let text = &mut self.text;
-        if answer.kind == AnswerKind::Continue {
+        if response.kind == ResponseKind::Continue {
             text.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
             return;
         }
-        text.extend_from_slice(if answer.is_http10 { b"HTTP/1.0 " } else { b"HTTP/1.1 " });
-        push_decimal(text, u64::from(answer.status));
+        text.extend_from_slice(if response.is_http10 { b"HTTP/1.0 " } else { b"HTTP/1.1 " });
+        push_decimal(text, u64::from(response.status));
         text.push(b' ');
-        text.extend_from_slice(reason(answer.status).as_bytes());
+        text.extend_from_slice(reason(response.status).as_bytes());
         text.extend_from_slice(b"\r\n");
-        let counters = match &answer.kind {
-            AnswerKind::Stats => Some(self.shared.stats().to_json()),
+        let counters = match &response.kind {
+            ResponseKind::Stats => Some(self.shared.stats().to_json()),
             _ => None,
         };
-        let own_body = match (&answer.kind, &counters) {
-            (AnswerKind::Refusal(why), _) => Some(why),
+        let own_body = match (&response.kind, &counters) {
+            (ResponseKind::Refusal(why), _) => Some(why),
             (_, counters) => counters.as_ref(),
         };
-        match answer.framing {
+        match response.framing {
             // RFC 9110 §8.6: not with 204. With 304 and HEAD it is the length of the response to
             // GET.
-            Framing::Length if answer.status != 204 => {
-                let length = own_body.map_or(answer.body_bytes, |body| body.len() as u64);
+            Framing::Length if response.status != 204 => {
+                let length = own_body.map_or(response.body_bytes, |body| body.len() as u64);
                 text.extend_from_slice(b"Content-Length: ");
                 push_decimal(text, length);
                 text.extend_from_slice(b"\r\n");
             }
-            Framing::Chunked { .. } if answer.status != 204 => {
+            Framing::Chunked { .. } if response.status != 204 => {
                 text.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
             }
             _ => {}
         }
-        match answer.persistence {
+        match response.persistence {
             Persistence::Silent => {}
             Persistence::KeepAlive => text.extend_from_slice(b"Connection: keep-alive\r\n"),
             Persistence::Close => text.extend_from_slice(b"Connection: close\r\n"),
         }
         text.extend_from_slice(&self.fixed_headers);
-        if self.shared.programme.stamps && answer.kind == AnswerKind::Ordinary {
-            push_stamps(text, answer, now, self.shared.epoch_monotonic_ns);
+        if self.shared.programme.stamps && response.kind == ResponseKind::Ordinary {
+            push_stamps(text, response, now, self.shared.epoch_monotonic_ns);
         }
         text.extend_from_slice(b"\r\n");
-        if let Some(body) = own_body.filter(|_| !answer.is_head) {
+        if let Some(body) = own_body.filter(|_| !response.is_head) {
             text.extend_from_slice(body.as_bytes());
         }
     }
 
     /// Adds `bytes` bytes of body in the response's framing, and the body's end if these are the
     /// `last`.
-    fn body<B: Backend>(&mut self, backend: &mut B, answer: &Answer, bytes: u64, last: bool) {
-        let Framing::Chunked { chunk_bytes } = answer.framing else {
+    fn body<B: Backend>(&mut self, backend: &mut B, response: &Response, bytes: u64, last: bool) {
+        let Framing::Chunked { chunk_bytes } = response.framing else {
             return self.fill(backend, bytes);
         };
-        if !answer.has_body() {
+        if !response.has_body() {
             return;
         }
         let size = u64::from(chunk_bytes);
@@ -313,15 +313,15 @@ impl Chunks {
     }
 }
 
-fn push_stamps(text: &mut Vec<u8>, answer: &Answer, now: Nanos, epoch_ns: u64) {
-    let slot = answer.slot.as_bytes();
+fn push_stamps(text: &mut Vec<u8>, response: &Response, now: Nanos, epoch_ns: u64) {
+    let slot = response.slot.as_bytes();
     if !slot.is_empty() {
         text.extend_from_slice(b"x-slot: ");
         text.extend_from_slice(slot);
         text.extend_from_slice(b"\r\n");
     }
     text.extend_from_slice(b"x-srv-recv-ns: ");
-    push_decimal(text, epoch_ns + answer.received_at.0);
+    push_decimal(text, epoch_ns + response.received_at.0);
     text.extend_from_slice(b"\r\nx-srv-send-ns: ");
     push_decimal(text, epoch_ns + now.0);
     text.extend_from_slice(b"\r\n");

@@ -10,7 +10,7 @@ use weir_http::{Protocol, ProtocolError, RequestTraits};
 const EVERY_POSITION_BYTES_MAX: usize = 3000;
 
 #[test]
-fn answers_are_the_same_however_they_are_cut() {
+fn responses_are_the_same_however_they_are_cut() {
     for case in cases::all() {
         let whole = outcome(&case, false, |_| case.bytes.len());
         verify(&case, &whole);
@@ -36,14 +36,11 @@ fn outcome(case: &Case, skips: bool, cut: impl FnMut(usize) -> usize) -> Outcome
 
 fn verify(case: &Case, outcome: &Outcome) {
     let name = case.name;
-    let replies: Vec<_> = outcome
-        .replies
-        .iter()
-        .map(|reply| (reply.status, reply.body_bytes, reply.closes))
-        .collect();
-    assert_eq!(replies, case.replies, "{name}");
+    let events: Vec<_> =
+        outcome.events.iter().map(|event| (event.status, event.body_bytes, event.closes)).collect();
+    assert_eq!(events, case.events, "{name}");
     assert_eq!(outcome.state.interim, case.interim, "{name}");
-    let (error, at_end, is_mid_answer) = match case.end {
+    let (error, at_end, is_mid_response) = match case.end {
         End::Clean => (None, Ok(()), false),
         End::AtClose => (None, Ok(()), true),
         End::Fails(error) => (Some(error), Err(error), false),
@@ -51,19 +48,19 @@ fn verify(case: &Case, outcome: &Outcome) {
     };
     assert_eq!(outcome.error, error, "{name}");
     assert_eq!(outcome.at_end, at_end, "{name}");
-    assert_eq!(outcome.state.is_mid_answer, is_mid_answer, "{name}");
+    assert_eq!(outcome.state.is_mid_response, is_mid_response, "{name}");
     let requests = case.requests();
-    let left = requests.len() - outcome.replies.len() + usize::from(case.end == End::AtClose);
+    let left = requests.len() - outcome.events.len() + usize::from(case.end == End::AtClose);
     assert_eq!(outcome.state.in_flight as usize, left, "{name}");
     let is_over = error.is_some()
         || requests.last().is_some_and(|last| last.closes)
-        || (case.end == End::Clean && outcome.replies.last().is_some_and(|reply| reply.closes));
+        || (case.end == End::Clean && outcome.events.last().is_some_and(|event| event.closes));
     let capacity = if is_over { 0 } else { requests.len().max(1) - left };
     assert_eq!(outcome.state.capacity as usize, capacity, "{name}");
 }
 
 #[test]
-fn answers_hold_what_any_bytes_hold() {
+fn responses_hold_what_any_bytes_hold() {
     for case in cases::all() {
         let setup = Setup { requests: case.requests(), seed: 5 };
         let input = [&setup.bytes()[..], &case.bytes].concat();
@@ -78,50 +75,50 @@ fn answers_hold_what_any_bytes_hold() {
 fn discardable_is_what_is_certain() {
     let get = RequestTraits::default();
     let steps = |bytes: &[(&str, u64)]| {
-        let (mut protocol, mut replies) = (Protocol::http1(1), Vec::new());
+        let (mut protocol, mut events) = (Protocol::http1(1), Vec::new());
         protocol.request(get);
         for &(piece, expected) in bytes {
-            protocol.receive(piece.as_bytes(), &mut replies).unwrap();
+            protocol.receive(piece.as_bytes(), &mut events).unwrap();
             assert_eq!(protocol.discardable(), expected, "after {piece:?}");
         }
-        (protocol, replies)
+        (protocol, events)
     };
     let fixed = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n";
-    let (mut protocol, mut replies) = steps(&[("H", 0), (&fixed[1..], 10), ("abc", 7)]);
-    protocol.skip(6, &mut replies).unwrap();
-    assert_eq!((protocol.discardable(), replies.len()), (1, 0));
-    protocol.skip(1, &mut replies).unwrap();
-    assert_eq!((protocol.discardable(), replies[0].body_bytes), (0, 10));
+    let (mut protocol, mut events) = steps(&[("H", 0), (&fixed[1..], 10), ("abc", 7)]);
+    protocol.skip(6, &mut events).unwrap();
+    assert_eq!((protocol.discardable(), events.len()), (1, 0));
+    protocol.skip(1, &mut events).unwrap();
+    assert_eq!((protocol.discardable(), events[0].body_bytes), (0, 10));
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     steps(&[(chunked, 0), ("a", 0), ("\r\n", 10), ("12345", 5), ("67890", 0), ("\r\n0\r\n", 0)]);
-    let (mut protocol, mut replies) = steps(&[("HTTP/1.1 200 OK\r\n\r\n", u64::MAX)]);
-    protocol.skip(u64::MAX, &mut replies).unwrap();
-    protocol.skip(1, &mut replies).unwrap();
-    assert!(replies.is_empty());
-    protocol.end_of_stream(&mut replies).unwrap();
-    assert_eq!(replies[0].body_bytes, u64::MAX);
+    let (mut protocol, mut events) = steps(&[("HTTP/1.1 200 OK\r\n\r\n", u64::MAX)]);
+    protocol.skip(u64::MAX, &mut events).unwrap();
+    protocol.skip(1, &mut events).unwrap();
+    assert!(events.is_empty());
+    protocol.end_of_stream(&mut events).unwrap();
+    assert_eq!(events[0].body_bytes, u64::MAX);
 }
 
 #[test]
 #[should_panic(expected = "skipped 6 bytes of 5")]
 fn framing_is_not_skipped() {
-    let (mut protocol, mut replies) = (Protocol::http1(1), Vec::new());
+    let (mut protocol, mut events) = (Protocol::http1(1), Vec::new());
     protocol.request(RequestTraits::default());
-    protocol.receive(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", &mut replies).unwrap();
-    let _ = protocol.skip(6, &mut replies);
+    protocol.receive(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", &mut events).unwrap();
+    let _ = protocol.skip(6, &mut events);
 }
 
 #[test]
-fn the_first_byte_is_that_of_the_final_answer() {
-    let (mut protocol, mut replies) = (Protocol::http1(2), Vec::new());
+fn the_first_byte_is_that_of_the_final_response() {
+    let (mut protocol, mut events) = (Protocol::http1(2), Vec::new());
     protocol.request(RequestTraits::default());
     protocol.request(RequestTraits::default());
-    let mut step = |bytes: &str, began_here, replies_began: &[bool]| {
-        replies.clear();
-        protocol.receive(bytes.as_bytes(), &mut replies).unwrap();
+    let mut step = |bytes: &str, began_here, events_began: &[bool]| {
+        events.clear();
+        protocol.receive(bytes.as_bytes(), &mut events).unwrap();
         assert_eq!(protocol.began_here(), began_here, "{bytes:?}");
-        let began: Vec<_> = replies.iter().map(|reply| reply.began_here).collect();
-        assert_eq!(began, replies_began, "{bytes:?}");
+        let began: Vec<_> = events.iter().map(|event| event.began_here).collect();
+        assert_eq!(began, events_began, "{bytes:?}");
     };
     step("HTTP/1.1 100 Continue\r\n\r\n", false, &[]);
     step("HTTP/1.1 103 Early Hints\r\n", true, &[]); // cannot be told from a final one yet
@@ -133,22 +130,22 @@ fn the_first_byte_is_that_of_the_final_answer() {
 
 #[test]
 fn a_new_socket_starts_afresh() {
-    let (mut protocol, mut replies) = (Protocol::http1(3), Vec::new());
+    let (mut protocol, mut events) = (Protocol::http1(3), Vec::new());
     protocol.request(RequestTraits { head: true, closes: false });
     protocol.request(RequestTraits { head: true, closes: true });
     assert_eq!((protocol.capacity(), protocol.in_flight()), (0, 2));
-    assert_eq!(protocol.receive(b"HTTP/1.1 100 \r\n\r\nHTTP/1.1 2", &mut replies), Ok(()));
-    assert!(protocol.is_mid_answer());
+    assert_eq!(protocol.receive(b"HTTP/1.1 100 \r\n\r\nHTTP/1.1 2", &mut events), Ok(()));
+    assert!(protocol.is_mid_response());
     protocol.reset();
     assert_eq!((protocol.capacity(), protocol.in_flight()), (3, 0));
-    assert!(!protocol.is_mid_answer() && !protocol.began_here());
+    assert!(!protocol.is_mid_response() && !protocol.began_here());
     assert_eq!(protocol.interim_responses(), 1);
     let id = protocol.request(RequestTraits::default());
-    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
-    assert_eq!(protocol.receive(answer, &mut replies), Ok(()));
-    assert_eq!((replies[0].id, replies[0].body_bytes, replies[0].closes), (id, 1, false));
-    assert_eq!(protocol.receive(b"x", &mut replies), Err(ProtocolError::UnsolicitedBytes));
-    assert_eq!(protocol.receive(answer, &mut replies), Err(ProtocolError::UnsolicitedBytes));
+    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+    assert_eq!(protocol.receive(response, &mut events), Ok(()));
+    assert_eq!((events[0].id, events[0].body_bytes, events[0].closes), (id, 1, false));
+    assert_eq!(protocol.receive(b"x", &mut events), Err(ProtocolError::UnsolicitedBytes));
+    assert_eq!(protocol.receive(response, &mut events), Err(ProtocolError::UnsolicitedBytes));
     protocol.reset();
     assert_eq!(protocol.capacity(), 3);
 }

@@ -5,11 +5,11 @@ use weir_http::server::{LAST_CHUNK, push_chunk_size, response_has_body};
 
 use crate::faults::Breakage;
 use crate::random::Random;
-use crate::server::{Answers, Framing, Version};
+use crate::server::{Framing, Responses, Version};
 
 /// A response ready to be sent.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     /// A preceding 1xx response, or nothing.
     pub(crate) interim: Vec<u8>,
     /// The final response.
@@ -24,7 +24,7 @@ pub(crate) struct Answer {
     pub(crate) ends_by_close: bool,
 }
 
-impl Answer {
+impl Response {
     /// Returns a position to cut the response at so that a client must detect the cut. It is inside
     /// the response, and inside its head if nothing announces the length of the body.
     pub(crate) fn cut(&self, random: &mut Random) -> usize {
@@ -36,27 +36,27 @@ impl Answer {
 /// Returns the response to a request that is HEAD or not, and numbered or not. `is_last` is true if
 /// the connection ends with it in any case.
 pub(crate) fn compose(
-    answers: &Answers,
+    responses: &Responses,
     (is_head, number): (bool, Option<u64>),
     is_last: bool,
     random: &mut Random,
-) -> Answer {
-    let status = status(&answers.statuses, random);
-    let interim = match answers.interim {
+) -> Response {
+    let status = status(&responses.statuses, random);
+    let interim = match responses.interim {
         Some((code, share)) if random.chance(share) => {
             format!("HTTP/1.1 {code} Wait\r\nx-interim: 1\r\n\r\n").into_bytes()
         }
         _ => Vec::new(),
     };
-    let bytes = usize::try_from(answers.body_bytes.draw(random)).unwrap_or(usize::MAX);
+    let bytes = usize::try_from(responses.body_bytes.draw(random)).unwrap_or(usize::MAX);
     let body = body(number, bytes);
-    let framing = framing(answers, random);
+    let framing = framing(responses, random);
     let has_body = response_has_body(status, is_head);
     let closes = is_last
         || framing == Framing::Close
-        || answers.version == Version::Http10 { keep_alive: false };
+        || responses.version == Version::Http10 { keep_alive: false };
     let named = number.map_or_else(String::new, |number| format!("x-number: {number}\r\n"));
-    let mut bytes = head(answers.version, status, framing, (body.len(), &named), closes);
+    let mut bytes = head(responses.version, status, framing, (body.len(), &named), closes);
     let head_bytes = bytes.len();
     if has_body {
         match framing {
@@ -65,7 +65,7 @@ pub(crate) fn compose(
         }
     }
     let ends_by_close = has_body && framing == Framing::Close;
-    Answer { interim, bytes, head_bytes, status, closes, ends_by_close }
+    Response { interim, bytes, head_bytes, status, closes, ends_by_close }
 }
 
 /// Returns a malformed response.
@@ -97,7 +97,7 @@ pub(crate) fn malformed(breakage: Breakage) -> Vec<u8> {
 
 /// Returns a random status by weight.
 fn status(weighted: &[(u16, f64)], random: &mut Random) -> u16 {
-    let (last, _) = *weighted.last().expect("the server has at least one status to answer with");
+    let (last, _) = *weighted.last().expect("the server has at least one status to respond with");
     let total: f64 = weighted.iter().map(|(_, weight)| weight).sum();
     let mut left = random.unit() * total;
     for (status, weight) in weighted {
@@ -111,8 +111,8 @@ fn status(weighted: &[(u16, f64)], random: &mut Random) -> u16 {
 
 /// Returns the framing of one response: chooses one for `Mixed`, and replaces chunks in HTTP/1.0,
 /// which has none.
-fn framing(answers: &Answers, random: &mut Random) -> Framing {
-    let decided = match answers.framing {
+fn framing(responses: &Responses, random: &mut Random) -> Framing {
+    let decided = match responses.framing {
         Framing::Mixed => match random.between(0, 2) {
             0 => Framing::Length,
             1 => {
@@ -123,7 +123,7 @@ fn framing(answers: &Answers, random: &mut Random) -> Framing {
         },
         other => other,
     };
-    match (answers.version, decided) {
+    match (responses.version, decided) {
         (Version::Http10 { .. }, Framing::Chunked { .. }) => Framing::Length,
         (_, decided) => decided,
     }
@@ -159,8 +159,8 @@ fn head(
 /// loses its position in the stream then miscounts.
 fn body(number: Option<u64>, bytes: usize) -> Vec<u8> {
     let named = number.map_or_else(String::new, |number| format!("{number} "));
-    let answers = b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n0\r\n\r\n".iter().cycle();
-    named.as_bytes().iter().chain(answers).copied().take(bytes).collect()
+    let responses = b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n0\r\n\r\n".iter().cycle();
+    named.as_bytes().iter().chain(responses).copied().take(bytes).collect()
 }
 
 fn write_chunks(out: &mut Vec<u8>, body: &[u8], chunk_bytes: usize) {
@@ -178,41 +178,41 @@ mod tests {
     use crate::law::Law;
     use crate::random::Seed;
 
-    fn check(answers: Answers, is_head: bool, is_last: bool, expected: &str, closes: bool) {
+    fn check(responses: Responses, is_head: bool, is_last: bool, expected: &str, closes: bool) {
         let mut random = Random::new(Seed(1), 0);
-        let answer = compose(&answers, (is_head, None), is_last, &mut random);
-        let text = String::from_utf8(answer.bytes).expect("answers are ASCII");
+        let response = compose(&responses, (is_head, None), is_last, &mut random);
+        let text = String::from_utf8(response.bytes).expect("responses are ASCII");
         let text = text.replace(" Simulated\r\nserver: weir-sim", "").replace("\r\n", "|");
-        assert_eq!((text.as_str(), answer.closes), (expected, closes));
+        assert_eq!((text.as_str(), response.closes), (expected, closes));
     }
 
     #[test]
-    fn answers_are_framed_as_told() {
-        let plain = Answers { body_bytes: Law::Fixed(5), ..Answers::default() };
+    fn responses_are_framed_as_told() {
+        let plain = Responses { body_bytes: Law::Fixed(5), ..Responses::default() };
         check(plain.clone(), false, false, "HTTP/1.1 200|content-length: 5||HTTP/", false);
         check(plain.clone(), true, false, "HTTP/1.1 200|content-length: 5||", false);
         let last = "HTTP/1.1 200|connection: close|content-length: 5||HTTP/";
         check(plain.clone(), false, true, last, true);
-        let no_content = Answers { statuses: vec![(204, 1.0)], ..plain.clone() };
+        let no_content = Responses { statuses: vec![(204, 1.0)], ..plain.clone() };
         check(no_content, false, false, "HTTP/1.1 204||", false);
-        let chunked = Answers { framing: Framing::Chunked { chunk_bytes: 3 }, ..plain.clone() };
+        let chunked = Responses { framing: Framing::Chunked { chunk_bytes: 3 }, ..plain.clone() };
         let chunks = "HTTP/1.1 200|transfer-encoding: chunked||3|HTT|2|P/|0||";
         check(chunked.clone(), false, false, chunks, false);
-        let old = Answers { version: Version::Http10 { keep_alive: true }, ..chunked };
+        let old = Responses { version: Version::Http10 { keep_alive: true }, ..chunked };
         let kept = "HTTP/1.0 200|connection: keep-alive|content-length: 5||HTTP/";
         check(old.clone(), false, false, kept, false);
-        let older = Answers { version: Version::Http10 { keep_alive: false }, ..old };
+        let older = Responses { version: Version::Http10 { keep_alive: false }, ..old };
         check(older, false, false, "HTTP/1.0 200|content-length: 5||HTTP/", true);
-        let to_close = Answers { framing: Framing::Close, ..plain };
+        let to_close = Responses { framing: Framing::Close, ..plain };
         check(to_close, false, false, "HTTP/1.1 200|connection: close||HTTP/", true);
     }
 
     #[test]
-    fn an_answer_says_the_number_of_its_request() {
-        let answers = Answers { body_bytes: Law::Fixed(6), ..Answers::default() };
+    fn a_response_says_the_number_of_its_request() {
+        let responses = Responses { body_bytes: Law::Fixed(6), ..Responses::default() };
         let mut random = Random::new(Seed(1), 0);
-        let answer = compose(&answers, (false, Some(17)), false, &mut random);
-        let text = String::from_utf8(answer.bytes).expect("answers are ASCII");
+        let response = compose(&responses, (false, Some(17)), false, &mut random);
+        let text = String::from_utf8(response.bytes).expect("responses are ASCII");
         assert!(
             text.contains("\r\nx-number: 17\r\n") && text.ends_with("\r\n\r\n17 HTT"),
             "{text}"
