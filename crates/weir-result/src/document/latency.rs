@@ -13,39 +13,74 @@ use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::{Load, Plan};
 
-/// Times of requests and connects.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Latency {
-    /// Time from the planned send to the last byte. In a closed loop, where requests have no
-    /// planned time, the same as `service_time`.
-    pub response_time: Metric,
-    /// Time from the send to the last byte.
-    pub service_time: Metric,
-    /// Time from the planned to the actual send; empty in a closed loop.
-    pub send_lag: Metric,
-    /// Of `send_lag`: lateness of the client itself.
-    pub sched_lag: Metric,
-    /// Of `send_lag`: waiting for a connection to become free.
-    pub connection_wait: Metric,
-    /// Response time of `ok` requests without `sched_lag`; absent in a closed loop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unlagged: Option<Metric>,
-    /// Time from the send to the first byte of the final response, of `ok` requests.
-    pub first_byte: Metric,
-    /// Duration of every successful connect, renewals and warm-up included.
-    pub connect: Metric,
-    /// Of `connect`: connects before the schedule's start; absent if all were, so that it equals
-    /// `connect`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connect_setup: Option<Metric>,
-    /// Of `connect`: connects up inside the window; absent if there were none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connect_window: Option<Metric>,
-    /// Duration of every successful TLS handshake, renewals and warm-up included; absent if there
-    /// was none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tls_handshake: Option<Metric>,
+/// Declares a section of times. Each field has the name of its times in [`Measurements`], and
+/// stores them by [`Stored`].
+macro_rules! times {
+    (
+        $(#[$meta:meta])*
+        pub struct $Section:ident {
+            $($(#[$about:meta])* pub $time:ident: $Stored:ty,)*
+        }
+    ) => {
+        $(#[$meta])*
+        pub struct $Section {
+            $($(#[$about])* pub $time: $Stored,)*
+        }
+
+        impl $Section {
+            /// Summarizes the times, without intervals.
+            fn store(measurements: &Measurements) -> $Section {
+                $Section { $($time: Stored::store(&measurements.$time),)* }
+            }
+
+            /// Decodes the times into `measurements`. The error is the place and the fault of a
+            /// histogram.
+            fn restore_each(&self, measurements: &mut Measurements) -> Result<(), String> {
+                $(
+                    let place = concat!("latency.", stringify!($time));
+                    measurements.$time = self.$time.restore(place)?;
+                )*
+                Ok(())
+            }
+        }
+    };
+}
+
+times! {
+    /// Times of requests and connects.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub struct Latency {
+        /// Time from the planned send to the last byte. In a closed loop, where requests have no
+        /// planned time, the same as `service_time`.
+        pub response_time: Metric,
+        /// Time from the send to the last byte.
+        pub service_time: Metric,
+        /// Time from the planned to the actual send; empty in a closed loop.
+        pub send_lag: Metric,
+        /// Of `send_lag`: lateness of the client itself.
+        pub sched_lag: Metric,
+        /// Of `send_lag`: waiting for a connection to become free.
+        pub connection_wait: Metric,
+        /// Response time of `ok` requests without `sched_lag`; absent in a closed loop.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub unlagged: Option<Metric>,
+        /// Time from the send to the first byte of the final response, of `ok` requests.
+        pub first_byte: Metric,
+        /// Duration of every successful connect, renewals and warm-up included.
+        pub connect: Metric,
+        /// Of `connect`: connects before the schedule's start; absent if all were, so that it
+        /// equals `connect`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub connect_setup: Option<Metric>,
+        /// Of `connect`: connects up inside the window; absent if there were none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub connect_window: Option<Metric>,
+        /// Duration of every successful TLS handshake, renewals and warm-up included; absent if
+        /// there was none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub tls_handshake: Option<Metric>,
+    }
 }
 
 /// Distribution of one time over the measured requests.
@@ -129,24 +164,65 @@ impl Latency {
             Load::ClosedLoop => intervals.clone(),
             Load::OpenLoop { .. } => intervals.support_only(),
         };
-        Latency {
-            response_time: Metric::of(response, &ok, &all),
-            service_time: Metric::of(
-                &measurements.service_time,
-                &of_service(&ok),
-                &of_service(&all),
-            ),
-            send_lag: Metric::of(&measurements.send_lag, &Intervals::none(), &Intervals::none()),
-            sched_lag: Metric::of_one(&measurements.sched_lag),
-            connection_wait: Metric::of_one(&measurements.connection_wait),
-            unlagged: Metric::of_any(&measurements.unlagged),
-            first_byte: Metric::of_one(&measurements.first_byte),
-            connect: Metric::of_one(&measurements.connect),
-            connect_setup: Metric::of_any(&measurements.connect_setup)
-                .filter(|_| measurements.connect_setup.count() < measurements.connect.count()),
-            connect_window: Metric::of_any(&measurements.connect_window),
-            tls_handshake: Metric::of_any(&measurements.tls_handshake),
+        let service = &measurements.service_time;
+        let mut latency = Latency::store(measurements);
+        latency.response_time = Metric::of(response, &ok, &all);
+        latency.service_time = Metric::of(service, &of_service(&ok), &of_service(&all));
+        if measurements.connect_setup.count() >= measurements.connect.count() {
+            latency.connect_setup = None;
         }
+        latency
+    }
+
+    /// Decodes the times into `measurements`. The error is the place and the fault of a histogram.
+    pub(super) fn restore(&self, measurements: &mut Measurements) -> Result<(), String> {
+        self.restore_each(measurements)?;
+        if self.connect_setup.is_none() {
+            // All connects were before the schedule's start.
+            measurements.connect_setup = measurements.connect.clone();
+        }
+        Ok(())
+    }
+}
+
+/// A form in which the document stores the times `T`.
+trait Stored<T>: Sized {
+    /// Stores the times.
+    fn store(times: &T) -> Self;
+
+    /// Decodes the times. The error is `place` and the fault of a histogram.
+    fn restore(&self, place: &str) -> Result<T, String>;
+}
+
+impl Stored<ByOutcome> for Metric {
+    fn store(times: &ByOutcome) -> Metric {
+        Metric::of(times, &Intervals::none(), &Intervals::none())
+    }
+
+    fn restore(&self, place: &str) -> Result<ByOutcome, String> {
+        self.by_outcome().map_err(|why| format!("{place}: {why}"))
+    }
+}
+
+/// A time that only `ok` requests have, or that belongs to no request.
+impl Stored<Histogram> for Metric {
+    fn store(times: &Histogram) -> Metric {
+        Metric::of_one(times)
+    }
+
+    fn restore(&self, place: &str) -> Result<Histogram, String> {
+        self.alone(place)
+    }
+}
+
+/// Absent without values.
+impl Stored<Histogram> for Option<Metric> {
+    fn store(times: &Histogram) -> Option<Metric> {
+        (!times.is_empty()).then(|| Metric::of_one(times))
+    }
+
+    fn restore(&self, place: &str) -> Result<Histogram, String> {
+        self.as_ref().map_or_else(|| Ok(Histogram::new()), |metric| metric.alone(place))
     }
 }
 
@@ -189,14 +265,9 @@ impl Metric {
         Metric::of(&by_outcome, &Intervals::none(), &Intervals::none())
     }
 
-    /// Creates the metric, if there are any values.
-    fn of_any(histogram: &Histogram) -> Option<Metric> {
-        (!histogram.is_empty()).then(|| Metric::of_one(histogram))
-    }
-
     /// Decodes the histogram of a time that has one class alone. `place` is its name in errors.
     pub(super) fn alone(&self, place: &str) -> Result<Histogram, String> {
-        let by_outcome = self.by_outcome().map_err(|why| format!("{place}: {why}"))?;
+        let by_outcome = Stored::<ByOutcome>::restore(self, place)?;
         if by_outcome.has_failures() {
             return Err(format!("{place}: it has classes other than ok"));
         }

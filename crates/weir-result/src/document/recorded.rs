@@ -8,12 +8,11 @@ use std::collections::BTreeMap;
 
 use super::connection_failure::{ConnectionFailure, add_failures};
 use super::{
-    DeparturesSection, Document, Metric, NetworkSection, OccupancySection, Phases, Probed,
-    SeriesEntry, SliceEntry, StampsSection, WitnessSection, health,
+    DeparturesSection, Document, NetworkSection, OccupancySection, Phases, Probed, SeriesEntry,
+    SliceEntry, StampsSection, WitnessSection, health,
 };
 use crate::counters::{DestinationCounts, Outcomes, ScriptUsage, Sent, Window};
 use crate::evidence::ClientHealth;
-use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 
 /// All records of one or several parts of a run.
@@ -58,37 +57,14 @@ impl Recorded {
     pub(super) fn of_document(document: &Document) -> Result<Recorded, String> {
         let accounting = &document.accounting;
         let connections = &document.connections;
-        let latency = &document.latency;
-        let alone = |name: &str, metric: &Metric| metric.alone(&format!("latency.{name}"));
-        let any = |name, metric: &Option<Metric>| {
-            metric.as_ref().map_or_else(|| Ok(Histogram::new()), |metric| alone(name, metric))
-        };
-        let by_outcome = |name: &str, metric: &Metric| {
-            metric.by_outcome().map_err(|why| format!("latency.{name}: {why}"))
-        };
-        let measurements = Measurements {
+        let mut measurements = Measurements {
             planned: accounting.planned,
             outcomes: Outcomes::from(accounting),
             status: accounting.status.clone(),
             sent: Sent::from(&accounting.sent),
-            response_time: by_outcome("response_time", &latency.response_time)?,
-            service_time: by_outcome("service_time", &latency.service_time)?,
-            send_lag: by_outcome("send_lag", &latency.send_lag)?,
-            sched_lag: alone("sched_lag", &latency.sched_lag)?,
-            connection_wait: alone("connection_wait", &latency.connection_wait)?,
-            unlagged: any("unlagged", &latency.unlagged)?,
             stamped: or_default(&document.stamps, StampsSection::to_stamped)?,
             departures: or_default(&document.departures, DeparturesSection::to_departures)?,
             occupancy: document.occupancy.map(OccupancySection::to_occupancy).unwrap_or_default(),
-            first_byte: alone("first_byte", &latency.first_byte)?,
-            connect: alone("connect", &latency.connect)?,
-            // If it is absent, all connects were before the schedule's start.
-            connect_setup: alone(
-                "connect_setup",
-                latency.connect_setup.as_ref().unwrap_or(&latency.connect),
-            )?,
-            connect_window: any("connect_window", &latency.connect_window)?,
-            tls_handshake: any("tls_handshake", &latency.tls_handshake)?,
             overdue: accounting.overdue,
             script: document.script.as_ref().map(ScriptUsage::from),
             slices: each("slices", &document.slices, SliceEntry::to_slice)?,
@@ -101,6 +77,7 @@ impl Recorded {
             is_unsettled: document.run.unsettled,
             ..Measurements::default()
         };
+        document.latency.restore(&mut measurements)?;
         Ok(Recorded {
             measurements,
             errors: accounting.errors.clone(),
