@@ -3,11 +3,11 @@
 use weir_http::{BodyBudget, PreambleFactory, Prepared, ProtocolFactory};
 use weir_io::{Endpoint, Nanos};
 use weir_result::{Part, Plan, RawLog};
-use weir_tls::TlsConfig;
 
 use crate::observer::ObserverFactory;
 use crate::partition::Partition;
 use crate::schedule::Schedule;
+use crate::tls::TlsConfig;
 
 /// A plan, ready to run.
 #[derive(Clone, Debug)]

@@ -10,9 +10,9 @@ use std::net::SocketAddr;
 use weir_http::{Interest, RawRequest, ReceivedResponse, read_requests};
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::{Callback, CallbackUsage, ScriptUsage};
-use weir_script::{About, Calls, ScriptError};
 
 use crate::control::{Control, Watch};
+use crate::scripting::{About, Calls, ScriptError, Worker};
 
 /// Calls of at least this length count as long, in nanoseconds: all connections of the worker wait
 /// meanwhile.
@@ -21,7 +21,7 @@ const LONG_NS: u64 = 1_000_000;
 /// A worker's script while the load runs.
 #[derive(Debug)]
 pub(crate) struct Script<'a> {
-    state: &'a mut weir_script::Worker,
+    state: &'a mut Worker,
     calls: Calls,
     control: &'a Control,
     watch: &'a Watch,
@@ -58,7 +58,7 @@ pub(crate) struct Batch {
 impl<'a> Script<'a> {
     /// Returns the script of worker `number`.
     pub(crate) fn new(
-        state: &'a mut weir_script::Worker,
+        state: &'a mut Worker,
         number: u32,
         connections: u32,
         control: &'a Control,

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 use weir_http::{Preamble, PreambleFactory};
 use weir_io::{ConnId, Nanos};
-use weir_tls::{Session, TlsConfig, TlsError};
 
 use super::{Action, ConnectionPool};
 use crate::connection::State;
 use crate::job::Job;
+use crate::tls::{Session, TlsConfig, TlsError};
 
 /// The layers of one worker's sockets.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 
 use weir_io::{Close, ConnId, Nanos};
 use weir_result::{ErrorKind, FailureCause};
-use weir_tls::{Session, TlsError};
 
 use super::layers::{Layers, Step};
 use super::{Action, ConnectionPool};
 use crate::protocol_slots::NONE;
+use crate::tls::{Session, TlsError};
 
 impl ConnectionPool {
     /// Starts the handshake on a socket.
