@@ -19,6 +19,9 @@ pub(super) struct Counts<N> {
 /// Greatest number of buckets in a list. A table has ten times as much memory resident.
 const FEW_BUCKETS: usize = 1000;
 
+/// Number of neighbouring buckets in a table that are read at once.
+const GROUP_BUCKETS: usize = 64;
+
 /// Number of buckets by which a list grows: doubling would make it a third too large.
 const FEW_MORE: usize = 100;
 
@@ -63,7 +66,12 @@ impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
     pub(super) fn within(&self, range: Range<usize>) -> impl Iterator<Item = (usize, N)> + '_ {
         let range = if self.table.is_empty() { 0..0 } else { range };
         let few = self.few.iter().map(|(bucket, count)| (usize::from(*bucket), *count));
-        let table = range.clone().zip(self.table[range].iter().copied());
+        // Most of a table is empty: one comparison each skips the empty groups of buckets.
+        let empty = [N::default(); GROUP_BUCKETS];
+        let groups = self.table[range.clone()].chunks(GROUP_BUCKETS);
+        let groups = (range.start..).step_by(GROUP_BUCKETS).zip(groups);
+        let used = groups.filter(move |(_, group)| **group != empty[..group.len()]);
+        let table = used.flat_map(|(first, group)| (first..).zip(group.iter().copied()));
         few.chain(table).filter(|(_, count)| *count != N::default())
     }
 
