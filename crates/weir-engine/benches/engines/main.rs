@@ -2,10 +2,12 @@
 //! 3 % on a machine whose speed drifts by more than that within a second.
 //!
 //! ```text
-//! cargo bench -p weir-engine --bench engines                      everything, half a minute
-//! cargo bench -p weir-engine --bench engines -- connections=100 depth=16 rounds=60
-//! cargo bench -p weir-engine --bench engines -- connections=20 body=131072 sides=uring,epoll
+//! cargo bench -p weir-engine --no-default-features --bench engines
+//! cargo bench -p weir-engine --no-default-features --bench engines -- connections=100 depth=16
+//! cargo bench -p weir-engine --no-default-features --bench engines -- body=131072
 //! ```
+//!
+//! The first takes half a minute. Without the default features neither LuaJIT nor TLS is built.
 //!
 //! All sides are in one process, each in a thread of its own, with its own connections to one
 //! server on another CPU. They take turns of 12 ms on one CPU; the order is reversed each round. So

@@ -1,9 +1,9 @@
 //! Cost of a request in weir itself: the worker's own loop on a backend in memory, where neither a
 //! kernel nor a server takes any time. `cargo xtask instructions` counts its instructions.
 //!
-//! `cargo run --release -p weir-engine --example hot_path` prints the wall time of each scenario,
-//! the least of several runs. With `count SCENARIO TIMES` it runs one of them for `TIMES` times its
-//! usual span and prints the number of requests.
+//! `cargo run --release -p weir-engine --no-default-features --example hot_path` prints the wall
+//! time of each scenario, the least of several runs. With `count SCENARIO TIMES` it runs one of
+//! them for `TIMES` times its usual span and prints the number of requests.
 
 mod memory;
 mod scenario;
