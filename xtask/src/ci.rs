@@ -1,63 +1,77 @@
 //! `cargo xtask ci`: everything that a change must pass, in one command.
 //!
-//! Clippy and rustdoc share the dependencies' check artefacts and the tests are built once, in one
-//! profile. The tests come last, so that their results close the output.
+//! A clean build is most of the time, so nothing is built twice: the tests in one profile, and
+//! rustdoc with clippy's check artefacts. The program's tests, which mostly wait, are built first
+//! and run beside the other steps. So do the instruction counts, which do not depend on the load.
+//! The output of both follows that of the others.
 
-use std::time::Instant;
+mod beside;
+mod steps;
+mod suites;
 
-use anyhow::{Result, ensure};
+use std::env;
+use std::process::Command;
 
-use crate::instructions;
+use anyhow::{Context, Result};
+
 use crate::shell::{cargo, run};
 use crate::tidy;
+use beside::Beside;
+use steps::Steps;
+use suites::Suite;
 
 /// All crates with all their features, at the versions of Cargo.lock.
 const EVERYTHING: [&str; 3] = ["--locked", "--workspace", "--all-features"];
 
+/// The engine without its features, as it is measured.
+const BARE_ENGINE: [&str; 4] = ["--locked", "--package", "weir-engine", "--no-default-features"];
+
+/// Tests that mostly wait for servers, timeouts and the ends of runs. They assert nothing about
+/// speed.
+const WAITING: [&str; 2] = ["--test", "program"];
+
 /// Random worlds of each kind in the simulations of `--quick`.
 const QUICK_SEEDS: &str = "50";
 
-/// Name and function of a step.
-type Step = (&'static str, fn() -> Result<()>);
-
-/// Everything a change must pass.
-const ALL: [Step; 6] = [
-    ("fmt", fmt),
-    ("tidy", tidy::tidy),
-    ("clippy", clippy),
-    ("docs", docs),
-    ("instructions", instructions::check),
-    ("test", test),
-];
-
-/// The steps of `--quick`, which takes a minute or two after a change.
-const QUICK: [Step; 5] = [
-    ("fmt", fmt),
-    ("tidy", tidy::tidy),
-    ("clippy", clippy),
-    ("unit", unit),
-    ("simulation", simulation),
-];
-
 /// Runs all steps, even after one has failed, and fails if any did.
 pub(crate) fn ci(is_quick: bool) -> Result<()> {
-    let steps: &[Step] = if is_quick { &QUICK } else { &ALL };
-    let mut failed = Vec::new();
-    for (name, step) in steps {
-        eprintln!("== {name}");
-        let started = Instant::now();
-        let outcome = step();
-        let spent_s = started.elapsed().as_secs();
-        match outcome {
-            Ok(()) => eprintln!("== {name}: passed, {spent_s} s"),
-            Err(error) => {
-                eprintln!("== {name}: failed, {spent_s} s: {error:#}");
-                failed.push(*name);
-            }
-        }
+    let mut steps = Steps::default();
+    match is_quick {
+        true => quick(&mut steps),
+        false => all(&mut steps),
     }
-    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
-    Ok(())
+    steps.conclude()
+}
+
+/// Everything a change must pass.
+fn all(steps: &mut Steps) {
+    steps.take("fmt", fmt);
+    steps.take("tidy", tidy::tidy);
+    let counts = steps.start("instructions", count);
+    let waiting = steps.take("build program", || suites::build(&EVERYTHING, &WAITING));
+    let waiting = waiting.unwrap_or_default();
+    let start = |suite: &Suite| steps.start(suite.name(), || Ok(suite.command()));
+    let beside: Vec<Beside> = waiting.iter().filter_map(start).collect();
+    let suites = steps.take("build tests", || suites::build(&EVERYTHING, &["--tests"]));
+    steps.take("clippy", clippy);
+    steps.take("docs", docs);
+    steps.take("doc tests", doc_tests);
+    for suite in suites.iter().flatten().filter(|suite| !waiting.contains(suite)) {
+        steps.take(suite.name(), || run(&mut suite.command()));
+    }
+    counts.into_iter().chain(beside).for_each(|beside| steps.finish(beside));
+}
+
+/// The steps of `--quick`, which takes a minute or two after a change.
+fn quick(steps: &mut Steps) {
+    steps.take("fmt", fmt);
+    steps.take("tidy", tidy::tidy);
+    steps.take("clippy", clippy);
+    // With the features of the whole workspace, or much would be built once more.
+    let fast = ["--lib", "--bins", "--test", "simulated"];
+    for suite in steps.take("build", || suites::build(&EVERYTHING, &fast)).unwrap_or_default() {
+        steps.take(suite.name(), || run(suite.command().env("WEIR_SIM_SEEDS", QUICK_SEEDS)));
+    }
 }
 
 fn fmt() -> Result<()> {
@@ -66,7 +80,8 @@ fn fmt() -> Result<()> {
 
 fn clippy() -> Result<()> {
     let lints = ["--all-targets", "--", "-D", "warnings"];
-    run(cargo(&["clippy"])?.args(EVERYTHING).args(lints))
+    run(cargo(&["clippy"])?.args(EVERYTHING).args(lints))?;
+    run(cargo(&["clippy"])?.args(BARE_ENGINE).args(lints))
 }
 
 fn docs() -> Result<()> {
@@ -74,15 +89,13 @@ fn docs() -> Result<()> {
     run(cargo(&["doc"])?.args(EVERYTHING).args(pages).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-fn test() -> Result<()> {
-    run(cargo(&["test"])?.args(EVERYTHING).arg("--no-fail-fast"))
+fn doc_tests() -> Result<()> {
+    run(cargo(&["test", "--doc", "--quiet"])?.args(EVERYTHING))
 }
 
-fn unit() -> Result<()> {
-    run(cargo(&["test"])?.args(EVERYTHING).args(["--lib", "--bins"]))
-}
-
-fn simulation() -> Result<()> {
-    let test = ["test", "--locked", "--package", "weir-engine", "--test", "simulated"];
-    run(cargo(&test)?.env("WEIR_SIM_SEEDS", QUICK_SEEDS))
+/// Returns the command that counts instructions.
+fn count() -> Result<Command> {
+    let mut command = Command::new(env::current_exe().context("failed to find this program")?);
+    command.arg("instructions");
+    Ok(command)
 }

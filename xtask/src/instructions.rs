@@ -49,11 +49,6 @@ impl Options {
     }
 }
 
-/// Runs as a step of `cargo xtask ci`.
-pub(crate) fn check() -> Result<()> {
-    instructions(&Options { reason: None })
-}
-
 /// Counts, prints and compares.
 pub(crate) fn instructions(options: &Options) -> Result<()> {
     if std::env::consts::ARCH != ARCHITECTURE {

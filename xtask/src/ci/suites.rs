@@ -1,0 +1,113 @@
+//! The executables of tests. Cargo builds and names all of them at once; they are run here, because
+//! cargo runs one after the other, and some of them mostly wait.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::shell::{cargo, show};
+
+/// One executable of tests.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Suite {
+    /// Crate and target, as in `weir-http all`; of unit tests, crate and kind: `weir-http lib`.
+    name: String,
+    executable: PathBuf,
+    /// Directory of the crate, in which cargo runs its tests.
+    directory: PathBuf,
+}
+
+impl Suite {
+    /// Returns the crate and the target.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the command that runs all tests of the executable, as cargo would.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.executable);
+        command.current_dir(&self.directory).env("CARGO_MANIFEST_DIR", &self.directory);
+        command
+    }
+}
+
+/// Builds the tests of `packages` that `targets` selects, and returns their executables.
+///
+/// # Errors
+/// If the build fails or has no tests.
+pub(super) fn build(packages: &[&str], targets: &[&str]) -> Result<Vec<Suite>> {
+    let mut command = cargo(&["test", "--no-run", "--message-format=json-render-diagnostics"])?;
+    command.args(packages).args(targets).stderr(Stdio::inherit());
+    let shown = show(&command);
+    eprintln!("$ {shown}");
+    let built = command.output().with_context(|| format!("failed to start `{shown}`"))?;
+    ensure!(built.status.success(), "`{shown}` ended with {}", built.status);
+    let messages = String::from_utf8(built.stdout).context("failed to read cargo's messages")?;
+    let suites = messages.lines().filter_map(|line| suite(line).transpose());
+    let suites = suites.collect::<Result<Vec<Suite>>>()?;
+    ensure!(!suites.is_empty(), "`{shown}` has built no tests");
+    Ok(suites)
+}
+
+/// Returns the executable that a message of cargo announces; `None` if it announces something else.
+fn suite(message: &str) -> Result<Option<Suite>> {
+    let message: Value = serde_json::from_str(message).context("failed to read cargo's message")?;
+    let is_test = message["profile"]["test"].as_bool().unwrap_or_default();
+    let Some(executable) = message["executable"].as_str().filter(|_| is_test) else {
+        return Ok(None);
+    };
+    let (Some(manifest), Some(target), Some(kind)) = (
+        message["manifest_path"].as_str().map(Path::new),
+        message["target"]["name"].as_str(),
+        message["target"]["kind"][0].as_str(),
+    ) else {
+        bail!("cargo does not say whose tests are in {executable}");
+    };
+    let directory = manifest.parent().context("a manifest is in a directory")?;
+    let package = directory.file_name().context("a crate has a name")?.to_string_lossy();
+    let target = if kind == "test" { target } else { kind };
+    Ok(Some(Suite {
+        name: format!("{package} {target}"),
+        executable: PathBuf::from(executable),
+        directory: directory.to_owned(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(kind: &str, is_test: bool, executable: &str) -> String {
+        format!(
+            r#"{{"reason":"compiler-artifact","manifest_path":"/r/crates/weir-http/Cargo.toml",
+            "target":{{"kind":["{kind}"],"name":"all"}},"profile":{{"test":{is_test}}},
+            "executable":{executable}}}"#
+        )
+    }
+
+    #[test]
+    fn tests_are_found_among_the_messages() {
+        let named = |name: &str| Suite {
+            name: name.to_owned(),
+            executable: "/t/all-1".into(),
+            directory: "/r/crates/weir-http".into(),
+        };
+        let check = |message: &str, expected| {
+            assert_eq!(suite(message).expect("a message"), expected, "{message}");
+        };
+        check(&message("test", true, r#""/t/all-1""#), Some(named("weir-http all")));
+        check(&message("lib", true, r#""/t/all-1""#), Some(named("weir-http lib")));
+        check(&message("bin", false, r#""/t/all-1""#), None);
+        check(&message("lib", false, "null"), None);
+        check(r#"{"reason":"build-finished","success":true}"#, None);
+    }
+
+    #[test]
+    fn unreadable_messages_are_errors() {
+        assert!(suite("warning: unused").is_err());
+        let nameless = r#"{"profile":{"test":true},"executable":"/t/all-1"}"#;
+        assert!(suite(nameless).is_err());
+    }
+}
