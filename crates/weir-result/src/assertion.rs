@@ -82,12 +82,11 @@ impl FromStr for Assertion {
         let limit = unit.parse(value).map_err(AssertionError)?;
         let is_equality = matches!(comparison, Comparison::Equal | Comparison::Unequal);
         if is_equality && metric.is_measured() {
-            return refuse(format!("{name} is never exactly equal to anything; write < or >"));
+            return refuse(format!("{name} cannot be compared with == or !=; use < or >"));
         }
         if limit == 0.0 && unit == Unit::Share && !is_equality {
             return refuse(format!(
-                "no run is long enough to show that; write '{name} == 0' to ask for none in this \
-                 run"
+                "no run is long enough to show that; use '{name} == 0' for none in this run"
             ));
         }
         let text = text.trim().to_owned();
@@ -237,7 +236,7 @@ fn in_words(estimate: &Estimate, unit: Unit, confidence: Option<f64>) -> String 
     let value = estimate.value;
     let measured = match (estimate.bound, unit) {
         (Bound::Exact, _) => unit.print(value),
-        (Bound::Upper, _) => format!("≤ {}", unit.print(value)),
+        (Bound::Upper, _) => format!("≤ {}", unit.print_at_most(value)),
         (Bound::Lower, Unit::Nanoseconds) => format!("> {}", unit.print_at_least(value)),
         (Bound::Lower, _) => format!("≥ {}", unit.print(value)),
         (Bound::Unknown, _) => "unknown".to_owned(),
@@ -268,6 +267,22 @@ mod tests {
         ] {
             let holds = [4.0, 5.0, 6.0].map(|value| comparison(sign).holds(value, 5.0));
             assert_eq!(holds, [less, equal, more], "{sign}");
+        }
+    }
+
+    /// The table of percentiles rounds bounds outwards too.
+    #[test]
+    fn bounds_are_rounded_as_in_the_table() {
+        let column = units::DurationColumn::of(171_135);
+        for (bound, value, expected, in_table) in [
+            (Bound::Exact, 171_135.0, "171 µs", column.value(171_135)),
+            (Bound::Upper, 171_135.0, "≤ 172 µs", column.at_most(171_135)),
+            (Bound::Lower, 171_735.0, "> 171 µs", column.at_least(171_735)),
+            (Bound::Upper, 171_000.4, "≤ 172 µs", column.at_most(171_001)),
+        ] {
+            let estimate = Estimate { bound, ..Estimate::fact(value) };
+            let found = in_words(&estimate, Unit::Nanoseconds, None);
+            assert_eq!((found.as_str(), found.clone()), (expected, in_table), "{bound:?}");
         }
     }
 
@@ -307,8 +322,8 @@ mod tests {
         wrong("p99 <", &["a number is missing", "5"]);
         wrong("p99 < fast", &["'fast'", "500ms"]);
         wrong("p99 < 5%", &["'5%'"]);
-        wrong("p99 == 5ms", &["never exactly equal", "<"]);
-        wrong("rate == 5", &["never exactly equal"]);
+        wrong("p99 == 5ms", &["p99 cannot be compared with ==", "use <"]);
+        wrong("rate == 5", &["rate cannot be compared with =="]);
         wrong("eror < 1%", &["eror", "errors"]);
         wrong("servce.p99 < 5ms", &["servce.p99", "service"]);
         wrong("service.p98 < 5ms", &["p98", "p99"]);

@@ -36,7 +36,7 @@ fn of_time(time: Time, figure: Figure, document: &Document) -> Result<Estimate, 
     let times = times.ok_or_else(|| Missing::new("the run has no such time".to_owned()))?;
     let summary = times.headline();
     let (ns, bound, why) = match figure {
-        Figure::Percentile(p) => return of_percentile(times, p, document),
+        Figure::Percentile(p) => return of_percentile(time, times, p, document),
         Figure::Max => {
             let bound = summary.percentile(100.0).map_or(Bound::Exact, |value| value.bound);
             let why = "a longer run may have a greater maximum; assert a percentile";
@@ -55,15 +55,24 @@ fn of_time(time: Time, figure: Figure, document: &Document) -> Result<Estimate, 
     Ok(Estimate { bound, ..Estimate::without_confidence(ns, why) })
 }
 
-fn of_percentile(times: &Times, p: f64, document: &Document) -> Result<Estimate, Missing> {
+fn of_percentile(
+    time: Time,
+    times: &Times,
+    p: f64,
+    document: &Document,
+) -> Result<Estimate, Missing> {
     let summary = times.headline();
     let Some(found) = summary.percentile(p) else {
-        let count = units::count(summary.count);
+        let noun = if time.is_of_connections() { "connection" } else { "request" };
         let why = match summary.count {
-            1 => format!("1 request has no p{p}"),
-            _ => format!("{count} requests have no p{p}"),
+            1 => format!("1 {noun} has no p{p}"),
+            count => format!("{} {noun}s have no p{p}", units::count(count)),
         };
-        return Err(Missing { why, advice: Some(needs(p, summary.count, document)) });
+        let advice = match time.is_of_connections() {
+            true => needs_connections(p),
+            false => needs_requests(p, summary.count, document),
+        };
+        return Err(Missing { why, advice: Some(advice) });
     };
     let scarce = (p / 100.0).min(1.0 - p / 100.0);
     let tail = found.support.and_then(|support| {
@@ -82,7 +91,7 @@ fn of_percentile(times: &Times, p: f64, document: &Document) -> Result<Estimate,
 }
 
 /// Formats the requests that a percentile needs, and their duration at the rate of this run.
-fn needs(p: f64, count: u64, document: &Document) -> String {
+fn needs_requests(p: f64, count: u64, document: &Document) -> String {
     let needed = least_count(p);
     let requests = format!("it needs {} requests", units::count(needed));
     let window_s = document.throughput.window_s;
@@ -91,6 +100,13 @@ fn needs(p: f64, count: u64, document: &Document) -> String {
     }
     let longer_s = (window_s * needed as f64 / count.max(1) as f64).ceil();
     if longer_s > 1e6 { requests } else { format!("{requests}; use -d {longer_s}s") }
+}
+
+/// Formats the connections that a percentile needs. A longer run opens no more of them, unless they
+/// are renewed.
+fn needs_connections(p: f64) -> String {
+    let needed = least_count(p);
+    format!("it needs {} connections; use -c {needed}", units::count(needed))
 }
 
 fn of_rate(rate: Rate, document: &Document) -> Estimate {

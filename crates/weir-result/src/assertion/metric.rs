@@ -32,6 +32,13 @@ pub(super) enum Time {
     TlsHandshake,
 }
 
+impl Time {
+    /// True if it is measured once per connection, not once per request.
+    pub(super) fn is_of_connections(self) -> bool {
+        matches!(self, Time::Connect | Time::TlsHandshake)
+    }
+}
+
 /// A figure of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Figure {

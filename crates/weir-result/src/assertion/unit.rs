@@ -72,7 +72,15 @@ impl Unit {
     /// Formats a lower bound, rounded down if it is a time.
     pub(super) fn print_at_least(self, value: f64) -> String {
         match self {
-            Unit::Nanoseconds => units::duration_at_least(whole(value)),
+            Unit::Nanoseconds => units::duration_at_least(whole(value.floor())),
+            unit => unit.print(value),
+        }
+    }
+
+    /// Formats an upper bound, rounded up if it is a time.
+    pub(super) fn print_at_most(self, value: f64) -> String {
+        match self {
+            Unit::Nanoseconds => units::duration_at_most(whole(value.ceil())),
             unit => unit.print(value),
         }
     }

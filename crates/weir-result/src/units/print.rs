@@ -116,6 +116,11 @@ pub fn duration_at_least(ns: u64) -> String {
     DurationUnit::of(ns).print(ns, Rounding::Down)
 }
 
+/// Formats a duration in its own unit, rounded up: for upper bounds.
+pub fn duration_at_most(ns: u64) -> String {
+    DurationUnit::of(ns).print(ns, Rounding::Up)
+}
+
 /// Formats a duration in its own unit, without trailing zeros: `10 s`, `2.5 s`, `101 ms`.
 pub fn short_duration(ns: u64) -> String {
     let text = duration(ns);

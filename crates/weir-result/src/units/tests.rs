@@ -234,6 +234,8 @@ fn durations_are_printed() {
         assert_eq!(duration(ns), text, "{ns}");
     }
     assert_eq!(duration_at_least(1_999_999_999), "1.99 s");
+    assert_eq!(duration_at_most(1_990_000_001), "2.00 s");
+    assert_eq!(duration_at_most(171_000), "171 µs");
     for (ns, text) in [
         (0, "0 s"),
         (10_000_000_000, "10 s"),

@@ -181,6 +181,28 @@ fn a_percentile_without_requests_beyond_it_fails() {
 }
 
 #[test]
+fn times_of_connections_are_counted_in_connections() {
+    let document = |connects: u64| {
+        assembled(&even(), (End::Ok, 1, 0), |parts| {
+            let times = &mut parts.measurements;
+            (times.connect, times.tls_handshake) = Default::default();
+            for _ in 0..connects {
+                times.connect.record(MS);
+                times.tls_handshake.record(MS);
+            }
+        })
+    };
+    let needed = "it needs 100 connections; use -c 100";
+    for (connects, measured) in [(1, "1 connection has no p99"), (10, "10 connections have no p99")]
+    {
+        for text in ["connect.p99 < 5ms", "tls_handshake.p99 < 5ms"] {
+            words(&document(connects), text, Fail, measured, needed);
+        }
+    }
+    check(&document(100), &[("connect.p99 < 5ms", Pass), ("tls_handshake.p99 < 5ms", Pass)]);
+}
+
+#[test]
 fn numbers_without_a_confidence_fail_where_one_is_asked_for() {
     let document = document(&even(), 0);
     for (text, why) in [
