@@ -31,9 +31,8 @@ const RESERVED: u64 = 8;
 /// When one of them is no host, or has no address.
 pub(crate) fn destinations(named: &[String], url: &Url) -> Result<Vec<Endpoint>> {
     let resolve = |text: &String| {
-        let (host, port) = split_port(text).with_context(|| {
-            format!("--connect-to {text:?} is no HOST[:PORT] to connect to instead of the URL's")
-        })?;
+        let (host, port) = split_port(text)
+            .with_context(|| format!("invalid --connect-to {text:?}, not HOST[:PORT]"))?;
         let port = port.unwrap_or_else(|| url.port());
         let mut addresses = (host, port)
             .to_socket_addrs()
@@ -104,7 +103,9 @@ pub(crate) fn check_sources(job: &Job) -> Result<()> {
                 Endpoint::Tcp(address) => bail!(
                     "--source-ip {range} cannot reach {address}: one is IPv4 and the other IPv6"
                 ),
-                Endpoint::Unix(_) => bail!("--source-ip does not go with --unix, which has none"),
+                Endpoint::Unix(_) => bail!(
+                    "--source-ip cannot be used with --unix: Unix sockets have no source address"
+                ),
             }
         }
     }
@@ -122,7 +123,7 @@ pub(crate) fn check_sources(job: &Job) -> Result<()> {
 fn check_source(source: IpAddr) -> Result<()> {
     match UdpSocket::bind((source, 0)) {
         Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => bail!(
-            "--source-ip: {source} is no address of this machine; `ip address add {source} dev \
+            "--source-ip: {source} is not an address of this machine; `ip address add {source} dev \
              NAME` makes it one"
         ),
         // Other errors concern datagrams, and not the load's TCP connections.
@@ -152,7 +153,7 @@ pub(crate) fn check_descriptors(
     let more_threads = if has_scripts { "" } else { ", use more threads (-t)" };
     bail!(
         "{connections} connections need {needed} descriptors{each}, and the limit is {}: raise it \
-         (ulimit -n {needed}, as root where it is a hard one){more_threads} or fewer connections \
+         (ulimit -n {needed}; a hard limit needs root){more_threads} or fewer connections \
          (-c)",
         limit.soft
     )
@@ -174,12 +175,12 @@ pub(crate) fn out_of_ports(plan: &Plan, measurements: &Measurements) -> Option<N
         return None;
     }
     let remedy = match plan.connection.sources.is_empty() {
-        true => "--source-ip with several addresses of this machine gives more",
-        false => "more addresses for --source-ip give more",
+        true => "use --source-ip with several addresses",
+        false => "give more addresses for --source-ip",
     };
     let text = format!(
-        "{} connects failed because no port was left on this machine, of which each pair of \
-         addresses has {}, also for connections closed a minute ago: {remedy}",
+        "{} connects failed: no local port was free (each pair of addresses has {}, and a closed \
+         connection keeps its port for a minute); {remedy}",
         units::count(count),
         ephemeral_port_count().map_or_else(|| "some thousands".to_owned(), units::count),
     );
@@ -194,7 +195,7 @@ pub(crate) fn short_lifetime(plan: &Plan, measurements: &Measurements) -> Option
     let connect_ns = median(&measurements.connect) + median(&measurements.tls_handshake);
     let text = format!(
         "--connection-lifetime {} is less than a connect takes (median {}), so most of the time \
-         goes into connects: raise it, or use --close client",
+         goes into connects; raise it, or use --close client",
         units::exact_duration(lifetime_ns),
         units::duration(connect_ns),
     );
@@ -211,8 +212,8 @@ pub(crate) fn crowding(plan: &Plan, cpus: usize, measurements: &Measurements) ->
     let waited_ns: u64 = usages().filter_map(|usage| usage.run_delay_ns).sum();
     let share = (wall_ns > 0).then(|| units::percent(waited_ns as f64 / wall_ns as f64))?;
     let text = format!(
-        "{} threads on {cpus} CPU{} waited {share} of the window for one, and their latencies \
-         hold that wait",
+        "{} threads on {cpus} CPU{} waited {share} of the window for a CPU, which is part of their \
+         latencies",
         plan.own_threads(),
         if cpus == 1 { "" } else { "s" },
     );
@@ -286,10 +287,10 @@ mod tests {
             check_sources(&job.expect(ranges))
         };
         for (connections, ranges, unix, part) in [
-            (10, "192.0.2.1", None, "192.0.2.1 is no address of this machine"),
-            (9, "127.0.0.1,192.0.2.0/24", None, "192.0.2.0 is no address"),
+            (10, "192.0.2.1", None, "192.0.2.1 is not an address of this machine"),
+            (9, "127.0.0.1,192.0.2.0/24", None, "192.0.2.0 is not an address"),
             (10, "::1", None, "one is IPv4 and the other IPv6"),
-            (10, "127.0.0.1", Some("/x"), "does not go with --unix"),
+            (10, "127.0.0.1", Some("/x"), "cannot be used with --unix"),
         ] {
             let error = from(connections, ranges, unix).expect_err(ranges).to_string();
             assert!(error.contains(part), "{ranges}: {error}");

@@ -213,7 +213,7 @@ fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
     }
     if plan.pipeline > 1 && scripts.is_some_and(Scripts::sets_the_pace) {
         bail!(
-            "--pipeline does not go with a script that has request() or delay(): return several \
+            "--pipeline cannot be used with a script that has request() or delay(); return several \
              requests in one string instead"
         );
     }
@@ -225,7 +225,7 @@ fn tls(spec: &RunSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<Option<TlsC
     let ca_file = spec.tls.ca_file.as_ref();
     if !url.is_secure {
         if ca_file.is_some() {
-            bail!("--cacert says whom to trust over https, and the URL is http: write https://");
+            bail!("--cacert needs an https URL, and the URL is http; use https://");
         }
         return Ok(None);
     }
@@ -251,11 +251,11 @@ fn headers(spec: &RunSpec) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> =
         given.map(|header| (header.name.clone(), header.value.clone())).collect();
     let has = |wanted: &str| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
-    let (is_authorized, is_said) = (has("authorization"), has("connection"));
+    let (is_authorized, is_given) = (has("authorization"), has("connection"));
     if let Some(user) = spec.request.basic_auth.as_ref().filter(|_| !is_authorized) {
         headers.push(("Authorization".to_owned(), credentials::basic(user)));
     }
-    if spec.connection.close == Some(Closer::Server) && !is_said {
+    if spec.connection.close == Some(Closer::Server) && !is_given {
         headers.push(("Connection".to_owned(), "close".to_owned()));
     }
     headers
@@ -340,17 +340,17 @@ fn pinned_cpus(pin: Option<&Pin>) -> Result<Vec<u32>> {
 fn threads(spec: &RunSpec, cpus: usize, notes: &mut Vec<Note>) -> (u32, u32) {
     let usable = u32::try_from(cpus.max(1)).unwrap_or(u32::MAX);
     let (given, connections) = (spec.engine.threads, spec.load.connections);
-    let asked = given.unwrap_or(usable);
-    if given.is_some_and(|asked| asked > connections) {
+    let requested = given.unwrap_or(usable);
+    if given.is_some_and(|given| given > connections) {
         notes.push(Note::new(
             "fewer_threads",
             format!(
-                "{asked} threads were asked for {connections} connections: each thread needs one, \
-                 so {connections} run"
+                "{requested} threads for {connections} connections: each thread needs one; \
+                 {connections} threads run"
             ),
         ));
     }
-    let threads = asked.min(connections);
+    let threads = requested.min(connections);
     let own = spec.part.map_or(threads, |part| part.share_of(threads));
     if own > usable {
         // -t counts the threads of all parts.
@@ -358,8 +358,8 @@ fn threads(spec: &RunSpec, cpus: usize, notes: &mut Vec<Note>) -> (u32, u32) {
         notes.push(Note::new(
             "more_threads_than_cpus",
             format!(
-                "{own} threads share {usable} CPUs: they delay each other, and send times \
-                 suffer; -t{enough} is enough for any number of connections"
+                "{own} threads share {usable} CPUs: they delay each other, and sends are late; use \
+                 -t{enough}, enough for any number of connections"
             ),
         ));
     }
@@ -385,14 +385,14 @@ fn engine(choice: IoChoice, threads: u32, notes: &mut Vec<Note>) -> Result<IoEng
         IoChoice::Auto if std::env::var_os("LD_PRELOAD").is_some_and(|value| !value.is_empty()) => {
             notes.push(Note::new(
                 "epoll_for_preload",
-                "LD_PRELOAD is set: epoll runs, since preloaded libraries do not see io_uring; \
+                "LD_PRELOAD is set: epoll is used, since preloaded libraries do not see io_uring; \
                  --io uring forces it",
             ));
             Ok(IoEngine::Epoll)
         }
         IoChoice::Auto if threads > RINGS_MAX => {
             let text = format!(
-                "epoll runs, as {threads} threads start sooner with it; --io uring forces io_uring"
+                "epoll is used: {threads} threads start sooner with it; --io uring forces io_uring"
             );
             notes.push(Note::new("epoll_for_threads", text));
             Ok(IoEngine::Epoll)
@@ -400,7 +400,7 @@ fn engine(choice: IoChoice, threads: u32, notes: &mut Vec<Note>) -> Result<IoEng
         IoChoice::Auto => Ok(match Engine::Uring.probe() {
             Ok(()) => IoEngine::IoUring,
             Err(error) => {
-                notes.push(Note::new("epoll_fallback", format!("epoll runs: {error}")));
+                notes.push(Note::new("epoll_fallback", format!("epoll is used: {error}")));
                 IoEngine::Epoll
             }
         }),

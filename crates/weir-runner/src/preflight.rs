@@ -145,7 +145,7 @@ impl OnBackend for Attempt<'_> {
         *sent += 1;
         let answer = exchange(&mut link, &job.request, started).map_err(|error| {
             let reason = reason(&error, patience_ns);
-            Failure::NoResponse(format!("{} did not respond properly: {reason}", job.plan.url))
+            Failure::NoResponse(format!("no valid response from {}: {reason}", job.plan.url))
         })?;
         Ok(Some(Preflight { address: job.endpoint.to_string(), ..answer }))
     }
@@ -161,10 +161,10 @@ fn judge(answer: &Preflight) -> Option<Note> {
     let said = match (answer.status, &answer.location) {
         (200..=299, _) => return None,
         (300..=399, Some(location)) => {
-            format!("a redirect to {location}: weir does not follow it, load that URL instead")
+            format!("a redirect to {location}, which weir does not follow; use that URL")
         }
         (300..=399, None) => "no content of its own".to_owned(),
-        _ => "an error: the load will measure error responses".to_owned(),
+        _ => "an error: the load measures error responses; check the URL".to_owned(),
     };
     Some(Note::new("preflight_status", format!("the URL responds with {}, {said}", answer.status)))
 }
@@ -188,7 +188,7 @@ fn exchange<B: Backend>(
         if replies.is_empty() {
             read.map_err(io::Error::other)?;
             if bytes.is_empty() {
-                return Err(io::Error::other("the connection was closed without an answer"));
+                return Err(io::Error::other("the connection was closed before a response"));
             }
         }
     }
@@ -226,12 +226,12 @@ fn describe(
             elapsed_ns,
         });
     }
-    Err(io::Error::other("the head of the answer is not complete"))
+    Err(io::Error::other("the response head is incomplete"))
 }
 
 fn reason(error: &io::Error, patience_ns: u64) -> String {
     if is_late(error) {
-        return format!("nothing came within {}", units::exact_duration(patience_ns));
+        return format!("timeout after {}", units::exact_duration(patience_ns));
     }
     error.to_string()
 }

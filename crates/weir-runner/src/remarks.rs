@@ -59,6 +59,6 @@ fn gave_up(job: &Job, outcome: &Outcome) -> Option<Note> {
     let patience = units::exact_duration(plan.timeout_ns + plan.connect_timeout_ns);
     Some(Note::new(
         "gave_up",
-        format!("no answer came for {patience} (both timeouts together), so the run gave up"),
+        format!("no response for {patience} (the sum of both timeouts): the run ended early"),
     ))
 }

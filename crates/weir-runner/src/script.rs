@@ -245,8 +245,9 @@ fn source(file: &InputFile) -> Result<(Source, Option<Input>)> {
         return Ok((Some(content.as_slice().into()), Some(found)));
     }
     if fs::metadata(path).map_or(true, |found| found.is_file()) {
-        // The states tell why it cannot be read.
-        let read = File::open(path).and_then(sha256_of).ok();
+        let opened =
+            File::open(path).with_context(|| format!("--script {path:?} cannot be read"))?;
+        let read = sha256_of(opened).ok();
         return Ok((None, read.map(|read| file.found(InputRole::Script, read)).transpose()?));
     }
     let mut source = Vec::new();
@@ -282,7 +283,11 @@ fn sampled(count: u64) -> f64 {
 
 /// Converts a script's failure to a user error.
 fn failed(error: ScriptError) -> anyhow::Error {
-    anyhow!("{error}")
+    let ScriptError { callback, message } = error;
+    match callback {
+        "load" => anyhow!("the script does not load: {message}"),
+        _ => anyhow!("{callback}() of the script failed: {message}"),
+    }
 }
 
 /// Describes the failure of a script during the load, in one line.
@@ -315,7 +320,7 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
             "script_holds_worker",
             format!(
                 "{}() of the script took {:.1}% of the threads' time, its longest call {}: \
-                 meanwhile a thread sends and reads nothing, so the client itself is slow",
+                 a thread neither sends nor receives during a call",
                 callback.name(),
                 share * 100.0,
                 units::duration(usage.longest_ns),
@@ -324,8 +329,8 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
     }
     if usage.bodies_cut > 0 {
         let text = format!(
-            "response() saw only the beginning of {} bodies, as wrk.body_cut() tells: all that are \
-             held may take --script-memory together, each 64 MiB; raise it or lower -c",
+            "{} bodies were cut before response() (wrk.body_cut()): the limit is --script-memory \
+             for all and 64 MiB for one; raise it or lower -c",
             units::count(usage.bodies_cut)
         );
         notes.push(Note::new("script_bodies_cut", text));

@@ -58,7 +58,7 @@ impl ServerWait {
     pub(crate) fn give_up(&self, failure: impl Display, remedy: &str) -> NoServer {
         NoServer(match self.span_ns {
             Some(span_ns) => {
-                format!("{failure}, for {} now; {remedy}", units::exact_duration(span_ns))
+                format!("{failure} (retried for {}); {remedy}", units::exact_duration(span_ns))
             }
             None => format!("{failure}; {remedy}, or wait for it with --wait-for-server 30s"),
         })
@@ -117,6 +117,6 @@ mod tests {
         let failed: Result<(), _> = waiting(Some(1)).retry(|| Err("refused"), &mut Silent);
         assert_eq!(failed, Err("refused"));
         let error = waiting(Some(2_000_000_000)).give_up("refused", "start it").to_string();
-        assert_eq!(error, "refused, for 2 s now; start it");
+        assert_eq!(error, "refused (retried for 2 s); start it");
     }
 }

@@ -42,7 +42,7 @@ impl Url {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
             Some((scheme, _)) => {
-                bail!("scheme {scheme:?} cannot be loaded: use http or https, {text:?}")
+                bail!("unsupported scheme {scheme:?} in {text:?}; use http or https")
             }
             None => (false, text),
         };
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn what_cannot_be_loaded_is_said() {
         for (text, part) in [
-            ("ftp://h/", "\"ftp\" cannot be loaded"),
+            ("ftp://h/", "unsupported scheme \"ftp\""),
             ("http://", "no host"),
             ("http://:80/", "no host"),
             ("http://h:0/", "not a number from 1"),

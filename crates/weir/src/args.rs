@@ -116,7 +116,7 @@ pub(crate) struct ReportArgs {
     /// Hide the grade and the findings; bounds stay
     #[arg(long, conflicts_with = "rules")]
     pub(crate) no_verdict: bool,
-    /// Exit with 3 unless the grade is clean, or with =bounded no worse than bounded
+    /// Exit with 3 unless the grade is clean; =bounded: unless it is clean or bounded
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "clean", value_name = "clean|bounded",
           hide_possible_values = true)]
@@ -124,12 +124,12 @@ pub(crate) struct ReportArgs {
     /// Print all findings, connect, TLS and first-byte times, the machine and the threads
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// Format on standard output: the report, the document, or the results of --assert
+    /// Format of standard output: the report, the JSON document, or the results of --assert
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
           value_name = exporters::NAMES)]
     pub(crate) format: Exporter,
     /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0'; repeatable
-    #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion)]
+    #[arg(long = "assert", value_name = "ASSERTION", value_parser = assertion)]
     pub(crate) assertions: Vec<Assertion>,
     /// Fail every --assert that is less certain than this: 95 (percent)
     #[arg(long, value_name = "PERCENT", value_parser = confidence, requires = "assertions")]
@@ -174,7 +174,7 @@ pub(crate) struct RunArgs {
     /// loop]
     #[arg(short = 'R', long, value_name = "N", value_parser = rate, help_heading = "Load")]
     pub(crate) rate: Option<Rate>,
-    /// Arrival process under --rate: evenly spaced, or with independent exponential gaps
+    /// Arrival process with --rate: evenly spaced, or with independent exponential gaps
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "rate",
           value_name = "uniform|poisson", hide_possible_values = true, help_heading = "Load")]
     pub(crate) arrivals: ArrivalsChoice,
@@ -238,7 +238,7 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "USER:PASS", action = ArgAction::Append,
           help_heading = "TLS and credentials")]
     pub(crate) user: Vec<String>,
-    /// Skip verification of the server's certificate (ab's -k, keep-alive, is weir's default)
+    /// Do not verify the server's certificate (ab's -k, keep-alive, is the default)
     #[arg(short = 'k', long, help_heading = "TLS and credentials")]
     pub(crate) insecure: bool,
     /// Trust only the certificates in this PEM file
@@ -297,7 +297,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PATH", help_heading = "Connections")]
     pub(crate) unix: Option<PathBuf>,
 
-    /// Send timing under --rate. sleep: least CPU, some µs late; hybrid: sleep, then spin shortly
+    /// Send timing with --rate. sleep: least CPU, some µs late; hybrid: sleep, then spin shortly
     /// before; spin: whole cores [default: hybrid; sleep with more threads than CPUs]
     #[arg(
         long,
@@ -313,7 +313,7 @@ pub(crate) struct RunArgs {
           value_name = "auto|latency|throughput|spin", hide_possible_values = true,
           help_heading = STRATEGY)]
     pub(crate) wait: WaitChoice,
-    /// Under --rate, send what is due in batches every T: less CPU at high rates, up to T late
+    /// With --rate, send due requests in batches every T: less CPU at high rates, up to T late
     /// [default: each request when it is due]
     #[arg(long, value_name = "T", value_parser = positive_duration, requires = "rate",
           help_heading = STRATEGY)]
@@ -342,13 +342,13 @@ pub(crate) struct RunArgs {
     /// URL, measure only that
     #[arg(long, help_heading = CHECKS)]
     pub(crate) selfcheck: bool,
-    /// Test whether the client is the limit: afterwards, for 40% of -d, alternate with one more
-    /// thread
+    /// Test whether the client is the limit: four more runs, 40% of -d in all, with and without one
+    /// more thread
     #[arg(long, help_heading = CHECKS)]
     pub(crate) prove_client: bool,
 
     /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0', 'rate > 20k'; repeatable
-    #[arg(long = "assert", value_name = "CLAIM", value_parser = assertion,
+    #[arg(long = "assert", value_name = "ASSERTION", value_parser = assertion,
           help_heading = "Verdict")]
     pub(crate) assertions: Vec<Assertion>,
     /// Fail every --assert that is less certain than this: 95 (percent)
@@ -364,7 +364,7 @@ pub(crate) struct RunArgs {
     /// Hide the grade and the findings; bounds stay
     #[arg(long, conflicts_with = "rules", help_heading = "Verdict")]
     pub(crate) no_verdict: bool,
-    /// Exit with 3 unless the grade is clean, or with =bounded no worse than bounded
+    /// Exit with 3 unless the grade is clean; =bounded: unless it is clean or bounded
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "clean", value_name = "clean|bounded",
           hide_possible_values = true, help_heading = "Verdict")]
@@ -376,7 +376,7 @@ pub(crate) struct RunArgs {
     /// Print the full latency distribution
     #[arg(short = 'L', long, help_heading = "Output")]
     pub(crate) latency: bool,
-    /// Format on standard output: the report, the document, or the results of --assert
+    /// Format of standard output: the report, the JSON document, or the results of --assert
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
           value_name = exporters::NAMES, help_heading = "Output")]
     pub(crate) format: Exporter,

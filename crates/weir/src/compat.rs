@@ -69,7 +69,7 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
         };
         dialect = dialect_named(name);
         if dialect.is_none() {
-            bail!("--compat {:?} is no dialect: say wrk or wrk2", name.to_string_lossy());
+            bail!("unknown value of --compat: {:?}; use wrk or wrk2", name.to_string_lossy());
         }
     }
     Ok(dialect.map(|dialect| CommandLine { dialect, argv: kept, is_judged }))
@@ -183,7 +183,7 @@ mod tests {
             "weir --compat ab --compat wrk u",
         ] {
             let error = command_line_of(&words(line)).expect_err(line).to_string();
-            assert!(error.contains("say wrk or wrk2"), "{line}: {error}");
+            assert!(error.contains("use wrk or wrk2"), "{line}: {error}");
         }
     }
 }

@@ -30,8 +30,8 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
     }
     if spec.script.is_some() {
         bail!(
-            "--prove-client does not go with --script, whose states are made for one number of \
-             threads: compare runs with other -t instead"
+            "--prove-client cannot be used with --script, whose states are for one number of \
+             threads; compare runs with different -t"
         );
     }
     if plan.threads >= plan.connections {
@@ -98,7 +98,7 @@ pub(crate) fn describe(proof: &ProveClientSection) -> String {
         ProveClientSection { is_client_limited: true, .. } => {
             "the client was the limit: give it more threads, or another machine"
         }
-        ProveClientSection { throughput: None, p99: None, .. } => "too short to say anything",
+        ProveClientSection { throughput: None, p99: None, .. } => "too short for a result",
         _ => "no sign that the client was the limit",
     };
     format!(

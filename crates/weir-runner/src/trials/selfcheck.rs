@@ -58,7 +58,7 @@ pub(crate) fn measure(job: &Job, interrupts: &Interrupts) -> Result<Option<Selfc
     let plan = job.plan.clone();
     let Some(outcome) = super::carry_out(job, interrupts)? else { return Ok(None) };
     let floor = SelfcheckSection::of(&plan, RATE, &outcome.measurements);
-    Ok(Some(floor.context("--selfcheck: weir's own server did not answer")?))
+    Ok(Some(floor.context("--selfcheck: weir's own server did not respond")?))
 }
 
 /// The client of `job` with a load on the server at `endpoint`.
@@ -102,5 +102,5 @@ pub(crate) fn describe(floor: &SelfcheckSection) -> String {
 /// The times that the floor leaves undisturbed.
 fn trust(floor: &SelfcheckSection) -> String {
     let least_ns = floor.service_time.p50_ns.saturating_mul(MARGIN);
-    format!("times from about {} on tell of the server", units::duration(least_ns))
+    format!("times above about {} are mostly the server's", units::duration(least_ns))
 }

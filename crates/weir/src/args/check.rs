@@ -32,13 +32,13 @@ pub(super) fn check(args: &mut RunArgs) -> Result<(), clap::Error> {
     let named = [("--raw", &args.raw), ("--junit", &args.junit)];
     for (flag, path) in named {
         if path.as_deref().is_some_and(is_stdout) {
-            let text = "give a file name; only --output writes to standard output";
-            return Err(wrong(format!("{flag} - is no file: {text}")));
+            let text = "only --output can; give a file name";
+            return Err(wrong(format!("{flag} cannot write to standard output: {text}")));
         }
     }
     if args.format.needs_assertions && args.assertions.is_empty() {
         let format = args.format.name;
-        return Err(wrong(format!("--format {format} has nothing to tell: add --assert")));
+        return Err(wrong(format!("--format {format} needs an assertion; add --assert")));
     }
     if args.redact.iter().any(|name| name.trim().is_empty()) {
         let text = "--redact needs the name of a header or query parameter: one name is empty";
@@ -51,14 +51,15 @@ fn check_script(args: &RunArgs) -> Result<(), clap::Error> {
     if args.script.is_some() {
         return match args.method.is_some() || args.body.is_some() {
             true => Err(wrong(
-                "--method and --body do not go with --script: set wrk.method and wrk.body in it"
+                "--method and --body cannot be used with --script; set wrk.method and wrk.body in \
+                 the script"
                     .to_owned(),
             )),
             false => Ok(()),
         };
     }
     let Some(word) = args.script_args().next() else { return Ok(()) };
-    let advice = "give one URL, put values with blanks into quotes, and a script behind -s";
+    let advice = "give one URL, put values with blanks into quotes, and a script after -s";
     // `-H Authorization: Bearer …` without quotes: the words are the credentials.
     let is_credentials = args.headers.iter().any(|header| {
         header.split_once(':').is_some_and(|(name, _)| credentials::is_header(name.trim()))
@@ -79,7 +80,7 @@ fn check_header(header: &str) -> Result<(), clap::Error> {
         return Ok(());
     }
     Err(wrong(format!(
-        "--header name {name:?} is no token (RFC 9110): use letters, digits and !#$%&'*+-.^_`|~"
+        "--header name {name:?} is not a token (RFC 9110); use letters, digits and !#$%&'*+-.^_`|~"
     )))
 }
 
@@ -107,8 +108,8 @@ fn check_part(args: &RunArgs) -> Result<(), String> {
         return Err("--part needs --seed with random arrivals: the same on each machine".to_owned());
     }
     if args.warmup.is_some_and(|warmup| warmup.is_auto) {
-        let text = "--part does not go with --warmup auto: each part would begin to measure at a \
-                    time of its own; give a length";
+        let text = "--part cannot be used with --warmup auto: each part would end its own \
+                    warm-up; give a length";
         return Err(text.to_owned());
     }
     Ok(())
@@ -206,8 +207,8 @@ mod tests {
 
     #[test]
     fn only_the_document_goes_to_standard_output() {
-        check_wrong(&["--raw", "-", "http://h/"], "--raw - is no file");
-        check_wrong(&["--assert", "p99 < 1s", "--junit", "-", "http://h/"], "--junit -");
+        check_wrong(&["--raw", "-", "http://h/"], "--raw cannot write to standard output");
+        check_wrong(&["--assert", "p99 < 1s", "--junit", "-", "http://h/"], "--junit cannot write");
         let args = parsed(&["-q", "-o", "-", "http://h/"]).expect("standard output");
         assert!(args.prints_document() && !args.is_silent() && args.output_file().is_none());
     }

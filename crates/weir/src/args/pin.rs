@@ -18,7 +18,7 @@ pub(super) fn pin(text: &str) -> Result<Pin, String> {
     }
     let mut cpus = Vec::new();
     for part in text.split(',') {
-        let wrong = || format!("{part:?} is no CPU or range: write 2-5 or 2,4");
+        let wrong = || format!("{part:?} is not a CPU or range; use 2-5 or 2,4");
         let (range, step) = part.split_once(':').unwrap_or((part, "1"));
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());

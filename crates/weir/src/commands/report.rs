@@ -39,11 +39,11 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         document.assertions = judged(&args.assertions, args.assert_confidence, &document);
     }
     if args.format.needs_assertions && document.assertions.is_empty() {
-        bail!("--format {} has nothing to tell: add --assert", args.format.name);
+        bail!("--format {} needs an assertion; add --assert", args.format.name);
     }
     if let Some(path) = &args.junit {
         if document.assertions.is_empty() {
-            bail!("--junit has nothing to tell: add --assert");
+            bail!("--junit needs an assertion; add --assert");
         }
         write_junit(&document, ResultFile::at("--junit", path, interrupts.temporaries())?)?;
     }

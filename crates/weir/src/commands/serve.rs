@@ -258,7 +258,7 @@ fn address(text: &str) -> Result<Endpoint> {
     }
     let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
     let found = found.with_context(|| {
-        format!("--listen {text:?} is no address: write ADDRESS:PORT, such as 127.0.0.1:8080")
+        format!("invalid --listen {text:?}; use ADDRESS:PORT, such as 127.0.0.1:8080")
     })?;
     Ok(Endpoint::Tcp(found))
 }

@@ -45,20 +45,20 @@ pub(super) enum Flag {
 /// that in which getopt names candidates for a shortened name.
 const FLAGS: [(Flag, char, &str, &str, &str); 15] = [
     (Flag::Connections, 'c', "connections", "N", "Connections over all threads (10)"),
-    (Flag::Duration, 'd', "duration", "T", "How long to load (10s)"),
-    (Flag::Threads, 't', "threads", "N", "Threads that share the connections (2)"),
-    (Flag::Script, 's', "script", "S", "Lua script that shapes the requests"),
-    (Flag::Header, 'H', "header", "H", "Send this header too, \"Name: value\""),
-    (Flag::Latency, 'L', "latency", "", "Show percentiles of latency"),
-    (Flag::Uncorrected, 'U', "u_latency", "", "Also show latency from the actual send; implies -L"),
+    (Flag::Duration, 'd', "duration", "T", "Duration of the test (10s)"),
+    (Flag::Threads, 't', "threads", "N", "Threads (2)"),
+    (Flag::Script, 's', "script", "S", "Lua script that makes the requests"),
+    (Flag::Header, 'H', "header", "H", "Add a header, \"Name: value\""),
+    (Flag::Latency, 'L', "latency", "", "Print latency percentiles"),
+    (Flag::Uncorrected, 'U', "u_latency", "", "Also print latency from the send; implies -L"),
     (Flag::Batch, 'B', "batch_latency", "", "One latency per batch of pipelined requests"),
-    (Flag::Timeout, 'T', "timeout", "T", "Longest wait for an answer (2s)"),
-    (Flag::Help, 'h', "help", "", "Show this"),
-    (Flag::Version, 'v', "version", "", "Show the version"),
+    (Flag::Timeout, 'T', "timeout", "T", "Response timeout (2s)"),
+    (Flag::Help, 'h', "help", "", "Print this help"),
+    (Flag::Version, 'v', "version", "", "Print the version"),
     (Flag::Rate, 'R', "rate", "N", "Requests per second over all threads (required)"),
     (Flag::Arrivals, 'D', "dist", "S", "Arrivals: fixed, or exp for Poisson (fixed)"),
-    (Flag::Separate, 'S', "separate", "", "Report per URL, of which there is one"),
-    (Flag::Sent, 'r', "requests", "", "Show the number of sent requests"),
+    (Flag::Separate, 'S', "separate", "", "Report per URL (weir loads one)"),
+    (Flag::Sent, 'r', "requests", "", "Print the number of requests sent"),
 ];
 
 /// Options of forks of wrk2 that weir does not have: letter, name, fork and remedy.
@@ -149,14 +149,14 @@ mod tests {
         let expected = r#"Usage: wrk <options> <url>
   Options:
     -c, --connections   <N>  Connections over all threads (10)
-    -d, --duration      <T>  How long to load (10s)
-    -t, --threads       <N>  Threads that share the connections (2)
-    -s, --script        <S>  Lua script that shapes the requests
-    -H, --header        <H>  Send this header too, "Name: value"
-    -L, --latency            Show percentiles of latency
-    -T, --timeout       <T>  Longest wait for an answer (2s)
-    -h, --help               Show this
-    -v, --version            Show the version
+    -d, --duration      <T>  Duration of the test (10s)
+    -t, --threads       <N>  Threads (2)
+    -s, --script        <S>  Lua script that makes the requests
+    -H, --header        <H>  Add a header, "Name: value"
+    -L, --latency            Print latency percentiles
+    -T, --timeout       <T>  Response timeout (2s)
+    -h, --help               Print this help
+    -v, --version            Print the version
 
   <N> is a whole number, in thousands with k, in millions with M, and so on: G, T, P
   <T> is in whole seconds, minutes with m, hours with h

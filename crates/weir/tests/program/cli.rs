@@ -78,7 +78,7 @@ fn wrong_values_are_told_with_their_flag_and_the_remedy() {
     check_wrong(&["--junit", "run.xml", NOWHERE], &["--assert"]);
     check_wrong(&["-H", "Host: a", "-H", "host: b", NOWHERE], &["--header", "twice"]);
     check_wrong(&["--no-such-flag", NOWHERE], &["--no-such-flag", "--help"]);
-    check_wrong(&["--pin", "5-2", NOWHERE], &["--pin", "5-2", "write 2-5"]);
+    check_wrong(&["--pin", "5-2", NOWHERE], &["--pin", "5-2", "use 2-5"]);
     check_wrong(&["-c"], &["--connections"]);
     check_wrong(&["-z", "30s", NOWHERE], &["-z: that is hey's duration; use -d 30s"]);
     check_wrong(&["-q", "100", NOWHERE], &["-q is --quiet", "-R 100"]);
@@ -168,7 +168,7 @@ fn a_dash_is_standard_output() {
         assert_eq!(document.accounting.ok, 1);
         assert_eq!(directory.names(), [""; 0], "{words}");
     }
-    check_wrong(&["--raw", "-", NOWHERE], &["--raw - is no file", "--output"]);
+    check_wrong(&["--raw", "-", NOWHERE], &["--raw cannot write to standard output", "--output"]);
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn more_threads_than_connections_are_noted() {
     let server = Served::plainly();
     for_each_engine(|engine| {
         let ran = weir::load(engine, "-c3 -t5 -n 10", &[&server.url()]);
-        ran.assert_says("5 threads were asked for 3 connections: each thread needs one, so 3 run");
+        ran.assert_says("5 threads for 3 connections: each thread needs one; 3 threads run");
     });
 }
 

@@ -315,7 +315,7 @@ fn a_script_that_cannot_be_loaded_stops_before_any_connection() {
         (Some("function request(\n"), "s.lua:"),
         (Some("nothing.at_all()\n"), "s.lua:1: attempt to index global 'nothing'"),
         (Some("require('no_such_module')\n"), "module 'no_such_module' not found"),
-        (None, "s.lua: No such file or directory"),
+        (None, "s.lua\" cannot be read: No such file or directory"),
     ] {
         let bench = Bench::new(script.unwrap_or_default());
         if script.is_none() {
@@ -325,7 +325,11 @@ fn a_script_that_cannot_be_loaded_stops_before_any_connection() {
         let (compat, plain) = (bench.as_wrk("-d1"), weir("-d1s", &words));
         for (output, code) in [(compat, 1), (plain, 2)] {
             assert_eq!((output.code(), output.stdout.as_str()), (code, ""), "{output:?}");
-            assert!(output.stderr.contains("load: "), "{output:?}");
+            let start = match script {
+                Some(_) => "the script does not load: ",
+                None => "--script ",
+            };
+            assert!(output.stderr.contains(start), "{output:?}");
             assert!(output.stderr.contains(says), "{says}: {output:?}");
         }
         assert_eq!(bench.server.accepted(), 0, "{script:?}");

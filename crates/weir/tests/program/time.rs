@@ -72,11 +72,11 @@ fn a_wait_in_vain_says_for_how_long() {
     assert_eq!((output.code(), output.stdout.as_str()), (1, ""), "{output:?}");
     let error = output.stderr.lines().last().expect("an error");
     assert!(error.starts_with("error: cannot connect to unix:"), "{output:?}");
-    assert!(error.ends_with(", for 1 ms now; start the server"), "{output:?}");
+    assert!(error.ends_with(" (retried for 1 ms); start the server"), "{output:?}");
 
     let output = weir("-d60s --wait-for-server 1ms", &["http://no.such.host.invalid/"]);
     assert_eq!(output.code(), 1, "{output:?}");
-    assert!(output.stderr.contains("for 1 ms now; check the name"), "{output:?}");
+    assert!(output.stderr.contains(" (retried for 1 ms); check the name"), "{output:?}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn the_noise_floor_needs_no_url() {
         assert!(floor.send_lag.p99_ns >= floor.send_lag.p50_ns, "{floor:?}");
     });
     let text = weir("--selfcheck", &[]).stdout;
-    assert!(text.contains("service") && text.contains("tell of the server"), "{text}");
+    assert!(text.contains("service") && text.contains("are mostly the server's"), "{text}");
     assert_eq!(weir("--selfcheck -q", &[]).stdout, "");
 }
 
