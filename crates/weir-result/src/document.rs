@@ -159,13 +159,13 @@ pub struct Document {
 }
 
 impl Document {
-    /// Measured requests with a complete response, good or bad. A run without any has no result:
-    /// exit code 1.
-    pub fn answered(&self) -> u64 {
+    /// Number of measured requests with a complete response, good or bad. A run without any has no
+    /// result: exit code 1.
+    pub fn responses(&self) -> u64 {
         self.accounting.ok + self.accounting.bad_response
     }
 
-    /// Measured requests that did not end as `ok`.
+    /// Number of measured requests that did not end as `ok`.
     pub fn failed(&self) -> u64 {
         self.accounting.planned.saturating_sub(self.accounting.ok)
     }

@@ -20,7 +20,7 @@ use crate::target::{Url, split_port};
 
 /// Maximum source addresses that are checked before the load. A wrong one is rarely alone, so the
 /// first ones are enough.
-const LOOKED_AT_MAX: u32 = 4096;
+const CHECKED_SOURCES_MAX: u32 = 4096;
 
 /// Descriptors of a worker that are no connections: the standard streams, the engine's, the waker.
 const RESERVED: u64 = 8;
@@ -109,7 +109,7 @@ pub(crate) fn check_sources(job: &Job) -> Result<()> {
             }
         }
     }
-    let used = job.plan.connections.min(LOOKED_AT_MAX);
+    let used = job.plan.connections.min(CHECKED_SOURCES_MAX);
     let mut last = None;
     for source in (0..used).filter_map(|number| plan.source(number)) {
         if last.replace(source) != Some(source) {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_destination_is_said() {
+    fn invalid_destinations_are_errors() {
         for (text, part) in [
             ("::1", "belongs in brackets"),
             ("h:1:g:2", "belongs in brackets"),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_that_cannot_be_are_said() {
+    fn invalid_sources_are_errors() {
         let from = |connections, ranges: &str, unix: Option<&str>| {
             let job = job(URL, |spec| {
                 spec.load.connections = connections;
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_that_ran_out_are_told_with_the_remedy() {
+    fn the_note_on_used_up_ports_has_the_remedy() {
         // EADDRNOTAVAIL and ECONNREFUSED.
         for (errno, phase, ranges, part) in [
             (99, FailurePhase::Connect, "", Some("--source-ip with several")),
@@ -336,8 +336,8 @@ mod tests {
     }
 
     #[test]
-    fn lifetimes_below_the_connect_time_are_told() {
-        for (lifetime_ns, connect_ns, is_told) in [
+    fn lifetimes_below_the_connect_time_are_noted() {
+        for (lifetime_ns, connect_ns, is_noted) in [
             (Some(1_000_000), 2_000_000, true),
             (Some(3_000_000), 2_000_000, false),
             (Some(1_000_000), 0, false),
@@ -352,12 +352,12 @@ mod tests {
             let fits = note.as_ref().is_some_and(|text| {
                 text.contains("--connection-lifetime 1 ms") && text.contains("median 2.00 ms")
             });
-            assert_eq!((fits, note.is_some()), (is_told, is_told), "{lifetime_ns:?}: {note:?}");
+            assert_eq!((fits, note.is_some()), (is_noted, is_noted), "{lifetime_ns:?}: {note:?}");
         }
     }
 
     #[test]
-    fn crowded_threads_are_told_what_they_waited() {
+    fn the_note_on_crowded_threads_has_their_wait() {
         let usage = |run_delay_ns| WorkerUsage {
             wall_ns: 1_000,
             run_delay_ns: Some(run_delay_ns),
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn the_close_is_asked_for_unless_the_user_speaks_of_it() {
+    fn the_close_is_requested_unless_the_user_sets_the_header() {
         let check = |closer, value: Option<&str>, expected: usize| {
             let job = job(URL, |spec| {
                 spec.connection.close = Some(closer);

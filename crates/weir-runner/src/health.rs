@@ -30,7 +30,7 @@ use server::Server;
 const BEAT_NS: u64 = 5_000_000;
 
 /// Beats between two readings of the wall clock.
-const BEATS_PER_LOOK: u64 = 20;
+const BEATS_PER_SAMPLE: u64 = 20;
 
 /// The thread that watches the machine, and further input for its result.
 #[derive(Debug)]
@@ -129,7 +129,7 @@ fn watch(
     let before = Counters::read(&sources);
     let began_at = clock.now();
     let (mut pulse, mut wall) = (Pulse::default(), WallClock::default());
-    wall.look(clock);
+    wall.sample(clock);
     let mut woken_at = clock.now();
     for beat in 1u64.. {
         let due_at = woken_at.after(BEAT_NS);
@@ -141,8 +141,8 @@ fn watch(
             trips.beat(woken_at, (t0, t1));
         }
         let ends = is_over() || woken_at >= t1;
-        if ends || beat.is_multiple_of(BEATS_PER_LOOK) {
-            wall.look(clock);
+        if ends || beat.is_multiple_of(BEATS_PER_SAMPLE) {
+            wall.sample(clock);
         }
         if ends {
             break;

@@ -79,11 +79,11 @@ impl Interrupts {
 mod tests {
     use super::*;
 
-    /// Returns the stage that a signal was told of; `None` if it ended a run.
+    /// Returns the stage that a signal was reported in; `None` if it ended a run.
     fn stage(interrupts: &Interrupts, signal: Signal) -> Option<Stage> {
-        let mut told = None;
-        interrupts.receive(signal, |stage| told = Some(stage));
-        told
+        let mut reported = None;
+        interrupts.receive(signal, |stage| reported = Some(stage));
+        reported
     }
 
     #[test]

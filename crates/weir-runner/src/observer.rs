@@ -33,7 +33,7 @@ pub trait Observer: Send {
     fn load_ended(&mut self) {}
 }
 
-/// An observer that is told and does nothing.
+/// An observer that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

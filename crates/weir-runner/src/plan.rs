@@ -231,7 +231,7 @@ fn tls(spec: &RunSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<Option<TlsC
     }
     let ca_pem = ca_file.and_then(InputFile::content);
     if let (Some(file), Some(pem)) = (ca_file, &ca_pem) {
-        inputs.push(file.found(InputRole::CaFile, (pem.len() as u64, sha256(pem)))?);
+        inputs.push(file.verify(InputRole::CaFile, (pem.len() as u64, sha256(pem)))?);
     }
     let options = TlsOptions {
         server_name: url.host.clone(),
@@ -278,7 +278,7 @@ fn request(
     let fill = |room: &mut [u8]| {
         filled = body.map_or(Ok(()), |body| body.fill(room)).and_then(|()| {
             let Some(BodySpec::File(file)) = &spec.body else { return Ok(()) };
-            inputs.push(file.found(InputRole::Body, (room.len() as u64, sha256(room)))?);
+            inputs.push(file.verify(InputRole::Body, (room.len() as u64, sha256(room)))?);
             Ok(())
         });
     };

@@ -26,9 +26,9 @@ const READ_MAX_BYTES: usize = 1 << 20;
 
 /// The result of the preflight.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct PreflightResult {
     /// Response, if there was one.
-    pub(crate) answer: Option<Preflight>,
+    pub(crate) response: Option<Preflight>,
     /// Requests sent.
     pub(crate) sent: u64,
     /// Warning for the user before the load.
@@ -66,35 +66,35 @@ pub(crate) fn is_safe(method: &str) -> bool {
 /// # Errors
 /// When the load could send no request: the TLS handshake failed, the address did not respond to a
 /// connect, or the wait for the server ended without success.
-pub(crate) fn look(
+pub(crate) fn run(
     job: &Job,
     may_send: bool,
     wait: &ServerWait,
     observer: &mut dyn Observer,
-) -> Result<Found, NoServer> {
-    if !may_send && job.tls.is_none() && !wait.is_wanted() {
-        return Ok(Found::default());
+) -> Result<PreflightResult, NoServer> {
+    if !may_send && job.tls.is_none() && !wait.is_enabled() {
+        return Ok(PreflightResult::default());
     }
     let mut sent = 0;
     let failure = match wait.retry(|| attempt(job, may_send, &mut sent), observer) {
-        Ok(answer) => {
-            let warning = answer.as_ref().and_then(judge);
-            return Ok(Found { answer, sent, warning });
+        Ok(response) => {
+            let warning = response.as_ref().and_then(status_note);
+            return Ok(PreflightResult { response, sent, warning });
         }
         Err(failure) => failure,
     };
     match &failure {
         Failure::Tls(error) => Err(NoServer(error.to_string())),
-        _ if wait.is_wanted() => Err(wait.give_up(failure, "start the server")),
+        _ if wait.is_enabled() => Err(wait.give_up(failure, "start the server")),
         // With several destinations, the others may still respond.
         Failure::Connect { is_late: true, .. } if job.destinations.len() < 2 => {
             Err(wait.give_up(failure, "check the address"))
         }
         // The load connects too, and reports the failure if it can open none of its connections.
-        Failure::Connect { .. } => Ok(Found { sent, ..Found::default() }),
+        Failure::Connect { .. } => Ok(PreflightResult { sent, ..PreflightResult::default() }),
         Failure::NoResponse(text) => {
             let warning = Some(Note::new("preflight_failed", text.clone()));
-            Ok(Found { sent, warning, answer: None })
+            Ok(PreflightResult { sent, warning, response: None })
         }
     }
 }
@@ -110,7 +110,7 @@ fn attempt(job: &Job, may_send: bool, sent: &mut u64) -> Result<Option<Preflight
     };
     let attempt = Attempt { job, may_send, sent, patience_ns };
     weir_io::open(engine, options, attempt).unwrap_or_else(|error| {
-        Err(Failure::Connect { text: unconnected(job, &error, patience_ns), is_late: false })
+        Err(Failure::Connect { text: connect_failure(job, &error, patience_ns), is_late: false })
     })
 }
 
@@ -129,7 +129,7 @@ impl OnBackend for Attempt<'_> {
         let Attempt { job, may_send, sent, patience_ns } = self;
         let started = backend.now();
         let failed = |error: io::Error| Failure::Connect {
-            text: unconnected(job, &error, patience_ns),
+            text: connect_failure(job, &error, patience_ns),
             is_late: is_late(&error),
         };
         let mut link = Link::connect(backend, job, started.after(patience_ns)).map_err(failed)?;
@@ -143,22 +143,22 @@ impl OnBackend for Attempt<'_> {
             return Ok(None);
         }
         *sent += 1;
-        let answer = exchange(&mut link, &job.request, started).map_err(|error| {
+        let response = exchange(&mut link, &job.request, started).map_err(|error| {
             let reason = reason(&error, patience_ns);
             Failure::NoResponse(format!("no valid response from {}: {reason}", job.plan.url))
         })?;
-        Ok(Some(Preflight { address: job.endpoint.to_string(), ..answer }))
+        Ok(Some(Preflight { address: job.endpoint.to_string(), ..response }))
     }
 }
 
 /// Describes a failed connect.
-fn unconnected(job: &Job, error: &io::Error, patience_ns: u64) -> String {
+fn connect_failure(job: &Job, error: &io::Error, patience_ns: u64) -> String {
     format!("cannot connect to {}: {}", job.endpoint, reason(error, patience_ns))
 }
 
 /// The note on a response that is not a 2xx.
-fn judge(answer: &Preflight) -> Option<Note> {
-    let said = match (answer.status, &answer.location) {
+fn status_note(response: &Preflight) -> Option<Note> {
+    let problem = match (response.status, &response.location) {
         (200..=299, _) => return None,
         (300..=399, Some(location)) => {
             format!("a redirect to {location}, which weir does not follow; use that URL")
@@ -166,7 +166,10 @@ fn judge(answer: &Preflight) -> Option<Note> {
         (300..=399, None) => "no content of its own".to_owned(),
         _ => "an error: the load measures error responses; check the URL".to_owned(),
     };
-    Some(Note::new("preflight_status", format!("the URL responds with {}, {said}", answer.status)))
+    Some(Note::new(
+        "preflight_status",
+        format!("the URL responds with {}, {problem}", response.status),
+    ))
 }
 
 fn exchange<B: Backend>(
@@ -177,15 +180,15 @@ fn exchange<B: Backend>(
     link.send(request.bytes())?;
     let mut protocol = Protocol::http1(1);
     protocol.request(request.traits());
-    let (mut received, mut replies) = (Vec::new(), Vec::new());
-    while replies.is_empty() && received.len() < READ_MAX_BYTES {
+    let (mut received, mut responses) = (Vec::new(), Vec::new());
+    while responses.is_empty() && received.len() < READ_MAX_BYTES {
         let bytes = link.receive()?;
         let read = match bytes.len() {
-            0 => protocol.end_of_stream(&mut replies),
-            _ => protocol.receive(&bytes, &mut replies),
+            0 => protocol.end_of_stream(&mut responses),
+            _ => protocol.receive(&bytes, &mut responses),
         };
         received.extend_from_slice(&bytes);
-        if replies.is_empty() {
+        if responses.is_empty() {
             read.map_err(io::Error::other)?;
             if bytes.is_empty() {
                 return Err(io::Error::other("the connection was closed before a response"));
@@ -193,7 +196,7 @@ fn exchange<B: Backend>(
         }
     }
     let elapsed_ns = link.now().since(started);
-    describe(&received, replies.first().map(|reply| reply.body_bytes), protocol, elapsed_ns)
+    describe(&received, responses.first().map(|response| response.body_bytes), protocol, elapsed_ns)
 }
 
 /// Describes the final response head among the received bytes.

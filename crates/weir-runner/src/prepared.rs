@@ -16,7 +16,7 @@ use crate::interrupts::Interrupts;
 use crate::load::{Epoch, Outcome, carry_out};
 use crate::observer::{Observer, Phase};
 use crate::plan::Planned;
-use crate::preflight::{self, Found};
+use crate::preflight::{self, PreflightResult};
 use crate::raw::{self, RawOutput, RawRun};
 use crate::redaction::Redaction;
 use crate::remarks::remarks;
@@ -73,12 +73,12 @@ impl Prepared {
     ) -> Result<Finished, Error> {
         parts::check_start(self.spec.start_at_unix_ns)?;
         self.check_machine()?;
-        let found = self.look(observer)?;
+        let preflight = self.preflight(observer)?;
         let floor = self.noise_floor(interrupts, observer)?;
         if let Some(signal) = interrupts.received() {
             return Err(interrupted(signal));
         }
-        let probe = self.probe(&found, interrupts, observer);
+        let probe = self.probe(&preflight, interrupts, observer);
         let epoch = Epoch::start();
         let raw = raw.map(|raw| raw.start(self.job.plan.own_threads())).transpose()?;
         let job = Arc::make_mut(&mut self.job);
@@ -89,11 +89,11 @@ impl Prepared {
         outcome.probe = probe;
         outcome.trials.selfcheck = floor;
         outcome.trials.prove_client = self.proof(&outcome, interrupts, observer);
-        let no_server = self.remark(&outcome, found.answer.is_some());
+        let no_server = self.add_notes(&outcome, preflight.response.is_some());
         let raw = raw.map(|raw| raw.finish(&self.job.plan, &epoch, &outcome.measurements));
         let raw = raw.transpose();
         self.notes.extend(raw.as_ref().ok().and_then(|raw| raw::note(raw.as_ref()?)));
-        let mut document = self.document(epoch, &outcome, found)?;
+        let mut document = self.document(epoch, &outcome, preflight)?;
         let raw_written = raw.map(|raw| document.raw.extend(raw));
         Ok(Finished {
             document,
@@ -124,29 +124,29 @@ impl Prepared {
     /// # Errors
     /// When no load is possible: the certificate is refused, the server does not support TLS, or it
     /// is unreachable.
-    fn look(&mut self, observer: &mut dyn Observer) -> Result<Found> {
+    fn preflight(&mut self, observer: &mut dyn Observer) -> Result<PreflightResult> {
         let wait = ServerWait::new(&self.spec.target);
-        let is_wanted = self.spec.checks.preflight;
-        if !is_wanted && !wait.is_wanted() {
-            return Ok(Found::default());
+        let is_enabled = self.spec.checks.preflight;
+        if !is_enabled && !wait.is_enabled() {
+            return Ok(PreflightResult::default());
         }
         observer.phase(Phase::Preflight, &self.job.plan);
-        let is_known = self.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests());
+        let is_static = self.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests());
         let is_safe = preflight::is_safe(&self.job.plan.request.method);
-        let may_send = is_known && is_safe && is_wanted;
-        let mut found = preflight::look(&self.job, may_send, &wait, observer)?;
-        if let Some(answer) = &mut found.answer {
-            self.redaction.answer(answer);
+        let may_send = is_static && is_safe && is_enabled;
+        let mut preflight = preflight::run(&self.job, may_send, &wait, observer)?;
+        if let Some(response) = &mut preflight.response {
+            self.redaction.preflight(response);
         }
-        if let Some(warning) = &mut found.warning {
+        if let Some(warning) = &mut preflight.warning {
             self.redaction.notes(std::slice::from_mut(warning));
             observer.warning(warning);
             self.notes.push(warning.clone());
         }
-        let body_bytes = found.answer.as_ref().and_then(|answer| answer.body_bytes);
+        let body_bytes = preflight.response.as_ref().and_then(|response| response.body_bytes);
         Arc::make_mut(&mut self.job).discard =
             body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES);
-        Ok(found)
+        Ok(preflight)
     }
 
     /// Measures the client's noise floor, if that is wanted; `None` also if a signal arrived.
@@ -164,10 +164,15 @@ impl Prepared {
 
     /// Runs the one-connection probe, if the target may be probed: the preflight received a
     /// response, so the request may be repeated, and all threads connect to the same address.
-    fn probe(&self, found: &Found, interrupts: &Interrupts, observer: &mut dyn Observer) -> Probed {
+    fn probe(
+        &self,
+        preflight: &PreflightResult,
+        interrupts: &Interrupts,
+        observer: &mut dyn Observer,
+    ) -> Probed {
         let goes_there =
             self.scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&self.job.endpoint));
-        if found.answer.is_none() || !goes_there {
+        if preflight.response.is_none() || !goes_there {
             return Probed::default();
         }
         observer.phase(Phase::Probe, &self.job.plan);
@@ -193,12 +198,12 @@ impl Prepared {
 
     /// True if a witness runs. It sends the plan's request, which a script may never send.
     fn has_witness(&self) -> bool {
-        let is_wanted = match self.spec.checks.witness {
+        let is_enabled = match self.spec.checks.witness {
             WitnessChoice::Auto => witness::is_useful(&self.job),
             WitnessChoice::On => true,
             WitnessChoice::Off => false,
         };
-        is_wanted && self.scripts.is_none()
+        is_enabled && self.scripts.is_none()
     }
 
     /// Repeats the load with one more thread, if that is wanted. Its failure becomes a note, and
@@ -222,13 +227,13 @@ impl Prepared {
     }
 
     /// Adds the notes on the outcome. Returns the one on a server that could not be reached.
-    fn remark(&mut self, outcome: &Outcome, has_looked: bool) -> Option<Note> {
+    fn add_notes(&mut self, outcome: &Outcome, has_preflight: bool) -> Option<Note> {
         if self.spec.compat.is_some() && self.job.tls.is_some() {
             let text =
                 "the server's certificate is not verified, as in wrk; weir's own form verifies it";
             self.notes.push(Note::new("unverified", text));
         }
-        self.notes.extend(remarks(&self.job, outcome, has_looked));
+        self.notes.extend(remarks(&self.job, outcome, has_preflight));
         connections::no_server(&self.spec, &self.job, outcome, &mut self.notes)
     }
 
@@ -236,7 +241,12 @@ impl Prepared {
     ///
     /// # Errors
     /// When its numbers do not add up.
-    fn document(&mut self, epoch: Epoch, outcome: &Outcome, found: Found) -> Result<Document> {
+    fn document(
+        &mut self,
+        epoch: Epoch,
+        outcome: &Outcome,
+        preflight: PreflightResult,
+    ) -> Result<Document> {
         self.redaction.notes(&mut self.notes);
         let (job, commit) = (&self.job, self.commit.as_deref());
         Ok(Document::assemble(DocumentParts {
@@ -252,8 +262,8 @@ impl Prepared {
                 inputs: self.redaction.inputs(std::mem::take(&mut self.inputs)),
                 plan_sha256: Some(digest::of_plan(&job.plan)),
             },
-            preflight: found.answer,
-            preflight_sent: found.sent,
+            preflight: preflight.response,
+            preflight_sent: preflight.sent,
             probe: outcome.probe,
             network: outcome.network,
             client: outcome.client,

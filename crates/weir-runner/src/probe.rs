@@ -87,13 +87,13 @@ mod tests {
 
     #[test]
     fn no_more_requests_than_the_load_has() {
-        let check = |rate: Option<u64>, duration_ns, asked, expected| {
+        let check = |rate: Option<u64>, duration_ns, limit, expected| {
             let load = rate.map_or(Load::ClosedLoop, |numerator| Load::OpenLoop {
                 rate: Rate { numerator, denominator: 1 },
                 arrivals: Arrivals::Uniform,
             });
-            let plan = Plan { load, duration_ns, requests: asked, ..Plan::default() };
-            assert_eq!(requests(&plan), expected, "{rate:?} {duration_ns:?} {asked:?}");
+            let plan = Plan { load, duration_ns, requests: limit, ..Plan::default() };
+            assert_eq!(requests(&plan), expected, "{rate:?} {duration_ns:?} {limit:?}");
         };
         const S: u64 = 1_000_000_000;
         check(None, Some(S), None, Some(1_000));

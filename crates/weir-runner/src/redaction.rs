@@ -87,38 +87,38 @@ impl Redaction {
                 .collect(),
             secrets: Vec::new(),
         };
-        redaction.secrets = redaction.known(&spec.request, &url);
+        redaction.secrets = redaction.secrets_of(&spec.request, &url);
         redaction
     }
 
-    /// The credentials whose values are known, longest first.
-    fn known(&self, request: &RequestSpec, url: &str) -> Vec<String> {
-        let mut known: Vec<String> = Vec::new();
+    /// Returns the secrets of a request, longest first.
+    fn secrets_of(&self, request: &RequestSpec, url: &str) -> Vec<String> {
+        let mut secrets: Vec<String> = Vec::new();
         for Header { name, value } in &request.headers {
             if self.is_header(name) && !value.is_empty() {
-                known.push(value.clone());
+                secrets.push(value.clone());
                 // The token without its scheme.
-                known.extend(value.split_once(' ').map(|(_, token)| token.trim().to_owned()));
+                secrets.extend(value.split_once(' ').map(|(_, token)| token.trim().to_owned()));
             }
         }
         let decoded = self.userinfos.iter().map(|userinfo| credentials::decoded(userinfo));
         let users = self.users.iter().chain(&request.basic_auth).cloned();
         for user in users.chain(decoded) {
             let basic = credentials::basic(&user);
-            known.extend(basic.split_once(' ').map(|(_, token)| token.to_owned()));
-            known.extend(user.split_once(':').map(|(_, password)| password.to_owned()));
-            known.push(user);
+            secrets.extend(basic.split_once(' ').map(|(_, token)| token.to_owned()));
+            secrets.extend(user.split_once(':').map(|(_, password)| password.to_owned()));
+            secrets.push(user);
         }
         for userinfo in &self.userinfos {
-            known.extend(userinfo.split_once(':').map(|(_, password)| password.to_owned()));
+            secrets.extend(userinfo.split_once(':').map(|(_, password)| password.to_owned()));
         }
         let mut values = Vec::new();
         self.parameters_of(url, false, |value| values.push(value.to_owned()));
-        known.extend(values);
-        known.retain(|secret| secret.len() >= ANYWHERE_MIN_BYTES);
-        known.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
-        known.dedup();
-        known
+        secrets.extend(values);
+        secrets.retain(|secret| secret.len() >= ANYWHERE_MIN_BYTES);
+        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        secrets.dedup();
+        secrets
     }
 
     fn is_header(&self, name: &str) -> bool {
@@ -165,7 +165,7 @@ impl Redaction {
         if let Some(flag) = users.filter_map(|user| word.strip_suffix(user.as_str())).next() {
             return format!("{flag}{REDACTED}");
         }
-        self.without_known(self.parameters_of(&self.without_headers(&word), false, |_| ()))
+        self.without_secrets(self.parameters_of(&self.without_headers(&word), false, |_| ()))
     }
 
     /// Redacts notes for the document and its reports.
@@ -176,8 +176,8 @@ impl Redaction {
     }
 
     /// Redacts the preflight's result: a server may repeat a credential in its response.
-    pub(crate) fn answer(&self, answer: &mut Preflight) {
-        for field in [&mut answer.location, &mut answer.server].into_iter().flatten() {
+    pub(crate) fn preflight(&self, response: &mut Preflight) {
+        for field in [&mut response.location, &mut response.server].into_iter().flatten() {
             *field = self.text(field);
         }
     }
@@ -204,10 +204,10 @@ impl Redaction {
             *user = REDACTED.to_owned();
         }
         if let Some(BodySpec::Text(text)) = &mut spec.request.body {
-            *text = self.without_known(self.parameters_of(text, false, |_| ()));
+            *text = self.without_secrets(self.parameters_of(text, false, |_| ()));
         }
         for arg in spec.script.iter_mut().flat_map(|script| &mut script.args) {
-            *arg = self.without_known(self.parameters_of(arg, false, |_| ()));
+            *arg = self.without_secrets(self.parameters_of(arg, false, |_| ()));
         }
         // They serve to find credentials, and there is none left.
         spec.redaction.users.clear();
@@ -220,11 +220,11 @@ impl Redaction {
         if self.is_off {
             return text.to_owned();
         }
-        self.without_known(self.parameters_of(text, true, |_| ()))
+        self.without_secrets(self.parameters_of(text, true, |_| ()))
     }
 
-    /// Removes the known credentials from a text, and the userinfo of any URL in it.
-    fn without_known(&self, mut text: String) -> String {
+    /// Removes the secrets from a text, and the userinfo of any URL in it.
+    fn without_secrets(&self, mut text: String) -> String {
         for userinfo in &self.userinfos {
             text = text.replace(&format!("{userinfo}@"), &format!("{REDACTED}@"));
         }
@@ -256,9 +256,9 @@ impl Redaction {
         }
     }
 
-    /// Replaces the values of the query parameters in a text, and calls `tell` with each. A value
-    /// ends at the next parameter; in prose, also at whitespace.
-    fn parameters_of(&self, text: &str, is_prose: bool, mut tell: impl FnMut(&str)) -> String {
+    /// Replaces the values of the query parameters in a text, and calls `on_value` with each. A
+    /// value ends at the next parameter; in prose, also at whitespace.
+    fn parameters_of(&self, text: &str, is_prose: bool, mut on_value: impl FnMut(&str)) -> String {
         let mut written = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find('=') {
@@ -273,7 +273,7 @@ impl Redaction {
                 let is_end = |c: char| "&#".contains(c) || (is_prose && c.is_whitespace());
                 let (value, after) = rest.split_at(rest.find(is_end).unwrap_or(rest.len()));
                 if !value.is_empty() {
-                    tell(value);
+                    on_value(value);
                     written += REDACTED;
                 }
                 rest = after;
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_lose_what_is_known() {
+    fn secrets_are_removed_from_notes() {
         let mut spec = RunSpec::new("http://h/");
         spec.request.headers = vec![header("Authorization", "Bearer SECRET")];
         spec.redaction.names = vec!["token".to_owned()];

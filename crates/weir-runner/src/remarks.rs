@@ -10,11 +10,11 @@ use crate::trials::{prove_client, selfcheck};
 use crate::{connections, parts, script};
 
 /// Notes attached to the finished run.
-pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_looked: bool) -> Vec<Note> {
+pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_preflight: bool) -> Vec<Note> {
     let has_failed = !outcome.failures.is_empty();
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
     notes.extend(script::notes(&job.plan, &outcome.measurements, has_failed));
-    notes.extend(mostly_errors(outcome, has_looked));
+    notes.extend(mostly_errors(outcome, has_preflight));
     notes.extend(connections::out_of_ports(&job.plan, &outcome.measurements));
     notes.extend(connections::short_lifetime(&job.plan, &outcome.measurements));
     notes.extend(connections::crowding(&job.plan, usable_cpus().len(), &outcome.measurements));
@@ -35,16 +35,16 @@ fn of_trials(trials: Trials) -> impl Iterator<Item = Note> {
 }
 
 /// The note on a run whose responses are mostly errors, unless the preflight received a response.
-fn mostly_errors(outcome: &Outcome, has_looked: bool) -> Option<Note> {
+fn mostly_errors(outcome: &Outcome, has_preflight: bool) -> Option<Note> {
     let outcomes = &outcome.measurements.outcomes;
-    if has_looked || outcomes.bad_response <= outcomes.ok {
+    if has_preflight || outcomes.bad_response <= outcomes.ok {
         return None;
     }
-    let answered = outcomes.ok + outcomes.bad_response;
+    let responses = outcomes.ok + outcomes.bad_response;
     let text = format!(
         "{} of {} responses have a status of 400 or above: the latencies are those of errors",
         units::count(outcomes.bad_response),
-        units::count(answered),
+        units::count(responses),
     );
     Some(Note::new("mostly_errors", text))
 }

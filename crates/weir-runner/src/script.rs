@@ -241,14 +241,14 @@ type Source = Option<Arc<[u8]>>;
 fn source(file: &InputFile) -> Result<(Source, Option<Input>)> {
     let path = &file.path;
     if let Some(content) = &file.content {
-        let found = file.found(InputRole::Script, (content.len() as u64, sha256(content)))?;
-        return Ok((Some(content.as_slice().into()), Some(found)));
+        let input = file.verify(InputRole::Script, (content.len() as u64, sha256(content)))?;
+        return Ok((Some(content.as_slice().into()), Some(input)));
     }
     if fs::metadata(path).map_or(true, |found| found.is_file()) {
         let opened =
             File::open(path).with_context(|| format!("--script {path:?} cannot be read"))?;
         let read = sha256_of(opened).ok();
-        return Ok((None, read.map(|read| file.found(InputRole::Script, read)).transpose()?));
+        return Ok((None, read.map(|read| file.verify(InputRole::Script, read)).transpose()?));
     }
     let mut source = Vec::new();
     let opened = File::open(path);
@@ -257,8 +257,8 @@ fn source(file: &InputFile) -> Result<(Source, Option<Input>)> {
     if source.len() as u64 > PIPED_MAX_BYTES {
         bail!("--script {path:?} exceeds 64 MiB from a pipe: use a regular file");
     }
-    let found = file.found(InputRole::Script, (source.len() as u64, sha256(&source)))?;
-    Ok((Some(source.into()), Some(found)))
+    let input = file.verify(InputRole::Script, (source.len() as u64, sha256(&source)))?;
+    Ok((Some(source.into()), Some(input)))
 }
 
 /// Memory limit of one state, in bytes: an equal share of half the machine's memory.

@@ -28,7 +28,7 @@ impl ServerWait {
     }
 
     /// True if the run waits for the server.
-    pub(crate) fn is_wanted(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         self.span_ns.is_some()
     }
 
@@ -40,11 +40,11 @@ impl ServerWait {
         observer: &mut dyn Observer,
     ) -> Result<T, E> {
         let span = Duration::from_nanos(self.span_ns.unwrap_or(0));
-        let mut is_told = false;
+        let mut is_reported = false;
         loop {
             match attempt() {
                 Err(error) if self.from.elapsed() < span => {
-                    if !std::mem::replace(&mut is_told, true) {
+                    if !std::mem::replace(&mut is_reported, true) {
                         observer.waiting(&error.to_string());
                     }
                     thread::sleep(EVERY.min(span.saturating_sub(self.from.elapsed())));
@@ -74,11 +74,11 @@ mod tests {
         ServerWait { span_ns, from: Instant::now() }
     }
 
-    /// Keeps the failures that it is told.
+    /// Collects the reported failures.
     #[derive(Default)]
-    struct Told(Vec<String>);
+    struct Reported(Vec<String>);
 
-    impl Observer for Told {
+    impl Observer for Reported {
         fn waiting(&mut self, failure: &str) {
             self.0.push(failure.to_owned());
         }
@@ -101,15 +101,15 @@ mod tests {
 
     #[test]
     fn what_fails_is_tried_until_it_succeeds() {
-        let (mut attempts, mut told) = (0, Told::default());
+        let (mut attempts, mut reported) = (0, Reported::default());
         let found = waiting(Some(u64::MAX)).retry(
             || {
                 attempts += 1;
                 if attempts < 3 { Err("refused") } else { Ok(attempts) }
             },
-            &mut told,
+            &mut reported,
         );
-        assert_eq!((found, told.0), (Ok(3), vec!["refused".to_owned()]), "told once");
+        assert_eq!((found, reported.0), (Ok(3), vec!["refused".to_owned()]), "reported once");
     }
 
     #[test]

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_loaded_is_said() {
+    fn invalid_urls_are_errors() {
         for (text, part) in [
             ("ftp://h/", "unsupported scheme \"ftp\""),
             ("http://", "no host"),

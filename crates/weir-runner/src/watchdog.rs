@@ -1,4 +1,4 @@
-//! Watchdog for script calls outside the load: it tells the caller of one that never returns, as a
+//! Watchdog for script calls outside the load: it reports one that never returns, as a
 //! compiled Lua loop cannot be interrupted. During the load the engine watches the callbacks.
 
 use std::path::Path;
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_with_what_it_looks_after() {
+    fn it_ends_with_its_calls() {
         drop(Watchdog::start(&Arc::default(), Path::new("s.lua"), &OnStuck::default()));
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn run(line: &CommandLine) -> ExitCode {
     match parse(*dialect, argv) {
         Parsed::Stop { stdout, stderr, code } => {
             if !stderr.is_empty() {
-                terminal::say_lines(stderr.trim_end_matches('\n'));
+                terminal::eprint_lines(stderr.trim_end_matches('\n'));
             }
             match terminal::print(|out| out.write_all(stdout.as_bytes())) {
                 Ok(()) => ExitCode::from(code),
@@ -107,7 +107,7 @@ pub(crate) fn run(line: &CommandLine) -> ExitCode {
             // If standard output cannot be written, printing the results reports it.
             let _lost = terminal::print(|out| out.write_all(stdout.as_bytes()));
             run::run(*dialect, &args, *is_judged).unwrap_or_else(|error| {
-                terminal::say_lines(format_args!("{error:#}"));
+                terminal::eprint_lines(format_args!("{error:#}"));
                 exit::of_compat_error(&error)
             })
         }

@@ -61,7 +61,7 @@ impl Interrupts {
             };
             // Until the exit, the locks keep other threads from the next stage and from new files.
             let _none_left = self.temporaries.remove();
-            terminal::say_lines(format_args!("\n{message}"));
+            terminal::eprint_lines(format_args!("\n{message}"));
             std::process::exit(exit::of_signal(signal).into());
         });
     }

@@ -34,13 +34,13 @@ pub fn main() -> ExitCode {
         Ok(Some(line)) => Ok(compat::run(&line)),
         Ok(None) => match Cli::of_words(&argv) {
             Ok(cli) => run(&cli),
-            Err(error) => Ok(terminal::answer(&error)),
+            Err(error) => Ok(terminal::print_parse_result(&error)),
         },
         Err(error) => Err(error),
     };
     result.unwrap_or_else(|error| {
         let prefix = if exit::is_of_signal(&error) { "" } else { "error: " };
-        terminal::say_lines(format_args!("{prefix}{error:#}"));
+        terminal::eprint_lines(format_args!("{prefix}{error:#}"));
         ExitCode::from(exit::of_error(&error))
     })
 }

@@ -30,12 +30,12 @@ impl Progress {
 impl Observer for Progress {
     fn waiting(&mut self, failure: &str) {
         if !self.is_quiet {
-            terminal::say(format_args!("waiting for the server: {failure}"));
+            terminal::eprint_line(format_args!("waiting for the server: {failure}"));
         }
     }
 
     fn warning(&mut self, warning: &Note) {
-        terminal::say(format_args!("warning: {}", warning.text));
+        terminal::eprint_line(format_args!("warning: {}", warning.text));
     }
 
     fn phase(&mut self, phase: Phase, plan: &Plan) {

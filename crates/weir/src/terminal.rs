@@ -14,13 +14,13 @@ use crate::errors::NotWritten;
 use crate::exit;
 
 /// Writes a line to standard error. Without a reader, the line is lost.
-pub(crate) fn say(line: impl Display) {
+pub(crate) fn eprint_line(line: impl Display) {
     let line = line.to_string();
     to_stderr(&format!("{}\n", printable(&line)));
 }
 
 /// Writes text of several lines, such as the calls that led to an error.
-pub(crate) fn say_lines(text: impl Display) {
+pub(crate) fn eprint_lines(text: impl Display) {
     let text = text.to_string();
     to_stderr(&format!("{}\n", printable_lines(&text)));
 }
@@ -58,7 +58,7 @@ pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
 
 /// Prints the output of the command-line parser: help and version to standard output, errors to
 /// standard error.
-pub(crate) fn answer(error: &clap::Error) -> ExitCode {
+pub(crate) fn print_parse_result(error: &clap::Error) -> ExitCode {
     let text = error.render();
     let plain = text.to_string();
     let is_clean = printable_lines(&plain) == plain;
@@ -76,7 +76,7 @@ pub(crate) fn answer(error: &clap::Error) -> ExitCode {
     match print(|out| out.write_all(text.as_bytes())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(format_args!("error: {error}"));
+            eprint_line(format_args!("error: {error}"));
             ExitCode::from(exit::NOT_WRITTEN)
         }
     }

@@ -23,9 +23,9 @@ const PANICKING: [(&str, &str); 6] = [
 /// Names that bypass the functions of `terminal`.
 const AROUND: [(&str, &str); 5] = [
     ("stdout()", "write to standard output by `terminal::print`"),
-    ("stderr()", "write to standard error by `terminal::say`"),
+    ("stderr()", "write to standard error by `terminal::eprint_line`"),
     ("Stdout::new", "write to standard output by `terminal::print`"),
-    ("Stderr", "write to standard error by `terminal::say`"),
+    ("Stderr", "write to standard error by `terminal::eprint_line`"),
     (".display()", "a name may hold control characters: use `terminal::shown`"),
 ];
 

@@ -118,7 +118,7 @@ fn notes(document: &Document, verdict: bool) -> Vec<Notice> {
     let shared_host = document.verdict.rules.iter().find(|rule| rule.id == "shared-host");
     let texts = of_run.chain(shared_host.map(|rule| &rule.text));
     let mut notes: Vec<Notice> = texts.cloned().map(Notice::OfRun).collect();
-    if document.plan.load == Load::ClosedLoop && document.answered() > 0 {
+    if document.plan.load == Load::ClosedLoop && document.responses() > 0 {
         notes.push(Notice::ClosedLoop);
     }
     let unknown = document.verdict.not_judged();

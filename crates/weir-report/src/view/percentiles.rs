@@ -21,7 +21,7 @@ const SECONDS_MAX: f64 = 86_400.0;
 
 /// Builds the table. The error is the fault of a histogram in the document.
 pub(super) fn blocks(document: &Document, verbose: bool) -> Result<Vec<Block>, String> {
-    if document.answered() == 0 {
+    if document.responses() == 0 {
         // Ages of unanswered requests have percentiles too, but they do not describe the target.
         let unknown = Block::sentence("Latency", Fact::text("unknown: no response"));
         let is_planned = document.accounting.planned > 0;

@@ -25,7 +25,7 @@ fn numbers_are_derived() {
     let document = Document::assemble(parts(1, 1, hundred())).expect("it adds up");
     let accounting = &document.accounting;
     assert_eq!((accounting.planned, accounting.ok, accounting.timed_out), (100, 98, 1));
-    assert_eq!((document.answered(), document.failed()), (99, 2));
+    assert_eq!((document.responses(), document.failed()), (99, 2));
     assert_eq!(accounting.overdue, 1);
     // One of the preflight, 41 of the probe, 100 of warm-up, 100 measured, and those of the probe
     // thread.

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told() {
+    fn lines_without_a_cgroup_have_no_files() {
         check("", "", &[]);
         check("0::/a\n", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\nnonsense\n", &[]);
         check("nonsense\n", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", &[]);

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_told_is_nothing_known() {
+    fn absent_counters_are_none() {
         let expected = ClientHealth { watched_ns: 1000, ..ClientHealth::default() };
         assert_eq!(Counters::default().since(&Counters::default(), 1000), expected);
         let before = Counters { pressure_us: Some(1), ..Counters::default() };
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_tells_what_every_linux_tells() {
+    fn every_linux_has_the_basic_counters() {
         let sources = Sources::find(Server::default());
         let before = Counters::read(&sources);
         let health = Counters::read(&sources).since(&before, 1_000_000);

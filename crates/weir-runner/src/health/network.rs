@@ -117,7 +117,7 @@ mod tests {
 
     #[cfg(target_endian = "little")]
     #[test]
-    fn lines_are_told_by_their_peer() {
+    fn lines_are_matched_by_their_peer() {
         let line = "   1: 020200C0:8DC8 507100CB:0050 06 00000000:00000000 03:000006EA 00000000  0";
         assert!(is_to(line, &as_listed("203.0.113.80:80".parse().expect("valid"))));
         assert!(!is_to(line, &as_listed("203.0.113.80:81".parse().expect("valid"))));

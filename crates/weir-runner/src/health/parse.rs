@@ -108,7 +108,7 @@ mod tests {
         intr 82609045 0 0\nctxt 1\n";
 
     #[test]
-    fn ticks_are_of_the_cpus_asked_for() {
+    fn ticks_are_of_the_given_cpus() {
         let check = |stat, cpus: &[u32], expected: Option<(u64, u64)>| {
             let ticks = cpu_ticks(stat, cpus).map(|ticks| (ticks.total, ticks.stolen));
             assert_eq!(ticks, expected, "{cpus:?}");

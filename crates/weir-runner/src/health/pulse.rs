@@ -57,7 +57,7 @@ struct Difference {
 
 impl WallClock {
     /// Compares the clocks.
-    pub(super) fn look(&mut self, clock: Clock) {
+    pub(super) fn sample(&mut self, clock: Clock) {
         let mut best: Option<Difference> = None;
         for _ in 0..TRIES {
             let Some(difference) = Difference::read(clock) else { return };
@@ -69,11 +69,11 @@ impl WallClock {
             }
         }
         if let Some(best) = best {
-            self.saw(best);
+            self.record(best);
         }
     }
 
-    fn saw(&mut self, now: Difference) {
+    fn record(&mut self, now: Difference) {
         if let Some(last) = self.last {
             let change = u64::try_from((now.ns - last.ns).unsigned_abs()).unwrap_or(u64::MAX);
             let step_ns = change.saturating_sub(now.error_ns + last.error_ns);
@@ -135,7 +135,7 @@ mod tests {
     fn steps_are_what_reading_does_not_explain() {
         let check = |readings: &[(i128, u64)], expected| {
             let mut wall = WallClock::default();
-            readings.iter().for_each(|&(ns, error_ns)| wall.saw(Difference { ns, error_ns }));
+            readings.iter().for_each(|&(ns, error_ns)| wall.record(Difference { ns, error_ns }));
             assert_eq!(wall.step_max_ns(), expected, "{readings:?}");
         };
         check(&[], None);

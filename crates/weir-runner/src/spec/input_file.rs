@@ -56,18 +56,18 @@ impl InputFile {
             None => fs::read(&self.path)
                 .with_context(|| format!("{} {} cannot be read", role.flag(), shown(&self.path)))?,
         };
-        let found = self.found(role, (content.len() as u64, sha256(&content)))?;
-        self.bytes = Some(found.bytes);
-        self.sha256 = Some(found.sha256);
+        let input = self.verify(role, (content.len() as u64, sha256(&content)))?;
+        self.bytes = Some(input.bytes);
+        self.sha256 = Some(input.sha256);
         self.content = Some(content);
         Ok(())
     }
 
-    /// Describes what was found under this file's name: its length in bytes and its SHA-256.
+    /// Verifies the length in bytes and the SHA-256 of the content, and returns the description.
     ///
     /// # Errors
     /// When it is not the file that was specified.
-    pub(crate) fn found(&self, role: InputRole, (bytes, sha256): (u64, String)) -> Result<Input> {
+    pub(crate) fn verify(&self, role: InputRole, (bytes, sha256): (u64, String)) -> Result<Input> {
         let has_digest = self.sha256.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(&sha256));
         if !has_digest || self.bytes.is_some_and(|own| own != bytes) {
             bail!(

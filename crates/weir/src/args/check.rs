@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_whole_and_said_once() {
+    fn credentials_are_complete_and_given_once() {
         for user in ["me", "SECRET\u{1}:", ""] {
             check_wrong(&["-u", user, "http://h/"], "--user needs USER:PASS");
         }

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_other_tools_are_answered() {
+    fn flags_of_other_tools_have_hints() {
         for (line, expected) in [
             ("-z 30s http://h/", "error: unknown flag -z: that is hey's duration; use -d 30s\n"),
             ("-z30s http://h/", "use -d 30s\n"),

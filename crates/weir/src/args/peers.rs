@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn values_tell_meanings_apart() {
+    fn values_select_the_meaning() {
         check("-A", Some("text/html"), "use -H 'Accept: text/html'");
         check("-A", Some("me:SECRET"), "use -u USER:PASS");
         check("-a", Some("me:SECRET"), "use -u USER:PASS");

@@ -49,7 +49,7 @@ fn report(args: &RunArgs, mut finished: Finished, files: Files) -> Result<ExitCo
         false => print(&finished.document, &args.form()),
     };
     written.and(shown)?;
-    tell(&finished);
+    print_errors(&finished);
     if finished.finish_script()? {
         terminal::print(|_| Ok(()))?;
     }
@@ -74,19 +74,19 @@ fn print_plan(plan: &Plan) -> Result<ExitCode> {
 }
 
 /// Prints the errors of a run that was reported.
-fn tell(finished: &Finished) {
+fn print_errors(finished: &Finished) {
     if let Some(note) = &finished.no_server {
-        terminal::say(format_args!("error: {}", note.text));
+        terminal::eprint_line(format_args!("error: {}", note.text));
     }
-    tell_script(finished);
+    print_script_failures(finished);
 }
 
 /// Prints the failures of the script during the load, with the calls that led to them.
-pub(crate) fn tell_script(finished: &Finished) {
+pub(crate) fn print_script_failures(finished: &Finished) {
     for (failure, calls) in finished.script_failures() {
-        terminal::say(format_args!("error: {failure}"));
+        terminal::eprint_line(format_args!("error: {failure}"));
         if !calls.is_empty() {
-            terminal::say_lines(calls);
+            terminal::eprint_lines(calls);
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
     }
     let interrupts = Interrupts::await_signals()?;
     let Some(floor) = Runner::noise_floor(spec, interrupts.runs())? else {
-        terminal::say("interrupted: the noise floor was not measured");
+        terminal::eprint_line("interrupted: the noise floor was not measured");
         let signal = interrupts.runs().received();
         return Ok(signal.map_or(ExitCode::SUCCESS, exit::of_signalled));
     };

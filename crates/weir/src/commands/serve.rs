@@ -182,7 +182,7 @@ fn write_log(log: File, stats: &Stats) -> io::Result<()> {
     log.flush()?;
     if stats.arrivals_lost > 0 {
         let lost = stats.arrivals_lost;
-        terminal::say(format_args!("weir serve: --log-max left out {lost} requests"));
+        terminal::eprint_line(format_args!("weir serve: --log-max left out {lost} requests"));
     }
     Ok(())
 }

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_option_has_is_told() {
+    fn unknown_options_are_named() {
         let unknown = |word: &str| {
             let words = [OsString::from(word)];
             let mut options = Options::of(&words, &SPECS);

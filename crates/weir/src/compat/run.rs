@@ -18,7 +18,7 @@ use weir_runner::{
 use super::Dialect;
 use super::args::CompatArgs;
 use crate::args::spec::model;
-use crate::commands::run::tell_script;
+use crate::commands::run::print_script_failures;
 use crate::errors::NotWritten;
 use crate::interrupts::Interrupts;
 use crate::output::{ResultFile, Temporaries};
@@ -68,7 +68,7 @@ fn report(
             TextOptions { spectrum: args.latency, verdict: is_judged, ..TextOptions::default() };
         file.write(|mut out| text::write(&finished.document, &options, &mut out))
     });
-    tell_script(&finished);
+    print_script_failures(&finished);
     if finished.finish_script()? {
         print(|_| Ok(()))?;
     }

@@ -59,7 +59,7 @@ impl LimitedBy {
 impl Limit {
     /// Derives the limit from the rules about the client, and the figures of the document.
     pub(super) fn of(document: &Document, rules: &[Rule]) -> Limit {
-        if document.answered() == 0 && document.throughput.completed == 0 {
+        if document.responses() == 0 && document.throughput.completed == 0 {
             return Limit::default();
         }
         let found = client_cpu(document, rules)

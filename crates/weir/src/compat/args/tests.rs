@@ -160,14 +160,14 @@ fn flags_of_wrk2() {
         });
     }
     for (letter, rest) in [('R', "1"), ('U', ""), ('B', ""), ('D', " exp"), ('S', "")] {
-        let says = format!(
+        let expected = format!(
             "wrk: invalid option -- '{letter}'\n\
              -{letter} is an option of wrk2; use weir --compat wrk2, or a link named wrk2"
         );
-        check_stop(Wrk, &format!("-{letter}{rest} http://h/"), &says);
+        check_stop(Wrk, &format!("-{letter}{rest} http://h/"), &expected);
     }
-    let says = "wrk: unrecognized option '--rate=1'\n-R is an option of wrk2; …";
-    check_stop(Wrk, "--rate=1 http://h/", says);
+    let expected = "wrk: unrecognized option '--rate=1'\n-R is an option of wrk2; …";
+    check_stop(Wrk, "--rate=1 http://h/", expected);
     check_stop(Wrk, "--u http://h/", "wrk: unrecognized option '--u'");
 }
 
@@ -185,11 +185,11 @@ fn options_of_deathstarbench() {
         });
     }
     for law in ["norm", "zipf"] {
-        let says = format!("invalid --dist: {law} is not supported; use fixed or exp");
-        check_stop(Wrk2, &format!("-D {law} http://h/ -R10"), &says);
+        let expected = format!("invalid --dist: {law} is not supported; use fixed or exp");
+        check_stop(Wrk2, &format!("-D {law} http://h/ -R10"), &expected);
     }
-    let says = "invalid --dist: poisson (these are valid: fixed, exp)";
-    check_stop(Wrk2, "-D poisson http://h/ -R10", says);
+    let expected = "invalid --dist: poisson (these are valid: fixed, exp)";
+    check_stop(Wrk2, "-D poisson http://h/ -R10", expected);
     for words in ["-r", "--requests", "--req"] {
         check(Wrk2, &format!("{words} http://h/ -R10"), |args| {
             (args.rate, args.shows_sent) = (Some(10), true);
@@ -201,8 +201,8 @@ fn options_of_deathstarbench() {
     check(Wrk2, "-S http://h/ word -R10", |args| {
         (args.rate, args.script_args) = (Some(10), vec!["word".to_owned()]);
     });
-    let says = "invalid --separate: http://g/ is a second URL; run wrk2 per URL";
-    check_stop(Wrk2, "-S http://h/ http://g/ -R10", says);
+    let expected = "invalid --separate: http://g/ is a second URL; run wrk2 per URL";
+    check_stop(Wrk2, "-S http://h/ http://g/ -R10", expected);
 }
 
 /// Options of forks do not make abbreviations of wrk2's own options ambiguous.
@@ -216,7 +216,7 @@ fn shortened_names_are_those_of_wrk2() {
 
 #[test]
 fn flags_of_other_forks_are_known() {
-    for (words, says) in [
+    for (words, expected) in [
         ("-P", "-P is an option of DeathStarBench wrk2; weir -R N --raw FILE …"),
         ("-Lp", "-p is an option of DeathStarBench wrk2; weir -R N -o FILE …"),
         ("-f rates.csv", "-f is an option of wrk3; …"),
@@ -234,7 +234,7 @@ fn flags_of_other_forks_are_known() {
             panic!("{line}: {stderr}");
         };
         assert!(complaint.starts_with("wrk2: ") && code == 1, "{line}: {stderr}");
-        let start = says.strip_suffix('…').unwrap_or(says);
+        let start = expected.strip_suffix('…').unwrap_or(expected);
         assert!(hint.starts_with(start), "{line}: {stderr}");
     }
 }
@@ -420,7 +420,7 @@ fn without_a_url_there_is_the_usage() {
 }
 
 #[test]
-fn the_first_wrong_word_is_told() {
+fn the_first_wrong_word_is_the_error() {
     check_stop(Wrk, "-x -c 1.5k", "wrk: invalid option -- 'x'");
     check_stop(Wrk, "-c 1.5k -x", "invalid --connections: 1.5k…");
     check_stop(Wrk, "-h -x", "");
