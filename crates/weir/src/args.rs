@@ -124,7 +124,7 @@ pub(crate) struct ReportArgs {
     /// Print all findings, connect, TLS and first-byte times, the machine and the threads
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// Format of standard output: the report, the JSON document, or the results of --assert
+    /// Format of standard output: the report for people, or one for programs
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
           value_name = exporters::NAMES)]
     pub(crate) format: Exporter,
@@ -376,7 +376,7 @@ pub(crate) struct RunArgs {
     /// Print the full latency distribution
     #[arg(short = 'L', long, help_heading = "Output")]
     pub(crate) latency: bool,
-    /// Format of standard output: the report, the JSON document, or the results of --assert
+    /// Format of standard output: the report for people, or one for programs
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
           value_name = exporters::NAMES, help_heading = "Output")]
     pub(crate) format: Exporter,

@@ -1,5 +1,4 @@
-//! Allowed imports between crates, and names that a crate must not use: ARCHITECTURE.md, "Who may
-//! import whom".
+//! Allowed imports between crates, and names that a crate must not use: ARCHITECTURE.md, "Crates".
 
 use super::Finding;
 use super::manifests::{Use, dependencies};

@@ -10,8 +10,8 @@ fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/document.schema.json")
 }
 
-/// Fails if the file differs. `UPDATE_GOLDEN=1` rewrites it: a changed field is a decision and a
-/// new version.
+/// Fails if the file differs. `UPDATE_GOLDEN=1` rewrites it: a changed field is a decision, and a
+/// changed meaning a new version.
 #[test]
 fn the_committed_schema_is_that_of_the_types() {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
