@@ -18,6 +18,7 @@ mod received_response;
 mod request;
 
 mod client;
+pub mod h2;
 mod head;
 mod message;
 pub mod server;

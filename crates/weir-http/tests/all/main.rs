@@ -3,6 +3,7 @@
 mod cases;
 mod check;
 mod corpus;
+mod h2;
 mod kept;
 mod properties;
 mod raw_requests;

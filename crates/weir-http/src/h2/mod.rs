@@ -1,0 +1,4 @@
+//! HTTP/2 (RFC 9113) without I/O, for both roles. Independent of sockets, TLS and the times at which
+//! bytes arrive.
+
+pub mod hpack;
