@@ -61,6 +61,28 @@ pub enum ProtocolError {
     /// A frame of a multiplexed protocol is malformed, or not allowed where it stands.
     #[error("a frame is malformed or out of place")]
     BadFrame,
+    /// The peer did not begin with the settings of HTTP/2 (RFC 9113 §3.4).
+    #[error("the peer did not begin with the settings of HTTP/2")]
+    BadPreface,
+    /// A frame is larger than the limit that it was sent, or has not the length of its type (RFC 9113
+    /// §4.2).
+    #[error("a frame is too large or does not have the length of its type")]
+    FrameTooLarge,
+    /// A header block cannot be decoded (RFC 9113 §4.3).
+    #[error("a header block cannot be decoded")]
+    BadCompression,
+    /// The peer sent more than its window, or made a window too large (RFC 9113 §6.9).
+    #[error("the peer broke the limits of flow control")]
+    FlowControl,
+    /// A frame arrived on a stream that had ended (RFC 9113 §5.1).
+    #[error("a frame came on a stream that had ended")]
+    StreamClosed,
+    /// A body is longer or shorter than its `Content-Length` (RFC 9113 §8.1.1).
+    #[error("the body is not as long as Content-Length")]
+    BodyLengthMismatch,
+    /// The peer sent too many frames without content, or too many parts of one header block.
+    #[error("the peer sent too many frames without content")]
+    TooManyFrames,
     /// The peer did not acknowledge a keep-alive probe in time.
     #[error("the peer did not acknowledge a keep-alive probe")]
     KeepAliveTimeout,
@@ -74,7 +96,7 @@ pub enum ProtocolError {
 
 impl ProtocolError {
     /// Every error, in the order used in documents.
-    pub const ALL: [ProtocolError; 20] = [
+    pub const ALL: [ProtocolError; 27] = [
         ProtocolError::BadStatusLine,
         ProtocolError::BadHeader,
         ProtocolError::FoldedHeader,
@@ -92,6 +114,13 @@ impl ProtocolError {
         ProtocolError::ClosedInHead,
         ProtocolError::ClosedInBody,
         ProtocolError::BadFrame,
+        ProtocolError::BadPreface,
+        ProtocolError::FrameTooLarge,
+        ProtocolError::BadCompression,
+        ProtocolError::FlowControl,
+        ProtocolError::StreamClosed,
+        ProtocolError::BodyLengthMismatch,
+        ProtocolError::TooManyFrames,
         ProtocolError::KeepAliveTimeout,
         ProtocolError::StreamReset,
         ProtocolError::Returned,
@@ -117,6 +146,13 @@ impl ProtocolError {
             ProtocolError::ClosedInHead => "closed_in_head",
             ProtocolError::ClosedInBody => "closed_in_body",
             ProtocolError::BadFrame => "bad_frame",
+            ProtocolError::BadPreface => "bad_preface",
+            ProtocolError::FrameTooLarge => "frame_too_large",
+            ProtocolError::BadCompression => "bad_compression",
+            ProtocolError::FlowControl => "flow_control",
+            ProtocolError::StreamClosed => "stream_closed",
+            ProtocolError::BodyLengthMismatch => "body_length_mismatch",
+            ProtocolError::TooManyFrames => "too_many_frames",
             ProtocolError::KeepAliveTimeout => "keep_alive_timeout",
             ProtocolError::StreamReset => "stream_reset",
             ProtocolError::Returned => "returned",

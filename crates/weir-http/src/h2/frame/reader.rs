@@ -1,0 +1,601 @@
+//! The parser of received frames, resumable at any byte. It checks lengths, the kind of stream each
+//! frame may be on, and the order within a header block. It copies only what arrives in parts.
+
+use super::{ErrorCode, Fault, Frame, FrameKind, HEADER_BYTES, flags};
+
+/// Most frames of one header block. Honest ones are filled.
+const BLOCK_FRAMES_MAX: u32 = 256;
+
+/// Bytes of a HEADERS frame beyond its block: padding and priority.
+const HEADERS_EXTRA_BYTES: u32 = 1 + 255 + 5;
+
+/// Largest capacity that a buffer keeps after its frame is read.
+const BUFFER_BYTES_KEPT: usize = 16 * 1024;
+
+/// Limits on what the peer may send.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FrameLimits {
+    /// Greatest length of a frame's payload, in bytes.
+    pub(crate) frame_bytes_max: u32,
+    /// Greatest length of a header block, in bytes.
+    pub(crate) block_bytes_max: u32,
+}
+
+/// Parser of the frames of one connection.
+#[derive(Debug)]
+pub(crate) struct FrameReader {
+    pub(crate) limits: FrameLimits,
+    state: State,
+    /// The received part of a header, or of a payload that arrives in parts.
+    buffer: Vec<u8>,
+    /// The received part of a block that spans several frames.
+    block: Vec<u8>,
+    open_block: Option<OpenBlock>,
+}
+
+/// Position within the frames.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Before or within a header.
+    Header,
+    /// Within a payload that is used as a whole.
+    Payload(FrameHeader),
+    /// Within a DATA frame, which is passed on in parts.
+    Data(DataRest),
+    /// Within a payload without a meaning; the header has the number of bytes left.
+    Skip(FrameHeader),
+    /// After a frame that was passed on from `buffer` or `block`.
+    Passed,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FrameHeader {
+    bytes: u32,
+    kind: FrameKind,
+    flags: u8,
+    stream: u32,
+}
+
+/// What is left of a DATA frame.
+#[derive(Clone, Copy, Debug)]
+struct DataRest {
+    stream: u32,
+    /// Bytes of the payload.
+    bytes: u32,
+    /// Bytes of these that are padding; `None` before their number is read.
+    padding: Option<u32>,
+    /// Bytes to take from the windows with the next part.
+    flow_bytes: u32,
+    is_end: bool,
+}
+
+/// A block of which more frames follow.
+#[derive(Clone, Copy, Debug)]
+struct OpenBlock {
+    stream: u32,
+    is_end: bool,
+    frames: u32,
+}
+
+/// Place of a complete payload or block.
+enum Place {
+    /// The next bytes of the input.
+    Input,
+    Buffer,
+}
+
+impl FrameReader {
+    pub(crate) fn new(limits: FrameLimits) -> FrameReader {
+        FrameReader {
+            limits,
+            state: State::Header,
+            buffer: Vec::new(),
+            block: Vec::new(),
+            open_block: None,
+        }
+    }
+
+    /// Starts a new connection; allocations are kept.
+    pub(crate) fn reset(&mut self) {
+        (self.state, self.open_block) = (State::Header, None);
+        self.buffer.clear();
+        self.block.clear();
+    }
+
+    /// Parses the next frame in `bytes`. Returns the number of bytes consumed, and the frame unless
+    /// more bytes are needed; then all are consumed.
+    #[inline]
+    pub(crate) fn next<'a>(
+        &'a mut self,
+        bytes: &'a [u8],
+    ) -> Result<(usize, Option<Frame<'a>>), Fault> {
+        let mut used = 0;
+        loop {
+            if matches!(self.state, State::Passed) {
+                self.clear();
+            }
+            if let State::Data(rest) = &mut self.state {
+                let (length, data, is_complete) = rest.read(&bytes[used..])?;
+                let (stream, flow_bytes) = (rest.stream, rest.flow_bytes);
+                let is_end = is_complete && rest.is_end;
+                let data = &bytes[used..][data.0..data.1];
+                used += length;
+                if is_complete {
+                    self.state = State::Header;
+                } else if data.is_empty() {
+                    return Ok((used, None));
+                } else {
+                    rest.flow_bytes = 0;
+                }
+                return Ok((used, Some(Frame::Data { stream, data, flow_bytes, is_end })));
+            }
+            let (length, header, place) = match self.whole(&bytes[used..])? {
+                (length, Some((header, place))) => (length, header, place),
+                (length, None) if matches!(self.state, State::Data(_)) => {
+                    used += length;
+                    continue;
+                }
+                (length, None) => return Ok((used + length, None)),
+            };
+            let begin = used + HEADER_BYTES.min(length);
+            used += length;
+            let is_block = matches!(header.kind, FrameKind::HEADERS | FrameKind::CONTINUATION);
+            let is_plain = header.flags & flags::END_HEADERS != 0 && self.open_block.is_none();
+            if !is_block || is_plain {
+                let payload = match place {
+                    Place::Input => &bytes[begin..used],
+                    Place::Buffer => &self.buffer[..],
+                };
+                return Ok((used, Some(header.frame(payload)?)));
+            }
+            let is_input = matches!(place, Place::Input);
+            let fragment = if is_input { Some(&bytes[begin..used]) } else { None };
+            if let Some((stream, is_end)) = self.take_fragment(header, fragment)? {
+                self.state = State::Passed;
+                return Ok((used, Some(Frame::Headers { stream, block: &self.block, is_end })));
+            }
+        }
+    }
+
+    /// Consumes bytes up to the end of a frame other than DATA. Returns its header and the place of
+    /// its payload once it is complete. With `Place::Input` the consumed bytes are those of the
+    /// whole frame. `None` may also mean that a DATA frame begins.
+    #[inline(always)]
+    fn whole(&mut self, bytes: &[u8]) -> Result<(usize, Option<(FrameHeader, Place)>), Fault> {
+        if let (State::Header, true, Some(header)) =
+            (self.state, self.buffer.is_empty(), bytes.first_chunk::<HEADER_BYTES>())
+        {
+            let header = FrameHeader::parse(*header);
+            self.check(header)?;
+            let end = HEADER_BYTES + header.bytes as usize;
+            if header.kind == FrameKind::DATA {
+                self.state = State::Data(header.data());
+                return Ok((HEADER_BYTES, None));
+            }
+            if end <= bytes.len() {
+                return Ok((end, Some((header, Place::Input))));
+            }
+        }
+        self.resume(bytes)
+    }
+
+    /// Like [`FrameReader::whole`], for frames that arrive in parts.
+    #[cold]
+    fn resume(&mut self, bytes: &[u8]) -> Result<(usize, Option<(FrameHeader, Place)>), Fault> {
+        let mut used = 0;
+        loop {
+            match self.state {
+                State::Data(_) => return Ok((used, None)),
+                State::Header | State::Passed => {
+                    let Some(header) = self.fill(bytes, &mut used, HEADER_BYTES) else {
+                        return Ok((used, None));
+                    };
+                    let mut array = [0; HEADER_BYTES];
+                    array.copy_from_slice(header);
+                    let header = FrameHeader::parse(array);
+                    self.buffer.clear();
+                    self.check(header)?;
+                    self.state = match header.kind {
+                        FrameKind::DATA => State::Data(header.data()),
+                        _ if header.is_known() => State::Payload(header),
+                        _ => State::Skip(header),
+                    };
+                }
+                State::Payload(header) => {
+                    if self.fill(bytes, &mut used, header.bytes as usize).is_none() {
+                        return Ok((used, None));
+                    }
+                    self.state = State::Passed;
+                    return Ok((used, Some((header, Place::Buffer))));
+                }
+                State::Skip(mut header) => {
+                    let skipped = (bytes.len() - used).min(header.bytes as usize);
+                    used += skipped;
+                    header.bytes -= skipped as u32;
+                    self.state = State::Skip(header);
+                    if header.bytes > 0 {
+                        return Ok((used, None));
+                    }
+                    self.state = State::Passed;
+                    return Ok((used, Some((header, Place::Buffer))));
+                }
+            }
+        }
+    }
+
+    /// Moves bytes into the buffer until it has `length` bytes. Returns it if so.
+    fn fill(&mut self, bytes: &[u8], used: &mut usize, length: usize) -> Option<&[u8]> {
+        let moved = (length - self.buffer.len()).min(bytes.len() - *used);
+        self.buffer.extend_from_slice(&bytes[*used..*used + moved]);
+        *used += moved;
+        (self.buffer.len() == length).then_some(&self.buffer[..])
+    }
+
+    /// Empties the buffers of a frame that was passed on.
+    #[cold]
+    fn clear(&mut self) {
+        self.state = State::Header;
+        self.buffer.clear();
+        self.buffer.shrink_to(BUFFER_BYTES_KEPT);
+        if self.open_block.is_none() {
+            self.block.clear();
+            self.block.shrink_to(BUFFER_BYTES_KEPT);
+        }
+    }
+
+    /// Checks a header, before its payload is received.
+    #[inline(always)]
+    fn check(&self, header: FrameHeader) -> Result<(), Fault> {
+        let limits = self.limits;
+        if header.bytes > limits.frame_bytes_max {
+            return Err(Fault::FRAME_SIZE);
+        }
+        let is_continuation = header.kind == FrameKind::CONTINUATION;
+        match self.open_block {
+            None if is_continuation => return Err(Fault::PROTOCOL),
+            Some(block) if !is_continuation || block.stream != header.stream => {
+                return Err(Fault::PROTOCOL);
+            }
+            _ => {}
+        }
+        if header.kind == FrameKind::HEADERS
+            && header.bytes > limits.block_bytes_max.saturating_add(HEADERS_EXTRA_BYTES)
+        {
+            return Err(Fault::HEAD_TOO_LARGE);
+        }
+        header.check()
+    }
+
+    /// Appends a part of a block that spans several frames; `None` is the part in the buffer.
+    /// Returns the block's stream, and true if it is the stream's last, once it is complete.
+    #[cold]
+    fn take_fragment(
+        &mut self,
+        header: FrameHeader,
+        fragment: Option<&[u8]>,
+    ) -> Result<Option<(u32, bool)>, Fault> {
+        let payload = fragment.unwrap_or(&self.buffer);
+        let (fragment, open) = match self.open_block {
+            None => {
+                let is_end = header.flags & flags::END_STREAM != 0;
+                self.block.clear();
+                (header.block(payload)?, OpenBlock { stream: header.stream, is_end, frames: 0 })
+            }
+            Some(open) => (payload, open),
+        };
+        if self.block.len() + fragment.len() > self.limits.block_bytes_max as usize {
+            return Err(Fault::HEAD_TOO_LARGE);
+        }
+        if open.frames == BLOCK_FRAMES_MAX {
+            return Err(Fault::TOO_MANY_FRAMES);
+        }
+        self.block.extend_from_slice(fragment);
+        let is_complete = header.flags & flags::END_HEADERS != 0;
+        let frames = open.frames + 1;
+        self.open_block = (!is_complete).then_some(OpenBlock { frames, ..open });
+        Ok(is_complete.then_some((open.stream, open.is_end)))
+    }
+}
+
+impl FrameHeader {
+    #[inline(always)]
+    fn parse(bytes: [u8; HEADER_BYTES]) -> FrameHeader {
+        let [high, middle, low, kind, flags, a, b, c, d] = bytes;
+        FrameHeader {
+            bytes: u32::from_be_bytes([0, high, middle, low]),
+            kind: FrameKind(kind),
+            flags,
+            // The reserved bit is ignored (RFC 9113 §4.1).
+            stream: u32::from_be_bytes([a, b, c, d]) & 0x7fff_ffff,
+        }
+    }
+
+    fn is_known(self) -> bool {
+        self.kind.0 <= FrameKind::CONTINUATION.0
+    }
+
+    fn has(self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Checks the stream and the length that the type demands (RFC 9113 §6).
+    #[inline(always)]
+    fn check(self) -> Result<(), Fault> {
+        let is_of_connection = self.stream == 0;
+        let (is_placed, is_sized) = match self.kind {
+            FrameKind::DATA | FrameKind::HEADERS | FrameKind::CONTINUATION => {
+                (!is_of_connection, true)
+            }
+            FrameKind::RST_STREAM => (!is_of_connection, self.bytes == 4),
+            FrameKind::WINDOW_UPDATE => (true, self.bytes == 4),
+            FrameKind::SETTINGS if self.has(flags::ACK) => (is_of_connection, self.bytes == 0),
+            FrameKind::SETTINGS => (is_of_connection, self.bytes.is_multiple_of(6)),
+            FrameKind::PING => (is_of_connection, self.bytes == 8),
+            FrameKind::GOAWAY => (is_of_connection, self.bytes >= 8),
+            FrameKind::PRIORITY | FrameKind::PUSH_PROMISE => (!is_of_connection, true),
+            _ => (true, true),
+        };
+        match (is_placed, is_sized) {
+            (false, _) => Err(Fault::PROTOCOL),
+            (_, false) => Err(Fault::FRAME_SIZE),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    fn data(self) -> DataRest {
+        DataRest {
+            stream: self.stream,
+            bytes: self.bytes,
+            padding: (!self.has(flags::PADDED)).then_some(0),
+            flow_bytes: self.bytes,
+            is_end: self.has(flags::END_STREAM),
+        }
+    }
+
+    /// Returns the part of a HEADERS payload that belongs to the block (RFC 9113 §6.2).
+    #[inline(always)]
+    fn block(self, payload: &[u8]) -> Result<&[u8], Fault> {
+        if !self.has(flags::PADDED | flags::PRIORITY) {
+            return Ok(payload);
+        }
+        let (mut block, mut padding) = (payload, 0);
+        if self.has(flags::PADDED) {
+            let (length, rest) = block.split_first().ok_or(Fault::FRAME_SIZE)?;
+            (padding, block) = (usize::from(*length), rest);
+        }
+        if self.has(flags::PRIORITY) {
+            block = block.get(5..).ok_or(Fault::FRAME_SIZE)?;
+        }
+        let length = block.len().checked_sub(padding).ok_or(Fault::PROTOCOL)?;
+        Ok(&block[..length])
+    }
+
+    /// Returns a frame other than DATA, with a complete block if it has one.
+    #[inline(always)]
+    fn frame(self, payload: &[u8]) -> Result<Frame<'_>, Fault> {
+        let stream = self.stream;
+        if self.kind == FrameKind::HEADERS {
+            let is_end = self.has(flags::END_STREAM);
+            return Ok(Frame::Headers { stream, block: self.block(payload)?, is_end });
+        }
+        let number = |at: usize| {
+            let bytes = payload.get(at..).and_then(|rest| rest.first_chunk());
+            bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
+        };
+        Ok(match self.kind {
+            FrameKind::RST_STREAM => Frame::Reset { stream, code: ErrorCode(number(0)) },
+            FrameKind::SETTINGS if self.has(flags::ACK) => Frame::SettingsAck,
+            FrameKind::SETTINGS => Frame::Settings(payload),
+            FrameKind::PUSH_PROMISE => Frame::PushPromise,
+            FrameKind::PING => {
+                let data = payload.first_chunk().copied().unwrap_or_default();
+                if self.has(flags::ACK) { Frame::PingAck(data) } else { Frame::Ping(data) }
+            }
+            FrameKind::GOAWAY => {
+                Frame::GoAway { last_stream: number(0) & 0x7fff_ffff, code: ErrorCode(number(4)) }
+            }
+            FrameKind::WINDOW_UPDATE => {
+                Frame::WindowUpdate { stream, bytes: number(0) & 0x7fff_ffff }
+            }
+            // A stream error, not one of the connection (RFC 9113 §6.3).
+            FrameKind::PRIORITY if self.bytes != 5 => {
+                Frame::Malformed { stream, fault: Fault::FRAME_SIZE }
+            }
+            _ => Frame::Ignored,
+        })
+    }
+}
+
+impl DataRest {
+    /// Consumes bytes of the frame. Returns their number, the range of data among them, and true at
+    /// the end of the frame.
+    #[inline(always)]
+    fn read(&mut self, bytes: &[u8]) -> Result<(usize, (usize, usize), bool), Fault> {
+        let mut begin = 0;
+        let padding = match (self.padding, bytes.first()) {
+            (Some(padding), _) => padding,
+            (None, _) if self.bytes == 0 => return Err(Fault::FRAME_SIZE),
+            (None, None) => return Ok((0, (0, 0), false)),
+            (None, Some(&padding)) => {
+                let padding = u32::from(padding);
+                if padding >= self.bytes {
+                    return Err(Fault::PROTOCOL);
+                }
+                self.bytes -= 1;
+                begin = 1;
+                padding
+            }
+        };
+        let received = bytes.len() - begin;
+        let data = ((self.bytes - padding) as usize).min(received);
+        let skipped = (padding as usize).min(received - data);
+        self.bytes -= (data + skipped) as u32;
+        self.padding = Some(padding - skipped as u32);
+        Ok((begin + data + skipped, (begin, begin + data), self.bytes == 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ProtocolError;
+    use crate::h2::frame::{
+        push_data, push_frame, push_goaway, push_headers, push_ping, push_reset,
+    };
+
+    const LIMITS: FrameLimits = FrameLimits { frame_bytes_max: 16_384, block_bytes_max: 1000 };
+
+    /// A frame with its own bytes; the parts of DATA are joined.
+    #[derive(Debug, PartialEq, Eq)]
+    enum Read {
+        Data { stream: u32, data: Vec<u8>, flow_bytes: u32, is_end: bool },
+        Headers { stream: u32, block: Vec<u8>, is_end: bool },
+        Other(String),
+    }
+
+    fn read(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Read>, Fault> {
+        let mut reader = FrameReader::new(LIMITS);
+        let mut frames = Vec::new();
+        for mut piece in bytes.chunks(piece_bytes) {
+            loop {
+                let (used, frame) = reader.next(piece)?;
+                let Some(frame) = frame else {
+                    assert_eq!(used, piece.len());
+                    break;
+                };
+                push(&mut frames, frame);
+                piece = &piece[used..];
+            }
+        }
+        Ok(frames)
+    }
+
+    fn push(frames: &mut Vec<Read>, frame: Frame<'_>) {
+        match (frame, frames.last_mut()) {
+            (
+                Frame::Data { stream, data, flow_bytes: 0, is_end },
+                Some(Read::Data { stream: last, data: before, is_end: was_end, .. }),
+            ) if *last == stream => {
+                before.extend(data);
+                *was_end |= is_end;
+            }
+            (Frame::Data { stream, data, flow_bytes, is_end }, _) => {
+                frames.push(Read::Data { stream, data: data.to_vec(), flow_bytes, is_end });
+            }
+            (Frame::Headers { stream, block, is_end }, _) => {
+                frames.push(Read::Headers { stream, block: block.to_vec(), is_end });
+            }
+            (other, _) => frames.push(Read::Other(format!("{other:?}"))),
+        }
+    }
+
+    /// Reads frames cut in pieces of each size, and checks that the result is the same.
+    fn check(bytes: &[u8]) -> Result<Vec<Read>, Fault> {
+        let whole = read(bytes, usize::MAX);
+        for piece_bytes in 1..40 {
+            assert_eq!(read(bytes, piece_bytes), whole, "{piece_bytes}");
+        }
+        whole
+    }
+
+    fn check_fault(kind: FrameKind, flags: u8, stream: u32, payload: &[u8], fault: Fault) {
+        let mut bytes = Vec::new();
+        push_frame(&mut bytes, kind, flags, stream, payload);
+        assert_eq!(check(&bytes), Err(fault), "{kind:?} {flags} {stream} {payload:?}");
+    }
+
+    #[test]
+    fn frames_do_not_depend_on_cuts() {
+        let mut bytes = Vec::new();
+        push_ping(&mut bytes, *b"12345678", false);
+        push_headers(&mut bytes, 1, b"the block of a response", false, 7);
+        push_data(&mut bytes, 1, b"the body", false);
+        let padded = flags::PADDED | flags::END_STREAM;
+        push_frame(&mut bytes, FrameKind::DATA, padded, 1, b"\x05rest\0\0\0\0\0");
+        push_frame(&mut bytes, FrameKind(0x42), 0xff, 9, b"unknown");
+        let all = flags::PADDED | flags::PRIORITY | flags::END_HEADERS;
+        push_frame(&mut bytes, FrameKind::HEADERS, all, 3, b"\x02\0\0\0\0\x10block\0\0");
+        push_frame(&mut bytes, FrameKind::PRIORITY, 0, 3, b"12345");
+        push_frame(&mut bytes, FrameKind::PRIORITY, 0, 3, b"1234");
+        push_data(&mut bytes, 3, b"", true);
+        push_reset(&mut bytes, 5, ErrorCode::CANCEL);
+        push_goaway(&mut bytes, 5, ErrorCode::NO_ERROR);
+        let frames = check(&bytes).expect("valid frames");
+        let data = |stream, data: &[u8], flow_bytes, is_end| Read::Data {
+            stream,
+            data: data.to_vec(),
+            flow_bytes,
+            is_end,
+        };
+        let headers =
+            |stream, block: &[u8]| Read::Headers { stream, block: block.to_vec(), is_end: false };
+        assert_eq!(frames[1], headers(1, b"the block of a response"));
+        assert_eq!(frames[2], data(1, b"the body", 8, false));
+        assert_eq!(frames[3], data(1, b"rest", 10, true));
+        assert_eq!(frames[5], headers(3, b"block"));
+        assert_eq!(frames[8], data(3, b"", 0, true));
+        assert_eq!(frames.len(), 11);
+        let last = Frame::GoAway { last_stream: 5, code: ErrorCode::NO_ERROR };
+        assert_eq!(frames[10], Read::Other(format!("{last:?}")));
+    }
+
+    /// RFC 9113 §4.2 and §6: lengths, and streams that a type may be on.
+    #[test]
+    fn frames_out_of_shape() {
+        let size = Fault::FRAME_SIZE;
+        check_fault(FrameKind::PING, 0, 0, b"1234567", size);
+        check_fault(FrameKind::SETTINGS, 0, 0, b"12345", size);
+        check_fault(FrameKind::SETTINGS, flags::ACK, 0, b"123456", size);
+        check_fault(FrameKind::RST_STREAM, 0, 1, b"123", size);
+        check_fault(FrameKind::WINDOW_UPDATE, 0, 1, b"12345", size);
+        check_fault(FrameKind::GOAWAY, 0, 0, b"1234567", size);
+        check_fault(FrameKind::DATA, flags::PADDED, 1, b"", size);
+        check_fault(FrameKind::HEADERS, flags::PRIORITY | flags::END_HEADERS, 1, b"1234", size);
+        check_fault(FrameKind::DATA, 0, 1, &[0; 16_385], size);
+        let protocol = Fault::PROTOCOL;
+        for kind in [FrameKind::DATA, FrameKind::HEADERS, FrameKind::PRIORITY] {
+            check_fault(kind, 0, 0, b"12345", protocol);
+        }
+        check_fault(FrameKind::RST_STREAM, 0, 0, b"1234", protocol);
+        check_fault(FrameKind::CONTINUATION, 0, 1, b"", protocol);
+        for kind in [FrameKind::SETTINGS, FrameKind::PING, FrameKind::GOAWAY] {
+            check_fault(kind, 0, 1, b"", protocol);
+        }
+        check_fault(FrameKind::DATA, flags::PADDED, 1, b"\x04abc", protocol);
+        check_fault(
+            FrameKind::HEADERS,
+            flags::PADDED | flags::END_HEADERS,
+            1,
+            b"\x04abc",
+            protocol,
+        );
+    }
+
+    /// RFC 9113 §6.10: nothing comes between the frames of a block.
+    #[test]
+    fn blocks_are_contiguous_and_bounded() {
+        let opened = |then: &dyn Fn(&mut Vec<u8>)| {
+            let mut bytes = Vec::new();
+            push_frame(&mut bytes, FrameKind::HEADERS, 0, 1, b"begin");
+            then(&mut bytes);
+            check(&bytes)
+        };
+        let protocol = Err(Fault::PROTOCOL);
+        assert_eq!(opened(&|bytes| push_ping(bytes, [0; 8], false)), protocol);
+        assert_eq!(opened(&|bytes| push_data(bytes, 1, b"", false)), protocol);
+        assert_eq!(opened(&|bytes| push_frame(bytes, FrameKind(99), 0, 1, b"")), protocol);
+        let other = |bytes: &mut Vec<u8>| push_frame(bytes, FrameKind::CONTINUATION, 4, 3, b"");
+        assert_eq!(opened(&other), protocol);
+        let endless = |bytes: &mut Vec<u8>| {
+            (0..300).for_each(|_| push_frame(bytes, FrameKind::CONTINUATION, 0, 1, b""));
+        };
+        assert_eq!(opened(&endless), Err(Fault::TOO_MANY_FRAMES));
+        let large = |bytes: &mut Vec<u8>| {
+            (0..10).for_each(|_| push_frame(bytes, FrameKind::CONTINUATION, 0, 1, &[0; 100]));
+        };
+        let fault = opened(&large).unwrap_err();
+        assert_eq!(fault.error, ProtocolError::HeadTooLarge);
+        check_fault(FrameKind::HEADERS, 4, 1, &[0; 1300], Fault::HEAD_TOO_LARGE);
+    }
+}
