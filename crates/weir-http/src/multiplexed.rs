@@ -6,6 +6,7 @@
 //! the caller takes them until there are no more.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use crate::{ProtocolError, Request, RequestId};
 
@@ -28,8 +29,9 @@ pub trait Multiplexed: Debug + Send {
     fn is_retiring(&self) -> bool;
 
     /// Starts a request. There must be capacity. Its id is below the number of streams that the
-    /// protocol was made for, and is free again after the stream's last event.
-    fn request(&mut self, request: &Request, now_ns: u64) -> RequestId;
+    /// protocol was made for, and is free again after the stream's last event. A protocol may keep
+    /// the request: to send its body later, or to recognise it.
+    fn request(&mut self, request: &Arc<Request>, now_ns: u64) -> RequestId;
 
     /// Gives up a request. There is no event for it, and its id is free.
     fn cancel(&mut self, id: RequestId, now_ns: u64);

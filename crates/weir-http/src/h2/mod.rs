@@ -1,8 +1,17 @@
 //! HTTP/2 (RFC 9113) without I/O, for both roles. Independent of sockets, TLS and the times at which
 //! bytes arrive.
 
+mod cancelled;
 mod fault;
+mod fields;
 pub mod frame;
 pub mod hpack;
+mod link;
+mod stream_table;
+mod windows;
 
+mod client;
+pub mod server;
+
+pub use client::{H2Client, H2Options, WindowWaits};
 pub use fault::ErrorCode;

@@ -1,5 +1,7 @@
 //! The toy protocol's client, behind the engine's interface.
 
+use std::sync::Arc;
+
 use weir_http::{
     Multiplexed, ProtocolError, ProtocolFactory, Request, RequestId, StreamEvent, StreamEventKind,
 };
@@ -98,7 +100,7 @@ impl Multiplexed for ToyClient {
         self.is_retiring
     }
 
-    fn request(&mut self, request: &Request, _now_ns: u64) -> RequestId {
+    fn request(&mut self, request: &Arc<Request>, _now_ns: u64) -> RequestId {
         assert!(self.capacity() > 0, "a request needs capacity");
         assert_eq!((request.method.as_str(), &request.target[..]), ("GET", &b"/"[..]));
         let index = self.streams.iter().position(Option::is_none).expect("there is capacity");

@@ -1,7 +1,7 @@
 //! Functions that append frames to a buffer. They write valid frames only, except for
 //! [`push_frame`], with which tests write others.
 
-use super::{ErrorCode, FrameKind, HEADER_BYTES, PREFACE, Settings, flags};
+use super::{ErrorCode, FrameKind, HEADER_BYTES, Settings, flags};
 
 /// Appends a frame of any kind.
 pub fn push_frame(out: &mut Vec<u8>, kind: FrameKind, flags: u8, stream: u32, payload: &[u8]) {
@@ -88,9 +88,4 @@ pub fn push_goaway(out: &mut Vec<u8>, last_stream: u32, ErrorCode(code): ErrorCo
 /// Appends a WINDOW_UPDATE frame; stream 0 is the connection.
 pub fn push_window_update(out: &mut Vec<u8>, stream: u32, bytes: u32) {
     push_frame(out, FrameKind::WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
-}
-
-/// Appends the first bytes of a client.
-pub(crate) fn push_preface(out: &mut Vec<u8>) {
-    out.extend_from_slice(PREFACE);
 }

@@ -20,7 +20,7 @@ pub(super) struct DynamicTable {
     base: usize,
     size: usize,
     size_max: usize,
-    /// Changes of the content or of the order of entries.
+    /// Changes of the entries or of the maximum size.
     changes: u64,
 }
 
@@ -72,6 +72,7 @@ impl DynamicTable {
 
     /// Changes the maximum size, and evicts entries beyond it.
     pub(super) fn resize(&mut self, size_max: usize) {
+        self.changes += u64::from(size_max != self.size_max);
         self.size_max = size_max;
         self.evict_to(size_max);
     }
@@ -191,8 +192,10 @@ mod tests {
         };
         table.insert(b"a", b"b", Hashes::default());
         check(&table, true);
-        table.resize(50);
+        table.resize(100);
         check(&table, false);
+        table.resize(50);
+        check(&table, true);
         table.resize(10);
         check(&table, true);
         table.insert(b"too large", b"", Hashes::default());

@@ -26,8 +26,11 @@ fn owned(fields: &[(&str, &str)]) -> Vec<Field> {
     fields.iter().map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into())).collect()
 }
 
+/// Fields as text.
+type Fields<'a> = &'a [(&'a str, &'a str)];
+
 /// Decodes the blocks of one connection, given in hexadecimal, and checks fields, table and size.
-fn check_blocks(blocks: &[(&str, &[(&str, &str)], &[(&str, &str)], usize)]) {
+fn check_blocks(blocks: &[(&str, Fields<'_>, Fields<'_>, usize)]) {
     let mut decoder = Decoder::new(4096);
     for (block, fields, table, table_bytes) in blocks {
         assert_eq!(decode(&mut decoder, &bytes(block)).as_deref(), Ok(&owned(fields)[..]));

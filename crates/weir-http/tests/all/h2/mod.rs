@@ -1,3 +1,8 @@
 //! Tests of HTTP/2 (RFC 9113) and its header compression (RFC 7541).
 
+mod client;
+mod hostile;
 mod hpack;
+mod pair;
+mod raw;
+mod server;

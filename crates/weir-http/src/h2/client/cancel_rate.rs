@@ -1,0 +1,65 @@
+//! The share of cancelled streams, by which a client recognises a peer that hardly responds.
+//! Independent of frames.
+
+/// Length of a period in which streams are counted.
+const PERIOD_NS: u64 = 1_000_000_000;
+
+/// Shares of cancelled streams in this second and the last one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CancelRate {
+    /// Number of the period since time 0.
+    period: u64,
+    now: Ends,
+    last: Ends,
+}
+
+/// Ends of streams within a period.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    cancelled: u64,
+    others: u64,
+}
+
+impl CancelRate {
+    /// Counts a cancelled stream. Returns true if more than half of the streams were cancelled: the
+    /// peer hardly responds, or takes the cancellations for an attack.
+    pub(super) fn cancelled(&mut self, now_ns: u64) -> bool {
+        self.turn(now_ns);
+        self.now.cancelled += 1;
+        self.now.cancelled + self.last.cancelled > self.now.others + self.last.others
+    }
+
+    /// Counts a stream that ended otherwise.
+    #[inline]
+    pub(super) fn ended(&mut self, now_ns: u64) {
+        self.turn(now_ns);
+        self.now.others += 1;
+    }
+
+    #[inline]
+    fn turn(&mut self, now_ns: u64) {
+        let period = now_ns / PERIOD_NS;
+        if period != self.period {
+            self.last = if period == self.period + 1 { self.now } else { Ends::default() };
+            self.now = Ends::default();
+            self.period = period;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_counts_within_two_seconds() {
+        let mut rate = CancelRate::default();
+        (0..10).for_each(|_| rate.ended(5 * PERIOD_NS));
+        // Ten of each.
+        assert!(!(0..10).any(|_| rate.cancelled(6 * PERIOD_NS)));
+        assert!(rate.cancelled(6 * PERIOD_NS));
+        rate.ended(8 * PERIOD_NS);
+        assert!(!rate.cancelled(8 * PERIOD_NS));
+        assert!(rate.cancelled(8 * PERIOD_NS));
+    }
+}

@@ -1,0 +1,150 @@
+//! The client's side of a connection, behind [`Multiplexed`]. Independent of the engine that drives
+//! it.
+
+mod cancel_rate;
+mod head_cache;
+mod options;
+mod request_cache;
+mod session;
+mod uploads;
+
+pub use options::H2Options;
+pub use uploads::WindowWaits;
+
+use std::sync::Arc;
+
+use super::frame::{FrameLimits, FrameReader};
+use super::windows::{ReceiveWindow, SendWindow};
+use crate::{Multiplexed, ProtocolError, ProtocolFactory, Request, RequestId, StreamEvent};
+use session::Session;
+use uploads::Upload;
+
+/// Client side of one HTTP/2 connection.
+///
+/// [`StreamEventKind::Began`](crate::StreamEventKind::Began) is left out for a response that is
+/// complete with its head.
+#[derive(Debug)]
+pub struct H2Client {
+    reader: FrameReader,
+    session: Session,
+}
+
+/// State of a request's stream.
+#[derive(Debug, Default)]
+struct Stream {
+    /// True for HEAD.
+    is_head: bool,
+    /// True after the final response's head, whose status follows.
+    has_head: bool,
+    status: u16,
+    /// Bytes of the body that are missing, if the head announces them.
+    missing: Option<u64>,
+    send_window: SendWindow,
+    receive_window: ReceiveWindow,
+    upload: Option<Upload>,
+}
+
+impl H2Client {
+    /// Creates a client with at most `streams` requests in flight.
+    pub fn new(streams: u16, options: &H2Options) -> H2Client {
+        let limits = FrameLimits {
+            frame_bytes_max: options.frame_bytes_max,
+            // A block is rarely longer than the fields in it.
+            block_bytes_max: options.header_list_bytes_max,
+        };
+        H2Client { reader: FrameReader::new(limits), session: Session::new(streams, options) }
+    }
+
+    /// Returns a factory of clients with these options.
+    pub fn factory(options: H2Options) -> ProtocolFactory {
+        ProtocolFactory::multiplexed(move |streams| Box::new(H2Client::new(streams, &options)))
+    }
+
+    /// Returns the times that request bodies waited for the server's flow-control windows.
+    pub fn window_waits(&self) -> WindowWaits {
+        self.session.uploads.waits
+    }
+}
+
+impl Multiplexed for H2Client {
+    fn open(&mut self, now_ns: u64) {
+        self.session.open(now_ns);
+    }
+
+    #[inline]
+    fn is_open(&self) -> bool {
+        self.session.is_open()
+    }
+
+    #[inline]
+    fn capacity(&self) -> u32 {
+        self.session.capacity()
+    }
+
+    #[inline]
+    fn is_retiring(&self) -> bool {
+        self.session.is_retiring()
+    }
+
+    #[inline]
+    fn request(&mut self, request: &Arc<Request>, now_ns: u64) -> RequestId {
+        self.session.request(request, now_ns)
+    }
+
+    fn cancel(&mut self, id: RequestId, now_ns: u64) {
+        self.session.cancel(id, now_ns);
+    }
+
+    fn receive(
+        &mut self,
+        bytes: &[u8],
+        now_ns: u64,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProtocolError> {
+        self.session.begin_receive(now_ns)?;
+        let mut rest = bytes;
+        loop {
+            let handled = match self.reader.next(rest) {
+                Ok((_, None)) => return Ok(()),
+                Ok((used, Some(frame))) => {
+                    rest = &rest[used..];
+                    self.session.handle(frame, events)
+                }
+                Err(fault) => Err(fault),
+            };
+            if let Err(fault) = handled {
+                return Err(self.session.fail(fault));
+            }
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, out: &mut Vec<u8>) {
+        self.session.push_output(out);
+    }
+
+    fn next_timeout(&self) -> Option<u64> {
+        None
+    }
+
+    fn on_timeout(
+        &mut self,
+        now_ns: u64,
+        _events: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProtocolError> {
+        self.session.begin_receive(now_ns)
+    }
+
+    fn is_mid_response(&self) -> bool {
+        self.session.is_mid_response()
+    }
+
+    fn reset(&mut self) {
+        self.reader.reset();
+        self.session.reset();
+    }
+
+    fn interim_responses(&self) -> u64 {
+        self.session.interim_responses()
+    }
+}

@@ -1,0 +1,457 @@
+//! The client's connection above frames: the states of its streams (RFC 9113 §5.1), and the events
+//! that received frames cause. Independent of how frames are cut from bytes.
+
+use std::sync::Arc;
+
+use super::super::cancelled::CancelledStreams;
+use super::super::fault::{ErrorCode, Fault};
+use super::super::fields::ResponseFields;
+use super::super::frame::{Frame, PREFACE, Settings, push_reset, push_window_update};
+use super::super::link::Link;
+use super::super::stream_table::StreamTable;
+use super::cancel_rate::CancelRate;
+use super::head_cache::H2HeadCache;
+use super::request_cache::RequestCache;
+use super::uploads::{Upload, Uploads};
+use super::{H2Options, SendWindow, Stream};
+use crate::message::framing::response_has_body;
+use crate::{ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
+
+/// Greatest number of a stream.
+const STREAM_MAX: u32 = (1 << 31) - 1;
+
+/// State of the client's side of one connection.
+#[derive(Debug)]
+pub(super) struct Session {
+    options: H2Options,
+    /// Greatest number of requests in flight.
+    streams_max: u32,
+    link: Link,
+    streams: StreamTable<Stream>,
+    /// Number of the next stream.
+    next_stream: u32,
+    requests: RequestCache,
+    heads: H2HeadCache,
+    pub(super) uploads: Uploads,
+    cancelled: CancelledStreams,
+    cancel_rate: CancelRate,
+    /// True after GOAWAY, or if too many streams were cancelled.
+    is_retiring: bool,
+    /// Streams whose final response has begun.
+    begun: u32,
+    interim_responses: u64,
+    error: Option<ProtocolError>,
+    /// Time of the last call.
+    now_ns: u64,
+}
+
+impl Session {
+    pub(super) fn new(streams: u16, options: &H2Options) -> Session {
+        Session {
+            options: *options,
+            streams_max: streams.into(),
+            link: Link::new(
+                options.header_list_bytes_max,
+                options.encoder_table_bytes,
+                options.connection_window_bytes,
+            ),
+            streams: StreamTable::new(streams.into()),
+            next_stream: 1,
+            requests: RequestCache::default(),
+            heads: H2HeadCache::default(),
+            uploads: Uploads::default(),
+            cancelled: CancelledStreams::default(),
+            cancel_rate: CancelRate::default(),
+            is_retiring: false,
+            begun: 0,
+            interim_responses: 0,
+            error: None,
+            now_ns: 0,
+        }
+    }
+
+    /// Starts a new connection; counts and allocations are kept.
+    pub(super) fn reset(&mut self) {
+        self.link.reset();
+        self.streams.open().for_each(|(_, _, stream)| stream.upload = None);
+        self.streams.clear();
+        self.next_stream = 1;
+        self.requests.clear();
+        self.heads.clear();
+        self.uploads.clear(self.now_ns);
+        self.cancelled.clear();
+        self.cancel_rate = CancelRate::default();
+        (self.is_retiring, self.begun, self.error) = (false, 0, None);
+    }
+
+    /// Queues the preface, the settings and the connection's window (RFC 9113 §3.4).
+    pub(super) fn open(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+        self.link.out.extend_from_slice(PREFACE);
+        self.link.push_settings(&self.options.settings(), &Settings::default());
+        self.link.open_window();
+    }
+
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.link.peer.is_some() && self.error.is_none()
+    }
+
+    #[inline]
+    pub(super) fn is_retiring(&self) -> bool {
+        self.is_retiring || self.next_stream > STREAM_MAX
+    }
+
+    #[inline]
+    pub(super) fn capacity(&self) -> u32 {
+        let Some(peer) = &self.link.peer else { return 0 };
+        if self.is_retiring() || self.error.is_some() {
+            return 0;
+        }
+        let most = self.streams_max.min(peer.max_concurrent_streams.unwrap_or(u32::MAX));
+        most.saturating_sub(self.streams.len())
+    }
+
+    pub(super) fn is_mid_response(&self) -> bool {
+        self.begun > 0
+    }
+
+    pub(super) fn interim_responses(&self) -> u64 {
+        self.interim_responses
+    }
+
+    #[inline]
+    pub(super) fn request(&mut self, request: &Arc<Request>, now_ns: u64) -> RequestId {
+        debug_assert!(self.capacity() > 0, "a request needs capacity");
+        self.now_ns = now_ns;
+        let number = self.next_stream;
+        self.next_stream += 2;
+        let slot = self.streams.insert(number);
+        let frame_bytes_max = self.link.frame_bytes_max();
+        let send_window = SendWindow::new(self.link.initial_window());
+        let (encoder, out) = (&mut self.link.encoder, &mut self.link.out);
+        let traits = self.requests.push(request, number, encoder, frame_bytes_max, out);
+        let upload = traits.has_body.then(|| Upload::new(request));
+        if upload.is_some() {
+            self.uploads.add(slot);
+        }
+        let is_head = traits.is_head;
+        *self.streams.state(slot) = Stream { is_head, send_window, upload, ..Stream::default() };
+        RequestId(slot)
+    }
+
+    pub(super) fn cancel(&mut self, RequestId(slot): RequestId, now_ns: u64) {
+        self.now_ns = now_ns;
+        let number = self.streams.stream(slot);
+        if number == 0 {
+            return;
+        }
+        push_reset(&mut self.link.out, number, ErrorCode::CANCEL);
+        self.remove(slot);
+        self.cancelled.insert(number);
+        self.is_retiring |= self.cancel_rate.cancelled(now_ns);
+    }
+
+    /// Begins to handle what the peer sent.
+    #[inline]
+    pub(super) fn begin_receive(&mut self, now_ns: u64) -> Result<(), ProtocolError> {
+        self.now_ns = now_ns;
+        self.error.map_or(Ok(()), Err)
+    }
+
+    /// Ends the connection because of a fault. Returns the error that every later call returns.
+    #[cold]
+    pub(super) fn fail(&mut self, fault: Fault) -> ProtocolError {
+        let is_greeted = self.link.peer.is_some();
+        let error = if is_greeted { fault.error } else { ProtocolError::BadPreface };
+        self.link.go_away(0, fault.code);
+        self.error = Some(error);
+        error
+    }
+
+    /// Moves the bytes to send to `out`.
+    #[inline]
+    pub(super) fn push_output(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.link.out);
+        self.link.out.clear();
+        if !self.uploads.is_empty() && self.error.is_none() {
+            self.uploads.push(&mut self.link, &mut self.streams, self.now_ns, out);
+        }
+    }
+
+    /// Handles a frame and pushes the events in it.
+    #[inline]
+    pub(super) fn handle(
+        &mut self,
+        frame: Frame<'_>,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), Fault> {
+        match frame {
+            Frame::Headers { stream, block, is_end } if self.link.peer.is_some() => {
+                self.headers(stream, block, is_end, events)
+            }
+            Frame::Data { stream, data, flow_bytes, is_end } if self.link.peer.is_some() => {
+                self.data(stream, data.len(), flow_bytes, is_end, events)
+            }
+            other => self.control(other, events),
+        }
+    }
+
+    fn headers(
+        &mut self,
+        number: u32,
+        block: &[u8],
+        is_end: bool,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), Fault> {
+        let fields = self.heads.read(&mut self.link.decoder, block)?;
+        let Some(slot) = self.streams.find(number) else { return self.late(number) };
+        if fields.is_malformed || fields.is_too_large {
+            let fault = if fields.is_malformed { Fault::MALFORMED } else { Fault::HEAD_TOO_LARGE };
+            self.fail_stream(slot, fault, events);
+            return Ok(());
+        }
+        let stream = self.streams.state(slot);
+        match fields.status {
+            0 if stream.has_head && is_end => self.finish(slot, events),
+            100..=199 if !stream.has_head && !is_end && fields.status != 101 => {
+                self.interim_responses += 1;
+                self.link.count_idle()?;
+            }
+            200.. if !stream.has_head => self.response(slot, fields, is_end, events),
+            _ => self.fail_stream(slot, Fault::MALFORMED, events),
+        }
+        Ok(())
+    }
+
+    /// Handles the head of a final response.
+    #[inline]
+    fn response(
+        &mut self,
+        slot: u16,
+        fields: ResponseFields,
+        is_end: bool,
+        events: &mut Vec<StreamEvent>,
+    ) {
+        self.link.count_content();
+        let stream = self.streams.state(slot);
+        (stream.has_head, stream.status) = (true, fields.status);
+        stream.missing = match response_has_body(fields.status, stream.is_head) {
+            true => fields.content_length,
+            false => Some(0),
+        };
+        self.begun += 1;
+        if is_end {
+            self.finish(slot, events);
+        } else {
+            events.push(StreamEvent { id: RequestId(slot), kind: StreamEventKind::Began });
+        }
+    }
+
+    #[inline]
+    fn data(
+        &mut self,
+        number: u32,
+        bytes: usize,
+        flow_bytes: u32,
+        is_end: bool,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), Fault> {
+        if flow_bytes > 0 {
+            self.link.take_data(flow_bytes)?;
+        }
+        if bytes == 0 && !is_end {
+            self.link.count_idle()?;
+        }
+        let Some(slot) = self.streams.find(number) else { return self.late(number) };
+        let stream = self.streams.state(slot);
+        if !stream.has_head {
+            self.fail_stream(slot, Fault::PROTOCOL, events);
+            return Ok(());
+        }
+        let window_bytes = self.options.stream_window_bytes;
+        stream.receive_window.take(flow_bytes, window_bytes)?;
+        if let Some(missing) = &mut stream.missing {
+            match missing.checked_sub(bytes as u64) {
+                Some(rest) => *missing = rest,
+                None => {
+                    self.fail_stream(slot, Fault::BODY_LENGTH, events);
+                    return Ok(());
+                }
+            }
+        }
+        if bytes > 0 {
+            self.link.count_content();
+        }
+        if is_end {
+            self.finish(slot, events);
+        } else if let Some(bytes) = stream.receive_window.refill(window_bytes) {
+            push_window_update(&mut self.link.out, number, bytes);
+        }
+        Ok(())
+    }
+
+    /// Ends a stream whose response is complete.
+    #[inline]
+    fn finish(&mut self, slot: u16, events: &mut Vec<StreamEvent>) {
+        let number = self.streams.stream(slot);
+        let stream = self.streams.state(slot);
+        if stream.missing.is_some_and(|missing| missing > 0) {
+            return self.fail_stream(slot, Fault::BODY_LENGTH, events);
+        }
+        let status = stream.status;
+        if stream.upload.is_some() {
+            // The server does not need the rest of the body (RFC 9113 §8.1).
+            push_reset(&mut self.link.out, number, ErrorCode::CANCEL);
+            self.cancelled.insert(number);
+        }
+        let kind = StreamEventKind::Response { status };
+        self.end(slot, kind, events);
+    }
+
+    /// Ends a stream because of a fault that leaves the connection usable.
+    #[cold]
+    fn fail_stream(&mut self, slot: u16, fault: Fault, events: &mut Vec<StreamEvent>) {
+        let number = self.streams.stream(slot);
+        push_reset(&mut self.link.out, number, fault.code);
+        self.cancelled.insert(number);
+        self.end(slot, StreamEventKind::Failed(fault.error), events);
+    }
+
+    #[inline]
+    fn end(&mut self, slot: u16, kind: StreamEventKind, events: &mut Vec<StreamEvent>) {
+        self.remove(slot);
+        self.cancel_rate.ended(self.now_ns);
+        events.push(StreamEvent { id: RequestId(slot), kind });
+    }
+
+    #[inline]
+    fn remove(&mut self, slot: u16) {
+        let stream = self.streams.state(slot);
+        self.begun -= u32::from(stream.has_head);
+        if stream.upload.take().is_some() {
+            self.uploads.remove(slot, self.now_ns);
+        }
+        self.streams.remove(slot);
+    }
+
+    /// Handles HEADERS or DATA on a stream that is not open (RFC 9113 §5.1).
+    #[cold]
+    fn late(&mut self, number: u32) -> Result<(), Fault> {
+        if self.is_idle(number) {
+            return Err(Fault::PROTOCOL);
+        }
+        if !self.cancelled.contains(number) {
+            return Err(Fault::STREAM_CLOSED);
+        }
+        self.link.count_idle()
+    }
+
+    /// True if a stream was never opened. Even ones are the server's, which must not push.
+    fn is_idle(&self, number: u32) -> bool {
+        number >= self.next_stream || number.is_multiple_of(2)
+    }
+
+    /// Handles a frame other than HEADERS and DATA. The first one must be SETTINGS (RFC 9113 §3.4).
+    #[cold]
+    fn control(&mut self, frame: Frame<'_>, events: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+        match frame {
+            Frame::Settings(payload) => self.settings(payload),
+            _ if self.link.peer.is_none() => Err(Fault::PROTOCOL),
+            Frame::SettingsAck => self.link.settings_ack(),
+            Frame::Ping(data) => self.link.ping(data),
+            Frame::PingAck(_) | Frame::Ignored => self.link.count_idle(),
+            Frame::Reset { stream, code } => self.reset_by_peer(stream, code, events),
+            Frame::WindowUpdate { stream: 0, bytes } => self.link.window_update(bytes),
+            Frame::WindowUpdate { stream, bytes } => self.window_update(stream, bytes, events),
+            Frame::GoAway { last_stream, .. } => {
+                self.go_away(last_stream, events);
+                self.link.count_idle()
+            }
+            Frame::Malformed { stream, fault } => {
+                if let Some(slot) = self.streams.find(stream) {
+                    self.fail_stream(slot, fault, events);
+                }
+                self.link.count_idle()
+            }
+            // Pushing is forbidden by the settings; the others are handled before.
+            Frame::PushPromise | Frame::Headers { .. } | Frame::Data { .. } => Err(Fault::PROTOCOL),
+        }
+    }
+
+    fn settings(&mut self, payload: &[u8]) -> Result<(), Fault> {
+        let is_first = self.link.peer.is_none();
+        let change = self.link.settings(payload)?;
+        // A server must not enable what only it would use (RFC 9113 §6.5.2).
+        if self.link.peer.is_some_and(|peer| peer.enable_push) {
+            return Err(Fault::PROTOCOL);
+        }
+        if change != 0 && !is_first {
+            self.streams.open().try_for_each(|(_, _, stream)| stream.send_window.change(change))?;
+        }
+        Ok(())
+    }
+
+    fn reset_by_peer(
+        &mut self,
+        number: u32,
+        code: ErrorCode,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), Fault> {
+        match self.streams.find(number) {
+            Some(slot) => {
+                let is_returned =
+                    code == ErrorCode::REFUSED_STREAM && !self.streams.state(slot).has_head;
+                let kind = match is_returned {
+                    true => StreamEventKind::Returned,
+                    false => StreamEventKind::Failed(ProtocolError::StreamReset),
+                };
+                self.end(slot, kind, events);
+                Ok(())
+            }
+            None if self.is_idle(number) => Err(Fault::PROTOCOL),
+            // After a complete response, or after a cancellation.
+            None => self.link.count_idle(),
+        }
+    }
+
+    fn window_update(
+        &mut self,
+        number: u32,
+        bytes: u32,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), Fault> {
+        let Some(slot) = self.streams.find(number) else {
+            return if self.is_idle(number) {
+                Err(Fault::PROTOCOL)
+            } else {
+                self.link.count_idle()
+            };
+        };
+        let window = &mut self.streams.state(slot).send_window;
+        let fault = match bytes {
+            0 => Some(Fault::PROTOCOL),
+            _ => window.change(bytes.into()).err(),
+        };
+        if let Some(fault) = fault {
+            self.fail_stream(slot, fault, events);
+        }
+        Ok(())
+    }
+
+    /// Handles the end of new streams: those above the last one were not processed (RFC 9113 §6.8).
+    fn go_away(&mut self, last_stream: u32, events: &mut Vec<StreamEvent>) {
+        self.is_retiring = true;
+        let above = self.streams.open().filter(|(_, number, _)| *number > last_stream);
+        let returned: Vec<(u16, u32)> = above.map(|(slot, number, _)| (slot, number)).collect();
+        for (slot, number) in returned {
+            self.cancelled.insert(number);
+            let is_begun = self.streams.state(slot).has_head;
+            let kind = match is_begun {
+                true => StreamEventKind::Failed(ProtocolError::StreamReset),
+                false => StreamEventKind::Returned,
+            };
+            self.end(slot, kind, events);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The part of a connection that both sides have: settings, both header tables, the connection's
+//! windows, probes, and limits on frames without content. Independent of streams.
+
+use std::collections::VecDeque;
+
+use super::fault::{ErrorCode, Fault};
+use super::frame::{
+    FRAME_BYTES_DEFAULT, Setting, Settings, WINDOW_BYTES_DEFAULT, push_goaway, push_ping,
+    push_settings, push_settings_ack, push_window_update, read_settings,
+};
+use super::hpack::{Decoder, Encoder};
+use super::windows::{ReceiveWindow, SendWindow};
+
+/// Most frames without content since the last one with content: settings, probes, empty DATA,
+/// interim responses, frames of ended streams. Each of them may need an answer.
+const IDLE_FRAMES_MAX: u32 = 10_000;
+
+/// State of one side of a connection.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// Bytes to send.
+    pub(crate) out: Vec<u8>,
+    pub(crate) encoder: Encoder,
+    pub(crate) decoder: Decoder,
+    /// The peer's settings; none before the first ones have arrived.
+    pub(crate) peer: Option<Settings>,
+    pub(crate) send_window: SendWindow,
+    receive_window: ReceiveWindow,
+    /// False to leave receive windows as they are, once used.
+    pub(crate) refills: bool,
+    /// Size of the connection's receive window.
+    receive_window_bytes: u32,
+    /// Sizes of the decoder's table in settings that the peer has not acknowledged.
+    unacknowledged: VecDeque<u32>,
+    idle_frames: u32,
+}
+
+impl Link {
+    /// Creates a link that accepts lists of fields up to `list_bytes_max`, and compresses with a
+    /// table of at most `encoder_table_bytes`.
+    pub(crate) fn new(
+        list_bytes_max: u32,
+        encoder_table_bytes: u32,
+        receive_window_bytes: u32,
+    ) -> Link {
+        Link {
+            out: Vec::new(),
+            encoder: Encoder::new(encoder_table_bytes),
+            decoder: Decoder::new(list_bytes_max),
+            peer: None,
+            send_window: SendWindow::new(WINDOW_BYTES_DEFAULT),
+            receive_window: ReceiveWindow::default(),
+            refills: true,
+            receive_window_bytes: receive_window_bytes.max(WINDOW_BYTES_DEFAULT),
+            unacknowledged: VecDeque::new(),
+            idle_frames: 0,
+        }
+    }
+
+    /// Starts a new connection; allocations are kept.
+    pub(crate) fn reset(&mut self) {
+        self.out.clear();
+        self.encoder.reset();
+        self.decoder.reset();
+        self.peer = None;
+        self.send_window = SendWindow::new(WINDOW_BYTES_DEFAULT);
+        self.receive_window = ReceiveWindow::default();
+        self.unacknowledged.clear();
+        self.idle_frames = 0;
+    }
+
+    /// Queues settings that differ from those `before`.
+    pub(crate) fn push_settings(&mut self, settings: &Settings, before: &Settings) {
+        push_settings(&mut self.out, settings, before);
+        self.unacknowledged.push_back(settings.header_table_bytes);
+        if settings.header_table_bytes > before.header_table_bytes {
+            // The peer may use it as soon as it has the settings.
+            self.decoder.set_size_limit(settings.header_table_bytes);
+        }
+    }
+
+    /// Queues the increase of the connection's window to its size.
+    pub(crate) fn open_window(&mut self) {
+        if self.receive_window_bytes > WINDOW_BYTES_DEFAULT {
+            let more = self.receive_window_bytes - WINDOW_BYTES_DEFAULT;
+            push_window_update(&mut self.out, 0, more);
+        }
+    }
+
+    /// Returns the first window of a new stream for sending.
+    #[inline]
+    pub(crate) fn initial_window(&self) -> u32 {
+        self.peer.map_or(WINDOW_BYTES_DEFAULT, |peer| peer.initial_window_bytes)
+    }
+
+    /// Returns the length of the longest payload to send.
+    #[inline]
+    pub(crate) fn frame_bytes_max(&self) -> u32 {
+        self.peer.map_or(FRAME_BYTES_DEFAULT, |peer| peer.max_frame_bytes)
+    }
+
+    /// Applies the peer's settings and acknowledges them. Returns the change of the streams' send
+    /// windows (RFC 9113 §6.9.2).
+    pub(crate) fn settings(&mut self, payload: &[u8]) -> Result<i64, Fault> {
+        if self.peer.is_some() {
+            self.count_idle()?;
+        }
+        let before = self.initial_window();
+        // The default of push is left out, so that only a peer that sets it has it.
+        let defaults = Settings { enable_push: false, ..Settings::default() };
+        let mut peer = self.peer.unwrap_or(defaults);
+        read_settings(payload, |setting| {
+            match setting {
+                Setting::HeaderTableBytes(bytes) => {
+                    peer.header_table_bytes = bytes;
+                    self.encoder.set_size_limit(bytes);
+                }
+                Setting::EnablePush(is_enabled) => peer.enable_push = is_enabled,
+                Setting::MaxConcurrentStreams(most) => peer.max_concurrent_streams = Some(most),
+                Setting::InitialWindowBytes(bytes) => peer.initial_window_bytes = bytes,
+                Setting::MaxFrameBytes(bytes) => peer.max_frame_bytes = bytes,
+                Setting::MaxHeaderListBytes(bytes) => peer.max_header_list_bytes = Some(bytes),
+            }
+            Ok(())
+        })?;
+        self.peer = Some(peer);
+        push_settings_ack(&mut self.out);
+        Ok(i64::from(peer.initial_window_bytes) - i64::from(before))
+    }
+
+    /// Handles the acknowledgement of the oldest settings.
+    pub(crate) fn settings_ack(&mut self) -> Result<(), Fault> {
+        if let Some(table_bytes) = self.unacknowledged.pop_front() {
+            self.decoder.set_size_limit(table_bytes);
+        }
+        self.count_idle()
+    }
+
+    /// Answers a probe.
+    pub(crate) fn ping(&mut self, data: [u8; 8]) -> Result<(), Fault> {
+        self.count_idle()?;
+        push_ping(&mut self.out, data, true);
+        Ok(())
+    }
+
+    /// Handles an addition to the connection's send window (RFC 9113 §6.9).
+    pub(crate) fn window_update(&mut self, bytes: u32) -> Result<(), Fault> {
+        if bytes == 0 {
+            return Err(Fault::PROTOCOL);
+        }
+        self.send_window.change(bytes.into())
+    }
+
+    /// Takes received DATA from the connection's window, and refills it.
+    #[inline]
+    pub(crate) fn take_data(&mut self, flow_bytes: u32) -> Result<(), Fault> {
+        self.receive_window.take(flow_bytes, self.receive_window_bytes)?;
+        if self.refills
+            && let Some(bytes) = self.receive_window.refill(self.receive_window_bytes)
+        {
+            push_window_update(&mut self.out, 0, bytes);
+        }
+        Ok(())
+    }
+
+    /// Counts a frame without content.
+    #[inline]
+    pub(crate) fn count_idle(&mut self) -> Result<(), Fault> {
+        self.idle_frames += 1;
+        if self.idle_frames > IDLE_FRAMES_MAX { Err(Fault::TOO_MANY_FRAMES) } else { Ok(()) }
+    }
+
+    /// Counts a frame with content.
+    #[inline]
+    pub(crate) fn count_content(&mut self) {
+        self.idle_frames = 0;
+    }
+
+    /// Queues the announcement that the connection ends.
+    pub(crate) fn go_away(&mut self, last_stream: u32, code: ErrorCode) {
+        push_goaway(&mut self.out, last_stream, code);
+    }
+}

@@ -1,0 +1,225 @@
+//! The server's side of a connection: requests come out as events, responses go in. It also sends
+//! what a server should not, so that clients can be tested. Independent of the content of responses.
+
+mod request_fields;
+mod responses;
+mod session;
+
+pub use request_fields::RequestFields;
+
+use super::fault::{ErrorCode, Fault};
+use super::frame::{FrameLimits, FrameReader, PREFACE, Settings, push_ping};
+use super::hpack::TABLE_BYTES_DEFAULT;
+use super::windows::{ReceiveWindow, SendWindow};
+use crate::ProtocolError;
+use responses::Pending;
+use session::Session;
+
+/// Options of an [`H2Server`].
+#[derive(Clone, Copy, Debug)]
+pub struct H2ServerOptions {
+    /// Settings that the server announces first. Their limit on lists of fields is 64 KiB if there
+    /// is none.
+    pub settings: Settings,
+    /// Window of the connection for requests, in bytes: at least 65,535.
+    pub connection_window_bytes: u32,
+    /// Greatest size of the table with which the server compresses, in bytes.
+    pub encoder_table_bytes: u32,
+    /// False to leave windows for requests as they are, once used.
+    pub refills_windows: bool,
+}
+
+impl Default for H2ServerOptions {
+    /// Returns options with 100 streams and the windows of the protocol.
+    fn default() -> H2ServerOptions {
+        let settings = Settings { max_concurrent_streams: Some(100), ..Settings::default() };
+        H2ServerOptions {
+            settings,
+            connection_window_bytes: settings.initial_window_bytes,
+            encoder_table_bytes: TABLE_BYTES_DEFAULT,
+            refills_windows: true,
+        }
+    }
+}
+
+/// An event of a connection or of one of its streams.
+#[derive(Clone, Copy, Debug)]
+pub enum ServerEvent<'a> {
+    /// The client's first settings have arrived.
+    Opened,
+    /// A request has begun.
+    Request {
+        /// Number of its stream.
+        stream: u32,
+        /// Its fields.
+        fields: &'a RequestFields,
+        /// True if it has no body.
+        is_end: bool,
+    },
+    /// Part of a request's body.
+    Data {
+        /// Number of the stream.
+        stream: u32,
+        /// The bytes, perhaps none.
+        data: &'a [u8],
+        /// True at the end of the request.
+        is_end: bool,
+    },
+    /// The end of a request, with trailers.
+    Trailers {
+        /// Number of the stream.
+        stream: u32,
+        /// The trailers.
+        fields: &'a RequestFields,
+    },
+    /// The stream has ended: the client reset it, or broke the rules for messages.
+    Reset {
+        /// Number of the stream.
+        stream: u32,
+        /// The reason that the client sent or was sent.
+        code: ErrorCode,
+    },
+    /// The client will open no more streams.
+    GoAway {
+        /// The reason.
+        code: ErrorCode,
+    },
+}
+
+/// Server side of one HTTP/2 connection.
+///
+/// After an error every call of [`H2Server::receive`] returns that error.
+#[derive(Debug)]
+pub struct H2Server {
+    /// Bytes of the client's preface that have arrived.
+    preface_bytes: usize,
+    reader: FrameReader,
+    session: Session,
+}
+
+/// State of a request's stream.
+#[derive(Debug, Default)]
+struct Stream {
+    /// True once the request is complete.
+    is_received: bool,
+    /// True once the head of the final response was sent.
+    has_head: bool,
+    /// True once no more parts of the response are accepted.
+    is_answered: bool,
+    /// Bytes of the request's body that are missing, if its head announces them.
+    missing: Option<u64>,
+    send_window: SendWindow,
+    receive_window: ReceiveWindow,
+    pending: Pending,
+}
+
+impl H2Server {
+    /// Creates a server, whose settings are queued at once.
+    pub fn new(options: &H2ServerOptions) -> H2Server {
+        let limits = FrameLimits {
+            frame_bytes_max: options.settings.max_frame_bytes,
+            block_bytes_max: session::list_bytes_max(&options.settings),
+        };
+        let session = Session::new(options);
+        H2Server { preface_bytes: 0, reader: FrameReader::new(limits), session }
+    }
+
+    /// Parses received bytes and passes the events in them to `each`, in order.
+    ///
+    /// # Errors
+    /// If the client broke the protocol. GOAWAY is then queued, and the connection should be closed.
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        mut each: impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), ProtocolError> {
+        self.session.check()?;
+        let mut rest = bytes;
+        if self.preface_bytes < PREFACE.len() {
+            let missing = &PREFACE[self.preface_bytes..];
+            let (begin, after) = rest.split_at(rest.len().min(missing.len()));
+            if !missing.starts_with(begin) {
+                return Err(self.session.fail(Fault::PROTOCOL));
+            }
+            self.preface_bytes += begin.len();
+            rest = after;
+        }
+        loop {
+            let handled = match self.reader.next(rest) {
+                Ok((_, None)) => return Ok(()),
+                Ok((used, Some(frame))) => {
+                    rest = &rest[used..];
+                    self.session.handle(frame, &mut each)
+                }
+                Err(fault) => Err(fault),
+            };
+            if let Err(fault) = handled {
+                return Err(self.session.fail(fault));
+            }
+        }
+    }
+
+    /// Sends the head of a response: an interim one (1xx), or the final one. Returns false if the
+    /// stream has ended; nothing is sent then. The names have no upper-case letters.
+    pub fn respond(
+        &mut self,
+        stream: u32,
+        status: u16,
+        fields: &[(&[u8], &[u8])],
+        is_end: bool,
+    ) -> bool {
+        self.session.respond(stream, status, fields, is_end)
+    }
+
+    /// Sends a part of a response's body, as far as the client's windows permit; the rest is kept.
+    /// Returns false if the stream has ended.
+    pub fn send_data(&mut self, stream: u32, data: &[u8], is_end: bool) -> bool {
+        self.session.send_data(stream, data, is_end)
+    }
+
+    /// Ends a response with trailers. Returns false if the stream has ended.
+    pub fn send_trailers(&mut self, stream: u32, fields: &[(&[u8], &[u8])]) -> bool {
+        self.session.send_trailers(stream, fields)
+    }
+
+    /// Ends a stream without the rest of its response. Streams that are not open are reset too.
+    pub fn reset_stream(&mut self, stream: u32, code: ErrorCode) {
+        self.session.reset_stream(stream, code);
+    }
+
+    /// Announces that streams above `last_stream` are not processed; by default, later ones than
+    /// the last request. Requests on those are ignored.
+    pub fn go_away(&mut self, last_stream: Option<u32>, code: ErrorCode) {
+        self.session.go_away(last_stream, code);
+    }
+
+    /// Announces other settings.
+    pub fn change_settings(&mut self, settings: &Settings) {
+        self.session.change_settings(settings);
+    }
+
+    /// Sends a probe.
+    pub fn ping(&mut self, data: [u8; 8]) {
+        push_ping(self.session.out(), data, false);
+    }
+
+    /// Sends any bytes, as a server that breaks the protocol.
+    pub fn push_raw(&mut self, bytes: &[u8]) {
+        self.session.out().extend_from_slice(bytes);
+    }
+
+    /// Appends the bytes to send now to `out`.
+    pub fn poll_transmit(&mut self, out: &mut Vec<u8>) {
+        self.session.push_output(out);
+    }
+
+    /// Returns the number of streams that have not ended in both directions.
+    pub fn open_streams(&self) -> u32 {
+        self.session.open_streams()
+    }
+
+    /// Returns the number of bytes of responses that wait for the client's windows.
+    pub fn pending_bytes(&mut self) -> usize {
+        self.session.pending_bytes()
+    }
+}

@@ -1,0 +1,424 @@
+//! The server's connection above frames: the states of its streams (RFC 9113 §5.1), the events that
+//! received frames cause, and the frames of responses.
+
+use std::collections::VecDeque;
+
+use super::super::cancelled::CancelledStreams;
+use super::super::fault::{ErrorCode, Fault};
+use super::super::frame::{Frame, Settings, push_headers, push_reset, push_window_update};
+use super::super::link::Link;
+use super::super::stream_table::StreamTable;
+use super::responses::push_pending;
+use super::{H2ServerOptions, RequestFields, SendWindow, ServerEvent, Stream};
+use crate::ProtocolError;
+
+/// Limit on the size of a list of fields, unless the settings have another.
+const LIST_BYTES_MAX: u32 = 64 * 1024;
+
+/// Returns the limit on the size of a list of fields.
+pub(super) fn list_bytes_max(settings: &Settings) -> u32 {
+    settings.max_header_list_bytes.unwrap_or(LIST_BYTES_MAX)
+}
+
+/// State of the server's side of one connection.
+#[derive(Debug)]
+pub(super) struct Session {
+    settings: Settings,
+    link: Link,
+    streams: StreamTable<Stream>,
+    /// Greatest number of a stream that the client has opened.
+    last_stream: u32,
+    /// Greatest number of a stream that is processed.
+    processed_max: u32,
+    fields: RequestFields,
+    /// Buffer for a header block.
+    block: Vec<u8>,
+    /// Slots of the streams whose responses wait for windows.
+    turns: VecDeque<u16>,
+    /// Buffer for slots whose responses are sent.
+    sent: Vec<u16>,
+    /// Streams that this side has reset.
+    cancelled: CancelledStreams,
+    error: Option<ProtocolError>,
+}
+
+impl Session {
+    pub(super) fn new(options: &H2ServerOptions) -> Session {
+        let settings = options.settings;
+        let mut link = Link::new(
+            list_bytes_max(&settings),
+            options.encoder_table_bytes,
+            options.connection_window_bytes,
+        );
+        link.refills = options.refills_windows;
+        link.push_settings(&settings, &Settings::default());
+        link.open_window();
+        Session {
+            settings,
+            link,
+            streams: StreamTable::new(settings.max_concurrent_streams.unwrap_or(100) as usize),
+            last_stream: 0,
+            processed_max: u32::MAX,
+            fields: RequestFields::default(),
+            block: Vec::new(),
+            turns: VecDeque::new(),
+            sent: Vec::new(),
+            cancelled: CancelledStreams::default(),
+            error: None,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), ProtocolError> {
+        self.error.map_or(Ok(()), Err)
+    }
+
+    /// Ends the connection because of a fault.
+    #[cold]
+    pub(super) fn fail(&mut self, fault: Fault) -> ProtocolError {
+        let is_greeted = self.link.peer.is_some();
+        let error = if is_greeted { fault.error } else { ProtocolError::BadPreface };
+        self.link.go_away(self.last_stream, fault.code);
+        self.error = Some(error);
+        error
+    }
+
+    pub(super) fn open_streams(&self) -> u32 {
+        self.streams.len()
+    }
+
+    pub(super) fn pending_bytes(&mut self) -> usize {
+        self.streams.open().map(|(_, _, stream)| stream.pending.bytes()).sum()
+    }
+
+    pub(super) fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.link.out
+    }
+
+    /// Moves the bytes to send to `out`.
+    pub(super) fn push_output(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.link.out);
+        if self.turns.is_empty() || self.error.is_some() {
+            return;
+        }
+        self.push_pending(out);
+    }
+
+    /// Appends what the windows permit of the responses that wait.
+    fn push_pending(&mut self, out: &mut Vec<u8>) {
+        let mut sent = std::mem::take(&mut self.sent);
+        let (link, streams, turns) = (&mut self.link, &mut self.streams, &mut self.turns);
+        push_pending(link, streams, turns, out, &mut sent);
+        sent.drain(..).for_each(|slot| self.remove_if_ended(slot));
+        self.sent = sent;
+    }
+
+    /// Handles a frame, and passes the events in it to `each`.
+    pub(super) fn handle(
+        &mut self,
+        frame: Frame<'_>,
+        each: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Fault> {
+        let is_first = self.link.peer.is_none();
+        match frame {
+            Frame::Settings(payload) => {
+                let change = self.link.settings(payload)?;
+                let mut open = self.streams.open();
+                open.try_for_each(|(_, _, stream)| stream.send_window.change(change))?;
+                if is_first {
+                    each(ServerEvent::Opened);
+                }
+                Ok(())
+            }
+            _ if is_first => Err(Fault::PROTOCOL),
+            Frame::Headers { stream, block, is_end } => self.headers(stream, block, is_end, each),
+            Frame::Data { stream, data, flow_bytes, is_end } => {
+                self.data(stream, data, flow_bytes, is_end, each)
+            }
+            Frame::SettingsAck => self.link.settings_ack(),
+            Frame::Ping(data) => self.link.ping(data),
+            Frame::PingAck(_) | Frame::Ignored => self.link.count_idle(),
+            Frame::Reset { stream, code } => {
+                match self.streams.find(stream) {
+                    Some(slot) => {
+                        self.remove(slot);
+                        // Late DATA may still be here before the client's reset is.
+                        each(ServerEvent::Reset { stream, code });
+                    }
+                    None if self.is_idle(stream) => return Err(Fault::PROTOCOL),
+                    None => {}
+                }
+                self.link.count_idle()
+            }
+            Frame::WindowUpdate { stream: 0, bytes } => self.link.window_update(bytes),
+            Frame::WindowUpdate { stream, bytes } => self.window_update(stream, bytes, each),
+            Frame::GoAway { code, .. } => {
+                each(ServerEvent::GoAway { code });
+                self.link.count_idle()
+            }
+            Frame::Malformed { stream, fault } => {
+                if let Some(slot) = self.streams.find(stream) {
+                    self.fail_stream(slot, fault, each);
+                }
+                self.link.count_idle()
+            }
+            Frame::PushPromise => Err(Fault::PROTOCOL),
+        }
+    }
+
+    fn headers(
+        &mut self,
+        number: u32,
+        block: &[u8],
+        is_end: bool,
+        each: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Fault> {
+        if number.is_multiple_of(2) {
+            return Err(Fault::PROTOCOL);
+        }
+        self.fields.read(&mut self.link.decoder, block)?;
+        if number > self.last_stream {
+            return self.open_stream(number, is_end, each);
+        }
+        let Some(slot) = self.streams.find(number) else { return self.late(number) };
+        let stream = self.streams.state(slot);
+        if stream.is_received {
+            self.fail_stream(slot, Fault::STREAM_CLOSED, each);
+        } else if !is_end || self.fields.is_malformed || !self.fields.is_trailers() {
+            self.fail_stream(slot, Fault::MALFORMED, each);
+        } else if stream.missing.is_some_and(|missing| missing > 0) {
+            self.fail_stream(slot, Fault::BODY_LENGTH, each);
+        } else {
+            stream.is_received = true;
+            each(ServerEvent::Trailers { stream: number, fields: &self.fields });
+            self.remove_if_ended(slot);
+        }
+        Ok(())
+    }
+
+    /// Handles the begin of a request. Its fields are read already, so that the decoder's table is
+    /// right even if it is refused.
+    fn open_stream(
+        &mut self,
+        number: u32,
+        is_end: bool,
+        each: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Fault> {
+        self.last_stream = number;
+        if number > self.processed_max {
+            self.cancelled.insert(number);
+            return self.link.count_idle();
+        }
+        let most = self.settings.max_concurrent_streams.unwrap_or(u16::MAX.into());
+        let fields = &self.fields;
+        let missing = fields.content_length.unwrap_or(0);
+        let refusal = if self.streams.len() >= most.min(u16::MAX.into()) {
+            Some(ErrorCode::REFUSED_STREAM)
+        } else if fields.is_too_large {
+            Some(ErrorCode::ENHANCE_YOUR_CALM)
+        } else if fields.is_malformed || !fields.is_head() || (is_end && missing > 0) {
+            Some(ErrorCode::PROTOCOL_ERROR)
+        } else {
+            None
+        };
+        if let Some(code) = refusal {
+            push_reset(&mut self.link.out, number, code);
+            self.cancelled.insert(number);
+            return self.link.count_idle();
+        }
+        self.link.count_content();
+        let slot = self.streams.insert(number);
+        let send_window = SendWindow::new(self.link.initial_window());
+        let stream = self.streams.state(slot);
+        stream.pending.clear();
+        let pending = std::mem::take(&mut stream.pending);
+        let missing = fields.content_length;
+        *stream =
+            Stream { is_received: is_end, missing, send_window, pending, ..Stream::default() };
+        each(ServerEvent::Request { stream: number, fields, is_end });
+        Ok(())
+    }
+
+    fn data(
+        &mut self,
+        number: u32,
+        data: &[u8],
+        flow_bytes: u32,
+        is_end: bool,
+        each: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Fault> {
+        self.link.take_data(flow_bytes)?;
+        if data.is_empty() && !is_end {
+            self.link.count_idle()?;
+        }
+        let Some(slot) = self.streams.find(number) else { return self.late(number) };
+        let window_bytes = self.settings.initial_window_bytes;
+        let stream = self.streams.state(slot);
+        stream.receive_window.take(flow_bytes, window_bytes)?;
+        if stream.is_received {
+            self.fail_stream(slot, Fault::STREAM_CLOSED, each);
+            return Ok(());
+        }
+        if let Some(missing) = stream.missing {
+            let rest = missing.checked_sub(data.len() as u64);
+            if rest.is_none() || (is_end && rest != Some(0)) {
+                self.fail_stream(slot, Fault::BODY_LENGTH, each);
+                return Ok(());
+            }
+            stream.missing = rest;
+        }
+        stream.is_received = is_end;
+        let refill = stream.receive_window.refill(window_bytes);
+        match refill {
+            Some(bytes) if self.link.refills && !is_end => {
+                push_window_update(&mut self.link.out, number, bytes);
+            }
+            _ => {}
+        }
+        if !data.is_empty() {
+            self.link.count_content();
+        }
+        each(ServerEvent::Data { stream: number, data, is_end });
+        self.remove_if_ended(slot);
+        Ok(())
+    }
+
+    fn window_update(
+        &mut self,
+        number: u32,
+        bytes: u32,
+        each: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Fault> {
+        let Some(slot) = self.streams.find(number) else {
+            return if self.is_idle(number) {
+                Err(Fault::PROTOCOL)
+            } else {
+                self.link.count_idle()
+            };
+        };
+        let window = &mut self.streams.state(slot).send_window;
+        let fault = match bytes {
+            0 => Some(Fault::PROTOCOL),
+            _ => window.change(bytes.into()).err(),
+        };
+        if let Some(fault) = fault {
+            self.fail_stream(slot, fault, each);
+        }
+        Ok(())
+    }
+
+    /// Handles HEADERS or DATA on a stream that is not open.
+    fn late(&mut self, number: u32) -> Result<(), Fault> {
+        if self.is_idle(number) {
+            return Err(Fault::PROTOCOL);
+        }
+        if !self.cancelled.contains(number) {
+            return Err(Fault::STREAM_CLOSED);
+        }
+        self.link.count_idle()
+    }
+
+    fn is_idle(&self, number: u32) -> bool {
+        number > self.last_stream || number.is_multiple_of(2)
+    }
+
+    fn fail_stream(&mut self, slot: u16, fault: Fault, each: &mut impl FnMut(ServerEvent<'_>)) {
+        let stream = self.streams.stream(slot);
+        self.reset_stream(stream, fault.code);
+        each(ServerEvent::Reset { stream, code: fault.code });
+    }
+
+    fn remove(&mut self, slot: u16) {
+        self.turns.retain(|other| *other != slot);
+        self.streams.state(slot).pending.clear();
+        self.streams.remove(slot);
+    }
+
+    fn remove_if_ended(&mut self, slot: u16) {
+        let stream = self.streams.state(slot);
+        if stream.is_received && stream.is_answered && stream.pending.is_empty() {
+            self.streams.remove(slot);
+        }
+    }
+
+    pub(super) fn respond(
+        &mut self,
+        number: u32,
+        status: u16,
+        fields: &[(&[u8], &[u8])],
+        is_end: bool,
+    ) -> bool {
+        let Some(slot) = self.answerable(number) else { return false };
+        let stream = self.streams.state(slot);
+        if stream.has_head {
+            return false;
+        }
+        stream.has_head = status >= 200;
+        stream.is_answered = is_end;
+        let digits = [status / 100, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8);
+        let Session { link, block, .. } = self;
+        block.clear();
+        link.encoder.begin(block);
+        link.encoder.field(b":status", &digits, block);
+        fields.iter().for_each(|(name, value)| link.encoder.field(name, value, block));
+        let frame_bytes_max = link.frame_bytes_max();
+        push_headers(&mut link.out, number, block, is_end, frame_bytes_max);
+        self.remove_if_ended(slot);
+        true
+    }
+
+    pub(super) fn send_data(&mut self, number: u32, data: &[u8], is_end: bool) -> bool {
+        let Some(slot) = self.answerable(number) else { return false };
+        let stream = self.streams.state(slot);
+        let is_waiting = !stream.pending.is_empty();
+        stream.pending.add(data, is_end);
+        stream.is_answered = is_end;
+        self.send_pending(slot, is_waiting);
+        true
+    }
+
+    pub(super) fn send_trailers(&mut self, number: u32, fields: &[(&[u8], &[u8])]) -> bool {
+        let Some(slot) = self.answerable(number) else { return false };
+        let stream = self.streams.state(slot);
+        let is_waiting = !stream.pending.is_empty();
+        stream.pending.add_trailers(fields);
+        stream.is_answered = true;
+        self.send_pending(slot, is_waiting);
+        true
+    }
+
+    /// Sends what waits on a stream, unless something waited there before.
+    fn send_pending(&mut self, slot: u16, is_waiting: bool) {
+        if is_waiting {
+            return;
+        }
+        self.turns.push_front(slot);
+        let mut out = std::mem::take(&mut self.link.out);
+        self.push_pending(&mut out);
+        self.link.out = out;
+    }
+
+    /// Returns the slot of an open stream whose response is not complete.
+    fn answerable(&mut self, number: u32) -> Option<u16> {
+        let slot = self.streams.find(number)?;
+        (!self.streams.state(slot).is_answered).then_some(slot)
+    }
+
+    pub(super) fn reset_stream(&mut self, number: u32, code: ErrorCode) {
+        push_reset(&mut self.link.out, number, code);
+        self.cancelled.insert(number);
+        if let Some(slot) = self.streams.find(number) {
+            self.remove(slot);
+        }
+    }
+
+    pub(super) fn go_away(&mut self, last_stream: Option<u32>, code: ErrorCode) {
+        let last_stream = last_stream.unwrap_or(self.last_stream);
+        self.processed_max = last_stream;
+        self.link.go_away(last_stream, code);
+    }
+
+    pub(super) fn change_settings(&mut self, settings: &Settings) {
+        self.link.push_settings(settings, &self.settings);
+        self.settings = *settings;
+    }
+}

@@ -1,0 +1,307 @@
+//! The server against frames made by hand: requests and their faults (RFC 9113 §5.1, §8), with every
+//! result for pieces of several sizes.
+
+use weir_http::ProtocolError;
+use weir_http::h2::ErrorCode;
+use weir_http::h2::frame::{FrameKind, PREFACE, Settings, flags};
+use weir_http::h2::server::{H2Server, H2ServerOptions, ServerEvent};
+
+use super::raw::{PIECES, Raw, Sent, frames};
+
+const GET: &[(&str, &str)] = &[(":method", "GET"), (":scheme", "http"), (":path", "/")];
+
+/// An event with its own bytes; the parts of a body are joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Event {
+    Opened,
+    Request(u32, String, bool),
+    Data(u32, Vec<u8>, bool),
+    Trailers(u32),
+    Reset(u32, ErrorCode),
+    GoAway(ErrorCode),
+}
+
+fn push(events: &mut Vec<Event>, event: ServerEvent<'_>) {
+    let event = match (event, events.last_mut()) {
+        (ServerEvent::Data { stream, data, is_end }, Some(Event::Data(last, before, was_end)))
+            if *last == stream =>
+        {
+            before.extend(data);
+            *was_end |= is_end;
+            return;
+        }
+        (ServerEvent::Opened, _) => Event::Opened,
+        (ServerEvent::Request { stream, fields, is_end }, _) => {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let line = [fields.method(), fields.scheme(), fields.authority(), fields.path()];
+            let fields = fields.fields().filter(|(name, _)| name[0] != b':');
+            let fields = fields.map(|(name, value)| text(name) + "=" + &text(value));
+            let words: Vec<String> = line.map(text).into_iter().chain(fields).collect();
+            Event::Request(stream, words.join(" "), is_end)
+        }
+        (ServerEvent::Data { stream, data, is_end }, _) => Event::Data(stream, data.into(), is_end),
+        (ServerEvent::Trailers { stream, fields }, _) => {
+            assert!(fields.fields().count() > 0 && fields.method().is_empty());
+            Event::Trailers(stream)
+        }
+        (ServerEvent::Reset { stream, code }, _) => Event::Reset(stream, code),
+        (ServerEvent::GoAway { code }, _) => Event::GoAway(code),
+    };
+    events.push(event);
+}
+
+/// Returns the stream that an event resets.
+fn reset_stream(event: &Event) -> Option<u32> {
+    match event {
+        Event::Reset(stream, _) => Some(*stream),
+        _ => None,
+    }
+}
+
+/// Feeds a server bytes in pieces of each size, and returns its events and the frames that it sent
+/// after its settings.
+fn run(
+    options: &H2ServerOptions,
+    build: impl Fn(&mut Raw),
+) -> (Vec<Event>, Result<(), ProtocolError>, Vec<Sent>) {
+    let mut raw = Raw::client();
+    build(&mut raw);
+    let mut results = PIECES.iter().map(|piece_bytes| {
+        let mut server = H2Server::new(options);
+        let mut out = Vec::new();
+        server.poll_transmit(&mut out);
+        let mut events = Vec::new();
+        let mut pieces = raw.bytes.chunks(*piece_bytes);
+        let result =
+            pieces.try_for_each(|piece| server.receive(piece, |event| push(&mut events, event)));
+        // How much of a wrong body is passed on depends on the pieces.
+        let reset: Vec<u32> = events.iter().filter_map(reset_stream).collect();
+        events.retain(|event| !matches!(event, Event::Data(id, ..) if reset.contains(id)));
+        out.clear();
+        server.poll_transmit(&mut out);
+        (events, result, frames(&out))
+    });
+    let first = results.next().expect("there are sizes");
+    assert!(results.all(|result| result == first), "{first:?}");
+    first
+}
+
+/// Checks the events after the opening, and the resets sent.
+fn check(build: impl Fn(&mut Raw), events: &[Event], resets: &[(u32, ErrorCode)]) {
+    let (seen, result, sent) = run(&H2ServerOptions::default(), build);
+    assert_eq!((result, seen[0].clone(), &seen[1..]), (Ok(()), Event::Opened, events));
+    let sent = sent.iter().filter(|frame| frame.kind == FrameKind::RST_STREAM);
+    let sent: Vec<_> = sent.map(|frame| (frame.stream, ErrorCode(frame.number(0)))).collect();
+    assert_eq!(sent, resets);
+}
+
+fn check_error(build: impl Fn(&mut Raw), error: ProtocolError, code: ErrorCode) {
+    let (_, result, sent) = run(&H2ServerOptions::default(), build);
+    let last = sent.last().expect("GOAWAY is sent");
+    assert_eq!((result, last.kind, last.number(4)), (Err(error), FrameKind::GOAWAY, code.0));
+}
+
+fn request(stream: u32, is_end: bool) -> Event {
+    Event::Request(stream, "GET http  /".into(), is_end)
+}
+
+#[test]
+fn requests() {
+    let fields = [
+        (":method", "POST"),
+        (":scheme", "https"),
+        (":path", "/a"),
+        (":authority", "b"),
+        ("te", "trailers"),
+    ];
+    let build = |raw: &mut Raw| {
+        raw.headers(1, &fields, false);
+        raw.headers(5, GET, true);
+        raw.data(1, b"bo", false);
+        raw.frame(FrameKind::DATA, flags::PADDED, 1, b"\x02dy\0\0");
+        raw.headers(1, &[("trailer", "x")], true);
+        raw.frame(FrameKind::GOAWAY, 0, 0, &[0; 8]);
+    };
+    let events = [
+        Event::Request(1, "POST https b /a te=trailers".into(), false),
+        request(5, true),
+        Event::Data(1, b"body".into(), false),
+        Event::Trailers(1),
+        Event::GoAway(ErrorCode::NO_ERROR),
+    ];
+    check(build, &events, &[]);
+    let connect =
+        |raw: &mut Raw| raw.headers(1, &[(":method", "CONNECT"), (":authority", "a")], true);
+    check(connect, &[Event::Request(1, "CONNECT  a ".into(), true)], &[]);
+}
+
+#[test]
+fn malformed_requests() {
+    let bad = |fields: &[(&str, &str)], is_end| {
+        let build = |raw: &mut Raw| {
+            raw.headers(1, fields, is_end);
+            raw.data(3 - 2, b"late", false);
+            raw.headers(3, GET, true);
+        };
+        check(build, &[request(3, true)], &[(1, ErrorCode::PROTOCOL_ERROR)]);
+    };
+    bad(&[(":method", "GET"), (":scheme", "http")], true);
+    bad(&[(":method", "GET"), (":path", "/")], true);
+    bad(&[(":method", "GET"), (":scheme", "http"), (":path", "")], true);
+    bad(&[(":scheme", "http"), (":path", "/")], true);
+    bad(&[(":method", "CONNECT"), (":authority", "a"), (":path", "/")], true);
+    for extra in [
+        (":path", "/"),
+        (":status", "200"),
+        ("A", "b"),
+        ("connection", "close"),
+        ("te", "gzip"),
+        ("content-length", "x"),
+        ("content-length", "5"),
+    ] {
+        bad(&[GET, &[extra]].concat(), true);
+    }
+    bad(&[&[("a", "b")], GET].concat(), true);
+}
+
+#[test]
+fn faults_of_one_stream() {
+    let reset = |build: &dyn Fn(&mut Raw), code| {
+        let build = |raw: &mut Raw| {
+            raw.headers(1, &[GET, &[("content-length", "3")]].concat(), false);
+            build(raw);
+            raw.headers(3, GET, true);
+        };
+        let (events, result, sent) = run(&H2ServerOptions::default(), build);
+        assert_eq!(result, Ok(()));
+        assert_eq!(events[events.len() - 2..], [Event::Reset(1, code), request(3, true)]);
+        let sent = sent.iter().find(|frame| frame.kind == FrameKind::RST_STREAM);
+        assert!(sent.is_some_and(|frame| frame.number(0) == code.0));
+    };
+    let protocol = ErrorCode::PROTOCOL_ERROR;
+    reset(&|raw| raw.data(1, b"ab", true), protocol);
+    reset(&|raw| raw.data(1, b"abcd", false), protocol);
+    reset(&|raw| raw.headers(1, &[("a", "b")], true), protocol);
+    reset(&|raw| raw.headers(1, &[("a", "b")], false), protocol);
+    reset(&|raw| raw.window_update(1, 0), protocol);
+    reset(&|raw| raw.window_update(1, 0x7fff_ffff), ErrorCode::FLOW_CONTROL_ERROR);
+    reset(&|raw| raw.frame(FrameKind::PRIORITY, 0, 1, b"1"), ErrorCode::FRAME_SIZE_ERROR);
+    let closed = |raw: &mut Raw| {
+        raw.data(1, b"abc", true);
+        raw.data(1, b"d", true);
+    };
+    reset(&closed, ErrorCode::STREAM_CLOSED);
+    let closed = |raw: &mut Raw| {
+        raw.data(1, b"abc", true);
+        raw.headers(1, &[("a", "b")], true);
+    };
+    reset(&closed, ErrorCode::STREAM_CLOSED);
+}
+
+#[test]
+fn faults_of_the_connection() {
+    let protocol = |build: &dyn Fn(&mut Raw)| {
+        check_error(build, ProtocolError::BadFrame, ErrorCode::PROTOCOL_ERROR);
+    };
+    protocol(&|raw| raw.headers(2, GET, true));
+    protocol(&|raw| raw.data(1, b"", true));
+    protocol(&|raw| raw.window_update(1, 1));
+    protocol(&|raw| raw.frame(FrameKind::RST_STREAM, 0, 1, &[0; 4]));
+    protocol(&|raw| raw.frame(FrameKind::PUSH_PROMISE, 4, 1, &[0; 4]));
+    // A lower number after a higher one is closed, not idle.
+    let lower = |raw: &mut Raw| {
+        raw.headers(3, GET, true);
+        raw.headers(1, GET, true);
+    };
+    check_error(lower, ProtocolError::StreamClosed, ErrorCode::STREAM_CLOSED);
+    let window = |raw: &mut Raw| {
+        raw.headers(1, GET, false);
+        (0..5).for_each(|_| raw.data(1, &[0; 16_384], false));
+    };
+    let options = H2ServerOptions { refills_windows: false, ..H2ServerOptions::default() };
+    assert_eq!(run(&options, window).1, Err(ProtocolError::FlowControl));
+    assert_eq!(run(&H2ServerOptions::default(), window).1, Ok(()));
+}
+
+#[test]
+fn the_preface() {
+    for at in 0..PREFACE.len() {
+        let mut bytes = PREFACE.to_vec();
+        bytes[at] ^= 1;
+        let mut server = H2Server::new(&H2ServerOptions::default());
+        assert_eq!(server.receive(&bytes, |_| {}), Err(ProtocolError::BadPreface));
+        assert_eq!(server.receive(b"", |_| {}), Err(ProtocolError::BadPreface));
+    }
+}
+
+#[test]
+fn streams_beyond_the_limit_are_refused() {
+    let settings = Settings { max_concurrent_streams: Some(2), ..Settings::default() };
+    let options = H2ServerOptions { settings, ..H2ServerOptions::default() };
+    let build = |raw: &mut Raw| {
+        [1, 3, 5].into_iter().for_each(|stream| raw.headers(stream, GET, stream != 5));
+        raw.data(5, b"late", true);
+    };
+    let (events, result, sent) = run(&options, build);
+    assert_eq!((events.len(), result), (3, Ok(())));
+    let reset = sent.iter().find(|frame| frame.kind == FrameKind::RST_STREAM).expect("a reset");
+    assert_eq!((reset.stream, reset.number(0)), (5, ErrorCode::REFUSED_STREAM.0));
+}
+
+#[test]
+fn responses_follow_the_windows() {
+    let settings = |raw: &mut Raw, bytes: u32| {
+        let payload = [&[0, 4][..], &bytes.to_be_bytes()].concat();
+        raw.frame(FrameKind::SETTINGS, 0, 0, &payload);
+    };
+    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut raw = Raw::client();
+    settings(&mut raw, 10);
+    raw.headers(1, GET, true);
+    raw.headers(3, GET, true);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    let sent = |server: &mut H2Server| {
+        let mut out = Vec::new();
+        server.poll_transmit(&mut out);
+        let frames = frames(&out).into_iter().filter(|frame| frame.stream > 0);
+        frames.map(|f| (f.stream, f.kind, f.payload.len(), f.flags & 1)).collect::<Vec<_>>()
+    };
+    assert!(server.respond(1, 103, &[(b"link", b"x")], false));
+    assert!(server.respond(1, 200, &[], false));
+    assert!(!server.respond(1, 200, &[], false), "there is one head");
+    assert!(server.send_data(1, &[0; 25], false) && server.send_data(1, &[0; 5], false));
+    assert!(server.send_trailers(1, &[(b"a", b"b")]) && !server.send_data(1, b"x", true));
+    assert!(server.respond(3, 204, &[], true) && !server.send_data(3, b"x", true));
+    let first = sent(&mut server);
+    let kinds: Vec<_> = first.iter().map(|(stream, kind, ..)| (*stream, kind.0)).collect();
+    assert_eq!(kinds, [(1, 1), (1, 1), (1, 0), (3, 1)]);
+    assert_eq!((server.open_streams(), server.pending_bytes()), (1, 20));
+    raw.bytes.clear();
+    raw.window_update(1, 15);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    assert_eq!(sent(&mut server), [(1, FrameKind::DATA, 15, 0)]);
+    raw.bytes.clear();
+    settings(&mut raw, 20);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    let last = sent(&mut server);
+    assert_eq!(
+        (last[0], last[1].1, last[1].3),
+        ((1, FrameKind::DATA, 5, 0), FrameKind::HEADERS, 1)
+    );
+    assert_eq!((server.open_streams(), server.pending_bytes()), (0, 0));
+}
+
+#[test]
+fn streams_after_the_end_of_new_ones_are_ignored() {
+    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut raw = Raw::client();
+    raw.headers(1, GET, true);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    server.go_away(None, ErrorCode::NO_ERROR);
+    raw.bytes.clear();
+    raw.headers(3, GET, false);
+    raw.data(3, b"x", true);
+    let mut events = Vec::new();
+    server.receive(&raw.bytes, |event| push(&mut events, event)).expect("valid frames");
+    assert_eq!((events, server.open_streams()), (vec![], 1));
+}
