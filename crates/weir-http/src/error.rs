@@ -64,8 +64,8 @@ pub enum ProtocolError {
     /// The peer did not begin with the settings of HTTP/2 (RFC 9113 §3.4).
     #[error("the peer did not begin with the settings of HTTP/2")]
     BadPreface,
-    /// A frame is larger than the limit that it was sent, or has not the length of its type (RFC 9113
-    /// §4.2).
+    /// A frame is larger than the limit announced, or does not have the length of its type (RFC
+    /// 9113 §4.2).
     #[error("a frame is too large or does not have the length of its type")]
     FrameTooLarge,
     /// A header block cannot be decoded (RFC 9113 §4.3).

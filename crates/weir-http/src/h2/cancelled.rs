@@ -1,5 +1,5 @@
-//! Memory of cancelled streams, for which late frames may still come (RFC 9113 §5.1). Independent of
-//! frames.
+//! Memory of cancelled streams, for which late frames may still come (RFC 9113 §5.1). Independent
+//! of frames.
 
 use std::collections::VecDeque;
 

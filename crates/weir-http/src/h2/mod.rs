@@ -1,5 +1,5 @@
-//! HTTP/2 (RFC 9113) without I/O, for both roles. Independent of sockets, TLS and the times at which
-//! bytes arrive.
+//! HTTP/2 (RFC 9113) without I/O: [`H2Client`] and [`server::H2Server`], and what both share.
+//! Independent of sockets, TLS and the times at which bytes arrive.
 
 mod cancelled;
 mod fault;

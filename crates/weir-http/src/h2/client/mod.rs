@@ -47,6 +47,7 @@ struct Stream {
 impl H2Client {
     /// Creates a client with at most `streams` requests in flight.
     pub fn new(streams: u16, options: &H2Options) -> H2Client {
+        let options = &options.in_range();
         let limits = FrameLimits {
             frame_bytes_max: options.frame_bytes_max,
             // A block is rarely longer than the fields in it.

@@ -1,6 +1,8 @@
 //! Options of a client: its settings and windows.
 
-use super::super::frame::{FRAME_BYTES_DEFAULT, Settings};
+use super::super::frame::{
+    FRAME_BYTES_DEFAULT, FRAME_BYTES_MAX, Settings, WINDOW_BYTES_DEFAULT, WINDOW_BYTES_MAX,
+};
 use super::super::hpack::TABLE_BYTES_DEFAULT;
 
 /// Window of streams and of the connection by default: so large that the peer never waits for it.
@@ -11,7 +13,7 @@ const WINDOW_BYTES: u32 = (1 << 30) - 1;
 /// the bytes of a head.
 const HEADER_LIST_BYTES: u32 = 64 * 1024;
 
-/// Options of an [`H2Client`](super::H2Client).
+/// Options of an [`H2Client`](super::H2Client), which replaces values out of range by the nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct H2Options {
     /// First window of each stream for responses, in bytes: 0 to 2^31 - 1.
@@ -44,6 +46,18 @@ impl Default for H2Options {
 }
 
 impl H2Options {
+    /// Returns the options within the ranges of the protocol.
+    pub(super) fn in_range(self) -> H2Options {
+        H2Options {
+            stream_window_bytes: self.stream_window_bytes.min(WINDOW_BYTES_MAX),
+            connection_window_bytes: self
+                .connection_window_bytes
+                .clamp(WINDOW_BYTES_DEFAULT, WINDOW_BYTES_MAX),
+            frame_bytes_max: self.frame_bytes_max.clamp(FRAME_BYTES_DEFAULT, FRAME_BYTES_MAX),
+            ..self
+        }
+    }
+
     /// Returns the settings that announce these options.
     pub(super) fn settings(&self) -> Settings {
         Settings {

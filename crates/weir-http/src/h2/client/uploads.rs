@@ -23,8 +23,8 @@ impl Upload {
     }
 }
 
-/// Time in which requests could not be sent because the peer's flow-control windows were full, since
-/// creation. It is the peer's time, not the client's.
+/// Time for which bodies of requests waited for the peer's flow-control windows, since creation. It
+/// is the peer's time, not the client's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowWaits {
     /// Times that bodies had to wait, until none did.

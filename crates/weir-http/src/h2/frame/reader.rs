@@ -56,7 +56,7 @@ struct FrameHeader {
     stream: u32,
 }
 
-/// What is left of a DATA frame.
+/// The rest of a DATA frame.
 #[derive(Clone, Copy, Debug)]
 struct DataRest {
     stream: u32,
@@ -128,6 +128,9 @@ impl FrameReader {
                     rest.flow_bytes = 0;
                 }
                 return Ok((used, Some(Frame::Data { stream, data, flow_bytes, is_end })));
+            }
+            if used == bytes.len() {
+                return Ok((used, None));
             }
             let (length, header, place) = match self.whole(&bytes[used..])? {
                 (length, Some((header, place))) => (length, header, place),

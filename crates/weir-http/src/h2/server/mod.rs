@@ -1,5 +1,5 @@
 //! The server's side of a connection: requests come out as events, responses go in. It also sends
-//! what a server should not, so that clients can be tested. Independent of the content of responses.
+//! what a server must not, so that clients can be tested. Independent of the content of responses.
 
 mod request_fields;
 mod responses;
@@ -127,7 +127,7 @@ impl H2Server {
     /// Parses received bytes and passes the events in them to `each`, in order.
     ///
     /// # Errors
-    /// If the client broke the protocol. GOAWAY is then queued, and the connection should be closed.
+    /// If the client broke the protocol. GOAWAY is then queued, and the connection must be closed.
     pub fn receive(
         &mut self,
         bytes: &[u8],

@@ -293,7 +293,8 @@ proptest! {
         let whole = drive(&steps, usize::MAX);
         for piece_bytes in [1, 5, 9, 13] {
             let (events, error, capacity, is_mid, _) = drive(&steps, piece_bytes);
-            prop_assert_eq!((&events, error, capacity, is_mid), (&whole.0, whole.1, whole.2, whole.3));
+            let expected = (&whole.0, whole.1, whole.2, whole.3);
+            prop_assert_eq!((&events, error, capacity, is_mid), expected);
         }
     }
 

@@ -1,5 +1,5 @@
-//! The server against frames made by hand: requests and their faults (RFC 9113 §5.1, §8), with every
-//! result for pieces of several sizes.
+//! The server against frames made by hand: requests and their faults (RFC 9113 §5.1, §8). Every
+//! result is the same for pieces of several sizes.
 
 use weir_http::ProtocolError;
 use weir_http::h2::ErrorCode;
