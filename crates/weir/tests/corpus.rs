@@ -26,6 +26,16 @@ fn replay(target: &str, least: usize, check: fn(&[u8])) {
 }
 
 #[test]
+fn h2_client() {
+    replay("h2_client", 8, http::h2::client);
+}
+
+#[test]
+fn h2_server() {
+    replay("h2_server", 5, http::h2::server);
+}
+
+#[test]
 fn http1_request() {
     replay("http1_request", 50, http::server::received);
 }
@@ -89,6 +99,8 @@ fn nothing_is_left_out() {
     let replayed = [
         "command_line",
         "document",
+        "h2_client",
+        "h2_server",
         "http1_request",
         "http1_response",
         "raw_requests",

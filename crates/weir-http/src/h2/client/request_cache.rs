@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::super::frame::push_headers;
+use super::super::frame::{FRAME_BYTES_DEFAULT, push_headers};
 use super::super::hpack::Encoder;
 use crate::Request;
 
@@ -82,7 +82,8 @@ impl RequestCache {
         push_fields(request, encoder, &mut self.block);
         let begin = out.len();
         push_headers(out, stream, &self.block, !traits.has_body, frame_bytes_max);
-        let is_one_frame = self.block.len() <= frame_bytes_max as usize;
+        // Every peer accepts such a frame at any time.
+        let is_one_frame = self.block.len() <= FRAME_BYTES_DEFAULT as usize;
         if encoder.generation() == generation && is_one_frame {
             let mut frame = self.known.take().map(|known| known.frame).unwrap_or_default();
             frame.clear();

@@ -32,6 +32,7 @@ pub(super) struct Session {
     next_stream: u32,
     requests: RequestCache,
     heads: H2HeadCache,
+    trailers: H2HeadCache,
     pub(super) uploads: Uploads,
     cancelled: CancelledStreams,
     cancel_rate: CancelRate,
@@ -59,6 +60,7 @@ impl Session {
             next_stream: 1,
             requests: RequestCache::default(),
             heads: H2HeadCache::default(),
+            trailers: H2HeadCache::default(),
             uploads: Uploads::default(),
             cancelled: CancelledStreams::default(),
             cancel_rate: CancelRate::default(),
@@ -78,6 +80,7 @@ impl Session {
         self.next_stream = 1;
         self.requests.clear();
         self.heads.clear();
+        self.trailers.clear();
         self.uploads.clear(self.now_ns);
         self.cancelled.clear();
         self.cancel_rate = CancelRate::default();
@@ -204,8 +207,14 @@ impl Session {
         is_end: bool,
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), Fault> {
-        let fields = self.heads.read(&mut self.link.decoder, block)?;
-        let Some(slot) = self.streams.find(number) else { return self.late(number) };
+        let slot = self.streams.find(number);
+        let is_trailers = slot.is_some_and(|slot| self.streams.state(slot).has_head);
+        let known = if is_trailers { &mut self.trailers } else { &mut self.heads };
+        let fields = known.read(&mut self.link.decoder, block)?;
+        let Some(slot) = slot else {
+            self.late(number)?;
+            return self.link.count_idle();
+        };
         if fields.is_malformed || fields.is_too_large {
             let fault = if fields.is_malformed { Fault::MALFORMED } else { Fault::HEAD_TOO_LARGE };
             self.fail_stream(slot, fault, events);
@@ -260,10 +269,11 @@ impl Session {
         if flow_bytes > 0 {
             self.link.take_data(flow_bytes)?;
         }
-        if bytes == 0 && !is_end {
+        let slot = self.streams.find(number);
+        if bytes == 0 && (!is_end || slot.is_none()) {
             self.link.count_idle()?;
         }
-        let Some(slot) = self.streams.find(number) else { return self.late(number) };
+        let Some(slot) = slot else { return self.late(number) };
         let stream = self.streams.state(slot);
         if !stream.has_head {
             self.fail_stream(slot, Fault::PROTOCOL, events);
@@ -335,16 +345,13 @@ impl Session {
         self.streams.remove(slot);
     }
 
-    /// Handles HEADERS or DATA on a stream that is not open (RFC 9113 §5.1).
+    /// Checks HEADERS or DATA on a stream that is not open (RFC 9113 §5.1).
     #[cold]
-    fn late(&mut self, number: u32) -> Result<(), Fault> {
+    fn late(&self, number: u32) -> Result<(), Fault> {
         if self.is_idle(number) {
             return Err(Fault::PROTOCOL);
         }
-        if !self.cancelled.contains(number) {
-            return Err(Fault::STREAM_CLOSED);
-        }
-        self.link.count_idle()
+        if self.cancelled.contains(number) { Ok(()) } else { Err(Fault::STREAM_CLOSED) }
     }
 
     /// True if a stream was never opened. Even ones are the server's, which must not push.
@@ -453,5 +460,26 @@ impl Session {
             };
             self.end(slot, kind, events);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_streams_end() {
+        let mut session = Session::new(10, &H2Options::default());
+        session.settings(&[]).expect("no setting is wrong");
+        session.next_stream = STREAM_MAX - 2;
+        let bytes: Arc<[u8]> = Arc::from(&b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..]);
+        let request = Arc::new(Request::parse(&bytes, "http").expect("a complete request"));
+        session.request(&request, 0);
+        assert_eq!((session.capacity(), session.is_retiring()), (9, false));
+        let RequestId(slot) = session.request(&request, 0);
+        assert_eq!(session.streams.stream(slot), STREAM_MAX);
+        assert_eq!((session.capacity(), session.is_retiring()), (0, true));
+        session.reset();
+        assert!(!session.is_retiring());
     }
 }

@@ -1,0 +1,8 @@
+//! An HTTP/2 client, fed any bytes in pieces of any size.
+#![no_main]
+
+#[path = "../../crates/weir-http/tests/all/check/mod.rs"]
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod check;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| check::h2::client(input));
