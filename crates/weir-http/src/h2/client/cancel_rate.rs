@@ -7,8 +7,8 @@ const PERIOD_NS: u64 = 1_000_000_000;
 /// Shares of cancelled streams in this second and the last one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CancelRate {
-    /// Number of the period since time 0.
-    period: u64,
+    /// End of this period.
+    ends_at_ns: u64,
     now: Ends,
     last: Ends,
 }
@@ -38,11 +38,11 @@ impl CancelRate {
 
     #[inline]
     fn turn(&mut self, now_ns: u64) {
-        let period = now_ns / PERIOD_NS;
-        if period != self.period {
-            self.last = if period == self.period + 1 { self.now } else { Ends::default() };
+        if now_ns >= self.ends_at_ns {
+            let is_next = now_ns < self.ends_at_ns.saturating_add(PERIOD_NS);
+            self.last = if is_next { self.now } else { Ends::default() };
             self.now = Ends::default();
-            self.period = period;
+            self.ends_at_ns = now_ns - now_ns % PERIOD_NS + PERIOD_NS;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The parser of received frames, resumable at any byte. It checks lengths, the kind of stream each
-//! frame may be on, and the order within a header block. It copies only what arrives in parts.
+//! frame may be on, and the order within a header block. DATA is never copied, and HEADERS only in
+//! parts.
 
 use super::{ErrorCode, Fault, Frame, FrameKind, HEADER_BYTES, flags};
 
@@ -38,13 +39,13 @@ pub(crate) struct FrameReader {
 enum State {
     /// Before or within a header.
     Header,
-    /// Within a payload that is used as a whole.
+    /// Within a payload that goes into the buffer.
     Payload(FrameHeader),
     /// Within a DATA frame, which is passed on in parts.
     Data(DataRest),
     /// Within a payload without a meaning; the header has the number of bytes left.
     Skip(FrameHeader),
-    /// After a frame that was passed on from `buffer` or `block`.
+    /// After a frame whose payload is in the buffer.
     Passed,
 }
 
@@ -77,13 +78,6 @@ struct OpenBlock {
     frames: u32,
 }
 
-/// Place of a complete payload or block.
-enum Place {
-    /// The next bytes of the input.
-    Input,
-    Buffer,
-}
-
 impl FrameReader {
     pub(crate) fn new(limits: FrameLimits) -> FrameReader {
         FrameReader {
@@ -104,8 +98,51 @@ impl FrameReader {
 
     /// Parses the next frame in `bytes`. Returns the number of bytes consumed, and the frame unless
     /// more bytes are needed; then all are consumed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next<'a>(
+        &'a mut self,
+        bytes: &'a [u8],
+    ) -> Result<(usize, Option<Frame<'a>>), Fault> {
+        match self.plain(bytes) {
+            Some((length, frame)) => Ok((length, Some(frame))),
+            None if bytes.is_empty() => Ok((0, None)),
+            None => self.next_of_any_kind(bytes),
+        }
+    }
+
+    /// Returns the frame at the start of `bytes` and its length, if it is of a frequent kind: complete,
+    /// HEADERS or DATA, without padding, priority and CONTINUATION.
+    #[inline(always)]
+    fn plain<'a>(&self, bytes: &'a [u8]) -> Option<(usize, Frame<'a>)> {
+        let is_between = matches!(self.state, State::Header) && self.buffer.is_empty();
+        if !is_between || self.open_block.is_some() {
+            return None;
+        }
+        let header = FrameHeader::parse(*bytes.first_chunk()?);
+        let payload = bytes[HEADER_BYTES..].get(..header.bytes as usize)?;
+        let FrameHeader { bytes, stream, .. } = header;
+        if stream == 0 || bytes > self.limits.frame_bytes_max {
+            return None;
+        }
+        let is_end = header.has(flags::END_STREAM);
+        let frame = match header.kind {
+            FrameKind::DATA if !header.has(flags::PADDED) => {
+                Frame::Data { stream, data: payload, flow_bytes: bytes, is_end }
+            }
+            FrameKind::HEADERS
+                if header.flags & !flags::END_STREAM == flags::END_HEADERS
+                    && bytes <= self.limits.block_bytes_max =>
+            {
+                Frame::Headers { stream, block: payload, is_end }
+            }
+            _ => return None,
+        };
+        Some((HEADER_BYTES + payload.len(), frame))
+    }
+
+    /// Like [`FrameReader::next`], for every kind of frame.
+    #[inline(never)]
+    fn next_of_any_kind<'a>(
         &'a mut self,
         bytes: &'a [u8],
     ) -> Result<(usize, Option<Frame<'a>>), Fault> {
@@ -129,62 +166,27 @@ impl FrameReader {
                 }
                 return Ok((used, Some(Frame::Data { stream, data, flow_bytes, is_end })));
             }
-            if used == bytes.len() {
-                return Ok((used, None));
-            }
-            let (length, header, place) = match self.whole(&bytes[used..])? {
-                (length, Some((header, place))) => (length, header, place),
-                (length, None) if matches!(self.state, State::Data(_)) => {
-                    used += length;
-                    continue;
-                }
-                (length, None) => return Ok((used + length, None)),
-            };
-            let begin = used + HEADER_BYTES.min(length);
+            let (length, header) = self.fill_payload(&bytes[used..])?;
             used += length;
+            let header = match header {
+                Some(header) => header,
+                None if matches!(self.state, State::Data(_)) => continue,
+                None => return Ok((used, None)),
+            };
             let is_block = matches!(header.kind, FrameKind::HEADERS | FrameKind::CONTINUATION);
-            let is_plain = header.flags & flags::END_HEADERS != 0 && self.open_block.is_none();
-            if !is_block || is_plain {
-                let payload = match place {
-                    Place::Input => &bytes[begin..used],
-                    Place::Buffer => &self.buffer[..],
-                };
-                return Ok((used, Some(header.frame(payload)?)));
+            let is_whole = header.has(flags::END_HEADERS) && self.open_block.is_none();
+            if !is_block || is_whole {
+                return Ok((used, Some(header.frame(&self.buffer)?)));
             }
-            let is_input = matches!(place, Place::Input);
-            let fragment = if is_input { Some(&bytes[begin..used]) } else { None };
-            if let Some((stream, is_end)) = self.take_fragment(header, fragment)? {
-                self.state = State::Passed;
+            if let Some((stream, is_end)) = self.take_fragment(header)? {
                 return Ok((used, Some(Frame::Headers { stream, block: &self.block, is_end })));
             }
         }
     }
 
-    /// Consumes bytes up to the end of a frame other than DATA. Returns its header and the place of
-    /// its payload once it is complete. With `Place::Input` the consumed bytes are those of the
-    /// whole frame. `None` may also mean that a DATA frame begins.
-    #[inline(always)]
-    fn whole(&mut self, bytes: &[u8]) -> Result<(usize, Option<(FrameHeader, Place)>), Fault> {
-        if let (State::Header, true, Some(header)) =
-            (self.state, self.buffer.is_empty(), bytes.first_chunk::<HEADER_BYTES>())
-        {
-            let header = FrameHeader::parse(*header);
-            self.check(header)?;
-            let end = HEADER_BYTES + header.bytes as usize;
-            if header.kind == FrameKind::DATA {
-                self.state = State::Data(header.data());
-                return Ok((HEADER_BYTES, None));
-            }
-            if end <= bytes.len() {
-                return Ok((end, Some((header, Place::Input))));
-            }
-        }
-        self.resume(bytes)
-    }
-
-    /// Like [`FrameReader::whole`], for frames that arrive in parts.
-    #[cold]
-    fn resume(&mut self, bytes: &[u8]) -> Result<(usize, Option<(FrameHeader, Place)>), Fault> {
+    /// Consumes bytes up to the end of a frame other than DATA. Returns its header once its payload
+    /// is in the buffer. `None` may also mean that a DATA frame begins.
+    fn fill_payload(&mut self, bytes: &[u8]) -> Result<(usize, Option<FrameHeader>), Fault> {
         let mut used = 0;
         loop {
             match self.state {
@@ -209,7 +211,7 @@ impl FrameReader {
                         return Ok((used, None));
                     }
                     self.state = State::Passed;
-                    return Ok((used, Some((header, Place::Buffer))));
+                    return Ok((used, Some(header)));
                 }
                 State::Skip(mut header) => {
                     let skipped = (bytes.len() - used).min(header.bytes as usize);
@@ -220,7 +222,7 @@ impl FrameReader {
                         return Ok((used, None));
                     }
                     self.state = State::Passed;
-                    return Ok((used, Some((header, Place::Buffer))));
+                    return Ok((used, Some(header)));
                 }
             }
         }
@@ -235,7 +237,6 @@ impl FrameReader {
     }
 
     /// Empties the buffers of a frame that was passed on.
-    #[cold]
     fn clear(&mut self) {
         self.state = State::Header;
         self.buffer.clear();
@@ -247,7 +248,6 @@ impl FrameReader {
     }
 
     /// Checks a header, before its payload is received.
-    #[inline(always)]
     fn check(&self, header: FrameHeader) -> Result<(), Fault> {
         let limits = self.limits;
         if header.bytes > limits.frame_bytes_max {
@@ -269,18 +269,13 @@ impl FrameReader {
         header.check()
     }
 
-    /// Appends a part of a block that spans several frames; `None` is the part in the buffer.
-    /// Returns the block's stream, and true if it is the stream's last, once it is complete.
-    #[cold]
-    fn take_fragment(
-        &mut self,
-        header: FrameHeader,
-        fragment: Option<&[u8]>,
-    ) -> Result<Option<(u32, bool)>, Fault> {
-        let payload = fragment.unwrap_or(&self.buffer);
+    /// Appends the part of a block in the buffer to those before it. Once the block is complete,
+    /// returns its stream, and true if it is the stream's last.
+    fn take_fragment(&mut self, header: FrameHeader) -> Result<Option<(u32, bool)>, Fault> {
+        let payload = &self.buffer[..];
         let (fragment, open) = match self.open_block {
             None => {
-                let is_end = header.flags & flags::END_STREAM != 0;
+                let is_end = header.has(flags::END_STREAM);
                 self.block.clear();
                 (header.block(payload)?, OpenBlock { stream: header.stream, is_end, frames: 0 })
             }
@@ -293,7 +288,7 @@ impl FrameReader {
             return Err(Fault::TOO_MANY_FRAMES);
         }
         self.block.extend_from_slice(fragment);
-        let is_complete = header.flags & flags::END_HEADERS != 0;
+        let is_complete = header.has(flags::END_HEADERS);
         let frames = open.frames + 1;
         self.open_block = (!is_complete).then_some(OpenBlock { frames, ..open });
         Ok(is_complete.then_some((open.stream, open.is_end)))
@@ -317,12 +312,12 @@ impl FrameHeader {
         self.kind.0 <= FrameKind::CONTINUATION.0
     }
 
+    #[inline(always)]
     fn has(self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
     /// Checks the stream and the length that the type demands (RFC 9113 §6).
-    #[inline(always)]
     fn check(self) -> Result<(), Fault> {
         let is_of_connection = self.stream == 0;
         let (is_placed, is_sized) = match self.kind {
@@ -345,7 +340,6 @@ impl FrameHeader {
         }
     }
 
-    #[inline(always)]
     fn data(self) -> DataRest {
         DataRest {
             stream: self.stream,
@@ -357,7 +351,6 @@ impl FrameHeader {
     }
 
     /// Returns the part of a HEADERS payload that belongs to the block (RFC 9113 §6.2).
-    #[inline(always)]
     fn block(self, payload: &[u8]) -> Result<&[u8], Fault> {
         if !self.has(flags::PADDED | flags::PRIORITY) {
             return Ok(payload);
@@ -375,7 +368,6 @@ impl FrameHeader {
     }
 
     /// Returns a frame other than DATA, with a complete block if it has one.
-    #[inline(always)]
     fn frame(self, payload: &[u8]) -> Result<Frame<'_>, Fault> {
         let stream = self.stream;
         if self.kind == FrameKind::HEADERS {
@@ -413,7 +405,6 @@ impl FrameHeader {
 impl DataRest {
     /// Consumes bytes of the frame. Returns their number, the range of data among them, and true at
     /// the end of the frame.
-    #[inline(always)]
     fn read(&mut self, bytes: &[u8]) -> Result<(usize, (usize, usize), bool), Fault> {
         let mut begin = 0;
         let padding = match (self.padding, bytes.first()) {

@@ -117,7 +117,7 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> 
     let (begin, most) = (out.len(), bytes.len() * 8 / 5);
     out.resize(begin + most, 0);
     let room = &mut out[begin..];
-    let (mut input, mut length) = (Bits::new(bytes), 0);
+    let (mut input, mut length) = (Bits { bytes, bits: 0, count: 0 }, 0);
     let result = loop {
         input.refill();
         if input.count < LONGEST {
@@ -126,70 +126,58 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> 
         while input.count >= LONGEST {
             let (symbol, bits) = TABLES.decode(input.bits);
             if symbol == EOS {
-                break;
+                return Err(HpackError::BadHuffman);
             }
             room[length] = symbol as u8;
             length += 1;
             input.skip(bits);
-        }
-        if input.count >= LONGEST {
-            break Err(HpackError::BadHuffman);
         }
     };
     out.truncate(begin + length);
     result
 }
 
-/// The next bits of a string, in the high bits of a word. The bits below them are ones.
+/// The next bits of a string, in the high bits of a word. The bits below them are zeros.
 struct Bits<'a> {
     bytes: &'a [u8],
     bits: u64,
     count: u32,
 }
 
-impl<'a> Bits<'a> {
-    fn new(bytes: &'a [u8]) -> Bits<'a> {
-        Bits { bytes, bits: u64::MAX, count: 0 }
-    }
-
+impl Bits<'_> {
+    /// Moves bytes into the word: there are at least [`LONGEST`] bits in it then, or all.
     #[inline(always)]
     fn refill(&mut self) {
-        if let Some((word, rest)) = self.bytes.split_first_chunk::<4>()
-            && self.count <= 32
-        {
-            let word = u64::from(u32::from_be_bytes(*word));
-            self.push(word, 32);
+        if let Some((word, rest)) = self.bytes.split_first_chunk::<4>() {
+            self.bits |= u64::from(u32::from_be_bytes(*word)) << (32 - self.count);
+            self.count += 32;
+            self.bytes = rest;
+            return;
+        }
+        while let [byte, rest @ ..] = self.bytes {
+            self.bits |= u64::from(*byte) << (56 - self.count);
+            self.count += 8;
             self.bytes = rest;
         }
-        while let [byte, rest @ ..] = self.bytes
-            && self.count <= 56
-        {
-            self.push(u64::from(*byte), 8);
-            self.bytes = rest;
-        }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, bits: u64, count: u32) {
-        let below = 64 - self.count - count;
-        self.bits &= !((((1u64 << count) - 1) ^ bits) << below);
-        self.count += count;
     }
 
     #[inline(always)]
     fn skip(&mut self, count: u32) {
-        self.bits = self.bits << count | ((1 << count) - 1);
+        self.bits <<= count;
         self.count -= count;
     }
 
     /// Decodes the last bits of the string, less than those of the longest code.
     fn finish(&mut self, room: &mut [u8], length: &mut usize) -> Result<(), HpackError> {
         while self.count > 0 {
-            let (symbol, bits) = TABLES.decode(self.bits);
+            // Padding is the begin of EOS, which is all ones.
+            let padded = self.bits | u64::MAX >> self.count;
+            if padded == u64::MAX && self.count < 8 {
+                return Ok(());
+            }
+            let (symbol, bits) = TABLES.decode(padded);
             if bits > self.count {
-                // The bits after the string are ones too, so that padding looks like EOS.
-                let is_padding = symbol == EOS && self.count < 8;
-                return if is_padding { Ok(()) } else { Err(HpackError::BadHuffman) };
+                return Err(HpackError::BadHuffman);
             }
             room[*length] = symbol as u8;
             *length += 1;
