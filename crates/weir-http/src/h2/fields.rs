@@ -81,7 +81,7 @@ fn name_flags(word: u64) -> u64 {
 }
 
 /// True if a value has no line end and no NUL. Whitespace around it is malformed too (RFC 9113
-/// §8.2.1), but accepted: browsers and curl do, and nothing depends on it.
+/// §8.2.1), but accepted, as by curl: nothing depends on it.
 #[inline]
 fn is_value(value: &[u8]) -> bool {
     words(value, b' ').all(|word| below(word, 0x20) == 0) || is_value_with_controls(value)

@@ -110,8 +110,8 @@ impl FrameReader {
         }
     }
 
-    /// Returns the frame at the start of `bytes` and its length, if it is of a frequent kind: complete,
-    /// HEADERS or DATA, without padding, priority and CONTINUATION.
+    /// Returns the frame at the start of `bytes` and its length, if it is of a frequent kind:
+    /// complete, HEADERS or DATA, without padding, priority and CONTINUATION.
     #[inline(always)]
     fn plain<'a>(&self, bytes: &'a [u8]) -> Option<(usize, Frame<'a>)> {
         let is_between = matches!(self.state, State::Header) && self.buffer.is_empty();
