@@ -5,6 +5,7 @@ mod closed_loop;
 mod conservation;
 mod drain;
 mod faults;
+mod h2;
 mod observers;
 mod open_loop;
 mod opening;
