@@ -30,8 +30,11 @@ pub(crate) struct Link {
     pub(crate) refills: bool,
     /// Size of the connection's receive window.
     receive_window_bytes: u32,
-    /// Sizes of the decoder's table in settings that the peer has not acknowledged.
-    unacknowledged: VecDeque<u32>,
+    /// First window of each stream for receiving, in bytes. Until smaller ones are acknowledged, it
+    /// is the largest announced.
+    pub(crate) stream_window_bytes: u32,
+    /// Settings that the peer has not acknowledged.
+    unacknowledged: VecDeque<Settings>,
     idle_frames: u32,
 }
 
@@ -52,6 +55,7 @@ impl Link {
             receive_window: ReceiveWindow::default(),
             refills: true,
             receive_window_bytes: receive_window_bytes.max(WINDOW_BYTES_DEFAULT),
+            stream_window_bytes: WINDOW_BYTES_DEFAULT,
             unacknowledged: VecDeque::new(),
             idle_frames: 0,
         }
@@ -65,6 +69,7 @@ impl Link {
         self.peer = None;
         self.send_window = SendWindow::new(WINDOW_BYTES_DEFAULT);
         self.receive_window = ReceiveWindow::default();
+        self.stream_window_bytes = WINDOW_BYTES_DEFAULT;
         self.unacknowledged.clear();
         self.idle_frames = 0;
     }
@@ -72,11 +77,12 @@ impl Link {
     /// Queues settings that differ from those `before`.
     pub(crate) fn push_settings(&mut self, settings: &Settings, before: &Settings) {
         push_settings(&mut self.out, settings, before);
-        self.unacknowledged.push_back(settings.header_table_bytes);
+        self.unacknowledged.push_back(*settings);
+        // The peer may use larger values as soon as it has the settings.
         if settings.header_table_bytes > before.header_table_bytes {
-            // The peer may use it as soon as it has the settings.
             self.decoder.set_size_limit(settings.header_table_bytes);
         }
+        self.stream_window_bytes = self.stream_window_bytes.max(settings.initial_window_bytes);
     }
 
     /// Queues the increase of the connection's window to its size.
@@ -130,8 +136,10 @@ impl Link {
 
     /// Handles the acknowledgement of the oldest settings.
     pub(crate) fn settings_ack(&mut self) -> Result<(), Fault> {
-        if let Some(table_bytes) = self.unacknowledged.pop_front() {
-            self.decoder.set_size_limit(table_bytes);
+        if let Some(settings) = self.unacknowledged.pop_front() {
+            self.decoder.set_size_limit(settings.header_table_bytes);
+            let later = self.unacknowledged.iter().map(|later| later.initial_window_bytes).max();
+            self.stream_window_bytes = settings.initial_window_bytes.max(later.unwrap_or(0));
         }
         self.count_idle()
     }

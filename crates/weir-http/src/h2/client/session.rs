@@ -279,8 +279,7 @@ impl Session {
             self.fail_stream(slot, Fault::PROTOCOL, events);
             return Ok(());
         }
-        let window_bytes = self.options.stream_window_bytes;
-        stream.receive_window.take(flow_bytes, window_bytes)?;
+        stream.receive_window.take(flow_bytes, self.link.stream_window_bytes)?;
         if let Some(missing) = &mut stream.missing {
             match missing.checked_sub(bytes as u64) {
                 Some(rest) => *missing = rest,
@@ -295,7 +294,7 @@ impl Session {
         }
         if is_end {
             self.finish(slot, events);
-        } else if let Some(bytes) = stream.receive_window.refill(window_bytes) {
+        } else if let Some(bytes) = stream.receive_window.refill(self.options.stream_window_bytes) {
             push_window_update(&mut self.link.out, number, bytes);
         }
         Ok(())

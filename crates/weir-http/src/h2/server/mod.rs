@@ -193,8 +193,10 @@ impl H2Server {
         self.session.go_away(last_stream, code);
     }
 
-    /// Announces other settings.
+    /// Announces other settings. Larger frames are accepted at once, and later still.
     pub fn change_settings(&mut self, settings: &Settings) {
+        let limits = &mut self.reader.limits;
+        limits.frame_bytes_max = limits.frame_bytes_max.max(settings.max_frame_bytes);
         self.session.change_settings(settings);
     }
 

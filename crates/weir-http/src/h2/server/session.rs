@@ -141,7 +141,6 @@ impl Session {
                 match self.streams.find(stream) {
                     Some(slot) => {
                         self.remove(slot);
-                        // Late DATA may still be here before the client's reset is.
                         each(ServerEvent::Reset { stream, code });
                     }
                     None if self.is_idle(stream) => return Err(Fault::PROTOCOL),
@@ -179,7 +178,10 @@ impl Session {
         if number > self.last_stream {
             return self.open_stream(number, is_end, each);
         }
-        let Some(slot) = self.streams.find(number) else { return self.late(number) };
+        let Some(slot) = self.streams.find(number) else {
+            self.late(number)?;
+            return self.link.count_idle();
+        };
         let stream = self.streams.state(slot);
         if stream.is_received {
             self.fail_stream(slot, Fault::STREAM_CLOSED, each);
@@ -247,13 +249,13 @@ impl Session {
         each: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Fault> {
         self.link.take_data(flow_bytes)?;
-        if data.is_empty() && !is_end {
+        let slot = self.streams.find(number);
+        if data.is_empty() && (!is_end || slot.is_none()) {
             self.link.count_idle()?;
         }
-        let Some(slot) = self.streams.find(number) else { return self.late(number) };
-        let window_bytes = self.settings.initial_window_bytes;
+        let Some(slot) = slot else { return self.late(number) };
         let stream = self.streams.state(slot);
-        stream.receive_window.take(flow_bytes, window_bytes)?;
+        stream.receive_window.take(flow_bytes, self.link.stream_window_bytes)?;
         if stream.is_received {
             self.fail_stream(slot, Fault::STREAM_CLOSED, each);
             return Ok(());
@@ -267,7 +269,7 @@ impl Session {
             stream.missing = rest;
         }
         stream.is_received = is_end;
-        let refill = stream.receive_window.refill(window_bytes);
+        let refill = stream.receive_window.refill(self.settings.initial_window_bytes);
         match refill {
             Some(bytes) if self.link.refills && !is_end => {
                 push_window_update(&mut self.link.out, number, bytes);
@@ -306,15 +308,12 @@ impl Session {
         Ok(())
     }
 
-    /// Handles HEADERS or DATA on a stream that is not open.
-    fn late(&mut self, number: u32) -> Result<(), Fault> {
+    /// Checks HEADERS or DATA on a stream that is not open (RFC 9113 §5.1).
+    fn late(&self, number: u32) -> Result<(), Fault> {
         if self.is_idle(number) {
             return Err(Fault::PROTOCOL);
         }
-        if !self.cancelled.contains(number) {
-            return Err(Fault::STREAM_CLOSED);
-        }
-        self.link.count_idle()
+        if self.cancelled.contains(number) { Ok(()) } else { Err(Fault::STREAM_CLOSED) }
     }
 
     fn is_idle(&self, number: u32) -> bool {
@@ -420,5 +419,12 @@ impl Session {
     pub(super) fn change_settings(&mut self, settings: &Settings) {
         self.link.push_settings(settings, &self.settings);
         self.settings = *settings;
+        // What was used of a larger window is given back, or the client would wait for ever.
+        for (_, number, stream) in self.streams.open() {
+            let refill = stream.receive_window.refill(settings.initial_window_bytes);
+            if let (Some(bytes), true, false) = (refill, self.link.refills, stream.is_received) {
+                push_window_update(&mut self.link.out, number, bytes);
+            }
+        }
     }
 }

@@ -508,6 +508,7 @@ fn windows_for_responses_are_refilled_by_halves() {
     client.open(0);
     let mut raw = Raw::new();
     raw.frame(FrameKind::SETTINGS, 0, 0, &[]);
+    raw.frame(FrameKind::SETTINGS, flags::ACK, 0, &[]);
     client.receive(&raw.bytes, 0, &mut Vec::new()).expect("valid settings");
     client.request(&get(), 0);
     // The connection's window cannot be smaller than that of the protocol.

@@ -305,3 +305,33 @@ fn streams_after_the_end_of_new_ones_are_ignored() {
     server.receive(&raw.bytes, |event| push(&mut events, event)).expect("valid frames");
     assert_eq!((events, server.open_streams()), (vec![], 1));
 }
+
+/// RFC 9113 §6.5.3: a smaller window holds once it is acknowledged, and what was used of a larger
+/// one is given back.
+#[test]
+fn smaller_windows_hold_once_they_are_acknowledged() {
+    let mut server = H2Server::new(&H2ServerOptions::default());
+    let receive = |server: &mut H2Server, raw: &mut Raw| {
+        let result = server.receive(&raw.bytes, |_| {});
+        raw.bytes.clear();
+        let mut out = Vec::new();
+        server.poll_transmit(&mut out);
+        let updates = frames(&out).into_iter().filter(|f| f.kind == FrameKind::WINDOW_UPDATE);
+        (result, updates.map(|update| (update.stream, update.number(0))).collect::<Vec<_>>())
+    };
+    let mut raw = Raw::client();
+    raw.frame(FrameKind::SETTINGS, flags::ACK, 0, &[]);
+    raw.headers(1, GET, false);
+    raw.data(1, &[0; 5_000], false);
+    assert_eq!(receive(&mut server, &mut raw), (Ok(()), vec![]));
+    server.change_settings(&Settings { initial_window_bytes: 1_000, ..Settings::default() });
+    assert_eq!(receive(&mut server, &mut raw), (Ok(()), vec![(1, 5_000)]));
+    // Sent before the settings were seen.
+    raw.data(1, &[0; 10_000], false);
+    assert_eq!(receive(&mut server, &mut raw), (Ok(()), vec![(1, 10_000)]));
+    raw.frame(FrameKind::SETTINGS, flags::ACK, 0, &[]);
+    raw.data(1, &[0; 1_000], false);
+    assert_eq!(receive(&mut server, &mut raw), (Ok(()), vec![(1, 1_000)]));
+    raw.data(1, &[0; 1_001], false);
+    assert_eq!(receive(&mut server, &mut raw).0, Err(ProtocolError::FlowControl));
+}
