@@ -79,9 +79,7 @@ impl Link {
         push_settings(&mut self.out, settings, before);
         self.unacknowledged.push_back(*settings);
         // The peer may use larger values as soon as it has the settings.
-        if settings.header_table_bytes > before.header_table_bytes {
-            self.decoder.set_size_limit(settings.header_table_bytes);
-        }
+        self.decoder.raise_size_limit(settings.header_table_bytes);
         self.stream_window_bytes = self.stream_window_bytes.max(settings.initial_window_bytes);
     }
 
@@ -138,8 +136,11 @@ impl Link {
     pub(crate) fn settings_ack(&mut self) -> Result<(), Fault> {
         if let Some(settings) = self.unacknowledged.pop_front() {
             self.decoder.set_size_limit(settings.header_table_bytes);
-            let later = self.unacknowledged.iter().map(|later| later.initial_window_bytes).max();
-            self.stream_window_bytes = settings.initial_window_bytes.max(later.unwrap_or(0));
+            self.stream_window_bytes = settings.initial_window_bytes;
+            for later in &self.unacknowledged {
+                self.decoder.raise_size_limit(later.header_table_bytes);
+                self.stream_window_bytes = self.stream_window_bytes.max(later.initial_window_bytes);
+            }
         }
         self.count_idle()
     }

@@ -56,6 +56,11 @@ impl Decoder {
         self.required_update = None;
     }
 
+    /// Permits a larger table, before the peer has acknowledged it.
+    pub fn raise_size_limit(&mut self, bytes: u32) {
+        self.size_limit = self.size_limit.max(bytes);
+    }
+
     /// Sets the greatest size of the table, once the peer has acknowledged it. If it is below the
     /// current size, the next block must begin with an update.
     pub fn set_size_limit(&mut self, bytes: u32) {

@@ -43,6 +43,8 @@ struct World {
     server: H2ServerOptions,
     streams: u16,
     pieces: Vec<usize>,
+    /// Sizes of the table and of the first window that the server announces after each request.
+    changes: Vec<(u32, u32)>,
 }
 
 impl Exchange {
@@ -88,6 +90,11 @@ fn ending() -> impl Strategy<Value = Ending> {
     ]
 }
 
+fn change() -> impl Strategy<Value = (u32, u32)> {
+    let table_bytes = prop::sample::select(vec![0u32, 50, 4096, 8192]);
+    (table_bytes, prop::sample::select(vec![1u32, 1_000, 65_535, 1 << 20]))
+}
+
 prop_compose! {
     fn world()(
         table_bytes in prop::array::uniform4(prop::sample::select(vec![0u32, 64, 4096, 10_000])),
@@ -97,6 +104,7 @@ prop_compose! {
         most in prop::sample::select(vec![1u32, 3, 100]),
         streams in 1..8u16,
         pieces in prop::collection::vec(prop_oneof![1..12usize, 1..20_000usize], 1..20),
+        changes in prop::collection::vec(change(), 0..6),
     ) -> World {
         let [decoder_table_bytes, encoder_table_bytes, header_table_bytes, server_encoder] =
             table_bytes;
@@ -121,7 +129,7 @@ prop_compose! {
             encoder_table_bytes: server_encoder,
             ..H2ServerOptions::default()
         };
-        World { client, server, streams, pieces }
+        World { client, server, streams, pieces, changes }
     }
 }
 
@@ -222,6 +230,7 @@ fn run(exchanges: &[Exchange], world: &World) {
     let mut pieces = world.pieces.iter().cycle();
     let mut in_flight: BTreeMap<u16, usize> = BTreeMap::new();
     let (mut next, mut ended, mut interims) = (0, 0, 0);
+    let mut changes = world.changes.iter();
     while ended < exchanges.len() {
         while next < exchanges.len() && pair.client.capacity() > 0 {
             let mut exchange = exchanges[next].clone();
@@ -233,6 +242,13 @@ fn run(exchanges: &[Exchange], world: &World) {
         let moved = pair.step(*pieces.next().expect("endless"));
         for (stream, index) in std::mem::take(&mut pair.completed) {
             pair.answer(stream, &exchanges[index]);
+            if let Some(&(header_table_bytes, initial_window_bytes)) = changes.next() {
+                pair.server.change_settings(&Settings {
+                    header_table_bytes,
+                    initial_window_bytes,
+                    ..world.server.settings
+                });
+            }
             if matches!(exchanges[index].ending, Ending::Cancelled) {
                 let id = *in_flight.iter().find(|(_, other)| **other == index).expect("it is").0;
                 pair.client.cancel(RequestId(id), 0);
@@ -296,6 +312,7 @@ fn every_cut() {
             server: H2ServerOptions::default(),
             streams: 2,
             pieces: vec![piece_bytes],
+            changes: vec![(0, 1), (4096, 100)],
         };
         run(&exchanges(response.clone()), &world);
         run(&exchanges(Ending::Reset(ErrorCode::REFUSED_STREAM)), &world);
@@ -310,6 +327,7 @@ fn equal_requests_are_short() {
         server: H2ServerOptions::default(),
         streams: 1,
         pieces: vec![usize::MAX],
+        changes: vec![],
     };
     let mut pair = Pair::new(&world);
     let exchange = Exchange {

@@ -335,3 +335,29 @@ fn smaller_windows_hold_once_they_are_acknowledged() {
     raw.data(1, &[0; 1_001], false);
     assert_eq!(receive(&mut server, &mut raw).0, Err(ProtocolError::FlowControl));
 }
+
+/// A size of the table that is announced after a larger one holds once it is acknowledged.
+#[test]
+fn tables_may_be_as_large_as_the_last_acknowledged_settings_permit() {
+    let of = |header_table_bytes| Settings { header_table_bytes, ..Settings::default() };
+    let options = H2ServerOptions { settings: of(10_000), ..H2ServerOptions::default() };
+    let mut server = H2Server::new(&options);
+    server.change_settings(&of(50));
+    server.change_settings(&of(8_192));
+    let mut raw = Raw::client();
+    let get = |raw: &mut Raw, stream, updates: &[u8]| {
+        let block = [updates, b"\x82\x84\x86"].concat();
+        let flags = flags::END_HEADERS | flags::END_STREAM;
+        raw.frame(FrameKind::HEADERS, flags, stream, &block);
+    };
+    raw.frame(FrameKind::SETTINGS, flags::ACK, 0, &[]);
+    get(&mut raw, 1, b"\x3f\xf1\x4d");
+    (0..2).for_each(|_| raw.frame(FrameKind::SETTINGS, flags::ACK, 0, &[]));
+    get(&mut raw, 3, b"\x20\x3f\xe1\x3f");
+    assert_eq!(server.receive(&raw.bytes, |_| {}), Ok(()));
+    assert_eq!(server.open_streams(), 2);
+    // The last acknowledged size is the limit.
+    raw.bytes.clear();
+    get(&mut raw, 5, b"\x3f\xe2\x3f");
+    assert_eq!(server.receive(&raw.bytes, |_| {}), Err(ProtocolError::BadCompression));
+}
