@@ -312,7 +312,6 @@ impl Session {
         if stream.upload.is_some() {
             // The server does not need the rest of the body (RFC 9113 §8.1).
             push_reset(&mut self.link.out, number, ErrorCode::CANCEL);
-            self.cancelled.insert(number);
         }
         let kind = StreamEventKind::Response { status };
         self.end(slot, kind, events);

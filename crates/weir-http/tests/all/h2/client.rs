@@ -549,3 +549,20 @@ fn equal_blocks_with_another_table() {
     let status = |status| StreamEventKind::Response { status };
     assert_eq!(statuses, [status(201), status(201), status(404), status(404)]);
 }
+
+/// Trailers change the table too, without a head between.
+#[test]
+fn equal_blocks_after_trailers() {
+    let build = |raw: &mut Raw| {
+        let block = |raw: &mut Raw, stream, flag, block: &[u8]| {
+            raw.frame(FrameKind::HEADERS, flags::END_HEADERS | flag, stream, block);
+        };
+        block(raw, 1, 0, b"\x48\x03200");
+        block(raw, 3, flags::END_STREAM, b"\xbe");
+        block(raw, 1, flags::END_STREAM, b"\x40\x01x\x01y");
+        // Now the index is that of the trailer, which is no head.
+        block(raw, 5, flags::END_STREAM, b"\xbe");
+    };
+    let events = [(0, BEGAN), (1, DONE), (0, DONE), (2, failed(ProtocolError::BadHeader))];
+    check(build, &events, &[(5, ErrorCode::PROTOCOL_ERROR)]);
+}

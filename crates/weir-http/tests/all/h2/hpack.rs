@@ -239,6 +239,19 @@ fn equal_requests_shrink_to_indexes() {
     }
 }
 
+/// Such a block empties the decoder's table, so it must not be sent again.
+#[test]
+fn a_block_with_a_size_update_is_another_generation() {
+    let mut encoder = Encoder::new(4096);
+    let fields = owned(&[(":method", "GET")]);
+    [0, 4096].into_iter().for_each(|bytes| encoder.set_size_limit(bytes));
+    let before = encoder.generation();
+    assert_eq!(encode(&mut encoder, &fields), bytes("20 3fe1 1f 82"));
+    let after = encoder.generation();
+    assert_ne!(after, before);
+    assert_eq!((encode(&mut encoder, &fields), encoder.generation()), (bytes("82"), after));
+}
+
 #[test]
 fn secrets_never_enter_a_table() {
     for name in ["authorization", "cookie", "proxy-authorization", "set-cookie"] {

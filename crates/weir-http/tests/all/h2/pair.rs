@@ -359,3 +359,38 @@ fn equal_requests_are_short() {
     // Method, scheme, authority, path, and two fields.
     assert_eq!(lengths[2..], [9 + 6; 3]);
 }
+
+/// A request that was encoded before is encoded anew if the table has changed since.
+#[test]
+fn known_requests_with_another_table() {
+    let mut client = H2Client::new(100, &H2Options::default());
+    client.open(0);
+    let mut server = H2Server::new(&H2ServerOptions::default());
+    let get = |path| request(&format!("GET /{path} HTTP/1.1\r\nHost: h\r\nx-path: {path}\r\n\r\n"));
+    let (known, other) = (get("known"), get("other"));
+    let mut paths = Vec::new();
+    let mut exchange = |server: &mut H2Server, request: Option<&Arc<Request>>| {
+        let mut bytes = Vec::new();
+        server.poll_transmit(&mut bytes);
+        client.receive(&bytes, 0, &mut Vec::new()).expect("valid frames");
+        request.map(|request| client.request(request, 0));
+        bytes.clear();
+        client.poll_transmit(&mut bytes);
+        let received = server.receive(&bytes, |event| {
+            if let ServerEvent::Request { fields, .. } = event {
+                paths.push(String::from_utf8_lossy(fields.path()).into_owned());
+            }
+        });
+        assert_eq!(received, Ok(()));
+    };
+    for request in [&known, &known, &known, &other, &known, &known] {
+        exchange(&mut server, Some(request));
+    }
+    for header_table_bytes in [0, 4096, 60] {
+        server.change_settings(&Settings { header_table_bytes, ..Settings::default() });
+        (0..3).for_each(|_| exchange(&mut server, Some(&known)));
+    }
+    let (other, known): (Vec<_>, Vec<_>) = paths.iter().partition(|path| *path == "/other");
+    assert_eq!((other.len(), known.len()), (1, 14));
+    assert!(known.iter().all(|path| *path == "/known"), "{known:?}");
+}
