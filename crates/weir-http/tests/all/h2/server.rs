@@ -361,3 +361,30 @@ fn tables_may_be_as_large_as_the_last_acknowledged_settings_permit() {
     get(&mut raw, 5, b"\x3f\xe2\x3f");
     assert_eq!(server.receive(&raw.bytes, |_| {}), Err(ProtocolError::BadCompression));
 }
+
+#[test]
+fn a_reset_stream_no_longer_waits() {
+    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut raw = Raw::client();
+    raw.frame(FrameKind::SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 10]);
+    raw.headers(1, GET, true);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    assert!(server.respond(1, 200, &[], false) && server.send_data(1, &[0; 100], true));
+    raw.bytes.clear();
+    raw.frame(FrameKind::RST_STREAM, 0, 1, &[0; 4]);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    server.poll_transmit(&mut Vec::new());
+    assert_eq!((server.open_streams(), server.pending_bytes()), (0, 0));
+    raw.bytes.clear();
+    raw.headers(3, GET, true);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    assert!(server.respond(3, 200, &[], false) && server.send_data(3, &[0; 11], true));
+    raw.bytes.clear();
+    raw.window_update(3, 1);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    let mut out = Vec::new();
+    server.poll_transmit(&mut out);
+    let sent: Vec<_> = frames(&out).iter().map(|f| (f.stream, f.payload.len())).collect();
+    assert_eq!(sent[1..], [(3, 10), (3, 1)], "after the head");
+    assert_eq!(server.open_streams(), 0);
+}
