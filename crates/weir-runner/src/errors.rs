@@ -82,7 +82,7 @@ impl std::error::Error for NoServer {}
 
 /// A thread that could not be started.
 #[derive(Debug)]
-pub(crate) struct NoThread(pub(crate) io::Error);
+pub struct NoThread(pub io::Error);
 
 impl fmt::Display for NoThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -40,7 +40,7 @@ mod server_wait;
 mod target;
 mod watchdog;
 
-pub use errors::{Error, ErrorKind};
+pub use errors::{Error, ErrorKind, NoThread};
 pub use finished::Finished;
 pub use interrupts::{Interrupts, Stage};
 pub use observer::{Frame, Observer, Phase, Silent};

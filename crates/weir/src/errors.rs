@@ -16,16 +16,3 @@ impl fmt::Display for NotWritten {
 }
 
 impl std::error::Error for NotWritten {}
-
-/// A thread that could not be started.
-#[derive(Debug)]
-pub(crate) struct NoThread(pub(crate) io::Error);
-
-impl fmt::Display for NoThread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NoThread(error) = self;
-        write!(f, "a thread cannot be started: {error}; raise the limit (ulimit -u, pids.max)")
-    }
-}
-
-impl std::error::Error for NoThread {}

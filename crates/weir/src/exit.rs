@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use weir_io::Signal;
 use weir_result::document::{BrokenInvariant, Grade};
 use weir_result::{AssertionOutcome, Document};
-use weir_runner::{ErrorKind, Finished};
+use weir_runner::{ErrorKind, Finished, NoThread};
 use weir_serve::ServeError;
 
 use crate::args::choices::Strict;
-use crate::errors::{NoThread, NotWritten};
+use crate::errors::NotWritten;
 
 /// Wrong command line or input.
 pub(crate) const USAGE: u8 = 2;

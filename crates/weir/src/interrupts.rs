@@ -5,9 +5,8 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use weir_io::{Signal, Signals};
-use weir_runner::Stage;
+use weir_runner::{NoThread, Stage};
 
-use crate::errors::NoThread;
 use crate::exit;
 use crate::output::Temporaries;
 use crate::terminal;

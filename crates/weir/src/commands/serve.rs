@@ -11,12 +11,13 @@ use clap::{ArgAction, Args};
 use weir_io::{Endpoint, Signals};
 use weir_result::printable;
 use weir_result::units::{parse_bytes, parse_count, parse_duration_ns};
+use weir_runner::NoThread;
 use weir_serve::{
     Delay, Drip, ExtraHeader, Fault, Framing, IoEngine, Mode, Programme, ServeOptions, Stall, Stats,
 };
 
 use crate::args::check::check_unix;
-use crate::errors::{NoThread, NotWritten};
+use crate::errors::NotWritten;
 use crate::terminal::{self, shown};
 
 /// `weir serve`.
