@@ -9,21 +9,13 @@ mod bench;
 mod picture;
 mod rig;
 
-use std::env;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use xtask::shell;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match run(&words) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lab: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    shell::run_task("lab", run)
 }
 
 /// Runs a task; `cargo xtask` calls this program, and its help lists them.

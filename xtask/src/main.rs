@@ -14,7 +14,6 @@ mod setup;
 mod sim;
 mod tidy;
 
-use std::env;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -44,15 +43,7 @@ cargo xtask <task>
 ";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match run(&words) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("xtask: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    shell::run_task("xtask", run)
 }
 
 fn run(words: &[&str]) -> Result<()> {

@@ -3,9 +3,22 @@
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, ensure};
+
+/// Runs the task that the command line names, and prints its error after the name of `program`.
+pub fn run_task(program: &str, run: impl FnOnce(&[&str]) -> Result<()>) -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{program}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
 
 /// Returns the root of the repository. Fails if cargo has not started this program.
 pub fn root() -> Result<PathBuf> {
