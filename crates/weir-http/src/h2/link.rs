@@ -154,10 +154,7 @@ impl Link {
 
     /// Handles an addition to the connection's send window (RFC 9113 §6.9).
     pub(crate) fn window_update(&mut self, bytes: u32) -> Result<(), Fault> {
-        if bytes == 0 {
-            return Err(Fault::PROTOCOL);
-        }
-        self.send_window.change(bytes.into())
+        self.send_window.widen(bytes)
     }
 
     /// Takes received DATA from the connection's window, and refills it.

@@ -24,6 +24,14 @@ impl SendWindow {
         self.0 -= bytes as i64;
     }
 
+    /// Adds the bytes of a WINDOW_UPDATE, which must not be 0 (RFC 9113 §6.9).
+    pub(crate) fn widen(&mut self, bytes: u32) -> Result<(), Fault> {
+        match bytes {
+            0 => Err(Fault::PROTOCOL),
+            _ => self.change(bytes.into()),
+        }
+    }
+
     /// Changes the window by a positive or negative number of bytes.
     pub(crate) fn change(&mut self, bytes: i64) -> Result<(), Fault> {
         self.0 += bytes;

@@ -427,18 +427,12 @@ impl Session {
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), Fault> {
         let Some(slot) = self.streams.find(number) else {
-            return if self.is_idle(number) {
-                Err(Fault::PROTOCOL)
-            } else {
-                self.link.count_idle()
+            return match self.is_idle(number) {
+                true => Err(Fault::PROTOCOL),
+                false => self.link.count_idle(),
             };
         };
-        let window = &mut self.streams.state(slot).send_window;
-        let fault = match bytes {
-            0 => Some(Fault::PROTOCOL),
-            _ => window.change(bytes.into()).err(),
-        };
-        if let Some(fault) = fault {
+        if let Err(fault) = self.streams.state(slot).send_window.widen(bytes) {
             self.fail_stream(slot, fault, events);
         }
         Ok(())

@@ -291,18 +291,12 @@ impl Session {
         each: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Fault> {
         let Some(slot) = self.streams.find(number) else {
-            return if self.is_idle(number) {
-                Err(Fault::PROTOCOL)
-            } else {
-                self.link.count_idle()
+            return match self.is_idle(number) {
+                true => Err(Fault::PROTOCOL),
+                false => self.link.count_idle(),
             };
         };
-        let window = &mut self.streams.state(slot).send_window;
-        let fault = match bytes {
-            0 => Some(Fault::PROTOCOL),
-            _ => window.change(bytes.into()).err(),
-        };
-        if let Some(fault) = fault {
+        if let Err(fault) = self.streams.state(slot).send_window.widen(bytes) {
             self.fail_stream(slot, fault, each);
         }
         Ok(())
@@ -419,7 +413,7 @@ impl Session {
     pub(super) fn change_settings(&mut self, settings: &Settings) {
         self.link.push_settings(settings, &self.settings);
         self.settings = *settings;
-        // What was used of a larger window is given back, or the client would wait for ever.
+        // Bytes used of a larger window are given back, or the client would wait for ever.
         for (_, number, stream) in self.streams.open() {
             let refill = stream.receive_window.refill(settings.initial_window_bytes);
             if let (Some(bytes), true, false) = (refill, self.link.refills, stream.is_received) {
