@@ -109,7 +109,7 @@ impl Scenario {
             events: Vec::new(),
             out: Vec::new(),
         };
-        // What repeats is in the tables after some rounds.
+        // Repeated fields are in the tables after some rounds.
         let mut encoder = Encoder::new(table_bytes);
         for nth in 0..4 {
             let all = seconds.iter().map(|second| Responses::new(streams, *second, &mut encoder));

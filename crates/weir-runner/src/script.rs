@@ -234,7 +234,7 @@ type Source = Option<Arc<[u8]>>;
 
 /// The content of a script from a pipe, which can be read only once, or of a specification that
 /// keeps it; `None` for a regular file, which each state reads itself. With it, the description of
-/// what was read.
+/// the file.
 ///
 /// # Errors
 /// When the file is not the one that was specified, or a pipe cannot be read.

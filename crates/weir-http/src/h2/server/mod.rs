@@ -1,5 +1,5 @@
-//! The server's side of a connection: requests come out as events, responses go in. It also sends
-//! what a server must not, so that clients can be tested. Independent of the content of responses.
+//! The server's side of a connection: requests come out as events, responses go in. It can
+//! break the protocol on request, to test clients. Independent of the content of responses.
 
 mod request_fields;
 mod responses;

@@ -72,7 +72,7 @@ fn run_server(bytes: &[u8], piece_bytes: usize) -> (Vec<Received>, Option<Protoc
         assert!(server.open_streams() <= 100);
     }
     for request in &mut requests {
-        // How much of a wrong body is passed on depends on the pieces.
+        // The part of a wrong body that is passed on depends on the pieces.
         let is_wrong = request.reset.is_some() || error.is_some();
         request.body_bytes *= usize::from(!is_wrong);
     }

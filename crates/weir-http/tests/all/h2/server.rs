@@ -74,7 +74,7 @@ fn run(
         let mut pieces = raw.bytes.chunks(*piece_bytes);
         let result =
             pieces.try_for_each(|piece| server.receive(piece, |event| push(&mut events, event)));
-        // How much of a wrong body is passed on depends on the pieces.
+        // The part of a wrong body that is passed on depends on the pieces.
         let reset: Vec<u32> = events.iter().filter_map(reset_stream).collect();
         events.retain(|event| !matches!(event, Event::Data(id, ..) if reset.contains(id)));
         out.clear();
