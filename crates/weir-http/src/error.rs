@@ -195,6 +195,9 @@ pub enum RequestError {
     /// A `Transfer-Encoding` other than chunked, or one together with `Content-Length`.
     #[error("Transfer-Encoding {0:?} cannot be sent: only chunked can, without Content-Length")]
     BadTransferEncoding(String),
+    /// A chunked body in a request of HTTP/1.0, which does not know it (RFC 9112 §7).
+    #[error("HTTP/1.0 has no chunked bodies: drop Transfer-Encoding")]
+    ChunkedInHttp10,
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use crate::message::chunked::{LAST_CHUNK, push_chunk_size};
 use crate::message::line::{is_token, trim};
+use crate::raw::split;
+use crate::received_response::Fields as FieldLines;
 use crate::{RawRequestError, Request, RequestError, RequestTraits, read_requests};
 
 /// A request in wire format. Immutable and shared: a clone is a reference.
@@ -98,6 +100,34 @@ impl Prepared {
         let first = requests.first().expect("a string without requests is an error");
         let bytes = bytes[..first.bytes as usize].into();
         Ok(Prepared { bytes, traits: first.traits })
+    }
+
+    /// Returns the request with the version HTTP/1.0 (RFC 1945). The server closes the connection
+    /// after its response, unless the request has `Connection: keep-alive`.
+    ///
+    /// # Errors
+    /// If its body is chunked.
+    ///
+    /// # Panics
+    /// If it is not an HTTP/1.1 request.
+    pub fn http10(&self) -> Result<Prepared, RequestError> {
+        let parts = split(&self.bytes).expect("it was validated when it was made");
+        let (mut is_chunked, mut is_kept) = (false, false);
+        for (name, value) in FieldLines::of(&self.bytes[parts.fields]) {
+            is_chunked |= name.eq_ignore_ascii_case(b"transfer-encoding");
+            is_kept |= name.eq_ignore_ascii_case(b"connection")
+                && value.eq_ignore_ascii_case(b"keep-alive");
+        }
+        if is_chunked {
+            return Err(RequestError::ChunkedInHttp10);
+        }
+        let mut bytes: Arc<[u8]> = Arc::from(&self.bytes[..]);
+        let version = parts.target.end + 1;
+        let version = &mut Arc::get_mut(&mut bytes).expect("it is not shared yet")[version..][..8];
+        assert_eq!(version, b"HTTP/1.1");
+        version[7] = b'0';
+        let traits = RequestTraits { closes: self.traits.closes || !is_kept, ..self.traits };
+        Ok(Prepared { bytes, traits })
     }
 
     /// Returns the bytes, from the request line to the end of the body.
@@ -235,6 +265,26 @@ mod tests {
         let body = body.map(str::as_bytes);
         let prepared = Prepared::http1(method, target, "h:8080", &headers, body)?;
         Ok((String::from_utf8(prepared.bytes().to_vec()).unwrap(), prepared.traits()))
+    }
+
+    #[test]
+    fn http10_closes_unless_it_is_told_not_to() {
+        let check = |headers: &[(&str, &str)], closes| {
+            let headers: Vec<_> =
+                headers.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+            let request = Prepared::http1("GET", "/HTTP/1.1", "h", &headers, None).unwrap();
+            let older = request.http10().unwrap();
+            let text = String::from_utf8(older.bytes().to_vec()).unwrap();
+            assert!(text.starts_with("GET /HTTP/1.1 HTTP/1.0\r\nHost: h\r\n"), "{text}");
+            assert_eq!(older.bytes().len(), request.bytes().len());
+            assert_eq!(older.traits().closes, closes, "{text}");
+        };
+        check(&[], true);
+        check(&[("Connection", "close")], true);
+        check(&[("connection", "Keep-Alive")], false);
+        let chunked = [("Transfer-Encoding".to_owned(), "chunked".to_owned())];
+        let request = Prepared::http1("POST", "/", "h", &chunked, Some(b"a")).unwrap();
+        assert!(matches!(request.http10(), Err(RequestError::ChunkedInHttp10)));
     }
 
     #[test]

@@ -112,6 +112,18 @@ impl TlsConfig {
         client.resumption = Resumption::disabled();
         Ok(TlsConfig { client: Arc::new(client), server_name })
     }
+
+    /// Returns this configuration with other protocols to offer by ALPN, as in
+    /// [`TlsOptions::alpn`].
+    ///
+    /// # Panics
+    /// If a protocol is empty or longer than 255 bytes.
+    pub fn offering(&self, alpn: &[&[u8]]) -> TlsConfig {
+        assert!(alpn.iter().all(|protocol| (1..=255).contains(&protocol.len())));
+        let mut client = ClientConfig::clone(&self.client);
+        client.alpn_protocols = alpn.iter().map(|protocol| protocol.to_vec()).collect();
+        TlsConfig { client: Arc::new(client), server_name: self.server_name.clone() }
+    }
 }
 
 #[cfg(test)]

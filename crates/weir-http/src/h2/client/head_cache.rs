@@ -4,6 +4,7 @@
 use super::super::fault::Fault;
 use super::super::fields::{FieldCheck, ResponseFields, status};
 use super::super::hpack::Decoder;
+use crate::ReceivedResponse;
 
 /// Longest block that is kept for comparison, in bytes.
 const BLOCK_BYTES_MAX: usize = 4 * 1024;
@@ -18,9 +19,22 @@ pub(super) struct H2HeadCache {
     /// Changes of the decoder's table when the block was decoded; `None` without one.
     table_changes: Option<u64>,
     fields: ResponseFields,
+    /// Field lines of the last decoded head, in the form of HTTP/1; `None` if they are not kept.
+    lines: Option<Vec<u8>>,
 }
 
 impl H2HeadCache {
+    /// Keeps the field lines of every head from now on that differs from the one before.
+    pub(super) fn keep_lines(&mut self) {
+        self.lines = Some(Vec::new());
+    }
+
+    /// Returns the last head, without fields if they are not kept.
+    pub(super) fn last(&self) -> ReceivedResponse<'_> {
+        let head = self.lines.as_deref().unwrap_or_default();
+        ReceivedResponse { status: self.fields.status, head, body: &[], is_cut: false }
+    }
+
     pub(super) fn clear(&mut self) {
         self.table_changes = None;
     }
@@ -42,11 +56,15 @@ impl H2HeadCache {
     fn decode(&mut self, decoder: &mut Decoder, block: &[u8]) -> Result<ResponseFields, Fault> {
         let before = decoder.table_changes();
         let (mut check, mut number, mut is_bad_pseudo) = (FieldCheck::default(), 0, false);
+        let lines = &mut self.lines;
+        lines.iter_mut().for_each(Vec::clear);
         let decoded = decoder.decode(block, |name, value| {
             if check.field(name, value) {
                 let known = if name == b":status" { status(value) } else { None };
                 is_bad_pseudo |= number != 0 || known.is_none();
                 number = known.unwrap_or(0);
+            } else if let Some(lines) = lines {
+                lines.extend([name, b": ", value, b"\r\n"].concat());
             }
         });
         let decoded = decoded.map_err(|_| Fault::COMPRESSION)?;

@@ -15,7 +15,9 @@ use std::sync::Arc;
 
 use super::frame::{FrameLimits, FrameReader};
 use super::windows::{ReceiveWindow, SendWindow};
-use crate::{Multiplexed, ProtocolError, ProtocolFactory, Request, RequestId, StreamEvent};
+use crate::{
+    Multiplexed, ProtocolError, ProtocolFactory, ReceivedResponse, Request, RequestId, StreamEvent,
+};
 use session::Session;
 use uploads::Upload;
 
@@ -59,6 +61,17 @@ impl H2Client {
     /// Returns a factory of clients with these options.
     pub fn factory(options: H2Options) -> ProtocolFactory {
         ProtocolFactory::multiplexed(move |streams| Box::new(H2Client::new(streams, &options)))
+    }
+
+    /// Keeps the fields of response heads from now on, for [`H2Client::head`].
+    pub fn keep_heads(&mut self) {
+        self.session.keep_heads();
+    }
+
+    /// Returns the response head that was received last, which may be interim; its status is 0
+    /// before the first one. It has no fields unless [`H2Client::keep_heads`] was called.
+    pub fn head(&self) -> ReceivedResponse<'_> {
+        self.session.head()
     }
 
     /// Returns the times that request bodies waited for the server's flow-control windows.

@@ -15,7 +15,7 @@ use super::request_cache::RequestCache;
 use super::uploads::{Upload, Uploads};
 use super::{H2Options, SendWindow, Stream};
 use crate::message::framing::response_has_body;
-use crate::{ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
+use crate::{ProtocolError, ReceivedResponse, Request, RequestId, StreamEvent, StreamEventKind};
 
 /// Greatest number of a stream.
 const STREAM_MAX: u32 = (1 << 31) - 1;
@@ -91,7 +91,12 @@ impl Session {
     pub(super) fn open(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
         self.link.out.extend_from_slice(PREFACE);
-        self.link.push_settings(&self.options.settings(), &Settings::default());
+        let settings = self.options.settings();
+        // The size of the table is announced even if it is the default: a server that keeps no
+        // table, such as nginx, then says so, and equal heads have equal bytes.
+        let header_table_bytes = !settings.header_table_bytes;
+        let before = Settings { header_table_bytes, ..Settings::default() };
+        self.link.push_settings(&settings, &before);
         self.link.open_window();
     }
 
@@ -117,6 +122,15 @@ impl Session {
 
     pub(super) fn is_mid_response(&self) -> bool {
         self.begun > 0
+    }
+
+    /// Keeps the field lines of response heads.
+    pub(super) fn keep_heads(&mut self) {
+        self.heads.keep_lines();
+    }
+
+    pub(super) fn head(&self) -> ReceivedResponse<'_> {
+        self.heads.last()
     }
 
     pub(super) fn interim_responses(&self) -> u64 {

@@ -89,9 +89,9 @@ impl DynamicTable {
     /// Inserts a field and evicts the oldest ones for it. A field larger than the table empties it
     /// (RFC 7541 §4.4).
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8], hashes: Hashes) {
-        self.changes += 1;
         let size = name.len() + value.len() + ENTRY_OVERHEAD;
         let Some(room) = self.size_max.checked_sub(size) else { return self.evict_to(0) };
+        self.changes += 1;
         self.evict_to(room);
         self.compact();
         self.entries.push_front(Entry {
@@ -199,6 +199,11 @@ mod tests {
         table.resize(10);
         check(&table, true);
         table.insert(b"too large", b"", Hashes::default());
+        check(&table, false);
+        table.resize(50);
+        table.insert(b"a", b"b", Hashes::default());
+        check(&table, true);
+        table.insert(b"too large for all of the table", b"", Hashes::default());
         check(&table, true);
         table.reset(100);
         check(&table, true);

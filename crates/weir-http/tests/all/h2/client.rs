@@ -102,8 +102,13 @@ fn the_opening() {
     assert!(out.starts_with(PREFACE));
     let sent = frames(&out);
     assert_eq!(sent[0].kind, FrameKind::SETTINGS);
-    // No push, windows of 2^30 - 1, lists of fields up to 64 KiB.
-    let payload = [[0, 2, 0, 0, 0, 0], [0, 4, 0x3f, 0xff, 0xff, 0xff], [0, 6, 0, 1, 0, 0]];
+    // A table of 4 KiB, no push, windows of 2^30 - 1, lists of fields up to 64 KiB.
+    let payload = [
+        [0, 1, 0, 0, 0x10, 0],
+        [0, 2, 0, 0, 0, 0],
+        [0, 4, 0x3f, 0xff, 0xff, 0xff],
+        [0, 6, 0, 1, 0, 0],
+    ];
     assert_eq!(sent[0].payload, payload.concat());
     assert_eq!((sent[1].kind, sent[1].number(0)), (FrameKind::WINDOW_UPDATE, (1 << 30) - 65_536));
 }
