@@ -161,20 +161,20 @@ fn connections(document: &Document) -> Option<String> {
     // Little's law is about the mean.
     let mean_ns = document.latency.service_time.ok.mean_ns?;
     let service_s = mean_ns.max(1.0) / 1e9;
-    let pipeline = f64::from(document.plan.pipeline);
+    let depth = f64::from(document.plan.depth());
     let connections = document.coverage().connections;
     let noun = if connections == 1 { "connection" } else { "connections" };
     let text = format!(
         "{} {noun} × {} allow {}",
         units::count(connections.into()),
         units::duration(mean_ns as u64),
-        units::round_rate(f64::from(connections) * pipeline / service_s),
+        units::round_rate(f64::from(connections) * depth / service_s),
     );
     let (Some(offered), Some(rps)) = (document.offered_in_words(), document.throughput.offered_rps)
     else {
         return Some(format!("{text}; raise -c for more"));
     };
-    let needed = (rps * service_s / pipeline).ceil() as u64;
+    let needed = (rps * service_s / depth).ceil() as u64;
     let is_short = needed > u64::from(connections);
     let needed = units::count(needed);
     is_short.then(|| format!("{text}; {offered} needs at least {needed}: raise -c"))

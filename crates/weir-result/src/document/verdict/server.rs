@@ -1,20 +1,52 @@
-//! Rules about the server and the load that reached it: `growing-backlog` and `connection-waits`
-//! (METHOD 1.3, 1.7). Neither makes a number wrong; both qualify the load that it was measured
-//! under.
+//! Rules about the server and the load that reached it: `growing-backlog`, `connection-waits`
+//! (METHOD 1.3, 1.7) and `delayed-ack`. None makes a number wrong; they qualify what was measured.
+
+use std::ops::Range;
 
 use super::super::Document;
 use super::limit::{Limit, LimitedBy};
 use super::measure::{Measure, Rule, Subject, Unit};
-use super::thresholds::{GROWTH_CONFIDENCE, GROWTH_FINDING, WAITED_FINDING};
+use super::thresholds::{
+    ABOVE_DELAYED_ACK_NS, BELOW_DELAYED_ACK_NS, DELAYED_ACK_FINDING, DELAYED_ACK_NS,
+    DELAYED_ACK_PEAK, GROWTH_CONFIDENCE, GROWTH_FINDING, WAITED_FINDING,
+};
+use crate::histogram::middle_of;
 use crate::plan::Load;
 use crate::units;
 
 pub(super) fn judge(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
+    rules.push(delayed_ack(document));
     if document.plan.load == Load::ClosedLoop {
         return;
     }
     rules.push(growing_backlog(document, limit));
     rules.push(connection_waits(document));
+}
+
+/// Judges the share of responses that took as long as a delayed ACK (RFC 1122 §4.2.3.2; Linux waits
+/// for 40 ms and up to a tick). Nagle's algorithm (RFC 896) in a server that sends a response in two
+/// writes holds the second one back for that long.
+fn delayed_ack(document: &Document) -> Rule {
+    let measure = Measure::new("delayed-ack", "delayed ACK", Subject::Server, Unit::Share)
+        .finding_at(DELAYED_ACK_FINDING);
+    let times = document.latency.service_time.by_outcome().ok().map(|times| times.ok);
+    let Some(times) = times.filter(|times| !times.is_empty()) else {
+        return measure.unknown("no request was completed");
+    };
+    let within = |span: &Range<u64>| {
+        let buckets = times.buckets().filter(|(bucket, _)| span.contains(&middle_of(*bucket)));
+        buckets.map(|(_, count)| count).sum::<u64>() as f64
+    };
+    let share = within(&DELAYED_ACK_NS) / times.count() as f64;
+    let evidence =
+        format!("{} of responses took 40 to 45 ms, as a delayed ACK does", units::percent(share));
+    // Times that are spread evenly have as many in the spans beside it.
+    let beside = within(&BELOW_DELAYED_ACK_NS) + within(&ABOVE_DELAYED_ACK_NS);
+    if beside * DELAYED_ACK_PEAK > within(&DELAYED_ACK_NS) {
+        return measure.pass(Some(share), evidence);
+    }
+    let remedy = "set TCP_NODELAY in the server, if 40 ms is not its own time";
+    measure.weight(share).judge(share, &evidence, remedy)
 }
 
 /// Judges the growth of the number of requests due or in flight.

@@ -1,6 +1,8 @@
 //! Every number that a rule compares with, and the reason for it. They are engineering choices; the
 //! accuracy suite (METHOD 2) calibrates them against runs with known results.
 
+use std::ops::Range;
+
 /// `client-overhead`: a share of a percentile that readers ignore anyway.
 pub(super) const OVERHEAD_SHARE: f64 = 0.05;
 /// `client-overhead`, `idle-connections`, `probe-thread`: duration of a wake-up on a quiet machine,
@@ -108,6 +110,18 @@ pub(super) const RATE_EDGE: f64 = 2.0;
 /// `send-dispersion`, `send-burst`, `send-rate`: share of requests never sent beyond which the
 /// counts do not represent the plan.
 pub(super) const NEVER_SENT_MOST: f64 = 0.001;
+
+/// `delayed-ack`: share of responses; fewer move no median.
+pub(super) const DELAYED_ACK_FINDING: f64 = 0.05;
+/// `delayed-ack`: service times that one causes, in nanoseconds: 40 ms, up to a tick of 4 ms, and
+/// the rest of the response.
+pub(super) const DELAYED_ACK_NS: Range<u64> = 39_500_000..45_000_000;
+/// `delayed-ack`: the span below, of the same length.
+pub(super) const BELOW_DELAYED_ACK_NS: Range<u64> = 34_000_000..39_500_000;
+/// `delayed-ack`: the span above, of the same length.
+pub(super) const ABOVE_DELAYED_ACK_NS: Range<u64> = 45_000_000..50_500_000;
+/// `delayed-ack`: multiple of the responses in both spans beside it, from which they are a peak.
+pub(super) const DELAYED_ACK_PEAK: f64 = 4.0;
 
 /// `connection-waits`: share of requests that waited for a connection (METHOD 1.3).
 pub(super) const WAITED_FINDING: f64 = 0.001;

@@ -7,7 +7,7 @@ use weir_result::{Histogram, Measurements, Slice};
 use super::run::{
     EACH, Failure, S, SLICES, US, answer, check, failing, measured, rule, says, well,
 };
-use super::triggers::growing;
+use super::triggers::{growing, served};
 
 #[test]
 fn a_growing_backlog() {
@@ -45,6 +45,20 @@ fn waits_for_connections() {
         parts.measurements =
             Measurements { workers: parts.measurements.workers.clone(), ..Measurements::default() };
     });
+}
+
+#[test]
+fn delayed_acks() {
+    let id = "delayed-ack";
+    // Every tenth response is held back.
+    let held = |k: u64| match k % 10 {
+        0 => 40_500 * US + k % 300 * 10 * US,
+        _ => 200 * US,
+    };
+    check(id, Finding, |parts| served(parts, held));
+    check(id, Pass, |parts| served(parts, |k| if k % 100 < 1 { 41_000 * US } else { 200 * US }));
+    // Times that are spread over 30 to 60 ms are the server's own.
+    check(id, Pass, |parts| served(parts, |k| 30_000 * US + k % 3_000 * 10 * US));
 }
 
 /// The server was stopped from 4 s to 5 s: a tenth of the requests waited for a connection, and

@@ -1,11 +1,11 @@
 //! One change for each rule that triggers it, and the resulting outcome.
 
-use weir_result::DocumentParts;
 use weir_result::document::RuleOutcome::{self, Bound, Finding, Note, Void};
+use weir_result::{DocumentParts, Histogram, Measurements};
 
 use super::run::{
-    EACH, Failure, MS, S, US, busy, closed, failing, health, histogram, network, read_late, rule,
-    slowed, stopped, well, witness,
+    EACH, Failure, MS, S, SLICES, US, answer, busy, closed, failing, health, histogram, network,
+    read_late, rule, slowed, stopped, well, witness,
 };
 use crate::fixture;
 
@@ -125,6 +125,7 @@ fn of_load() -> Vec<Trigger> {
         trigger("send-gaps", Finding, |parts| parts.measurements.departures.displaced = 2_000),
         trigger("connection-waits", Finding, |parts| failing(parts, 90, Failure::NeverSent)),
         trigger("growing-backlog", Finding, growing),
+        trigger("delayed-ack", Finding, |parts| served(parts, |_| 41_000 * US)),
         trigger("not-stationary", Finding, |parts| {
             slowed(parts, |k| if k < 18 { 100 } else { 150 } + k % 2);
         }),
@@ -144,6 +145,25 @@ fn of_load() -> Vec<Trigger> {
             parts.measurements.is_unsettled = true;
         }),
     ]
+}
+
+/// Replaces the service time of each request, by its number.
+pub(crate) fn served(parts: &mut DocumentParts, service_ns: impl Fn(u64) -> u64) {
+    let m = &mut parts.measurements;
+    m.slices.iter_mut().for_each(|slice| slice.ok = Histogram::new());
+    let mut fresh = Measurements {
+        slices: std::mem::take(&mut m.slices),
+        workers: std::mem::take(&mut m.workers),
+        connections: m.connections.clone(),
+        departures: m.departures.clone(),
+        occupancy: m.occupancy,
+        ..Measurements::default()
+    };
+    fresh.stamped.connections = 10;
+    for k in 0..SLICES * EACH {
+        answer(&mut fresh, (k / EACH) as usize, 0, service_ns(k));
+    }
+    parts.measurements = fresh;
 }
 
 /// Sets the total time with requests in flight, of the 100 s that ten connections have.
