@@ -1,6 +1,8 @@
 //! A backend in memory: every request gets the same response, a fixed time after it was sent. It
 //! costs next to nothing itself, so that the counted instructions are the engine's.
 
+mod http2;
+
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
@@ -41,6 +43,8 @@ pub(crate) struct Memory {
     /// Bytes received of the responses to the oldest of `sent`.
     received: usize,
     is_stamped: Vec<bool>,
+    /// Server of HTTP/2; `None` with HTTP/1.
+    http2: Option<Box<http2::Server>>,
 }
 
 impl Memory {
@@ -56,6 +60,7 @@ impl Memory {
             sent: VecDeque::new(),
             received: 0,
             is_stamped: vec![false; scenario.connections as usize],
+            http2: scenario.http2.then(|| http2::Server::new(scenario.connections)),
         }
     }
 }
@@ -72,8 +77,10 @@ impl Backend for Memory {
         TemplateId(0)
     }
 
-    fn pool(&mut self, _: &[u8]) -> PooledId {
-        unimplemented_here()
+    fn pool(&mut self, bytes: &[u8]) -> PooledId {
+        let server = self.http2.as_mut().expect("HTTP/1 sends templates");
+        server.receive(bytes);
+        PooledId(0)
     }
 
     fn connect(&mut self, conn: ConnId, _: &Endpoint, options: SocketOptions) {
@@ -84,11 +91,14 @@ impl Backend for Memory {
     fn send(&mut self, conn: ConnId, segments: &[Segment]) {
         let bytes = segments.iter().map(|segment| match segment {
             Segment::Template { bytes, .. } => *bytes as usize,
-            Segment::Pooled(_) => unimplemented_here(),
+            Segment::Pooled(_) => 0,
         });
         let requests = bytes.sum::<usize>() / self.request_bytes;
         let due_at = self.now.after(RESPONSE_NS);
         self.sent.push_back(Sent { conn, bytes: requests * self.response_bytes, due_at });
+        if let Some(server) = &mut self.http2 {
+            server.respond(conn.index());
+        }
     }
 
     fn close(&mut self, _: ConnId, _: Close) {}
@@ -112,6 +122,11 @@ impl Backend for Memory {
             return Some(Event { conn, generation: 0, at, kind: EventKind::Connected });
         }
         let &Sent { conn, bytes, .. } = self.sent.front().filter(|sent| sent.due_at <= at)?;
+        if let Some(server) = &mut self.http2 {
+            self.sent.pop_front();
+            let kind = EventKind::Received { bytes: server.next_response(), rx_at: None };
+            return Some(Event { conn, generation: 0, at, kind });
+        }
         let from = self.received;
         let until = bytes.min(from + self.piece_bytes);
         self.received = until;
@@ -123,8 +138,4 @@ impl Backend for Memory {
         let kind = EventKind::Received { bytes: &mut self.responses[from..until], rx_at };
         Some(Event { conn, generation: 0, at, kind })
     }
-}
-
-fn unimplemented_here() -> ! {
-    panic!("no scenario needs it")
 }

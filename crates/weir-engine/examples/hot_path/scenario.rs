@@ -3,7 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use weir_engine::Job;
-use weir_http::Prepared;
+use weir_http::h2::{H2Client, H2Options};
+use weir_http::{Prepared, ProtocolFactory};
 use weir_io::Endpoint;
 use weir_result::{Arrivals, IoEngine, Load, Plan, Rate, StampChoice};
 
@@ -17,6 +18,8 @@ pub(crate) struct Scenario {
     pub(crate) connections: u32,
     /// Requests in flight on each connection.
     depth: u16,
+    /// True if they are streams of HTTP/2.
+    pub(crate) http2: bool,
     load: Load,
     stamps: StampChoice,
     /// Responses to the requests in flight on one connection, all of the same length.
@@ -32,11 +35,13 @@ impl Scenario {
             name,
             connections: (128 / u32::from(depth)).min(64),
             depth,
+            http2: false,
             load: Load::ClosedLoop,
             stamps: StampChoice::None,
             responses: vec![response; depth.into()],
             piece_bytes: 1 << 20,
         };
+        let streams = |scenario| Scenario { http2: true, ..scenario };
         let one_length = nginx(None).len();
         let rate = Rate { numerator: 1_000_000, denominator: 1 };
         let open = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
@@ -57,6 +62,9 @@ impl Scenario {
             closed("closed-1-chunked", 1, chunked()),
             Scenario { piece_bytes: 16 * 1024, ..closed("closed-1-128k", 1, body_128k()) },
             Scenario { load: open, ..closed("open-1", 1, nginx(None)) },
+            streams(closed("http2-1", 1, nginx(None))),
+            streams(closed("http2-16", 16, nginx(None))),
+            streams(closed("http2-100", 100, nginx(None))),
         ]
     }
 
@@ -74,7 +82,12 @@ impl Scenario {
             ..Plan::default()
         };
         let request = Prepared::http1("GET", "/", "memory", &[], None).expect("a plain request");
-        Job::new(plan, Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), request)
+        let endpoint = Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)));
+        let protocol = match self.http2 {
+            true => H2Client::factory(H2Options::default()),
+            false => ProtocolFactory::Http1,
+        };
+        Job { protocol, ..Job::new(plan, endpoint, request) }
     }
 }
 
