@@ -9,6 +9,7 @@
 mod curve;
 mod distribution;
 mod fixture;
+mod h2load;
 mod log;
 mod options;
 mod peers;
@@ -28,6 +29,7 @@ mod delivery;
 mod departures;
 mod everyday;
 mod faults;
+mod foreign;
 mod link;
 mod occupancy;
 mod overload;
@@ -43,7 +45,7 @@ use xtask::shell::root;
 
 use crate::rig::machine::{self, Pressure};
 use crate::rig::page::Page;
-use fixture::Fixture;
+use fixture::{Fixture, Over};
 pub(crate) use options::Options;
 use section::Section;
 
@@ -57,41 +59,66 @@ const WAITED_MAX: f64 = 0.005;
 struct Case {
     id: &'static str,
     run: fn(&Fixture) -> Result<Section>,
+    over: Over,
+}
+
+impl Case {
+    const fn new(id: &'static str, run: fn(&Fixture) -> Result<Section>) -> Case {
+        Case { id, run, over: Over::Http1 }
+    }
+
+    const fn over(self, id: &'static str, over: Over) -> Case {
+        Case { id, over, ..self }
+    }
 }
 
 /// All cases, in the order of the page.
 const CASES: &[Case] = &[
-    Case { id: "V2", run: delivery::delivery },
-    Case { id: "V3", run: queues::laws },
-    Case { id: "V4", run: causality::causality },
-    Case { id: "V5", run: stall::open_loop },
-    Case { id: "V6", run: closed::stall },
-    Case { id: "V7", run: stall::half_the_time },
-    Case { id: "V8", run: overload::overload },
-    Case { id: "V9", run: queues::queues },
-    Case { id: "V10", run: faults::black_hole },
-    Case { id: "V11", run: stall::at_the_end },
-    Case { id: "V12", run: faults::resets },
-    Case { id: "V13", run: blame::blame },
-    Case { id: "V14", run: departures::departures },
-    Case { id: "V15", run: slots::slots },
-    Case { id: "V16", run: causality::report },
-    Case { id: "V17", run: occupancy::occupancy },
-    Case { id: "V18", run: capture::capture },
-    Case { id: "V26", run: concordance::concordance },
-    Case { id: "V27", run: bounds::bounds },
-    Case { id: "V28", run: attribution::attribution },
-    Case { id: "V29", run: everyday::everyday_commands },
+    Case::new("V2", delivery::delivery),
+    Case::new("V3", queues::laws),
+    Case::new("V4", causality::causality),
+    Case::new("V5", stall::open_loop),
+    Case::new("V6", closed::stall),
+    Case::new("V7", stall::half_the_time),
+    Case::new("V8", overload::overload),
+    Case::new("V9", queues::queues),
+    Case::new("V10", faults::black_hole),
+    Case::new("V11", stall::at_the_end),
+    Case::new("V12", faults::resets),
+    Case::new("V13", blame::blame),
+    Case::new("V14", departures::departures),
+    Case::new("V15", slots::slots),
+    Case::new("V16", causality::report),
+    Case::new("V17", occupancy::occupancy),
+    Case::new("V18", capture::capture),
+    Case::new("V26", concordance::concordance),
+    Case::new("V27", bounds::bounds),
+    Case::new("V28", attribution::attribution),
+    Case::new("V29", everyday::everyday_commands),
+    Case::new("V30", foreign::foreign),
+    Case::new("V2", delivery::delivery).over("V2-tls", Over::Tls),
+    Case::new("V2", delivery::delivery).over("V2-http2", Over::Http2 { streams: 10 }),
+    Case::new("V5", stall::open_loop).over("V5-tls", Over::Tls),
+    Case::new("V5", stall::open_loop).over("V5-http2", Over::Http2 { streams: 100 }),
+    Case::new("V10", faults::black_hole).over("V10-tls", Over::Tls),
+    Case::new("V10", faults::black_hole).over("V10-http2", Over::Http2 { streams: 10 }),
+    Case::new("V11", stall::at_the_end).over("V11-tls", Over::Tls),
+    Case::new("V11", stall::at_the_end).over("V11-http2", Over::Http2 { streams: 10 }),
+    Case::new("V12", faults::resets).over("V12-tls", Over::Tls),
+    Case::new("V12", faults::resets).over("V12-http2", Over::Http2 { streams: 1 }),
+    Case::new("V15", slots::slots).over("V15-tls", Over::Tls),
 ];
 
 /// Builds weir, runs the cases, writes the page.
 pub(crate) fn accuracy(options: Options) -> Result<()> {
-    let fixture = Fixture::new(options)?;
+    let mut fixture = Fixture::new(options)?;
     let place = root()?.join(PAGE);
     let mut page = Page::of(&fs::read_to_string(&place).unwrap_or_default());
     let about = machine::occasion()?;
     let mut failed = Vec::new();
-    for case in CASES.iter().filter(|case| fixture.options.wants(case.id)) {
+    let cases: Vec<&Case> = CASES.iter().filter(|case| fixture.options.wants(case.id)).collect();
+    for case in cases {
+        fixture.over = case.over;
         let (since, pressure) = (Instant::now(), Pressure::now());
         let section = (case.run)(&fixture);
         let mut section = section.with_context(|| format!("failed to run {}", case.id))?;
@@ -105,6 +132,7 @@ pub(crate) fn accuracy(options: Options) -> Result<()> {
             since.elapsed().as_secs_f64(),
             waited * 100.0
         ));
+        section.extend_title(&case.over.to_string());
         let text = section.text(case.id);
         print!("{text}");
         page.put(case.id, text);

@@ -9,6 +9,7 @@ mod client;
 mod connections;
 mod defaults;
 mod floors;
+mod http2;
 mod load;
 mod matrix;
 mod million;
@@ -19,6 +20,7 @@ mod paired;
 mod peers;
 mod scripts;
 mod serving;
+mod tls;
 mod window;
 
 use std::fs;
@@ -32,7 +34,7 @@ use xtask::shell::{cargo, find_program, root, run, target_dir};
 use crate::rig::clients;
 use crate::rig::machine::{self, Placement, Pressure};
 use crate::rig::page::Page;
-use crate::rig::servers::Server;
+use crate::rig::servers::{Server, Transport};
 pub(crate) use options::Options;
 use peers::Peer;
 
@@ -52,6 +54,8 @@ const CASES: &[Case] = &[
     Case { name: "pipelining", run: matrix::pipelining },
     Case { name: "bodies", run: matrix::bodies },
     Case { name: "close", run: matrix::close },
+    Case { name: "tls", run: tls::tls },
+    Case { name: "http2", run: http2::http2 },
     Case { name: "others", run: others::others },
     Case { name: "pacing", run: pacing::pacing },
     Case { name: "connections", run: connections::connections },
@@ -163,6 +167,10 @@ impl Fixture {
 
     fn nginx(&self) -> Result<Server> {
         Server::nginx(&self.nginx, self.placement.server, 1)
+    }
+
+    fn nginx_over(&self, transport: Transport) -> Result<Server> {
+        Server::nginx_over(transport, &self.nginx, self.placement.server, 1)
     }
 
     fn weir_serve(&self) -> Result<Server> {

@@ -97,7 +97,7 @@ impl Drop for Guarded {
 /// Returns the address in `listening on http://127.0.0.1:8080`.
 fn url_in(line: &str) -> Option<&str> {
     let (_, after) = line.split_once("listening on ")?;
-    after.split_whitespace().next().filter(|url| url.starts_with("http://"))
+    after.split_whitespace().next().filter(|url| url.starts_with("http"))
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 12] = [
+const NEEDS: [Need; 17] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -138,6 +138,36 @@ const NEEDS: [Need; 12] = [
         reason: "it limits the bandwidth of a slow link",
         required_by: &[Purpose::Accuracy],
         wanted_by: &[],
+    },
+    Need {
+        program: "h2o",
+        reason: "its own count of HTTP/2 requests is compared with weir's",
+        required_by: &[],
+        wanted_by: &[Purpose::Accuracy],
+    },
+    Need {
+        program: "nghttpd",
+        reason: "its own count of HTTP/2 requests is compared with weir's",
+        required_by: &[],
+        wanted_by: &[Purpose::Accuracy],
+    },
+    Need {
+        program: "haproxy",
+        reason: "its own count of HTTP/2 requests is compared with weir's",
+        required_by: &[],
+        wanted_by: &[Purpose::Accuracy],
+    },
+    Need {
+        program: "lighttpd",
+        reason: "its own count of HTTP/2 requests is compared with weir's",
+        required_by: &[],
+        wanted_by: &[Purpose::Accuracy],
+    },
+    Need {
+        program: "caddy",
+        reason: "its own count of HTTP/2 requests is compared with weir's",
+        required_by: &[],
+        wanted_by: &[Purpose::Accuracy],
     },
 ];
 
@@ -219,7 +249,8 @@ impl Manager {
             ("ab", Manager::Dnf) => "httpd-tools",
             ("ab", Manager::Pacman) => "apache",
             ("h2load", Manager::Apt) => "nghttp2-client",
-            ("h2load", _) => "nghttp2",
+            ("nghttpd", Manager::Apt) => "nghttp2-server",
+            ("h2load" | "nghttpd", _) => "nghttp2",
             ("node", _) => "nodejs",
             ("python3", Manager::Pacman) => "python",
             ("ip" | "tc", Manager::Dnf) => "iproute",

@@ -7,7 +7,7 @@ use anyhow::Result;
 use xtask::shell::find_program;
 
 use super::distribution::{self, Distribution};
-use super::fixture::{Fixture, run_delay};
+use super::fixture::{Fixture, Over, run_delay};
 use super::log::Record;
 use super::peers::{Load, Peer};
 use super::rows::{self, Pair};
@@ -102,7 +102,9 @@ pub(super) fn delivery(fixture: &Fixture) -> Result<Section> {
          and lateness in sending are in it too:",
         &around.finish(),
     );
-    compare(fixture, &mut section)?;
+    if fixture.over == Over::Http1 {
+        compare(fixture, &mut section)?;
+    }
     section.note(format!("{least} rounds or more, of {} s each.", fixture.span(3.0, 2.0)));
     Ok(section)
 }

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -32,9 +33,53 @@ while True:
     time.sleep((1 - share) * period)
 "#;
 
+/// Protocol between weir and `weir serve`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// HTTP/1.1 in the clear.
+    Http1,
+    /// HTTP/1.1 over TLS.
+    Tls,
+    /// HTTP/2 in the clear.
+    Http2 {
+        /// Requests in flight on each connection.
+        streams: u32,
+    },
+}
+
+impl Over {
+    /// Returns the flags of `weir serve`.
+    fn server_flags(self) -> &'static str {
+        if self == Over::Tls { "--tls" } else { "" }
+    }
+
+    /// Returns the flags of weir.
+    fn client_flags(self) -> String {
+        match self {
+            Over::Http1 => String::new(),
+            Over::Tls => "--http 1.1 --insecure".to_owned(),
+            Over::Http2 { streams } => format!("--http 2 --streams {streams}"),
+        }
+    }
+}
+
+/// The end of a case's title.
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Over::Http1 => Ok(()),
+            Over::Tls => f.write_str(", over TLS"),
+            Over::Http2 { streams: 1 } => f.write_str(", over HTTP/2"),
+            Over::Http2 { streams } => write!(f, ", over HTTP/2 with {streams} streams"),
+        }
+    }
+}
+
 /// Environment of the cases.
 pub(super) struct Fixture {
     pub(super) options: Options,
+    /// Protocol of the case.
+    pub(super) over: Over,
     pub(super) weir: PathBuf,
     pub(super) nginx: PathBuf,
     pub(super) placement: Placement,
@@ -56,6 +101,7 @@ impl Fixture {
         fs::create_dir_all(&directory).context("failed to make a directory for logs")?;
         Ok(Fixture {
             options,
+            over: Over::Http1,
             weir: target_dir()?.join("release").join("weir"),
             nginx,
             placement: Placement::of_this_machine(),
@@ -94,6 +140,7 @@ impl Fixture {
         let mut words = pinned(self.placement.server, &self.weir);
         words.extend(["serve", "--threads", "1", "--listen", "127.0.0.1:0"].map(OsString::from));
         words.extend(["--log".into(), log.clone().into()]);
+        let flags = [self.over.server_flags(), flags].join(" ");
         words.extend(flags.split_whitespace().map(OsString::from));
         let mut guarded = Guarded::start(&words)?;
         let url = guarded.listening_url()?;
@@ -135,6 +182,7 @@ impl Fixture {
     ) -> Result<Client> {
         eprintln!("accuracy: weir {flags}");
         words.extend(pinned(self.placement.client, &self.weir));
+        words.extend(self.over.client_flags().split_whitespace().map(OsString::from));
         words.extend(flags.split_whitespace().map(OsString::from));
         words.extend(["--no-preflight", "--format", "json", url].map(OsString::from));
         Client::start(&words, self.waited.clone())

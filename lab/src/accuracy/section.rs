@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// Result of a case.
 pub(super) struct Section {
-    title: &'static str,
+    title: String,
     /// Claim in plain words, for readers who know benchmarks but not this program.
     claim: String,
     /// Expected values, from theory or from the server, known before the measurement.
@@ -19,12 +19,12 @@ pub(super) struct Section {
 
 impl Section {
     pub(super) fn new(
-        title: &'static str,
+        title: &str,
         claim: impl Into<String>,
         expected: impl Into<String>,
     ) -> Section {
         Section {
-            title,
+            title: title.to_owned(),
             claim: claim.into(),
             expected: expected.into(),
             body: String::new(),
@@ -32,6 +32,11 @@ impl Section {
             failures: Vec::new(),
             doubts: Vec::new(),
         }
+    }
+
+    /// Appends to the title.
+    pub(super) fn extend_title(&mut self, more: &str) {
+        self.title.push_str(more);
     }
 
     /// Adds a finished table with a line above it, if there is one.

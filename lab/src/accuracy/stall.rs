@@ -5,15 +5,34 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use xtask::shell::find_program;
 
 use super::curve::Curve;
-use super::distribution::Distribution;
-use super::fixture::{Fixture, freeze};
+use super::distribution::{self, Distribution};
+use super::fixture::{Fixture, Over, freeze};
+use super::h2load;
 use super::log::Plan;
 use super::section::Section;
 use super::theory::Stall;
+use crate::rig::table::{Table, seconds, thousands};
 
-const RATE_RPS: f64 = 2_000.0;
+/// Load of a case.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    rate_rps: f64,
+    connections: u32,
+}
+
+impl Load {
+    /// Returns the load over this protocol.
+    fn over(over: Over) -> Load {
+        match over {
+            Over::Http1 | Over::Tls => Load { rate_rps: 2_000.0, connections: 100 },
+            Over::Http2 { .. } => Load { rate_rps: 5_000.0, connections: 4 },
+        }
+    }
+}
+
 const WARMUP_S: f64 = 1.0;
 
 /// Largest difference of a quantile from the server's log, as a share of the stall.
@@ -49,6 +68,7 @@ enum How {
 /// Runs case V5 of METHOD 2.1.
 pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     let (window_s, stall_s) = (fixture.span(20.0, 6.0), fixture.span(1.4, 0.5));
+    let rate_rps = Load::over(fixture.over).rate_rps;
     let mut section = Section::new(
         "a stall in an open loop",
         "Users come at their own times, whatever the server does. When it stands still, everybody \
@@ -58,7 +78,7 @@ pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
         format!(
             "Q(p) = b + S − (1 − p)·D·(1 − ρ) for the slowest S/(D(1 − ρ)) of the requests, else \
              the base latency b (METHOD 2.2); D = {window_s} s, S = {stall_s} s, \
-             {RATE_RPS} requests/s. {}",
+             {rate_rps} requests/s. {}",
             tolerances()
         ),
     );
@@ -71,6 +91,9 @@ pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     trial(fixture, &mut section, &Trial { above, stall: half, at_s, how: How::Queue })?;
     let above = "`kill -STOP` of the server";
     trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Signals })?;
+    if let Over::Http2 { streams } = fixture.over {
+        beside_h2load(fixture, &mut section, stall, at_s, streams)?;
+    }
     Ok(section)
 }
 
@@ -138,7 +161,9 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<()> 
         How::Signals => String::new(),
     };
     let server = fixture.serve(&flags)?;
-    let load = format!("-t1 -c100 -R{RATE_RPS} -d{}s --warmup {WARMUP_S}s", stall.window_s);
+    let Load { rate_rps, connections } = Load::over(fixture.over);
+    let window_s = stall.window_s;
+    let load = format!("-t1 -c{connections} -R{rate_rps} -d{window_s}s --warmup {WARMUP_S}s");
     let client = fixture.start_weir(&load, &server.url)?;
     if how == How::Signals {
         thread::sleep(Duration::from_secs_f64(at_s));
@@ -147,14 +172,14 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<()> 
         stall.stall_s = f64::midpoint(least_s, most_s);
     }
     let reported = Distribution::responses(&client.finish()?)?;
-    let plan = Plan { rate_rps: RATE_RPS, warmup_s: WARMUP_S, duration_s: stall.window_s };
+    let plan = Plan { rate_rps, warmup_s: WARMUP_S, duration_s: stall.window_s };
     let mut truth_s: Vec<f64> =
         plan.responses_ns(&server.finish()?)?.iter().map(|ns| ns / 1e9).collect();
     let crosses_end = trial.at_s + stall.stall_s > stall.window_s;
     if how != How::Queue && !crosses_end {
         // The backlog's drain rate depends on the machine; the number of delayed requests shows it.
         let delayed = longest_run(&truth_s, stall.base_s + DELAYED_S).max(1);
-        stall.load = (1.0 - stall.stall_s * RATE_RPS / delayed as f64).max(0.0);
+        stall.load = (1.0 - stall.stall_s * rate_rps / delayed as f64).max(0.0);
     }
     truth_s.sort_by(f64::total_cmp);
     let curve = Curve {
@@ -170,6 +195,37 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<()> 
     } else {
         curve.add_to(section, &quantiles, |p| stall.quantile_s(p), Some(stall.mean_s()));
     }
+    Ok(())
+}
+
+/// Adds what h2load reports of the same load on the same stall. Nothing is required of it.
+fn beside_h2load(
+    fixture: &Fixture,
+    section: &mut Section,
+    stall: Stall,
+    at_s: f64,
+    streams: u32,
+) -> Result<()> {
+    let Some(program) = find_program("h2load") else {
+        section.note("h2load is not on PATH: it is not compared.");
+        return Ok(());
+    };
+    let Load { rate_rps, connections } = Load::over(fixture.over);
+    let server = fixture.serve(&format!("--stall {at_s}s+{}s", stall.stall_s))?;
+    let load = h2load::Load { connections, streams, rate_rps, duration_s: stall.window_s };
+    let times_s = h2load::times_s(fixture, &program, load, &server.url)?;
+    let mut table = Table::new(&["", "theory", "h2load"]);
+    for p in quantiles(stall, false).into_iter().chain([1.0]) {
+        let name = if p < 1.0 { format!("p{}", (p * 1e5).round() / 1e3) } else { "max".to_owned() };
+        let found_s = distribution::quantile(&times_s, p);
+        table.row(&[name, seconds(stall.quantile_s(p)), seconds(found_s)]);
+    }
+    let above = format!(
+        "h2load at the same rate, by the times in its own log, of {} requests. It counts from the \
+         send, and sends nothing while all streams wait:",
+        thousands(times_s.len() as u64)
+    );
+    section.table(&above, &table.finish());
     Ok(())
 }
 

@@ -98,11 +98,16 @@ impl Client {
 /// Returns weir's command line. All defaults stay on except the warm-up, which wrk does not have.
 /// The preflight request stays: it determines which bodies weir need not copy.
 fn weir_words(load: &Load, flags: &[&str], seconds: u32, url: &str) -> Vec<OsString> {
-    let Load { connections, depth, .. } = *load;
+    let Load { connections, depth, http2, .. } = *load;
     let plan = format!("-t1 -c{connections} -d{seconds}s --warmup 0 --format json");
     let mut words: Vec<OsString> = plan.split(' ').map(OsString::from).collect();
-    if depth > 1 {
-        words.extend(["--pipeline".into(), depth.to_string().into()]);
+    let flag = if http2 { "--streams" } else { "--pipeline" };
+    if depth > 1 || http2 {
+        words.extend([flag.into(), depth.to_string().into()]);
+    }
+    if url.starts_with("https:") {
+        // As its peers, which verify no certificate.
+        words.push("--insecure".into());
     }
     let names_an_end = flags.contains(&"--close");
     if load.lifetime == Lifetime::Request && !names_an_end {
@@ -155,6 +160,8 @@ mod tests {
             |load: Load, flags: &[&str]| show(&weir_words(&load, flags, 2, "URL")).to_string();
         let plan = "-t1 -c20 -d2s --warmup 0 --format json --pipeline 16";
         assert_eq!(words(Load::of(20).pipelined(16), &[]), format!("{plan} URL"));
+        let streams = words(Load::of(20).streams(1), &[]);
+        assert_eq!(streams, "-t1 -c20 -d2s --warmup 0 --format json --streams 1 URL");
         let closing = words(Load::of(20).closing(), &["--close", "client"]);
         assert!(closing.ends_with("--close client URL") && !closing.contains("-H"));
         assert!(words(Load::of(20).closing(), &[]).contains("-H Connection: close"));

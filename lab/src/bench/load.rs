@@ -10,6 +10,8 @@ pub(super) struct Load {
     pub(super) connections: u32,
     /// Requests in flight on each connection.
     pub(super) depth: u32,
+    /// True for HTTP/2, whose requests in flight are streams.
+    pub(super) http2: bool,
     /// Length of the responses' bodies, or the server's default.
     pub(super) body_bytes: Option<u32>,
     pub(super) lifetime: Lifetime,
@@ -27,11 +29,16 @@ pub(super) enum Lifetime {
 impl Load {
     /// Returns a load with one request at a time on each connection, which stays open.
     pub(super) const fn of(connections: u32) -> Load {
-        Load { connections, depth: 1, body_bytes: None, lifetime: Lifetime::Run }
+        Load { connections, depth: 1, http2: false, body_bytes: None, lifetime: Lifetime::Run }
     }
 
     pub(super) const fn pipelined(self, depth: u32) -> Load {
         Load { depth, ..self }
+    }
+
+    /// Returns the load over HTTP/2 with this many streams on each connection.
+    pub(super) const fn streams(self, depth: u32) -> Load {
+        Load { depth, http2: true, ..self }
     }
 
     pub(super) const fn with_body(self, bytes: u32) -> Load {
@@ -50,8 +57,11 @@ impl Load {
 impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} conn.", self.connections)?;
-        if self.depth > 1 {
-            write!(f, " × {}", self.depth)?;
+        match (self.http2, self.depth) {
+            (true, 1) => f.write_str(" × 1 stream")?,
+            (true, depth) => write!(f, " × {depth} streams")?,
+            (false, 1) => {}
+            (false, depth) => write!(f, " × {depth}")?,
         }
         match self.body_bytes {
             Some(bytes) if bytes >= 1 << 20 => write!(f, ", {} MiB", bytes >> 20)?,
@@ -74,6 +84,7 @@ mod tests {
         let check = |load: Load, expected: &str| assert_eq!(load.to_string(), expected);
         check(Load::of(1), "1 conn.");
         check(Load::of(20).pipelined(16), "20 conn. × 16");
+        check(Load::of(20).streams(100), "20 conn. × 100 streams");
         check(Load::of(20).with_body(128 << 10), "20 conn., 128 KiB");
         check(Load::of(20).with_body(1 << 20).closing(), "20 conn., 1 MiB, one request each");
     }

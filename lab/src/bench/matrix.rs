@@ -1,4 +1,4 @@
-//! weir against wrk: the client's cost of a request, by load, server and engine.
+//! weir against one of its peers: the client's cost of a request, by load, server and engine.
 
 use anyhow::Result;
 
@@ -22,15 +22,6 @@ const CLOSE: [Load; 1] = [Load::of(50).closing()];
 
 /// All loads, for the peers.
 pub(super) const LOADS: [&[Load]; 4] = [&DEPTH, &PIPELINING, &BODIES, &CLOSE];
-
-const HEADS: [&str; 6] = [
-    "load",
-    "client",
-    "requests per CPU-second ÷ wrk's",
-    "µs CPU per request",
-    "requests/s",
-    "resident MiB",
-];
 
 pub(super) fn depth(fixture: &Fixture) -> Result<Section> {
     let aims = "At least 1.15 is wanted on nginx with 20 and with 100 connections (1.3 with \
@@ -64,11 +55,9 @@ fn section(
     loads: &[Load],
     more: &[&'static [&'static str]],
 ) -> Result<Section> {
-    let mut clients = vec![Client::Peer(Peer::Wrk)];
-    clients.extend(fixture.engines.iter().map(|flags| Client::Weir(flags)));
     let known = more.iter().filter(|flags| fixture.knows(flags[0]));
+    let mut clients = clients(fixture, Peer::Wrk);
     clients.extend(known.map(|flags| Client::Weir(flags)));
-    clients.retain(|client| *client != Client::Peer(Peer::Wrk) || Peer::Wrk.find().is_some());
     let mut text = format!(
         "A closed loop of one client thread. {} {about}\n",
         fixture.method(fixture.options.seconds, "weir has no warm-up here")
@@ -77,13 +66,33 @@ fn section(
         text.push_str(&format!("\nNot run: this weir has no `{}`.\n", flags[0]));
     }
     for server in [fixture.nginx()?, fixture.weir_serve()?] {
-        let mut table = Table::new(&HEADS);
-        for load in loads {
-            add(fixture, &server, load, &clients, &mut table)?;
-        }
-        text.push_str(&format!("\n### On {}\n\n{}", server.name, table.finish()));
+        text.push_str(&compare(fixture, &server, loads, Peer::Wrk, &clients)?);
     }
     Ok(Section { title, text, failures: Vec::new() })
+}
+
+/// Returns the sides of a comparison: the peer, if it is there, and weir on each engine.
+pub(super) fn clients(fixture: &Fixture, peer: Peer) -> Vec<Client> {
+    let peer = peer.find().map(|_| Client::Peer(peer));
+    peer.into_iter().chain(fixture.engines.iter().map(|flags| Client::Weir(flags))).collect()
+}
+
+/// Compares clients with the peer, which is the first of them, by each load on one server. Returns
+/// the table with its heading.
+pub(super) fn compare(
+    fixture: &Fixture,
+    server: &Server,
+    loads: &[Load],
+    peer: Peer,
+    clients: &[Client],
+) -> Result<String> {
+    let ratio = format!("requests per CPU-second ÷ {}'s", peer.name());
+    let mut table =
+        Table::new(&["load", "client", &ratio, "µs CPU per request", "requests/s", "resident MiB"]);
+    for load in loads {
+        add(fixture, server, load, clients, &mut table)?;
+    }
+    Ok(format!("\n### On {}\n\n{}", server.name, table.finish()))
 }
 
 fn add(
@@ -99,7 +108,7 @@ fn add(
         Paired::run(&format!("{}, {load}", server.name), fixture.options.rounds, &names, run)?;
     for (at, name) in names.into_iter().enumerate() {
         let ratio = match (clients[0], at) {
-            (Client::Weir(_), _) => "wrk is absent".to_owned(),
+            (Client::Weir(_), _) => "it is absent".to_owned(),
             (Client::Peer(_), 0) => "1".to_owned(),
             (Client::Peer(_), _) => table::estimate(&paired.efficiency(at)),
         };

@@ -70,13 +70,16 @@ impl Peer {
         url: &str,
         directory: &Path,
     ) -> Result<Option<Vec<OsString>>> {
-        let Load { connections, depth, lifetime, .. } = *load;
+        let Load { connections, depth, http2, lifetime, .. } = *load;
         let closes = lifetime == Lifetime::Request;
         let mut words = match self {
             Peer::Wrk => format!("-t1 -c{connections} -d{seconds}s"),
             // The flag `-t` alone limits ab to 50,000 requests.
             Peer::Ab => format!("-q -t {seconds} -n 5000000 -s 10 -c {connections}"),
-            Peer::H2load => format!("--h1 -t1 -c {connections} -D {seconds} -m {depth}"),
+            Peer::H2load => {
+                let version = if http2 { "" } else { "--h1 " };
+                format!("{version}-t1 -c {connections} -D {seconds} -m {depth}")
+            }
             Peer::Hey => format!("-z {seconds}s -c {connections} -disable-compression"),
             Peer::Oha => {
                 format!("-z {seconds}s -c {connections} --no-tui --disable-compression")
@@ -87,6 +90,9 @@ impl Peer {
                  {connections} -duration {seconds}s -output /dev/null"
             ),
         };
+        if http2 && self != Peer::H2load {
+            return Ok(None);
+        }
         let can = match (self, depth > 1, closes) {
             (Peer::Wrk, ..) | (Peer::H2load, _, false) | (_, false, false) => true,
             // h2load opens no connection anew.
@@ -164,6 +170,8 @@ mod tests {
         check(Peer::Wrk, load.closing(), Some("-t1 -c20 -d2s -H Connection: close URL"));
         check(Peer::Ab, load, Some("-q -t 2 -n 5000000 -s 10 -c 20 -k URL"));
         check(Peer::H2load, load.pipelined(16), Some("--h1 -t1 -c 20 -D 2 -m 16 URL"));
+        check(Peer::H2load, load.streams(10), Some("-t1 -c 20 -D 2 -m 10 URL"));
+        check(Peer::Wrk, load.streams(10), None);
     }
 
     #[test]

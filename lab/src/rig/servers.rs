@@ -54,6 +54,8 @@ pub(crate) struct Server {
     kind: Kind,
     pub(crate) name: &'static str,
     pub(crate) url: String,
+    /// Address of its counters, which are served over plain HTTP/1.
+    counts_at: SocketAddr,
     /// Process that does the work.
     pub(crate) worker: u32,
     /// Removed after the server has ended, as fields are dropped in order.
@@ -64,23 +66,42 @@ pub(crate) struct Server {
 impl Server {
     /// Starts an nginx with this number of workers that responds without reading a file.
     pub(crate) fn nginx(program: &Path, cpu: Option<u32>, workers: u32) -> Result<Server> {
-        let address = free_address()?;
+        Server::nginx_over(Transport::Plain, program, cpu, workers)
+    }
+
+    /// Starts the same nginx behind another protocol.
+    pub(crate) fn nginx_over(
+        transport: Transport,
+        program: &Path,
+        cpu: Option<u32>,
+        workers: u32,
+    ) -> Result<Server> {
+        let (address, status) = (free_address()?, free_address()?);
         let name = format!("nginx-{}", address.port());
         let directory = Directory(target_dir()?.join("bench").join(name));
         fs::create_dir_all(&directory.0).context("failed to make a directory for nginx")?;
         let config = directory.0.join("nginx.conf");
-        fs::write(&config, nginx_config(address, workers)?)
+        fs::write(&config, nginx_config(transport, address, status, workers)?)
             .context("failed to write nginx's config")?;
+        if transport == Transport::Tls {
+            write_certificate(&directory.0)?;
+        }
         write_bodies(&directory.0).context("failed to write nginx's files")?;
         let mut words = pinned(cpu, program);
         words.extend(["-p".into(), directory.0.clone().into(), "-c".into(), config.into()]);
         words.extend(["-e", "stderr"].map(OsString::from));
         let guarded = Guarded::start(&words)?;
-        let url = format!("http://{address}/");
+        let scheme = if transport == Transport::Tls { "https" } else { "http" };
+        let url = format!("{scheme}://{address}/");
         let worker = guarded.pid;
-        let (kind, name, directory) = (Kind::Nginx, "nginx", Some(directory));
-        let mut server = Server { guarded, kind, name, url, worker, directory };
-        server.await_nginx(address, workers).context("failed to start nginx")?;
+        let (kind, directory) = (Kind::Nginx, Some(directory));
+        let name = match transport {
+            Transport::Plain => "nginx",
+            Transport::Tls => "nginx over TLS 1.3",
+            Transport::Http2 => "nginx over HTTP/2",
+        };
+        let mut server = Server { guarded, kind, name, url, counts_at: status, worker, directory };
+        server.await_nginx(status, workers).context("failed to start nginx")?;
         Ok(server)
     }
 
@@ -92,15 +113,16 @@ impl Server {
         let mut guarded = Guarded::start(&words)?;
         let url = guarded.listening_url()?;
         let (kind, name, worker) = (Kind::Weir, "weir serve", guarded.pid);
-        Ok(Server { guarded, kind, name, url, worker, directory: None })
+        let counts_at = address_in(&url)?;
+        Ok(Server { guarded, kind, name, url, counts_at, worker, directory: None })
     }
 
     /// Starts a server with this command line, which prints its address as `weir serve` does.
     pub(crate) fn script(name: &'static str, words: &[OsString]) -> Result<Server> {
         let mut guarded = Guarded::start(words)?;
         let url = guarded.listening_url().with_context(|| format!("failed to start {name}"))?;
-        let worker = guarded.pid;
-        Ok(Server { guarded, kind: Kind::Script, name, url, worker, directory: None })
+        let (kind, worker, counts_at) = (Kind::Script, guarded.pid, address_in(&url)?);
+        Ok(Server { guarded, kind, name, url, counts_at, worker, directory: None })
     }
 
     /// Returns the CPU seconds that the worker has used; the first worker if there are several.
@@ -128,8 +150,7 @@ impl Server {
             Kind::Weir => ("/weir/stats", json_counts),
             Kind::Script => ("/counts", json_counts),
         };
-        let address = self.url.trim_start_matches("http://").trim_end_matches('/');
-        let answer = ask(address, path)
+        let answer = ask(&self.counts_at.to_string(), path)
             .with_context(|| format!("failed to ask {} for its counts", self.name))?;
         read(&answer).with_context(|| format!("failed to find {}'s counts in {answer}", self.name))
     }
@@ -159,6 +180,17 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// Protocol in front of the private nginx.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// HTTP/1.1 in the clear.
+    Plain,
+    /// HTTP/1.1 over TLS 1.3, without session cache and tickets: every handshake is a full one.
+    Tls,
+    /// HTTP/2 in the clear.
+    Http2,
 }
 
 /// A directory that is removed when the value is dropped.
@@ -197,22 +229,52 @@ pub(crate) fn free_address() -> Result<SocketAddr> {
     listener.local_addr().context("failed to find a free port")
 }
 
-fn nginx_config(address: SocketAddr, workers: u32) -> Result<String> {
+/// Returns the address in a URL without a path.
+fn address_in(url: &str) -> Result<SocketAddr> {
+    let address = url.trim_start_matches("http://").trim_end_matches('/');
+    address.parse().with_context(|| format!("failed to find an address in {url}"))
+}
+
+/// Writes a certificate for 127.0.0.1 and its key.
+pub(crate) fn write_certificate(directory: &Path) -> Result<()> {
+    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let made = rcgen::generate_simple_self_signed(names).context("failed to make a certificate")?;
+    fs::write(directory.join("cert.pem"), made.cert.pem())
+        .and_then(|()| fs::write(directory.join("key.pem"), made.signing_key.serialize_pem()))
+        .context("failed to write nginx's certificate")
+}
+
+fn nginx_config(
+    transport: Transport,
+    address: SocketAddr,
+    status: SocketAddr,
+    workers: u32,
+) -> Result<String> {
     let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let places: String =
         places.iter().map(|place| format!("  {place}_temp_path {place};\n")).collect();
     // Otherwise root's worker runs as a user who may not read the build directory.
     let user = if is_root()? { "user root;\n" } else { "" };
+    let (protocol, tls) = match transport {
+        Transport::Plain => ("", ""),
+        Transport::Http2 => (" http2", ""),
+        Transport::Tls => (
+            " ssl",
+            "  ssl_certificate cert.pem;\n  ssl_certificate_key key.pem;\n  ssl_protocols TLSv1.3;\n  \
+             ssl_session_cache off;\n  ssl_session_tickets off;\n",
+        ),
+    };
     Ok(format!(
         "{user}daemon off;\nworker_processes {workers};\npid nginx.pid;\n\
          worker_rlimit_nofile {files};\n\
          events {{\n  worker_connections {NGINX_CONNECTIONS};\n}}\n\
-         http {{\n{places}  access_log off;\n  keepalive_requests 1000000000;\n\
+         http {{\n{places}{tls}  access_log off;\n  keepalive_requests 1000000000;\n\
          \x20 keepalive_timeout 1h;\n  sendfile on;\n  tcp_nopush on;\n\
          \x20 open_file_cache max=100 inactive=1h;\n\
-         \x20 server {{\n    listen {address} backlog=4096;\n    root .;\n\
+         \x20 server {{\n    listen {address}{protocol} backlog=4096;\n    root .;\n\
          \x20   location / {{ return 200 \"Hello, World!\\n\"; }}\n\
          \x20   location /body/ {{ }}\n\
+         \x20 }}\n  server {{\n    listen {status};\n\
          \x20   location = /status {{ stub_status; }}\n  }}\n}}\n",
         files = NGINX_CONNECTIONS + 100,
     ))

@@ -1,0 +1,54 @@
+//! weir against wrk over TLS: the client's cost of a request, of a handshake, and of a connection.
+
+use anyhow::{Context, Result};
+
+use super::client::Client;
+use super::load::Load;
+use super::matrix;
+use super::peers::Peer;
+use super::{Fixture, Section};
+use crate::rig::clients::Run;
+use crate::rig::servers::{Server, Transport};
+use crate::rig::table::{self, Table};
+
+const LOADS: [Load; 3] = [Load::of(20), Load::of(100), Load::of(50).closing()];
+
+/// Numbers of connections between which the memory of one is measured.
+const FEW: u32 = 100;
+const MANY: u32 = 5_000;
+
+pub(super) fn tls(fixture: &Fixture) -> Result<Section> {
+    let server = fixture.nginx_over(Transport::Tls)?;
+    let clients = matrix::clients(fixture, Peer::Wrk);
+    let mut text = format!(
+        "A closed loop of one client thread over TLS 1.3. {} Neither program verifies the \
+         certificate. With one request for each connection, every request has a full handshake: the \
+         server has neither a session cache nor tickets. At least 1.2 is wanted with 20 \
+         connections, and 1 for handshakes.\n",
+        fixture.method(fixture.options.seconds, "weir has no warm-up here")
+    );
+    text.push_str(&matrix::compare(fixture, &server, &LOADS, Peer::Wrk, &clients)?);
+    text.push_str(&format!(
+        "\n### Memory of a connection\n\nThe difference in resident memory between {} and {} \
+         connections, for each of them.\n\n{}",
+        table::thousands(MANY.into()),
+        table::thousands(FEW.into()),
+        memory(fixture, &server, &clients)?
+    ));
+    Ok(Section { title: "TLS 1.3", text, failures: Vec::new() })
+}
+
+/// Returns the table of the memory that each connection takes.
+fn memory(fixture: &Fixture, server: &Server, clients: &[Client]) -> Result<String> {
+    let mut table = Table::new(&["client", "KiB per connection"]);
+    for client in clients {
+        let resident = |connections| {
+            let run: Run = client.run(fixture, server, &Load::of(connections), 2)?;
+            run.resident_bytes.context("the kernel does not tell the memory of processes")
+        };
+        let more = resident(MANY)?.saturating_sub(resident(FEW)?);
+        let each_kib = more as f64 / f64::from(MANY - FEW) / 1_024.0;
+        table.row(&[client.name(), format!("{each_kib:.1}")]);
+    }
+    Ok(table.finish())
+}
