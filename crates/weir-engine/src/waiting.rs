@@ -96,7 +96,7 @@ impl Waiting {
             Pacing::Hybrid if is_open_loop => WaitPolicy::Hybrid,
             _ => WaitPolicy::Sleep,
         };
-        let is_pipelined = plan.pipeline > 1;
+        let is_pipelined = plan.depth() > 1;
         Waiting { is_pipelined, ..Waiting::with(plan.wait, pacing, is_open_loop) }
     }
 

@@ -42,8 +42,8 @@ pub use foreign::{is_unprintable, printable, printable_lines};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::Measurements;
 pub use plan::{
-    AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, Header, IoEngine, Load,
-    Pacing, Part, Plan, Rate, RequestPlan, StampChoice, SuccessRule, Target, Wait,
+    AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, Header, Http2Plan, HttpPlan,
+    IoEngine, Load, Pacing, Part, Plan, Rate, RequestPlan, StampChoice, SuccessRule, Target, Wait,
 };
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]

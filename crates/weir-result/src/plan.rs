@@ -2,11 +2,13 @@
 
 mod addresses;
 mod connection;
+mod http;
 mod part;
 mod success;
 
 pub use addresses::{AddressRange, AddressRangeError};
 pub use connection::{Closer, ConnectionPlan};
+pub use http::{Http2Plan, HttpPlan};
 pub use part::Part;
 pub use success::SuccessRule;
 
@@ -34,7 +36,10 @@ pub struct Plan {
     pub connections: u32,
     /// Number of workers, 1 up to `connections`.
     pub threads: u32,
-    /// Greatest number of requests in flight on one connection, 1 to 128.
+    /// Version of HTTP; null in a plan that is only printed, if the server chooses.
+    #[serde(default = "http11")]
+    pub http: Option<HttpPlan>,
+    /// Greatest number of requests in flight on one connection with HTTP/1, 1 to 128.
     pub pipeline: u16,
     /// Length of the warm-up before the measured window, in nanoseconds; with `warmup_is_auto`, its
     /// limit.
@@ -92,6 +97,7 @@ impl Default for Plan {
             load: Load::ClosedLoop,
             connections: 10,
             threads: 1,
+            http: http11(),
             pipeline: 1,
             warmup_ns: 0,
             warmup_is_auto: false,
@@ -112,7 +118,21 @@ impl Default for Plan {
     }
 }
 
+/// The version of plans that were written before there was a choice.
+#[expect(clippy::unnecessary_wraps, reason = "it is the default of an optional field")]
+fn http11() -> Option<HttpPlan> {
+    Some(HttpPlan::Http11)
+}
+
 impl Plan {
+    /// Returns the greatest number of requests in flight on one connection.
+    pub fn depth(&self) -> u16 {
+        match self.http {
+            Some(HttpPlan::Http2(http2)) => http2.streams,
+            _ => self.pipeline,
+        }
+    }
+
     /// Returns the limit of the drain in nanoseconds (METHOD 1.5).
     pub fn drain_limit_ns(&self) -> u64 {
         let share_ns = self.duration_ns.map_or(u64::MAX, |window_ns| window_ns / DRAIN_PART);
@@ -183,7 +203,7 @@ pub struct RequestPlan {
     pub headers: Vec<Header>,
     /// Length of the body in bytes.
     pub body_bytes: u64,
-    /// Length of the whole request on the wire in bytes.
+    /// Length of the whole request in bytes, in the form of HTTP/1.
     pub wire_bytes: u64,
 }
 

@@ -29,6 +29,7 @@ mod environment;
 mod errors;
 mod figures;
 mod health;
+mod http;
 mod live;
 mod parts;
 mod raw;
@@ -49,8 +50,8 @@ pub use raw::RawOutput;
 pub use redaction::REDACTED;
 pub use runner::Runner;
 pub use spec::{
-    BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, InputFile, IoChoice, LoadSpec, Pin,
-    RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION, ScriptSpec, TargetSpec, TlsSpec, Warmup,
-    WitnessChoice,
+    BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec, InputFile,
+    IoChoice, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION, ScriptSpec,
+    TargetSpec, TlsSpec, Warmup, WitnessChoice,
 };
 pub use trials::selfcheck::NoiseFloor;

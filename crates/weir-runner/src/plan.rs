@@ -17,10 +17,10 @@ use crate::observer::Observer;
 use crate::redaction::Redaction;
 use crate::script::Scripts;
 use crate::server_wait::ServerWait;
-use crate::spec::{BodySpec, InputFile, IoChoice, Pin, RequestSpec, RunSpec, SPEC_VERSION};
+use crate::spec::{BodySpec, HttpChoice, InputFile, IoChoice, Pin, RunSpec, SPEC_VERSION};
 use crate::target::Url;
 use crate::watchdog::OnStuck;
-use crate::{connections, credentials, parts, reach};
+use crate::{connections, credentials, http, parts, reach};
 
 /// A job, and notes on its planning.
 #[derive(Debug)]
@@ -87,7 +87,8 @@ pub(crate) fn plan_at(
     let headers = headers(spec);
     let redaction = Redaction::of(spec);
     let body = spec.request.body.as_ref().map(Body::of).transpose()?;
-    let tls = tls(spec, url, &mut inputs)?;
+    let http = http::version(spec, url)?;
+    let tls = tls(spec, url, http::alpn(http), &mut inputs)?;
     let pinned = pinned_cpus(spec.engine.pin.as_ref())?;
     let cpus = match spec.engine.pin {
         Some(Pin::Cpus(_)) => pinned.len(),
@@ -104,7 +105,7 @@ pub(crate) fn plan_at(
     };
     let (method, request) = match &mut scripts {
         Some(scripts) => scripts.set_up(own_threads)?,
-        None => request(&spec.request, url, &headers, body.as_ref(), &mut inputs)?,
+        None => request(spec, url, &headers, body.as_ref(), &mut inputs)?,
     };
     let io = engine(spec.engine.io, own_threads, &mut notes)?;
     let request_plan = RequestPlan {
@@ -118,6 +119,7 @@ pub(crate) fn plan_at(
         target: Target { path: redaction.path(&url.path), ..url.target(&endpoint) },
         request: redaction.request(request_plan),
         threads,
+        http,
         pacing: spec.engine.pacing.unwrap_or_else(|| pacing(own_threads, cpus)),
         io,
         connection: ConnectionPlan {
@@ -132,7 +134,7 @@ pub(crate) fn plan_at(
     let body_budget = script_memory.map_or_else(BodyBudget::default, |bytes| {
         BodyBudget::new(usize::try_from(bytes).unwrap_or(usize::MAX))
     });
-    let job = Job {
+    let mut job = Job {
         destinations,
         cpus: pinned,
         tls,
@@ -140,6 +142,7 @@ pub(crate) fn plan_at(
         body_budget,
         ..Job::new(plan, endpoint, request)
     };
+    http.into_iter().for_each(|version| http::set(&mut job, version));
     Ok(Planned { job, scripts, notes, redaction, inputs })
 }
 
@@ -188,6 +191,9 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
     if !(1..=128).contains(&load.pipeline) {
         bail!("the pipelining depth {} does not lie between 1 and 128", load.pipeline);
     }
+    if spec.http.streams.is_some_and(|streams| !(1..=128).contains(&streams)) {
+        bail!("the number of streams per connection does not lie between 1 and 128");
+    }
     let limits = [spec.connection.requests.map(u64::from), spec.connection.lifetime_ns];
     if limits.into_iter().chain([spec.engine.tick_ns]).any(|limit| limit == Some(0)) {
         bail!("the limits of a connection and the interval of sends are above 0");
@@ -221,7 +227,12 @@ fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
 }
 
 /// The TLS configuration; `None` for an http URL.
-fn tls(spec: &RunSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<Option<TlsConfig>> {
+fn tls(
+    spec: &RunSpec,
+    url: &Url,
+    alpn: &[&[u8]],
+    inputs: &mut Vec<Input>,
+) -> Result<Option<TlsConfig>> {
     let ca_file = spec.tls.ca_file.as_ref();
     if !url.is_secure {
         if ca_file.is_some() {
@@ -238,7 +249,7 @@ fn tls(spec: &RunSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<Option<TlsC
         verify: !spec.tls.insecure,
         ca_file: ca_file.map(|file| file.path.clone()),
         ca_pem,
-        alpn: vec![b"http/1.1".to_vec()],
+        alpn: alpn.iter().map(|protocol| protocol.to_vec()).collect(),
     };
     let config = TlsConfig::new(&options).map_err(|error| anyhow!("--cacert: {error}"))?;
     Ok(Some(config))
@@ -262,13 +273,13 @@ fn headers(spec: &RunSpec) -> Vec<(String, String)> {
 }
 
 fn request(
-    spec: &RequestSpec,
+    spec: &RunSpec,
     url: &Url,
     headers: &[(String, String)],
     body: Option<&Body>,
     inputs: &mut Vec<Input>,
 ) -> Result<(String, Prepared)> {
-    let method = match (&spec.method, body) {
+    let method = match (&spec.request.method, body) {
         (Some(method), _) => method.clone(),
         (None, Some(_)) => "POST".to_owned(),
         (None, None) => "GET".to_owned(),
@@ -277,7 +288,7 @@ fn request(
     let mut filled = Ok(());
     let fill = |room: &mut [u8]| {
         filled = body.map_or(Ok(()), |body| body.fill(room)).and_then(|()| {
-            let Some(BodySpec::File(file)) = &spec.body else { return Ok(()) };
+            let Some(BodySpec::File(file)) = &spec.request.body else { return Ok(()) };
             inputs.push(file.verify(InputRole::Body, (room.len() as u64, sha256(room)))?);
             Ok(())
         });
@@ -288,6 +299,10 @@ fn request(
     if request.bytes().len() as u64 > REQUEST_MAX_BYTES {
         bail!("the request is larger than 1 GiB: send a smaller --body");
     }
+    let request = match spec.http.version {
+        HttpChoice::Http10 => request.http10().map_err(|error| anyhow!("--http 1.0: {error}"))?,
+        _ => request,
+    };
     Ok((method, request))
 }
 
@@ -300,7 +315,8 @@ fn flag_of(error: &RequestError) -> &'static str {
         | RequestError::BadHeaderValue(_)
         | RequestError::RepeatedHeader(_)
         | RequestError::WrongContentLength { .. }
-        | RequestError::BadTransferEncoding(_) => "--header",
+        | RequestError::BadTransferEncoding(_)
+        | RequestError::ChunkedInHttp10 => "--header",
     }
 }
 

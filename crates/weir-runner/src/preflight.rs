@@ -2,19 +2,23 @@
 //! measure what its user expects.
 
 mod link;
+mod streams;
 
+use std::sync::Arc;
 use std::{fmt, io};
 
 use weir_engine::Job;
 use weir_http::{Prepared, Protocol};
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::document::Preflight;
-use weir_result::{IoEngine, Note, units};
+use weir_result::{HttpPlan, IoEngine, Note, units};
 use weir_tls::TlsError;
 
 use crate::errors::NoServer;
+use crate::http;
 use crate::observer::Observer;
 use crate::server_wait::ServerWait;
+use crate::spec::HttpSpec;
 use link::{Link, Refused};
 
 /// Timeout of the preflight, in nanoseconds: a server that never responds must not delay the run.
@@ -33,6 +37,8 @@ pub(crate) struct PreflightResult {
     pub(crate) sent: u64,
     /// Warning for the user before the load.
     pub(crate) warning: Option<Note>,
+    /// HTTP version of the load, unless no handshake could decide it.
+    pub(crate) http: Option<HttpPlan>,
 }
 
 /// The reason for a missing response.
@@ -42,6 +48,8 @@ enum Failure {
     Connect { text: String, is_late: bool },
     /// The TLS handshake failed: the load could send no request.
     Tls(TlsError),
+    /// The server does not speak the HTTP version of the plan.
+    Version(NoServer),
     /// The address accepts a connection, but sends no response.
     NoResponse(String),
 }
@@ -51,6 +59,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Connect { text, .. } | Failure::NoResponse(text) => f.write_str(text),
             Failure::Tls(error) => error.fmt(f),
+            Failure::Version(error) => error.fmt(f),
         }
     }
 }
@@ -68,6 +77,7 @@ pub(crate) fn is_safe(method: &str) -> bool {
 /// connect, or the wait for the server ended without success.
 pub(crate) fn run(
     job: &Job,
+    http: &HttpSpec,
     may_send: bool,
     wait: &ServerWait,
     observer: &mut dyn Observer,
@@ -75,32 +85,39 @@ pub(crate) fn run(
     if !may_send && job.tls.is_none() && !wait.is_enabled() {
         return Ok(PreflightResult::default());
     }
-    let mut sent = 0;
-    let failure = match wait.retry(|| attempt(job, may_send, &mut sent), observer) {
+    let mut result = PreflightResult::default();
+    let failure = match wait.retry(|| attempt(job, http, may_send, &mut result), observer) {
         Ok(response) => {
             let warning = response.as_ref().and_then(status_note);
-            return Ok(PreflightResult { response, sent, warning });
+            return Ok(PreflightResult { response, warning, ..result });
         }
         Err(failure) => failure,
     };
-    match &failure {
+    match failure {
         Failure::Tls(error) => Err(NoServer(error.to_string())),
+        Failure::Version(error) => Err(error),
         _ if wait.is_enabled() => Err(wait.give_up(failure, "start the server")),
         // With several destinations, the others may still respond.
         Failure::Connect { is_late: true, .. } if job.destinations.len() < 2 => {
             Err(wait.give_up(failure, "check the address"))
         }
         // The load connects too, and reports the failure if it can open none of its connections.
-        Failure::Connect { .. } => Ok(PreflightResult { sent, ..PreflightResult::default() }),
+        Failure::Connect { .. } => Ok(result),
         Failure::NoResponse(text) => {
-            let warning = Some(Note::new("preflight_failed", text.clone()));
-            Ok(PreflightResult { sent, warning, response: None })
+            let warning = Some(Note::new("preflight_failed", text));
+            Ok(PreflightResult { warning, ..result })
         }
     }
 }
 
-/// Makes one attempt on the engine of the load, and counts the request that it sends.
-fn attempt(job: &Job, may_send: bool, sent: &mut u64) -> Result<Option<Preflight>, Failure> {
+/// Makes one attempt on the engine of the load. Counts the request that it sends, and keeps the
+/// HTTP version, in `result`.
+fn attempt(
+    job: &Job,
+    http: &HttpSpec,
+    may_send: bool,
+    result: &mut PreflightResult,
+) -> Result<Option<Preflight>, Failure> {
     let clock = Clock::start();
     let patience_ns = PATIENCE_NS.min(job.plan.timeout_ns);
     let options = BackendOptions { clock, connections: 1, backends: 1, waker: None };
@@ -108,7 +125,7 @@ fn attempt(job: &Job, may_send: bool, sent: &mut u64) -> Result<Option<Preflight
         IoEngine::IoUring => Engine::Uring,
         IoEngine::Epoll | IoEngine::Simulated => Engine::Epoll,
     };
-    let attempt = Attempt { job, may_send, sent, patience_ns };
+    let attempt = Attempt { job, http, may_send, result, patience_ns };
     weir_io::open(engine, options, attempt).unwrap_or_else(|error| {
         Err(Failure::Connect { text: connect_failure(job, &error, patience_ns), is_late: false })
     })
@@ -117,8 +134,9 @@ fn attempt(job: &Job, may_send: bool, sent: &mut u64) -> Result<Option<Preflight
 /// One attempt, for whatever backend it gets.
 struct Attempt<'a> {
     job: &'a Job,
+    http: &'a HttpSpec,
     may_send: bool,
-    sent: &'a mut u64,
+    result: &'a mut PreflightResult,
     patience_ns: u64,
 }
 
@@ -126,7 +144,7 @@ impl OnBackend for Attempt<'_> {
     type Output = Result<Option<Preflight>, Failure>;
 
     fn run<B: Backend>(self, mut backend: B) -> Self::Output {
-        let Attempt { job, may_send, sent, patience_ns } = self;
+        let Attempt { job, http, may_send, result, patience_ns } = self;
         let started = backend.now();
         let failed = |error: io::Error| Failure::Connect {
             text: connect_failure(job, &error, patience_ns),
@@ -139,13 +157,33 @@ impl OnBackend for Attempt<'_> {
                 Refused::Io(error) => failed(error),
             })?;
         }
+        let version = match (&job.tls, job.plan.http) {
+            (None, Some(version)) => version,
+            (_, planned) => {
+                let chosen = link.chosen();
+                http::agreed(planned, chosen.as_deref(), http).map_err(Failure::Version)?
+            }
+        };
+        result.http = Some(version);
         if !may_send {
             return Ok(None);
         }
-        *sent += 1;
-        let response = exchange(&mut link, &job.request, started).map_err(|error| {
-            let reason = reason(&error, patience_ns);
-            Failure::NoResponse(format!("no valid response from {}: {reason}", job.plan.url))
+        result.sent += 1;
+        let response = match version {
+            HttpPlan::Http2(http2) => {
+                let request = Arc::new(job.request.request(job.plan.target.scheme.as_str()));
+                streams::exchange(&mut link, &request, http2, started)
+            }
+            HttpPlan::Http10 | HttpPlan::Http11 => {
+                exchange(&mut link, &job.request, started).map_err(streams::Failure::Io)
+            }
+        };
+        let response = response.map_err(|failure| match failure {
+            streams::Failure::NotHttp2 => Failure::Version(http::not_http2(job)),
+            streams::Failure::Io(error) => {
+                let reason = reason(&error, patience_ns);
+                Failure::NoResponse(format!("no valid response from {}: {reason}", job.plan.url))
+            }
         })?;
         Ok(Some(Preflight { address: job.endpoint.to_string(), ..response }))
     }

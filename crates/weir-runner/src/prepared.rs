@@ -8,7 +8,7 @@ use weir_io::{Signal, system};
 use weir_result::document::{
     DocumentParts, Input, Probed, ProveClientSection, RunParts, SelfcheckSection,
 };
-use weir_result::{Document, Note, Plan};
+use weir_result::{Document, HttpPlan, Note, Plan};
 
 use crate::errors::{Error, Interrupted};
 use crate::finished::Finished;
@@ -25,7 +25,7 @@ use crate::server_wait::ServerWait;
 use crate::spec::{RunSpec, WitnessChoice};
 use crate::trials::{prove_client, selfcheck};
 use crate::witness::{self, Witness};
-use crate::{connections, digest, environment, parts, probe};
+use crate::{connections, digest, environment, http, parts, probe};
 
 /// Body size, in bytes, from which the kernel discards bodies unread.
 const DISCARD_FROM_BYTES: u64 = 32 * 1024;
@@ -119,7 +119,8 @@ impl Prepared {
     }
 
     /// Runs the preflight, unless it is disabled. It sends no request if the method is not safe or
-    /// only the script creates requests. The TLS handshake is checked in any case.
+    /// only the script creates requests. The TLS handshake is checked in any case, and decides the
+    /// HTTP version where the server chooses it.
     ///
     /// # Errors
     /// When no load is possible: the certificate is refused, the server does not support TLS, or it
@@ -127,14 +128,24 @@ impl Prepared {
     fn preflight(&mut self, observer: &mut dyn Observer) -> Result<PreflightResult> {
         let wait = ServerWait::new(&self.spec.target);
         let is_enabled = self.spec.checks.preflight;
-        if !is_enabled && !wait.is_enabled() {
+        if !is_enabled && !wait.is_enabled() && !http::is_open(&self.job) {
             return Ok(PreflightResult::default());
         }
         observer.phase(Phase::Preflight, &self.job.plan);
         let is_static = self.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests());
         let is_safe = preflight::is_safe(&self.job.plan.request.method);
         let may_send = is_static && is_safe && is_enabled;
-        let mut preflight = preflight::run(&self.job, may_send, &wait, observer)?;
+        let ran = preflight::run(&self.job, &self.spec.http, may_send, &wait, observer);
+        let mut preflight = match ran {
+            // The user wants no check: the load reports what it meets.
+            Err(_) if !is_enabled && !wait.is_enabled() => PreflightResult::default(),
+            ran => ran?,
+        };
+        if http::is_open(&self.job) {
+            // Without a connection the load reports its failure, with either version.
+            let version = preflight.http.or(self.job.plan.http).unwrap_or(HttpPlan::Http11);
+            http::set(Arc::make_mut(&mut self.job), version);
+        }
         if let Some(response) = &mut preflight.response {
             self.redaction.preflight(response);
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use weir_engine::{Control, Ending, Extras, Job};
 use weir_io::{Clock, Waker};
 use weir_result::document::Probed;
-use weir_result::{ConnectionPlan, Load, Plan, StampChoice};
+use weir_result::{ConnectionPlan, HttpPlan, Load, Plan, StampChoice};
 
 use crate::interrupts::Interrupts;
 
@@ -42,6 +42,7 @@ fn single(job: &Job, requests: u64) -> Job {
         load: Load::ClosedLoop,
         connections: 1,
         threads: 1,
+        http: plan.http.map(HttpPlan::one_at_a_time),
         pipeline: 1,
         warmup_ns: 0,
         warmup_is_auto: false,

@@ -5,6 +5,7 @@
 mod checks;
 mod compat;
 mod engine;
+mod http;
 mod input_file;
 mod load;
 mod redaction;
@@ -16,6 +17,7 @@ mod tls;
 pub use checks::{CheckSpec, WitnessChoice};
 pub use compat::{CompatSpec, Dialect};
 pub use engine::{EngineSpec, IoChoice, Pin};
+pub use http::{HttpChoice, HttpSpec};
 pub use input_file::InputFile;
 pub use load::{LoadSpec, Warmup};
 pub use redaction::RedactionSpec;
@@ -48,6 +50,9 @@ pub struct RunSpec {
     /// Request that is sent, unless a script makes others.
     #[serde(default)]
     pub request: RequestSpec,
+    /// HTTP version.
+    #[serde(default)]
+    pub http: HttpSpec,
     /// Trust in the server's certificate.
     #[serde(default)]
     pub tls: TlsSpec,
@@ -91,6 +96,7 @@ impl RunSpec {
             version: SPEC_VERSION,
             target: TargetSpec { url: url.into(), ..TargetSpec::default() },
             request: RequestSpec::default(),
+            http: HttpSpec::default(),
             tls: TlsSpec::default(),
             script: None,
             load: LoadSpec::default(),

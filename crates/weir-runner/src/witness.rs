@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use weir_engine::{Control, Extras, Job};
 use weir_io::{Clock, system};
 use weir_result::{
-    Arrivals, ConnectionPlan, Load, Measurements, Pacing, Part, Plan, Rate, StampChoice,
+    Arrivals, ConnectionPlan, HttpPlan, Load, Measurements, Pacing, Part, Plan, Rate, StampChoice,
 };
 
 use crate::health::network;
@@ -84,6 +84,7 @@ fn probe(job: &Job) -> Job {
         load,
         connections: 1,
         threads: 1,
+        http: job.plan.http.map(HttpPlan::one_at_a_time),
         pipeline: 1,
         warmup_is_auto: false,
         requests: None,

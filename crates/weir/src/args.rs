@@ -19,10 +19,13 @@ pub(crate) mod spec;
 mod values;
 
 pub(crate) use choices::{ArrivalsChoice, Strict};
-use choices::{CloseChoice, IoChoice, PacingChoice, TimestampsChoice, WaitChoice, WitnessChoice};
+use choices::{
+    CloseChoice, HttpVersionChoice, IoChoice, PacingChoice, TimestampsChoice, WaitChoice,
+    WitnessChoice,
+};
 use values::{
-    assertion, bytes, confidence, duration, part, pipeline, positive, positive_duration,
-    positive_long, rate, unix_time, warmup,
+    assertion, bytes, confidence, depth, duration, part, positive, positive_duration,
+    positive_long, rate, table, unix_time, warmup, window,
 };
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
@@ -190,9 +193,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "T", value_parser = duration, help_heading = "Load")]
     pub(crate) drain: Option<u64>,
     /// Requests in flight on each connection, 1 to 128 (HTTP/1.1 pipelining)
-    #[arg(long, value_name = "N", value_parser = pipeline, default_value = "1",
+    #[arg(long, value_name = "N", value_parser = depth, default_value = "1",
           help_heading = "Load")]
     pub(crate) pipeline: u16,
+    /// Requests in flight on each HTTP/2 connection, 1 to 128, if the server permits as many;
+    /// implies --http 2 [default: 1]
+    #[arg(long, value_name = "N", value_parser = depth, conflicts_with = "pipeline",
+          help_heading = "Load")]
+    pub(crate) streams: Option<u16>,
     /// Carry out part K of N of this load, one on each of N machines, with the same flags on all;
     /// weir report merges their documents
     #[arg(long, value_name = "K/N", value_parser = part, conflicts_with = "prove_client",
@@ -262,6 +270,21 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with = "redact", help_heading = "TLS and credentials")]
     pub(crate) no_redact: bool,
 
+    /// HTTP version; 2 without TLS: by prior knowledge (h2c); auto: over TLS 2 if the server
+    /// chooses it, else 1.1
+    #[arg(long, value_enum, default_value_t = HttpVersionChoice::Auto,
+          value_name = "1.0|1.1|2|auto", hide_possible_values = true,
+          help_heading = "Connections")]
+    pub(crate) http: HttpVersionChoice,
+    /// HTTP/2: flow-control window for responses, of each stream and of the connection; the default
+    /// never holds a response up
+    #[arg(long, value_name = "BYTES", value_parser = window, default_value = "1Gi",
+          help_heading = "Connections")]
+    pub(crate) h2_window: u32,
+    /// HTTP/2: table size of header compression, in both directions; 0: no table
+    #[arg(long, value_name = "BYTES", value_parser = table, default_value = "4Ki",
+          help_heading = "Connections")]
+    pub(crate) hpack_table: u32,
     /// New connection for each request. server: closed by the server because of "Connection:
     /// close"; client: reset by weir after the response, which frees its port at once
     #[arg(long, value_enum, value_name = "server|client", hide_possible_values = true,

@@ -22,8 +22,8 @@ pub(super) fn tls(fixture: &Fixture) -> Result<Section> {
     let clients = matrix::clients(fixture, Peer::Wrk);
     let mut text = format!(
         "A closed loop of one client thread over TLS 1.3. {} Neither program verifies the \
-         certificate. With one request for each connection, every request has a full handshake: the \
-         server has neither a session cache nor tickets. At least 1.2 is wanted with 20 \
+         certificate. With one request for each connection, every request has a full handshake: \
+         the server has neither a session cache nor tickets. At least 1.2 is wanted with 20 \
          connections, and 1 for handshakes.\n",
         fixture.method(fixture.options.seconds, "weir has no warm-up here")
     );

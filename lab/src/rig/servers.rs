@@ -260,8 +260,8 @@ fn nginx_config(
         Transport::Http2 => (" http2", ""),
         Transport::Tls => (
             " ssl",
-            "  ssl_certificate cert.pem;\n  ssl_certificate_key key.pem;\n  ssl_protocols TLSv1.3;\n  \
-             ssl_session_cache off;\n  ssl_session_tickets off;\n",
+            "  ssl_certificate cert.pem;\n  ssl_certificate_key key.pem;\n  ssl_protocols \
+             TLSv1.3;\n  ssl_session_cache off;\n  ssl_session_tickets off;\n",
         ),
     };
     Ok(format!(

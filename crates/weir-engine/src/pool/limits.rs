@@ -53,7 +53,7 @@ impl Limits {
         let streams = job.protocol.is_multiplexed();
         Limits {
             connections,
-            depth: job.plan.pipeline,
+            depth: job.plan.depth(),
             timeout_ns: job.plan.timeout_ns,
             connect_timeout_ns: job.plan.connect_timeout_ns,
             streams,

@@ -18,7 +18,7 @@ pub(super) fn source(
     script: Option<&mut Script<'_>>,
     backend: &mut impl Backend,
 ) -> RequestSource {
-    let depth = job.plan.pipeline;
+    let depth = job.plan.depth();
     if job.protocol.is_multiplexed() {
         assert!(script.is_none(), "a script requires HTTP/1");
         let scheme = if job.tls.is_some() { "https" } else { "http" };

@@ -23,6 +23,11 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     };
     some("renewed as planned", connections.renewed);
     some("closed by the server", connections.closed_by_peer);
+    let returned = document.accounting.sent.returned;
+    if returned > 0 {
+        let requests = Fact::counted(returned, "request");
+        facts.push(requests.then(" returned unprocessed by the server, and sent again"));
+    }
     let mut blocks = Vec::new();
     if !facts.is_empty() {
         let lines = facts.into_iter().map(Line::sentence).collect();

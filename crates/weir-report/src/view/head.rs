@@ -1,7 +1,7 @@
 //! The first lines: the program, the target, and the load in words.
 
 use weir_result::units;
-use weir_result::{Arrivals, Document, Load, Plan};
+use weir_result::{Arrivals, Document, HttpPlan, Load, Plan};
 
 use super::{Block, Cell, Fact, Line, Tone};
 
@@ -16,6 +16,8 @@ pub(super) fn about(document: &Document) -> Vec<Fact> {
     if let Some(preflight) = &document.run.preflight {
         about.extend(preflight.server.iter().map(Fact::text));
         about.push(Fact::text(&preflight.http_version));
+    } else if let Some(http) = document.plan.http.filter(|http| *http != HttpPlan::Http11) {
+        about.push(Fact::text(http.to_string()));
     }
     about.push(Fact::text(document.environment.io_engine.to_string()));
     about
@@ -50,6 +52,9 @@ fn load(plan: &Plan) -> Vec<Fact> {
         Fact::counted(plan.connections.into(), "connection"),
         Fact::counted(plan.threads.into(), "thread"),
     ];
+    if let Some(HttpPlan::Http2(http2)) = plan.http {
+        facts.push(Fact::counted(http2.streams.into(), "stream").then(" each"));
+    }
     if plan.pipeline > 1 {
         facts.push(Fact::named("pipeline", Cell::Text(plan.pipeline.to_string())));
     }

@@ -99,6 +99,30 @@ impl<B: Backend> Link<B> {
         Ok(())
     }
 
+    /// Sends the bytes of a protocol that makes them by itself.
+    ///
+    /// # Errors
+    /// As [`Link::send`].
+    pub(super) fn send_made(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut sealed = Vec::new();
+        let out = match &mut self.session {
+            Some(session) => {
+                session.send(bytes, &mut sealed).map_err(io::Error::other)?;
+                &sealed[..]
+            }
+            None => bytes,
+        };
+        let segment = Segment::Pooled(self.backend.pool(out));
+        self.backend.send(CONN, &[segment]);
+        self.backend.submit();
+        Ok(())
+    }
+
+    /// Returns the protocol that the server has chosen by ALPN.
+    pub(super) fn chosen(&self) -> Option<Vec<u8>> {
+        self.session.as_ref()?.negotiated()?.alpn
+    }
+
     /// Receives the next bytes; none at the end of the stream.
     ///
     /// # Errors

@@ -6,7 +6,9 @@ use weir_engine::Job;
 use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_result::document::SelfcheckSection;
-use weir_result::{Arrivals, ConnectionPlan, IoEngine, Load, Plan, Rate, RequestPlan, units};
+use weir_result::{
+    Arrivals, ConnectionPlan, HttpPlan, IoEngine, Load, Plan, Rate, RequestPlan, units,
+};
 use weir_serve::ServeOptions;
 
 use crate::interrupts::Interrupts;
@@ -74,6 +76,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         load: Load::OpenLoop { rate: RATE, arrivals: Arrivals::Uniform },
         connections,
         threads: job.plan.own_threads().min(connections),
+        http: Some(HttpPlan::Http11),
         pipeline: 1,
         warmup_ns: WARMUP_NS,
         warmup_is_auto: false,

@@ -20,6 +20,22 @@ pub(crate) enum CloseChoice {
     Client,
 }
 
+/// `--http`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HttpVersionChoice {
+    /// HTTP/1.0
+    #[value(name = "1.0")]
+    Http10,
+    /// HTTP/1.1
+    #[value(name = "1.1", alias = "1")]
+    Http11,
+    /// HTTP/2
+    #[value(name = "2", alias = "2.0")]
+    Http2,
+    /// Over TLS HTTP/2 if the server chooses it, else HTTP/1.1
+    Auto,
+}
+
 /// `--io`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum IoChoice {

@@ -25,7 +25,10 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
     };
     let (flag, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
     match error.kind() {
-        ErrorKind::UnknownArgument => of_unknown(&flag, &words).map_or(error, wrong),
+        ErrorKind::UnknownArgument => wrong(
+            of_unknown(&flag, &words)
+                .unwrap_or_else(|| misspelled(&flag, &text(ContextKind::SuggestedArg))),
+        ),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
             let letter = letter_of(&flag);
             let hint = letter.and_then(|letter| of_value(letter, &value, &words));
@@ -78,6 +81,14 @@ fn of_quiet(value: &str) -> Option<String> {
 fn flag_words(argv: &[OsString]) -> Vec<&str> {
     let words = argv.iter().skip(1).take_while(|word| *word != "--");
     words.map(|word| word.to_str().unwrap_or_default()).collect()
+}
+
+/// The error for a flag that no tool has. clap's own is long, and advises to pass it as a value.
+fn misspelled(flag: &str, similar: &str) -> String {
+    match similar {
+        "" => format!("unknown flag {flag}: weir --help lists all flags"),
+        similar => format!("unknown flag {flag}: did you mean {similar}?"),
+    }
 }
 
 /// The hint for a flag that clap does not define: a long one, or one letter.
@@ -243,8 +254,7 @@ mod tests {
     #[test]
     fn clap_speaks_of_what_it_knows() {
         for (line, expected) in [
-            ("--no-such-flag http://h/", "--no-such-flag"),
-            ("--no-such-flag http://h/", "try '--help'"),
+            ("--no-such-flag http://h/", "unknown flag --no-such-flag: weir --help lists all"),
             ("-c 1x http://h/", "invalid value '1x' for '--connections <N>'"),
             ("-t 30s http://h/", "invalid value '30s' for '--threads <N>'"),
             ("-t 30s http://h/", "use -T 30s, or -d 30s"),
@@ -252,7 +262,7 @@ mod tests {
             ("-d {} http://h/", "use -b TEXT"),
             ("--requests POST http://h/", "use -X POST"),
             ("serve -z 30s", "unexpected argument '-z'"),
-            ("-c5 http://h/ --latnecy", "--latency"),
+            ("-c5 http://h/ --latnecy", "unknown flag --latnecy: did you mean --latency?"),
         ] {
             check_hint(line, expected);
         }

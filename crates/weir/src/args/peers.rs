@@ -71,7 +71,7 @@ const PEERS: &str = "\
 -l
   any: bombardier's and autocannon's latency output; use -L
 -m
-  number: h2load's streams per connection; use --pipeline {N}
+  number: h2load's streams per connection; use --streams {N}
   any: hey's, oha's and ab's method; use -X {METHOD}
 -p
   number: autocannon's pipelining; use --pipeline {N}
@@ -160,8 +160,10 @@ const PEERS: &str = "\
   any: h2load's warm-up; use --warmup {T}
 --ramp-up
   any: plow's ramp of connections; use --connect-rate N, or --warmup auto
---pipelining --max-concurrent-streams --parallel
-  any: the pipelining of autocannon or h2load; use --pipeline {N}
+--pipelining
+  any: autocannon's pipelining; use --pipeline {N}
+--max-concurrent-streams --parallel
+  any: the streams per connection of h2load or oha; use --streams {N}
 --workers
   any: the threads of autocannon; use -t {N}
 --request-timeout --req-timeout --max-time --connection-inactivity-timeout
@@ -178,7 +180,7 @@ const PEERS: &str = "\
   any: h2load's replay; use a Lua script, -s FILE (docs/SCRIPTING.md)
 --urls-from-file --rand-regex-url --max-repeat --dump-urls --input --input-file --har
   any: a list of requests; use a Lua script, -s FILE (docs/SCRIPTING.md)
---data --data-raw --data-binary --stream
+--data --data-raw --data-binary
   any: the body of curl; use -b TEXT, or -b @FILE
 --body-file --body-path --post-file
   any: a body file; use -b @{FILE}
@@ -206,8 +208,16 @@ const PEERS: &str = "\
   any: another tool's TLS server name; put it into the URL and the server into --connect-to
 --ciphers --tls13-ciphers --groups --ktls --alpn-list --npn-list
   any: h2load's choice of TLS; weir offers the defaults of rustls
---http2 --h1 --h2 --h3 --http3 --http1 --http1.1 --fasthttp --http-version --no-tls-proto
-  any: a choice of protocol; weir sends HTTP/1.1 only
+--http2
+  any: another tool's HTTP/2; use --http 2
+--http1 --http1.1 --h1 --fasthttp
+  any: another tool's HTTP/1.1; use --http 1.1
+--http-version
+  any: oha's choice of protocol; use --http {N}
+--no-tls-proto
+  any: h2load's protocol without TLS; use --http 2, or --http 1.1
+--h3 --http3
+  any: HTTP/3; weir has HTTP/1 and HTTP/2
 --proxy --http-proxy --socks5 --proxy-header --proxy-http2 --proxy-http-version
   any: a proxy; weir has none; --connect-to HOST[:PORT] sends elsewhere
 --resolve
@@ -392,7 +402,7 @@ mod tests {
         check("-p", Some("post.txt"), "-b @post.txt");
         check("-p", Some("16"), "--pipeline 16");
         check("-i", Some("http://h/"), "-X HEAD");
-        check("-m", Some("32"), "--pipeline 32");
+        check("-m", Some("32"), "--streams 32");
         check("-B", Some("127.0.0.2"), "--source-ip 127.0.0.2");
     }
 

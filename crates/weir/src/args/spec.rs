@@ -10,13 +10,14 @@ use weir_result::{
 };
 use weir_runner::credentials;
 use weir_runner::{
-    BodySpec, CheckSpec, EngineSpec, InputFile, IoChoice, LoadSpec, RedactionSpec, RequestSpec,
-    RunSpec, ScriptSpec, TargetSpec, TlsSpec, Warmup, WitnessChoice,
+    BodySpec, CheckSpec, EngineSpec, HttpChoice, HttpSpec, InputFile, IoChoice, LoadSpec,
+    RedactionSpec, RequestSpec, RunSpec, ScriptSpec, TargetSpec, TlsSpec, Warmup, WitnessChoice,
 };
 
 use super::RunArgs;
 use super::choices::{
-    self, ArrivalsChoice, CloseChoice, PacingChoice, TimestampsChoice, WaitChoice,
+    self, ArrivalsChoice, CloseChoice, HttpVersionChoice, PacingChoice, TimestampsChoice,
+    WaitChoice,
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -38,6 +39,12 @@ impl RunArgs {
                 wait_ns: self.wait_for_server,
             },
             request: self.request(),
+            http: HttpSpec {
+                version: http(self.http),
+                streams: self.streams,
+                window_bytes: self.h2_window,
+                header_table_bytes: self.hpack_table,
+            },
             tls: TlsSpec {
                 insecure: self.insecure,
                 ca_file: self.cacert.clone().map(InputFile::at),
@@ -145,6 +152,15 @@ fn closer(choice: CloseChoice) -> Closer {
     match choice {
         CloseChoice::Server => Closer::Server,
         CloseChoice::Client => Closer::Client,
+    }
+}
+
+fn http(choice: HttpVersionChoice) -> HttpChoice {
+    match choice {
+        HttpVersionChoice::Auto => HttpChoice::Auto,
+        HttpVersionChoice::Http10 => HttpChoice::Http10,
+        HttpVersionChoice::Http11 => HttpChoice::Http11,
+        HttpVersionChoice::Http2 => HttpChoice::Http2,
     }
 }
 

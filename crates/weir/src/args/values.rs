@@ -15,7 +15,8 @@ pub(super) fn positive(text: &str) -> Result<u32, String> {
     u32::try_from(positive_long(text)?).map_err(|_| "is too large".to_owned())
 }
 
-pub(super) fn pipeline(text: &str) -> Result<u16, String> {
+/// Parses a number of requests in flight on one connection.
+pub(super) fn depth(text: &str) -> Result<u16, String> {
     match positive(text)? {
         depth @ 1..=128 => Ok(depth as u16),
         _ => Err("must lie between 1 and 128".to_owned()),
@@ -52,6 +53,28 @@ pub(super) fn positive_duration(text: &str) -> Result<u64, String> {
 
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     parse_bytes(text).map_err(|error| error.to_string())
+}
+
+/// Greatest flow-control window (RFC 9113 §6.9.1), in bytes.
+const WINDOW_BYTES_MAX: u64 = (1 << 31) - 1;
+
+/// Parses a flow-control window.
+pub(super) fn window(text: &str) -> Result<u32, String> {
+    match u32::try_from(bytes(text)?) {
+        Ok(window @ 1..) if u64::from(window) <= WINDOW_BYTES_MAX => Ok(window),
+        _ => Err("must lie between 1 and 2147483647".to_owned()),
+    }
+}
+
+/// Greatest size of a table of header compression, in bytes.
+const TABLE_BYTES_MAX: u64 = 1 << 20;
+
+/// Parses the size of a table of header compression.
+pub(super) fn table(text: &str) -> Result<u32, String> {
+    match u32::try_from(bytes(text)?) {
+        Ok(table) if u64::from(table) <= TABLE_BYTES_MAX => Ok(table),
+        _ => Err("must be at most 1Mi".to_owned()),
+    }
 }
 
 pub(super) fn assertion(text: &str) -> Result<Assertion, String> {

@@ -11,8 +11,8 @@ use weir_report::dialect::{self, Head, Lines};
 use weir_report::text::{self, TextOptions};
 use weir_result::{Header, Histogram, Interval, Plan, Rate};
 use weir_runner::{
-    CheckSpec, CompatSpec, EngineSpec, Finished, InputFile, LoadSpec, Observer, Phase, RequestSpec,
-    RunSpec, ScriptSpec, TlsSpec, Warmup, WitnessChoice,
+    CheckSpec, CompatSpec, EngineSpec, Finished, HttpChoice, HttpSpec, InputFile, LoadSpec,
+    Observer, Phase, RequestSpec, RunSpec, ScriptSpec, TlsSpec, Warmup, WitnessChoice,
 };
 
 use super::Dialect;
@@ -102,6 +102,7 @@ pub(super) fn spec(
     let timeout_ns = args.timeout_ms * 1_000_000;
     let mut spec = RunSpec {
         request: RequestSpec { headers: headers.map(header).collect(), ..RequestSpec::default() },
+        http: HttpSpec { version: HttpChoice::Http11, ..HttpSpec::default() },
         tls: TlsSpec { insecure: true, ca_file: None },
         script: args.script.as_ref().map(|file| ScriptSpec {
             file: InputFile::at(file),

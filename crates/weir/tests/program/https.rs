@@ -200,7 +200,7 @@ fn an_answer_that_may_have_been_cut_is_none() {
             peer.write("HTTP/1.1 200 OK\r\n\r\nas long as it lasts")?;
             if in_order { peer.close_in_order() } else { peer.break_off() }
         });
-        let flags = "-n 20 -c2 -t1 --insecure --no-preflight";
+        let flags = "-n 20 -c2 -t1 --insecure --no-preflight --http 1.1";
         let ran = weir::load("epoll", flags, &[&server.url()]);
         if in_order {
             assert_sound(&ran, &server);

@@ -14,6 +14,7 @@ mod compat_habits;
 mod connections;
 mod credentials;
 mod help;
+mod http2;
 mod https;
 mod nginx;
 mod parts;

@@ -24,8 +24,8 @@ pub(super) fn judge(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
 }
 
 /// Judges the share of responses that took as long as a delayed ACK (RFC 1122 §4.2.3.2; Linux waits
-/// for 40 ms and up to a tick). Nagle's algorithm (RFC 896) in a server that sends a response in two
-/// writes holds the second one back for that long.
+/// for 40 ms and up to a tick). Nagle's algorithm (RFC 896) in a server that sends a response in
+/// two writes holds the second one back for that long.
 fn delayed_ack(document: &Document) -> Rule {
     let measure = Measure::new("delayed-ack", "delayed ACK", Subject::Server, Unit::Share)
         .finding_at(DELAYED_ACK_FINDING);

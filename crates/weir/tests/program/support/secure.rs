@@ -24,6 +24,8 @@ pub(crate) struct Authority {
 
 /// A server's certificate with its key.
 pub(crate) struct Identity {
+    pem: String,
+    key_pem: String,
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
 }
@@ -53,14 +55,24 @@ impl Authority {
         params.not_after = date_time_ymd(years.end, 1, 1);
         let key = key();
         let certificate = params.signed_by(&key, &self.issuer).expect("parameters are complete");
+        let (pem, key_pem) = (certificate.pem(), key.serialize_pem());
         let certificate = certificate.der().clone();
         let key = PrivateKeyDer::try_from(key.serialize_der()).expect("rcgen writes PKCS #8");
-        Identity { certificate, key }
+        Identity { pem, key_pem, certificate, key }
     }
 
     /// Signs a valid certificate for the addresses on which test servers listen.
     pub(crate) fn sign_loopback(&self) -> Identity {
         self.sign(&["127.0.0.1", "localhost"], 2000..2100)
+    }
+}
+
+impl Identity {
+    /// Writes both in PEM form: `cert.pem` and `key.pem`.
+    pub(crate) fn write_to(&self, directory: &Directory) {
+        for (name, text) in [("cert.pem", &self.pem), ("key.pem", &self.key_pem)] {
+            std::fs::write(directory.file(name), text).expect("the directory is the test's own");
+        }
     }
 }
 

@@ -1,0 +1,57 @@
+//! The HTTP version of a load, and the options of HTTP/2.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// HTTP version of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "version")]
+pub enum HttpPlan {
+    /// HTTP/1.0 (RFC 1945).
+    #[serde(rename = "1.0")]
+    Http10,
+    /// HTTP/1.1 (RFC 9112).
+    #[serde(rename = "1.1")]
+    Http11,
+    /// HTTP/2 (RFC 9113).
+    #[serde(rename = "2")]
+    Http2(Http2Plan),
+}
+
+/// Options of HTTP/2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Http2Plan {
+    /// Greatest number of requests in flight on one connection, 1 to 128. The server may permit
+    /// fewer.
+    pub streams: u16,
+    /// Flow-control window for responses, of each stream and of the connection, in bytes. That of a
+    /// connection is at least 65,535.
+    pub window_bytes: u32,
+    /// Greatest size of the tables of header compression (RFC 7541), in bytes, for both directions;
+    /// 0: none.
+    pub header_table_bytes: u32,
+}
+
+impl HttpPlan {
+    /// Returns the version with at most one request in flight on a connection.
+    pub fn one_at_a_time(self) -> HttpPlan {
+        match self {
+            HttpPlan::Http2(http2) => HttpPlan::Http2(Http2Plan { streams: 1, ..http2 }),
+            other => other,
+        }
+    }
+}
+
+/// The name of the version, like `HTTP/1.1`.
+impl fmt::Display for HttpPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            HttpPlan::Http10 => "HTTP/1.0",
+            HttpPlan::Http11 => "HTTP/1.1",
+            HttpPlan::Http2(_) => "HTTP/2",
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! The HTTP version of a run: the one that the specification gives or, over TLS, the one that the
+//! server chooses by ALPN (RFC 7301). It is decided once, before the load.
+
+use anyhow::{Result, bail};
+use weir_engine::Job;
+use weir_http::ProtocolFactory;
+use weir_http::h2::{H2Client, H2Options};
+use weir_result::{Closer, Http2Plan, HttpPlan};
+
+use crate::errors::NoServer;
+use crate::spec::{HttpChoice, HttpSpec, RunSpec};
+use crate::target::Url;
+
+const ALPN_HTTP2: &[u8] = b"h2";
+const ALPN_HTTP11: &[u8] = b"http/1.1";
+
+/// Returns the version that a specification gives; `None` if the server is to choose.
+///
+/// # Errors
+/// When the version excludes another choice of the run; the message names both flags.
+pub(crate) fn version(spec: &RunSpec, url: &Url) -> Result<Option<HttpPlan>> {
+    let needs_http1 = what_needs_http1(spec);
+    let wants_http2 = spec.http.streams.is_some();
+    match spec.http.version {
+        HttpChoice::Auto if wants_http2 => {}
+        HttpChoice::Auto if needs_http1.is_some() || !url.is_secure => {
+            return Ok(Some(HttpPlan::Http11));
+        }
+        HttpChoice::Auto => return Ok(None),
+        HttpChoice::Http10 | HttpChoice::Http11 if wants_http2 => {
+            bail!("--streams needs HTTP/2: use --http 2, or --pipeline with --http 1.1")
+        }
+        HttpChoice::Http11 => return Ok(Some(HttpPlan::Http11)),
+        HttpChoice::Http10 if spec.load.pipeline > 1 => {
+            bail!("--pipeline needs HTTP/1.1: drop --http 1.0")
+        }
+        HttpChoice::Http10 if spec.script.is_some() => bail!(
+            "--http 1.0 cannot be used with --script; the script writes the version into its \
+             requests"
+        ),
+        HttpChoice::Http10 => return Ok(Some(HttpPlan::Http10)),
+        HttpChoice::Http2 => {}
+    }
+    match needs_http1 {
+        Some((flag, remedy)) => bail!("{flag} needs HTTP/1: {remedy}"),
+        None => Ok(Some(HttpPlan::Http2(http2(&spec.http)))),
+    }
+}
+
+/// Header fields of one HTTP/1 connection, or of the framing of its messages (RFC 9113 §8.2.2).
+const FIELDS_OF_HTTP1: [&str; 5] =
+    ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
+
+/// The choice of a run that excludes HTTP/2, and what to do.
+fn what_needs_http1(spec: &RunSpec) -> Option<(String, &'static str)> {
+    let flag = |flag: &str, remedy| Some((flag.to_owned(), remedy));
+    if spec.compat.is_some() {
+        return flag("the dialect", "use weir's own form");
+    }
+    if spec.load.pipeline > 1 {
+        return flag("--pipeline", "use --streams with --http 2");
+    }
+    if spec.connection.close == Some(Closer::Server) {
+        return flag("--close server", "use --close client with --http 2");
+    }
+    if spec.script.is_some() {
+        return flag("--script", "drop --http 2 and --streams");
+    }
+    let is_of_http1 =
+        |name: &str| FIELDS_OF_HTTP1.iter().any(|field| field.eq_ignore_ascii_case(name));
+    let header = spec.request.headers.iter().find(|header| is_of_http1(&header.name))?;
+    Some((format!("--header {}", header.name), "HTTP/2 has no such header"))
+}
+
+fn http2(spec: &HttpSpec) -> Http2Plan {
+    Http2Plan {
+        streams: spec.streams.unwrap_or(1),
+        window_bytes: spec.window_bytes,
+        header_table_bytes: spec.header_table_bytes,
+    }
+}
+
+/// Returns the protocols to offer by ALPN for a version; both if the server is to choose.
+pub(crate) fn alpn(version: Option<HttpPlan>) -> &'static [&'static [u8]] {
+    match version {
+        None => &[ALPN_HTTP2, ALPN_HTTP11],
+        Some(HttpPlan::Http2(_)) => &[ALPN_HTTP2],
+        Some(HttpPlan::Http11) => &[ALPN_HTTP11],
+        // It has a name there, which few servers know: they would refuse the handshake.
+        Some(HttpPlan::Http10) => &[],
+    }
+}
+
+/// True if a handshake has to show which version the server chooses, or that it accepts HTTP/2.
+pub(crate) fn is_open(job: &Job) -> bool {
+    job.tls.is_some() && !matches!(job.plan.http, Some(HttpPlan::Http10 | HttpPlan::Http11))
+}
+
+/// Returns the version after a handshake in which the server chose `chosen`.
+///
+/// # Errors
+/// When it does not speak the version of the plan.
+pub(crate) fn agreed(
+    planned: Option<HttpPlan>,
+    chosen: Option<&[u8]>,
+    spec: &HttpSpec,
+) -> Result<HttpPlan, NoServer> {
+    match planned {
+        None if chosen == Some(ALPN_HTTP2) => Ok(HttpPlan::Http2(http2(spec))),
+        None => Ok(HttpPlan::Http11),
+        Some(HttpPlan::Http2(_)) if chosen != Some(ALPN_HTTP2) => Err(NoServer(
+            "the server does not choose HTTP/2 (ALPN h2): enable it there, or use --http 1.1"
+                .to_owned(),
+        )),
+        Some(version) => Ok(version),
+    }
+}
+
+/// The error of a server that does not speak HTTP/2.
+pub(crate) fn not_http2(job: &Job) -> NoServer {
+    let remedy = match job.tls {
+        Some(_) => "use --http 1.1",
+        None => "use https if it does so over TLS, or --http 1.1",
+    };
+    NoServer(format!("{} does not speak HTTP/2: {remedy}", job.endpoint))
+}
+
+/// Sets the version of a job.
+pub(crate) fn set(job: &mut Job, version: HttpPlan) {
+    job.plan.http = Some(version);
+    job.tls = job.tls.take().map(|tls| tls.offering(alpn(Some(version))));
+    job.protocol = match version {
+        HttpPlan::Http2(http2) => H2Client::factory(options(http2)),
+        HttpPlan::Http10 | HttpPlan::Http11 => ProtocolFactory::Http1,
+    };
+}
+
+/// Returns the options of HTTP/2 connections.
+pub(crate) fn options(plan: Http2Plan) -> H2Options {
+    H2Options {
+        stream_window_bytes: plan.window_bytes,
+        connection_window_bytes: plan.window_bytes,
+        decoder_table_bytes: plan.header_table_bytes,
+        encoder_table_bytes: plan.header_table_bytes,
+        ..H2Options::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_result::{Header, Load};
+
+    use super::*;
+    use crate::spec::{CompatSpec, Dialect, ScriptSpec, TargetSpec};
+
+    fn of(url: &str, change: impl FnOnce(&mut RunSpec)) -> Result<Option<HttpPlan>, String> {
+        let mut spec = RunSpec::new(url);
+        change(&mut spec);
+        let target = TargetSpec { url: url.to_owned(), ..TargetSpec::default() };
+        let url = Url::of(&target).expect("a URL");
+        version(&spec, &url).map_err(|error| error.to_string())
+    }
+
+    const CLEAR: &str = "http://h/";
+    const SECURE: &str = "https://h/";
+
+    #[test]
+    fn the_server_chooses_over_tls_alone() {
+        assert_eq!(of(SECURE, |_| {}), Ok(None));
+        assert_eq!(of(CLEAR, |_| {}), Ok(Some(HttpPlan::Http11)));
+        for change in [
+            (|spec: &mut RunSpec| spec.load.pipeline = 2) as fn(&mut RunSpec),
+            |spec| spec.connection.close = Some(Closer::Server),
+            |spec| {
+                let (name, value) = ("connection".to_owned(), "close".to_owned());
+                spec.request.headers.push(Header { name, value });
+            },
+            |spec| spec.script = Some(ScriptSpec::default()),
+            |spec| spec.compat = Some(CompatSpec { dialect: Dialect::Wrk, batch_times: false }),
+        ] {
+            assert_eq!(of(SECURE, change), Ok(Some(HttpPlan::Http11)), "it needs HTTP/1");
+            let error = of(SECURE, |spec| {
+                change(spec);
+                spec.http.version = HttpChoice::Http2;
+            });
+            let error = error.expect_err("it excludes HTTP/2");
+            assert!(error.contains("needs HTTP/1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn streams_are_http2() {
+        for url in [CLEAR, SECURE] {
+            let found = of(url, |spec| spec.http.streams = Some(7));
+            let Ok(Some(HttpPlan::Http2(http2))) = found else { panic!("{url}: {found:?}") };
+            assert_eq!((http2.streams, http2.header_table_bytes), (7, 4_096));
+            let one = of(url, |spec| spec.http.version = HttpChoice::Http2);
+            assert!(matches!(one, Ok(Some(HttpPlan::Http2(Http2Plan { streams: 1, .. })))));
+        }
+        let error = of(CLEAR, |spec| {
+            spec.http =
+                HttpSpec { version: HttpChoice::Http11, streams: Some(2), ..HttpSpec::default() };
+        });
+        assert!(error.is_err_and(|text| text.contains("--streams needs HTTP/2")));
+        let error = of(CLEAR, |spec| {
+            spec.http.version = HttpChoice::Http10;
+            spec.load.pipeline = 2;
+        });
+        assert!(error.is_err_and(|text| text.contains("--pipeline needs HTTP/1.1")));
+    }
+
+    #[test]
+    fn a_handshake_decides() {
+        let spec = HttpSpec { streams: None, ..HttpSpec::default() };
+        let found = |planned, chosen| agreed(planned, chosen, &spec).map_err(|error| error.0);
+        let http2 = HttpPlan::Http2(http2(&spec));
+        assert_eq!(found(None, Some(b"h2")), Ok(http2));
+        assert_eq!(found(None, Some(b"http/1.1")), Ok(HttpPlan::Http11));
+        assert_eq!(found(None, None), Ok(HttpPlan::Http11));
+        assert_eq!(found(Some(http2), Some(b"h2")), Ok(http2));
+        assert!(found(Some(http2), None).is_err_and(|text| text.contains("--http 1.1")));
+        assert_eq!(found(Some(HttpPlan::Http10), None), Ok(HttpPlan::Http10));
+    }
+
+    #[test]
+    fn a_job_has_one_version() {
+        let request = weir_http::Prepared::http1("GET", "/", "h", &[], None).expect("a request");
+        let plan = weir_result::Plan { load: Load::ClosedLoop, ..Default::default() };
+        let endpoint = weir_io::Endpoint::Tcp(([127, 0, 0, 1], 1).into());
+        let mut job = Job::new(plan, endpoint, request);
+        set(
+            &mut job,
+            HttpPlan::Http2(http2(&HttpSpec { streams: Some(9), ..HttpSpec::default() })),
+        );
+        assert!(job.protocol.is_multiplexed());
+        assert_eq!(job.plan.depth(), 9);
+        set(&mut job, HttpPlan::Http11);
+        assert!(!job.protocol.is_multiplexed());
+        assert_eq!(job.plan.depth(), 1);
+    }
+}

@@ -1,0 +1,102 @@
+//! The one request before the load over HTTP/2.
+
+use std::io;
+use std::sync::Arc;
+
+use weir_http::h2::H2Client;
+use weir_http::{Multiplexed, ProtocolError, Request, StreamEventKind};
+use weir_io::{Backend, Nanos};
+use weir_result::Http2Plan;
+use weir_result::document::Preflight;
+
+use super::READ_MAX_BYTES;
+use super::link::Link;
+use crate::http;
+
+/// The reason for a missing response.
+pub(super) enum Failure {
+    /// The server does not begin with the settings of HTTP/2.
+    NotHttp2,
+    /// Any other reason.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Io(error)
+    }
+}
+
+/// Sends the request and describes the response, as soon as its head and the first bytes of a long
+/// body have arrived.
+///
+/// # Errors
+/// When there is no valid response.
+pub(super) fn exchange<B: Backend>(
+    link: &mut Link<B>,
+    request: &Arc<Request>,
+    http2: Http2Plan,
+    started: Nanos,
+) -> Result<Preflight, Failure> {
+    let mut client = H2Client::new(1, &http::options(http2));
+    client.keep_heads();
+    client.open(link.now().0);
+    let (mut is_sent, mut received, mut events) = (false, 0, Vec::new());
+    loop {
+        if !is_sent && client.capacity() > 0 {
+            client.request(request, link.now().0);
+            is_sent = true;
+        }
+        let mut out = Vec::new();
+        client.poll_transmit(&mut out);
+        if !out.is_empty() {
+            link.send_made(&out)?;
+        }
+        let bytes = link.receive()?;
+        received += bytes.len();
+        let read = client.receive(&bytes, link.now().0, &mut events);
+        for event in events.drain(..) {
+            match event.kind {
+                StreamEventKind::Began => {}
+                StreamEventKind::Response { .. } => {
+                    return Ok(describe(&client, link.now().since(started)));
+                }
+                StreamEventKind::Failed(error) => return Err(io::Error::other(error).into()),
+                StreamEventKind::Returned => {
+                    return Err(io::Error::other("the server refused the request").into());
+                }
+            }
+        }
+        match read {
+            Err(ProtocolError::BadPreface) => return Err(Failure::NotHttp2),
+            Err(error) => return Err(io::Error::other(error).into()),
+            Ok(()) if bytes.is_empty() && !client.is_open() => return Err(Failure::NotHttp2),
+            Ok(()) if bytes.is_empty() => {
+                let text = "the connection was closed before a response";
+                return Err(io::Error::other(text).into());
+            }
+            Ok(()) => {}
+        }
+        if received > READ_MAX_BYTES && client.head().status() >= 200 {
+            return Ok(describe(&client, link.now().since(started)));
+        }
+    }
+}
+
+fn describe(client: &H2Client, elapsed_ns: u64) -> Preflight {
+    let head = client.head();
+    let text = |wanted: &str| {
+        let mut fields = head.fields();
+        let found = fields.find(|(name, _)| *name == wanted.as_bytes());
+        found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+    };
+    Preflight {
+        status: head.status(),
+        http_version: "HTTP/2".to_owned(),
+        server: text("server"),
+        location: text("location"),
+        body_bytes: text("content-length").and_then(|value| value.parse().ok()),
+        address: String::new(),
+        elapsed_ns,
+    }
+}
