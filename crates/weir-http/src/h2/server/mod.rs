@@ -177,6 +177,12 @@ impl H2Server {
         self.session.send_data(stream, data, is_end)
     }
 
+    /// Returns the number of bytes of a response that can be sent on a stream at once: 0 while
+    /// earlier ones wait, or if the stream has ended.
+    pub fn room(&mut self, stream: u32) -> usize {
+        self.session.room(stream)
+    }
+
     /// Ends a response with trailers. Returns false if the stream has ended.
     pub fn send_trailers(&mut self, stream: u32, fields: &[(&[u8], &[u8])]) -> bool {
         self.session.send_trailers(stream, fields)
@@ -188,7 +194,7 @@ impl H2Server {
     }
 
     /// Announces that streams above `last_stream` are not processed; by default, later ones than
-    /// the last request. Requests on those are ignored.
+    /// the last request. Open ones above it are dropped, and requests on later ones are ignored.
     pub fn go_away(&mut self, last_stream: Option<u32>, code: ErrorCode) {
         self.session.go_away(last_stream, code);
     }
@@ -218,6 +224,17 @@ impl H2Server {
     /// Returns the number of streams that have not ended in both directions.
     pub fn open_streams(&self) -> u32 {
         self.session.open_streams()
+    }
+
+    /// Returns the number of requests that were not processed since the last call: beyond the limit
+    /// of streams, or above the last stream that GOAWAY announced. They caused no event.
+    pub fn take_refused(&mut self) -> u64 {
+        std::mem::take(&mut self.session.refused)
+    }
+
+    /// Returns the number of invalid requests since the last call.
+    pub fn take_malformed(&mut self) -> u64 {
+        std::mem::take(&mut self.session.malformed)
     }
 
     /// Returns the number of bytes of responses that wait for the client's windows.

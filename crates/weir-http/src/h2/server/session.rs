@@ -39,6 +39,10 @@ pub(super) struct Session {
     sent: Vec<u16>,
     /// Streams that this side has reset.
     cancelled: CancelledStreams,
+    /// Requests that were not processed, until they are taken.
+    pub(super) refused: u64,
+    /// Invalid requests, until they are taken.
+    pub(super) malformed: u64,
     error: Option<ProtocolError>,
 }
 
@@ -64,6 +68,8 @@ impl Session {
             turns: VecDeque::new(),
             sent: Vec::new(),
             cancelled: CancelledStreams::default(),
+            refused: 0,
+            malformed: 0,
             error: None,
         }
     }
@@ -207,6 +213,7 @@ impl Session {
     ) -> Result<(), Fault> {
         self.last_stream = number;
         if number > self.processed_max {
+            self.refused += 1;
             self.cancelled.insert(number);
             return self.link.count_idle();
         }
@@ -223,6 +230,8 @@ impl Session {
             None
         };
         if let Some(code) = refusal {
+            let is_refused = code == ErrorCode::REFUSED_STREAM;
+            *(if is_refused { &mut self.refused } else { &mut self.malformed }) += 1;
             push_reset(&mut self.link.out, number, code);
             self.cancelled.insert(number);
             return self.link.count_idle();
@@ -316,6 +325,7 @@ impl Session {
 
     fn fail_stream(&mut self, slot: u16, fault: Fault, each: &mut impl FnMut(ServerEvent<'_>)) {
         let stream = self.streams.stream(slot);
+        self.malformed += u64::from(!self.streams.state(slot).is_received);
         self.reset_stream(stream, fault.code);
         each(ServerEvent::Reset { stream, code: fault.code });
     }
@@ -369,6 +379,13 @@ impl Session {
         true
     }
 
+    /// Returns the number of bytes that both windows of an open stream permit, if none wait there.
+    pub(super) fn room(&mut self, number: u32) -> usize {
+        let Some(slot) = self.answerable(number) else { return 0 };
+        let Stream { pending, send_window, .. } = self.streams.state(slot);
+        if pending.is_empty() { send_window.room().min(self.link.send_window.room()) } else { 0 }
+    }
+
     pub(super) fn send_trailers(&mut self, number: u32, fields: &[(&[u8], &[u8])]) -> bool {
         let Some(slot) = self.answerable(number) else { return false };
         let stream = self.streams.state(slot);
@@ -407,6 +424,12 @@ impl Session {
     pub(super) fn go_away(&mut self, last_stream: Option<u32>, code: ErrorCode) {
         let last_stream = last_stream.unwrap_or(self.last_stream);
         self.processed_max = last_stream;
+        let above = self.streams.open().filter(|(_, number, _)| *number > last_stream);
+        let above: Vec<(u16, u32)> = above.map(|(slot, number, _)| (slot, number)).collect();
+        for (slot, number) in above {
+            self.cancelled.insert(number);
+            self.remove(slot);
+        }
         self.link.go_away(last_stream, code);
     }
 

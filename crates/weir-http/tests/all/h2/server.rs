@@ -306,6 +306,62 @@ fn streams_after_the_end_of_new_ones_are_ignored() {
     assert_eq!((events, server.open_streams()), (vec![], 1));
 }
 
+#[test]
+fn open_streams_above_the_last_one_are_dropped() {
+    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut raw = Raw::client();
+    [1, 3, 5].into_iter().for_each(|stream| raw.headers(stream, GET, stream != 5));
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    server.go_away(Some(1), ErrorCode::NO_ERROR);
+    assert_eq!(server.open_streams(), 1);
+    assert!(!server.respond(3, 200, &[], true));
+    raw.bytes.clear();
+    raw.data(5, b"x", true);
+    raw.window_update(3, 1);
+    let mut events = Vec::new();
+    server.receive(&raw.bytes, |event| push(&mut events, event)).expect("valid frames");
+    assert_eq!((events, server.respond(1, 200, &[], true)), (vec![], true));
+}
+
+#[test]
+fn requests_without_events_are_counted() {
+    let settings = Settings { max_concurrent_streams: Some(2), ..Settings::default() };
+    let options = H2ServerOptions { settings, ..H2ServerOptions::default() };
+    let mut server = H2Server::new(&options);
+    let mut raw = Raw::client();
+    // Accepted, invalid, accepted, beyond the limit, invalid while its body arrives.
+    raw.headers(1, GET, true);
+    raw.headers(3, &[(":method", "GET")], true);
+    raw.headers(5, GET, false);
+    raw.headers(7, GET, true);
+    raw.headers(5, GET, false);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    assert_eq!((server.take_refused(), server.take_malformed()), (1, 2));
+    server.go_away(None, ErrorCode::NO_ERROR);
+    raw.bytes.clear();
+    [9, 11].into_iter().for_each(|stream| raw.headers(stream, GET, true));
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    assert_eq!((server.take_refused(), server.take_malformed()), (2, 0));
+    assert_eq!(server.take_refused(), 0);
+}
+
+#[test]
+fn room_is_the_smaller_window_while_nothing_waits() {
+    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut raw = Raw::client();
+    raw.headers(1, GET, true);
+    raw.headers(3, GET, true);
+    raw.window_update(1, 1 << 20);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    assert_eq!((server.room(1), server.room(3), server.room(5)), (65_535, 65_535, 0));
+    assert!(server.send_data(1, &[0; 60_000], false));
+    assert_eq!((server.room(1), server.room(3)), (5_535, 5_535));
+    assert!(server.send_data(1, &[0; 6_000], false));
+    assert_eq!((server.room(1), server.room(3), server.pending_bytes()), (0, 0, 465));
+    assert!(server.respond(3, 200, &[], true));
+    assert_eq!(server.room(3), 0);
+}
+
 /// RFC 9113 §6.5.3: a smaller window holds once it is acknowledged, and what was used of a larger
 /// one is given back.
 #[test]
