@@ -66,7 +66,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 17] = [
+const NEEDS: [Need; 18] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -78,6 +78,12 @@ const NEEDS: [Need; 17] = [
         reason: "its reports, and what it calls in scripts, are compared with weir's",
         required_by: &[Purpose::Test],
         wanted_by: &[Purpose::Bench, Purpose::Accuracy],
+    },
+    Need {
+        program: "curl",
+        reason: "a client of HTTP/2 and TLS of another origin for the reference server",
+        required_by: &[Purpose::Test],
+        wanted_by: &[],
     },
     Need {
         program: "valgrind",

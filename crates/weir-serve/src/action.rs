@@ -12,6 +12,8 @@ pub(crate) enum Action {
     Plain { conn: ConnId, copies: u32 },
     /// Send a response that was decided earlier.
     Give(Due),
+    /// Send the frames of HTTP/2 that wait.
+    Flush { conn: ConnId },
     /// Close in order.
     Close { conn: ConnId },
 }

@@ -3,6 +3,7 @@
 use weir_http::server::RequestParser;
 use weir_io::Nanos;
 
+use crate::http2::Http2;
 use crate::request::Request;
 
 /// State of a connection number, which outlives its sockets.
@@ -13,6 +14,7 @@ pub(crate) struct Connection {
     /// Sockets that the worker had accepted before this one.
     pub(crate) number: u64,
     pub(crate) is_open: bool,
+    pub(crate) protocol: Protocol,
     /// True if a response that closes has been decided or the peer has ended: nothing more is read.
     pub(crate) is_ending: bool,
     /// True if the peer has closed its sending side.
@@ -25,7 +27,8 @@ pub(crate) struct Connection {
     pub(crate) queued: u32,
     /// Counted requests without a response yet.
     pub(crate) owed: u32,
-    /// Time at which the last piece of the last queued response is due.
+    /// Time at which the last piece of the last queued response is due. In HTTP/2, time of the
+    /// settings, before which no response leaves.
     pub(crate) last_due_at: Nanos,
     pub(crate) last_traffic_at: Nanos,
     pub(crate) parser: RequestParser,
@@ -36,12 +39,32 @@ pub(crate) struct Connection {
     pub(crate) request: Option<Box<Request>>,
 }
 
+/// Protocol of a connection, with its state if it is HTTP/2.
+#[derive(Debug)]
+pub(crate) enum Protocol {
+    /// All bytes so far are the begin of the preface of HTTP/2, so many of them.
+    Undecided { preface_bytes: usize },
+    /// HTTP/1.
+    Http1,
+    /// HTTP/2.
+    Http2(Box<Http2>),
+}
+
 impl Connection {
+    /// Returns the state of HTTP/2.
+    pub(crate) fn http2(&mut self) -> Option<&mut Http2> {
+        match &mut self.protocol {
+            Protocol::Http2(http2) => Some(http2),
+            Protocol::Undecided { .. } | Protocol::Http1 => None,
+        }
+    }
+
     pub(crate) fn new() -> Connection {
         Connection {
             life: 0,
             number: 0,
             is_open: false,
+            protocol: Protocol::Http1,
             is_ending: false,
             has_peer_ended: false,
             is_muted: false,

@@ -34,6 +34,8 @@ pub(crate) struct Fake {
     pooled: BTreeMap<u32, Vec<u8>>,
     lent: Vec<u8>,
     pub(crate) done: Vec<(Nanos, ConnId, Done)>,
+    /// All sends with their bytes.
+    pub(crate) bytes: Vec<(Nanos, ConnId, Vec<u8>)>,
     pub(crate) sends: usize,
     /// Virtual time that each clock reading takes, in nanoseconds.
     pub(crate) tick_ns: u64,
@@ -101,6 +103,7 @@ impl Backend for Fake {
         self.sends += 1;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         self.done.push((self.now, conn, Done::Sent(text)));
+        self.bytes.push((self.now, conn, bytes));
     }
 
     fn discard(&mut self, _: ConnId, _: u64) {}

@@ -23,16 +23,24 @@ pub enum FaultKind {
     /// The whole response is sent, followed by sixteen bytes that belong to no response; the
     /// connection stays open.
     Garbage,
+    /// The request's stream is reset (`RST_STREAM` with `INTERNAL_ERROR`), with no byte of a
+    /// response; its connection goes on. Without effect on HTTP/1.
+    ResetStream,
+    /// The request is refused at once and not processed (`RST_STREAM` with `REFUSED_STREAM`), so
+    /// that the client may send it again; its connection goes on. Without effect on HTTP/1.
+    RefuseStream,
 }
 
 impl FaultKind {
     /// All kinds, in the order in which their counters are printed.
-    pub const ALL: [FaultKind; 5] = [
+    pub const ALL: [FaultKind; 7] = [
         FaultKind::Reset,
         FaultKind::Close,
         FaultKind::Blackhole,
         FaultKind::Partial,
         FaultKind::Garbage,
+        FaultKind::ResetStream,
+        FaultKind::RefuseStream,
     ];
 
     /// Returns the name of the kind in the syntax of `--fault`.
@@ -43,7 +51,14 @@ impl FaultKind {
             FaultKind::Blackhole => "blackhole",
             FaultKind::Partial => "partial",
             FaultKind::Garbage => "garbage",
+            FaultKind::ResetStream => "reset-stream",
+            FaultKind::RefuseStream => "refuse-stream",
         }
+    }
+
+    /// True if the fault strikes streams of HTTP/2 only.
+    pub fn is_of_streams(self) -> bool {
+        matches!(self, FaultKind::ResetStream | FaultKind::RefuseStream)
     }
 }
 
@@ -144,6 +159,8 @@ mod tests {
         check("partial:1", FaultKind::Partial, Share::Probability(1.0));
         check("close:1/100", FaultKind::Close, Share::Every(100));
         check("garbage:1/1", FaultKind::Garbage, Share::Every(1));
+        check("reset-stream:0.01", FaultKind::ResetStream, Share::Probability(0.01));
+        check("refuse-stream:1/10", FaultKind::RefuseStream, Share::Every(10));
     }
 
     #[test]
@@ -154,7 +171,8 @@ mod tests {
             assert!(error.contains("reset:1/100"), "{error}");
         }
         let error = "explode:0.1".parse::<Fault>().expect_err("no such kind").to_string();
-        assert!(error.contains("reset, close, blackhole, partial, garbage"), "{error}");
+        let names = "reset, close, blackhole, partial, garbage, reset-stream, refuse-stream";
+        assert!(error.contains(names), "{error}");
     }
 
     #[test]

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use rustls::ServerConfig;
 use weir_io::{
     Backend, BackendOptions, Clock, Endpoint, Engine, ListenOptions, Listener, OnBackend,
     WaitPolicy, Waker, system,
 };
 
 use crate::options::{IoEngine, OptionsError, ServeOptions};
+use crate::secure::Secure;
 use crate::server::Server;
 use crate::stats::{Shared, Stats};
 
@@ -65,6 +67,8 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
         waker: Some(waker.clone()),
     };
     let engine = choose(options.engine)?;
+    let version = options.programme.version();
+    let tls = options.tls.as_ref().map(|tls| tls.offering(version));
     let epoch_ns = clock.epoch_monotonic_ns();
     let shared = Shared::new(options.programme.clone(), epoch_ns, options.threads);
     let policy = if options.spin { WaitPolicy::Spin } else { WaitPolicy::Hybrid };
@@ -81,9 +85,10 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     for (worker, listeners) in listeners.into_iter().enumerate() {
         let cpu = (!cpus.is_empty()).then(|| cpus[worker % cpus.len()]);
         let machine = machine.clone();
+        let tls = tls.clone();
         // If a later worker fails, dropping the handle stops the earlier ones.
         handle.start(worker, listeners, cpu, move |shared, listeners, stop| {
-            let serving = Serving { shared, worker, policy, listeners, stop };
+            let serving = Serving { shared, worker, policy, tls, listeners, stop };
             weir_io::open(engine, machine, serving)?
         })?;
     }
@@ -130,6 +135,7 @@ struct Serving<'a> {
     shared: Arc<Shared>,
     worker: usize,
     policy: WaitPolicy,
+    tls: Option<Arc<ServerConfig>>,
     listeners: Vec<Listener>,
     stop: &'a AtomicBool,
 }
@@ -137,7 +143,20 @@ struct Serving<'a> {
 impl OnBackend for Serving<'_> {
     type Output = io::Result<()>;
 
-    fn run<B: Backend>(self, backend: B) -> io::Result<()> {
+    fn run<B: Backend>(mut self, backend: B) -> io::Result<()> {
+        match self.tls.take() {
+            None => self.serve(backend),
+            Some(config) => {
+                let shared = Arc::clone(&self.shared);
+                let secure = Secure::new(backend, config, shared, self.worker);
+                self.serve(secure)
+            }
+        }
+    }
+}
+
+impl Serving<'_> {
+    fn serve<B: Backend>(self, backend: B) -> io::Result<()> {
         let mut server = Server::new(backend, self.shared, self.worker, self.policy);
         for listener in self.listeners {
             server.listen(listener)?;
@@ -194,6 +213,12 @@ impl Handle {
     /// Returns the current counters.
     pub fn stats(&self) -> Stats {
         self.shared.stats()
+    }
+
+    /// Returns the reasons for which TLS ended connections, each once, in the order of their first
+    /// occurrence and without the first `known` ones. At most 64 different reasons are kept.
+    pub fn tls_errors(&self, known: usize) -> Vec<String> {
+        self.shared.tls_errors(known)
     }
 
     /// True if a worker has ended. Before [`Handle::stop`], only a failed backend ends one.

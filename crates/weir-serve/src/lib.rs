@@ -1,10 +1,11 @@
-//! The reference server behind `weir serve`: an HTTP/1 server with exactly programmed responses,
-//! delays, stalls and faults, so that a client's figures can be compared with known values.
+//! The reference server behind `weir serve`: a server of HTTP/1 and HTTP/2, with and without TLS,
+//! with exactly programmed responses, delays, stalls and faults, so that a client's figures can be
+//! compared with known values.
 //!
 //! [`spawn`] starts it on threads of this process and is all that most callers need. A [`Server`]
-//! runs the same loop on any [`Backend`](weir_io::Backend). The server side of
-//! HTTP/1 is weir-http's. This crate depends on no plan or histogram; it reads no clock but the
-//! backend's and prints nothing.
+//! runs the same loop on any [`Backend`](weir_io::Backend). The server sides of HTTP/1 and HTTP/2
+//! are weir-http's, that of TLS is rustls. This crate depends on no plan or histogram; it reads no
+//! clock but the backend's, reads no file, and prints nothing.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +14,8 @@ mod options;
 mod delay;
 mod draws;
 mod fault;
+mod http_version;
+mod tls;
 mod units;
 
 mod request;
@@ -21,11 +24,15 @@ mod log;
 mod pending;
 mod response;
 mod stats;
+mod stream_head;
 
 mod action;
 mod connection;
+mod http2;
 mod responder;
 mod server;
+
+mod secure;
 
 mod handle;
 
@@ -36,6 +43,7 @@ pub use delay::Delay;
 pub use draws::Draws;
 pub use fault::{Fault, FaultKind, Share};
 pub use handle::{Handle, ServeError, spawn};
+pub use http_version::{Http2Options, HttpVersion};
 pub use log::{Arrival, write_arrivals};
 pub use options::{
     Drip, ExtraHeader, Framing, IoEngine, Mode, OptionsError, Programme, ServeOptions, Stall,
@@ -43,4 +51,5 @@ pub use options::{
 pub use pending::Fifo;
 pub use server::Server;
 pub use stats::{Shared, Stats};
+pub use tls::{Identity, TlsConfig, TlsConfigError, TlsOptions, TlsVersion};
 pub use units::ParseError;

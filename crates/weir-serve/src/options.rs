@@ -9,6 +9,8 @@ use weir_io::Endpoint;
 
 use crate::delay::Delay;
 use crate::fault::Fault;
+use crate::http_version::{Http2Options, HttpVersion};
+use crate::tls::TlsConfig;
 use crate::units::{ParseError, parse_span, span_text};
 
 /// Addresses, threads and backend of the server, and its programme.
@@ -29,6 +31,8 @@ pub struct ServeOptions {
     pub spin: bool,
     /// Expected connections per worker, 1 to 1,000,000.
     pub connections: usize,
+    /// `--tls`: TLS on every connection; `None` for none.
+    pub tls: Option<TlsConfig>,
     /// Behaviour towards requests.
     pub programme: Programme,
 }
@@ -43,6 +47,7 @@ impl Default for ServeOptions {
             pin: false,
             spin: false,
             connections: 16_384,
+            tls: None,
             programme: Programme::default(),
         }
     }
@@ -69,22 +74,30 @@ pub enum IoEngine {
 /// takes precedence. `GET /weir/stats` always returns the counters and is not counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Programme {
+    /// `--http`: protocol of the connections.
+    pub http: HttpVersion,
+    /// `--h2-streams`, `--h2-window`, `--h2-settings-delay`: settings of HTTP/2.
+    pub http2: Http2Options,
     /// `--status`: 200 to 599. 204 and 304 have no body.
     pub status: u16,
     /// `--size`: body size in bytes, up to [`Programme::BODY_MAX_BYTES`].
     pub body_bytes: u64,
-    /// `--chunked [BYTES]`, `--until-close`: framing of the body.
+    /// `--chunked [BYTES]`, `--until-close`: framing of the body. In HTTP/2 both only leave out
+    /// `content-length`.
     pub framing: Framing,
     /// `--drip K@SPACING`: the body is sent in pieces.
     pub drip: Option<Drip>,
     /// `--header`: header lines added to every response, in order.
     pub headers: Vec<ExtraHeader>,
-    /// `--close`: every response has `Connection: close` and closes.
+    /// `--close`: every response has `Connection: close` and closes. In HTTP/2 the same as one
+    /// request per connection.
     pub close: bool,
     /// `--http10`: respond as an HTTP/1.0 server; connections persist only if the request has
-    /// `Connection: keep-alive`.
+    /// `Connection: keep-alive`. Without HTTP/2.
     pub http10: bool,
-    /// `--requests-per-connection`: the N-th response of a connection closes it; at least 1.
+    /// `--requests-per-connection`: the N-th response of a connection closes it; at least 1. In
+    /// HTTP/2, GOAWAY with the stream of the N-th request is sent when that request begins; later
+    /// ones are not processed.
     pub requests_per_connection: Option<u64>,
     /// `--idle-timeout`: time after which a connection without traffic and without pending
     /// responses is closed (at the latest after twice that time).
@@ -113,6 +126,8 @@ pub struct Programme {
 impl Default for Programme {
     fn default() -> Programme {
         Programme {
+            http: HttpVersion::Auto,
+            http2: Http2Options::default(),
             status: 200,
             body_bytes: 14,
             framing: Framing::Length,
@@ -140,6 +155,16 @@ impl Programme {
     pub const CHUNK_MAX_BYTES: u32 = 1 << 20;
     /// Largest number of pieces of a body with `--drip`.
     pub const PIECES_MAX: u32 = 65_536;
+
+    /// Returns the protocol of the connections: HTTP/1 with `--http10`.
+    pub(crate) fn version(&self) -> HttpVersion {
+        if self.http10 { HttpVersion::Http1 } else { self.http }
+    }
+
+    /// Returns the number of requests of HTTP/2 after which a connection ends.
+    pub(crate) fn requests_max(&self) -> Option<u64> {
+        if self.close { Some(1) } else { self.requests_per_connection }
+    }
 
     /// True if each response is submitted by itself, so that its send time is accurate.
     pub(crate) fn has_true_stamps(&self) -> bool {
@@ -269,6 +294,21 @@ impl Programme {
         }
         if self.drip.is_some_and(|drip| !(1..=Programme::PIECES_MAX).contains(&drip.pieces)) {
             return refuse(format!("a drip has 1 to {} pieces", Programme::PIECES_MAX));
+        }
+        if self.version() == HttpVersion::Http1 {
+            if self.http == HttpVersion::Http2 {
+                return refuse("HTTP/1.0 is not HTTP/2: leave out one of the two".to_string());
+            }
+            if let Some(fault) = self.faults.iter().find(|fault| fault.kind.is_of_streams()) {
+                return refuse(format!("--fault {fault} needs HTTP/2: use --http auto or 2"));
+            }
+        }
+        if self.http2.streams > Http2Options::STREAMS_MAX {
+            let most = Http2Options::STREAMS_MAX;
+            return refuse(format!("--h2-streams must be at most {most}"));
+        }
+        if self.http2.window_bytes > Http2Options::WINDOW_MAX_BYTES {
+            return refuse("--h2-window must be at most 2147483647 bytes".to_string());
         }
         if self.requests_per_connection == Some(0) {
             return refuse("a connection must be allowed at least 1 request".to_string());
@@ -449,6 +489,22 @@ mod tests {
             "leave out one",
         );
         check(|o| o.programme.requests_per_connection = Some(0), "at least 1");
+        check(|o| o.programme.http2.streams = 65_536, "at most 65535");
+        check(|o| o.programme.http2.window_bytes = u32::MAX, "2147483647");
+        check(
+            |o| {
+                o.programme.http = HttpVersion::Http2;
+                o.programme.http10 = true;
+            },
+            "leave out one",
+        );
+        check(
+            |o| {
+                o.programme.http = HttpVersion::Http1;
+                o.programme.faults = vec!["reset-stream:1/2".parse().expect("valid")];
+            },
+            "--fault reset-stream:1/2 needs HTTP/2",
+        );
         check(|o| o.programme.idle_timeout = Some(Duration::ZERO), "leave it out");
     }
 }

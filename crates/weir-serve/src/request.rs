@@ -1,6 +1,7 @@
-//! The contents of a request that its response depends on, collected from the parts that the parser
-//! of weir-http returns. Bytes in, values out: no socket, no clock.
+//! The contents of a request that its response depends on, collected from what the parsers of
+//! weir-http return. Bytes in, values out: no socket, no clock.
 
+use weir_http::h2::server::RequestFields;
 use weir_http::server::{
     Progress, RequestBody, RequestFault, RequestHead, RequestLine, RequestParser, RequestPart,
 };
@@ -139,13 +140,41 @@ impl Request {
         })
     }
 
+    /// Reads a request of HTTP/2 from its fields.
+    ///
+    /// # Errors
+    /// An override is invalid.
+    pub(crate) fn from_fields(
+        fields: &RequestFields,
+        has_body: bool,
+    ) -> Result<Request, BadRequest> {
+        let mut request = Request {
+            is_head: fields.method() == b"HEAD",
+            has_body,
+            has_host: true,
+            ..Request::default()
+        };
+        request.read_target(fields.path())?;
+        for (name, value) in fields.fields() {
+            request.read_header(name, value)?;
+            request.expects_continue |=
+                name == b"expect" && value.eq_ignore_ascii_case(b"100-continue");
+        }
+        Ok(request)
+    }
+
     fn read_line(&mut self, line: &RequestLine<'_>) -> Result<(), BadRequest> {
         self.is_head = line.is_head();
         self.is_http10 = line.minor == 0;
+        self.read_target(line.target)
+    }
+
+    #[inline]
+    fn read_target(&mut self, target: &[u8]) -> Result<(), BadRequest> {
         // Most targets are short, for which a call of memchr costs more than the search.
-        let (path, query) = match line.target.iter().position(|&byte| byte == b'?') {
-            None => (line.target, None),
-            Some(at) => (&line.target[..at], Some(&line.target[at + 1..])),
+        let (path, query) = match target.iter().position(|&byte| byte == b'?') {
+            None => (target, None),
+            Some(at) => (&target[..at], Some(&target[at + 1..])),
         };
         self.is_stats = path == b"/weir/stats";
         query.map_or(Ok(()), |query| self.read_query(query))

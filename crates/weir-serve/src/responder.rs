@@ -10,16 +10,21 @@ use weir_http::server::Progress;
 use weir_io::{ConnId, Nanos};
 
 use crate::action::{Action, Due};
-use crate::connection::Connection;
+use crate::connection::{Connection, Protocol};
 use crate::draws::Draws;
 use crate::fault::{Fault, FaultKind};
+use crate::http_version::HttpVersion;
+use crate::http2::{Owed, StreamEvent};
 use crate::log::{Arrival, ArrivalLog, LogPlace};
 use crate::options::{Framing, Mode, Programme};
 use crate::pending::{Fifo, Pending};
 use crate::request::{BadRequest, Request};
 use crate::response::{Persistence, Response, ResponseKind, is_uniform};
 use crate::stats::{Counters, Shared, add};
+use crate::stream_head::StreamHead;
 use crate::units::{parse_digits, span_ns};
+
+mod streams;
 
 /// A queued item with a due time.
 #[derive(Clone, Debug)]
@@ -27,6 +32,16 @@ enum Waiting {
     Response(Due),
     /// A check for the connection's idle timeout.
     IdleCheck {
+        conn: ConnId,
+        life: u32,
+    },
+    /// The delayed settings of an HTTP/2 connection.
+    Settings {
+        conn: ConnId,
+        life: u32,
+    },
+    /// The end of an HTTP/2 connection that its client has not closed after GOAWAY.
+    Lingering {
         conn: ConnId,
         life: u32,
     },
@@ -50,12 +65,16 @@ pub(crate) struct Responder {
     /// True if plain requests get [`Action::Plain`].
     is_uniform: bool,
     log: Option<ArrivalLog>,
+    stream_head: StreamHead,
+    /// Buffer for events of streams.
+    stream_events: Vec<StreamEvent>,
 }
 
 impl Responder {
     pub(crate) fn new(shared: Arc<Shared>, worker: usize) -> Responder {
         let is_uniform = is_uniform(&shared.programme);
         let arrivals_max = shared.programme.arrivals_max;
+        let stream_head = StreamHead::new(Arc::clone(&shared));
         Responder {
             shared,
             worker,
@@ -66,6 +85,8 @@ impl Responder {
             plain_head: Vec::new(),
             is_uniform,
             log: (arrivals_max > 0).then(|| ArrivalLog::new(arrivals_max)),
+            stream_head,
+            stream_events: Vec::new(),
         }
     }
 
@@ -95,6 +116,10 @@ impl Responder {
                     self.is_current(due.conn, due.life).then_some(Action::Give(due))
                 }
                 Waiting::IdleCheck { conn, life } => self.check_idle(conn, life, now),
+                Waiting::Settings { conn, life } => self.release(conn, life),
+                Waiting::Lingering { conn, life } => {
+                    self.is_current(conn, life).then_some(Action::Close { conn })
+                }
             };
             if action.is_some() {
                 return action;
@@ -119,6 +144,7 @@ impl Responder {
             _ => now.after(timeout_ns),
         };
         if expires_at <= now {
+            self.end_idle(conn);
             return Some(Action::Close { conn });
         }
         let turn = self.waiting.next_turn();
@@ -139,7 +165,12 @@ impl Responder {
         let life = connection.life.wrapping_add(1);
         let mut parser = std::mem::take(&mut connection.parser);
         parser.reset();
-        *connection = Connection { life, number, is_open: true, parser, ..Connection::new() };
+        let protocol = match self.shared.programme.version() {
+            HttpVersion::Http1 => Protocol::Http1,
+            HttpVersion::Auto | HttpVersion::Http2 => Protocol::Undecided { preface_bytes: 0 },
+        };
+        *connection =
+            Connection { life, number, is_open: true, protocol, parser, ..Connection::new() };
         connection.last_traffic_at = at;
         if let Some(timeout) = self.programme().idle_timeout {
             let check = Waiting::IdleCheck { conn, life };
@@ -149,11 +180,13 @@ impl Responder {
     }
 
     /// Handles the end of the peer's data: sends pending responses, then closes the connection.
+    /// HTTP/2 has no half-closed connections.
     pub(crate) fn peer_ended(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.index()];
         connection.is_ending = true;
         connection.has_peer_ended = true;
-        if connection.queued == 0 || connection.is_muted {
+        let is_http2 = matches!(connection.protocol, Protocol::Http2(_));
+        if connection.queued == 0 || connection.is_muted || is_http2 {
             self.actions.push_back(Action::Close { conn });
         }
     }
@@ -163,6 +196,7 @@ impl Responder {
         let connection = &mut self.connections[conn.index()];
         connection.is_open = false;
         connection.request = None;
+        connection.protocol = Protocol::Http1;
         let owed = u64::from(std::mem::take(&mut connection.owed));
         add(&self.counters().abandoned, owed);
     }
@@ -171,6 +205,9 @@ impl Responder {
     pub(crate) fn receive(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
         let connection = &mut self.connections[conn.index()];
         connection.last_traffic_at = at;
+        if !matches!(connection.protocol, Protocol::Http1) {
+            return self.receive_opening(conn, bytes, at);
+        }
         if !connection.parser.is_idle() || connection.is_ending {
             return self.take_requests(conn, bytes, at);
         }
@@ -249,7 +286,7 @@ impl Responder {
                 Ok(Progress::Head) => {}
                 Ok(Progress::End) => {
                     if !request.is_plain() {
-                        self.take_request(conn, &request, at);
+                        self.take_request(conn, 0, &request, at);
                     } else {
                         self.plain_head.clear();
                         self.plain_head.extend_from_slice(&connection.begun);
@@ -284,34 +321,41 @@ impl Responder {
         }
         let request = Request::plain();
         for _ in 0..copies {
-            self.take_request(conn, &request, at);
+            self.take_request(conn, 0, &request, at);
         }
     }
 
-    /// Decides the response to a complete request, read at `at`.
-    fn take_request(&mut self, conn: ConnId, request: &Request, at: Nanos) {
-        let connection = &mut self.connections[conn.index()];
-        if connection.is_ending {
+    /// Decides the response to a complete request, read at `at`. `stream` is its stream in HTTP/2,
+    /// and 0 in HTTP/1.
+    fn take_request(&mut self, conn: ConnId, stream: u32, request: &Request, at: Nanos) {
+        if self.connections[conn.index()].is_ending {
             return;
         }
         if request.is_stats {
             let response = self.bare_response(ResponseKind::Stats, 200, at);
-            let persistence = self.persistence(request, false);
-            let response = Response { is_head: request.is_head, persistence, ..response };
+            let persistence = self.persistence(request, stream, false);
+            let is_head = request.is_head;
+            let response = Response { stream, is_head, persistence, ..response };
             return self.line_up(conn, response, None, at, at);
         }
+        self.shared.note_request(at);
+        let index = self.shared.next_index();
+        let draws = Draws::new(self.shared.programme.seed, index);
+        let strike = || Fault::strike(&self.shared.programme.faults, index, draws);
+        let fault = request.overrides.fault.or_else(strike);
+        let fault = fault.filter(|fault| stream != 0 || !fault.is_of_streams());
+        if fault == Some(FaultKind::RefuseStream) {
+            return self.refuse_stream(conn, stream);
+        }
+        let connection = &mut self.connections[conn.index()];
         connection.taken += 1;
         let taken = connection.taken;
         connection.owed += 1;
         add(&self.counters().requests, 1);
-        self.shared.note_request(at);
-        let index = self.shared.next_index();
         let log_place = self.log_arrival(conn, request, at);
         let programme = &self.shared.programme;
         let overrides = &request.overrides;
-        let draws = Draws::new(programme.seed, index);
         let delay_ns = overrides.delay.unwrap_or(programme.delay).sample_ns(draws);
-        let fault = overrides.fault.or_else(|| Fault::strike(&programme.faults, index, draws));
         let due_at = match programme.mode {
             Mode::Concurrent => at.after(delay_ns),
             Mode::Fifo => self.fifo.depart(at, delay_ns),
@@ -321,14 +365,16 @@ impl Responder {
             framing => framing,
         };
         let is_last = programme.requests_per_connection.is_some_and(|limit| taken >= limit);
+        let must_close = is_last || framing == Framing::UntilClose;
         let response = Response {
+            stream,
             kind: ResponseKind::Ordinary,
             status: overrides.status.unwrap_or(programme.status),
             body_bytes: overrides.body_bytes.unwrap_or(programme.body_bytes),
             framing,
             is_head: request.is_head,
             is_http10: programme.http10,
-            persistence: self.persistence(request, is_last || framing == Framing::UntilClose),
+            persistence: self.persistence(request, stream, must_close),
             received_at: at,
             slot: request.slot,
             log_place,
@@ -348,7 +394,10 @@ impl Responder {
         })
     }
 
-    fn persistence(&self, request: &Request, must_close: bool) -> Persistence {
+    fn persistence(&self, request: &Request, stream: u32, must_close: bool) -> Persistence {
+        if stream != 0 {
+            return Persistence::Silent;
+        }
         let asks = request.is_http10 || self.programme().http10;
         let persists = !request.wants_close && (!asks || request.wants_keep_alive);
         match (must_close || self.programme().close || !persists, asks) {
@@ -368,6 +417,7 @@ impl Responder {
 
     fn bare_response(&self, kind: ResponseKind, status: u16, at: Nanos) -> Response {
         Response {
+            stream: 0,
             kind,
             status,
             body_bytes: 0,
@@ -382,7 +432,7 @@ impl Responder {
     }
 
     /// Queues a response that is ready at `ready_at` behind the queued ones of its connection
-    /// (RFC 9112 §9.3.2: responses leave in the order of their requests).
+    /// (RFC 9112 §9.3.2: responses leave in the order of their requests), or of its own stream.
     fn line_up(
         &mut self,
         conn: ConnId,
@@ -398,34 +448,48 @@ impl Responder {
         });
         let (pieces, spacing_ns) = drip.map_or((1, 0), |drip| (drip.pieces, span_ns(drip.spacing)));
         let turn = self.waiting.next_turn();
+        let is_stream = response.stream != 0;
         let connection = &mut self.connections[conn.index()];
         connection.is_ending |= response.persistence == Persistence::Close;
         let life = connection.life;
-        let was_queued = connection.queued > 0 || ready_at > at || pieces > 1;
+        let is_behind = connection.queued > 0 && !is_stream;
         let first_due_at =
-            if connection.queued > 0 { ready_at.max(connection.last_due_at) } else { ready_at };
+            if is_behind || is_stream { ready_at.max(connection.last_due_at) } else { ready_at };
+        let is_later = is_behind || first_due_at > at || pieces > 1;
+        let was_queued = is_later || is_stream;
+        if was_queued {
+            match connection.http2() {
+                Some(http2) => http2.owe(response.stream, Owed::by(&response)),
+                None => {
+                    let span_ns = spacing_ns * u64::from(pieces - 1);
+                    connection.last_due_at = first_due_at.after(span_ns);
+                }
+            }
+            connection.queued += 1;
+            if connection.queued > QUEUED_MAX {
+                connection.is_ending = true;
+                self.actions.push_back(Action::Close { conn });
+            }
+        }
         let due =
             Due { conn, life, was_queued, response, fault, pieces, piece: 0, first_due_at, turn };
-        if !was_queued {
-            self.actions.push_back(Action::Give(due));
-            return;
+        match is_later {
+            true => self.waiting.push(first_due_at, turn, Waiting::Response(due)),
+            false => self.actions.push_back(Action::Give(due)),
         }
-        connection.last_due_at = first_due_at.after(spacing_ns * u64::from(pieces - 1));
-        connection.queued += 1;
-        if connection.queued > QUEUED_MAX {
-            connection.is_ending = true;
-            self.actions.push_back(Action::Close { conn });
-        }
-        self.waiting.push(first_due_at, turn, Waiting::Response(due));
     }
 
     /// True if a response is still to be sent: not if its connection is closed or has become a
-    /// black hole.
+    /// black hole, or if its stream has ended.
     pub(crate) fn is_wanted(&mut self, due: &Due) -> bool {
         if !self.is_current(due.conn, due.life) {
             return false;
         }
         let connection = &mut self.connections[due.conn.index()];
+        let stream = due.response.stream;
+        if stream != 0 {
+            return self.is_stream_wanted(due.conn, stream);
+        }
         if !connection.is_muted {
             return true;
         }
@@ -442,6 +506,9 @@ impl Responder {
         let connection = &mut self.connections[due.conn.index()];
         connection.is_muted = true;
         connection.queued -= u32::from(due.was_queued);
+        if let Some(http2) = connection.http2() {
+            http2.forget(due.response.stream);
+        }
         if connection.has_peer_ended {
             self.actions.push_back(Action::Close { conn: due.conn });
         }
@@ -452,6 +519,10 @@ impl Responder {
     pub(crate) fn sent_piece(&mut self, mut due: Due, now: Nanos) -> bool {
         due.piece += 1;
         if due.piece == due.pieces {
+            if due.response.stream != 0 {
+                // Counted when the windows have let all of it pass.
+                return true;
+            }
             let connection = &mut self.connections[due.conn.index()];
             connection.last_traffic_at = now;
             connection.queued -= u32::from(due.was_queued);
@@ -472,11 +543,15 @@ impl Responder {
 
     /// Counts a fault that replaced a response (or, for garbage, accompanies it).
     pub(crate) fn injected(&mut self, conn: ConnId, kind: FaultKind) {
-        let place = FaultKind::ALL.iter().position(|&other| other == kind);
-        add(&self.counters().injected[place.expect("all kinds are in the list")], 1);
+        self.count_fault(kind);
         if kind != FaultKind::Garbage {
             self.connections[conn.index()].owed -= 1;
         }
+    }
+
+    fn count_fault(&self, kind: FaultKind) {
+        let place = FaultKind::ALL.iter().position(|&other| other == kind);
+        add(&self.counters().injected[place.expect("all kinds are in the list")], 1);
     }
 
     /// True if `copies` of the plain response are still to be sent; counts them either way.

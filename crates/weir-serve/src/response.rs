@@ -1,6 +1,7 @@
 //! A response and its encoding: segments of shared templates for large bodies, a pooled buffer for
 //! the rest. This module makes no decisions.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use weir_http::server::{LAST_CHUNK, push_chunk_size, response_has_body};
@@ -15,6 +16,8 @@ use crate::units::push_decimal;
 /// A response that is decided and perhaps held back.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
+    /// Number of its stream in HTTP/2; 0 in HTTP/1.
+    pub(crate) stream: u32,
     pub(crate) kind: ResponseKind,
     pub(crate) status: u16,
     pub(crate) body_bytes: u64,
@@ -57,12 +60,21 @@ pub(crate) enum Persistence {
 
 impl Response {
     /// Returns the number of body bytes that are sent; 0 for responses without a body.
-    fn sent_bytes(&self) -> u64 {
+    pub(crate) fn sent_bytes(&self) -> u64 {
         if self.has_body() { self.body_bytes } else { 0 }
     }
 
     pub(crate) fn has_body(&self) -> bool {
         response_has_body(self.status, self.is_head)
+    }
+
+    /// Returns the body of a response that is no filler.
+    pub(crate) fn own_body(&self, shared: &Shared) -> Option<Cow<'_, str>> {
+        match &self.kind {
+            ResponseKind::Stats => Some(shared.stats().to_json().into()),
+            ResponseKind::Refusal(why) => Some(why.into()),
+            ResponseKind::Ordinary | ResponseKind::Continue => None,
+        }
     }
 }
 
@@ -77,6 +89,29 @@ pub(crate) enum Part {
 
 impl Part {
     pub(crate) const WHOLE: Part = Part::Piece { piece: 0, pieces: 1 };
+
+    /// Returns the part's share of a body of `total` bytes.
+    pub(crate) fn bytes(self, total: u64) -> u64 {
+        match self {
+            Part::Piece { piece, pieces } => {
+                // Computed from the index, so that the pieces add up to the body despite
+                // remainders.
+                let edge = |k: u32| total * u64::from(k) / u64::from(pieces);
+                edge(piece + 1) - edge(piece)
+            }
+            Part::Half => total / 2,
+        }
+    }
+
+    /// True if the response begins with this part.
+    pub(crate) fn has_head(self) -> bool {
+        !matches!(self, Part::Piece { piece: 1.., .. })
+    }
+
+    /// True if the response ends with this part.
+    pub(crate) fn is_last(self) -> bool {
+        matches!(self, Part::Piece { piece, pieces } if piece + 1 == pieces)
+    }
 }
 
 /// Longest run of body bytes that is copied next to its head rather than sent from a template.
@@ -138,25 +173,13 @@ impl Renderer {
         self.segments.clear();
         self.text.clear();
         let total = response.sent_bytes();
-        match part {
-            Part::Piece { piece, pieces } => {
-                if piece == 0 {
-                    self.head(response, now);
-                }
-                // Computed from the index, so that the pieces add up to the body despite
-                // remainders.
-                let edge = |k: u32| total * u64::from(k) / u64::from(pieces);
-                let body = edge(piece + 1) - edge(piece);
-                self.body(backend, response, body, piece + 1 == pieces);
-            }
-            Part::Half => {
-                self.head(response, now);
-                if total == 0 {
-                    self.text.truncate(self.text.len() / 2);
-                } else {
-                    self.body(backend, response, total / 2, false);
-                }
-            }
+        if part.has_head() {
+            self.head(response, now);
+        }
+        if part == Part::Half && total == 0 {
+            self.text.truncate(self.text.len() / 2);
+        } else {
+            self.body(backend, response, part.bytes(total), part.is_last());
         }
         self.end_text(backend);
         &self.segments
@@ -165,7 +188,7 @@ impl Renderer {
     /// Returns the segments of sixteen bytes that belong to no response.
     pub(crate) fn garbage<B: Backend>(&mut self, backend: &mut B) -> &[Segment] {
         self.segments.clear();
-        self.segments.push(Segment::Pooled(backend.pool(b"\0garbage\r\n\xff\xfe\xfd\xfc\r\n")));
+        self.segments.push(Segment::Pooled(backend.pool(GARBAGE)));
         &self.segments
     }
 
@@ -193,19 +216,13 @@ impl Renderer {
         text.push(b' ');
         text.extend_from_slice(reason(response.status).as_bytes());
         text.extend_from_slice(b"\r\n");
-        let counters = match &response.kind {
-            ResponseKind::Stats => Some(self.shared.stats().to_json()),
-            _ => None,
-        };
-        let own_body = match (&response.kind, &counters) {
-            (ResponseKind::Refusal(why), _) => Some(why),
-            (_, counters) => counters.as_ref(),
-        };
+        let own_body = response.own_body(&self.shared);
         match response.framing {
             // RFC 9110 §8.6: not with 204. With 304 and HEAD it is the length of the response to
             // GET.
             Framing::Length if response.status != 204 => {
-                let length = own_body.map_or(response.body_bytes, |body| body.len() as u64);
+                let length =
+                    own_body.as_ref().map_or(response.body_bytes, |body| body.len() as u64);
                 text.extend_from_slice(b"Content-Length: ");
                 push_decimal(text, length);
                 text.extend_from_slice(b"\r\n");
@@ -295,7 +312,10 @@ impl Renderer {
 
 /// Byte that all bodies consist of. With a single value, every prefix of the filler serves for any
 /// part of a body.
-const FILLER: u8 = b'x';
+pub(crate) const FILLER: u8 = b'x';
+
+/// Bytes of an injected fault, which belong to no response.
+pub(crate) const GARBAGE: &[u8] = b"\0garbage\r\n\xff\xfe\xfd\xfc\r\n";
 
 /// Longest body of a response that is kept ready as a whole, in bytes.
 const PLAIN_MAX_BYTES: u64 = 64 * 1024;

@@ -25,6 +25,8 @@ pub struct Server<B> {
     renderer: Renderer,
     plain: Plain,
     policy: WaitPolicy,
+    /// Buffer for frames of HTTP/2.
+    frames: Vec<u8>,
 }
 
 /// The programme's own response, prepared.
@@ -48,6 +50,7 @@ impl<B: Backend> Server<B> {
     ) -> Server<B> {
         let mut renderer = Renderer::new(&mut backend, shared.clone());
         let response = Response {
+            stream: 0,
             kind: ResponseKind::Ordinary,
             status: shared.programme.status,
             body_bytes: shared.programme.body_bytes,
@@ -70,7 +73,7 @@ impl<B: Backend> Server<B> {
             }
         };
         let responder = Responder::new(shared.clone(), worker);
-        Server { backend, shared, responder, renderer, plain, policy }
+        Server { backend, shared, responder, renderer, plain, policy, frames: Vec::new() }
     }
 
     /// Adds a listener.
@@ -153,7 +156,8 @@ impl<B: Backend> Server<B> {
                     self.give(due, stop);
                 }
             }
-            Action::Close { conn } => self.close(conn, Close::Graceful),
+            Action::Flush { conn } => self.flush(conn, stop),
+            Action::Close { conn } => self.close(conn, Close::Graceful, stop),
         }
     }
 
@@ -184,21 +188,26 @@ impl<B: Backend> Server<B> {
         match due.fault {
             Some(FaultKind::Reset) => {
                 self.responder.injected(conn, FaultKind::Reset);
-                self.close(conn, Close::Reset);
+                self.close(conn, Close::Reset, stop);
             }
             Some(FaultKind::Close) => {
                 self.responder.injected(conn, FaultKind::Close);
-                self.close(conn, Close::Graceful);
+                self.close(conn, Close::Graceful, stop);
             }
             Some(FaultKind::Blackhole) => {
                 self.responder.injected(conn, FaultKind::Blackhole);
                 self.responder.mute(&due);
             }
+            Some(FaultKind::ResetStream) => {
+                self.responder.injected(conn, FaultKind::ResetStream);
+                self.responder.reset_stream(&due);
+            }
             Some(FaultKind::Partial) => {
                 self.send(conn, &due.response, Part::Half, stop);
                 self.responder.injected(conn, FaultKind::Partial);
-                self.close(conn, Close::Graceful);
+                self.close(conn, Close::Graceful, stop);
             }
+            Some(FaultKind::RefuseStream) => unreachable!("a refused request has no response"),
             Some(FaultKind::Garbage) | None => {
                 let (piece, pieces) = (due.piece, due.pieces);
                 let sent_at = self.send(conn, &due.response, Part::Piece { piece, pieces }, stop);
@@ -209,11 +218,15 @@ impl<B: Backend> Server<B> {
                 }
                 if fault.is_some() {
                     self.responder.injected(conn, FaultKind::Garbage);
-                    let segments = self.renderer.garbage(&mut self.backend);
-                    self.backend.send(conn, segments);
+                    if self.responder.is_http2(conn) {
+                        self.responder.push_garbage(conn);
+                    } else {
+                        let segments = self.renderer.garbage(&mut self.backend);
+                        self.backend.send(conn, segments);
+                    }
                 }
                 if self.responder.is_finished(conn) {
-                    self.close(conn, Close::Graceful);
+                    self.close(conn, Close::Graceful, stop);
                 }
             }
         }
@@ -222,13 +235,17 @@ impl<B: Backend> Server<B> {
     /// Sends a part of a response and returns its send time stamp.
     fn send(&mut self, conn: ConnId, response: &Response, part: Part, stop: &AtomicBool) -> Nanos {
         let mut sent_at = self.moment(stop);
-        let segments = self.renderer.render(&mut self.backend, response, part, sent_at);
-        if !segments.is_empty() {
-            self.backend.send(conn, segments);
+        if response.stream != 0 {
+            self.responder.push_response(conn, response, part, sent_at);
+        } else {
+            let segments = self.renderer.render(&mut self.backend, response, part, sent_at);
+            if !segments.is_empty() {
+                self.backend.send(conn, segments);
+            }
         }
-        let programme = &self.shared.programme;
-        if programme.has_true_stamps() {
-            if !programme.stamps {
+        if self.shared.programme.has_true_stamps() {
+            self.flush(conn, stop);
+            if !self.shared.programme.stamps {
                 // No response carries the time stamp, so it can be taken after rendering, without
                 // that cost.
                 sent_at = self.moment(stop);
@@ -238,8 +255,24 @@ impl<B: Backend> Server<B> {
         sent_at
     }
 
-    fn close(&mut self, conn: ConnId, how: Close) {
+    /// Sends the frames of HTTP/2 that wait.
+    fn flush(&mut self, conn: ConnId, stop: &AtomicBool) {
+        if !self.responder.is_http2(conn) {
+            return;
+        }
+        let now = self.moment(stop);
+        self.responder.take_output(conn, now, &mut self.frames);
+        if !self.frames.is_empty() {
+            let frames = self.backend.pool(&self.frames);
+            self.backend.send(conn, &[Segment::Pooled(frames)]);
+            self.frames.clear();
+            self.frames.shrink_to(FRAMES_KEPT_BYTES);
+        }
+    }
+
+    fn close(&mut self, conn: ConnId, how: Close, stop: &AtomicBool) {
         if self.responder.is_open(conn) {
+            self.flush(conn, stop);
             self.responder.gone(conn);
             if how == Close::Reset {
                 // Earlier responses are counted as sent, so they must leave before the reset.
@@ -278,6 +311,9 @@ impl<B: Backend> Server<B> {
 
 /// Interval at which a stalled worker checks `stop`.
 const NAP: Duration = Duration::from_millis(10);
+
+/// Bytes of the buffer for frames that are kept; larger bodies are rare.
+const FRAMES_KEPT_BYTES: usize = 1 << 20;
 
 /// Bytes of prepared responses in the template.
 const PLAIN_TEMPLATE_BYTES: usize = 16 * 1024;

@@ -13,8 +13,8 @@ use crate::options::Programme;
 
 /// Counters of a server, at one moment or at its end.
 ///
-/// `requests = answered + reset + closed + blackholed + partial + abandoned + owed` whenever no
-/// worker is between two updates, so always at the end.
+/// `requests = answered + reset + closed + blackholed + partial + reset_streams + abandoned + owed`
+/// whenever no worker is between two updates, so always at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Connections accepted.
@@ -35,13 +35,27 @@ pub struct Stats {
     pub partial: u64,
     /// Requests with injected bytes after the response; subset of `answered`.
     pub garbage: u64,
-    /// Requests never answered because their connection had ended, or had become a black hole,
-    /// before their response was due; subset of `requests`.
+    /// Requests answered by an injected reset of their stream; subset of `requests`.
+    pub reset_streams: u64,
+    /// Requests never answered because their connection or their stream had ended, or their
+    /// connection had become a black hole, before their response was sent; subset of `requests`.
     pub abandoned: u64,
     /// Requests whose response is still held back; subset of `requests`.
     pub owed: u64,
-    /// Invalid or unsupported requests; answered with 4xx or 5xx and closed.
+    /// Invalid or unsupported requests. In HTTP/1 they are answered with 4xx or 5xx and closed. In
+    /// HTTP/2 their stream is reset, or the connection ends with GOAWAY if that is invalid.
     pub bad_requests: u64,
+    /// Requests of HTTP/2 that were not processed: beyond the limit of streams, above the last
+    /// stream that GOAWAY announced, or by an injected fault. None of them is in `requests`.
+    pub refused: u64,
+    /// Requests refused by an injected fault; subset of `refused`.
+    pub refused_by_fault: u64,
+    /// Completed TLS handshakes.
+    pub tls_handshakes: u64,
+    /// TLS handshakes that resumed a session; subset of `tls_handshakes`.
+    pub tls_resumed: u64,
+    /// Connections that ended by an error of TLS, in the handshake or later.
+    pub tls_failures: u64,
     /// Connections accepted, by worker: their sum is `accepted`.
     pub accepted_by_worker: Vec<u64>,
     /// Recorded arrivals ([`Programme::arrivals_max`]), in order, for each worker. Filled only at
@@ -60,6 +74,8 @@ impl Stats {
             FaultKind::Blackhole => self.blackholed,
             FaultKind::Partial => self.partial,
             FaultKind::Garbage => self.garbage,
+            FaultKind::ResetStream => self.reset_streams,
+            FaultKind::RefuseStream => self.refused_by_fault,
         }
     }
 
@@ -75,9 +91,15 @@ impl Stats {
             ("blackholed", self.blackholed),
             ("partial", self.partial),
             ("garbage", self.garbage),
+            ("reset_streams", self.reset_streams),
             ("abandoned", self.abandoned),
             ("owed", self.owed),
             ("bad_requests", self.bad_requests),
+            ("refused", self.refused),
+            ("refused_by_fault", self.refused_by_fault),
+            ("tls_handshakes", self.tls_handshakes),
+            ("tls_resumed", self.tls_resumed),
+            ("tls_failures", self.tls_failures),
         ];
         for (name, count) in fields {
             // Writing to a string cannot fail.
@@ -100,7 +122,12 @@ pub struct Shared {
     first_request_at: AtomicU64,
     /// Recorded arrivals by worker, and the number of those that did not fit.
     arrivals: Mutex<Vec<(Vec<Arrival>, u64)>>,
+    /// Reasons of TLS failures, each once, in the order of their first occurrence.
+    tls_errors: Mutex<Vec<String>>,
 }
+
+/// Different reasons of TLS failures that are kept.
+const TLS_ERRORS_MAX: usize = 64;
 
 impl Shared {
     /// Makes the state for `workers` workers whose backends share one clock, whose epoch was at
@@ -113,6 +140,7 @@ impl Shared {
             requests_begun: AtomicU64::new(0),
             first_request_at: AtomicU64::new(u64::MAX),
             arrivals: Mutex::new(vec![Default::default(); workers]),
+            tls_errors: Mutex::default(),
         })
     }
 
@@ -132,9 +160,15 @@ impl Shared {
             blackholed: sum(|c| &c.injected[2]),
             partial: sum(|c| &c.injected[3]),
             garbage: sum(|c| &c.injected[4]),
+            reset_streams: sum(|c| &c.injected[5]),
             abandoned: sum(|c| &c.abandoned),
             owed: 0,
             bad_requests: sum(|c| &c.bad_requests),
+            refused: sum(|c| &c.refused),
+            refused_by_fault: sum(|c| &c.injected[6]),
+            tls_handshakes: sum(|c| &c.tls_handshakes),
+            tls_resumed: sum(|c| &c.tls_resumed),
+            tls_failures: sum(|c| &c.tls_failures),
             accepted_by_worker,
             arrivals: Vec::new(),
             arrivals_lost: 0,
@@ -144,6 +178,7 @@ impl Shared {
             + stats.closed
             + stats.blackholed
             + stats.partial
+            + stats.reset_streams
             + stats.abandoned;
         stats.owed = stats.requests.saturating_sub(ended);
         stats
@@ -178,6 +213,20 @@ impl Shared {
         covering.map(|(_, end)| Nanos(first_at).after(end)).max()
     }
 
+    /// Keeps the reason of a TLS failure, unless it is known or there are too many.
+    pub(crate) fn note_tls_error(&self, reason: String) {
+        let mut errors = self.tls_errors.lock().unwrap_or_else(PoisonError::into_inner);
+        if errors.len() < TLS_ERRORS_MAX && !errors.contains(&reason) {
+            errors.push(reason);
+        }
+    }
+
+    /// Returns the reasons of TLS failures after the first `known` ones.
+    pub(crate) fn tls_errors(&self, known: usize) -> Vec<String> {
+        let errors = self.tls_errors.lock().unwrap_or_else(PoisonError::into_inner);
+        errors.get(known..).map(<[String]>::to_vec).unwrap_or_default()
+    }
+
     /// Stores the arrivals that a worker has logged.
     pub(crate) fn keep_arrivals(&self, worker: usize, kept: (Vec<Arrival>, u64)) {
         self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)[worker] = kept;
@@ -202,9 +251,13 @@ pub(crate) struct Counters {
     pub(crate) requests: AtomicU64,
     pub(crate) answered: AtomicU64,
     /// Injected faults, in the order of [`FaultKind::ALL`].
-    pub(crate) injected: [AtomicU64; 5],
+    pub(crate) injected: [AtomicU64; FaultKind::ALL.len()],
     pub(crate) abandoned: AtomicU64,
     pub(crate) bad_requests: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) tls_handshakes: AtomicU64,
+    pub(crate) tls_resumed: AtomicU64,
+    pub(crate) tls_failures: AtomicU64,
 }
 
 /// Adds to a counter of which the calling thread is the only writer: cheaper than a locked add.
@@ -228,15 +281,31 @@ mod tests {
             add(injected, k);
         }
         add(&shared.counters(1).injected[4], 2);
+        add(&shared.counters(0).requests, 20);
+        add(&shared.counters(0).refused, 9);
+        add(&shared.counters(1).tls_handshakes, 3);
         let stats = shared.stats();
         let by_kind = FaultKind::ALL.map(|kind| stats.injected(kind));
-        assert_eq!(by_kind, [1, 2, 3, 4, 7]);
+        assert_eq!(by_kind, [1, 2, 3, 4, 7, 6, 7]);
         assert_eq!(
             shared.stats().to_json(),
-            "{\"accepted\":3,\"requests\":10,\"answered\":4,\"reset\":1,\"closed\":2,\
-             \"blackholed\":3,\"partial\":4,\"garbage\":7,\"abandoned\":0,\"owed\":0,\
-             \"bad_requests\":0,\"accepted_by_worker\":[2, 1]}"
+            "{\"accepted\":3,\"requests\":30,\"answered\":4,\"reset\":1,\"closed\":2,\
+             \"blackholed\":3,\"partial\":4,\"garbage\":7,\"reset_streams\":6,\"abandoned\":0,\
+             \"owed\":10,\"bad_requests\":0,\"refused\":9,\"refused_by_fault\":7,\
+             \"tls_handshakes\":3,\"tls_resumed\":0,\"tls_failures\":0,\
+             \"accepted_by_worker\":[2, 1]}"
         );
+    }
+
+    #[test]
+    fn reasons_of_failures_are_kept_once() {
+        let shared = Shared::new(Programme::default(), 0, 1);
+        for reason in ["a", "b", "a"] {
+            shared.note_tls_error(reason.to_owned());
+        }
+        assert_eq!((shared.tls_errors(0).join(" "), shared.tls_errors(2)), ("a b".into(), vec![]));
+        (0..100).for_each(|k| shared.note_tls_error(k.to_string()));
+        assert_eq!(shared.tls_errors(1).len(), TLS_ERRORS_MAX - 1);
     }
 
     #[test]

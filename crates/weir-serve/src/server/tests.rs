@@ -4,6 +4,8 @@ use super::*;
 use crate::fake::{Done, Fake, Happening};
 use crate::{Delay, Framing, Mode, Programme};
 
+mod http2;
+
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const PLAIN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 14\r\nContent-Type: text/plain\r\n\r\n\
                      xxxxxxxxxxxxxx";
@@ -275,9 +277,12 @@ fn faults_are_counted_and_do_what_they_say() {
     assert_eq!(ended(3), Some(Done::Closed(Close::Graceful)));
     assert!(backend.sent(4).starts_with(&format!("{}\0garbage", PLAIN.repeat(2))));
     assert!(backend.sent(4).ends_with(PLAIN), "the connection goes on");
+    for conn in [5, 6] {
+        assert_eq!(backend.sent(conn), PLAIN.repeat(3), "faults of streams do not strike HTTP/1");
+    }
     let stats = server.shared.stats();
-    assert_eq!(FaultKind::ALL.map(|kind| stats.injected(kind)), [1; 5]);
-    assert_eq!((stats.requests, stats.answered, stats.abandoned, stats.owed), (15, 7, 4, 0));
+    assert_eq!(FaultKind::ALL.map(|kind| stats.injected(kind)), [1, 1, 1, 1, 1, 0, 0]);
+    assert_eq!((stats.requests, stats.answered, stats.abandoned, stats.owed), (21, 13, 4, 0));
 }
 
 #[test]

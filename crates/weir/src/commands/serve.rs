@@ -13,7 +13,8 @@ use weir_result::printable;
 use weir_result::units::{parse_bytes, parse_count, parse_duration_ns};
 use weir_runner::NoThread;
 use weir_serve::{
-    Delay, Drip, ExtraHeader, Fault, Framing, IoEngine, Mode, Programme, ServeOptions, Stall, Stats,
+    Delay, Drip, ExtraHeader, Fault, Framing, Http2Options, HttpVersion, IoEngine, Mode, Programme,
+    ServeOptions, Stall, Stats,
 };
 
 use crate::args::check::check_unix;
@@ -222,7 +223,10 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
         engine: args.io,
         pin: args.pin,
         spin: args.spin,
+        tls: None,
         programme: Programme {
+            http: HttpVersion::Auto,
+            http2: Http2Options::default(),
             status: args.status,
             body_bytes: args.size,
             framing,

@@ -1,0 +1,297 @@
+//! State of one HTTP/2 connection: received bytes become requests, decided responses become frames,
+//! as far as the client's windows permit. It decides no response and reads no clock.
+
+use std::cmp::Ordering;
+use std::collections::{HashMap, VecDeque};
+
+use weir_http::ProtocolError;
+use weir_http::h2::ErrorCode;
+use weir_http::h2::frame::FRAME_BYTES_DEFAULT;
+use weir_http::h2::server::{H2Server, RequestFields, ServerEvent};
+
+use crate::log::LogPlace;
+use crate::options::Programme;
+use crate::request::{BadRequest, Request};
+use crate::response::FILLER;
+
+/// State of an HTTP/2 connection.
+#[derive(Debug)]
+pub(crate) struct Http2 {
+    server: H2Server,
+    /// Streams whose request is incomplete or whose response is not yet sent as a whole.
+    streams: HashMap<u32, Stream>,
+    /// Bodies of responses that wait for the client's windows, in turns.
+    bodies: VecDeque<Body>,
+    /// Streams whose body is complete, until they are taken.
+    ended: Vec<u32>,
+    /// Requests after which the connection ends, counted by their begin.
+    requests_max: Option<u64>,
+    requests_begun: u64,
+    /// Requests not processed, since they were last taken.
+    refused: u64,
+    /// True once GOAWAY was sent.
+    is_going_away: bool,
+    /// True while the settings are delayed, and with them all other frames.
+    pub(crate) is_held: bool,
+    /// True if a flush is queued.
+    pub(crate) is_flush_due: bool,
+    /// True once the client has been left to close the connection.
+    pub(crate) is_lingering: bool,
+}
+
+/// State of a stream.
+#[derive(Debug)]
+enum Stream {
+    /// The rest of the request's body is missing.
+    Arriving(Request),
+    /// The response is held back or being sent.
+    Owed(Owed),
+}
+
+/// A response that a stream is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owed {
+    /// True if its request is counted.
+    pub(crate) is_counted: bool,
+    pub(crate) log_place: Option<LogPlace>,
+}
+
+/// Rest of a response's body.
+#[derive(Debug)]
+struct Body {
+    stream: u32,
+    left: u64,
+    /// True if no more pieces follow.
+    is_whole: bool,
+}
+
+/// An event of a stream.
+#[derive(Debug)]
+pub(crate) enum StreamEvent {
+    /// A request is complete, or invalid.
+    Request(u32, Result<Request, BadRequest>),
+    /// The client has reset the stream, or it has ended by an error.
+    Reset(u32),
+}
+
+impl Http2 {
+    /// Starts a connection; its settings are the first output.
+    pub(crate) fn new(programme: &Programme) -> Http2 {
+        Http2 {
+            server: H2Server::new(&programme.http2.of_connection()),
+            streams: HashMap::new(),
+            bodies: VecDeque::new(),
+            ended: Vec::new(),
+            requests_max: programme.requests_max(),
+            requests_begun: 0,
+            refused: 0,
+            is_going_away: false,
+            is_held: !programme.http2.settings_delay.is_zero(),
+            is_flush_due: false,
+            is_lingering: false,
+        }
+    }
+
+    /// Parses received bytes and appends the events in them.
+    ///
+    /// # Errors
+    /// If they are not HTTP/2. GOAWAY is then queued, and the connection must be closed.
+    pub(crate) fn receive(
+        &mut self,
+        bytes: &[u8],
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProtocolError> {
+        let Http2 { server, streams, requests_begun, requests_max, refused, .. } = self;
+        let mut last_stream = None;
+        let mut continues = Vec::new();
+        let result = server.receive(bytes, |event| match event {
+            ServerEvent::Request { stream, fields, is_end } => {
+                *requests_begun += 1;
+                let order = requests_max.map(|most| u64::cmp(requests_begun, &most));
+                // GOAWAY can be announced only after these bytes.
+                if order == Some(Ordering::Greater) {
+                    *refused += 1;
+                    return;
+                }
+                if order == Some(Ordering::Equal) {
+                    last_stream = Some(stream);
+                }
+                begin(streams, stream, fields, is_end, events, &mut continues);
+            }
+            ServerEvent::Data { stream, is_end: true, .. }
+            | ServerEvent::Trailers { stream, .. } => {
+                if let Some(request) = take_arriving(streams, stream) {
+                    events.push(StreamEvent::Request(stream, Ok(request)));
+                }
+            }
+            ServerEvent::Reset { stream, .. } => {
+                take_arriving(streams, stream);
+                events.push(StreamEvent::Reset(stream));
+            }
+            ServerEvent::Data { .. } | ServerEvent::Opened | ServerEvent::GoAway { .. } => {}
+        });
+        self.refused += self.server.take_refused();
+        if let (Some(stream), Ok(())) = (last_stream, result) {
+            self.server.go_away(Some(stream), ErrorCode::NO_ERROR);
+            self.is_going_away = true;
+        }
+        for stream in continues {
+            // RFC 9110 §10.1.1: not needed once the request is complete.
+            if matches!(self.streams.get(&stream), Some(Stream::Arriving(_))) {
+                self.server.respond(stream, 100, &[], false);
+            }
+        }
+        result
+    }
+
+    /// Returns the numbers of requests that were not processed, and that were invalid, since the
+    /// last call.
+    pub(crate) fn take_counts(&mut self) -> (u64, u64) {
+        (std::mem::take(&mut self.refused), self.server.take_malformed())
+    }
+
+    /// Records that a response was decided for a stream.
+    pub(crate) fn owe(&mut self, stream: u32, owed: Owed) {
+        self.streams.insert(stream, Stream::Owed(owed));
+    }
+
+    /// True if a stream still waits for its response.
+    pub(crate) fn is_owed(&self, stream: u32) -> bool {
+        matches!(self.streams.get(&stream), Some(Stream::Owed(_)))
+    }
+
+    /// Forgets a stream. Returns the response that it was owed.
+    pub(crate) fn forget(&mut self, stream: u32) -> Option<Owed> {
+        match self.streams.remove(&stream)? {
+            Stream::Arriving(_) => None,
+            Stream::Owed(owed) => {
+                self.bodies.retain(|body| body.stream != stream);
+                Some(owed)
+            }
+        }
+    }
+
+    /// Resets a stream, and forgets it. Returns the response that it was owed.
+    pub(crate) fn reset(&mut self, stream: u32, code: ErrorCode) -> Option<Owed> {
+        self.server.reset_stream(stream, code);
+        self.forget(stream)
+    }
+
+    /// Queues the head of a response.
+    pub(crate) fn push_head(
+        &mut self,
+        stream: u32,
+        status: u16,
+        fields: &[(&[u8], &[u8])],
+        is_end: bool,
+    ) {
+        self.server.respond(stream, status, fields, is_end);
+    }
+
+    /// Queues body bytes that are given as they are.
+    pub(crate) fn push_text(&mut self, stream: u32, text: &[u8]) {
+        self.server.send_data(stream, text, true);
+    }
+
+    /// Queues `bytes` bytes of filler; `is_last` is true if the body ends with them.
+    pub(crate) fn push_filler(&mut self, stream: u32, bytes: u64, is_last: bool) {
+        match self.bodies.iter_mut().find(|body| body.stream == stream) {
+            Some(body) => {
+                body.left += bytes;
+                body.is_whole |= is_last;
+            }
+            None => self.bodies.push_back(Body { stream, left: bytes, is_whole: is_last }),
+        }
+    }
+
+    /// Queues any bytes after the frames that can be sent now.
+    pub(crate) fn push_raw(&mut self, bytes: &[u8]) {
+        self.push_bodies();
+        self.server.push_raw(bytes);
+    }
+
+    /// Appends the bytes to send now to `out`.
+    pub(crate) fn push_output(&mut self, out: &mut Vec<u8>) {
+        self.push_bodies();
+        self.server.poll_transmit(out);
+    }
+
+    /// Takes a stream whose body is complete.
+    pub(crate) fn pop_ended(&mut self) -> Option<u32> {
+        self.ended.pop()
+    }
+
+    /// Queues as much of the bodies as the client's windows permit.
+    fn push_bodies(&mut self) {
+        let mut blocked = 0;
+        while blocked < self.bodies.len() {
+            let Some(mut body) = self.bodies.pop_front() else { break };
+            let room = self.server.room(body.stream).min(FRAME.len());
+            let bytes = usize::try_from(body.left).unwrap_or(usize::MAX).min(room);
+            if bytes == 0 && body.left > 0 {
+                blocked += 1;
+                self.bodies.push_back(body);
+                continue;
+            }
+            blocked = 0;
+            body.left -= bytes as u64;
+            let is_end = body.left == 0 && body.is_whole;
+            self.server.send_data(body.stream, &FRAME[..bytes], is_end);
+            match is_end {
+                true => self.ended.push(body.stream),
+                false if body.left > 0 => self.bodies.push_back(body),
+                false => {}
+            }
+        }
+    }
+
+    /// Queues GOAWAY: no request after those that have begun is processed.
+    pub(crate) fn go_away(&mut self) {
+        self.server.go_away(None, ErrorCode::NO_ERROR);
+        self.is_going_away = true;
+    }
+
+    /// Drops the bytes to send.
+    pub(crate) fn drop_output(&mut self) {
+        self.server.poll_transmit(&mut Vec::new());
+    }
+
+    /// True if GOAWAY was sent, and all streams that it left have ended.
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_going_away && self.server.open_streams() == 0
+    }
+}
+
+/// Body bytes of one DATA frame.
+const FRAME: &[u8] = &[FILLER; FRAME_BYTES_DEFAULT as usize];
+
+/// Handles the begin of a request.
+fn begin(
+    streams: &mut HashMap<u32, Stream>,
+    stream: u32,
+    fields: &RequestFields,
+    is_end: bool,
+    events: &mut Vec<StreamEvent>,
+    continues: &mut Vec<u32>,
+) {
+    match Request::from_fields(fields, !is_end) {
+        Ok(request) if !is_end => {
+            if request.awaits_continue() {
+                continues.push(stream);
+            }
+            streams.insert(stream, Stream::Arriving(request));
+        }
+        request => events.push(StreamEvent::Request(stream, request)),
+    }
+}
+
+/// Takes the request of a stream whose body was missing.
+fn take_arriving(streams: &mut HashMap<u32, Stream>, stream: u32) -> Option<Request> {
+    if !matches!(streams.get(&stream), Some(Stream::Arriving(_))) {
+        return None;
+    }
+    match streams.remove(&stream) {
+        Some(Stream::Arriving(request)) => Some(request),
+        Some(Stream::Owed(_)) | None => None,
+    }
+}

@@ -1,0 +1,247 @@
+//! HTTP/2 in the responder: the choice of a connection's protocol by its first bytes, requests and
+//! responses of streams, and the end of a connection by GOAWAY.
+
+use weir_http::h2::ErrorCode;
+use weir_http::h2::frame::PREFACE;
+use weir_io::{ConnId, Nanos};
+
+use super::{Responder, Waiting};
+use crate::action::{Action, Due};
+use crate::connection::Protocol;
+use crate::fault::FaultKind;
+use crate::http_version::HttpVersion;
+use crate::http2::{Http2, Owed, StreamEvent};
+use crate::request::BadRequest;
+use crate::response::{GARBAGE, Part, Response, ResponseKind};
+use crate::stats::add;
+
+/// Time that a client has to close a connection after GOAWAY, once all responses are sent. Closing
+/// at once would reset the connection under the frames that the client has still sent.
+const LINGER_NS: u64 = 1_000_000_000;
+
+impl Responder {
+    /// Handles bytes of a connection that is not known to be HTTP/1.
+    #[inline(never)]
+    pub(super) fn receive_opening(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
+        let is_http2_only = self.programme().version() == HttpVersion::Http2;
+        let connection = &mut self.connections[conn.index()];
+        let Protocol::Undecided { preface_bytes: seen } = connection.protocol else {
+            return self.receive_frames(conn, bytes, at);
+        };
+        let expected = &PREFACE[seen..];
+        if is_http2_only || bytes.starts_with(expected) {
+            self.begin_http2(conn, at);
+            self.receive_frames(conn, &PREFACE[..seen], at);
+            self.receive_frames(conn, bytes, at);
+        } else if expected.starts_with(bytes) {
+            connection.protocol = Protocol::Undecided { preface_bytes: seen + bytes.len() };
+        } else {
+            connection.protocol = Protocol::Http1;
+            if seen > 0 {
+                self.receive(conn, &PREFACE[..seen], at);
+            }
+            self.receive(conn, bytes, at);
+        }
+    }
+
+    fn begin_http2(&mut self, conn: ConnId, at: Nanos) {
+        let http2 = Http2::new(self.programme());
+        let settings_at = at + self.programme().http2.settings_delay;
+        let connection = &mut self.connections[conn.index()];
+        if http2.is_held {
+            let settings = Waiting::Settings { conn, life: connection.life };
+            connection.last_due_at = settings_at;
+            let turn = self.waiting.next_turn();
+            self.waiting.push(settings_at, turn, settings);
+        }
+        connection.protocol = Protocol::Http2(Box::new(http2));
+    }
+
+    /// Ends the delay of a connection's settings.
+    pub(super) fn release(&mut self, conn: ConnId, life: u32) -> Option<Action> {
+        if !self.is_current(conn, life) {
+            return None;
+        }
+        self.connections[conn.index()].http2()?.is_held = false;
+        Some(Action::Flush { conn })
+    }
+
+    fn receive_frames(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
+        let Some(http2) = self.connections[conn.index()].http2() else { return };
+        let mut events = std::mem::take(&mut self.stream_events);
+        let result = http2.receive(bytes, &mut events);
+        let (refused, malformed) = http2.take_counts();
+        add(&self.counters().refused, refused);
+        add(&self.counters().bad_requests, malformed);
+        for event in events.drain(..) {
+            match event {
+                StreamEvent::Request(stream, Ok(request)) => {
+                    self.take_request(conn, stream, &request, at);
+                }
+                StreamEvent::Request(stream, Err(bad)) => self.refuse_fields(conn, stream, bad, at),
+                StreamEvent::Reset(stream) => self.abandon(conn, stream),
+            }
+        }
+        self.stream_events = events;
+        self.flush_later(conn);
+        if result.is_err() {
+            add(&self.counters().bad_requests, 1);
+            self.actions.push_back(Action::Close { conn });
+        }
+    }
+
+    /// Queues the error response to a request with an invalid override.
+    fn refuse_fields(&mut self, conn: ConnId, stream: u32, bad: BadRequest, at: Nanos) {
+        add(&self.counters().bad_requests, 1);
+        let response = self.bare_response(ResponseKind::Refusal(bad.why), bad.status, at);
+        self.line_up(conn, Response { stream, ..response }, None, at, at);
+    }
+
+    /// Refuses a request by an injected fault; it is not processed.
+    pub(super) fn refuse_stream(&mut self, conn: ConnId, stream: u32) {
+        add(&self.counters().refused, 1);
+        self.count_fault(FaultKind::RefuseStream);
+        if let Some(http2) = self.connections[conn.index()].http2() {
+            http2.reset(stream, ErrorCode::REFUSED_STREAM);
+        }
+    }
+
+    /// Resets the stream of a response by an injected fault.
+    pub(crate) fn reset_stream(&mut self, due: &Due) {
+        let connection = &mut self.connections[due.conn.index()];
+        let Some(http2) = connection.http2() else { return };
+        http2.reset(due.response.stream, ErrorCode::INTERNAL_ERROR);
+        connection.queued -= 1;
+        self.flush_later(due.conn);
+    }
+
+    /// Records that a stream has ended before its response was sent.
+    fn abandon(&mut self, conn: ConnId, stream: u32) {
+        let connection = &mut self.connections[conn.index()];
+        let Some(owed) = connection.http2().and_then(|http2| http2.forget(stream)) else { return };
+        connection.queued -= 1;
+        if owed.is_counted {
+            connection.owed -= 1;
+            add(&self.counters().abandoned, 1);
+        }
+    }
+
+    /// True if a stream still waits for its response. On a black hole it is abandoned instead.
+    pub(super) fn is_stream_wanted(&mut self, conn: ConnId, stream: u32) -> bool {
+        let connection = &mut self.connections[conn.index()];
+        if connection.is_muted {
+            self.abandon(conn, stream);
+            return false;
+        }
+        connection.http2().is_some_and(|http2| http2.is_owed(stream))
+    }
+
+    /// Queues a part of a stream's response. `now` becomes its send time stamp.
+    pub(crate) fn push_response(
+        &mut self,
+        conn: ConnId,
+        response: &Response,
+        part: Part,
+        now: Nanos,
+    ) {
+        let Some(http2) = self.connections[conn.index()].http2() else { return };
+        let stream = response.stream;
+        let own_body = response.own_body(&self.shared);
+        let bytes = response.sent_bytes();
+        let mut has_ended = false;
+        if part.has_head() {
+            let text = own_body.as_deref().filter(|_| !response.is_head);
+            has_ended = bytes == 0 && part.is_last();
+            let is_end = has_ended && text.is_none();
+            let own_bytes = own_body.as_ref().map(|text| text.len() as u64);
+            self.stream_head.with_fields(response, own_bytes, now, |fields| {
+                http2.push_head(stream, response.status, fields, is_end);
+            });
+            if let Some(text) = text {
+                http2.push_text(stream, text.as_bytes());
+            }
+        }
+        if bytes > 0 {
+            http2.push_filler(stream, part.bytes(bytes), part.is_last());
+        }
+        if has_ended {
+            self.end_stream(conn, stream, now);
+        }
+        self.flush_later(conn);
+    }
+
+    /// Queues bytes that belong to no response.
+    pub(crate) fn push_garbage(&mut self, conn: ConnId) {
+        if let Some(http2) = self.connections[conn.index()].http2() {
+            http2.push_raw(GARBAGE);
+        }
+        self.flush_later(conn);
+    }
+
+    /// Records that the response of a stream is sent as a whole.
+    fn end_stream(&mut self, conn: ConnId, stream: u32, now: Nanos) {
+        let connection = &mut self.connections[conn.index()];
+        let Some(owed) = connection.http2().and_then(|http2| http2.forget(stream)) else { return };
+        connection.queued -= 1;
+        connection.last_traffic_at = now;
+        if owed.is_counted {
+            connection.owed -= 1;
+            add(&self.counters().answered, 1);
+        }
+        if let Some((log, place)) = self.log.as_mut().zip(owed.log_place) {
+            log.responded(place, self.shared.epoch_monotonic_ns + now.0);
+        }
+    }
+
+    fn flush_later(&mut self, conn: ConnId) {
+        if let Some(http2) = self.connections[conn.index()].http2()
+            && !std::mem::replace(&mut http2.is_flush_due, true)
+        {
+            self.actions.push_back(Action::Flush { conn });
+        }
+    }
+
+    /// Appends the frames of a connection that can be sent at `now`: none in HTTP/1.
+    pub(crate) fn take_output(&mut self, conn: ConnId, now: Nanos, out: &mut Vec<u8>) {
+        let connection = &mut self.connections[conn.index()];
+        let (life, is_muted) = (connection.life, connection.is_muted);
+        let Some(http2) = connection.http2() else { return };
+        http2.is_flush_due = false;
+        if http2.is_held {
+            return;
+        }
+        if is_muted {
+            return http2.drop_output();
+        }
+        http2.push_output(out);
+        if http2.is_done() && !std::mem::replace(&mut http2.is_lingering, true) {
+            let turn = self.waiting.next_turn();
+            let lingering = Waiting::Lingering { conn, life };
+            self.waiting.push(now.after(LINGER_NS), turn, lingering);
+        }
+        while let Some(stream) = self.connections[conn.index()].http2().and_then(Http2::pop_ended) {
+            self.end_stream(conn, stream, now);
+        }
+    }
+
+    /// Queues GOAWAY on a connection that is closed for idleness: a request that is on its way will
+    /// not be processed.
+    pub(super) fn end_idle(&mut self, conn: ConnId) {
+        if let Some(http2) = self.connections[conn.index()].http2() {
+            http2.go_away();
+        }
+    }
+
+    /// True if a connection is open and speaks HTTP/2.
+    pub(crate) fn is_http2(&self, conn: ConnId) -> bool {
+        matches!(self.connections[conn.index()].protocol, Protocol::Http2(_))
+    }
+}
+
+impl Owed {
+    /// Returns the entry of a response that is owed.
+    pub(super) fn by(response: &Response) -> Owed {
+        let is_counted = response.kind == ResponseKind::Ordinary;
+        Owed { is_counted, log_place: response.log_place }
+    }
+}

@@ -1,0 +1,70 @@
+//! Heads of responses in HTTP/2: the fields that HTTP/1 writes as lines. This module makes no
+//! decisions.
+
+use std::sync::Arc;
+
+use weir_io::Nanos;
+
+use crate::options::Framing;
+use crate::response::{Response, ResponseKind};
+use crate::stats::Shared;
+use crate::units::push_decimal;
+
+/// Makes the fields of responses.
+#[derive(Debug)]
+pub(crate) struct StreamHead {
+    shared: Arc<Shared>,
+    /// Fields common to all responses, with names in lower case.
+    fixed: Vec<(Vec<u8>, Vec<u8>)>,
+    length: Vec<u8>,
+    received: Vec<u8>,
+    sent: Vec<u8>,
+}
+
+impl StreamHead {
+    pub(crate) fn new(shared: Arc<Shared>) -> StreamHead {
+        let headers = shared.programme.headers.iter();
+        let mut fixed: Vec<(Vec<u8>, Vec<u8>)> = headers
+            .map(|header| (header.name.to_ascii_lowercase().into(), header.value.clone().into()))
+            .collect();
+        if !fixed.iter().any(|(name, _)| name == b"content-type") {
+            fixed.insert(0, (b"content-type".to_vec(), b"text/plain".to_vec()));
+        }
+        let number = Vec::new;
+        StreamHead { shared, fixed, length: number(), received: number(), sent: number() }
+    }
+
+    /// Passes the fields of a response to `push`. `own_bytes` is the length of a body that is not
+    /// filler, and `now` becomes the send time stamp.
+    pub(crate) fn with_fields(
+        &mut self,
+        response: &Response,
+        own_bytes: Option<u64>,
+        now: Nanos,
+        push: impl FnOnce(&[(&[u8], &[u8])]),
+    ) {
+        let StreamHead { shared, fixed, length, received, sent } = self;
+        let write = |out: &mut Vec<u8>, number: u64| {
+            out.clear();
+            push_decimal(out, number);
+        };
+        write(length, own_bytes.unwrap_or(response.body_bytes));
+        let mut fields: Vec<(&[u8], &[u8])> = Vec::with_capacity(fixed.len() + 4);
+        // RFC 9110 §8.6: as in HTTP/1.
+        if response.framing == Framing::Length && response.status != 204 {
+            fields.push((b"content-length", length));
+        }
+        fields.extend(fixed.iter().map(|(name, value)| (&name[..], &value[..])));
+        if shared.programme.stamps && response.kind == ResponseKind::Ordinary {
+            write(received, shared.epoch_monotonic_ns + response.received_at.0);
+            write(sent, shared.epoch_monotonic_ns + now.0);
+            let slot = response.slot.as_bytes();
+            if !slot.is_empty() {
+                fields.push((b"x-slot", slot));
+            }
+            fields.push((b"x-srv-recv-ns", received));
+            fields.push((b"x-srv-send-ns", sent));
+        }
+        push(&fields);
+    }
+}
