@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::{ArgAction, Args};
@@ -13,27 +14,33 @@ use weir_result::printable;
 use weir_result::units::{parse_bytes, parse_count, parse_duration_ns};
 use weir_runner::NoThread;
 use weir_serve::{
-    Delay, Drip, ExtraHeader, Fault, Framing, Http2Options, HttpVersion, IoEngine, Mode, Programme,
-    ServeOptions, Stall, Stats,
+    Delay, Drip, ExtraHeader, Fault, Framing, Handle, Http2Options, HttpVersion, IoEngine, Mode,
+    Programme, ServeOptions, Stall, Stats,
 };
 
 use crate::args::check::check_unix;
 use crate::errors::NotWritten;
 use crate::terminal::{self, shown};
+use tls::TlsArgs;
+
+mod authority_file;
+mod tls;
 
 /// `weir serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Delays: 5ms, uniform:1ms..5ms, exp:2ms (mean), lognormal:2ms,0.5 (median, sigma),
   bimodal:1ms,100ms,0.01 (share of slow responses), pareto:1ms,1.5 (scale, alpha).
-Faults: reset, close, blackhole, partial, garbage; each with a probability (reset:0.01) or
-  every k-th request (reset:1/100).
+Faults: reset, close, blackhole, partial, garbage, and in HTTP/2 reset-stream, refuse-stream;
+  each with a probability (reset:0.01) or every k-th request (reset:1/100).
 Per request: /?delay=5ms&size=10k&status=503&fault=reset, or headers x-delay, x-size,
   x-status, x-fault. /weir/stats returns the counters and is not counted.
 Examples:
   weir serve
   weir serve --listen 127.0.0.1:8080 --delay exp:1ms --mode fifo
-  weir serve --size 10k --stall 5s+1.4s --fault reset:1/1000")]
+  weir serve --size 10k --stall 5s+1.4s --fault reset:1/1000
+  weir serve --tls    # and then: weir --cacert weir-serve-ca.pem https://localhost:8080/
+  weir serve --http 2 --h2-streams 10 --requests-per-connection 1000")]
 pub(crate) struct ServeArgs {
     /// Address to listen on; port 0 takes a free one; repeatable
     #[arg(
@@ -62,6 +69,9 @@ pub(crate) struct ServeArgs {
     /// Never sleep: faster and steadier responses, one whole core per thread
     #[arg(long, help_heading = "Server")]
     spin: bool,
+    /// Protocol; auto: HTTP/2 if the client begins with its preface, over TLS by ALPN
+    #[arg(long, value_name = "1.1|2|auto", default_value = "auto", help_heading = "Server")]
+    http: HttpVersion,
     /// Exit after this time
     #[arg(short, long, value_name = "T", value_parser = span, help_heading = "Server")]
     duration: Option<Duration>,
@@ -94,15 +104,29 @@ pub(crate) struct ServeArgs {
     #[arg(long, help_heading = "Response")]
     stamps: bool,
 
+    #[command(flatten)]
+    tls: TlsArgs,
+
     /// Close the connection after every response
     #[arg(long, help_heading = "Connections")]
     close: bool,
-    /// Close a connection after this many responses
+    /// Close a connection after this many responses; in HTTP/2, GOAWAY after this many requests
     #[arg(long, value_name = "N", help_heading = "Connections")]
     requests_per_connection: Option<u64>,
     /// Close connections that have been idle for this long
     #[arg(long, value_name = "T", value_parser = span, help_heading = "Connections")]
     idle_timeout: Option<Duration>,
+
+    /// Maximum of open streams on an HTTP/2 connection
+    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Connections")]
+    h2_streams: u32,
+    /// Flow-control window of each HTTP/2 stream for request bodies [default: 1Gi-1]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Connections")]
+    h2_window: Option<u64>,
+    /// Delay of the SETTINGS of HTTP/2, and of all later frames
+    #[arg(long, value_name = "T", value_parser = span, default_value = "0ms",
+          help_heading = "Connections")]
+    h2_settings_delay: Duration,
 
     /// Delay of responses: 5ms, exp:2ms, … (see below)
     #[arg(long, value_name = "DELAY", default_value = "0ms", help_heading = "Delays and faults")]
@@ -143,20 +167,27 @@ pub(crate) struct ServeArgs {
 /// # Errors
 /// When the flags do not fit together or an address cannot be listened on.
 pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
-    let options = options(args)?;
+    let mut options = options(args)?;
     // Created now, so that a file that cannot be written is reported before the load and not after
     // it.
     let log = args.log.as_deref().map(create).transpose()?;
+    let (tls, authority) = args.tls.config(&options.listen)?;
+    options.tls = tls;
+    let scheme = if options.tls.is_some() { "https" } else { "http" };
     let _as_it_was = weir_io::system::raise_descriptor_limit();
     let signals = Signals::block().context("signals cannot be waited for")?;
     let handle = weir_serve::spawn(options)?;
     terminal::print(|out| {
         handle.endpoints().iter().try_for_each(|endpoint| match endpoint {
-            Endpoint::Tcp(address) => writeln!(out, "listening on http://{address}"),
+            Endpoint::Tcp(address) => writeln!(out, "listening on {scheme}://{address}"),
             Endpoint::Unix(_) => writeln!(out, "listening on {}", printable(&endpoint.to_string())),
-        })
+        })?;
+        authority
+            .as_ref()
+            .map_or(Ok(()), |authority| writeln!(out, "{}", authority.advice(handle.endpoint())))
     })?;
-    await_end(args.duration, signals)?;
+    await_end(args.duration, signals, &handle)?;
+    drop(authority);
     let failed = handle.has_failed();
     if let Some(path) = &args.unix {
         // A leftover socket would keep the next server from listening.
@@ -189,17 +220,30 @@ fn write_log(log: File, stats: &Stats) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for a signal or for the end of `duration`.
-fn await_end(duration: Option<Duration>, signals: Signals) -> Result<()> {
+/// Waits for a signal or for the end of `duration`. Meanwhile it writes each reason of TLS failures
+/// once to standard error.
+fn await_end(duration: Option<Duration>, signals: Signals, handle: &Handle) -> Result<()> {
     let (sender, receiver) = std::sync::mpsc::channel();
     let builder = std::thread::Builder::new().name("weir-signals".to_owned());
     builder.spawn(move || sender.send(signals.wait().is_ok())).map_err(NoThread)?;
-    match duration {
-        Some(duration) => drop(receiver.recv_timeout(duration)),
-        None => drop(receiver.recv()),
+    let begun = Instant::now();
+    let mut known = 0;
+    loop {
+        let left = duration.map(|duration| duration.saturating_sub(begun.elapsed()));
+        let ended = receiver.recv_timeout(left.map_or(ERRORS_EVERY, |left| left.min(ERRORS_EVERY)));
+        let errors = handle.tls_errors(known);
+        known += errors.len();
+        for error in errors {
+            terminal::eprint_line(format_args!("weir serve: TLS: {error}"));
+        }
+        if ended != Err(RecvTimeoutError::Timeout) || left.is_some_and(|left| left.is_zero()) {
+            return Ok(());
+        }
     }
-    Ok(())
 }
+
+/// Interval at which new reasons of TLS failures are written.
+const ERRORS_EVERY: Duration = Duration::from_millis(500);
 
 fn options(args: &ServeArgs) -> Result<ServeOptions> {
     let listen = match &args.unix {
@@ -225,8 +269,8 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
         spin: args.spin,
         tls: None,
         programme: Programme {
-            http: HttpVersion::Auto,
-            http2: Http2Options::default(),
+            http: args.http,
+            http2: http2(args)?,
             status: args.status,
             body_bytes: args.size,
             framing,
@@ -253,6 +297,16 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
     };
     options.check()?;
     Ok(options)
+}
+
+fn http2(args: &ServeArgs) -> Result<Http2Options> {
+    let default = Http2Options::default();
+    let window_bytes = match args.h2_window {
+        Some(bytes) => u32::try_from(bytes).context("--h2-window is too large: at most 2Gi-1")?,
+        None => default.window_bytes,
+    };
+    let settings_delay = args.h2_settings_delay;
+    Ok(Http2Options { streams: args.h2_streams, window_bytes, settings_delay })
 }
 
 /// Parses `ADDRESS:PORT`, or a port alone on the loopback address.

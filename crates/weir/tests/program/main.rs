@@ -26,6 +26,7 @@ mod rows;
 mod scale;
 mod script_calls;
 mod scripts;
+mod serving;
 mod signals;
 mod slowness;
 mod stall;
