@@ -10,6 +10,9 @@ pub enum ProtocolError {
     /// The first line is not a status line of HTTP/1 (RFC 9112 §4), or its code is below 100.
     #[error("the response does not begin with a status line of HTTP/1")]
     BadStatusLine,
+    /// The response begins like a TLS record with an alert (RFC 8446 §5.1): the server speaks TLS.
+    #[error("the response is a TLS record: the server speaks TLS; use https://")]
+    TlsRecord,
     /// A line of the header or trailer section is not a field (RFC 9112 §5): no colon, whitespace
     /// in or after the name, NUL or a bare CR in the value.
     #[error("a header line is malformed")]
@@ -96,8 +99,9 @@ pub enum ProtocolError {
 
 impl ProtocolError {
     /// Every error, in the order used in documents.
-    pub const ALL: [ProtocolError; 27] = [
+    pub const ALL: [ProtocolError; 28] = [
         ProtocolError::BadStatusLine,
+        ProtocolError::TlsRecord,
         ProtocolError::BadHeader,
         ProtocolError::FoldedHeader,
         ProtocolError::HeadTooLarge,
@@ -130,6 +134,7 @@ impl ProtocolError {
     pub fn code(self) -> &'static str {
         match self {
             ProtocolError::BadStatusLine => "bad_status_line",
+            ProtocolError::TlsRecord => "tls_record",
             ProtocolError::BadHeader => "bad_header",
             ProtocolError::FoldedHeader => "folded_header",
             ProtocolError::HeadTooLarge => "head_too_large",
