@@ -20,6 +20,9 @@ use crate::socket::{Lending, State, Taken};
 use crate::truth::{Connect, Truth, TruthHandle};
 use crate::world::{Client, Limits, World};
 
+/// Type of TLS records with handshake messages (RFC 8446 §5.1).
+const HANDSHAKE_RECORD: u8 = 0x16;
+
 /// A simulated machine for one worker. The same world gives the same run.
 #[derive(Debug)]
 pub struct Sim {
@@ -43,6 +46,8 @@ pub struct Sim {
     calls: u64,
     idle_calls: u64,
     busy_until: Nanos,
+    /// Time that the client takes before its next call, in nanoseconds.
+    owed_ns: u64,
     /// Unsent bytes of the connection whose failure was reported last.
     unsent_bytes: u64,
 }
@@ -82,6 +87,7 @@ impl Sim {
             calls: 0,
             idle_calls: 0,
             busy_until: Nanos::ZERO,
+            owed_ns: 0,
             unsent_bytes: 0,
             client: world.client,
         }
@@ -100,6 +106,14 @@ impl Sim {
     /// Moves the client's clock forward; a client that is stopped then runs later.
     fn advance(&mut self, to: Nanos) {
         self.now = self.now.max(self.stops.resume(to));
+    }
+
+    /// Lets the time pass that the client took since its last call.
+    fn settle(&mut self) {
+        let owed_ns = std::mem::take(&mut self.owed_ns);
+        if owed_ns > 0 {
+            self.advance(self.now.after(owed_ns));
+        }
     }
 
     /// Counts a call or a step, and panics in a run that does not end.
@@ -212,6 +226,7 @@ impl Backend for Sim {
         Capabilities { sources: true, stamps: true, unsent_bytes: true, ..Capabilities::NONE };
 
     fn now(&mut self) -> Nanos {
+        self.settle();
         self.tick(self.now);
         self.advance(self.now.after(self.client.clock_ns));
         self.now
@@ -264,16 +279,20 @@ impl Backend for Sim {
         socket.discard_bytes = bytes;
     }
 
-    fn close(&mut self, conn: ConnId, _how: Close) {
+    fn close(&mut self, conn: ConnId, how: Close) {
         let Some(slot) = self.conns.get_mut(conn.index()) else {
             return;
         };
         if let Some(id) = slot.socket.take() {
+            if how == Close::Graceful {
+                self.machine.send(self.now, id);
+            }
             self.machine.close(self.now, id);
         }
     }
 
     fn submit(&mut self) -> Submitted {
+        self.settle();
         self.tick(self.now);
         let before = self.now;
         if !self.outgoing.is_empty() {
@@ -316,6 +335,7 @@ impl Backend for Sim {
     }
 
     fn next(&mut self) -> Option<Event<'_>> {
+        self.settle();
         let (id, taken) = loop {
             let id = self.machine.ready.pop_front()?;
             let socket = &mut self.machine.sockets[id];
@@ -334,6 +354,9 @@ impl Backend for Sim {
         let kind = match taken {
             Taken::Connected => EventKind::Connected,
             Taken::Received(at) => {
+                if self.lent.first() == Some(&HANDSHAKE_RECORD) {
+                    self.owed_ns = self.client.handshake_ns;
+                }
                 EventKind::Received { bytes: &mut self.lent, rx_at: stamped.then_some(at) }
             }
             Taken::Discarded(bytes) => EventKind::Discarded(bytes),

@@ -42,6 +42,9 @@ pub struct Client {
     pub submit_ns: u64,
     /// Duration of the handling of one event, in nanoseconds.
     pub event_ns: u64,
+    /// Time that the client takes for bytes that begin with a TLS handshake record (RFC 8446 §5.1),
+    /// before its next call, in nanoseconds.
+    pub handshake_ns: u64,
     /// Delay of the client's wake-up after a sleep.
     pub wake_late: Law,
     /// Spans in which the client does not run, while events queue up.
@@ -62,6 +65,7 @@ impl Default for Client {
             clock_ns: 0,
             submit_ns: 0,
             event_ns: 0,
+            handshake_ns: 0,
             wake_late: Law::ZERO,
             stops: Vec::new(),
             open_max: None,
