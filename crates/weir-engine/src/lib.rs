@@ -12,6 +12,7 @@ mod deadlines;
 mod departures;
 mod exchange;
 mod gathering;
+mod handshake;
 mod job;
 mod live;
 mod observer;

@@ -4,6 +4,7 @@
 //! [`Action`] for the worker to apply to the socket. Nothing here sends, sleeps or reads a clock.
 
 mod batches;
+mod clients;
 mod ending;
 mod layers;
 mod leasing;
@@ -222,9 +223,8 @@ impl ConnectionPool {
             EventKind::Connected => self.connected(conn, at),
             EventKind::Closed => self.ended_by_peer(conn, at),
             EventKind::Failed(error) => {
-                let errno = error.raw_os_error().unwrap_or(0);
                 self.note_failing(conn);
-                self.fail(conn, at, ErrorKind::Errno(errno), FailureCause::Errno(errno));
+                self.fail_socket(conn, &error, at);
                 Action::Failed
             }
             EventKind::Transmitted { tx_at } => {

@@ -8,13 +8,15 @@ mod finish;
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
+use weir_result::document::Certificate;
 use weir_result::{
-    Connections, ErrorKind, FailureKind, Interval, Load, Outcomes, Sent, Tally, Window,
+    Connections, ErrorKind, FailureKind, Interval, Load, Outcomes, Sent, Tally, TlsCounts, Window,
 };
 
 use crate::completion::Outcome;
 use crate::departures::DepartureCounts;
 use crate::exchange::{Exchange, Phase};
+use crate::handshake::Handshake;
 use crate::job::Job;
 use crate::live::Live;
 use crate::occupancy::OccupancyCount;
@@ -84,6 +86,8 @@ struct Connects {
     connections: Connections,
     connect: ConnectTimes,
     tls_handshake: Tally,
+    /// Handshakes by kind; `None` without TLS.
+    tls: Option<TlsCounts>,
 }
 
 /// Connect times, by the phase in which the connection opened.
@@ -168,6 +172,7 @@ impl Recorder {
                 connections: Connections { asked, ..Connections::default() },
                 connect: ConnectTimes::default(),
                 tls_handshake: Tally::new(),
+                tls: job.tls.is_some().then(TlsCounts::default),
             },
             window: Window::default(),
             slices: Slices::new(&timeline),
@@ -438,9 +443,24 @@ impl Recorder {
         connects.record(took_ns);
     }
 
-    /// Records the time of a successful TLS handshake.
-    pub(crate) fn shook_hands(&mut self, took_ns: u64) {
+    /// Records a TLS handshake that ended at `at`.
+    pub(crate) fn shook_hands(&mut self, handshake: Handshake, took_ns: u64, at: Nanos) {
         self.connects.tls_handshake.record(took_ns);
+        let Some(tls) = &mut self.connects.tls else { return };
+        tls.count(handshake.kind, handshake.is_returning, handshake.parameters);
+        tls.in_window += u64::from(self.timeline.is_in_window(at));
+    }
+
+    /// True if the server's certificates are to be kept and none were seen yet.
+    pub(crate) fn lacks_certificates(&self) -> bool {
+        self.connects.tls.as_ref().is_some_and(|tls| tls.certificates.is_empty())
+    }
+
+    /// Keeps the server's certificates.
+    pub(crate) fn certificates(&mut self, certificates: Vec<Certificate>) {
+        if let Some(tls) = &mut self.connects.tls {
+            tls.certificates = certificates;
+        }
     }
 
     /// Counts a connection that the peer closed cleanly.

@@ -11,7 +11,7 @@ mod scripted;
 mod state;
 mod streams;
 
-use std::io;
+use std::{io, mem};
 
 use weir_io::{Backend, Close, ConnId, Nanos, TcpTally, WaitPolicy};
 use weir_result::{Load, Measurements, TcpUsage, WorkerPhases};
@@ -35,7 +35,8 @@ use crate::waiting::Waiting;
 use state::{Outbox, Stage, Turn};
 
 /// Events handled before due slots are checked again, so that a burst of responses does not delay
-/// sends (METHOD 1.8).
+/// sends (METHOD 1.8). A step of a TLS handshake weighs as much: it takes up to a quarter of a
+/// millisecond, and this many of them would delay sends by 15 ms.
 const EVENT_BATCH: usize = 64;
 
 /// Weight of an event's callbacks, in events: they take about as long.
@@ -243,7 +244,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.check_stop();
         let called_at = self.process_events();
         let mut now = self.backend.now();
-        let woken_at = std::mem::replace(&mut self.turn.woken_at, Nanos::MAX).min(now);
+        let woken_at = mem::replace(&mut self.turn.woken_at, Nanos::MAX).min(now);
         // A response that arrived while callbacks ran is handled in the next turn, so it is not
         // overdue now.
         if self.expire(now.min(called_at)) {
@@ -300,10 +301,11 @@ impl<'a, B: Backend> Worker<'a, B> {
         now >= drain_end || (now >= t1 && (self.stage.is_cut || self.job.ending.stops_at_t1))
     }
 
-    /// Handles all pending events. Returns the time of the first event that callbacks were called
-    /// for; [`Nanos::MAX`] if there was none.
+    /// Handles all pending events. Returns the time of the first event whose handling took long, by
+    /// callbacks or a step of a handshake; [`Nanos::MAX`] if there was none.
     fn process_events(&mut self) -> Nanos {
         let (mut events, mut handled, mut called_at) = (0, 0, Nanos::MAX);
+        let mut has_stepped = false;
         let in_flight = self.pool.counts.in_flight;
         while let Some(event) = self.backend.next() {
             events += 1;
@@ -312,18 +314,23 @@ impl<'a, B: Backend> Worker<'a, B> {
             let action = self.pool.handle(event);
             handled += 1;
             if self.turn.has_pending {
-                let told_at = self.flush_pending(conn);
-                if told_at > at {
+                has_stepped = mem::take(&mut self.pool.layers.has_stepped);
+                let mut done_at = self.flush_pending(conn);
+                if has_stepped {
+                    done_at = self.backend.now();
+                }
+                if done_at > at {
                     called_at = called_at.min(at);
-                    at = told_at;
+                    at = done_at;
                     self.check_stop();
-                    handled += CALLBACK_EVENTS;
+                    handled += if has_stepped { EVENT_BATCH } else { CALLBACK_EVENTS };
                 }
             }
             self.act(conn, action);
             if handled >= EVENT_BATCH {
                 handled = 0;
-                if self.has_due(at) {
+                // Slots of a closed loop are due as soon as a connection is free.
+                if self.has_due(at) || (has_stepped && self.is_due(at) && self.is_ready()) {
                     let now = self.backend.now();
                     self.dispatch(now);
                     self.backend.submit();
@@ -452,7 +459,11 @@ impl<'a, B: Backend> Worker<'a, B> {
         for conn in (0..self.pool.limits.connections).map(ConnId) {
             match self.pool.connection(conn).state {
                 State::Closed | State::Queued => {}
-                _ => self.backend.close(conn, Close::Graceful),
+                _ => {
+                    self.pool.layers.announce_close(conn);
+                    self.send_output(conn);
+                    self.backend.close(conn, Close::Graceful);
+                }
             }
             // The queue of sockets to close takes memory too.
             if conn.0 % CLOSE_BATCH == CLOSE_BATCH - 1 {

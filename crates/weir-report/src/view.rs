@@ -16,6 +16,7 @@ mod percentiles;
 mod rules;
 mod spectrum;
 mod throughput;
+mod tls;
 mod usage;
 mod verdict;
 

@@ -119,6 +119,7 @@ pub(crate) mod rules;
 mod script;
 mod throughput;
 mod timeline;
+mod tls;
 
 pub(crate) use accounting::is_zero;
 pub use accounting::{Accounting, Outcomes, Sent, SentCounts};
@@ -130,3 +131,4 @@ pub use script::{Callback, CallbackUsage, ScriptSection, ScriptUsage};
 pub use throughput::{RateInterval, Throughput, Window};
 pub(crate) use timeline::merge_intervals;
 pub use timeline::{Interval, SeriesEntry, SeriesPhase, Slice, SliceEntry};
+pub use tls::{Certificate, HandshakeKind, TlsCounts, TlsParameters, TlsSection};

@@ -34,6 +34,7 @@ mod stationarity;
 mod summary;
 mod throughput;
 mod timeline;
+mod tls;
 mod verdict;
 mod witness;
 
@@ -66,8 +67,9 @@ pub use verdict::{
 pub use witness::{Estimate, RatioEstimate, WitnessSection};
 
 pub use crate::counters::{
-    Accounting, ConnectionsSection, DestinationSection, NetworkSection, Phases, RateInterval,
-    ScriptSection, SentCounts, SeriesEntry, SeriesPhase, SliceEntry, Throughput,
+    Accounting, Certificate, ConnectionsSection, DestinationSection, NetworkSection, Phases,
+    RateInterval, ScriptSection, SentCounts, SeriesEntry, SeriesPhase, SliceEntry, Throughput,
+    TlsParameters, TlsSection,
 };
 
 use serde::{Deserialize, Serialize};
@@ -121,6 +123,9 @@ pub struct Document {
     /// TCP sockets of this run; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkSection>,
+    /// TLS handshakes and what was negotiated; absent without TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsSection>,
     /// Health of the client's machine in the window, the worst of all parts; absent if it was not
     /// watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -27,8 +27,8 @@ pub mod units;
 
 pub use assertion::{Assertion, AssertionError};
 pub use counters::{
-    ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, Interval, Outcomes,
-    ScriptUsage, Sent, Slice, TcpUsage, Window, WorkerPhases,
+    ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
+    Outcomes, ScriptUsage, Sent, Slice, TcpUsage, TlsCounts, TlsParameters, Window, WorkerPhases,
 };
 pub use distinct::{distinct, distinct_us};
 pub use document::{
@@ -43,7 +43,8 @@ pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::Measurements;
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, Header, Http2Plan, HttpPlan,
-    IoEngine, Load, Pacing, Part, Plan, Rate, RequestPlan, StampChoice, SuccessRule, Target, Wait,
+    IoEngine, Load, Pacing, Part, Plan, Rate, RequestPlan, StampChoice, SuccessRule, Target,
+    TlsPlan, TlsVersion, Wait,
 };
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]

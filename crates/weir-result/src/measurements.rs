@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::counters::rules::{self, Merge};
 use crate::counters::{
     ByOutcome, Connections, DestinationCounts, Interval, Outcomes, ScriptUsage, Sent, Slice,
-    TcpUsage, Window, WorkerPhases, merge_intervals,
+    TcpUsage, TlsCounts, Window, WorkerPhases, merge_intervals,
 };
 use crate::evidence::{Departures, Occupancy, Stamped};
 use crate::failures::ErrorKind;
@@ -72,6 +72,8 @@ merged! {
         pub batch_time: Histogram => rules::merge,
         /// Duration of every successful TLS handshake, renewals and warm-up included.
         pub tls_handshake: Histogram => rules::merge,
+        /// TLS handshakes of the load, if its connections use TLS.
+        pub tls: Option<TlsCounts> => rules::merge,
         /// Usage of the scripts, if there was one.
         pub script: Option<ScriptUsage> => rules::merge,
         /// Connections: requested, opened, renewed, failed.

@@ -5,12 +5,14 @@ mod connection;
 mod http;
 mod part;
 mod success;
+mod tls;
 
 pub use addresses::{AddressRange, AddressRangeError};
 pub use connection::{Closer, ConnectionPlan};
 pub use http::{Http2Plan, HttpPlan};
 pub use part::Part;
 pub use success::SuccessRule;
+pub use tls::{TlsPlan, TlsVersion};
 
 use std::fmt;
 
@@ -77,6 +79,9 @@ pub struct Plan {
     /// Opening and renewal of connections.
     #[serde(default, skip_serializing_if = "ConnectionPlan::is_plain")]
     pub connection: ConnectionPlan,
+    /// Choices of TLS.
+    #[serde(default, skip_serializing_if = "TlsPlan::is_plain")]
+    pub tls: TlsPlan,
     /// Responses that count as success.
     #[serde(default, skip_serializing_if = "SuccessRule::is_default")]
     pub success: SuccessRule,
@@ -112,6 +117,7 @@ impl Default for Plan {
             io: IoEngine::IoUring,
             stamps: StampChoice::None,
             connection: ConnectionPlan::default(),
+            tls: TlsPlan::default(),
             success: SuccessRule::default(),
             part: None,
         }

@@ -39,6 +39,7 @@ mod remarks;
 mod script;
 mod server_wait;
 mod target;
+mod tls;
 mod watchdog;
 
 pub use errors::{Error, ErrorKind, NoThread};

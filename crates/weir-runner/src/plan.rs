@@ -17,10 +17,10 @@ use crate::observer::Observer;
 use crate::redaction::Redaction;
 use crate::script::Scripts;
 use crate::server_wait::ServerWait;
-use crate::spec::{BodySpec, HttpChoice, InputFile, IoChoice, Pin, RunSpec, SPEC_VERSION};
+use crate::spec::{BodySpec, HttpChoice, IoChoice, Pin, RunSpec, SPEC_VERSION};
 use crate::target::Url;
 use crate::watchdog::OnStuck;
-use crate::{connections, credentials, http, parts, reach};
+use crate::{connections, credentials, http, parts, reach, tls};
 
 /// A job, and notes on its planning.
 #[derive(Debug)]
@@ -163,6 +163,7 @@ fn plan_of(spec: &RunSpec) -> Plan {
         tick_ns: spec.engine.tick_ns,
         stamps: spec.engine.stamps,
         success: SuccessRule::default(),
+        tls: tls::plan(&spec.tls),
         part: spec.part,
         ..Plan::default()
     }
@@ -233,26 +234,14 @@ fn tls(
     alpn: &[&[u8]],
     inputs: &mut Vec<Input>,
 ) -> Result<Option<TlsConfig>> {
-    let ca_file = spec.tls.ca_file.as_ref();
     if !url.is_secure {
-        if ca_file.is_some() {
-            bail!("--cacert needs an https URL, and the URL is http; use https://");
-        }
+        tls::check_unused(&spec.tls)?;
         return Ok(None);
     }
-    let ca_pem = ca_file.and_then(InputFile::content);
-    if let (Some(file), Some(pem)) = (ca_file, &ca_pem) {
-        inputs.push(file.verify(InputRole::CaFile, (pem.len() as u64, sha256(pem)))?);
-    }
-    let options = TlsOptions {
-        server_name: url.host.clone(),
-        verify: !spec.tls.insecure,
-        ca_file: ca_file.map(|file| file.path.clone()),
-        ca_pem,
-        alpn: alpn.iter().map(|protocol| protocol.to_vec()).collect(),
-    };
-    let config = TlsConfig::new(&options).map_err(|error| anyhow!("--cacert: {error}"))?;
-    Ok(Some(config))
+    let options = tls::options(&spec.tls, url, inputs)?;
+    let alpn = alpn.iter().map(|protocol| protocol.to_vec()).collect();
+    let config = TlsConfig::new(&TlsOptions { alpn, ..options });
+    Ok(Some(config.map_err(|error| anyhow!("{}: {error}", tls::flag_of(&error, &spec.tls)))?))
 }
 
 /// The header fields that the user gives, and those for basic authentication and for the server to

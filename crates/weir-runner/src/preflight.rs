@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use weir_engine::Job;
-use weir_http::{Prepared, Protocol};
+use weir_http::{Prepared, Protocol, ProtocolError};
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, IoEngine, Note, units};
@@ -46,10 +46,15 @@ pub(crate) struct PreflightResult {
 enum Failure {
     /// The address accepts no connection.
     Connect { text: String, is_late: bool },
-    /// The TLS handshake failed: the load could send no request.
+    /// TLS failed: the load could send no request.
     Tls(TlsError),
     /// The server does not speak the HTTP version of the plan.
     Version(NoServer),
+    /// The server speaks TLS, and the URL is one of http: the load could send no request.
+    PlainToTls {
+        /// Address of the server.
+        address: String,
+    },
     /// The address accepts a connection, but sends no response.
     NoResponse(String),
 }
@@ -60,6 +65,29 @@ impl fmt::Display for Failure {
             Failure::Connect { text, .. } | Failure::NoResponse(text) => f.write_str(text),
             Failure::Tls(error) => error.fmt(f),
             Failure::Version(error) => error.fmt(f),
+            Failure::PlainToTls { address } => {
+                write!(f, "{address} speaks TLS, and the URL is http; use https://")
+            }
+        }
+    }
+}
+
+impl Failure {
+    /// Returns the failure of an exchange: one that no request could escape, or a missing response.
+    fn of_exchange(job: &Job, error: &io::Error, patience_ns: u64) -> Failure {
+        let cause = error.get_ref();
+        if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<TlsError>()) {
+            return Failure::Tls(error.clone());
+        }
+        match cause.and_then(|cause| cause.downcast_ref()) {
+            Some(ProtocolError::TlsRecord) => {
+                Failure::PlainToTls { address: job.endpoint.to_string() }
+            }
+            _ => {
+                let reason = reason(error, patience_ns);
+                let text = format!("no valid response from {}: {reason}", job.plan.url);
+                Failure::NoResponse(text)
+            }
         }
     }
 }
@@ -94,7 +122,7 @@ pub(crate) fn run(
         Err(failure) => failure,
     };
     match failure {
-        Failure::Tls(error) => Err(NoServer(error.to_string())),
+        Failure::Tls(_) | Failure::PlainToTls { .. } => Err(NoServer(failure.to_string())),
         Failure::Version(error) => Err(error),
         _ if wait.is_enabled() => Err(wait.give_up(failure, "start the server")),
         // With several destinations, the others may still respond.
@@ -180,10 +208,7 @@ impl OnBackend for Attempt<'_> {
         };
         let response = response.map_err(|failure| match failure {
             streams::Failure::NotHttp2 => Failure::Version(http::not_http2(job)),
-            streams::Failure::Io(error) => {
-                let reason = reason(&error, patience_ns);
-                Failure::NoResponse(format!("no valid response from {}: {reason}", job.plan.url))
-            }
+            streams::Failure::Io(error) => Failure::of_exchange(job, &error, patience_ns),
         })?;
         Ok(Some(Preflight { address: job.endpoint.to_string(), ..response }))
     }

@@ -209,6 +209,7 @@ impl Redaction {
         for arg in spec.script.iter_mut().flat_map(|script| &mut script.args) {
             *arg = self.without_secrets(self.parameters_of(arg, false, |_| ()));
         }
+        spec.tls.forget_keys();
         // They serve to find credentials, and there is none left.
         spec.redaction.users.clear();
         spec.redaction.userinfos.clear();
@@ -322,6 +323,13 @@ mod tests {
             args: vec!["x".to_owned(), "https://a:SECRET@i/".to_owned()],
             ..ScriptSpec::default()
         });
+        let key = || InputFile {
+            content: Some(b"-----BEGIN PRIVATE KEY-----\nSECRET".to_vec()),
+            bytes: Some(34),
+            sha256: Some("SECRET".to_owned()),
+            ..InputFile::at("key.pem")
+        };
+        (spec.tls.cert, spec.tls.key) = (Some(key()), Some(key()));
         spec.redaction.names = vec!["token".to_owned()];
         spec.redaction.users = vec!["you:SECRET".to_owned()];
         spec.redaction.userinfos = vec!["me:SECRET".to_owned()];
@@ -335,6 +343,9 @@ mod tests {
         let redacted = spec.redacted();
         let text = redacted.to_json().expect("UTF-8");
         assert!(!text.contains("SECRET"), "{text}");
+        // Private keys are left in their files.
+        assert_eq!(redacted.tls.key, Some(InputFile::at("key.pem")));
+        assert_eq!(redacted.tls.cert, Some(InputFile::at("key.pem")));
         assert_eq!(
             redacted.missing_secrets(),
             [

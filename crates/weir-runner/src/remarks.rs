@@ -2,7 +2,7 @@
 
 use weir_engine::Job;
 use weir_result::document::Trials;
-use weir_result::{Note, units};
+use weir_result::{Measurements, Note, units};
 
 use crate::load::Outcome;
 use crate::plan::usable_cpus;
@@ -20,6 +20,7 @@ pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_preflight: bool) -> Vec<
     notes.extend(connections::crowding(&job.plan, usable_cpus().len(), &outcome.measurements));
     notes.extend(of_trials(outcome.trials));
     notes.extend(parts::started_late(job, &outcome.measurements));
+    notes.extend(not_resumed(&outcome.measurements));
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));
     }
@@ -47,6 +48,20 @@ fn mostly_errors(outcome: &Outcome, has_preflight: bool) -> Option<Note> {
         units::count(responses),
     );
     Some(Note::new("mostly_errors", text))
+}
+
+/// The note on sessions that were to be resumed, and were not.
+fn not_resumed(measurements: &Measurements) -> Option<Note> {
+    let tls = measurements.tls.as_ref().filter(|tls| tls.not_resumed > 0)?;
+    let returns = tls.resumed.saturating_add(tls.not_resumed);
+    let text = format!(
+        "--tls-resume: the server resumed {} of {} sessions, and {} handshakes were full; enable \
+         its session tickets or cache",
+        units::count(tls.resumed),
+        units::count(returns),
+        units::count(tls.not_resumed),
+    );
+    Some(Note::new("tls_not_resumed", text))
 }
 
 /// The note on a run that gave up before its number of requests.

@@ -76,7 +76,7 @@ impl Runner {
     pub fn dry_run(spec: &RunSpec) -> Result<Plan, Error> {
         let mut spec = spec.clone();
         spec.script = None;
-        spec.tls.ca_file = None;
+        (spec.tls.ca_file, spec.tls.cert, spec.tls.key) = (None, None, None);
         spec.request.body = match spec.request.body.take() {
             Some(BodySpec::File(_)) => None,
             body => body,

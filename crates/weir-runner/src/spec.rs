@@ -53,7 +53,7 @@ pub struct RunSpec {
     /// HTTP version.
     #[serde(default)]
     pub http: HttpSpec,
-    /// Trust in the server's certificate.
+    /// Choices of TLS for an https URL.
     #[serde(default)]
     pub tls: TlsSpec,
     /// Script, if there is one.
@@ -151,11 +151,10 @@ impl RunSpec {
             Some(BodySpec::File(file)) => Some((InputRole::Body, file)),
             Some(BodySpec::Text(_)) | None => None,
         };
-        let trust = self.tls.ca_file.as_mut().map(|file| (InputRole::CaFile, file));
-        for (role, file) in [script, body, trust].into_iter().flatten() {
+        for (role, file) in [script, body].into_iter().flatten() {
             file.complete(role)?;
         }
-        Ok(())
+        Ok(self.tls.complete()?)
     }
 }
 
@@ -196,6 +195,9 @@ mod tests {
         let mut spec = RunSpec::new("https://h/?a=b");
         spec.request.body = Some(BodySpec::Text("a".to_owned()));
         spec.tls.ca_file = Some(InputFile::at("ca.pem"));
+        spec.tls.min_version = Some(weir_result::TlsVersion::Tls13);
+        spec.tls.ciphers = vec!["TLS_AES_128_GCM_SHA256".to_owned()];
+        spec.tls.resume = true;
         spec.script = Some(ScriptSpec {
             file: InputFile { content: Some(vec![0, 255]), ..InputFile::at("s.lua") },
             args: vec!["x".to_owned()],

@@ -8,18 +8,22 @@ use std::sync::Arc;
 
 use rustls::ClientConfig;
 use rustls::client::Resumption;
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
+use rustls::sign::SingleCertAndKey;
 use thiserror::Error;
 
 use crate::any_certificate::AnyCertificate;
 use crate::given_certificates::GivenCertificates;
-use crate::roots;
+use crate::identity::ClientIdentity;
+use crate::version::TlsVersion;
+use crate::{cipher, roots};
 
 /// TLS options given by the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TlsOptions {
-    /// The URL's host without brackets: a DNS name or an IP literal. The certificate must name it.
+    /// The server's name, usually the URL's host without brackets: a DNS name or an IP literal. The
+    /// certificate must name it, and a DNS name is sent in the handshake.
     pub server_name: String,
     /// True if the certificate must be valid, name the server and have a trusted issuer.
     pub verify: bool,
@@ -30,6 +34,35 @@ pub struct TlsOptions {
     /// Protocols to offer by ALPN (RFC 7301), the preferred first, each of 1 to 255 bytes. If
     /// empty, the extension is not sent.
     pub alpn: Vec<Vec<u8>>,
+    /// The client's own certificate, sent if the server requires one.
+    pub identity: Option<ClientIdentity>,
+    /// Lowest version to offer.
+    pub min_version: TlsVersion,
+    /// Highest version to offer.
+    pub max_version: TlsVersion,
+    /// Names of the ciphers to offer, registered ones or OpenSSL's, the preferred first; if empty,
+    /// all that are known.
+    pub ciphers: Vec<String>,
+    /// True if clients made by [`TlsConfig::returning_client`] resume their sessions.
+    pub resume: bool,
+}
+
+impl TlsOptions {
+    /// Returns the options for a server whose certificate is verified, without further wishes.
+    pub fn new(server_name: impl Into<String>) -> TlsOptions {
+        TlsOptions {
+            server_name: server_name.into(),
+            verify: true,
+            ca_file: None,
+            ca_pem: None,
+            alpn: Vec::new(),
+            identity: None,
+            min_version: TlsVersion::Tls12,
+            max_version: TlsVersion::Tls13,
+            ciphers: Vec::new(),
+            resume: false,
+        }
+    }
 }
 
 /// Errors in TLS options. They are the user's, and found before the run.
@@ -62,6 +95,23 @@ pub enum TlsConfigError {
         /// Reason for the rejection.
         reason: String,
     },
+    /// The lowest version is above the highest one.
+    #[error("TLS {min} is above TLS {max}, the highest version to offer; lower or raise one")]
+    NoVersion {
+        /// Lowest version to offer.
+        min: TlsVersion,
+        /// Highest version to offer.
+        max: TlsVersion,
+    },
+    /// A cipher of this name is not known.
+    #[error("{0:?} is not known; known are {names}", names = cipher::all_names())]
+    UnknownCipher(String),
+    /// No cipher in the list belongs to a version that is offered.
+    #[error("no cipher in the list is one of TLS {versions}; known are {}", cipher::all_names())]
+    NoCipher {
+        /// The versions offered: `1.2`, `1.2 or 1.3`.
+        versions: String,
+    },
 }
 
 /// Client configuration for connections to one server. Clones share everything.
@@ -69,6 +119,7 @@ pub enum TlsConfigError {
 pub struct TlsConfig {
     pub(crate) client: Arc<ClientConfig>,
     pub(crate) server_name: ServerName<'static>,
+    pub(crate) resumes: bool,
 }
 
 impl TlsConfig {
@@ -76,7 +127,8 @@ impl TlsConfig {
     /// or, if it has none, those of the Mozilla programme.
     ///
     /// # Errors
-    /// If the server name is invalid, or the CA file is unreadable, empty or broken.
+    /// If the server name is invalid, the CA file is unreadable, empty or broken, or no version or
+    /// cipher is left to offer.
     ///
     /// # Panics
     /// If a protocol in `alpn` is empty or longer than 255 bytes.
@@ -86,10 +138,11 @@ impl TlsConfig {
             .map_err(|_| TlsConfigError::BadServerName(options.server_name.clone()))?;
         // Given explicitly: otherwise rustls uses a process-wide provider, and panics if the
         // dependencies include two.
-        let provider = Arc::new(aws_lc_rs::default_provider());
+        let provider = Arc::new(provider(options)?);
+        let versions = TlsVersion::between(options.min_version, options.max_version);
         let builder = ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-            .expect("aws-lc-rs has ciphers for TLS 1.2 and 1.3");
+            .with_protocol_versions(&versions)
+            .expect("the provider has a cipher for one of them");
         let builder = match &options.ca_file {
             _ if !options.verify => {
                 let verifier = Arc::new(AnyCertificate::new(&provider));
@@ -104,13 +157,19 @@ impl TlsConfig {
             }
             None => builder.with_root_certificates(roots::of_machine()),
         };
-        let mut client = builder.with_no_client_auth();
+        let mut client = match &options.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => {
+                let identity = SingleCertAndKey::from(Arc::clone(&identity.key));
+                builder.with_client_cert_resolver(Arc::new(identity))
+            }
+        };
         client.alpn_protocols.clone_from(&options.alpn);
-        // Every connection represents a new client. With resumption, all but the first would save
-        // the certificate and its signature, and reconnecting would seem cheaper than it is. For
-        // the same reason there is no early data.
+        // Every connection represents a new client. With a cache shared by all, all but the first
+        // would save the certificate and its signature, and reconnecting would seem cheaper than it
+        // is. For the same reason there is no early data.
         client.resumption = Resumption::disabled();
-        Ok(TlsConfig { client: Arc::new(client), server_name })
+        Ok(TlsConfig { client: Arc::new(client), server_name, resumes: options.resume })
     }
 
     /// Returns this configuration with other protocols to offer by ALPN, as in
@@ -122,8 +181,45 @@ impl TlsConfig {
         assert!(alpn.iter().all(|protocol| (1..=255).contains(&protocol.len())));
         let mut client = ClientConfig::clone(&self.client);
         client.alpn_protocols = alpn.iter().map(|protocol| protocol.to_vec()).collect();
-        TlsConfig { client: Arc::new(client), server_name: self.server_name.clone() }
+        TlsConfig { client: Arc::new(client), ..self.clone() }
     }
+
+    /// Returns the configuration of one client that keeps its sessions, up to eight, and resumes
+    /// them in its later connections; `None` unless the options ask for it. It shares all but the
+    /// sessions with this one and other clients.
+    pub fn returning_client(&self) -> Option<TlsConfig> {
+        self.resumes.then(|| {
+            let mut client = ClientConfig::clone(&self.client);
+            client.resumption = Resumption::in_memory_sessions(1);
+            TlsConfig { client: Arc::new(client), ..self.clone() }
+        })
+    }
+}
+
+/// Returns the provider with the ciphers to offer.
+fn provider(options: &TlsOptions) -> Result<CryptoProvider, TlsConfigError> {
+    let TlsOptions { min_version: min, max_version: max, .. } = *options;
+    let versions = TlsVersion::between(min, max);
+    if versions.is_empty() {
+        return Err(TlsConfigError::NoVersion { min, max });
+    }
+    let mut provider = aws_lc_rs::default_provider();
+    if options.ciphers.is_empty() {
+        return Ok(provider);
+    }
+    let known = std::mem::take(&mut provider.cipher_suites);
+    for name in &options.ciphers {
+        let suite = cipher::find(name, &known);
+        let suite = suite.ok_or_else(|| TlsConfigError::UnknownCipher(name.clone()))?;
+        if !provider.cipher_suites.contains(&suite) {
+            provider.cipher_suites.push(suite);
+        }
+    }
+    if !provider.cipher_suites.iter().any(|suite| versions.contains(&suite.version())) {
+        let versions = if min == max { min.to_string() } else { format!("{min} or {max}") };
+        return Err(TlsConfigError::NoCipher { versions });
+    }
+    Ok(provider)
 }
 
 #[cfg(test)]
@@ -131,8 +227,38 @@ mod tests {
     use super::*;
 
     fn options(server_name: &str) -> TlsOptions {
-        let server_name = server_name.to_owned();
-        TlsOptions { server_name, verify: false, ca_file: None, ca_pem: None, alpn: Vec::new() }
+        TlsOptions { verify: false, ..TlsOptions::new(server_name) }
+    }
+
+    #[test]
+    fn a_version_and_a_cipher_are_left_to_offer() {
+        use TlsVersion::{Tls12, Tls13};
+        let check = |(min_version, max_version), ciphers: &[&str], part: Option<&str>| {
+            let ciphers = ciphers.iter().map(|name| (*name).to_owned()).collect();
+            let options = TlsOptions { min_version, max_version, ciphers, ..options("localhost") };
+            let error = TlsConfig::new(&options).err().map(|error| error.to_string());
+            let is_right = match part {
+                None => error.is_none(),
+                Some(part) => error.as_ref().is_some_and(|error| error.starts_with(part)),
+            };
+            assert!(is_right, "{error:?}");
+        };
+        let (new, old) = ("TLS_AES_128_GCM_SHA256", "ecdhe-rsa-aes128-gcm-sha256");
+        check((Tls12, Tls13), &[new, old, new], None);
+        check((Tls12, Tls13), &[old], None);
+        check((Tls13, Tls13), &[new], None);
+        check((Tls13, Tls13), &[old], Some("no cipher in the list is one of TLS 1.3; known are"));
+        check((Tls12, Tls12), &[new], Some("no cipher in the list is one of TLS 1.2; known are"));
+        check((Tls13, Tls12), &[], Some("TLS 1.3 is above TLS 1.2"));
+        let unknown = "\"AES128-SHA\" is not known; known are TLS_AES_256_GCM_SHA384, ";
+        check((Tls12, Tls13), &[new, "AES128-SHA"], Some(unknown));
+    }
+
+    #[test]
+    fn a_returning_client_is_made_only_if_asked_for() {
+        let config = |resume| TlsConfig::new(&TlsOptions { resume, ..options("localhost") });
+        assert!(config(false).expect("a name").returning_client().is_none());
+        assert!(config(true).expect("a name").returning_client().is_some());
     }
 
     #[test]

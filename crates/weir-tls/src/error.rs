@@ -64,7 +64,10 @@ pub enum TlsError {
         &'static str,
     ),
     /// The server requires a version, a cipher or a feature that is not offered.
-    #[error("server and client share no version or cipher of TLS ({0}); weir speaks 1.2 and 1.3")]
+    #[error(
+        "server and client share no version or cipher of TLS ({0}); weir offers 1.2 and 1.3, or \
+         what --tls-min, --tls-max and --ciphers leave"
+    )]
     NoCommonVersionOrCipher(
         /// The missing feature.
         String,
@@ -217,11 +220,26 @@ fn alert_name(code: &'static str) -> &'static str {
 fn alert_advice(code: &'static str) -> &'static str {
     match alert_name(code) {
         "handshake_failure" | "protocol_version" | "insufficient_security" => {
-            ": it supports no offered version or cipher, or requires a client certificate"
+            ": it supports no offered version or cipher, or requires a client certificate (--cert)"
         }
-        "certificate_required" => ": it requires a client certificate, which weir cannot send",
-        "unrecognized_name" => ": it does not serve the host named; load one that it serves",
-        "no_application_protocol" => ": it supports none of the offered protocols",
+        "certificate_required" => {
+            ": it requires a client certificate; give one with --cert FILE and --key FILE"
+        }
+        "bad_certificate"
+        | "unsupported_certificate"
+        | "certificate_revoked"
+        | "certificate_expired"
+        | "certificate_unknown"
+        | "unknown_ca"
+        | "access_denied" => {
+            ": it does not accept the client's certificate; give another with --cert FILE"
+        }
+        "unrecognized_name" => {
+            ": it does not serve the host named; load one that it serves, or name it with --sni"
+        }
+        "no_application_protocol" => {
+            ": it supports none of the protocols offered (ALPN); offer another with --http"
+        }
         _ => "",
     }
 }

@@ -10,11 +10,19 @@ mod config;
 mod session;
 
 mod any_certificate;
+mod cipher;
+mod identity;
 mod roots;
+mod version;
 
+mod certificate;
+mod der;
 mod error;
 mod given_certificates;
 
+pub use certificate::Certificate;
 pub use config::{TlsConfig, TlsConfigError, TlsOptions};
 pub use error::TlsError;
-pub use session::{Negotiated, Session};
+pub use identity::{ClientIdentity, IdentityError};
+pub use session::{HandshakeKind, Negotiated, Session};
+pub use version::TlsVersion;

@@ -9,7 +9,8 @@ use rustls::unbuffered::{
 };
 use rustls::{Error, InvalidMessage, ProtocolVersion};
 
-use crate::{TlsConfig, TlsError};
+use crate::cipher;
+use crate::{Certificate, TlsConfig, TlsError};
 
 /// The client side of one TLS connection. It holds no buffer between calls unless a record is
 /// incomplete. Records are decrypted in the caller's bytes, so idle connections stay small.
@@ -41,11 +42,22 @@ pub struct Negotiated {
     /// `TLS 1.2` or `TLS 1.3`.
     pub version: &'static str,
     /// The cipher suite by its registered name, like `TLS_AES_128_GCM_SHA256`.
-    pub cipher: String,
+    pub cipher: &'static str,
     /// The protocol that the server chose from those offered (RFC 7301), if any.
     pub alpn: Option<Vec<u8>>,
-    /// The key exchange group, like `X25519`.
-    pub group: Option<String>,
+    /// The key exchange group, like `X25519`; `None` if a session was resumed without one.
+    pub group: Option<&'static str>,
+}
+
+/// Kind of a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandshakeKind {
+    /// Full, with the server's certificate.
+    Full,
+    /// Full, after the server requested another ClientHello (RFC 8446 §4.1.4).
+    HelloRetryRequest,
+    /// The session of an earlier connection was resumed.
+    Resumed,
 }
 
 impl fmt::Debug for Session {
@@ -157,13 +169,29 @@ impl Session {
             ProtocolVersion::TLSv1_3 => "TLS 1.3",
             _ => unreachable!("no other version was offered"),
         };
-        // rustls marks the suites of TLS 1.3; their registered names begin like the others.
-        let cipher = format!("{:?}", self.conn.negotiated_cipher_suite()?.suite());
-        let cipher = cipher.replacen("TLS13_", "TLS_", 1);
+        let cipher = cipher::name_of(self.conn.negotiated_cipher_suite()?.suite());
         let alpn = self.conn.alpn_protocol().map(<[u8]>::to_vec);
         let group = self.conn.negotiated_key_exchange_group();
-        let group = group.map(|group| format!("{:?}", group.name()));
+        let group = group.map(|group| group.name().as_str().unwrap_or("unknown"));
         Some(Negotiated { version, cipher, alpn, group })
+    }
+
+    /// Returns the kind of the handshake; `None` until it has ended.
+    pub fn handshake_kind(&self) -> Option<HandshakeKind> {
+        if self.is_handshaking() {
+            return None;
+        }
+        Some(match self.conn.handshake_kind()? {
+            rustls::HandshakeKind::Full => HandshakeKind::Full,
+            rustls::HandshakeKind::FullWithHelloRetryRequest => HandshakeKind::HelloRetryRequest,
+            rustls::HandshakeKind::Resumed => HandshakeKind::Resumed,
+        })
+    }
+
+    /// Summarizes the server's certificates, its own first; empty before they came.
+    pub fn certificates(&self) -> Vec<Certificate> {
+        let chain = self.conn.peer_certificates().unwrap_or_default();
+        chain.iter().map(|der| Certificate::of_der(der)).collect()
     }
 
     /// Runs rustls until it needs more input. Returns the number of `bytes` that it has consumed.
@@ -326,7 +354,10 @@ mod tests {
             .with_single_cert(vec![certificate.der().clone()], key)
             .unwrap();
         let server_name = ServerName::try_from("localhost").unwrap();
-        (ServerConnection::new(Arc::new(server)).unwrap(), TlsConfig { client, server_name })
+        (
+            ServerConnection::new(Arc::new(server)).unwrap(),
+            TlsConfig { client, server_name, resumes: false },
+        )
     }
 
     /// Returns the plaintext of these bytes at the server, and true if they close the connection.

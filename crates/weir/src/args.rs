@@ -16,6 +16,7 @@ mod hints;
 mod peers;
 mod pin;
 pub(crate) mod spec;
+mod tls;
 mod values;
 
 pub(crate) use choices::{ArrivalsChoice, Strict};
@@ -23,6 +24,7 @@ use choices::{
     CloseChoice, HttpVersionChoice, IoChoice, PacingChoice, TimestampsChoice, WaitChoice,
     WitnessChoice,
 };
+use tls::TlsArgs;
 use values::{
     assertion, bytes, confidence, depth, duration, part, positive, positive_duration,
     positive_long, rate, table, unix_time, warmup, window,
@@ -246,17 +248,9 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "USER:PASS", action = ArgAction::Append,
           help_heading = "TLS and credentials")]
     pub(crate) user: Vec<String>,
-    /// Do not verify the server's certificate (ab's -k, keep-alive, is the default)
-    #[arg(short = 'k', long, help_heading = "TLS and credentials")]
-    pub(crate) insecure: bool,
-    /// Trust only the certificates in this PEM file
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "insecure",
-        help_heading = "TLS and credentials"
-    )]
-    pub(crate) cacert: Option<PathBuf>,
+    /// TLS.
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
     /// Further names whose values are never written.
     #[arg(
         help = "Write [redacted] for this header or query parameter; repeatable, or with commas",

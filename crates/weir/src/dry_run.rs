@@ -11,7 +11,7 @@ use crate::args::Cli;
 use crate::compat;
 
 /// Returns the plan of a command line, whose first word is the program's name; `None` if it runs no
-/// load. The plan lacks everything that is read from files: the script, the body and the CA
+/// load. The plan lacks everything that is read from files: the script, the body and the
 /// certificates.
 ///
 /// # Errors

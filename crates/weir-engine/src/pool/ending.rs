@@ -57,6 +57,7 @@ impl ConnectionPool {
                 return Action::None;
             }
             State::Closing | State::Queued => {
+                self.layers.announce_close(conn);
                 self.end_all(conn, now, Outcome::TransportError(ErrorKind::ClosedBeforeAnswer));
                 self.shut(conn, now);
             }

@@ -6,10 +6,11 @@ use std::collections::VecDeque;
 use weir_http::{Preamble, PreambleFactory};
 use weir_io::{ConnId, Nanos};
 
+use super::clients::Clients;
 use super::{Action, ConnectionPool};
 use crate::connection::State;
 use crate::job::Job;
-use crate::tls::{Session, TlsConfig, TlsError};
+use crate::tls::{Session, TlsError};
 
 /// The layers of one worker's sockets.
 #[derive(Debug)]
@@ -17,7 +18,8 @@ pub(crate) struct Layers {
     /// True if sockets are open as soon as they are connected, and carry plain HTTP/1.
     are_plain: bool,
     preambles: Vec<PreambleFactory>,
-    pub(super) tls: Option<TlsConfig>,
+    /// Clients of TLS; `None` without TLS.
+    pub(super) tls: Option<Clients>,
     /// Sockets that are connected and not yet open, by connection; empty if layers are plain.
     pub(super) openings: Vec<Option<Box<Opening>>>,
     /// TLS sessions by connection; empty without TLS.
@@ -25,6 +27,8 @@ pub(crate) struct Layers {
     /// Bytes that the layers themselves send on the connection of the last event: preambles,
     /// handshake messages, alerts, and frames of a multiplexed protocol.
     pub(crate) output: Vec<u8>,
+    /// True if the last event took a step of a TLS handshake, which takes as long as many events.
+    pub(crate) has_stepped: bool,
     /// Decrypted bytes of the last event, or bytes to encrypt.
     pub(super) plain: Vec<u8>,
 }
@@ -58,10 +62,11 @@ impl Layers {
         Layers {
             are_plain,
             preambles: job.preambles.clone(),
-            tls: job.tls.clone(),
+            tls: job.tls.clone().map(|config| Clients::new(config, connections)),
             openings,
             sessions,
             output: Vec::new(),
+            has_stepped: false,
             plain: Vec::new(),
         }
     }
@@ -81,6 +86,16 @@ impl Layers {
     /// Returns the layer that the socket of `conn` has reached; `None` if it is open.
     pub(super) fn step(&self, conn: ConnId) -> Option<Step> {
         Some(self.openings.get(conn.index())?.as_ref()?.step)
+    }
+
+    /// Queues a close_notify for the peer of `conn`, if a TLS session is established
+    /// (RFC 8446 §6.1).
+    pub(crate) fn announce_close(&mut self, conn: ConnId) {
+        let Layers { sessions, output, .. } = self;
+        let session = sessions.get_mut(conn.index()).and_then(Option::as_mut);
+        if let Some(session) = session.filter(|session| !session.is_handshaking()) {
+            session.close(output);
+        }
     }
 
     /// Drops the state of a socket of `conn`, which is closed.

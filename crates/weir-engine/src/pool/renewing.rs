@@ -83,6 +83,10 @@ impl ConnectionPool {
     /// Ends the socket of `conn`, on which nothing is in flight, and queues the next one.
     pub(super) fn renew(&mut self, conn: ConnId, at: Nanos) -> Action {
         self.recorder.renewed();
+        // A reset drops what was sent before.
+        if self.renewal.close == Close::Graceful {
+            self.layers.announce_close(conn);
+        }
         self.connections[conn.index()].end_as_planned();
         self.shut(conn, at);
         Action::Close(self.renewal.close)

@@ -1,21 +1,24 @@
 //! TLS between the backend and the protocol: the handshake before a connection is open, and the
 //! decryption after it.
 
+use std::io;
+
 use weir_io::{Close, ConnId, Nanos};
 use weir_result::{ErrorKind, FailureCause};
 
 use super::layers::{Layers, Step};
 use super::{Action, ConnectionPool};
 use crate::protocol_slots::NONE;
-use crate::tls::{Session, TlsError};
+use crate::tls::{self, Session, TlsError};
 
 impl ConnectionPool {
     /// Starts the handshake on a socket.
     pub(super) fn shake_hands(&mut self, conn: ConnId, at: Nanos) {
-        let Layers { tls, openings, sessions, output, .. } = &mut self.layers;
-        let config = tls.as_ref().expect("only called if there is TLS");
-        let mut session = Box::new(Session::new(config));
+        let Layers { tls, openings, sessions, output, has_stepped, .. } = &mut self.layers;
+        let clients = tls.as_mut().expect("only called if there is TLS");
+        let mut session = Box::new(Session::new(clients.config(conn)));
         session.take_output(output);
+        *has_stepped = true;
         sessions[conn.index()] = Some(session);
         openings[conn.index()].as_mut().expect("the socket is being opened").step = Step::Tls;
         self.connections[conn.index()].at = at;
@@ -24,8 +27,9 @@ impl ConnectionPool {
 
     /// Decrypts received bytes and handles the plain text.
     pub(super) fn decrypt(&mut self, conn: ConnId, bytes: &mut [u8], at: Nanos) -> Action {
-        let Layers { sessions, output, plain, .. } = &mut self.layers;
+        let Layers { sessions, output, plain, has_stepped, .. } = &mut self.layers;
         let Some(session) = &mut sessions[conn.index()] else { return Action::None };
+        *has_stepped |= session.is_handshaking();
         let mut plain = std::mem::take(plain);
         plain.clear();
         let read = session.receive(bytes, &mut plain);
@@ -33,7 +37,7 @@ impl ConnectionPool {
         let (is_handshaking, is_closed) = (session.is_handshaking(), session.is_closed());
         let mut action = Action::None;
         if !is_handshaking && self.layers.step(conn) == Some(Step::Tls) {
-            self.recorder.shook_hands(at.since(self.connections[conn.index()].at));
+            self.shook_hands(conn, at);
             action = self.begin_protocol(conn, at);
         }
         if !plain.is_empty() && action == Action::None {
@@ -48,9 +52,41 @@ impl ConnectionPool {
             return Action::Close(self.fail_secure(conn, &error, at));
         }
         match is_closed {
-            true => self.ended_by_peer(conn, at),
+            true => {
+                // A close_notify is answered by one.
+                self.layers.announce_close(conn);
+                self.ended_by_peer(conn, at)
+            }
             false => Action::None,
         }
+    }
+
+    /// Records the handshake of `conn`, which ended at `at`.
+    fn shook_hands(&mut self, conn: ConnId, at: Nanos) {
+        let Layers { tls: clients, sessions, .. } = &mut self.layers;
+        let clients = clients.as_mut().expect("there was a handshake");
+        let session = sessions[conn.index()].as_ref().expect("there was a handshake");
+        if self.recorder.lacks_certificates() {
+            self.recorder.certificates(tls::certificates(session));
+        }
+        let handshake = tls::handshake(session, clients.met_server(conn));
+        let took_ns = at.since(self.connections[conn.index()].at);
+        self.recorder.shook_hands(handshake, took_ns, at);
+    }
+
+    /// Handles a socket that has failed. A reset in the handshake is a failure of TLS: servers
+    /// reset connections whose handshake they refuse.
+    #[cold]
+    pub(super) fn fail_socket(&mut self, conn: ConnId, error: &io::Error, at: Nanos) {
+        let is_reset = error.kind() == io::ErrorKind::ConnectionReset;
+        let (kind, cause) = if is_reset && self.layers.step(conn) == Some(Step::Tls) {
+            let code = "reset_in_handshake";
+            (ErrorKind::Tls(code), FailureCause::Tls(code))
+        } else {
+            let errno = error.raw_os_error().unwrap_or(0);
+            (ErrorKind::Errno(errno), FailureCause::Errno(errno))
+        };
+        self.fail(conn, at, kind, cause);
     }
 
     /// Handles a TLS failure on `conn`; returns the way to close it.

@@ -68,6 +68,7 @@ impl Recorder {
             thread_rates: self.sampler.map_or_else(Histogram::new, |sampler| sampler.rates),
             batch_time: self.times.batch.as_ref().map_or_else(Histogram::new, Histogram::from),
             tls_handshake: Histogram::from(&self.connects.tls_handshake),
+            tls: self.connects.tls,
             connect,
             connect_setup: Histogram::from(&self.connects.connect.setup),
             connect_window: Histogram::from(&self.connects.connect.window),

@@ -1,6 +1,10 @@
 //! The types of weir-tls in an engine without the feature `tls`. There is no [`TlsConfig`], so that
 //! code which has one compiles and is never reached.
 
+use weir_result::document::Certificate;
+
+use crate::handshake::Handshake;
+
 /// A TLS configuration, of which there is none.
 #[derive(Clone, Debug)]
 pub enum TlsConfig {}
@@ -12,6 +16,12 @@ pub(crate) struct Session(&'static TlsConfig);
 /// A failure of TLS.
 #[derive(Debug)]
 pub(crate) struct TlsError(&'static TlsConfig);
+
+impl TlsConfig {
+    pub(crate) fn returning_client(&self) -> Option<TlsConfig> {
+        match *self {}
+    }
+}
 
 impl Session {
     pub(crate) fn new(config: &TlsConfig) -> Session {
@@ -30,6 +40,10 @@ impl Session {
         match *self.0 {}
     }
 
+    pub(crate) fn close(&mut self, _: &mut Vec<u8>) {
+        match *self.0 {}
+    }
+
     pub(crate) fn is_handshaking(&self) -> bool {
         match *self.0 {}
     }
@@ -43,4 +57,12 @@ impl TlsError {
     pub(crate) fn code(&self) -> &'static str {
         match *self.0 {}
     }
+}
+
+pub(crate) fn handshake(session: &Session, _: bool) -> Handshake {
+    match *session.0 {}
+}
+
+pub(crate) fn certificates(session: &Session) -> Vec<Certificate> {
+    match *session.0 {}
 }

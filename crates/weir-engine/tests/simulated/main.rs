@@ -16,4 +16,5 @@ mod scripts;
 mod setup;
 mod stalls;
 mod streams;
+mod tls;
 mod toy;

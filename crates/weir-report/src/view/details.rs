@@ -3,7 +3,7 @@
 use weir_result::document::{Accounting, DestinationSection};
 use weir_result::{Document, Load, SuccessRule, errno};
 
-use super::{Block, Cell, Detail, Fact, Form, Line, Notice, Tone, connections, usage};
+use super::{Block, Cell, Detail, Fact, Form, Line, Notice, Tone, connections, tls, usage};
 
 pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     let verbose = detail.verbose;
@@ -19,9 +19,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     }
     blocks.extend(connections::blocks(document, verbose));
     blocks.extend(destinations(&document.connections.destinations));
-    if verbose {
-        blocks.extend(handshakes(document));
-    }
+    blocks.extend(tls::blocks(document, verbose));
     blocks.extend(usage::blocks(document, verbose));
     blocks.extend(notes(document, detail.verdict).into_iter().map(Block::Note));
     blocks
@@ -102,14 +100,6 @@ fn first_byte(document: &Document) -> Option<Block> {
     let summary = &document.latency.first_byte.ok;
     let is_wanted = document.plan.load != Load::ClosedLoop && summary.count > 0;
     is_wanted.then(|| Block::facts("First byte", Fact::times(summary)))
-}
-
-/// Number and duration of TLS handshakes.
-fn handshakes(document: &Document) -> Option<Block> {
-    let handshakes = &document.latency.tls_handshake.as_ref()?.ok;
-    let mut facts = vec![Fact::counted(handshakes.count, "handshake")];
-    facts.extend(Fact::times(handshakes));
-    Some(Block::facts("TLS", facts))
 }
 
 fn notes(document: &Document, verdict: bool) -> Vec<Notice> {

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
 use weir_report::text::Bars;
 use weir_report::{TextOptions, text};
+use weir_result::document::Certificate;
 use weir_result::{
     Arrivals, Assertion, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase,
-    Load, Measurements, Rate, ScriptUsage,
+    HandshakeKind, Load, Measurements, Rate, ScriptUsage, TlsCounts, TlsParameters,
 };
 
 const PLAIN: TextOptions = TextOptions {
@@ -450,12 +451,55 @@ fn script() {
 
 #[test]
 fn tls() {
-    let fixture = Fixture::closed_loop().spread(30_000, MS, 2 * MS).with(|parts| {
+    let run = || Fixture::closed_loop().spread(30_000, MS, 2 * MS);
+    let fixture = run().with(|parts| {
         for k in 1..=1_000 {
             parts.measurements.tls_handshake.record(k * 10_000);
         }
+        let mut tls = TlsCounts::default();
+        let parameters = tls_parameters("TLS 1.3", Some("X25519"));
+        (0..1_000).for_each(|_| tls.count(HandshakeKind::Full, false, parameters.clone()));
+        tls.certificates = ["CN=example.test", "CN=an authority"].map(certificate).to_vec();
+        parts.measurements.tls = Some(tls);
     });
-    golden("tls", &fixture.document(), &TextOptions { verbose: true, ..PLAIN });
+    let (document, verbose) = (fixture.document(), TextOptions { verbose: true, ..PLAIN });
+    golden("tls_brief", &document, &PLAIN);
+    golden("tls", &document, &verbose);
+    let renewed = run().with(|parts| {
+        (1..=10_000).for_each(|k| parts.measurements.tls_handshake.record(k * 1_000));
+        let mut tls = TlsCounts { in_window: 9_000, ..TlsCounts::default() };
+        let (new, old) =
+            (tls_parameters("TLS 1.3", Some("X25519")), tls_parameters("TLS 1.2", None));
+        (0..8_000).for_each(|_| tls.count(HandshakeKind::Resumed, true, new.clone()));
+        (0..1_900).for_each(|_| tls.count(HandshakeKind::Full, true, old.clone()));
+        (0..100).for_each(|_| tls.count(HandshakeKind::HelloRetryRequest, false, new.clone()));
+        parts.measurements.tls = Some(tls);
+    });
+    let document = renewed.document();
+    golden("tls_renewed", &document, &PLAIN);
+    golden("tls_renewed_verbose", &document, &verbose);
+}
+
+fn tls_parameters(version: &str, group: Option<&str>) -> TlsParameters {
+    TlsParameters {
+        version: version.to_owned(),
+        cipher: "TLS_AES_256_GCM_SHA384".to_owned(),
+        group: group.map(str::to_owned),
+        alpn: Some("http/1.1".to_owned()),
+        handshakes: 0,
+    }
+}
+
+fn certificate(subject: &str) -> Certificate {
+    Certificate {
+        subject: subject.to_owned(),
+        issuer: "CN=an authority".to_owned(),
+        names: vec!["example.test".to_owned(), "127.0.0.1".to_owned()],
+        not_before: "2026-01-01T00:00:00Z".to_owned(),
+        not_after: "2027-01-01T00:00:00Z".to_owned(),
+        key: "ECDSA P-256".to_owned(),
+        sha256: "ab".repeat(32),
+    }
 }
 
 #[test]

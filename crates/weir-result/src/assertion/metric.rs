@@ -106,7 +106,7 @@ const CLASSES: [(&str, Class); 6] = [
 ];
 
 /// Sections of a document that paths begin with.
-const SECTIONS: [&str; 24] = [
+const SECTIONS: [&str; 25] = [
     "accounting",
     "assertions",
     "connections",
@@ -129,6 +129,7 @@ const SECTIONS: [&str; 24] = [
     "stamps",
     "stationarity",
     "throughput",
+    "tls",
     "verdict",
     "witness",
 ];

@@ -16,7 +16,7 @@ use super::witness::WitnessSection;
 use super::{
     Accounting, ClientUsage, ConnectionsSection, Document, Environment, Input, NetworkSection,
     Note, Preflight, ProveClientSection, Run, SCHEMA_VERSION, ScriptSection, SelfcheckSection,
-    SeriesEntry, SliceEntry, Throughput, Tool,
+    SeriesEntry, SliceEntry, Throughput, TlsSection, Tool,
 };
 use crate::counters::ByOutcome;
 use crate::evidence::ClientHealth;
@@ -177,6 +177,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         occupancy: OccupancySection::of(&measurements.occupancy),
         probe: recorded.probe.section,
         network: recorded.network,
+        tls: TlsSection::of(measurements.tls.as_ref(), window_ns),
         health: recorded.health,
         witness: witness.map(|witness| WitnessSection::of(witness, measurements)),
         selfcheck: frame.trials.selfcheck,

@@ -4,7 +4,7 @@
 //! The checks are cheap, and run on every document assembled, merged or read.
 
 use super::recorded::Recorded;
-use crate::counters::{ByOutcome, DestinationCounts, Slice};
+use crate::counters::{ByOutcome, DestinationCounts, Slice, TlsCounts};
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::{Load, Plan};
@@ -22,6 +22,9 @@ pub struct BrokenInvariant {
 pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant> {
     let measurements = &recorded.measurements;
     check_counts(recorded)?;
+    if let Some(tls) = &measurements.tls {
+        check_handshakes(tls, &measurements.tls_handshake)?;
+    }
     check_classes(measurements)?;
     if matches!(plan.load, Load::OpenLoop { .. }) {
         check_lags(measurements)?;
@@ -89,6 +92,17 @@ fn check_classes(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     // A closed loop keeps one time, which includes ages of requests never sent.
     at_most("service ages and unresolved requests", service.censored.count(), censored)?;
     equal("first bytes and ok requests", measurements.first_byte.count(), outcomes.ok)
+}
+
+/// Every handshake has a time and parameters.
+fn check_handshakes(tls: &TlsCounts, times: &Histogram) -> Result<(), BrokenInvariant> {
+    let handshakes = tls.handshakes();
+    equal("TLS handshakes and their times", handshakes, times.count())?;
+    let negotiated = total(tls.negotiated.iter().map(|parameters| &parameters.handshakes));
+    equal("TLS handshakes by parameters and in all", negotiated, handshakes)?;
+    at_most("repeated hellos and full handshakes", tls.hello_retry_requests, tls.full)?;
+    at_most("sessions not resumed and full handshakes", tls.not_resumed, tls.full)?;
+    at_most("TLS handshakes in the window and in all", tls.in_window, handshakes)
 }
 
 /// Open loop: every slot has a lag or, if it was never sent, a bound of it.

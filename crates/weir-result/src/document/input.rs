@@ -27,6 +27,8 @@ pub enum InputRole {
     Body,
     /// The certificates to trust (`--cacert`).
     CaFile,
+    /// The client's certificate (`--cert`), if the file holds no private key.
+    CertFile,
 }
 
 impl InputRole {
@@ -36,6 +38,7 @@ impl InputRole {
             InputRole::Script => "--script",
             InputRole::Body => "--body",
             InputRole::CaFile => "--cacert",
+            InputRole::CertFile => "--cert",
         }
     }
 }

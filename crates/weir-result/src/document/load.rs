@@ -121,6 +121,7 @@ impl Document {
             "occupancy",
             "probe",
             "network",
+            "tls",
             "witness",
             "script",
             "slices",

@@ -11,7 +11,7 @@ use super::{
     DeparturesSection, Document, NetworkSection, OccupancySection, Phases, Probed, SeriesEntry,
     SliceEntry, StampsSection, WitnessSection, health,
 };
-use crate::counters::{DestinationCounts, Outcomes, ScriptUsage, Sent, Window};
+use crate::counters::{DestinationCounts, Outcomes, ScriptUsage, Sent, TlsCounts, Window};
 use crate::evidence::ClientHealth;
 use crate::measurements::Measurements;
 
@@ -66,6 +66,7 @@ impl Recorded {
             departures: or_default(&document.departures, DeparturesSection::to_departures)?,
             occupancy: document.occupancy.map(OccupancySection::to_occupancy).unwrap_or_default(),
             overdue: accounting.overdue,
+            tls: document.tls.as_ref().map(TlsCounts::from),
             script: document.script.as_ref().map(ScriptUsage::from),
             slices: each("slices", &document.slices, SliceEntry::to_slice)?,
             window: Window::from(&document.throughput),

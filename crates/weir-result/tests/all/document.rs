@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json as value};
 use weir_result::document::Metric;
 use weir_result::quantile::Bound;
-use weir_result::{DestinationCounts, Document, Histogram, LoadError, Measurements};
+use weir_result::{DestinationCounts, Document, Histogram, LoadError, Measurements, TlsCounts};
 
 fn request(end: End, lag_ns: u64, service_ns: u64) -> Request {
     Request { slice: 0, lag_ns, service_ns, end }
@@ -142,6 +142,37 @@ fn a_script_says_what_it_took() {
 }
 
 #[test]
+fn tls_is_counted_by_what_was_negotiated() {
+    let three = [(1, 0), (2, 1), (3, 1)].map(|(part, worker)| {
+        let parts = parts(part, 3, measurements(worker, &[]));
+        Document::assemble(parts).expect("it adds up")
+    });
+    let merged = Document::merge(&three).expect("parts of one run").tls.expect("there was TLS");
+    let counts = [merged.full, merged.resumed, merged.hello_retry_requests, merged.not_resumed];
+    assert_eq!(counts, [3, 0, 3, 2]);
+    let found: Vec<_> =
+        merged.negotiated.iter().map(|one| (one.group.as_deref(), one.handshakes)).collect();
+    assert_eq!(found, [(Some("X25519"), 2), (None, 1)]);
+    assert_eq!((merged.in_window, merged.handshakes_per_second), (3, 1.0));
+    assert_eq!(merged.certificates, three[0].tls.as_ref().expect("there was TLS").certificates);
+}
+
+#[test]
+fn handshakes_that_do_not_add_up_are_refused() {
+    let check = |change: fn(&mut TlsCounts), part: &str| {
+        let mut parts = parts(1, 1, measurements(0, &[]));
+        change(parts.measurements.tls.as_mut().expect("there is TLS"));
+        let error = Document::assemble(parts).expect_err(part).to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    check(|tls| tls.resumed += 1, "TLS handshakes and their times");
+    check(|tls| tls.negotiated[0].handshakes += 1, "TLS handshakes by parameters");
+    check(|tls| tls.hello_retry_requests += 1, "repeated hellos");
+    check(|tls| tls.not_resumed += 2, "sessions not resumed");
+    check(|tls| tls.in_window += 1, "TLS handshakes in the window");
+}
+
+#[test]
 fn what_there_was_none_of_is_absent() {
     let parts = weir_result::DocumentParts {
         health: None,
@@ -161,6 +192,7 @@ fn what_there_was_none_of_is_absent() {
         ("", "witness"),
         ("", "probe"),
         ("", "network"),
+        ("", "tls"),
         ("/accounting/sent", "probe"),
         ("/accounting/sent", "failed"),
         ("/connections", "connects_probe"),

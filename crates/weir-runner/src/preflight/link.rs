@@ -11,7 +11,7 @@ use weir_tls::{Session, TlsConfig, TlsError};
 /// The only connection of the backend.
 const CONN: ConnId = ConnId(0);
 
-/// A connection, open until it is dropped.
+/// A connection, open until it is dropped, which says so to a peer of TLS.
 pub(super) struct Link<B: Backend> {
     backend: B,
     session: Option<Session>,
@@ -168,7 +168,11 @@ impl<B: Backend> Link<B> {
                     EventKind::Connected => return Ok(Step::Connected),
                     EventKind::Received { bytes, .. } => return Ok(Step::Received(bytes.to_vec())),
                     EventKind::Closed => return Ok(Step::Ended),
-                    EventKind::Failed(error) => return Err(error),
+                    EventKind::Failed(error) => {
+                        // There is nothing left to close.
+                        self.session = None;
+                        return Err(error);
+                    }
                     EventKind::Accepted
                     | EventKind::Discarded(_)
                     | EventKind::Transmitted { .. } => {}
@@ -184,6 +188,14 @@ impl<B: Backend> Link<B> {
 
 impl<B: Backend> Drop for Link<B> {
     fn drop(&mut self) {
+        let mut out = Vec::new();
+        if let Some(session) = &mut self.session {
+            session.close(&mut out);
+        }
+        if !out.is_empty() {
+            let segment = Segment::Pooled(self.backend.pool(&out));
+            self.backend.send(CONN, &[segment]);
+        }
         self.backend.close(CONN, Close::Graceful);
         self.backend.submit();
     }

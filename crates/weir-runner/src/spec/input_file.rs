@@ -1,8 +1,8 @@
 //! A file that a run reads: its name, and what it must hold. The content may be kept here, so that
 //! a specification can leave its machine.
 
-use std::fs;
 use std::path::PathBuf;
+use std::{fmt, fs};
 
 use anyhow::{Context, Result, bail};
 use base64::Engine;
@@ -13,8 +13,8 @@ use weir_result::document::{Input, InputRole};
 use crate::digest::sha256;
 use crate::errors::shown;
 
-/// A file that a run reads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A file that a run reads. Its `Debug` form leaves out the content, which may be a secret.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InputFile {
     /// Path as the user named it.
@@ -35,6 +35,17 @@ pub struct InputFile {
     pub content: Option<Vec<u8>>,
 }
 
+impl fmt::Debug for InputFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InputFile { path, bytes, sha256, .. } = self;
+        f.debug_struct("InputFile")
+            .field("path", path)
+            .field("bytes", bytes)
+            .field("sha256", sha256)
+            .finish_non_exhaustive()
+    }
+}
+
 impl InputFile {
     /// Returns the file at `path`, whatever it holds.
     pub fn at(path: impl Into<PathBuf>) -> InputFile {
@@ -51,15 +62,25 @@ impl InputFile {
     /// # Errors
     /// When it cannot be read, or is not the file that was specified.
     pub(crate) fn complete(&mut self, role: InputRole) -> Result<()> {
-        let content = match self.content.take() {
-            Some(content) => content,
-            None => fs::read(&self.path)
-                .with_context(|| format!("{} {} cannot be read", role.flag(), shown(&self.path)))?,
-        };
-        let input = self.verify(role, (content.len() as u64, sha256(&content)))?;
+        self.keep(role.flag())?;
+        let content = self.content.as_deref().unwrap_or_default();
+        let input = self.verify(role, (content.len() as u64, sha256(content)))?;
         self.bytes = Some(input.bytes);
         self.sha256 = Some(input.sha256);
-        self.content = Some(content);
+        Ok(())
+    }
+
+    /// Keeps the content of the file that `flag` names, without a digest.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn keep(&mut self, flag: &str) -> Result<()> {
+        if self.content.is_none() {
+            let content = fs::read(&self.path);
+            let content =
+                content.with_context(|| format!("{flag} {} cannot be read", shown(&self.path)))?;
+            self.content = Some(content);
+        }
         Ok(())
     }
 

@@ -1,10 +1,13 @@
-//! Trust in the server's certificate.
+//! TLS: trust in the server's certificate, the client's own, and what is offered.
 
 use serde::{Deserialize, Serialize};
+use weir_result::TlsVersion;
+use weir_result::document::InputRole;
+use weir_tls::ClientIdentity;
 
 use super::InputFile;
 
-/// Trust in the server's certificate over https.
+/// Choices of TLS for an https URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsSpec {
@@ -14,4 +17,56 @@ pub struct TlsSpec {
     /// PEM file of the only certificates to trust; absent: those of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<InputFile>,
+    /// PEM file of the client's certificate and the chain to its issuer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cert: Option<InputFile>,
+    /// PEM file of its private key; absent: the key is in `cert`. It is a secret: it is never
+    /// digested, and [`RunSpec::redacted`](super::RunSpec::redacted) keeps its path alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<InputFile>,
+    /// Server name to send, and to check the certificate for; absent: the URL's host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+    /// Lowest version to offer; absent: 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_version: Option<TlsVersion>,
+    /// Highest version to offer; absent: 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_version: Option<TlsVersion>,
+    /// Names of the ciphers to offer, registered ones or OpenSSL's, the preferred first; empty: all
+    /// that are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ciphers: Vec<String>,
+    /// True if each connection keeps its sessions and resumes them when it is renewed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resume: bool,
+}
+
+impl TlsSpec {
+    /// Reads every file and keeps its content, and the length and digest of those without a private
+    /// key.
+    pub(super) fn complete(&mut self) -> anyhow::Result<()> {
+        if let Some(file) = &mut self.ca_file {
+            file.complete(InputRole::CaFile)?;
+        }
+        if let Some(file) = &mut self.cert {
+            file.keep("--cert")?;
+            if !holds_key(file) {
+                file.complete(InputRole::CertFile)?;
+            }
+        }
+        self.key.as_mut().map_or(Ok(()), |file| file.keep("--key"))
+    }
+
+    /// Drops everything about private keys but the paths of their files.
+    pub(crate) fn forget_keys(&mut self) {
+        let cert = self.cert.as_mut().filter(|file| holds_key(file));
+        for file in cert.into_iter().chain(&mut self.key) {
+            *file = InputFile::at(&file.path);
+        }
+    }
+}
+
+fn holds_key(file: &InputFile) -> bool {
+    file.content.as_deref().is_some_and(ClientIdentity::is_secret)
 }

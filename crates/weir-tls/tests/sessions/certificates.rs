@@ -12,10 +12,13 @@ pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
-/// A server's certificate with its key.
+/// A certificate with its key.
 pub(crate) struct Identity {
     pub(crate) certificate: CertificateDer<'static>,
     pub(crate) key: PrivateKeyDer<'static>,
+    /// The same as PEM.
+    pub(crate) certificate_pem: String,
+    pub(crate) key_pem: String,
 }
 
 impl Authority {
@@ -48,7 +51,7 @@ impl Authority {
         params.not_after = date_time_ymd(years.end, 1, 1);
         let key = key();
         let certificate = params.signed_by(&key, &self.issuer).expect("parameters are complete");
-        Identity::new(certificate.der().clone(), key)
+        Identity::new(certificate.der().clone(), certificate.pem(), &key)
     }
 }
 
@@ -67,17 +70,21 @@ impl Identity {
         let key = key();
         let certificate = params.self_signed(&key).expect("parameters are complete");
         let path = file(test, certificate.pem().as_bytes());
-        (Identity::new(certificate.der().clone(), key), path)
+        (Identity::new(certificate.der().clone(), certificate.pem(), &key), path)
     }
 
-    fn new(certificate: CertificateDer<'static>, key: KeyPair) -> Identity {
-        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("rcgen writes PKCS #8");
-        Identity { certificate, key }
+    fn new(certificate: CertificateDer<'static>, pem: String, key: &KeyPair) -> Identity {
+        Identity {
+            certificate,
+            key: PrivateKeyDer::try_from(key.serialize_der()).expect("rcgen writes PKCS #8"),
+            certificate_pem: pem,
+            key_pem: key.serialize_pem(),
+        }
     }
 
     /// Creates an identity with a key and arbitrary bytes as its certificate.
     pub(crate) fn unreadable(bytes: &'static [u8]) -> Identity {
-        Identity::new(CertificateDer::from(bytes), key())
+        Identity::new(CertificateDer::from(bytes), String::new(), &key())
     }
 }
 

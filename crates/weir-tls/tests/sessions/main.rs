@@ -1,10 +1,11 @@
 //! Whole connections in memory, against the server side of rustls: data in pieces, trust,
-//! negotiation, and ends of connections.
+//! negotiation, the client's own certificate, and ends of connections.
 
 mod certificates;
 mod server;
 
 mod data;
 mod endings;
+mod identities;
 mod negotiation;
 mod trust;

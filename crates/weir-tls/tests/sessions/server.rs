@@ -69,13 +69,7 @@ pub(crate) fn config_with(
 
 /// Returns a client's options for `localhost` without verification.
 pub(crate) fn insecure() -> TlsOptions {
-    TlsOptions {
-        server_name: "localhost".to_owned(),
-        verify: false,
-        ca_file: None,
-        ca_pem: None,
-        alpn: Vec::new(),
-    }
+    TlsOptions { verify: false, ..TlsOptions::new("localhost") }
 }
 
 pub(crate) fn client(options: &TlsOptions) -> Session {

@@ -11,13 +11,7 @@ use crate::server::{Server, VERSIONS, client, config, insecure, shake};
 /// Returns a client's verdict on `identity` if it connects to `name` and trusts `ca_file`. Also
 /// asserts that a client without verification accepts it.
 fn verdict(identity: &Identity, name: &str, ca_file: PathBuf) -> Result<(), TlsError> {
-    let options = TlsOptions {
-        server_name: name.to_owned(),
-        verify: true,
-        ca_file: Some(ca_file),
-        ca_pem: None,
-        alpn: Vec::new(),
-    };
+    let options = TlsOptions { ca_file: Some(ca_file), ..TlsOptions::new(name) };
     let verdicts = VERSIONS.map(|version| {
         let config = config(version, identity, None);
         let careless = TlsOptions { verify: false, ..options.clone() };

@@ -24,7 +24,7 @@ const PEERS: &str = "\
   time: h2load's duration; use -d {T}
   any: hey's and oha's body file; use -b @{FILE}
 -E
-  any: ab's client certificate; weir has no client certificates
+  any: ab's client certificate; use --cert {FILE}
 -F
   any: oha's form; use -b with -H 'Content-Type: multipart/form-data; boundary=…'
 -G
@@ -109,7 +109,7 @@ const PEERS: &str = "\
 -root-certs
   any: vegeta's CA certificates; use --cacert {FILE}
 -cert -key
-  any: vegeta's client certificate; weir has no client certificates
+  any: vegeta's client certificate; use --cert FILE and --key FILE
 -keepalive
   any: vegeta's choice of keep-alive; connections are kept unless --close client
 -disable-keepalive
@@ -202,11 +202,13 @@ const PEERS: &str = "\
   any: oha's AWS signature; use a Lua script, -s FILE (docs/SCRIPTING.md)
 --insecure-skip-tls-verify --tls-skip-verify --no-check-certificate
   any: k6's unverified TLS; use -k
---cert --key
-  any: a client certificate; weir has no client certificates
---sni --servername
-  any: another tool's TLS server name; put it into the URL and the server into --connect-to
---ciphers --tls13-ciphers --groups --ktls --alpn-list --npn-list
+--servername
+  any: another tool's TLS server name; use --sni {NAME}
+--tls13-ciphers
+  any: h2load's ciphers of TLS 1.3; use --ciphers {LIST}
+--tls-max-version --max-tls
+  any: another tool's highest version of TLS; use --tls-max {VERSION}
+--groups --ktls --alpn-list --npn-list
   any: h2load's choice of TLS; weir offers the defaults of rustls
 --http2
   any: another tool's HTTP/2; use --http 2

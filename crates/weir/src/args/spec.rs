@@ -11,7 +11,7 @@ use weir_result::{
 use weir_runner::credentials;
 use weir_runner::{
     BodySpec, CheckSpec, EngineSpec, HttpChoice, HttpSpec, InputFile, IoChoice, LoadSpec,
-    RedactionSpec, RequestSpec, RunSpec, ScriptSpec, TargetSpec, TlsSpec, Warmup, WitnessChoice,
+    RedactionSpec, RequestSpec, RunSpec, ScriptSpec, TargetSpec, Warmup, WitnessChoice,
 };
 
 use super::RunArgs;
@@ -45,10 +45,7 @@ impl RunArgs {
                 window_bytes: self.h2_window,
                 header_table_bytes: self.hpack_table,
             },
-            tls: TlsSpec {
-                insecure: self.insecure,
-                ca_file: self.cacert.clone().map(InputFile::at),
-            },
+            tls: self.tls.spec(),
             script: self.script.as_ref().map(|file| ScriptSpec {
                 file: InputFile::at(file),
                 args: self.script_args().cloned().collect(),

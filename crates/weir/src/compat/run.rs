@@ -103,7 +103,7 @@ pub(super) fn spec(
     let mut spec = RunSpec {
         request: RequestSpec { headers: headers.map(header).collect(), ..RequestSpec::default() },
         http: HttpSpec { version: HttpChoice::Http11, ..HttpSpec::default() },
-        tls: TlsSpec { insecure: true, ca_file: None },
+        tls: TlsSpec { insecure: true, ..TlsSpec::default() },
         script: args.script.as_ref().map(|file| ScriptSpec {
             file: InputFile::at(file),
             args: args.script_args.clone(),

@@ -31,5 +31,6 @@ mod signals;
 mod slowness;
 mod stall;
 mod time;
+mod tls;
 mod trials;
 mod verdict;

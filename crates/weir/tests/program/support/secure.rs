@@ -11,7 +11,10 @@ use rcgen::{
 };
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{
+    RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion,
+};
 
 use super::directory::Directory;
 use super::raw::Raw;
@@ -32,8 +35,12 @@ pub(crate) struct Identity {
 
 impl Authority {
     pub(crate) fn new() -> Authority {
+        Authority::named("an authority")
+    }
+
+    pub(crate) fn named(name: &str) -> Authority {
         let mut params = CertificateParams::new([]).expect("no name can be wrong");
-        params.distinguished_name.push(DnType::CommonName, "an authority");
+        params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(params, key()).expect("parameters are complete");
         let directory = Directory::new();
@@ -61,6 +68,18 @@ impl Authority {
         Identity { pem, key_pem, certificate, key }
     }
 
+    /// Writes a certificate for a client, and its key, to two files in `directory`; returns their
+    /// names.
+    pub(crate) fn sign_client(&self, directory: &Directory) -> (String, String) {
+        let params = CertificateParams::new(["client".to_owned()]).expect("names are well formed");
+        let key = key();
+        let certificate = params.signed_by(&key, &self.issuer).expect("parameters are complete");
+        let files = (directory.file("client.pem"), directory.file("client.key"));
+        std::fs::write(&files.0, certificate.pem()).expect("the directory is the test's own");
+        std::fs::write(&files.1, key.serialize_pem()).expect("the directory is the test's own");
+        files
+    }
+
     /// Signs a valid certificate for the addresses on which test servers listen.
     pub(crate) fn sign_loopback(&self) -> Identity {
         self.sign(&["127.0.0.1", "localhost"], 2000..2100)
@@ -73,6 +92,31 @@ impl Identity {
         for (name, text) in [("cert.pem", &self.pem), ("key.pem", &self.key_pem)] {
             std::fs::write(directory.file(name), text).expect("the directory is the test's own");
         }
+    }
+
+    /// The configuration of a server with these versions, which requires a client certificate of
+    /// `client_issuer`, if there is one.
+    pub(crate) fn config(
+        &self,
+        versions: &[&'static SupportedProtocolVersion],
+        client_issuer: Option<&Authority>,
+    ) -> ServerConfig {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(versions)
+            .expect("the provider has ciphers for each");
+        let builder = match client_issuer {
+            None => builder.with_no_client_auth(),
+            Some(authority) => {
+                let mut roots = RootCertStore::empty();
+                roots.add(authority.issuer.der().clone()).expect("it is a certificate");
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+                builder.with_client_cert_verifier(verifier.expect("there is a root"))
+            }
+        };
+        let config = builder.with_single_cert(vec![self.certificate.clone()], self.key.clone_key());
+        config.expect("the key is of a known kind")
     }
 }
 
@@ -100,12 +144,15 @@ impl Secure {
         identity: &Identity,
         serve: impl Fn(&mut SecurePeer<'_>) -> io::Result<()> + Send + Sync + 'static,
     ) -> Secure {
-        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()
-            .expect("the provider has ciphers for both")
-            .with_no_client_auth()
-            .with_single_cert(vec![identity.certificate.clone()], identity.key.clone_key());
-        let config = Arc::new(config.expect("the key is of a known kind"));
+        Secure::serving(identity.config(rustls::ALL_VERSIONS, None), serve)
+    }
+
+    /// Serves with this configuration.
+    pub(crate) fn serving(
+        config: ServerConfig,
+        serve: impl Fn(&mut SecurePeer<'_>) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Secure {
+        let config = Arc::new(config);
         let handshakes = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&handshakes);
         let raw = Raw::start(move |peer| {
@@ -169,6 +216,11 @@ impl SecurePeer<'_> {
     pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
         self.tls.write_all(text.as_bytes())?;
         self.tls.flush()
+    }
+
+    /// The server name that the client sent, if it did.
+    pub(crate) fn server_name(&self) -> Option<String> {
+        self.tls.conn.server_name().map(str::to_owned)
     }
 
     /// Ends the connection with a close_notify (RFC 8446 §6.1).

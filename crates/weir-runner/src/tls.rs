@@ -1,0 +1,131 @@
+//! TLS of a run: the options of the connections, from the specification and its files.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+use weir_result::document::{Input, InputRole};
+use weir_result::{TlsPlan, TlsVersion};
+use weir_tls::{ClientIdentity, TlsConfigError, TlsOptions};
+
+use crate::digest::sha256;
+use crate::errors::shown;
+use crate::spec::{InputFile, TlsSpec};
+use crate::target::Url;
+
+/// Returns the options of connections to `url`, and adds the files that were read to `inputs`, but
+/// for those that hold a private key. ALPN is left to the caller.
+///
+/// # Errors
+/// When a file cannot be read or used, or two choices exclude each other; the message names the
+/// flag and the remedy.
+pub(crate) fn options(spec: &TlsSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<TlsOptions> {
+    let ca_file = spec.ca_file.as_ref();
+    let ca_pem = ca_file.and_then(InputFile::content);
+    if let (Some(file), Some(pem)) = (ca_file, &ca_pem) {
+        inputs.push(file.verify(InputRole::CaFile, (pem.len() as u64, sha256(pem)))?);
+    }
+    let server_name = spec.server_name.as_ref().unwrap_or(&url.host);
+    if spec.server_name.is_some() && server_name.parse::<std::net::IpAddr>().is_ok() {
+        bail!(
+            "--sni {server_name} is an address, which is never sent as a name (RFC 6066 §3); give \
+             a DNS name, or the address in the URL"
+        );
+    }
+    Ok(TlsOptions {
+        verify: !spec.insecure,
+        ca_file: ca_file.map(|file| file.path.clone()),
+        ca_pem,
+        identity: identity(spec, inputs)?,
+        min_version: version(spec.min_version.unwrap_or(TlsVersion::Tls12)),
+        max_version: version(spec.max_version.unwrap_or(TlsVersion::Tls13)),
+        ciphers: spec.ciphers.clone(),
+        resume: spec.resume,
+        ..TlsOptions::new(server_name)
+    })
+}
+
+/// Returns the part of the plan.
+pub(crate) fn plan(spec: &TlsSpec) -> TlsPlan {
+    TlsPlan {
+        server_name: spec.server_name.clone(),
+        min_version: spec.min_version,
+        max_version: spec.max_version,
+        ciphers: spec.ciphers.clone(),
+        resume: spec.resume,
+        client_certificate: spec.cert.is_some(),
+    }
+}
+
+/// Checks that an http URL comes with no choice of TLS. `--insecure` is a habit, and harmless.
+///
+/// # Errors
+/// When it does; the message names the flag.
+pub(crate) fn check_unused(spec: &TlsSpec) -> Result<()> {
+    let given = [
+        ("--cacert", spec.ca_file.is_some()),
+        ("--cert", spec.cert.is_some()),
+        ("--key", spec.key.is_some()),
+        ("--sni", spec.server_name.is_some()),
+        ("--tls-min", spec.min_version.is_some()),
+        ("--tls-max", spec.max_version.is_some()),
+        ("--ciphers", !spec.ciphers.is_empty()),
+        ("--tls-resume", spec.resume),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => bail!("{flag} needs an https URL, and the URL is http; use https://"),
+        None => Ok(()),
+    }
+}
+
+/// Returns the part of the command line that causes an error.
+pub(crate) fn flag_of(error: &TlsConfigError, spec: &TlsSpec) -> &'static str {
+    match error {
+        TlsConfigError::BadServerName(_) if spec.server_name.is_some() => "--sni",
+        TlsConfigError::BadServerName(_) => "the URL",
+        TlsConfigError::UnreadableCaFile { .. }
+        | TlsConfigError::EmptyCaFile { .. }
+        | TlsConfigError::BrokenCaFile { .. } => "--cacert",
+        TlsConfigError::NoVersion { .. } => "--tls-min",
+        TlsConfigError::UnknownCipher(_) | TlsConfigError::NoCipher { .. } => "--ciphers",
+    }
+}
+
+/// The client's certificate with its key, if it has one.
+fn identity(spec: &TlsSpec, inputs: &mut Vec<Input>) -> Result<Option<ClientIdentity>> {
+    let Some(file) = &spec.cert else {
+        if spec.key.is_some() {
+            bail!("--key needs --cert: give the file with the certificate of that key");
+        }
+        return Ok(None);
+    };
+    let certificates = read("--cert", file)?;
+    if !ClientIdentity::is_secret(&certificates) {
+        let content = (certificates.len() as u64, sha256(&certificates));
+        inputs.push(file.verify(InputRole::CertFile, content)?);
+    }
+    let key = spec.key.as_ref().map(|file| read("--key", file)).transpose()?;
+    let key = key.as_ref().unwrap_or(&certificates);
+    let identity = ClientIdentity::from_pem(&certificates, key);
+    identity.map(Some).map_err(|error| {
+        let (flag, file) = match &spec.key {
+            Some(key) if !error.is_of_certificate() => ("--key", key),
+            _ => ("--cert", file),
+        };
+        anyhow::anyhow!("{flag} {}: {error}", shown(&file.path))
+    })
+}
+
+fn read(flag: &str, file: &InputFile) -> Result<Vec<u8>> {
+    match &file.content {
+        Some(content) => Ok(content.clone()),
+        None => fs::read(&file.path)
+            .with_context(|| format!("{flag} {} cannot be read", shown(&file.path))),
+    }
+}
+
+fn version(version: TlsVersion) -> weir_tls::TlsVersion {
+    match version {
+        TlsVersion::Tls12 => weir_tls::TlsVersion::Tls12,
+        TlsVersion::Tls13 => weir_tls::TlsVersion::Tls13,
+    }
+}
