@@ -451,7 +451,7 @@ impl Recorder {
         tls.in_window += u64::from(self.timeline.is_in_window(at));
     }
 
-    /// True if the server's certificates are to be kept and none were seen yet.
+    /// True if no certificates of the server were seen yet, in a run over TLS.
     pub(crate) fn lacks_certificates(&self) -> bool {
         self.connects.tls.as_ref().is_some_and(|tls| tls.certificates.is_empty())
     }

@@ -1,5 +1,5 @@
-//! Choices of TLS: the client's certificate, versions, ciphers, names, sessions. Failures of TLS: the
-//! message of each, its remedy, its class in the document.
+//! Choices of TLS: the client's certificate, versions, ciphers, names, sessions. Failures of TLS:
+//! the message of each, its remedy, its class in the document.
 
 use std::fs;
 use std::io;
