@@ -312,7 +312,7 @@ impl Http1 {
             return Ok(head_bytes + self.begin(meaning, body_bytes, events) as usize);
         }
         let mut section = Section::head();
-        let progress = section.read(bytes).map_err(|error| or_tls(error, bytes))?;
+        let progress = section.read(bytes)?;
         if !progress.is_finished {
             self.pause(Phase::Head, section, &bytes[progress.bytes..]);
             return Ok(bytes.len());
@@ -491,16 +491,6 @@ impl Http1 {
                 capture.forget_unfinished();
             }
         }
-    }
-}
-
-/// Returns the error of bytes that do not begin with a status line. A server of TLS ends a plain
-/// request with an alert, whose first bytes are those of every version (RFC 8446 §5.1).
-#[cold]
-fn or_tls(error: ProtocolError, bytes: &[u8]) -> ProtocolError {
-    match (error, bytes) {
-        (ProtocolError::BadStatusLine, [0x15] | [0x15, 3, ..]) => ProtocolError::TlsRecord,
-        _ => error,
     }
 }
 

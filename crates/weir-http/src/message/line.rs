@@ -98,10 +98,10 @@ pub(crate) fn read_request(bytes: &[u8], at: usize) -> Option<RequestLine> {
 #[inline(always)]
 pub(crate) fn read_status(bytes: &[u8]) -> Result<Option<StatusLine>, ProtocolError> {
     let Some(start) = bytes.first_chunk::<REASON_AT>() else {
-        return if is_status_start(bytes) { Ok(None) } else { Err(ProtocolError::BadStatusLine) };
+        return if is_status_start(bytes) { Ok(None) } else { Err(no_status(bytes)) };
     };
     if !is_status_start(start) {
-        return Err(ProtocolError::BadStatusLine);
+        return Err(no_status(start));
     }
     let digit = |at: usize| u16::from(start[at] - b'0');
     let status = digit(9) * 100 + digit(10) * 10 + digit(11);
@@ -115,6 +115,16 @@ pub(crate) fn read_status(bytes: &[u8]) -> Result<Option<StatusLine>, ProtocolEr
         }
         LineEnd::Missing => Ok(None),
         LineEnd::Spoiled => Err(ProtocolError::BadStatusLine),
+    }
+}
+
+/// Returns the error of a response that does not begin with a status line. A server of TLS ends a
+/// plain request with an alert, whose record begins with this byte (RFC 8446 §5.1).
+#[cold]
+fn no_status(bytes: &[u8]) -> ProtocolError {
+    match bytes {
+        [0x15, ..] => ProtocolError::TlsRecord,
+        _ => ProtocolError::BadStatusLine,
     }
 }
 

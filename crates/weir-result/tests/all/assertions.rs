@@ -185,7 +185,7 @@ fn times_of_connections_are_counted_in_connections() {
     let document = |connects: u64| {
         assembled(&even(), (End::Ok, 1, 0), |parts| {
             let times = &mut parts.measurements;
-            (times.connect, times.tls_handshake) = Default::default();
+            (times.connect, times.tls_handshake, times.tls) = Default::default();
             for _ in 0..connects {
                 times.connect.record(MS);
                 times.tls_handshake.record(MS);

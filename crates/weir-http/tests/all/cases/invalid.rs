@@ -15,7 +15,6 @@ pub(crate) fn bad_lines() -> Vec<Case> {
         fails("http_no_minor", "HTTP/1 200 OK\r\n\r\n", E::BadStatusLine),
         fails("http_long_minor", "HTTP/1.10 200 OK\r\n\r\n", E::BadStatusLine),
         fails("tls_alert", "\x15\x03\x03\0\x02\x02\x46", E::TlsRecord),
-        fails("like_tls_alert", "\x15\x04\x03\0", E::BadStatusLine),
         fails("http_0_9", "<html>", E::BadStatusLine),
         fails("blank_line_first", &("\r\n".to_owned() + &hello), E::BadStatusLine),
         fails("status_letter", "HTTP/1.1 20x OK\r\n\r\n", E::BadStatusLine),
