@@ -35,8 +35,7 @@ use crate::waiting::Waiting;
 use state::{Outbox, Stage, Turn};
 
 /// Events handled before due slots are checked again, so that a burst of responses does not delay
-/// sends (METHOD 1.8). A step of a TLS handshake weighs as much: it takes up to a quarter of a
-/// millisecond, and this many of them would delay sends by 15 ms.
+/// sends (METHOD 1.8).
 const EVENT_BATCH: usize = 64;
 
 /// Weight of an event's callbacks, in events: they take about as long.
@@ -305,7 +304,6 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// callbacks or a step of a handshake; [`Nanos::MAX`] if there was none.
     fn process_events(&mut self) -> Nanos {
         let (mut events, mut handled, mut called_at) = (0, 0, Nanos::MAX);
-        let mut has_stepped = false;
         let in_flight = self.pool.counts.in_flight;
         while let Some(event) = self.backend.next() {
             events += 1;
@@ -314,23 +312,22 @@ impl<'a, B: Backend> Worker<'a, B> {
             let action = self.pool.handle(event);
             handled += 1;
             if self.turn.has_pending {
-                has_stepped = mem::take(&mut self.pool.layers.has_stepped);
-                let mut done_at = self.flush_pending(conn);
-                if has_stepped {
-                    done_at = self.backend.now();
-                }
-                if done_at > at {
+                let told_at = self.flush_pending(conn);
+                if told_at > at {
                     called_at = called_at.min(at);
-                    at = done_at;
+                    at = told_at;
                     self.check_stop();
-                    handled += if has_stepped { EVENT_BATCH } else { CALLBACK_EVENTS };
+                    handled += CALLBACK_EVENTS;
+                }
+                if mem::take(&mut self.pool.layers.has_stepped) {
+                    called_at = called_at.min(at);
+                    self.end_step();
                 }
             }
             self.act(conn, action);
             if handled >= EVENT_BATCH {
                 handled = 0;
-                // Slots of a closed loop are due as soon as a connection is free.
-                if self.has_due(at) || (has_stepped && self.is_due(at) && self.is_ready()) {
+                if self.has_due(at) {
                     let now = self.backend.now();
                     self.dispatch(now);
                     self.backend.submit();
@@ -340,6 +337,19 @@ impl<'a, B: Backend> Worker<'a, B> {
         let responses = in_flight.saturating_sub(self.pool.counts.in_flight);
         self.waiting.processed_events(events, responses);
         called_at
+    }
+
+    /// Sends due slots after a step of a TLS handshake, which takes up to a quarter of a millisecond:
+    /// a batch of them would delay sends by 15 ms. Slots of a closed loop are due as soon as a
+    /// connection is free, such as the one that this step may have opened.
+    #[inline(never)]
+    fn end_step(&mut self) {
+        let now = self.backend.now();
+        self.check_stop();
+        if self.is_ready() && self.is_due(now) {
+            self.dispatch(now);
+            self.backend.submit();
+        }
     }
 
     /// Closes a failed socket of `conn`, and counts the requests that it had not sent.

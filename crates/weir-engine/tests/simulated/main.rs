@@ -16,5 +16,4 @@ mod scripts;
 mod setup;
 mod stalls;
 mod streams;
-mod tls;
 mod toy;

@@ -1,6 +1,13 @@
 //! TLS in the engine: rustls on both sides, in virtual time. Times, faults and the network follow
 //! from the seed. Keys and nonces do not, which are random bytes of the machine: they change no
 //! length, as the server's key is of Ed25519.
+//!
+//! These simulations are here because the tests of weir-engine are built without cryptography for
+//! the instruction counts (decision 0031).
+
+#[path = "../../weir-engine/tests/simulated/setup.rs"]
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod setup;
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
@@ -16,9 +23,7 @@ use weir_result::{Closer, ConnectionPlan, FailureCause, Plan, TlsCounts};
 use weir_sim::{Law, Link, Service, ServiceFactory, World};
 use weir_tls::{TlsConfig, TlsOptions};
 
-use crate::setup::{
-    MS, Run, US, check_all, check_exact, closed, job, open, run_job, true_response,
-};
+use setup::{MS, Run, US, check_all, check_exact, closed, job, open, run_job, true_response};
 
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
