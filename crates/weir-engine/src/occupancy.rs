@@ -10,28 +10,47 @@ use crate::timeline::Timeline;
 /// One worker's count.
 #[derive(Debug, Default)]
 pub(crate) struct OccupancyCount {
-    on_wire: i64,
+    on_wire: Integral,
+    sum_ns: u128,
+}
+
+/// A number that changes, integrated over the window.
+#[derive(Debug, Default)]
+pub(crate) struct Integral {
+    number: i64,
     /// Time of the last change, in nanoseconds from t0, within the window.
     last_ns: u64,
     integral_ns: i128,
-    sum_ns: u128,
 }
 
 impl OccupancyCount {
     /// Adds `requests` requests to the wire.
     #[inline]
     pub(crate) fn enter(&mut self, timeline: &Timeline, at: Nanos, requests: u32) {
-        self.step(timeline, at);
-        self.on_wire += i64::from(requests);
+        self.on_wire.change(timeline, at, i64::from(requests));
     }
 
     /// Removes `requests` requests, which were sent at `sent_at`, from the wire.
     #[inline]
     pub(crate) fn leave(&mut self, timeline: &Timeline, sent_at: Nanos, at: Nanos, requests: u32) {
-        self.step(timeline, at);
-        self.on_wire -= i64::from(requests);
+        self.on_wire.change(timeline, at, -i64::from(requests));
         let spent_ns = place(timeline, at).saturating_sub(place(timeline, sent_at));
         self.sum_ns += u128::from(spent_ns) * u128::from(requests);
+    }
+
+    /// Returns the two counts once the window is over.
+    pub(crate) fn finish(self, timeline: &Timeline, end: Nanos) -> Occupancy {
+        let integral_ns = self.on_wire.finish(timeline, end);
+        Occupancy { integral_ns, sum_ns: self.sum_ns, ..Occupancy::default() }
+    }
+}
+
+impl Integral {
+    /// Adds `more` to the number.
+    #[inline]
+    pub(crate) fn change(&mut self, timeline: &Timeline, at: Nanos, more: i64) {
+        self.step(timeline, at);
+        self.number += more;
     }
 
     /// Integrates up to `at`. Events read together may be out of order: a step back in time
@@ -44,15 +63,14 @@ impl OccupancyCount {
             return;
         }
         self.integral_ns +=
-            i128::from(self.on_wire) * (i128::from(now_ns) - i128::from(self.last_ns));
+            i128::from(self.number) * (i128::from(now_ns) - i128::from(self.last_ns));
         self.last_ns = now_ns;
     }
 
-    /// Returns the two counts once the window is over.
-    pub(crate) fn finish(mut self, timeline: &Timeline, end: Nanos) -> Occupancy {
+    /// Returns the integral, in nanoseconds, once the window is over.
+    pub(crate) fn finish(mut self, timeline: &Timeline, end: Nanos) -> u128 {
         self.step(timeline, end);
-        let integral_ns = u128::try_from(self.integral_ns).unwrap_or(0);
-        Occupancy { integral_ns, sum_ns: self.sum_ns }
+        u128::try_from(self.integral_ns).unwrap_or(0)
     }
 }
 

@@ -177,7 +177,7 @@ impl ConnectionPool {
                 known: HeadCache::new(),
                 failing: Vec::new(),
             },
-            streams: Streams::default(),
+            streams: Streams::new(if_so(limits.streams)),
             script: ScriptBridge::new(if_so(limits.rests)),
             recorder,
             observers,
@@ -185,9 +185,13 @@ impl ConnectionPool {
         }
     }
 
-    /// Drops the connections and returns the recorder and the observers.
-    pub(crate) fn into_observers(mut self) -> (Recorder, Observers) {
+    /// Drops the connections, whose sockets were closed at `end`, and returns the recorder and the
+    /// observers.
+    pub(crate) fn into_observers(mut self, end: Nanos) -> (Recorder, Observers) {
         self.recorder.interim_responses(self.places.interim_responses());
+        if self.limits.streams {
+            self.finish_streams(end);
+        }
         (self.recorder, self.observers)
     }
 
@@ -282,7 +286,7 @@ impl ConnectionPool {
         self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
         self.recorder.sent(&exchange, requests.into());
         if self.renewal.counts_requests() {
-            self.spend(conn);
+            self.spend(conn, now);
         }
     }
 

@@ -7,6 +7,7 @@ mod finish;
 
 use std::collections::BTreeMap;
 
+use weir_http::WindowWaits;
 use weir_io::Nanos;
 use weir_result::document::Certificate;
 use weir_result::{
@@ -19,7 +20,7 @@ use crate::exchange::{Exchange, Phase};
 use crate::handshake::Handshake;
 use crate::job::Job;
 use crate::live::Live;
-use crate::occupancy::OccupancyCount;
+use crate::occupancy::{Integral, OccupancyCount};
 use crate::sampler::Sampler;
 use crate::series::Series;
 use crate::slices::Slices;
@@ -46,6 +47,8 @@ pub(crate) struct Recorder {
     series: Series,
     departures: DepartureCounts,
     occupancy: OccupancyCount,
+    /// Streams that the connections allow; 0 with HTTP/1.
+    capacity: Integral,
     /// Detector of the end of the warm-up, until it has detected it.
     pub(crate) warmup: Option<WarmupDetector>,
     /// Completions in short spans, if the report needs them.
@@ -88,6 +91,7 @@ struct Connects {
     tls_handshake: Tally,
     /// Handshakes by kind; `None` without TLS.
     tls: Option<TlsCounts>,
+    opening: Tally,
 }
 
 /// Connect times, by the phase in which the connection opened.
@@ -173,12 +177,14 @@ impl Recorder {
                 connect: ConnectTimes::default(),
                 tls_handshake: Tally::new(),
                 tls: job.tls.is_some().then(TlsCounts::default),
+                opening: Tally::new(),
             },
             window: Window::default(),
             slices: Slices::new(&timeline),
             series: Series::new(&timeline, workers),
             departures: DepartureCounts::new(&timeline, workers, gap_ns),
             occupancy: OccupancyCount::default(),
+            capacity: Integral::default(),
             warmup: job.plan.warmup_is_auto.then(WarmupDetector::default),
             sampler: extras.thread_rates.then(Sampler::new),
         }
@@ -463,9 +469,30 @@ impl Recorder {
         }
     }
 
+    /// Records the time of a successful opening exchange of a multiplexed protocol.
+    pub(crate) fn opened_protocol(&mut self, took_ns: u64) {
+        self.connects.opening.record(took_ns);
+    }
+
     /// Counts a connection that the peer closed cleanly.
     pub(crate) fn closed_by_peer(&mut self) {
         self.connects.connections.closed_by_peer += 1;
+    }
+
+    /// Counts a connection whose peer announced its end, with the name of the reason.
+    pub(crate) fn goaway(&mut self, reason: &'static str) {
+        *self.connects.connections.goaways.entry(reason).or_default() += 1;
+    }
+
+    /// Adds the waits of request bodies on a connection for its peer's windows.
+    pub(crate) fn window_waits(&mut self, waits: WindowWaits) {
+        self.connects.connections.window_waits += waits.waits;
+        self.connects.connections.window_wait_ns += waits.waited_ns;
+    }
+
+    /// Records that a connection allows `now` streams instead of `before`.
+    pub(crate) fn capacity(&mut self, at: Nanos, before: u16, now: u16) {
+        self.capacity.change(&self.timeline, at, i64::from(now) - i64::from(before));
     }
 
     /// Counts a connection that was closed as planned.

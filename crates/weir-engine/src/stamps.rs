@@ -20,12 +20,17 @@ pub(crate) struct Stamping {
     /// Bits that are zero in the number of every stamped connection.
     unstamped_bits: u32,
     transmitted_at: Vec<Option<Nanos>>,
+    /// Sends since the last stream began, by stamped connection.
+    sends: Vec<u32>,
 }
 
 impl Stamping {
-    /// Returns the plan's selection, for a worker with `connections` connections.
-    pub(crate) fn new(plan: &Plan, connections: u32) -> Stamping {
-        let (every, request) = match plan.stamps {
+    /// Returns the plan's selection, for a worker with `connections` connections. Stamps of a
+    /// connection with several streams at a time belong to none of them, so that there are none:
+    /// those of streams that happen to be alone would not represent the others.
+    pub(crate) fn new(plan: &Plan, connections: u32, has_several_streams: bool) -> Stamping {
+        let choice = if has_several_streams { StampChoice::None } else { plan.stamps };
+        let (every, request) = match choice {
             StampChoice::None => (0, StampRequest::None),
             StampChoice::Sample => (SAMPLE, StampRequest::Sample),
             StampChoice::All => (1, StampRequest::All),
@@ -37,6 +42,7 @@ impl Stamping {
             request,
             unstamped_bits: every.wrapping_sub(1),
             transmitted_at: vec![None; stamped as usize],
+            sends: vec![0; stamped as usize],
         }
     }
 
@@ -61,6 +67,28 @@ impl Stamping {
         if self.covers(conn) {
             self.transmitted_at[(conn.0 / self.every) as usize] = Some(at);
         }
+    }
+
+    /// Records that the only stream of `conn` begins.
+    pub(crate) fn begin_stream(&mut self, conn: ConnId) {
+        if self.covers(conn) {
+            let index = (conn.0 / self.every) as usize;
+            (self.transmitted_at[index], self.sends[index]) = (None, 0);
+        }
+    }
+
+    /// Records a send on a connection with streams.
+    pub(crate) fn sent(&mut self, conn: ConnId) {
+        if self.covers(conn) {
+            self.sends[(conn.0 / self.every) as usize] += 1;
+        }
+    }
+
+    /// Returns the transmit stamp of the stream that ends on `conn`; `None` if more than its
+    /// request was sent since its begin, as frames of the protocol itself.
+    pub(crate) fn take_transmitted_of_stream(&mut self, conn: ConnId) -> Option<Nanos> {
+        let is_alone = self.covers(conn) && self.sends[(conn.0 / self.every) as usize] == 1;
+        self.take_transmitted(conn).filter(|_| is_alone)
     }
 
     /// Returns and clears the latest transmit stamp of `conn`; `None` if there is none since the

@@ -104,7 +104,8 @@ impl<'a, B: Backend> Worker<'a, B> {
         let limits = Limits::new(job, connections, script.as_ref());
         let schedule = Schedule::new(plan.load, partition);
         let recorder = Recorder::new(job, limits.connections.into(), schedule.gap_ns());
-        let stamping = Stamping::new(plan, connections);
+        let has_several_streams = limits.streams && limits.depth > 1;
+        let stamping = Stamping::new(plan, connections, has_several_streams);
         let observers = Observers::new(job, number, &stamping);
         let quota = plan.requests.filter(|_| !is_open_loop);
         Worker {
@@ -159,7 +160,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         };
         // Dropped first, so that its memory is free for the measurements.
         drop(self.backend);
-        let (recorder, observers) = self.pool.into_observers();
+        let (recorder, observers) = self.pool.into_observers(end);
         let (timeline, schedule) = (self.timeline, self.schedule.clone());
         let planned = Planned { quota, is_cut: self.stage.is_cut, unsent_until };
         let mut measurements = recorder.finish(&mut self.schedule, planned, self.phases);

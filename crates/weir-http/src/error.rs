@@ -89,9 +89,6 @@ pub enum ProtocolError {
     /// The peer did not acknowledge a keep-alive probe in time.
     #[error("the peer did not acknowledge a keep-alive probe")]
     KeepAliveTimeout,
-    /// The peer ended one stream before its response was complete.
-    #[error("the peer reset the stream")]
-    StreamReset,
     /// The peer returned the request unprocessed each time it was sent.
     #[error("the peer returned the request unprocessed each time it was sent")]
     Returned,
@@ -99,7 +96,7 @@ pub enum ProtocolError {
 
 impl ProtocolError {
     /// Every error, in the order used in documents.
-    pub const ALL: [ProtocolError; 28] = [
+    pub const ALL: [ProtocolError; 27] = [
         ProtocolError::BadStatusLine,
         ProtocolError::TlsRecord,
         ProtocolError::BadHeader,
@@ -126,7 +123,6 @@ impl ProtocolError {
         ProtocolError::BodyLengthMismatch,
         ProtocolError::TooManyFrames,
         ProtocolError::KeepAliveTimeout,
-        ProtocolError::StreamReset,
         ProtocolError::Returned,
     ];
 
@@ -159,7 +155,6 @@ impl ProtocolError {
             ProtocolError::BodyLengthMismatch => "body_length_mismatch",
             ProtocolError::TooManyFrames => "too_many_frames",
             ProtocolError::KeepAliveTimeout => "keep_alive_timeout",
-            ProtocolError::StreamReset => "stream_reset",
             ProtocolError::Returned => "returned",
         }
     }

@@ -8,6 +8,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::h2::ErrorCode;
 use crate::{ProtocolError, Request, RequestId};
 
 /// Client side of one multiplexed connection. Times are the caller's, in nanoseconds.
@@ -76,6 +77,43 @@ pub trait Multiplexed: Debug + Send {
     fn interim_responses(&self) -> u64 {
         0
     }
+
+    /// Returns the reason with which the peer has announced the end of the connection; `None` if it
+    /// has not. Of several announcements, the last with an error counts.
+    fn goaway(&self) -> Option<ErrorCode> {
+        None
+    }
+
+    /// Returns the waits of request bodies for the peer's flow-control windows since creation,
+    /// including before resets. Those that have not ended count up to `now_ns`.
+    fn window_waits(&self, _now_ns: u64) -> WindowWaits {
+        WindowWaits::default()
+    }
+}
+
+/// Waits of request bodies for the peer's flow-control windows. They are the peer's time, not the
+/// client's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowWaits {
+    /// Bodies that could not be sent at once.
+    pub waits: u64,
+    /// Time until the rest of these bodies was sent, or their streams ended, summed over them, in
+    /// nanoseconds.
+    pub waited_ns: u64,
+}
+
+impl WindowWaits {
+    /// Adds a body that was sent, or given up, `waited_ns` after its begin.
+    pub(crate) fn record(&mut self, waited_ns: u64) {
+        self.waits += u64::from(waited_ns > 0);
+        self.waited_ns += waited_ns;
+    }
+
+    /// Adds the waits of another connection.
+    pub fn add(&mut self, other: WindowWaits) {
+        self.waits += other.waits;
+        self.waited_ns += other.waited_ns;
+    }
 }
 
 /// An event of one stream.
@@ -90,8 +128,11 @@ pub struct StreamEvent {
 /// The kind of a stream's event. All but [`Began`](StreamEventKind::Began) are its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEventKind {
-    /// The first byte of the final response has arrived.
-    Began,
+    /// The final response has begun.
+    Began {
+        /// Arrival of its first byte, in nanoseconds.
+        at_ns: u64,
+    },
     /// The response is complete.
     Response {
         /// The status code, 200 to 999 (RFC 9110 §15).
@@ -99,6 +140,9 @@ pub enum StreamEventKind {
     },
     /// The stream ended without a complete response. The connection stays usable.
     Failed(ProtocolError),
+    /// The peer ended the stream without a complete response, for the reason given. The connection
+    /// stays usable.
+    Reset(ErrorCode),
     /// The peer has provably not processed the request, so that it may be sent again (RFC 9113
     /// §8.7).
     Returned,

@@ -165,12 +165,16 @@ pub struct Occupancy {
     pub integral_ns: u128,
     /// `Σ |[Ts, Te) ∩ window|` over all requests, in nanoseconds.
     pub sum_ns: u128,
+    /// `∫ N dt` over the window, with N the streams that the connections allow, in nanoseconds; 0
+    /// if they have none.
+    pub capacity_ns: u128,
 }
 
 impl Occupancy {
     pub(crate) fn add(&mut self, other: &Occupancy) {
         self.integral_ns += other.integral_ns;
         self.sum_ns += other.sum_ns;
+        self.capacity_ns += other.capacity_ns;
     }
 }
 

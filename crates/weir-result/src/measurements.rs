@@ -74,6 +74,9 @@ merged! {
         pub tls_handshake: Histogram => rules::merge,
         /// TLS handshakes of the load, if its connections use TLS.
         pub tls: Option<TlsCounts> => rules::merge,
+        /// Duration of every successful opening exchange of a multiplexed protocol, renewals and
+        /// warm-up included.
+        pub opening: Histogram => rules::merge,
         /// Usage of the scripts, if there was one.
         pub script: Option<ScriptUsage> => rules::merge,
         /// Connections: requested, opened, renewed, failed.

@@ -192,7 +192,8 @@ pub(crate) fn out_of_ports(plan: &Plan, measurements: &Measurements) -> Option<N
 pub(crate) fn short_lifetime(plan: &Plan, measurements: &Measurements) -> Option<Note> {
     let lifetime_ns = plan.connection.lifetime_ns?;
     let median = |times: &Histogram| times.value_at_rank(times.count().div_ceil(2)).unwrap_or(0);
-    let connect_ns = median(&measurements.connect) + median(&measurements.tls_handshake);
+    let steps = [&measurements.connect, &measurements.tls_handshake, &measurements.opening];
+    let connect_ns: u64 = steps.into_iter().map(median).sum();
     let text = format!(
         "--connection-lifetime {} is less than a connect takes (median {}), so most of the time \
          goes into connects; raise it, or use --close client",

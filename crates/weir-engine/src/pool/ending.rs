@@ -179,9 +179,13 @@ impl ConnectionPool {
             self.places.at(place).protocol.reset();
             self.end_lease(conn);
         }
-        match self.connections[conn.index()].closed(at) {
-            retry_at if retry_at <= at => self.queue(conn, at),
-            retry_at => self.deadlines.arm(conn, retry_at),
+        let retry_at = self.connections[conn.index()].closed(at);
+        if self.limits.streams {
+            self.forget_streams(conn, at);
+        }
+        match retry_at <= at {
+            true => self.queue(conn, at),
+            false => self.deadlines.arm(conn, retry_at),
         }
     }
 

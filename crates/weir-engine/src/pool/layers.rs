@@ -40,6 +40,8 @@ pub(super) struct Opening {
     preambles: VecDeque<Box<dyn Preamble>>,
     /// Time that the connect and the preambles took, in nanoseconds.
     pub(super) connect_ns: u64,
+    /// Begin of the protocol's opening exchange; [`Nanos::MAX`] before it.
+    protocol_at: Nanos,
 }
 
 /// The layer that a new socket has reached.
@@ -135,7 +137,8 @@ impl ConnectionPool {
         if let Some(first) = preambles.front_mut() {
             first.start(&mut self.layers.output);
         }
-        let opening = Opening { step: Step::Preambles, preambles, connect_ns: 0 };
+        let opening =
+            Opening { step: Step::Preambles, preambles, connect_ns: 0, protocol_at: Nanos::MAX };
         self.layers.openings[conn.index()] = Some(Box::new(opening));
         self.pass_preambles(conn, at)
     }
@@ -204,7 +207,7 @@ impl ConnectionPool {
     /// Starts the protocol of `conn`, which needs an opening exchange if it is multiplexed.
     pub(super) fn begin_protocol(&mut self, conn: ConnId, at: Nanos) -> Action {
         let opening = self.layers.openings[conn.index()].as_mut().expect("it is being opened");
-        opening.step = Step::Protocol;
+        (opening.step, opening.protocol_at) = (Step::Protocol, at);
         if self.limits.streams {
             return self.open_streams(conn, at);
         }
@@ -214,8 +217,10 @@ impl ConnectionPool {
 
     /// Marks `conn` as open for requests, past its last layer.
     pub(super) fn end_opening(&mut self, conn: ConnId, at: Nanos) {
-        let opening = self.layers.openings[conn.index()].take();
-        let connect_ns = opening.map_or(0, |opening| opening.connect_ns);
-        self.opened(conn, connect_ns, at);
+        let opening = self.layers.openings[conn.index()].take().expect("it is being opened");
+        if self.limits.streams {
+            self.recorder.opened_protocol(at.since(opening.protocol_at));
+        }
+        self.opened(conn, opening.connect_ns, at);
     }
 }

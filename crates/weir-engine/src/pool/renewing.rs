@@ -55,23 +55,26 @@ impl ConnectionPool {
     /// unlimited connections pay nothing. A script's batch is not divided: its last requests may
     /// exceed the limit.
     #[inline(never)]
-    pub(super) fn spend(&mut self, conn: ConnId) {
+    pub(super) fn spend(&mut self, conn: ConnId, now: Nanos) {
         let taken = &mut self.renewal.taken[conn.index()];
         *taken = taken.saturating_add(1);
         if *taken >= self.renewal.requests_max {
-            self.retire(conn);
+            self.retire(conn, now);
         }
     }
 
-    /// Marks `conn` as taking no more requests.
-    pub(super) fn retire(&mut self, conn: ConnId) {
+    /// Marks `conn` as taking no more requests from `now` on.
+    pub(super) fn retire(&mut self, conn: ConnId, now: Nanos) {
         self.connections[conn.index()].state = State::Retiring;
         self.ready.remove(conn);
+        if self.limits.streams {
+            self.record_capacity(conn, now);
+        }
     }
 
     /// Retires `conn`, which has reached its limit of age.
     pub(super) fn outlive(&mut self, conn: ConnId, now: Nanos) -> Action {
-        self.retire(conn);
+        self.retire(conn, now);
         if self.connections[conn.index()].load == 0 {
             return self.renew(conn, now);
         }
@@ -82,12 +85,15 @@ impl ConnectionPool {
 
     /// Ends the socket of `conn`, on which nothing is in flight, and queues the next one.
     pub(super) fn renew(&mut self, conn: ConnId, at: Nanos) -> Action {
-        self.recorder.renewed();
+        // If the peer announced the end before its first response, the next socket has to wait.
+        if !self.is_announced(conn) {
+            self.recorder.renewed();
+            self.connections[conn.index()].end_as_planned();
+        }
         // A reset drops what was sent before.
         if self.renewal.close == Close::Graceful {
             self.layers.announce_close(conn);
         }
-        self.connections[conn.index()].end_as_planned();
         self.shut(conn, at);
         Action::Close(self.renewal.close)
     }

@@ -13,7 +13,7 @@ use super::{Action, ConnectionPool, Slots};
 use crate::completion::{Completion, KernelTimes, Outcome, Response};
 use crate::connection::State;
 use crate::exchange::{Exchange, Phase};
-use crate::protocol_slots::StreamSlot;
+use crate::protocol_slots::{NONE, StreamSlot};
 
 /// Times that a returned request is sent again; if it is returned once more, it has failed.
 const RESENDS_MAX: u8 = 3;
@@ -25,6 +25,8 @@ pub(crate) struct Streams {
     events: Vec<StreamEvent>,
     /// Requests that wait to be sent again, in the order of their return.
     returned: VecDeque<Returned>,
+    /// Streams that each connection allows, as the recorder has them; empty with HTTP/1.
+    allowed: Vec<u16>,
 }
 
 /// A request that the peer returned. It goes back to its slot with its intended time.
@@ -39,6 +41,11 @@ struct Returned {
 }
 
 impl Streams {
+    /// Returns the state of `connections` connections, none of which is open.
+    pub(super) fn new(connections: u32) -> Streams {
+        Streams { allowed: vec![0; connections as usize], ..Streams::default() }
+    }
+
     /// Returns the intended time of the next request to send again.
     #[inline]
     pub(crate) fn next_returned(&self) -> Option<Nanos> {
@@ -102,6 +109,7 @@ impl ConnectionPool {
     fn start_stream(&mut self, conn: ConnId, exchange: Exchange, stream: StreamSlot) {
         let place = self.slot_of(conn);
         let now = exchange.sent_at;
+        self.stamping.begin_stream(conn);
         let protocol = self.places.multiplexed(place);
         let RequestId(id) = protocol.request(&stream.request, now.0);
         let capacity = protocol.capacity();
@@ -119,7 +127,7 @@ impl ConnectionPool {
         }
         self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
         if self.renewal.counts_requests() {
-            self.spend(conn);
+            self.spend(conn, now);
         }
     }
 
@@ -128,6 +136,9 @@ impl ConnectionPool {
     pub(crate) fn transmit(&mut self, conn: ConnId, at: Nanos) -> Option<Action> {
         let place = self.slot_of(conn);
         self.places.multiplexed(place).poll_transmit(&mut self.layers.plain);
+        if !self.layers.plain.is_empty() {
+            self.stamping.sent(conn);
+        }
         let error = self.layers.seal(conn).err()?;
         Some(Action::Close(self.fail_secure(conn, &error, at)))
     }
@@ -166,8 +177,9 @@ impl ConnectionPool {
             self.deadlines.arm(conn, Nanos(timeout_ns));
         }
         if is_retiring && self.connections[conn.index()].state == State::Open {
-            self.retire(conn);
+            self.retire(conn, at);
         }
+        self.record_capacity(conn, at);
         let connection = &mut self.connections[conn.index()];
         match connection.state {
             State::Retiring if connection.load == 0 => self.renew(conn, at),
@@ -187,15 +199,66 @@ impl ConnectionPool {
         }
     }
 
+    /// Records the streams that `conn` allows now: those in flight and those that it has room for.
+    /// The peer may lower its limit below those in flight.
+    pub(super) fn record_capacity(&mut self, conn: ConnId, at: Nanos) {
+        let connection = &self.connections[conn.index()];
+        let room = match connection.state {
+            State::Open => self.places.multiplexed(connection.place).capacity(),
+            _ => 0,
+        };
+        let allowed = connection.load.saturating_add(u16::try_from(room).unwrap_or(u16::MAX));
+        let before = std::mem::replace(&mut self.streams.allowed[conn.index()], allowed);
+        if before != allowed {
+            self.recorder.capacity(at, before, allowed);
+        }
+    }
+
+    /// Records the end of the socket of `conn`: it allows no streams, and its peer may have
+    /// announced the end with a reason.
+    pub(super) fn forget_streams(&mut self, conn: ConnId, at: Nanos) {
+        self.record_capacity(conn, at);
+        let place = self.connections[conn.index()].place;
+        if place != NONE {
+            let protocol = self.places.multiplexed(place);
+            let reason = protocol.goaway();
+            protocol.reset();
+            if let Some(reason) = reason {
+                self.recorder.goaway(reason.name());
+            }
+        }
+    }
+
+    /// Records the state of the sockets that are open at the end of the run, and the waits of all
+    /// request bodies.
+    pub(super) fn finish_streams(&mut self, now: Nanos) {
+        for connection in &self.connections {
+            if connection.place == NONE {
+                continue;
+            }
+            let protocol = self.places.multiplexed(connection.place);
+            self.recorder.window_waits(protocol.window_waits(now.0));
+            if let Some(reason) = protocol.goaway() {
+                self.recorder.goaway(reason.name());
+            }
+        }
+    }
+
+    /// True if the peer of `conn` has announced the end of the connection.
+    pub(super) fn is_announced(&mut self, conn: ConnId) -> bool {
+        let place = self.connections[conn.index()].place;
+        self.limits.streams && place != NONE && self.places.multiplexed(place).goaway().is_some()
+    }
+
     /// Handles the events of the streams of `conn`.
     fn settle_streams(&mut self, conn: ConnId, at: Nanos) {
         let mut events = std::mem::take(&mut self.streams.events);
         for StreamEvent { id: RequestId(id), kind } in events.drain(..) {
             let place = self.slot_of(conn);
             match kind {
-                StreamEventKind::Began => {
+                StreamEventKind::Began { at_ns } => {
                     if let (_, Some(stream)) = self.places.stream(place, id) {
-                        stream.first_byte_at = at;
+                        stream.first_byte_at = Nanos(at_ns);
                     }
                 }
                 StreamEventKind::Response { status } => {
@@ -204,13 +267,14 @@ impl ConnectionPool {
                         stream.as_ref().map_or(at, |stream| stream.first_byte_at.min(at));
                     let response = Response { status, first_byte_at };
                     let outcome = Outcome::of_response(response, self.limits.success);
-                    self.end_stream(conn, id, outcome, at);
+                    let kernel = self.take_stream_stamps(conn);
+                    self.end_stream(conn, id, outcome, at, kernel);
                     self.connections[conn.index()].responded();
                     self.counts.alive_at = self.counts.alive_at.max(at);
                 }
-                StreamEventKind::Failed(error) => {
-                    let outcome = Outcome::TransportError(ErrorKind::Protocol(error.code()));
-                    self.end_stream(conn, id, outcome, at);
+                StreamEventKind::Failed(error) => self.fail_stream(conn, id, error.code(), at),
+                StreamEventKind::Reset(reason) => {
+                    self.fail_stream(conn, id, reason.reset_code(), at);
                 }
                 StreamEventKind::Returned => self.take_back(conn, id, at),
             }
@@ -218,17 +282,37 @@ impl ConnectionPool {
         self.streams.events = events;
     }
 
+    /// Ends one exchange of `conn` without a response; `code` names the error.
+    fn fail_stream(&mut self, conn: ConnId, id: u16, code: &'static str, at: Nanos) {
+        self.end_stream(conn, id, Outcome::TransportError(ErrorKind::Protocol(code)), at, None);
+    }
+
     /// Ends one exchange of `conn`, which stays open.
-    fn end_stream(&mut self, conn: ConnId, id: u16, outcome: Outcome, at: Nanos) {
+    fn end_stream(
+        &mut self,
+        conn: ConnId,
+        id: u16,
+        outcome: Outcome,
+        at: Nanos,
+        kernel: Option<KernelTimes>,
+    ) {
         let (exchange, _) = self.remove_stream(conn, id);
         self.recorder.completed(&exchange, outcome, at, 1);
         let is_stamped = self.stamping.covers(conn);
         if is_stamped || self.observers.see_all() {
-            // Bytes and time stamps of several streams are mixed on the connection.
-            let kernel = is_stamped.then(KernelTimes::default);
+            let kernel = kernel.map(|kernel| kernel.of(&exchange));
             let completion = Completion { conn, exchange, outcome, at, kernel };
             self.observers.completed(&completion, is_stamped);
         }
+    }
+
+    /// Returns the kernel's stamps of the response that `conn` has received; `None` if it is not
+    /// stamped. A stamped connection has one stream at a time.
+    fn take_stream_stamps(&mut self, conn: ConnId) -> Option<KernelTimes> {
+        self.stamping.covers(conn).then(|| KernelTimes {
+            received_at: self.incoming.received_at,
+            transmitted_at: self.stamping.take_transmitted_of_stream(conn),
+        })
     }
 
     /// Takes back a request that the peer has not processed. It keeps its slot, unless it was
@@ -239,13 +323,7 @@ impl ConnectionPool {
         let returns = stream.as_ref().map_or(0, |stream| stream.returns);
         self.recorder.returned();
         if exchange.is_resolved || returns >= RESENDS_MAX {
-            let code = ProtocolError::Returned.code();
-            return self.end_stream(
-                conn,
-                id,
-                Outcome::TransportError(ErrorKind::Protocol(code)),
-                at,
-            );
+            return self.fail_stream(conn, id, ProtocolError::Returned.code(), at);
         }
         let (exchange, stream) = self.remove_stream(conn, id);
         self.recorder.abandoned(&exchange, at);
@@ -319,7 +397,7 @@ impl ConnectionPool {
             let (exchange, _) = self.places.stream(place, id);
             if exchange.is_live() && exchange.sent_at <= overdue_before {
                 self.places.multiplexed(place).cancel(RequestId(id), now.0);
-                self.end_stream(conn, id, Outcome::TimedOut, now);
+                self.end_stream(conn, id, Outcome::TimedOut, now, None);
             }
         }
     }
@@ -341,16 +419,16 @@ impl ConnectionPool {
         Action::Close(Close::Graceful)
     }
 
-    /// Ends the slots of M whose requests the peer returned and that were not sent again before
-    /// the end of the run.
+    /// Ends the slots whose requests the peer returned and that were not sent again before the end
+    /// of the run. Those of M are censored.
     pub(super) fn censor_returned(&mut self, now: Nanos) {
         for Returned { conn, exchange, .. } in self.streams.returned.drain(..) {
             if exchange.phase == Phase::Measured {
                 self.recorder.censored(&exchange, now);
-                let outcome = Outcome::InFlightAtEnd;
-                let completion = Completion { conn, exchange, outcome, at: now, kernel: None };
-                self.observers.completed(&completion, false);
             }
+            let outcome = Outcome::InFlightAtEnd;
+            let completion = Completion { conn, exchange, outcome, at: now, kernel: None };
+            self.observers.completed(&completion, false);
         }
     }
 }

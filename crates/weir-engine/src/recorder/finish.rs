@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_result::{ByOutcome, Histogram, Measurements, Outcomes, Sent, Tally, WorkerPhases};
+use weir_result::{
+    ByOutcome, Histogram, Measurements, Occupancy, Outcomes, Sent, Tally, WorkerPhases,
+};
 
 use super::{Failures, Planned, Recorder};
 use crate::schedule::Schedule;
@@ -48,7 +50,8 @@ impl Recorder {
         connection_wait.record_range(0, 0, unwaited.lag.exact().count, 0);
         let mut connect = sum(&self.connects.connect.setup, &self.connects.connect.window);
         connect.add_tally(&self.connects.connect.other);
-        let sent = self.really_sent();
+        let (sent, capacity_ns) = (self.really_sent(), self.capacity.finish(&self.timeline, end));
+        let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(&self.timeline, end) };
         Measurements {
             planned,
             outcomes: Outcomes { never_sent: never.ages.count(), ..self.counts.outcomes },
@@ -62,13 +65,14 @@ impl Recorder {
             connection_wait,
             unlagged: sum(&unwaited.service_ok, &waited.unlagged_ok),
             departures: self.departures.finish(t1),
-            occupancy: self.occupancy.finish(&self.timeline, end),
+            occupancy,
             first_byte: Histogram::from(&self.times.first_byte),
             overdue: self.counts.overdue,
             thread_rates: self.sampler.map_or_else(Histogram::new, |sampler| sampler.rates),
             batch_time: self.times.batch.as_ref().map_or_else(Histogram::new, Histogram::from),
             tls_handshake: Histogram::from(&self.connects.tls_handshake),
             tls: self.connects.tls,
+            opening: Histogram::from(&self.connects.opening),
             connect,
             connect_setup: Histogram::from(&self.connects.connect.setup),
             connect_window: Histogram::from(&self.connects.connect.window),

@@ -3,6 +3,7 @@
 
 mod closed_loop;
 mod conservation;
+mod cut;
 mod drain;
 mod faults;
 mod h2;
@@ -12,6 +13,7 @@ mod opening;
 mod parts;
 mod queueing;
 mod renewing;
+mod rows;
 mod scripts;
 mod setup;
 mod stalls;

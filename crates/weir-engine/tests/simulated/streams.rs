@@ -121,7 +121,7 @@ fn a_timeout_cancels_one_stream() {
 fn a_stream_fails_alone() {
     let habits = Habits { failed: 0.1, ..Habits::default() };
     let (run, _) = run(World::default(), habits, &with_streams(open(1_000, 1, 1), 20));
-    let failed = run.measured.errors[&ErrorKind::Protocol("stream_reset")];
+    let failed = run.measured.errors[&ErrorKind::Protocol("stream_reset_internal_error")];
     assert!((60..140).contains(&failed), "{failed}");
     assert_eq!(run.measured.outcomes.ok + failed, 1_000);
     assert_eq!(run.measured.connections.connects, 1);
@@ -224,7 +224,8 @@ fn bad_habits(random: &mut Random) -> Habits {
     }
 }
 
-fn wild_plan(random: &mut Random) -> Plan {
+/// Returns a random plan of a short run.
+pub(crate) fn wild_plan(random: &mut Random) -> Plan {
     let connections = random.between(1, 6) as u32;
     let rate = random.between(1, 5_000);
     let plan = match random.between(0, 3) {

@@ -20,6 +20,11 @@ impl CancelledStreams {
         self.dropped = 0;
     }
 
+    /// Returns the memory that it holds, in bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.kept.capacity() * size_of::<u32>()
+    }
+
     pub(crate) fn insert(&mut self, stream: u32) {
         if self.kept.len() == STREAMS_KEPT {
             let oldest = self.kept.pop_front().unwrap_or(0);

@@ -8,35 +8,62 @@ use crate::ProtocolError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorCode(pub u32);
 
-impl ErrorCode {
+/// Declares the known codes: a sentence, the name in RFC 9113, the number, and the name in
+/// documents of an exchange that the peer ended so.
+macro_rules! error_codes {
+    ($(#[$about:meta] $NAME:ident = $number:literal, $reset:literal;)*) => {
+        impl ErrorCode {
+            $(#[$about] pub const $NAME: ErrorCode = ErrorCode($number);)*
+
+            /// Returns the name in RFC 9113; `UNKNOWN` for other numbers.
+            pub fn name(self) -> &'static str {
+                match self.0 {
+                    $($number => stringify!($NAME),)*
+                    _ => "UNKNOWN",
+                }
+            }
+
+            /// Returns the name in documents of an exchange that the peer ended for this reason.
+            /// Stable, as [`ProtocolError::code`].
+            pub fn reset_code(self) -> &'static str {
+                match self.0 {
+                    $($number => concat!("stream_reset_", $reset),)*
+                    _ => "stream_reset_unknown",
+                }
+            }
+        }
+    };
+}
+
+error_codes! {
     /// No error: the end is intended.
-    pub const NO_ERROR: ErrorCode = ErrorCode(0x0);
+    NO_ERROR = 0x0, "no_error";
     /// An unspecific violation of the protocol.
-    pub const PROTOCOL_ERROR: ErrorCode = ErrorCode(0x1);
+    PROTOCOL_ERROR = 0x1, "protocol_error";
     /// The fault is on the sender's side.
-    pub const INTERNAL_ERROR: ErrorCode = ErrorCode(0x2);
+    INTERNAL_ERROR = 0x2, "internal_error";
     /// The limits of flow control were broken.
-    pub const FLOW_CONTROL_ERROR: ErrorCode = ErrorCode(0x3);
+    FLOW_CONTROL_ERROR = 0x3, "flow_control_error";
     /// Settings were not acknowledged in time.
-    pub const SETTINGS_TIMEOUT: ErrorCode = ErrorCode(0x4);
+    SETTINGS_TIMEOUT = 0x4, "settings_timeout";
     /// A frame arrived on a stream that had ended.
-    pub const STREAM_CLOSED: ErrorCode = ErrorCode(0x5);
+    STREAM_CLOSED = 0x5, "stream_closed";
     /// A frame has an invalid size.
-    pub const FRAME_SIZE_ERROR: ErrorCode = ErrorCode(0x6);
+    FRAME_SIZE_ERROR = 0x6, "frame_size_error";
     /// The request was not processed.
-    pub const REFUSED_STREAM: ErrorCode = ErrorCode(0x7);
+    REFUSED_STREAM = 0x7, "refused_stream";
     /// The stream is no longer needed.
-    pub const CANCEL: ErrorCode = ErrorCode(0x8);
+    CANCEL = 0x8, "cancel";
     /// The state of header compression is lost.
-    pub const COMPRESSION_ERROR: ErrorCode = ErrorCode(0x9);
+    COMPRESSION_ERROR = 0x9, "compression_error";
     /// The connection of a CONNECT request ended.
-    pub const CONNECT_ERROR: ErrorCode = ErrorCode(0xa);
+    CONNECT_ERROR = 0xa, "connect_error";
     /// The peer causes too much load.
-    pub const ENHANCE_YOUR_CALM: ErrorCode = ErrorCode(0xb);
+    ENHANCE_YOUR_CALM = 0xb, "enhance_your_calm";
     /// The security of the transport is insufficient.
-    pub const INADEQUATE_SECURITY: ErrorCode = ErrorCode(0xc);
+    INADEQUATE_SECURITY = 0xc, "inadequate_security";
     /// The request needs HTTP/1.1.
-    pub const HTTP_1_1_REQUIRED: ErrorCode = ErrorCode(0xd);
+    HTTP_1_1_REQUIRED = 0xd, "http_1_1_required";
 }
 
 /// A fault of the peer: the code that it is sent, and the error that the run counts.

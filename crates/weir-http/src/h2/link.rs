@@ -74,6 +74,12 @@ impl Link {
         self.idle_frames = 0;
     }
 
+    /// Returns the memory that received frames have caused it to hold, in bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let unacknowledged = self.unacknowledged.capacity() * size_of::<Settings>();
+        self.out.capacity() + self.decoder.held_bytes() + unacknowledged
+    }
+
     /// Queues settings that differ from those `before`.
     pub(crate) fn push_settings(&mut self, settings: &Settings, before: &Settings) {
         push_settings(&mut self.out, settings, before);

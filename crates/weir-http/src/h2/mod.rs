@@ -13,5 +13,5 @@ mod windows;
 mod client;
 pub mod server;
 
-pub use client::{H2Client, H2Options, WindowWaits};
+pub use client::{H2Client, H2Options};
 pub use fault::ErrorCode;

@@ -28,6 +28,8 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
         let requests = Fact::counted(returned, "request");
         facts.push(requests.then(" returned unprocessed by the server, and sent again"));
     }
+    facts.extend(goaways(connections));
+    facts.extend(window_waits(connections));
     let mut blocks = Vec::new();
     if !facts.is_empty() {
         let lines = facts.into_iter().map(Line::sentence).collect();
@@ -35,6 +37,25 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     }
     blocks.extend(connects(document, verbose));
     blocks
+}
+
+/// Reasons for which the server announced the end of connections.
+fn goaways(connections: &ConnectionsSection) -> Option<Fact> {
+    let reason = |(name, count): (&String, &u64)| format!("{name} {}", units::count(*count));
+    let reasons: Vec<String> = connections.goaways.iter().map(reason).collect();
+    let is_error = connections.goaways.keys().any(|name| name != "NO_ERROR");
+    let all = units::count(connections.connects_of_load());
+    let text = format!("ended by the server (GOAWAY): {} of {all}", reasons.join(", "));
+    let tone = if is_error { Tone::Bad } else { Tone::Plain };
+    (!reasons.is_empty()).then(|| Fact::text(text).toned(tone))
+}
+
+/// Waits of uploads for the server's flow-control windows.
+fn window_waits(connections: &ConnectionsSection) -> Option<Fact> {
+    let waits = connections.window_waits;
+    let each = units::duration(connections.window_wait_ns.checked_div(waits)?);
+    let times = units::count(waits);
+    Some(Fact::text(format!("uploads waited for the server's windows: {times}, {each} on average")))
 }
 
 /// Connections that failed or are missing.

@@ -20,6 +20,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     blocks.extend(connections::blocks(document, verbose));
     blocks.extend(destinations(&document.connections.destinations));
     blocks.extend(tls::blocks(document, verbose));
+    blocks.extend(openings(document).filter(|_| verbose));
     blocks.extend(usage::blocks(document, verbose));
     blocks.extend(notes(document, detail.verdict).into_iter().map(Block::Note));
     blocks
@@ -100,6 +101,14 @@ fn first_byte(document: &Document) -> Option<Block> {
     let summary = &document.latency.first_byte.ok;
     let is_wanted = document.plan.load != Load::ClosedLoop && summary.count > 0;
     is_wanted.then(|| Block::facts("First byte", Fact::times(summary)))
+}
+
+/// Number and duration of HTTP/2's opening exchanges.
+fn openings(document: &Document) -> Option<Block> {
+    let openings = &document.latency.opening.as_ref()?.ok;
+    let mut facts = vec![Fact::counted(openings.count, "opening")];
+    facts.extend(Fact::times(openings));
+    Some(Block::facts("HTTP/2", facts))
 }
 
 fn notes(document: &Document, verdict: bool) -> Vec<Notice> {

@@ -503,6 +503,19 @@ fn certificate(subject: &str) -> Certificate {
 }
 
 #[test]
+fn http2() {
+    let fixture = Fixture::closed_loop().spread(30_000, MS, 2 * MS).with(|parts| {
+        let m = &mut parts.measurements;
+        (1..=1_000).for_each(|k| m.opening.record(k * 10_000));
+        let connections = &mut m.connections;
+        connections.goaways.insert("NO_ERROR", 12_345);
+        connections.goaways.insert("ENHANCE_YOUR_CALM", 3);
+        (connections.window_waits, connections.window_wait_ns) = (20_000, 6 * S);
+    });
+    golden("http2", &fixture.document(), &TextOptions { verbose: true, ..PLAIN });
+}
+
+#[test]
 fn colours() {
     let options = TextOptions { colour: true, ..PLAIN };
     let fixture = Fixture::open_loop(2_000).spread(19_990, MS, 3 * MS).timeouts(10, 2 * S);

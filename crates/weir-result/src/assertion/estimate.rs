@@ -31,6 +31,7 @@ fn of_time(time: Time, figure: Figure, document: &Document) -> Result<Estimate, 
         Time::FirstByte => Some(&latency.first_byte),
         Time::Connect => Some(&latency.connect),
         Time::TlsHandshake => latency.tls_handshake.as_ref(),
+        Time::Opening => latency.opening.as_ref(),
     };
     let times = times.filter(|times| times.headline().count > 0);
     let times = times.ok_or_else(|| Missing::new("the run has no such time".to_owned()))?;

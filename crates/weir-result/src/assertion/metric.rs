@@ -30,12 +30,13 @@ pub(super) enum Time {
     FirstByte,
     Connect,
     TlsHandshake,
+    Opening,
 }
 
 impl Time {
     /// True if it is measured once per connection, not once per request.
     pub(super) fn is_of_connections(self) -> bool {
-        matches!(self, Time::Connect | Time::TlsHandshake)
+        matches!(self, Time::Connect | Time::TlsHandshake | Time::Opening)
     }
 }
 
@@ -72,7 +73,7 @@ pub(super) enum Class {
     Status(u16, u16),
 }
 
-const TIMES: [(&str, Time); 10] = [
+const TIMES: [(&str, Time); 11] = [
     ("response", Time::Response),
     ("response_time", Time::Response),
     ("service", Time::Service),
@@ -83,6 +84,7 @@ const TIMES: [(&str, Time); 10] = [
     ("first_byte", Time::FirstByte),
     ("connect", Time::Connect),
     ("tls_handshake", Time::TlsHandshake),
+    ("opening", Time::Opening),
 ];
 
 const FIGURES: [(&str, Figure); 3] =

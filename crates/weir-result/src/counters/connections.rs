@@ -41,6 +41,19 @@ counters! {
     counter closed_by_peer: u64 => rules::sum;
     /// Connections that weir closed by plan, to renew them; absent if there are none.
     counter renewed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
+    /// Connections of HTTP/2 whose end the server announced, by the name of the reason.
+    measured goaways: BTreeMap<&'static str, u64> => rules::counts;
+    /// Connections of HTTP/2 whose end the server announced (GOAWAY), by the reason as in RFC 9113
+    /// §7; of several, the last that is an error. They may be among `closed_by_peer` and
+    /// `failures`. Absent if there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    stored goaways: BTreeMap<String, u64>;
+    /// Request bodies that waited for the server's flow-control windows, over the whole run; absent
+    /// if there are none.
+    counter window_waits: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
+    /// Time until the rest of these bodies was sent, or their streams ended, summed over them, in
+    /// nanoseconds. It is in their service times.
+    counter window_wait_ns: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
     /// Connections that failed, by phase and cause.
     measured failures: BTreeMap<FailureKind, u64> => rules::counts;
     /// Connections that failed, attempts included, by phase and cause.

@@ -46,7 +46,8 @@ pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvari
     check_sum("connect", &measurements.connect)?;
     check_sum("connect_setup", &measurements.connect_setup)?;
     check_sum("connect_window", &measurements.connect_window)?;
-    check_sum("tls_handshake", &measurements.tls_handshake)
+    check_sum("tls_handshake", &measurements.tls_handshake)?;
+    check_sum("opening", &measurements.opening)
 }
 
 fn check_counts(recorded: &Recorded) -> Result<(), BrokenInvariant> {

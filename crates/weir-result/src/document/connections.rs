@@ -53,6 +53,7 @@ impl ConnectionsSection {
             connects_witness,
             connects_handshake,
             failures: recorded.failures.clone(),
+            goaways: recorded.goaways.clone(),
             setup_ns: setup_ns(&recorded.phases),
             connects_in_window,
             connects_per_second: per_second(connects_in_window, window_ns),

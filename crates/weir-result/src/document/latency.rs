@@ -80,6 +80,10 @@ times! {
         /// there was none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub tls_handshake: Option<Metric>,
+        /// Time from the end of the connect, or of the TLS handshake, to the server's settings, of
+        /// every connection of HTTP/2, renewals and warm-up included; absent if there was none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub opening: Option<Metric>,
     }
 }
 

@@ -20,22 +20,34 @@ pub struct OccupancySection {
     #[serde(with = "digits")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub sum_ns: u128,
-    /// Difference of the two as a share of the greater one, 0 to 1.
+    /// Number of streams that the connections of HTTP/2 allow, by the plan and the server's limit
+    /// at each time, integrated over the window, in nanoseconds, as decimal digits; absent without
+    /// HTTP/2.
+    #[serde(default, skip_serializing_if = "is_nothing", with = "digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub capacity_ns: u128,
+    /// Difference of the first two as a share of the greater one, 0 to 1.
     pub difference: f64,
+}
+
+fn is_nothing(integral_ns: &u128) -> bool {
+    *integral_ns == 0
 }
 
 impl OccupancySection {
     pub(super) fn of(occupancy: &Occupancy) -> Option<OccupancySection> {
-        let Occupancy { integral_ns, sum_ns } = *occupancy;
+        let Occupancy { integral_ns, sum_ns, capacity_ns } = *occupancy;
         let greater = integral_ns.max(sum_ns);
         (greater > 0).then(|| OccupancySection {
             integral_ns,
             sum_ns,
+            capacity_ns,
             difference: integral_ns.abs_diff(sum_ns) as f64 / greater as f64,
         })
     }
 
     pub(super) fn to_occupancy(self) -> Occupancy {
-        Occupancy { integral_ns: self.integral_ns, sum_ns: self.sum_ns }
+        let OccupancySection { integral_ns, sum_ns, capacity_ns, .. } = self;
+        Occupancy { integral_ns, sum_ns, capacity_ns }
     }
 }

@@ -18,11 +18,12 @@ use crate::measurements::Measurements;
 /// All records of one or several parts of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorded {
-    /// All records without a field below; `errors`, `connections.failures` and `workers` are empty
-    /// here.
+    /// All records without a field below; `errors`, `connections.failures`, `connections.goaways`
+    /// and `workers` are empty here.
     pub(super) measurements: Measurements,
     pub(super) errors: BTreeMap<String, u64>,
     pub(super) failures: Vec<ConnectionFailure>,
+    pub(super) goaways: BTreeMap<String, u64>,
     pub(super) phases: Vec<Phases>,
     pub(super) preflight_sent: u64,
     pub(super) script_file: Option<String>,
@@ -45,11 +46,23 @@ impl Recorded {
         for (kind, count) in std::mem::take(&mut measurements.connections.failures) {
             add_failures(&mut failures, &[ConnectionFailure::of(kind, count)]);
         }
+        let goaways = std::mem::take(&mut measurements.connections.goaways)
+            .into_iter()
+            .map(|(reason, count)| (reason.to_owned(), count))
+            .collect();
         let phases = std::mem::take(&mut measurements.workers)
             .into_iter()
             .map(|worker| Phases { part, ..Phases::from(&worker) })
             .collect();
-        Recorded { measurements, errors, failures, phases, preflight_sent, ..Recorded::default() }
+        Recorded {
+            measurements,
+            errors,
+            failures,
+            goaways,
+            phases,
+            preflight_sent,
+            ..Recorded::default()
+        }
     }
 
     /// Decodes the records that a document was made of. The error is the place and the fault of a
@@ -83,6 +96,7 @@ impl Recorded {
             measurements,
             errors: accounting.errors.clone(),
             failures: connections.failures.clone(),
+            goaways: connections.goaways.clone(),
             phases: document.phases.clone(),
             preflight_sent: accounting.sent.preflight,
             script_file: document.script.as_ref().and_then(|script| script.file.clone()),
@@ -96,9 +110,8 @@ impl Recorded {
     /// Adds another part.
     pub(super) fn merge(&mut self, other: &Recorded) {
         self.measurements.merge(&other.measurements);
-        for (kind, count) in &other.errors {
-            *self.errors.entry(kind.clone()).or_default() += count;
-        }
+        add_counts(&mut self.errors, &other.errors);
+        add_counts(&mut self.goaways, &other.goaways);
         add_failures(&mut self.failures, &other.failures);
         self.phases.extend_from_slice(&other.phases);
         self.preflight_sent += other.preflight_sent;
@@ -113,6 +126,12 @@ impl Recorded {
         if let Some(theirs) = &other.witness {
             self.witness.get_or_insert_default().merge(theirs);
         }
+    }
+}
+
+fn add_counts(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) {
+    for (name, count) in theirs {
+        *mine.entry(name.clone()).or_default() += count;
     }
 }
 

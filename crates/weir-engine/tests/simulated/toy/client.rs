@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weir_http::h2::ErrorCode;
 use weir_http::{
     Multiplexed, ProtocolError, ProtocolFactory, Request, RequestId, StreamEvent, StreamEventKind,
 };
@@ -64,17 +65,17 @@ impl ToyClient {
             return;
         };
         let kind = match frame.kind {
-            Kind::Began => StreamEventKind::Began,
+            Kind::Began => StreamEventKind::Began { at_ns: self.heard_at.unwrap_or(0) },
             Kind::Response => StreamEventKind::Response { status: frame.value as u16 },
-            Kind::Failed => StreamEventKind::Failed(ProtocolError::StreamReset),
+            Kind::Failed => StreamEventKind::Reset(ErrorCode::INTERNAL_ERROR),
             _ => StreamEventKind::Returned,
         };
         match kind {
-            StreamEventKind::Began => self.begun += 1,
+            StreamEventKind::Began { .. } => self.begun += 1,
             StreamEventKind::Response { .. } => self.begun -= 1,
             _ => {}
         }
-        if kind != StreamEventKind::Began {
+        if !matches!(kind, StreamEventKind::Began { .. }) {
             self.streams[index] = None;
         }
         events.push(StreamEvent { id: RequestId(index as u16), kind });

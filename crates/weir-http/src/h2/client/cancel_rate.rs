@@ -1,6 +1,11 @@
 //! The share of cancelled streams, by which a client recognises a peer that hardly responds.
 //! Independent of frames.
 
+/// Least number of cancelled streams that counts. Servers with a limit on resets accept more of
+/// them at once (decision 0038), and a few timeouts are no reason to give up what other streams
+/// share.
+const CANCELLED_MIN: u64 = 10;
+
 /// Length of a period in which streams are counted.
 const PERIOD_NS: u64 = 1_000_000_000;
 
@@ -21,12 +26,13 @@ struct Ends {
 }
 
 impl CancelRate {
-    /// Counts a cancelled stream. Returns true if more than half of the streams were cancelled: the
-    /// peer hardly responds, or takes the cancellations for an attack.
+    /// Counts a cancelled stream. Returns true if more than half of the streams were cancelled, and
+    /// these are many: the peer hardly responds, and may take more of them for an attack.
     pub(super) fn cancelled(&mut self, now_ns: u64) -> bool {
         self.turn(now_ns);
         self.now.cancelled += 1;
-        self.now.cancelled + self.last.cancelled > self.now.others + self.last.others
+        let cancelled = self.now.cancelled + self.last.cancelled;
+        cancelled >= CANCELLED_MIN && cancelled > self.now.others + self.last.others
     }
 
     /// Counts a stream that ended otherwise.
@@ -58,8 +64,18 @@ mod tests {
         // Ten of each.
         assert!(!(0..10).any(|_| rate.cancelled(6 * PERIOD_NS)));
         assert!(rate.cancelled(6 * PERIOD_NS));
-        rate.ended(8 * PERIOD_NS);
-        assert!(!rate.cancelled(8 * PERIOD_NS));
+        // The ten in the second before no longer count.
+        (0..10).for_each(|_| rate.ended(8 * PERIOD_NS));
+        assert!(!(0..10).any(|_| rate.cancelled(8 * PERIOD_NS)));
         assert!(rate.cancelled(8 * PERIOD_NS));
+    }
+
+    #[test]
+    fn a_few_are_no_reason() {
+        let mut rate = CancelRate::default();
+        assert!(!(1..CANCELLED_MIN).any(|_| rate.cancelled(0)));
+        assert!(rate.cancelled(0));
+        // One per second and a half, whatever its share.
+        assert!(!(10..100).any(|nth| rate.cancelled(nth * PERIOD_NS * 3 / 2)));
     }
 }

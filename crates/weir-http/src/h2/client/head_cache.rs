@@ -39,6 +39,11 @@ impl H2HeadCache {
         self.table_changes = None;
     }
 
+    /// Returns the memory that it holds, in bytes.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.block.capacity()
+    }
+
     /// Returns the properties of a block's fields.
     #[inline]
     pub(super) fn read(

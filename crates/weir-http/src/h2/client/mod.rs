@@ -9,31 +9,36 @@ mod session;
 mod uploads;
 
 pub use options::H2Options;
-pub use uploads::WindowWaits;
 
 use std::sync::Arc;
 
+use super::fault::ErrorCode;
 use super::frame::{FrameLimits, FrameReader};
 use super::windows::{ReceiveWindow, SendWindow};
 use crate::{
     Multiplexed, ProtocolError, ProtocolFactory, ReceivedResponse, Request, RequestId, StreamEvent,
+    WindowWaits,
 };
 use session::Session;
 use uploads::Upload;
 
 /// Client side of one HTTP/2 connection.
 ///
-/// [`StreamEventKind::Began`](crate::StreamEventKind::Began) is left out for a response that is
-/// complete with its head.
+/// [`StreamEventKind::Began`](crate::StreamEventKind::Began) is left out for a response that
+/// arrived at once and is complete with its head.
 #[derive(Debug)]
 pub struct H2Client {
     reader: FrameReader,
     session: Session,
+    /// Arrival of the first byte of a frame, or a header block, that is incomplete.
+    begun_ns: Option<u64>,
 }
 
 /// State of a request's stream.
 #[derive(Debug, Default)]
 struct Stream {
+    /// Time at which the request was made.
+    requested_ns: u64,
     /// True for HEAD.
     is_head: bool,
     /// True after the final response's head, whose status follows.
@@ -55,7 +60,22 @@ impl H2Client {
             // A block is rarely longer than the fields in it.
             block_bytes_max: options.header_list_bytes_max,
         };
-        H2Client { reader: FrameReader::new(limits), session: Session::new(streams, options) }
+        let session = Session::new(streams, options);
+        H2Client { reader: FrameReader::new(limits), session, begun_ns: None }
+    }
+
+    /// Numbers the streams of each connection from `stream`, an odd number, on instead of 1, as
+    /// RFC 9113 §5.1.1 permits. So a test reaches the last number.
+    #[must_use]
+    pub fn numbering_from(mut self, stream: u32) -> H2Client {
+        self.session.number_from(stream);
+        self
+    }
+
+    /// Returns the memory that the server has caused it to hold, in bytes: at most 1 MiB with the
+    /// default options, whatever the server sends (decision 0038).
+    pub fn held_bytes(&self) -> usize {
+        self.reader.held_bytes() + self.session.held_bytes()
     }
 
     /// Returns a factory of clients with these options.
@@ -72,11 +92,6 @@ impl H2Client {
     /// before the first one. It has no fields unless [`H2Client::keep_heads`] was called.
     pub fn head(&self) -> ReceivedResponse<'_> {
         self.session.head()
-    }
-
-    /// Returns the times that request bodies waited for the server's flow-control windows.
-    pub fn window_waits(&self) -> WindowWaits {
-        self.session.uploads.waits
     }
 }
 
@@ -116,13 +131,20 @@ impl Multiplexed for H2Client {
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), ProtocolError> {
         self.session.begin_receive(now_ns)?;
+        self.session.note_received();
+        let mut begun_ns = self.begun_ns.take().unwrap_or(now_ns);
         let mut rest = bytes;
         loop {
             let handled = match self.reader.next(rest) {
-                Ok((_, None)) => return Ok(()),
+                Ok((_, None)) => {
+                    self.begun_ns = self.reader.is_within_frame().then_some(begun_ns);
+                    return Ok(());
+                }
                 Ok((used, Some(frame))) => {
                     rest = &rest[used..];
-                    self.session.handle(frame, events)
+                    let handled = self.session.handle(frame, begun_ns, events);
+                    begun_ns = now_ns;
+                    handled
                 }
                 Err(fault) => Err(fault),
             };
@@ -156,9 +178,18 @@ impl Multiplexed for H2Client {
     fn reset(&mut self) {
         self.reader.reset();
         self.session.reset();
+        self.begun_ns = None;
     }
 
     fn interim_responses(&self) -> u64 {
         self.session.interim_responses()
+    }
+
+    fn goaway(&self) -> Option<ErrorCode> {
+        self.session.goaway()
+    }
+
+    fn window_waits(&self, now_ns: u64) -> WindowWaits {
+        self.session.uploads.waits(now_ns)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::cancelled::CancelledStreams;
 use super::super::fault::{ErrorCode, Fault};
 use super::super::fields::ResponseFields;
-use super::super::frame::{Frame, PREFACE, Settings, push_reset, push_window_update};
+use super::super::frame::{Frame, PREFACE, Settings, push_ping, push_reset, push_window_update};
 use super::super::link::Link;
 use super::super::stream_table::StreamTable;
 use super::cancel_rate::CancelRate;
@@ -20,6 +20,9 @@ use crate::{ProtocolError, ReceivedResponse, Request, RequestId, StreamEvent, St
 /// Greatest number of a stream.
 const STREAM_MAX: u32 = (1 << 31) - 1;
 
+/// Content of a probe, which the server returns.
+const PROBE: [u8; 8] = *b"weir/2.0";
+
 /// State of the client's side of one connection.
 #[derive(Debug)]
 pub(super) struct Session {
@@ -28,6 +31,8 @@ pub(super) struct Session {
     streams_max: u32,
     link: Link,
     streams: StreamTable<Stream>,
+    /// Number of a connection's first stream.
+    first_stream: u32,
     /// Number of the next stream.
     next_stream: u32,
     requests: RequestCache,
@@ -38,12 +43,18 @@ pub(super) struct Session {
     cancel_rate: CancelRate,
     /// True after GOAWAY, or if too many streams were cancelled.
     is_retiring: bool,
+    /// Reason of the server's GOAWAY: of several, the last that is an error.
+    goaway: Option<ErrorCode>,
     /// Streams whose final response has begun.
     begun: u32,
     interim_responses: u64,
     error: Option<ProtocolError>,
     /// Time of the last call.
     now_ns: u64,
+    /// Time at which the server last sent something.
+    received_ns: u64,
+    /// Time of the last probe.
+    probed_ns: Option<u64>,
 }
 
 impl Session {
@@ -57,6 +68,7 @@ impl Session {
                 options.connection_window_bytes,
             ),
             streams: StreamTable::new(streams.into()),
+            first_stream: 1,
             next_stream: 1,
             requests: RequestCache::default(),
             heads: H2HeadCache::default(),
@@ -65,10 +77,13 @@ impl Session {
             cancelled: CancelledStreams::default(),
             cancel_rate: CancelRate::default(),
             is_retiring: false,
+            goaway: None,
             begun: 0,
             interim_responses: 0,
             error: None,
             now_ns: 0,
+            received_ns: 0,
+            probed_ns: None,
         }
     }
 
@@ -77,14 +92,22 @@ impl Session {
         self.link.reset();
         self.streams.open().for_each(|(_, _, stream)| stream.upload = None);
         self.streams.clear();
-        self.next_stream = 1;
+        self.next_stream = self.first_stream;
         self.requests.clear();
         self.heads.clear();
         self.trailers.clear();
         self.uploads.clear(self.now_ns);
         self.cancelled.clear();
         self.cancel_rate = CancelRate::default();
-        (self.is_retiring, self.begun, self.error) = (false, 0, None);
+        (self.is_retiring, self.goaway, self.begun, self.error) = (false, None, 0, None);
+        self.probed_ns = None;
+    }
+
+    /// Numbers the streams of each connection from `stream` on, from the next reset on.
+    pub(super) fn number_from(&mut self, stream: u32) {
+        debug_assert!(!stream.is_multiple_of(2), "even ones are the server's");
+        self.first_stream = stream;
+        self.next_stream = stream;
     }
 
     /// Queues the preface, the settings and the connection's window (RFC 9113 §3.4).
@@ -133,6 +156,16 @@ impl Session {
         self.heads.last()
     }
 
+    /// Returns the memory that received frames have caused it to hold, in bytes.
+    pub(super) fn held_bytes(&self) -> usize {
+        let caches = self.heads.held_bytes() + self.trailers.held_bytes();
+        self.link.held_bytes() + caches + self.cancelled.held_bytes()
+    }
+
+    pub(super) fn goaway(&self) -> Option<ErrorCode> {
+        self.goaway
+    }
+
     pub(super) fn interim_responses(&self) -> u64 {
         self.interim_responses
     }
@@ -153,7 +186,8 @@ impl Session {
             self.uploads.add(slot);
         }
         let is_head = traits.is_head;
-        *self.streams.state(slot) = Stream { is_head, send_window, upload, ..Stream::default() };
+        *self.streams.state(slot) =
+            Stream { requested_ns: now_ns, is_head, send_window, upload, ..Stream::default() };
         RequestId(slot)
     }
 
@@ -164,9 +198,29 @@ impl Session {
             return;
         }
         push_reset(&mut self.link.out, number, ErrorCode::CANCEL);
+        let requested_ns = self.streams.state(slot).requested_ns;
+        let is_dead = self.is_dead(requested_ns);
         self.remove(slot);
         self.cancelled.insert(number);
-        self.is_retiring |= self.cancel_rate.cancelled(now_ns);
+        self.is_retiring |= self.cancel_rate.cancelled(now_ns) || is_dead;
+    }
+
+    /// Probes a server that has sent nothing since a request that is given up. Returns true if that
+    /// request came after a probe without a response: then nothing listens any more.
+    fn is_dead(&mut self, requested_ns: u64) -> bool {
+        if self.received_ns > requested_ns {
+            return false;
+        }
+        match self.probed_ns {
+            Some(probed_ns) if probed_ns >= self.received_ns => {
+                requested_ns >= probed_ns && self.now_ns > probed_ns
+            }
+            _ => {
+                push_ping(&mut self.link.out, PROBE, false);
+                self.probed_ns = Some(self.now_ns);
+                false
+            }
+        }
     }
 
     /// Begins to handle what the peer sent.
@@ -174,6 +228,12 @@ impl Session {
     pub(super) fn begin_receive(&mut self, now_ns: u64) -> Result<(), ProtocolError> {
         self.now_ns = now_ns;
         self.error.map_or(Ok(()), Err)
+    }
+
+    /// Records that bytes have arrived from the server.
+    #[inline]
+    pub(super) fn note_received(&mut self) {
+        self.received_ns = self.now_ns;
     }
 
     /// Ends the connection because of a fault. Returns the error that every later call returns.
@@ -196,16 +256,17 @@ impl Session {
         }
     }
 
-    /// Handles a frame and pushes the events in it.
+    /// Handles a frame, whose first byte arrived at `begun_ns`, and pushes the events in it.
     #[inline]
     pub(super) fn handle(
         &mut self,
         frame: Frame<'_>,
+        begun_ns: u64,
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), Fault> {
         match frame {
             Frame::Headers { stream, block, is_end } if self.link.peer.is_some() => {
-                self.headers(stream, block, is_end, events)
+                self.headers(stream, block, is_end, begun_ns, events)
             }
             Frame::Data { stream, data, flow_bytes, is_end } if self.link.peer.is_some() => {
                 self.data(stream, data.len(), flow_bytes, is_end, events)
@@ -219,6 +280,7 @@ impl Session {
         number: u32,
         block: &[u8],
         is_end: bool,
+        begun_ns: u64,
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), Fault> {
         let slot = self.streams.find(number);
@@ -241,7 +303,9 @@ impl Session {
                 self.interim_responses += 1;
                 self.link.count_idle()?;
             }
-            200.. if !stream.has_head => self.response(slot, fields, is_end, events),
+            200.. if !stream.has_head => {
+                self.response(slot, fields, is_end, begun_ns, events);
+            }
             _ => self.fail_stream(slot, Fault::MALFORMED, events),
         }
         Ok(())
@@ -254,6 +318,7 @@ impl Session {
         slot: u16,
         fields: ResponseFields,
         is_end: bool,
+        begun_ns: u64,
         events: &mut Vec<StreamEvent>,
     ) {
         self.link.count_content();
@@ -264,10 +329,12 @@ impl Session {
             false => Some(0),
         };
         self.begun += 1;
+        if !is_end || begun_ns < self.now_ns {
+            let kind = StreamEventKind::Began { at_ns: begun_ns };
+            events.push(StreamEvent { id: RequestId(slot), kind });
+        }
         if is_end {
             self.finish(slot, events);
-        } else {
-            events.push(StreamEvent { id: RequestId(slot), kind: StreamEventKind::Began });
         }
     }
 
@@ -383,8 +450,8 @@ impl Session {
             Frame::Reset { stream, code } => self.reset_by_peer(stream, code, events),
             Frame::WindowUpdate { stream: 0, bytes } => self.link.window_update(bytes),
             Frame::WindowUpdate { stream, bytes } => self.window_update(stream, bytes, events),
-            Frame::GoAway { last_stream, .. } => {
-                self.go_away(last_stream, events);
+            Frame::GoAway { last_stream, code } => {
+                self.go_away(last_stream, code, events);
                 self.link.count_idle()
             }
             Frame::Malformed { stream, fault } => {
@@ -423,7 +490,7 @@ impl Session {
                     code == ErrorCode::REFUSED_STREAM && !self.streams.state(slot).has_head;
                 let kind = match is_returned {
                     true => StreamEventKind::Returned,
-                    false => StreamEventKind::Failed(ProtocolError::StreamReset),
+                    false => StreamEventKind::Reset(code),
                 };
                 self.end(slot, kind, events);
                 Ok(())
@@ -453,15 +520,18 @@ impl Session {
     }
 
     /// Handles the end of new streams: those above the last one were not processed (RFC 9113 §6.8).
-    fn go_away(&mut self, last_stream: u32, events: &mut Vec<StreamEvent>) {
+    fn go_away(&mut self, last_stream: u32, code: ErrorCode, events: &mut Vec<StreamEvent>) {
         self.is_retiring = true;
+        if self.goaway.is_none() || code != ErrorCode::NO_ERROR {
+            self.goaway = Some(code);
+        }
         let above = self.streams.open().filter(|(_, number, _)| *number > last_stream);
         let returned: Vec<(u16, u32)> = above.map(|(slot, number, _)| (slot, number)).collect();
         for (slot, number) in returned {
             self.cancelled.insert(number);
             let is_begun = self.streams.state(slot).has_head;
             let kind = match is_begun {
-                true => StreamEventKind::Failed(ProtocolError::StreamReset),
+                true => StreamEventKind::Reset(code),
                 false => StreamEventKind::Returned,
             };
             self.end(slot, kind, events);

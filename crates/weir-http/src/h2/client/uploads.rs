@@ -1,5 +1,5 @@
 //! Bodies of requests: sent in turns as far as the windows of their streams and of the connection
-//! permit. Records when the peer's windows hold them up.
+//! permit. Measures the time for which the peer's windows hold them up.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::super::frame::{FRAME_BYTES_DEFAULT, push_data};
 use super::super::link::Link;
 use super::super::stream_table::StreamTable;
 use super::Stream;
-use crate::Request;
+use crate::{Request, WindowWaits};
 
 /// A body that is not yet sent as a whole.
 #[derive(Debug)]
@@ -23,44 +23,55 @@ impl Upload {
     }
 }
 
-/// Time for which bodies of requests waited for the peer's flow-control windows, since creation. It
-/// is the peer's time, not the client's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WindowWaits {
-    /// Times that bodies had to wait, until none did.
-    pub waits: u64,
-    /// Sum of these times, in nanoseconds. A wait counts when it has ended.
-    pub waited_ns: u64,
-}
-
 /// The bodies that are being sent.
 #[derive(Debug, Default)]
 pub(super) struct Uploads {
-    /// Slots of their streams, in the order of their turns.
-    turns: VecDeque<u16>,
-    waiting_since: Option<u64>,
-    pub(super) waits: WindowWaits,
+    /// Bodies in the order of their turns.
+    turns: VecDeque<Turn>,
+    /// True if bodies were added that were not sent yet.
+    has_new: bool,
+    /// Waits that have ended.
+    ended: WindowWaits,
+}
+
+/// A body in the order of turns.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    /// Slot of its stream.
+    slot: u16,
+    /// Time at which it was first sent: what was not sent then waits for a window. [`u64::MAX`]
+    /// before that.
+    begun_ns: u64,
 }
 
 impl Uploads {
     /// Drops all bodies. A wait of theirs counts up to `now_ns`.
     pub(super) fn clear(&mut self, now_ns: u64) {
+        self.ended = self.waits(now_ns);
         self.turns.clear();
-        self.record(now_ns);
     }
 
     pub(super) fn add(&mut self, slot: u16) {
-        self.turns.push_back(slot);
+        self.turns.push_back(Turn { slot, begun_ns: u64::MAX });
+        self.has_new = true;
     }
 
     /// Removes the body of a stream that ends before it was sent.
     pub(super) fn remove(&mut self, slot: u16, now_ns: u64) {
-        self.turns.retain(|other| *other != slot);
-        self.record(now_ns);
+        let Some(at) = self.turns.iter().position(|turn| turn.slot == slot) else { return };
+        let removed = self.turns.remove(at);
+        self.ended.record(removed.map_or(0, |turn| now_ns.saturating_sub(turn.begun_ns)));
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.turns.is_empty()
+    }
+
+    /// Returns the waits so far. Those that have not ended count up to `now_ns`.
+    pub(super) fn waits(&self, now_ns: u64) -> WindowWaits {
+        let mut waits = self.ended;
+        self.turns.iter().for_each(|turn| waits.record(now_ns.saturating_sub(turn.begun_ns)));
+        waits
     }
 
     /// Appends DATA frames to `out` until all bodies are sent or wait for a window.
@@ -75,7 +86,8 @@ impl Uploads {
         let frame_bytes = link.frame_bytes_max().min(FRAME_BYTES_DEFAULT) as usize;
         let mut blocked = 0;
         while blocked < self.turns.len() && link.send_window.room() > 0 {
-            let Some(slot) = self.turns.pop_front() else { break };
+            let Some(turn) = self.turns.pop_front() else { break };
+            let slot = turn.slot;
             let number = streams.stream(slot);
             let stream = streams.state(slot);
             let Some(upload) = &mut stream.upload else { continue };
@@ -84,7 +96,7 @@ impl Uploads {
             let data = &rest[..rest.len().min(room)];
             if data.is_empty() {
                 blocked += 1;
-                self.turns.push_back(slot);
+                self.turns.push_back(turn);
                 continue;
             }
             blocked = 0;
@@ -95,25 +107,14 @@ impl Uploads {
             upload.sent += data.len();
             if is_last {
                 stream.upload = None;
+                self.ended.record(now_ns.saturating_sub(turn.begun_ns));
             } else {
-                self.turns.push_back(slot);
+                self.turns.push_back(turn);
             }
         }
-        self.record(now_ns);
-    }
-
-    /// Records the begin or the end of a wait.
-    fn record(&mut self, now_ns: u64) {
-        match self.waiting_since {
-            None if !self.turns.is_empty() => {
-                self.waits.waits += 1;
-                self.waiting_since = Some(now_ns);
-            }
-            Some(since) if self.turns.is_empty() => {
-                self.waits.waited_ns += now_ns.saturating_sub(since);
-                self.waiting_since = None;
-            }
-            _ => {}
+        if std::mem::take(&mut self.has_new) {
+            let new = self.turns.iter_mut().filter(|turn| turn.begun_ns == u64::MAX);
+            new.for_each(|turn| turn.begun_ns = now_ns);
         }
     }
 }

@@ -96,6 +96,22 @@ impl FrameReader {
         self.block.clear();
     }
 
+    /// Returns the memory that it holds, in bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.buffer.capacity() + self.block.capacity()
+    }
+
+    /// True if a frame other than DATA, or a header block, has begun and is incomplete.
+    #[inline]
+    pub(crate) fn is_within_frame(&self) -> bool {
+        match self.state {
+            State::Header => !self.buffer.is_empty() || self.open_block.is_some(),
+            State::Payload(_) | State::Skip(_) => true,
+            State::Data(_) => false,
+            State::Passed => self.open_block.is_some(),
+        }
+    }
+
     /// Parses the next frame in `bytes`. Returns the number of bytes consumed, and the frame unless
     /// more bytes are needed; then all are consumed.
     #[inline(always)]

@@ -56,6 +56,11 @@ impl Decoder {
         self.required_update = None;
     }
 
+    /// Returns the memory that it holds, in bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.table.held_bytes() + self.name.capacity() + self.value.capacity()
+    }
+
     /// Permits a larger table, before the peer has acknowledged it.
     pub fn raise_size_limit(&mut self, bytes: u32) {
         self.size_limit = self.size_limit.max(bytes);

@@ -61,6 +61,11 @@ impl DynamicTable {
         self.changes
     }
 
+    /// Returns the memory that it holds, in bytes.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
+    }
+
     pub(super) fn size_max(&self) -> usize {
         self.size_max
     }

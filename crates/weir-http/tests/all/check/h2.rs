@@ -49,7 +49,7 @@ fn run_client(bytes: &[u8], piece_bytes: usize) -> ClientResult {
     for StreamEvent { id: RequestId(id), kind } in &events {
         let has_ended = &mut has_ended[usize::from(*id)];
         assert!(!*has_ended, "an event after the last one");
-        *has_ended = *kind != StreamEventKind::Began;
+        *has_ended = !matches!(kind, StreamEventKind::Began { .. });
     }
     (events, error, client.capacity(), client.is_mid_response())
 }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use weir_http::h2::frame::{FrameKind, PREFACE, Settings, flags, push_settings};
 use weir_http::h2::{ErrorCode, H2Client, H2Options};
-use weir_http::{Multiplexed, ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
+use weir_http::{
+    Multiplexed, ProtocolError, Request, RequestId, StreamEvent, StreamEventKind, WindowWaits,
+};
 
 use super::raw::{PIECES, Raw, Sent, frames, get, post, request};
 
 const OK: &[(&str, &str)] = &[(":status", "200")];
 
-const BEGAN: StreamEventKind = StreamEventKind::Began;
+const BEGAN: StreamEventKind = StreamEventKind::Began { at_ns: 0 };
 const DONE: StreamEventKind = StreamEventKind::Response { status: 200 };
 const RETURNED: StreamEventKind = StreamEventKind::Returned;
 
@@ -252,15 +254,15 @@ fn resets_by_the_server() {
         move |raw: &mut Raw| raw.frame(FrameKind::RST_STREAM, 0, stream, &code.0.to_be_bytes())
     };
     check(reset(1, ErrorCode::REFUSED_STREAM), &[(0, RETURNED)], &[]);
-    let was_reset = failed(ProtocolError::StreamReset);
     for code in [ErrorCode::NO_ERROR, ErrorCode::CANCEL, ErrorCode(0x99)] {
-        check(reset(3, code), &[(1, was_reset)], &[]);
+        check(reset(3, code), &[(1, StreamEventKind::Reset(code))], &[]);
     }
     // A begun response was processed.
     let begun = |raw: &mut Raw| {
         raw.headers(1, OK, false);
         reset(1, ErrorCode::REFUSED_STREAM)(raw);
     };
+    let was_reset = StreamEventKind::Reset(ErrorCode::REFUSED_STREAM);
     check(begun, &[(0, BEGAN), (0, was_reset)], &[]);
     let after_response = |raw: &mut Raw| {
         raw.headers(1, OK, true);
@@ -380,6 +382,7 @@ fn the_end_of_new_streams() {
         raw.frame(FrameKind::GOAWAY, 0, 0, &[last.to_be_bytes(), [0; 4]].concat());
     };
     let mut client = opened(&Settings::default(), &[get(), get(), get()]);
+    assert_eq!(client.goaway(), None);
     let mut raw = Raw::new();
     // The first of two announces the end, and returns nothing.
     go_away(&mut raw, 0x7fff_ffff);
@@ -392,6 +395,27 @@ fn the_end_of_new_streams() {
     raw.headers(3, OK, true);
     client.receive(&raw.bytes, 0, &mut events).expect("valid frames");
     assert_eq!(listed(&events), [(2, RETURNED), (0, DONE), (1, DONE)]);
+    assert_eq!(client.goaway(), Some(ErrorCode::NO_ERROR));
+}
+
+/// An error counts, whatever comes before and after it.
+#[test]
+fn the_reason_of_the_end() {
+    let mut client = opened(&Settings::default(), &[get()]);
+    let mut raw = Raw::new();
+    let codes = [ErrorCode::NO_ERROR, ErrorCode::ENHANCE_YOUR_CALM, ErrorCode::NO_ERROR];
+    for code in codes {
+        let payload = [1_u32.to_be_bytes(), code.0.to_be_bytes()].concat();
+        raw.frame(FrameKind::GOAWAY, 0, 0, &payload);
+    }
+    client.receive(&raw.bytes, 0, &mut Vec::new()).expect("valid frames");
+    assert_eq!(client.goaway(), Some(ErrorCode::ENHANCE_YOUR_CALM));
+    client.reset();
+    assert_eq!(client.goaway(), None);
+    let names = [ErrorCode::NO_ERROR, ErrorCode::HTTP_1_1_REQUIRED, ErrorCode(0x99)];
+    assert_eq!(names.map(ErrorCode::name), ["NO_ERROR", "HTTP_1_1_REQUIRED", "UNKNOWN"]);
+    let codes = ["stream_reset_no_error", "stream_reset_http_1_1_required", "stream_reset_unknown"];
+    assert_eq!(names.map(ErrorCode::reset_code), codes);
 }
 
 #[test]
@@ -425,16 +449,79 @@ fn cancelled_streams_keep_the_connection_right() {
 
 #[test]
 fn too_many_cancellations_retire_the_connection() {
-    let mut client = opened(&Settings::default(), &[get(), get(), get()]);
+    let mut client = opened(&Settings::default(), &[get()]);
     let mut raw = Raw::new();
     raw.headers(1, OK, true);
     client.receive(&raw.bytes, 0, &mut Vec::new()).expect("valid frames");
-    client.cancel(RequestId(1), 0);
-    assert!(!client.is_retiring());
-    client.cancel(RequestId(2), 0);
+    for nth in 1..=10 {
+        assert!(!client.is_retiring(), "{nth}");
+        let id = client.request(&get(), 0);
+        client.cancel(id, 0);
+    }
     assert!(client.is_retiring());
     client.reset();
     assert!(!client.is_retiring());
+}
+
+/// A server that sends nothing is probed once, and has a whole timeout to respond to that.
+#[test]
+fn a_dead_connection_is_given_up() {
+    const SECOND: u64 = 1_000_000_000;
+    let time_out = |client: &mut H2Client, at: u64| {
+        let id = client.request(&get(), at * SECOND);
+        client.cancel(id, (at + 1) * SECOND);
+        sent(client).iter().filter(|frame| frame.kind == FrameKind::PING).count()
+    };
+    let mut client = opened(&Settings::default(), &[]);
+    let early = client.request(&get(), 0);
+    assert_eq!((time_out(&mut client, 0), client.is_retiring()), (1, false));
+    // This request came before the probe.
+    client.cancel(early, 2 * SECOND);
+    assert_eq!((sent(&mut client).len(), client.is_retiring()), (1, false));
+    assert_eq!((time_out(&mut client, 2), client.is_retiring()), (0, true));
+    // A server that responds to probes lives, however late its responses are.
+    let mut client = opened(&Settings::default(), &[]);
+    for at in 0..100 {
+        let probes = time_out(&mut client, 10 * at);
+        assert_eq!((probes, client.is_retiring()), (1, false));
+        let mut raw = Raw::new();
+        raw.frame(FrameKind::PING, flags::ACK, 0, b"weir/2.0");
+        let at_ns = (10 * at + 2) * SECOND;
+        client.receive(&raw.bytes, at_ns, &mut Vec::new()).expect("it is the one sent");
+    }
+}
+
+/// The first byte is that of the head, even if the rest of it comes later.
+#[test]
+fn the_first_byte_of_a_response_in_pieces() {
+    let began = |at_ns| StreamEventKind::Began { at_ns };
+    let mut raw = Raw::new();
+    raw.headers(1, &[(":status", "103"), ("x-a", "b")], false);
+    let interim = raw.bytes.len();
+    raw.headers(1, &[(":status", "200"), ("x-b", "c")], true);
+    for cut in 0..=raw.bytes.len() {
+        let mut client = opened(&Settings::default(), &[get()]);
+        let mut events = Vec::new();
+        client.receive(&raw.bytes[..cut], 10, &mut events).expect("valid frames");
+        client.receive(&[], 15, &mut events).expect("no frames");
+        client.receive(&raw.bytes[cut..], 20, &mut events).expect("valid frames");
+        let is_split = (interim + 1..raw.bytes.len()).contains(&cut);
+        let expected = if is_split { vec![(0, began(10)), (0, DONE)] } else { vec![(0, DONE)] };
+        assert_eq!(listed(&events), expected, "{cut} of {}", raw.bytes.len());
+    }
+    // A block in two frames begins with the first one.
+    let block = raw.block(OK);
+    let mut client = opened(&Settings::default(), &[get()]);
+    let mut events = Vec::new();
+    for (at_ns, bytes) in [(1, &block[..0]), (2, &block[..])] {
+        let mut raw = Raw::new();
+        match at_ns {
+            1 => raw.frame(FrameKind::HEADERS, 0, 1, bytes),
+            _ => raw.frame(FrameKind::CONTINUATION, flags::END_HEADERS, 1, bytes),
+        }
+        client.receive(&raw.bytes, at_ns, &mut events).expect("valid frames");
+    }
+    assert_eq!(listed(&events), [(0, began(1))]);
 }
 
 #[test]
@@ -453,8 +540,12 @@ fn bodies_wait_for_windows() {
         client.receive(&raw.bytes, now_ns, &mut Vec::new()).expect("valid frames");
         data(client)
     };
-    let waits = client.window_waits();
-    assert_eq!((waits.waits, waits.waited_ns), (1, 0));
+    let waits = |client: &H2Client, now_ns| {
+        let WindowWaits { waits, waited_ns } = client.window_waits(now_ns);
+        (waits, waited_ns)
+    };
+    // A body that waits counts up to now.
+    assert_eq!([1_000, 1_500].map(|now_ns| waits(&client, now_ns)), [(0, 0), (1, 500)]);
     // A smaller first window makes the window negative: 10 sent of 4.
     let settings = |bytes: u8| [0, 4, 0, 0, 0, bytes];
     let shrink = |raw: &mut Raw| raw.frame(FrameKind::SETTINGS, 0, 0, &settings(4));
@@ -463,8 +554,10 @@ fn bodies_wait_for_windows() {
     assert_eq!(receive(&mut client, 4_000, &|raw| raw.window_update(1, 1)), [(1, 0)]);
     let grow = |raw: &mut Raw| raw.frame(FrameKind::SETTINGS, 0, 0, &settings(100));
     assert_eq!(receive(&mut client, 5_000, &grow), [(14, 1)]);
-    let waits = client.window_waits();
-    assert_eq!((waits.waits, waits.waited_ns), (1, 4_000));
+    assert_eq!(waits(&client, 9_000), (1, 4_000));
+    // A body that fits does not wait.
+    client.request(&post(10), 9_000);
+    assert_eq!((data(&mut client).len(), waits(&client, 9_900)), (1, (1, 4_000)));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use weir_http::h2::frame::{FrameKind, flags};
+use weir_http::h2::frame::{self, FrameKind, flags};
 use weir_http::h2::server::{H2Server, H2ServerOptions};
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{Multiplexed, ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
@@ -13,6 +13,9 @@ use super::raw::{Raw, get, post, request};
 
 /// Frames of a flood: far more than any limit on them.
 const FLOOD_FRAMES: usize = 100_000;
+
+/// Most memory that a server may cause a client to hold, in bytes (decision 0038).
+const HELD_BYTES_MAX: usize = 1 << 20;
 
 /// Most bytes that a flood may leave in the output: an acknowledgement of 17 bytes for each frame
 /// that is allowed.
@@ -38,7 +41,9 @@ fn flood(build: impl Fn(&mut Raw, usize)) -> ProtocolError {
     for nth in 0..FLOOD_FRAMES {
         raw.bytes.clear();
         build(&mut raw, nth);
-        if let Err(error) = client.receive(&raw.bytes, 0, &mut Vec::new()) {
+        let received = client.receive(&raw.bytes, 0, &mut Vec::new());
+        assert!(client.held_bytes() <= HELD_BYTES_MAX, "{}", client.held_bytes());
+        if let Err(error) = received {
             let mut out = Vec::new();
             client.poll_transmit(&mut out);
             assert!(out.len() <= OUTPUT_BYTES_MAX, "{}", out.len());
@@ -124,6 +129,28 @@ fn header_bombs() {
     let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
     let failed = StreamEventKind::Failed(ProtocolError::HeadTooLarge);
     assert_eq!(kinds, [failed, StreamEventKind::Response { status: 200 }]);
+    assert!(client.held_bytes() <= HELD_BYTES_MAX, "{}", client.held_bytes());
+}
+
+/// Everything that is held, at once: a full table, the longest strings, the longest block, and
+/// acknowledgements that are not taken.
+#[test]
+fn the_most_that_is_held() {
+    let mut client = opened(&[get(), get()]);
+    let mut raw = Raw::new();
+    // Codes of five bits make strings that are longer than their bytes.
+    raw.block(&[("a", &"a".repeat(4_000))]);
+    let block = raw.block(&[(&"a".repeat(60_000), &"e".repeat(40_000))]);
+    assert!(block.len() > 60_000 && block.len() < 65_000, "{}", block.len());
+    frame::push_headers(&mut raw.bytes, 1, &block, true, 16_384);
+    (0..9_000).for_each(|_| raw.frame(FrameKind::PING, 0, 0, &[0; 8]));
+    raw.frame(FrameKind::HEADERS, 0, 3, &block[..16_000]);
+    for part in block[16_000..].chunks(16_000) {
+        raw.frame(FrameKind::CONTINUATION, 0, 3, part);
+    }
+    let mut events = Vec::new();
+    client.receive(&raw.bytes, 0, &mut events).expect("the last block is incomplete");
+    assert!((300_000..=HELD_BYTES_MAX).contains(&client.held_bytes()), "{}", client.held_bytes());
 }
 
 #[test]
@@ -151,12 +178,13 @@ fn a_window_that_never_opens() {
     let mut out = Vec::new();
     (0..1_000).for_each(|_| client.poll_transmit(&mut out));
     assert!(out.len() < 100 * 100, "heads only: {}", out.len());
-    assert_eq!(client.window_waits().waits, 1);
+    assert_eq!(client.window_waits(1_000).waits, 100);
     // All are overdue, and the connection is given up.
     (0..100).for_each(|id| client.cancel(RequestId(id), 1_000_000_000));
     assert!(client.is_retiring());
     client.poll_transmit(&mut out);
-    assert_eq!(client.window_waits().waited_ns, 1_000_000_000);
+    // One second for each of them.
+    assert_eq!(client.window_waits(2_000_000_000).waited_ns, 100_000_000_000);
 }
 
 /// The window opens by one byte at a time: many frames, but each has content.
@@ -267,7 +295,7 @@ fn drive(steps: &[Step], piece_bytes: usize) -> Seen {
         raw.bytes.clear();
         for event in events.drain(..) {
             assert!(is_live[usize::from(event.id.0)], "{event:?}");
-            is_live[usize::from(event.id.0)] = event.kind == StreamEventKind::Began;
+            is_live[usize::from(event.id.0)] = matches!(event.kind, StreamEventKind::Began { .. });
             all.push(event);
         }
         match step {
@@ -282,6 +310,7 @@ fn drive(steps: &[Step], piece_bytes: usize) -> Seen {
             }
             _ => {}
         }
+        assert!(client.held_bytes() <= HELD_BYTES_MAX, "{}", client.held_bytes());
         client.poll_transmit(&mut out);
     }
     (all, error, client.capacity(), client.is_mid_response(), out)

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use weir_http::h2::frame::Settings;
 use weir_http::h2::server::{H2Server, H2ServerOptions, ServerEvent};
 use weir_http::h2::{ErrorCode, H2Client, H2Options};
-use weir_http::{Multiplexed, ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
+use weir_http::{Multiplexed, Request, RequestId, StreamEvent, StreamEventKind};
 
 use super::raw::request;
 
@@ -257,7 +257,7 @@ fn run(exchanges: &[Exchange], world: &World) {
             }
         }
         for StreamEvent { id: RequestId(id), kind } in std::mem::take(&mut pair.events) {
-            if kind == StreamEventKind::Began {
+            if matches!(kind, StreamEventKind::Began { .. }) {
                 continue;
             }
             let exchange = &exchanges[in_flight.remove(&id).expect("it is in flight")];
@@ -268,7 +268,8 @@ fn run(exchanges: &[Exchange], world: &World) {
                     StreamEventKind::Response { status: *status }
                 }
                 Ending::Reset(ErrorCode::REFUSED_STREAM) => StreamEventKind::Returned,
-                _ => StreamEventKind::Failed(ProtocolError::StreamReset),
+                Ending::Reset(code) => StreamEventKind::Reset(*code),
+                Ending::Cancelled => panic!("a cancelled request has no event"),
             };
             assert_eq!(kind, expected, "{exchange:?}");
         }

@@ -128,20 +128,32 @@ pub(super) fn more_cpu(document: &Document) -> String {
     }
 }
 
-/// Judges the time in which connections had nothing in flight, by the integral of their number.
+/// Judges the time in which connections had room for requests, by the integral of the requests in
+/// flight. That of the streams which the connections allow was measured too: it leaves out the time
+/// of renewals, and follows the server's limit.
 fn idle_connections(document: &Document) -> Rule {
     let measure = measure("idle-connections", "idle connections", Unit::Share);
     let limited = measure.finding_at(GAP_FINDING).bound_at(GAP_BOUND);
-    let Some(busy_ns) = document.occupancy.map(|occupancy| occupancy.integral_ns as f64) else {
+    let Some(occupancy) = document.occupancy else {
         return limited.unknown("the requests in flight were not counted over time");
     };
     if let Some(why) = why_gaps_are_not_the_clients(document) {
         return limited.unknown(why);
     }
-    let connections = document.connections.open_at_t0 as f64;
-    // Up to half of the pipeline's places are left free on purpose, until they are filled together.
-    let places = connections * f64::from(document.plan.pipeline / 2 + 1);
-    let whole_ns = places * document.throughput.window_s * 1e9;
+    let busy_ns = occupancy.integral_ns as f64;
+    let (noun, whole_ns) = match occupancy.capacity_ns {
+        0 if was_renewed(document) => {
+            return limited.unknown("connections were renewed, and renewing takes time");
+        }
+        0 => {
+            // Up to half of the pipeline's places are left free on purpose, until they are filled
+            // together.
+            let places = f64::from(document.plan.pipeline / 2 + 1);
+            let window_ns = document.throughput.window_s * 1e9;
+            ("connections", document.connections.open_at_t0 as f64 * places * window_ns)
+        }
+        capacity_ns => ("streams", capacity_ns as f64),
+    };
     let completed = document.throughput.completed as f64;
     if whole_ns <= 0.0 || completed <= 0.0 {
         return limited.unknown("nothing was measured");
@@ -149,7 +161,7 @@ fn idle_connections(document: &Document) -> Rule {
     let gap = (1.0 - busy_ns / whole_ns).max(0.0);
     let turnaround_ns = gap * whole_ns / completed;
     let evidence = format!(
-        "connections waited for the client {} of the time, {} after each response",
+        "{noun} waited for the client {} of the time, {} after each response",
         units::percent(gap),
         units::duration(turnaround_ns as u64),
     );
@@ -165,7 +177,6 @@ fn idle_connections(document: &Document) -> Rule {
 
 /// Reason why gaps are not caused by the client: the server, the script or the end of the run.
 fn why_gaps_are_not_the_clients(document: &Document) -> Option<&'static str> {
-    let connections = &document.connections;
     let script = document.script.as_ref();
     let delays = script.and_then(|script| script.callbacks.get(&Callback::Delay));
     if delays.is_some_and(|usage| usage.calls > 0) {
@@ -177,10 +188,14 @@ fn why_gaps_are_not_the_clients(document: &Document) -> Option<&'static str> {
     if document.plan.requests.is_some() {
         return Some("connections are idle once the last requests are sent");
     }
-    let was_renewed = connections.connects_of_load() > connections.asked
+    None
+}
+
+fn was_renewed(document: &Document) -> bool {
+    let connections = &document.connections;
+    connections.connects_of_load() > connections.asked
         || connections.closed_by_peer > 0
-        || !connections.failures.is_empty();
-    was_renewed.then_some("connections were renewed, and renewing takes time")
+        || !connections.failures.is_empty()
 }
 
 /// Judges the client's lateness, without waiting for connections.

@@ -161,23 +161,34 @@ fn connections(document: &Document) -> Option<String> {
     // Little's law is about the mean.
     let mean_ns = document.latency.service_time.ok.mean_ns?;
     let service_s = mean_ns.max(1.0) / 1e9;
-    let depth = f64::from(document.plan.depth());
     let connections = document.coverage().connections;
+    let places = places(document, connections);
     let noun = if connections == 1 { "connection" } else { "connections" };
     let text = format!(
         "{} {noun} × {} allow {}",
         units::count(connections.into()),
         units::duration(mean_ns as u64),
-        units::round_rate(f64::from(connections) * depth / service_s),
+        units::round_rate(f64::from(connections) * places / service_s),
     );
     let (Some(offered), Some(rps)) = (document.offered_in_words(), document.throughput.offered_rps)
     else {
         return Some(format!("{text}; raise -c for more"));
     };
-    let needed = (rps * service_s / depth).ceil() as u64;
+    let needed = (rps * service_s / places).ceil() as u64;
     let is_short = needed > u64::from(connections);
     let needed = units::count(needed);
     is_short.then(|| format!("{text}; {offered} needs at least {needed}: raise -c"))
+}
+
+/// Returns the requests that each of the connections can have in flight: of streams, as measured
+/// over the window, since the server may allow fewer than planned.
+fn places(document: &Document, connections: u32) -> f64 {
+    let measured = document.occupancy.map_or(0, |occupancy| occupancy.capacity_ns) as f64;
+    let whole_ns = f64::from(connections) * document.throughput.window_s * 1e9;
+    match measured > 0.0 && whole_ns > 0.0 {
+        true => measured / whole_ns,
+        false => f64::from(document.plan.depth()),
+    }
 }
 
 /// True if no rule about the client or its machine is beyond its second limit, and the threads have

@@ -1,5 +1,6 @@
-//! Rules about the server and the load that reached it: `growing-backlog`, `connection-waits`
-//! (METHOD 1.3, 1.7) and `delayed-ack`. None makes a number wrong; they qualify what was measured.
+//! Rules about the server and the load that reached it: `growing-backlog`, `connection-waits`,
+//! `upload-windows` (METHOD 1.3, 1.7, 1.9) and `delayed-ack`. None makes a number wrong; they
+//! qualify the load that it was measured under.
 
 use std::ops::Range;
 
@@ -8,14 +9,16 @@ use super::limit::{Limit, LimitedBy};
 use super::measure::{Measure, Rule, Subject, Unit};
 use super::thresholds::{
     ABOVE_DELAYED_ACK_NS, BELOW_DELAYED_ACK_NS, DELAYED_ACK_FINDING, DELAYED_ACK_NS,
-    DELAYED_ACK_PEAK, GROWTH_CONFIDENCE, GROWTH_FINDING, WAITED_FINDING,
+    DELAYED_ACK_PEAK, GROWTH_CONFIDENCE, GROWTH_FINDING, UPLOAD_WAIT_FINDING, WAITED_FINDING,
 };
+use crate::counters::Sent;
 use crate::histogram::middle_of;
 use crate::plan::Load;
 use crate::units;
 
 pub(super) fn judge(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
     rules.push(delayed_ack(document));
+    rules.extend(upload_windows(document));
     if document.plan.load == Load::ClosedLoop {
         return;
     }
@@ -100,4 +103,27 @@ fn connection_waits(document: &Document) -> Rule {
     let evidence = format!("{} of requests waited for a free connection", units::percent(share));
     let remedy = "raise -c to offer the rate without waiting";
     measure.weight(share).judge(share, &evidence, remedy)
+}
+
+/// Judges the time that request bodies waited for the server's flow-control windows. It is in their
+/// service times; both are means over all requests.
+fn upload_windows(document: &Document) -> Option<Rule> {
+    let connections = &document.connections;
+    if connections.window_waits == 0 {
+        return None;
+    }
+    let measure = Measure::new("upload-windows", "uploads held up", Subject::Server, Unit::Share)
+        .finding_at(UPLOAD_WAIT_FINDING);
+    let sent = Sent::from(&document.accounting.sent).total();
+    let Some(service_ns) = document.latency.service_time.ok.mean_ns.filter(|ns| *ns > 0.0) else {
+        return Some(measure.unknown("no request was successful"));
+    };
+    let waited_ns = connections.window_wait_ns as f64 / sent.max(1) as f64;
+    let share = (waited_ns / service_ns).min(1.0);
+    let evidence = format!(
+        "uploads waited {} for the server's flow-control window, {} of their service time",
+        units::duration(waited_ns as u64),
+        units::percent(share),
+    );
+    Some(measure.weight(share).judge(share, &evidence, "use larger windows on the server"))
 }

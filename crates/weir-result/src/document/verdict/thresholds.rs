@@ -125,6 +125,9 @@ pub(super) const DELAYED_ACK_PEAK: f64 = 4.0;
 
 /// `connection-waits`: share of requests that waited for a connection (METHOD 1.3).
 pub(super) const WAITED_FINDING: f64 = 0.001;
+/// `upload-windows`: waits for the server's flow-control windows as a share of the mean service
+/// time.
+pub(super) const UPLOAD_WAIT_FINDING: f64 = 0.05;
 /// `growing-backlog`: growth of the backlog per second, as a share of the rate (METHOD 1.7).
 pub(super) const GROWTH_FINDING: f64 = 0.01;
 /// `growing-backlog`: confidence with which the backlog must have grown.

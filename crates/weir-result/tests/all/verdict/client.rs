@@ -151,6 +151,32 @@ fn idle_connections() {
     }
 }
 
+/// Streams that the connections allow, over the window of 10 s: 20 until 5 s, then 5, as the server
+/// limits them, and none while connections were renewed.
+#[test]
+fn idle_streams() {
+    let id = "idle-connections";
+    let streams = |busy_ns: u64| {
+        move |parts: &mut DocumentParts| {
+            idle(busy_ns)(parts);
+            parts.plan.pipeline = 2;
+            parts.measurements.occupancy.capacity_ns = u128::from(125 * S);
+            parts.measurements.connections.connects = 30;
+            parts.measurements.connections.closed_by_peer = 20;
+        }
+    };
+    let document = check(id, Pass, streams(125 * S));
+    assert_eq!(rule(&document, id).value, Some(0.0));
+    check(id, Finding, streams(115 * S));
+    check(id, Bound, streams(90 * S));
+    says(
+        id,
+        streams(90 * S),
+        "idle connections: streams waited for the client 28.0% of the time, 1.17 ms after each \
+         response (limit: 20%); use more threads (-t)",
+    );
+}
+
 #[test]
 fn late_sends() {
     let id = "late-sends";

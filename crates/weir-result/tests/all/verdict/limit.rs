@@ -152,6 +152,23 @@ fn the_probe_tells_the_server_from_the_connections() {
     );
 }
 
+/// Two connections with up to 8 streams each, of which the server allows fewer.
+#[test]
+fn streams_count_as_the_server_allows_them() {
+    let allowed = |capacity_ns: u64| {
+        move |parts: &mut DocumentParts| {
+            growing(parts);
+            probed(MS)(parts);
+            parts.plan.connections = 2;
+            parts.plan.pipeline = 8;
+            parts.measurements.occupancy.capacity_ns = capacity_ns.into();
+        }
+    };
+    check(allowed(80 * S), Unknown, "");
+    let text = "2 connections × 1.05 ms allow 1,906/s; 3,000/s needs at least 4: raise -c";
+    check(allowed(20 * S), Connections, text);
+}
+
 #[test]
 fn a_local_server_that_uses_its_cpu() {
     check(

@@ -52,7 +52,11 @@ pub(crate) fn measured() -> Measurements {
     let mut m = Measurements {
         slices: (0..SLICES).map(slice).collect(),
         workers: (0..2).map(worker).collect(),
-        occupancy: Occupancy { integral_ns: 31_500 * 1_000_000, sum_ns: 31_500 * 1_000_000 },
+        occupancy: Occupancy {
+            integral_ns: 31_500 * 1_000_000,
+            sum_ns: 31_500 * 1_000_000,
+            capacity_ns: 0,
+        },
         departures: Departures {
             spans: vec![DepartureSpan { start_ms: 0, bins }],
             sent: vec![3; bins as usize],
@@ -283,7 +287,7 @@ pub(crate) fn closed(parts: &mut DocumentParts) {
     m.unlagged = Histogram::new();
     m.departures = Departures::default();
     let busy_ns = u128::from(99 * S);
-    m.occupancy = Occupancy { integral_ns: busy_ns, sum_ns: busy_ns };
+    m.occupancy = Occupancy { integral_ns: busy_ns, sum_ns: busy_ns, capacity_ns: 0 };
     m.script = None;
 }
 

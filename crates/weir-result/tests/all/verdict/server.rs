@@ -5,9 +5,10 @@ use weir_result::document::{Grade, Subject};
 use weir_result::{Histogram, Measurements, Slice};
 
 use super::run::{
-    EACH, Failure, S, SLICES, US, answer, check, failing, measured, rule, says, well,
+    EACH, Failure, S, SLICES, US, answer, check, closed, failing, measured, no_success, rule, says,
+    well,
 };
-use super::triggers::{growing, served};
+use super::triggers::{growing, held_up, served};
 
 #[test]
 fn a_growing_backlog() {
@@ -34,6 +35,31 @@ fn a_growing_backlog() {
     check(id, Unknown, |parts| {
         parts.measurements.slices.iter_mut().for_each(|slice| slice.sent = 0);
     });
+}
+
+#[test]
+fn waits_of_uploads() {
+    let id = "upload-windows";
+    check(id, Pass, held_up(S));
+    let document = check(id, Finding, held_up(3 * S));
+    assert_eq!(rule(&document, id).subject, Subject::Server);
+    assert_eq!(document.verdict.grade, Grade::Clean);
+    says(
+        id,
+        held_up(3 * S),
+        "uploads held up: uploads waited 100 µs for the server's flow-control window, 9.53% of \
+         their service time (limit: 5%); use larger windows on the server",
+    );
+    // In a closed loop too.
+    check(id, Finding, |parts| {
+        closed(parts);
+        held_up(3 * S)(parts);
+    });
+    check(id, Unknown, |parts| {
+        no_success(parts);
+        held_up(3 * S)(parts);
+    });
+    assert!(well(|_| ()).verdict.rules.iter().all(|rule| rule.id != id));
 }
 
 #[test]

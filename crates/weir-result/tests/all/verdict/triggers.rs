@@ -126,6 +126,7 @@ fn of_load() -> Vec<Trigger> {
         trigger("connection-waits", Finding, |parts| failing(parts, 90, Failure::NeverSent)),
         trigger("growing-backlog", Finding, growing),
         trigger("delayed-ack", Finding, |parts| served(parts, |_| 41_000 * US)),
+        trigger("upload-windows", Finding, held_up(3 * S)),
         trigger("not-stationary", Finding, |parts| {
             slowed(parts, |k| if k < 18 { 100 } else { 150 } + k % 2);
         }),
@@ -206,6 +207,14 @@ pub(crate) fn sent(per_ms: fn(usize) -> u32) -> impl Fn(&mut DocumentParts) {
     move |parts| {
         let sent = &mut parts.measurements.departures.sent;
         sent.iter_mut().enumerate().for_each(|(k, n)| *n = per_ms(k));
+    }
+}
+
+/// Makes the bodies of 30,000 requests, of 1.05 ms each, wait for `ns` in total.
+pub(crate) fn held_up(ns: u64) -> impl Fn(&mut DocumentParts) {
+    move |parts| {
+        let connections = &mut parts.measurements.connections;
+        (connections.window_waits, connections.window_wait_ns) = (10_000, ns);
     }
 }
 
