@@ -21,7 +21,8 @@ pub struct Job {
     pub destinations: Vec<Endpoint>,
     /// The request to send.
     pub request: Prepared,
-    /// Protocol of the connections. A script requires HTTP/1.
+    /// Protocol of the connections. A script whose functions distinguish connections requires
+    /// HTTP/1.
     pub protocol: ProtocolFactory,
     /// Exchanges of each new socket before TLS and the protocol, in order.
     pub preambles: Vec<PreambleFactory>,
@@ -95,6 +96,11 @@ impl Job {
             raw: None,
             observers: Vec::new(),
         }
+    }
+
+    /// Returns the scheme of the target URI.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
     }
 
     /// True if a socket is not open for requests as soon as it is connected.

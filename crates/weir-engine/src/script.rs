@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use weir_http::{Interest, RawRequest, ReceivedResponse, read_requests};
+use weir_http::{Interest, RawRequest, RawRequestError, ReceivedResponse, Request, read_requests};
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::{Callback, CallbackUsage, ScriptUsage};
 
@@ -37,6 +38,10 @@ pub(crate) struct Script<'a> {
     pub(crate) is_stopped_by_request: bool,
     /// True if a callback has failed; none is called again.
     is_broken: bool,
+    /// Scheme of the requests, if they are sent as fields.
+    scheme: Option<&'static str>,
+    /// The last string that was parsed into fields, which most scripts return again.
+    last: Batch,
     /// Requests that await their responses, by connection; empty unless the script distinguishes
     /// connections.
     outstanding: Vec<Batch>,
@@ -51,17 +56,20 @@ pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
     /// Requests in the string.
     pub(crate) requests: Vec<RawRequest>,
+    /// The same requests as fields, for multiplexed protocols; else empty.
+    pub(crate) fields: Vec<Arc<Request>>,
     /// Of `requests`: those with a response.
     responded: usize,
 }
 
 impl<'a> Script<'a> {
-    /// Returns the script of worker `number`.
+    /// Returns the script of worker `number`. A `scheme` is given if requests are sent as fields.
     pub(crate) fn new(
         state: &'a mut Worker,
         number: u32,
         connections: u32,
         control: &'a Control,
+        scheme: Option<&'static str>,
     ) -> Script<'a> {
         let calls = state.calls();
         let mut outstanding = Vec::new();
@@ -80,6 +88,8 @@ impl<'a> Script<'a> {
             left_at: Nanos::ZERO,
             is_stopped_by_request: false,
             is_broken: false,
+            scheme,
+            last: Batch::default(),
             outstanding,
         }
     }
@@ -101,7 +111,7 @@ impl<'a> Script<'a> {
     /// Returns the string to send if the script has no `request()`.
     pub(crate) fn static_request(&mut self, backend: &mut impl Backend) -> Batch {
         let mut batch = Batch { bytes: self.state.static_request().to_vec(), ..Batch::default() };
-        if let Err(error) = read_requests(&batch.bytes, &mut batch.requests) {
+        if let Err(error) = self.read(&mut batch) {
             self.fail(self.no_request("wrk.request()", &error), backend.now());
         }
         batch
@@ -155,10 +165,8 @@ impl<'a> Script<'a> {
         if made.is_ok() && batch.bytes.is_empty() && self.state.is_stopped() {
             return None;
         }
-        let read = made.and_then(|()| {
-            read_requests(&batch.bytes, &mut batch.requests)
-                .map_err(|error| self.no_request("request()", &error))
-        });
+        let read = made
+            .and_then(|()| self.read(batch).map_err(|error| self.no_request("request()", &error)));
         match read {
             Ok(()) => Some(self.left_at),
             Err(error) => {
@@ -166,6 +174,34 @@ impl<'a> Script<'a> {
                 None
             }
         }
+    }
+
+    /// Parses the requests of a batch from its string.
+    fn read(&mut self, batch: &mut Batch) -> Result<(), RawRequestError> {
+        read_requests(&batch.bytes, &mut batch.requests)?;
+        let Some(scheme) = self.scheme else { return Ok(()) };
+        if self.last.bytes != batch.bytes {
+            self.last.fields.clear();
+            self.last.bytes.clone_from(&batch.bytes);
+            let mut from = 0;
+            for request in &batch.requests {
+                let bytes = &batch.bytes[from..from + request.bytes as usize];
+                from += bytes.len();
+                self.last.fields.push(Arc::new(Request::parse(&Arc::from(bytes), scheme)?));
+            }
+        }
+        batch.fields.clone_from(&self.last.fields);
+        Ok(())
+    }
+
+    /// Stops the script, whose string has more requests than a connection has streams.
+    #[cold]
+    pub(crate) fn refuse_string(&mut self, requests: usize, streams: u32, now: Nanos) {
+        let problem = format!(
+            "request() returned {requests} requests in one string, and the connection allows \
+             {streams} streams: use --streams, or return fewer"
+        );
+        self.fail(self.state.refused(&problem), now);
     }
 
     /// Calls `delay()` and returns the delay before the next request on `conn`, in nanoseconds.
@@ -254,7 +290,7 @@ impl<'a> Script<'a> {
     }
 
     #[cold]
-    fn no_request(&self, source: &str, error: &weir_http::RawRequestError) -> ScriptError {
+    fn no_request(&self, source: &str, error: &RawRequestError) -> ScriptError {
         self.state.refused(&format!("{source} returned no HTTP request: {error}"))
     }
 

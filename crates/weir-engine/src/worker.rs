@@ -100,7 +100,10 @@ impl<'a, B: Backend> Worker<'a, B> {
         let plan = &job.plan;
         let is_open_loop = plan.load != Load::ClosedLoop;
         let connections = partition.own_connections();
-        let mut script = script.map(|state| Script::new(state, number, connections, control));
+        let mut script = script.map(|state| {
+            let scheme = job.protocol.is_multiplexed().then(|| job.scheme());
+            Script::new(state, number, connections, control, scheme)
+        });
         let limits = Limits::new(job, connections, script.as_ref());
         let schedule = Schedule::new(plan.load, partition);
         let recorder = Recorder::new(job, limits.connections.into(), schedule.gap_ns());

@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::h2::ErrorCode;
-use crate::{ProtocolError, Request, RequestId};
+use crate::{BodyBudget, Interest, ProtocolError, ReceivedResponse, Request, RequestId};
 
 /// Client side of one multiplexed connection. Times are the caller's, in nanoseconds.
 ///
@@ -77,6 +77,25 @@ pub trait Multiplexed: Debug + Send {
     fn interim_responses(&self) -> u64 {
         0
     }
+
+    /// Sets the part of each response to store for [`response`](Multiplexed::response), with a
+    /// budget that the bodies of several connections share. The default is nothing. A reset does
+    /// not change it.
+    fn set_interest(&mut self, interest: Interest, _budget: &BodyBudget) {
+        assert_eq!(interest, Interest::Status, "this protocol stores no responses");
+    }
+
+    /// Returns the `nth` response, from 0, of those that the last call of
+    /// [`receive`](Multiplexed::receive) completed. Each has pushed an event, in this order.
+    ///
+    /// # Panics
+    /// If that call completed no more than `nth`, or the interest is [`Interest::Status`].
+    fn response(&self, _nth: usize) -> ReceivedResponse<'_> {
+        panic!("nothing is stored")
+    }
+
+    /// Frees the stored responses that the last call completed, before the next call does.
+    fn forget_responses(&mut self) {}
 
     /// Returns the reason with which the peer has announced the end of the connection; `None` if it
     /// has not. Of several announcements, the last with an error counts.

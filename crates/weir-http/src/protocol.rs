@@ -48,8 +48,8 @@ impl ResponseEvent {
 /// The two kinds differ in more than their bytes. HTTP/1 sends prepared requests, and its responses
 /// arrive in order; the methods below are its hot path. The streams of a multiplexed protocol are
 /// independent, and it has something to send of its own; the caller drives it through
-/// [`Protocol::streams`]. For one of those, only `streams`, `capacity`, `is_mid_response`, `reset`
-/// and `interim_responses` may be called; other methods panic.
+/// [`Protocol::streams`]. For one of those, only `streams`, `capacity`, `is_mid_response`, `reset`,
+/// `interim_responses` and the methods about stored responses may be called; others panic.
 ///
 /// After an error, every call returns that error again until [`Protocol::reset`].
 #[derive(Debug)]
@@ -134,16 +134,15 @@ impl Protocol {
     pub fn set_interest_within(&mut self, interest: Interest, budget: &BodyBudget) {
         match self {
             Protocol::Http1(http1) => http1.set_interest(interest, budget),
-            Protocol::Multiplexed(_) => {
-                assert_eq!(interest, Interest::Status, "streams do not store responses");
-            }
+            Protocol::Multiplexed(streams) => streams.set_interest(interest, budget),
         }
     }
 
     /// Frees the stored responses that the last call completed, before the next call does.
     pub fn forget_responses(&mut self) {
-        if let Protocol::Http1(http1) = self {
-            http1.forget_responses();
+        match self {
+            Protocol::Http1(http1) => http1.forget_responses(),
+            Protocol::Multiplexed(streams) => streams.forget_responses(),
         }
     }
 
@@ -248,7 +247,10 @@ impl Protocol {
     /// # Panics
     /// If that call completed no more than `nth`, or the interest is [`Interest::Status`].
     pub fn response(&self, nth: usize) -> ReceivedResponse<'_> {
-        self.as_http1().response(nth)
+        match self {
+            Protocol::Http1(http1) => http1.response(nth),
+            Protocol::Multiplexed(streams) => streams.response(nth),
+        }
     }
 
     /// True if a response, final or interim, has started and is incomplete.

@@ -59,7 +59,8 @@ impl Limits {
             streams,
             discard: job.discard && job.tls.is_none() && shows.is_none() && !streams,
             fill: job.plan.load == Load::ClosedLoop && !streams,
-            batches: calls.request || calls.delay || calls.knows_connections,
+            // Requests of a string are independent streams.
+            batches: calls.delay || (!streams && (calls.request || calls.knows_connections)),
             rests: calls.delay,
             shows,
             late_responses: job.ending.late_responses,

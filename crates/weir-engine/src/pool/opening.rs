@@ -59,7 +59,11 @@ impl ConnectionPool {
         if self.renewal.lifetime_ns < u64::MAX {
             self.deadlines.arm(conn, at.after(self.renewal.lifetime_ns));
         }
-        self.free(conn, 0);
+        match self.limits.streams {
+            // Once it has room, which the peer decides.
+            true => self.streams.expect_room(conn),
+            false => self.free(conn, 0),
+        }
     }
 
     /// Marks the first attempt to open `conn` as decided.

@@ -9,7 +9,7 @@ use weir_io::{Close, ConnId, Nanos};
 use weir_result::{ErrorKind, FailureCause};
 
 use super::layers::Step;
-use super::{Action, ConnectionPool, Slots};
+use super::{Action, ConnectionPool, Slots, Told};
 use crate::completion::{Completion, KernelTimes, Outcome, Response};
 use crate::connection::State;
 use crate::exchange::{Exchange, Phase};
@@ -25,6 +25,11 @@ pub(crate) struct Streams {
     events: Vec<StreamEvent>,
     /// Requests that wait to be sent again, in the order of their return.
     returned: VecDeque<Returned>,
+    /// True for connections that are freed as soon as nothing is in flight on them and they have
+    /// room, if they carry one batch at a time.
+    is_taken: Vec<bool>,
+    /// Time at which the last stream of each connection ended.
+    ended_at: Vec<Nanos>,
     /// Streams that each connection allows, as the recorder has them; empty with HTTP/1.
     allowed: Vec<u16>,
 }
@@ -43,7 +48,18 @@ struct Returned {
 impl Streams {
     /// Returns the state of `connections` connections, none of which is open.
     pub(super) fn new(connections: u32) -> Streams {
-        Streams { allowed: vec![0; connections as usize], ..Streams::default() }
+        let connections = connections as usize;
+        Streams {
+            is_taken: vec![false; connections],
+            ended_at: vec![Nanos::ZERO; connections],
+            allowed: vec![0; connections],
+            ..Streams::default()
+        }
+    }
+
+    /// Has `conn` freed once it has room, if connections carry one batch at a time.
+    pub(super) fn expect_room(&mut self, conn: ConnId) {
+        self.is_taken[conn.index()] = true;
     }
 
     /// Returns the intended time of the next request to send again.
@@ -91,6 +107,24 @@ impl ConnectionPool {
         self.recorder.sent(&exchange, 1);
     }
 
+    /// Returns the number of requests that `conn` accepts now.
+    pub(crate) fn streams_free(&self, conn: ConnId) -> u32 {
+        let place = self.connections[conn.index()].place;
+        if place == NONE { 0 } else { self.places.protocol(place).capacity() }
+    }
+
+    /// True if nothing is in flight on `conn`.
+    pub(crate) fn is_unused(&self, conn: ConnId) -> bool {
+        self.connections[conn.index()].load == 0
+    }
+
+    /// Has the time at which `conn` became free be that of its last stream's end: a string of
+    /// several requests needs more room than the first one that became free.
+    pub(crate) fn free_for_string(&mut self, conn: ConnId) {
+        let connection = &mut self.connections[conn.index()];
+        connection.freed_at = connection.freed_at.max(self.streams.ended_at[conn.index()]);
+    }
+
     /// Sends the next returned request again, on `conn`. The time until its return counts as
     /// waiting for a connection: it was not the client's.
     pub(crate) fn resend(&mut self, conn: ConnId, now: Nanos) {
@@ -123,8 +157,10 @@ impl ConnectionPool {
         self.counts.in_flight += 1;
         match capacity {
             0 => self.ready.remove(conn),
+            _ if self.limits.batches => self.ready.remove(conn),
             _ => self.ready.place(conn, load),
         }
+        self.streams.expect_room(conn);
         self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
         if self.renewal.counts_requests() {
             self.spend(conn, now);
@@ -183,6 +219,18 @@ impl ConnectionPool {
         let connection = &mut self.connections[conn.index()];
         match connection.state {
             State::Retiring if connection.load == 0 => self.renew(conn, at),
+            State::Open if self.limits.batches => {
+                if capacity == 0 {
+                    self.ready.remove(conn);
+                    self.streams.expect_room(conn);
+                } else if connection.load == 0
+                    && std::mem::take(&mut self.streams.is_taken[conn.index()])
+                {
+                    connection.freed_at = at;
+                    self.free(conn, 0);
+                }
+                Action::None
+            }
             State::Open => {
                 let queued = self.ready.load_of(conn);
                 if capacity == 0 {
@@ -253,6 +301,7 @@ impl ConnectionPool {
     /// Handles the events of the streams of `conn`.
     fn settle_streams(&mut self, conn: ConnId, at: Nanos) {
         let mut events = std::mem::take(&mut self.streams.events);
+        let mut nth = 0;
         for StreamEvent { id: RequestId(id), kind } in events.drain(..) {
             let place = self.slot_of(conn);
             match kind {
@@ -262,6 +311,10 @@ impl ConnectionPool {
                     }
                 }
                 StreamEventKind::Response { status } => {
+                    if self.limits.shows.is_some() {
+                        self.note(Told::Responded { conn, nth, status });
+                        nth += 1;
+                    }
                     let (_, stream) = self.places.stream(place, id);
                     let first_byte_at =
                         stream.as_ref().map_or(at, |stream| stream.first_byte_at.min(at));
@@ -296,7 +349,7 @@ impl ConnectionPool {
         at: Nanos,
         kernel: Option<KernelTimes>,
     ) {
-        let (exchange, _) = self.remove_stream(conn, id);
+        let (exchange, _) = self.remove_stream(conn, id, at);
         self.recorder.completed(&exchange, outcome, at, 1);
         let is_stamped = self.stamping.covers(conn);
         if is_stamped || self.observers.see_all() {
@@ -325,7 +378,7 @@ impl ConnectionPool {
         if exchange.is_resolved || returns >= RESENDS_MAX {
             return self.fail_stream(conn, id, ProtocolError::Returned.code(), at);
         }
-        let (exchange, stream) = self.remove_stream(conn, id);
+        let (exchange, stream) = self.remove_stream(conn, id, at);
         self.recorder.abandoned(&exchange, at);
         self.counts.alive_at = self.counts.alive_at.max(at);
         if let Some(StreamSlot { request, .. }) = stream {
@@ -335,7 +388,12 @@ impl ConnectionPool {
         }
     }
 
-    fn remove_stream(&mut self, conn: ConnId, id: u16) -> (Exchange, Option<StreamSlot>) {
+    fn remove_stream(
+        &mut self,
+        conn: ConnId,
+        id: u16,
+        at: Nanos,
+    ) -> (Exchange, Option<StreamSlot>) {
         let place = self.slot_of(conn);
         let (kept_exchange, kept_stream) = self.places.stream(place, id);
         debug_assert!(kept_exchange.is_live(), "an event of a stream that has ended");
@@ -343,6 +401,7 @@ impl ConnectionPool {
         kept_exchange.end();
         self.connections[conn.index()].load -= 1;
         self.counts.in_flight -= 1;
+        self.streams.ended_at[conn.index()] = at;
         removed
     }
 

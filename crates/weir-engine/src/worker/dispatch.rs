@@ -20,7 +20,7 @@ const SEALED_BYTES: usize = 256 * 1024;
 
 /// Limits of making requests in one turn, in nanoseconds (the last call may overrun) and in batches
 /// made ahead. Requests already made, and responses, wait meanwhile.
-const MAKING_TURN_NS: u64 = 20_000;
+pub(super) const MAKING_TURN_NS: u64 = 20_000;
 const AHEAD_TURN: usize = 8;
 
 /// Least lead of a script's call before its slot, in nanoseconds.
@@ -39,6 +39,9 @@ impl<B: Backend> Worker<'_, B> {
         let is_free = !self.pool.ready.is_empty();
         match &self.requests {
             RequestSource::Static(_) | RequestSource::Fields(_) => is_free,
+            RequestSource::Queue(queue) if queue.len() > 0 && self.pool.limits.streams => {
+                self.next_string_fits()
+            }
             RequestSource::Queue(queue) if queue.len() > 0 => is_free || queue.is_reserved(),
             RequestSource::Queue(_) => {
                 is_free && !self.script.as_ref().is_some_and(Script::is_over)
@@ -60,6 +63,9 @@ impl<B: Backend> Worker<'_, B> {
             match self.requests {
                 RequestSource::Static(_) => {
                     while self.outbox.dirty.len() < SEND_BATCH && self.dispatch_next(now) {}
+                }
+                RequestSource::Queue(_) if self.pool.limits.streams => {
+                    now = self.dispatch_strings(now);
                 }
                 RequestSource::Queue(_) => {
                     now = self.make_due(now);
@@ -147,8 +153,10 @@ impl<B: Backend> Worker<'_, B> {
     fn flush(&mut self, now: Nanos) {
         let repeated = match &self.requests {
             RequestSource::Static(repeated) => repeated,
-            RequestSource::Queue(_) => return self.outbox.dirty.clear(),
-            RequestSource::Fields(_) => return self.flush_streams(now),
+            _ if self.pool.limits.streams => return self.flush_streams(now),
+            RequestSource::Queue(_) | RequestSource::Fields(_) => {
+                return self.outbox.dirty.clear();
+            }
         };
         for conn in self.outbox.dirty.drain(..) {
             let unsent = std::mem::take(&mut self.pool.connection(conn).unsent);
@@ -257,7 +265,7 @@ impl<B: Backend> Worker<'_, B> {
     /// Makes the missing batches that could be sent now, within a limit of time. Returns the time
     /// at which they were ready, which is their earliest send time.
     #[inline(never)]
-    fn make_due(&mut self, now: Nanos) -> Nanos {
+    pub(super) fn make_due(&mut self, now: Nanos) -> Nanos {
         let mut made_at = now;
         loop {
             let RequestSource::Queue(queue) = &self.requests else { return made_at };
@@ -359,7 +367,9 @@ impl<B: Backend> Worker<'_, B> {
     fn make_batch(&mut self) -> Option<u64> {
         let RequestSource::Queue(queue) = &mut self.requests else { return None };
         let script = self.script.as_mut().filter(|script| !script.is_over())?;
-        let reserves = queue.is_reserving || !self.schedule.is_open_loop();
+        // Streams leave room for other strings, in any order.
+        let reserves =
+            queue.is_reserving || (!self.schedule.is_open_loop() && !self.pool.limits.streams);
         let conn = if reserves { Some(self.pool.ready.peek()?) } else { None };
         let mut batch = queue.empty();
         match &queue.repeated {

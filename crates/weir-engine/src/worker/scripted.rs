@@ -20,9 +20,7 @@ pub(super) fn source(
 ) -> RequestSource {
     let depth = job.plan.depth();
     if job.protocol.is_multiplexed() {
-        assert!(script.is_none(), "a script requires HTTP/1");
-        let scheme = if job.tls.is_some() { "https" } else { "http" };
-        return RequestSource::Fields(Arc::new(job.request.request(scheme)));
+        return source_of_fields(job, script, backend);
     }
     let Some(script) = script else {
         let (one, traits) = (job.request.bytes(), job.request.traits());
@@ -40,6 +38,27 @@ pub(super) fn source(
             RequestSource::Static(Repeated::new(&one, request.traits, depth, backend))
         }
         _ => RequestSource::Queue(RequestQueue::new(Some(batch), false, calls.knows_connections)),
+    }
+}
+
+/// Returns the source of requests for a multiplexed protocol.
+fn source_of_fields(
+    job: &Job,
+    script: Option<&mut Script<'_>>,
+    backend: &mut impl Backend,
+) -> RequestSource {
+    let Some(script) = script else {
+        return RequestSource::Fields(Arc::new(job.request.request(job.scheme())));
+    };
+    let calls = script.calls();
+    assert!(!calls.knows_connections, "a script that distinguishes connections requires HTTP/1");
+    if calls.request {
+        return RequestSource::Queue(RequestQueue::new(None, calls.response.is_some(), false));
+    }
+    let batch = script.static_request(backend);
+    match &batch.fields[..] {
+        [request] => RequestSource::Fields(Arc::clone(request)),
+        _ => RequestSource::Queue(RequestQueue::new(Some(batch), false, false)),
     }
 }
 

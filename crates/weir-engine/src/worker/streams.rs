@@ -1,4 +1,5 @@
-//! Dispatch for multiplexed protocols: due slots and returned requests onto streams.
+//! Dispatch for multiplexed protocols: due slots, strings of a script and returned requests onto
+//! streams.
 
 use std::mem;
 use std::sync::Arc;
@@ -6,6 +7,8 @@ use std::sync::Arc;
 use weir_io::{Backend, ConnId, Nanos, Segment};
 
 use super::Worker;
+use super::dispatch::{MAKING_TURN_NS, SEND_BATCH};
+use crate::pool::Slots;
 use crate::requests::RequestSource;
 
 impl<B: Backend> Worker<'_, B> {
@@ -24,10 +27,78 @@ impl<B: Backend> Worker<'_, B> {
         } else {
             return false;
         }
-        if self.pool.connection(conn).unsent == 1 {
-            self.outbox.dirty.push(conn);
+        self.mark_dirty(conn, 1);
+        true
+    }
+
+    /// Has a script make the strings that are due, and sends them; within a limit of time. Returns
+    /// the time of the last.
+    #[inline(never)]
+    pub(super) fn dispatch_strings(&mut self, from: Nanos) -> Nanos {
+        let mut now = from;
+        while self.outbox.dirty.len() < SEND_BATCH && !self.turn.is_behind {
+            now = self.make_due(now);
+            if !self.dispatch_string(now) {
+                break;
+            }
+            self.turn.is_behind |= now.since(from) >= MAKING_TURN_NS;
+        }
+        now
+    }
+
+    /// Sends the next string of a script if it is due and a connection has a stream for each of
+    /// its requests; before that, one that the peer returned. A string that has no such connection
+    /// stops the script.
+    fn dispatch_string(&mut self, now: Nanos) -> bool {
+        let Some(conn) = self.pool.ready.peek() else { return false };
+        if self.can_resend() {
+            self.pool.resend(conn, now);
+            self.mark_dirty(conn, 1);
+            return true;
+        }
+        if !self.is_due(now) || !self.next_string_fits() {
+            return false;
+        }
+        let RequestSource::Queue(queue) = &mut self.requests else { return false };
+        let Some(batch) = queue.take() else { return false };
+        let streams = self.pool.streams_free(conn);
+        if batch.fields.len() > streams as usize {
+            if let Some(script) = &mut self.script {
+                script.refuse_string(batch.fields.len(), streams, now);
+            }
+            return false;
+        }
+        let mut first_due = None;
+        if batch.fields.len() > 1 {
+            self.pool.free_for_string(conn);
+        }
+        for (tag, request) in (0..).zip(&batch.fields) {
+            let slot = self.take_slots(now, 1);
+            let intended_at = *first_due.get_or_insert(slot.intended_at);
+            self.pool.dispatch_stream(conn, request, Slots { intended_at, tag, ..slot }, now);
+        }
+        self.mark_dirty(conn, batch.fields.len());
+        if let RequestSource::Queue(queue) = &mut self.requests {
+            queue.recycle(batch);
         }
         true
+    }
+
+    /// True if the next string has room on the connection that takes the next request, or will
+    /// never have.
+    pub(super) fn next_string_fits(&self) -> bool {
+        let RequestSource::Queue(queue) = &self.requests else { return false };
+        let (Some(batch), Some(conn)) = (queue.peek(), self.pool.ready.peek()) else {
+            return false;
+        };
+        batch.fields.len() <= self.pool.streams_free(conn) as usize || self.pool.is_unused(conn)
+    }
+
+    /// Marks `conn` as having bytes to send, if its last `requests` requests are the first.
+    fn mark_dirty(&mut self, conn: ConnId, requests: usize) {
+        if usize::from(self.pool.connection(conn).unsent) == requests {
+            self.outbox.dirty.push(conn);
+        }
     }
 
     /// True if there is a returned request whose slot may still be sent, and a connection for it.

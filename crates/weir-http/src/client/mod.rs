@@ -12,7 +12,7 @@ use crate::message::chunked::ChunkFraming;
 use crate::message::framing::{Body, response_has_body};
 use crate::message::section::{Paused, Section};
 use crate::{BodyBudget, Interest, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent};
-use capture::Capture;
+pub(crate) use capture::Capture;
 pub use head_cache::HeadCache;
 use head_cache::HeadSemantics;
 use in_flight::InFlight;

@@ -4,7 +4,9 @@ use std::io;
 use std::sync::Arc;
 
 use weir_http::h2::H2Client;
-use weir_http::{Multiplexed, ProtocolError, Request, StreamEventKind};
+use weir_http::{
+    BodyBudget, Interest, Multiplexed, ProtocolError, ReceivedResponse, Request, StreamEventKind,
+};
 use weir_io::{Backend, Nanos};
 use weir_result::Http2Plan;
 use weir_result::document::Preflight;
@@ -39,9 +41,10 @@ pub(super) fn exchange<B: Backend>(
     started: Nanos,
 ) -> Result<Preflight, Failure> {
     let mut client = H2Client::new(1, &http::options(http2));
-    client.keep_heads();
+    client.set_interest(Interest::Head, &BodyBudget::default());
     client.open(link.now().0);
     let (mut is_sent, mut received, mut events) = (false, 0, Vec::new());
+    let mut begun = None;
     loop {
         if !is_sent && client.capacity() > 0 {
             client.request(request, link.now().0);
@@ -57,9 +60,11 @@ pub(super) fn exchange<B: Backend>(
         let read = client.receive(&bytes, link.now().0, &mut events);
         for event in events.drain(..) {
             match event.kind {
-                StreamEventKind::Began => {}
+                StreamEventKind::Began { .. } => {
+                    begun = Some(describe(&client.head(), link.now().since(started)));
+                }
                 StreamEventKind::Response { .. } => {
-                    return Ok(describe(&client, link.now().since(started)));
+                    return Ok(describe(&client.response(0), link.now().since(started)));
                 }
                 StreamEventKind::Failed(error) => return Err(io::Error::other(error).into()),
                 StreamEventKind::Returned => {
@@ -77,14 +82,13 @@ pub(super) fn exchange<B: Backend>(
             }
             Ok(()) => {}
         }
-        if received > READ_MAX_BYTES && client.head().status() >= 200 {
-            return Ok(describe(&client, link.now().since(started)));
+        if received > READ_MAX_BYTES && let Some(begun) = begun.take() {
+            return Ok(begun);
         }
     }
 }
 
-fn describe(client: &H2Client, elapsed_ns: u64) -> Preflight {
-    let head = client.head();
+fn describe(head: &ReceivedResponse<'_>, elapsed_ns: u64) -> Preflight {
     let text = |wanted: &str| {
         let mut fields = head.fields();
         let found = fields.find(|(name, _)| *name == wanted.as_bytes());

@@ -4,6 +4,7 @@
 mod capacity;
 mod cuts;
 mod hostile;
+mod scripts;
 mod service;
 
 use weir_engine::Job;

@@ -4,7 +4,6 @@
 use super::super::fault::Fault;
 use super::super::fields::{FieldCheck, ResponseFields, status};
 use super::super::hpack::Decoder;
-use crate::ReceivedResponse;
 
 /// Longest block that is kept for comparison, in bytes.
 const BLOCK_BYTES_MAX: usize = 4 * 1024;
@@ -19,20 +18,12 @@ pub(super) struct H2HeadCache {
     /// Changes of the decoder's table when the block was decoded; `None` without one.
     table_changes: Option<u64>,
     fields: ResponseFields,
-    /// Field lines of the last decoded head, in the form of HTTP/1; `None` if they are not kept.
-    lines: Option<Vec<u8>>,
 }
 
 impl H2HeadCache {
-    /// Keeps the field lines of every head from now on that differs from the one before.
-    pub(super) fn keep_lines(&mut self) {
-        self.lines = Some(Vec::new());
-    }
-
-    /// Returns the last head, without fields if they are not kept.
-    pub(super) fn last(&self) -> ReceivedResponse<'_> {
-        let head = self.lines.as_deref().unwrap_or_default();
-        ReceivedResponse { status: self.fields.status, head, body: &[], is_cut: false }
+    /// Returns the status of the last head; 0 before the first one.
+    pub(super) fn status(&self) -> u16 {
+        self.fields.status
     }
 
     pub(super) fn clear(&mut self) {
@@ -54,22 +45,39 @@ impl H2HeadCache {
         let is_known = self.table_changes == Some(decoder.table_changes())
             && self.block == block
             && !decoder.requires_update();
-        if is_known { Ok(self.fields) } else { self.decode(decoder, block) }
+        if is_known { Ok(self.fields) } else { self.decode(decoder, block, |_, _| ()) }
+    }
+
+    /// Like [`H2HeadCache::read`], and replaces `lines` by the fields as lines of HTTP/1, without
+    /// pseudo-header fields.
+    pub(super) fn read_lines(
+        &mut self,
+        decoder: &mut Decoder,
+        block: &[u8],
+        lines: &mut Vec<u8>,
+    ) -> Result<ResponseFields, Fault> {
+        lines.clear();
+        self.decode(decoder, block, |name, value| {
+            [name, b": ", value, b"\r\n"].iter().for_each(|part| lines.extend_from_slice(part));
+        })
     }
 
     #[inline(never)]
-    fn decode(&mut self, decoder: &mut Decoder, block: &[u8]) -> Result<ResponseFields, Fault> {
+    fn decode(
+        &mut self,
+        decoder: &mut Decoder,
+        block: &[u8],
+        mut each: impl FnMut(&[u8], &[u8]),
+    ) -> Result<ResponseFields, Fault> {
         let before = decoder.table_changes();
         let (mut check, mut number, mut is_bad_pseudo) = (FieldCheck::default(), 0, false);
-        let lines = &mut self.lines;
-        lines.iter_mut().for_each(Vec::clear);
         let decoded = decoder.decode(block, |name, value| {
             if check.field(name, value) {
                 let known = if name == b":status" { status(value) } else { None };
                 is_bad_pseudo |= number != 0 || known.is_none();
                 number = known.unwrap_or(0);
-            } else if let Some(lines) = lines {
-                lines.extend([name, b": ", value, b"\r\n"].concat());
+            } else {
+                each(name, value);
             }
         });
         let decoded = decoded.map_err(|_| Fault::COMPRESSION)?;

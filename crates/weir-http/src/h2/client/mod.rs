@@ -2,6 +2,7 @@
 //! it.
 
 mod cancel_rate;
+mod captures;
 mod head_cache;
 mod options;
 mod request_cache;
@@ -16,8 +17,8 @@ use super::fault::ErrorCode;
 use super::frame::{FrameLimits, FrameReader};
 use super::windows::{ReceiveWindow, SendWindow};
 use crate::{
-    Multiplexed, ProtocolError, ProtocolFactory, ReceivedResponse, Request, RequestId, StreamEvent,
-    WindowWaits,
+    BodyBudget, Interest, Multiplexed, ProtocolError, ProtocolFactory, ReceivedResponse, Request,
+    RequestId, StreamEvent, WindowWaits,
 };
 use session::Session;
 use uploads::Upload;
@@ -83,13 +84,8 @@ impl H2Client {
         ProtocolFactory::multiplexed(move |streams| Box::new(H2Client::new(streams, &options)))
     }
 
-    /// Keeps the fields of response heads from now on, for [`H2Client::head`].
-    pub fn keep_heads(&mut self) {
-        self.session.keep_heads();
-    }
-
-    /// Returns the response head that was received last, which may be interim; its status is 0
-    /// before the first one. It has no fields unless [`H2Client::keep_heads`] was called.
+    /// Returns the response head that was received last, before its body is complete. It has no
+    /// fields unless responses are stored.
     pub fn head(&self) -> ReceivedResponse<'_> {
         self.session.head()
     }
@@ -183,6 +179,18 @@ impl Multiplexed for H2Client {
 
     fn interim_responses(&self) -> u64 {
         self.session.interim_responses()
+    }
+
+    fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
+        self.session.set_interest(interest, budget);
+    }
+
+    fn response(&self, nth: usize) -> ReceivedResponse<'_> {
+        self.session.stored(nth)
+    }
+
+    fn forget_responses(&mut self) {
+        self.session.forget_responses();
     }
 
     fn goaway(&self) -> Option<ErrorCode> {

@@ -10,12 +10,16 @@ use super::super::frame::{Frame, PREFACE, Settings, push_ping, push_reset, push_
 use super::super::link::Link;
 use super::super::stream_table::StreamTable;
 use super::cancel_rate::CancelRate;
+use super::captures::Captures;
 use super::head_cache::H2HeadCache;
 use super::request_cache::RequestCache;
 use super::uploads::{Upload, Uploads};
 use super::{H2Options, SendWindow, Stream};
 use crate::message::framing::response_has_body;
-use crate::{ProtocolError, ReceivedResponse, Request, RequestId, StreamEvent, StreamEventKind};
+use crate::{
+    BodyBudget, Interest, ProtocolError, ReceivedResponse, Request, RequestId, StreamEvent,
+    StreamEventKind,
+};
 
 /// Greatest number of a stream.
 const STREAM_MAX: u32 = (1 << 31) - 1;
@@ -38,6 +42,8 @@ pub(super) struct Session {
     requests: RequestCache,
     heads: H2HeadCache,
     trailers: H2HeadCache,
+    /// Stored responses; `None` if nothing reads them.
+    captures: Option<Box<Captures>>,
     pub(super) uploads: Uploads,
     cancelled: CancelledStreams,
     cancel_rate: CancelRate,
@@ -73,6 +79,7 @@ impl Session {
             requests: RequestCache::default(),
             heads: H2HeadCache::default(),
             trailers: H2HeadCache::default(),
+            captures: None,
             uploads: Uploads::default(),
             cancelled: CancelledStreams::default(),
             cancel_rate: CancelRate::default(),
@@ -97,6 +104,9 @@ impl Session {
         self.heads.clear();
         self.trailers.clear();
         self.uploads.clear(self.now_ns);
+        if let Some(captures) = &mut self.captures {
+            captures.forget_unfinished();
+        }
         self.cancelled.clear();
         self.cancel_rate = CancelRate::default();
         (self.is_retiring, self.goaway, self.begun, self.error) = (false, None, 0, None);
@@ -147,13 +157,24 @@ impl Session {
         self.begun > 0
     }
 
-    /// Keeps the field lines of response heads.
-    pub(super) fn keep_heads(&mut self) {
-        self.heads.keep_lines();
+    pub(super) fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
+        self.captures = Captures::new(interest, budget);
     }
 
     pub(super) fn head(&self) -> ReceivedResponse<'_> {
-        self.heads.last()
+        let head = self.captures.as_ref().map_or(&[][..], |captures| &captures.lines);
+        ReceivedResponse { status: self.heads.status(), head, body: &[], is_cut: false }
+    }
+
+    pub(super) fn stored(&self, nth: usize) -> ReceivedResponse<'_> {
+        self.captures.as_ref().expect("only called with an interest").response(nth)
+    }
+
+    #[inline]
+    pub(super) fn forget_responses(&mut self) {
+        if let Some(captures) = &mut self.captures {
+            captures.forget_completed();
+        }
     }
 
     /// Returns the memory that received frames have caused it to hold, in bytes.
@@ -234,6 +255,7 @@ impl Session {
     #[inline]
     pub(super) fn note_received(&mut self) {
         self.received_ns = self.now_ns;
+        self.forget_responses();
     }
 
     /// Ends the connection because of a fault. Returns the error that every later call returns.
@@ -269,7 +291,7 @@ impl Session {
                 self.headers(stream, block, is_end, begun_ns, events)
             }
             Frame::Data { stream, data, flow_bytes, is_end } if self.link.peer.is_some() => {
-                self.data(stream, data.len(), flow_bytes, is_end, events)
+                self.data(stream, data, flow_bytes, is_end, events)
             }
             other => self.control(other, events),
         }
@@ -286,7 +308,12 @@ impl Session {
         let slot = self.streams.find(number);
         let is_trailers = slot.is_some_and(|slot| self.streams.state(slot).has_head);
         let known = if is_trailers { &mut self.trailers } else { &mut self.heads };
-        let fields = known.read(&mut self.link.decoder, block)?;
+        let fields = match &mut self.captures {
+            None => known.read(&mut self.link.decoder, block)?,
+            Some(captures) => {
+                known.read_lines(&mut self.link.decoder, block, &mut captures.lines)?
+            }
+        };
         let Some(slot) = slot else {
             self.late(number)?;
             return self.link.count_idle();
@@ -298,7 +325,10 @@ impl Session {
         }
         let stream = self.streams.state(slot);
         match fields.status {
-            0 if stream.has_head && is_end => self.finish(slot, events),
+            0 if stream.has_head && is_end => {
+                self.keep_lines(slot);
+                self.finish(slot, events);
+            }
             100..=199 if !stream.has_head && !is_end && fields.status != 101 => {
                 self.interim_responses += 1;
                 self.link.count_idle()?;
@@ -329,6 +359,7 @@ impl Session {
             false => Some(0),
         };
         self.begun += 1;
+        self.keep_lines(slot);
         if !is_end || begun_ns < self.now_ns {
             let kind = StreamEventKind::Began { at_ns: begun_ns };
             events.push(StreamEvent { id: RequestId(slot), kind });
@@ -342,7 +373,7 @@ impl Session {
     fn data(
         &mut self,
         number: u32,
-        bytes: usize,
+        data: &[u8],
         flow_bytes: u32,
         is_end: bool,
         events: &mut Vec<StreamEvent>,
@@ -350,7 +381,7 @@ impl Session {
         if flow_bytes > 0 {
             self.link.take_data(flow_bytes)?;
         }
-        let slot = self.streams.find(number);
+        let (slot, bytes) = (self.streams.find(number), data.len());
         if bytes == 0 && (!is_end || slot.is_none()) {
             self.link.count_idle()?;
         }
@@ -373,12 +404,23 @@ impl Session {
         if bytes > 0 {
             self.link.count_content();
         }
+        if let Some(captures) = &mut self.captures {
+            captures.body(slot, data);
+        }
         if is_end {
             self.finish(slot, events);
         } else if let Some(bytes) = stream.receive_window.refill(self.options.stream_window_bytes) {
             push_window_update(&mut self.link.out, number, bytes);
         }
         Ok(())
+    }
+
+    /// Stores the field lines of the block that is being handled, if something reads them.
+    #[inline]
+    fn keep_lines(&mut self, slot: u16) {
+        if let Some(captures) = &mut self.captures {
+            captures.take_lines(slot);
+        }
     }
 
     /// Ends a stream whose response is complete.
@@ -393,6 +435,9 @@ impl Session {
         if stream.upload.is_some() {
             // The server does not need the rest of the body (RFC 9113 §8.1).
             push_reset(&mut self.link.out, number, ErrorCode::CANCEL);
+        }
+        if let Some(captures) = &mut self.captures {
+            captures.complete(slot, status);
         }
         let kind = StreamEventKind::Response { status };
         self.end(slot, kind, events);
@@ -420,6 +465,9 @@ impl Session {
         self.begun -= u32::from(stream.has_head);
         if stream.upload.take().is_some() {
             self.uploads.remove(slot, self.now_ns);
+        }
+        if let Some(captures) = &mut self.captures {
+            captures.forget(slot);
         }
         self.streams.remove(slot);
     }

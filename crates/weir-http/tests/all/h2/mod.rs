@@ -4,6 +4,7 @@ mod client;
 mod corpus;
 mod hostile;
 mod hpack;
+mod kept;
 mod pair;
 mod raw;
 mod server;

@@ -1,0 +1,91 @@
+//! Fields and bodies of responses, for callers that read them. Independent of frames; a caller that
+//! reads none pays nothing.
+
+use crate::client::Capture;
+use crate::{BodyBudget, Interest, ReceivedResponse};
+
+/// The stored responses of one connection, each with the storage of its stream.
+#[derive(Debug)]
+pub(super) struct Captures {
+    interest: Interest,
+    budget: BodyBudget,
+    /// Storage by slot; `None` before the slot's first response.
+    slots: Vec<Option<Box<Capture>>>,
+    /// Slots of the responses that the last call completed, in order.
+    completed: Vec<u16>,
+    /// Field lines of the block that is being handled.
+    pub(super) lines: Vec<u8>,
+}
+
+impl Captures {
+    /// Creates the storage; `None` if nothing has to be stored.
+    pub(super) fn new(interest: Interest, budget: &BodyBudget) -> Option<Box<Captures>> {
+        let budget = budget.clone();
+        let (slots, completed, lines) = (Vec::new(), Vec::new(), Vec::new());
+        let captures = Captures { interest, budget, slots, completed, lines };
+        (interest != Interest::Status).then(|| Box::new(captures))
+    }
+
+    /// Appends the current field lines to the response of a slot: of its head, or of its trailers.
+    pub(super) fn take_lines(&mut self, slot: u16) {
+        let lines = std::mem::take(&mut self.lines);
+        if let Some(capture) = self.of(slot) {
+            capture.section(&lines);
+        }
+        self.lines = lines;
+    }
+
+    /// Appends a part of the body of a slot's response.
+    pub(super) fn body(&mut self, slot: u16, data: &[u8]) {
+        if let Some(capture) = self.of(slot) {
+            capture.body(data);
+        }
+    }
+
+    /// Completes the response of a slot.
+    pub(super) fn complete(&mut self, slot: u16, status: u16) {
+        if let Some(capture) = self.of(slot) {
+            capture.complete(status);
+            self.completed.push(slot);
+        }
+    }
+
+    /// Drops what is incomplete in a slot, whose stream has ended.
+    pub(super) fn forget(&mut self, slot: u16) {
+        if let Some(Some(capture)) = self.slots.get_mut(usize::from(slot)) {
+            capture.forget_unfinished();
+        }
+    }
+
+    /// Drops what is incomplete in all slots.
+    pub(super) fn forget_unfinished(&mut self) {
+        self.slots.iter_mut().flatten().for_each(|capture| capture.forget_unfinished());
+    }
+
+    /// Drops the responses of the last call.
+    pub(super) fn forget_completed(&mut self) {
+        for slot in self.completed.drain(..) {
+            if let Some(capture) = &mut self.slots[usize::from(slot)] {
+                capture.forget_completed();
+            }
+        }
+    }
+
+    /// Returns the nth response of the last call.
+    pub(super) fn response(&self, nth: usize) -> ReceivedResponse<'_> {
+        let capture = self.slots[usize::from(self.completed[nth])].as_ref();
+        capture.expect("it has completed a response").response(0)
+    }
+
+    fn of(&mut self, slot: u16) -> Option<&mut Capture> {
+        let slot = usize::from(slot);
+        if self.slots.len() <= slot {
+            self.slots.resize_with(slot + 1, || None);
+        }
+        let place = &mut self.slots[slot];
+        if place.is_none() {
+            *place = Capture::new(self.interest, &self.budget);
+        }
+        place.as_deref_mut()
+    }
+}
