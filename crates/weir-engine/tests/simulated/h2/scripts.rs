@@ -4,10 +4,13 @@ use weir_engine::Job;
 use weir_http::h2::{H2Client, H2Options};
 use weir_io::Nanos;
 use weir_result::{Callback, Plan};
-use weir_sim::{Law, World};
+use weir_sim::{Law, Random, Seed, World};
 
+use super::bad_habits;
 use super::service::{H2Service, Habits};
+use crate::observers::PerTag;
 use crate::setup::{MS, Run, check_all, closed, job, open, run_job, script};
+use crate::streams::wild_plan;
 
 /// Runs a plan with up to `streams` streams per connection, and a script.
 fn run(habits: Habits, plan: Plan, streams: u16, text: &str) -> Run {
@@ -138,4 +141,42 @@ fn a_stopped_script_ends_its_load() {
         end";
     let run = run(Habits::default(), closed(1), 10, text);
     assert_eq!((run.measured.outcomes.ok, run.failure), (50, None));
+}
+
+/// Everything that can fail, fails, under scripts of each kind: no slot is lost or counted twice,
+/// and every run ends.
+#[test]
+fn wild_worlds_conserve_every_slot_of_a_script() {
+    let texts = [
+        "function request() return wrk.format('POST', '/a', nil, string.rep('x', 300)) end
+        function response(status, headers, body) assert(headers['server'] and #body == 4) end",
+        "function request() return string.rep(wrk.format('GET', '/a'), math.random(1, 3)) end",
+        "function delay() return math.random(0, 3) end
+        function request() return string.rep(wrk.format('GET', '/a'), 2) end
+        function response(status) assert(status == 200) end",
+    ];
+    let (mut ok, mut other, mut refused) = (0, 0, 0);
+    for seed in 0..120 {
+        let mut random = Random::new(Seed(seed), 302);
+        let (plan, habits) = (wild_plan(&mut random), bad_habits(&mut random));
+        let (service, _) = H2Service::factory(habits);
+        let world = World { service: Some(service), ..World::wild(Seed(seed), 100 * MS) };
+        let observed = PerTag::default();
+        let job = Job {
+            protocol: H2Client::factory(H2Options::default()),
+            observers: vec![observed.factory()],
+            ..job(&plan)
+        };
+        let text = texts[seed as usize % texts.len()];
+        let run = run_job(world, &job, 0, Nanos::MAX, Some(&mut script(text)));
+        observed.check(&run, &format!("seed {seed}"));
+        if let Some(failure) = run.failure {
+            assert!(failure.contains("in one string"), "seed {seed}: {failure}");
+            refused += 1;
+        }
+        ok += run.measured.outcomes.ok;
+        other += run.measured.outcomes.total() - run.measured.outcomes.ok;
+    }
+    assert!(ok > 500 && other > 500, "{ok} {other}");
+    assert!((1..100).contains(&refused), "{refused}");
 }
