@@ -1,7 +1,7 @@
 //! The details below the latencies: requests, status codes, errors, connections, notes.
 
 use weir_result::document::{Accounting, DestinationSection};
-use weir_result::{Document, Load, SuccessRule, errno};
+use weir_result::{Document, Load, StampChoice, SuccessRule, errno};
 
 use super::{Block, Cell, Detail, Fact, Form, Line, Notice, Tone, connections, tls, usage};
 
@@ -119,6 +119,11 @@ fn notes(document: &Document, verdict: bool) -> Vec<Notice> {
     let mut notes: Vec<Notice> = texts.cloned().map(Notice::OfRun).collect();
     if document.plan.load == Load::ClosedLoop && document.responses() > 0 {
         notes.push(Notice::ClosedLoop);
+    }
+    let has_streams = document.occupancy.is_some_and(|occupancy| occupancy.capacity_ns > 0);
+    let is_stampless = document.stamps.is_none() && document.plan.stamps != StampChoice::None;
+    if verdict && has_streams && is_stampless {
+        notes.push(Notice::SharedStamps);
     }
     let unknown = document.verdict.not_judged();
     if verdict && !unknown.is_empty() {

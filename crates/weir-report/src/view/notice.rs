@@ -10,6 +10,8 @@ pub enum Notice {
     OfRun(String),
     /// The load waited for responses, so that a slow server also slows the sends.
     ClosedLoop,
+    /// Kernel time stamps were not requested, because streams share connections.
+    SharedStamps,
     /// Rules of the verdict, by id, that lacked data.
     NotJudged(Vec<String>),
     /// Findings that are left out.
@@ -50,6 +52,11 @@ impl Notice {
             Notice::OfRun(text) => text.clone(),
             Notice::ClosedLoop => {
                 "closed loop: latencies leave out the time a slow server delays sends".to_owned()
+            }
+            Notice::SharedStamps => {
+                "client overhead after arrival is unknown: streams share their connection's kernel \
+                 timestamps; use one stream per connection"
+                    .to_owned()
             }
             Notice::NotJudged(rules) => {
                 format!("not judged for lack of data: {}", rules.join(", "))

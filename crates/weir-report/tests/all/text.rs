@@ -10,7 +10,8 @@ use weir_report::{TextOptions, text};
 use weir_result::document::Certificate;
 use weir_result::{
     Arrivals, Assertion, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase,
-    HandshakeKind, Load, Measurements, Rate, ScriptUsage, TlsCounts, TlsParameters,
+    HandshakeKind, Load, Measurements, Occupancy, Rate, ScriptUsage, StampChoice, TlsCounts,
+    TlsParameters,
 };
 
 const PLAIN: TextOptions = TextOptions {
@@ -511,6 +512,10 @@ fn http2() {
         connections.goaways.insert("NO_ERROR", 12_345);
         connections.goaways.insert("ENHANCE_YOUR_CALM", 3);
         (connections.window_waits, connections.window_wait_ns) = (20_000, 6 * S);
+        let busy_ns = u128::from(985 * S);
+        let capacity_ns = u128::from(1_000 * S);
+        m.occupancy = Occupancy { integral_ns: busy_ns, sum_ns: busy_ns, capacity_ns };
+        parts.plan.stamps = StampChoice::Sample;
     });
     golden("http2", &fixture.document(), &TextOptions { verbose: true, ..PLAIN });
 }

@@ -67,6 +67,10 @@ pub(super) fn exchange<B: Backend>(
                     return Ok(describe(&client.response(0), link.now().since(started)));
                 }
                 StreamEventKind::Failed(error) => return Err(io::Error::other(error).into()),
+                StreamEventKind::Reset(code) => {
+                    let text = format!("the server reset the stream ({code})");
+                    return Err(io::Error::other(text).into());
+                }
                 StreamEventKind::Returned => {
                     return Err(io::Error::other("the server refused the request").into());
                 }
