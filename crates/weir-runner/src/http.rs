@@ -23,7 +23,8 @@ pub(crate) fn version(spec: &RunSpec, url: &Url) -> Result<Option<HttpPlan>> {
     let wants_http2 = spec.http.streams.is_some();
     match spec.http.version {
         HttpChoice::Auto if wants_http2 => {}
-        HttpChoice::Auto if needs_http1.is_some() || !url.is_secure => {
+        // A script's string may hold more requests than a connection has streams.
+        HttpChoice::Auto if needs_http1.is_some() || spec.script.is_some() || !url.is_secure => {
             return Ok(Some(HttpPlan::Http11));
         }
         HttpChoice::Auto => return Ok(None),
@@ -62,9 +63,6 @@ fn what_needs_http1(spec: &RunSpec) -> Option<(String, &'static str)> {
     }
     if spec.connection.close == Some(Closer::Server) {
         return flag("--close server", "use --close client with --http 2");
-    }
-    if spec.script.is_some() {
-        return flag("--script", "drop --http 2 and --streams");
     }
     let is_of_http1 =
         |name: &str| FIELDS_OF_HTTP1.iter().any(|field| field.eq_ignore_ascii_case(name));
@@ -175,7 +173,6 @@ mod tests {
                 let (name, value) = ("connection".to_owned(), "close".to_owned());
                 spec.request.headers.push(Header { name, value });
             },
-            |spec| spec.script = Some(ScriptSpec::default()),
             |spec| spec.compat = Some(CompatSpec { dialect: Dialect::Wrk, batch_times: false }),
         ] {
             assert_eq!(of(SECURE, change), Ok(Some(HttpPlan::Http11)), "it needs HTTP/1");
@@ -186,6 +183,13 @@ mod tests {
             let error = error.expect_err("it excludes HTTP/2");
             assert!(error.contains("needs HTTP/1"), "{error}");
         }
+        let script = |spec: &mut RunSpec| spec.script = Some(ScriptSpec::default());
+        assert_eq!(of(SECURE, script), Ok(Some(HttpPlan::Http11)), "the server does not choose");
+        let streams = of(SECURE, |spec| {
+            script(spec);
+            spec.http.streams = Some(5);
+        });
+        assert!(matches!(streams, Ok(Some(HttpPlan::Http2(_)))), "{streams:?}");
     }
 
     #[test]

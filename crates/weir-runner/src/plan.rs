@@ -6,8 +6,8 @@ use weir_http::{BodyBudget, Prepared, RequestError};
 use weir_io::{Endpoint, Engine};
 use weir_result::document::{Input, InputRole};
 use weir_result::{
-    Closer, ConnectionPlan, Header, IoEngine, Load, Note, Pacing, Part, Plan, RequestPlan,
-    SuccessRule, Target,
+    Closer, ConnectionPlan, Header, HttpPlan, IoEngine, Load, Note, Pacing, Part, Plan,
+    RequestPlan, SuccessRule, Target,
 };
 use weir_tls::{TlsConfig, TlsOptions};
 
@@ -222,6 +222,13 @@ fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
         bail!(
             "--pipeline cannot be used with a script that has request() or delay(); return several \
              requests in one string instead"
+        );
+    }
+    let is_http2 = matches!(plan.http, Some(HttpPlan::Http2(_)));
+    if is_http2 && scripts.is_some_and(Scripts::knows_connections) {
+        bail!(
+            "--http 2 cannot be used with a script whose functions take a connection: requests are \
+             streams there; use --http 1.1"
         );
     }
     Ok(())

@@ -61,6 +61,7 @@ pub(crate) struct Scripts {
     plain_request: String,
     makes_requests: bool,
     sets_the_pace: bool,
+    knows_connections: bool,
     /// Addresses of its threads, if the script sets them.
     addresses: Vec<std::net::SocketAddr>,
     has_done: bool,
@@ -115,6 +116,7 @@ impl Scripts {
             ),
             makes_requests: false,
             sets_the_pace: false,
+            knows_connections: false,
             addresses: Vec::new(),
             has_done: false,
         }))
@@ -143,6 +145,7 @@ impl Scripts {
             self.makes_requests |= calls.request;
             self.addresses.extend(worker.address());
             self.sets_the_pace |= calls.request || calls.delay || calls.knows_connections;
+            self.knows_connections |= calls.knows_connections;
         }
         let first = workers.first().context("there is no thread")?;
         let mut bytes = first.static_request();
@@ -173,6 +176,11 @@ impl Scripts {
     /// True if the script decides what is sent when, which excludes `--pipeline`.
     pub(crate) fn sets_the_pace(&self) -> bool {
         self.sets_the_pace
+    }
+
+    /// True if functions of the script take a connection, which excludes HTTP/2.
+    pub(crate) fn knows_connections(&self) -> bool {
+        self.knows_connections
     }
 
     /// True if the script has a `done()`.

@@ -68,7 +68,7 @@ pub(super) fn exchange<B: Backend>(
                 }
                 StreamEventKind::Failed(error) => return Err(io::Error::other(error).into()),
                 StreamEventKind::Reset(code) => {
-                    let text = format!("the server reset the stream ({code})");
+                    let text = format!("the server reset the stream: {}", code.name());
                     return Err(io::Error::other(text).into());
                 }
                 StreamEventKind::Returned => {
@@ -86,7 +86,9 @@ pub(super) fn exchange<B: Backend>(
             }
             Ok(()) => {}
         }
-        if received > READ_MAX_BYTES && let Some(begun) = begun.take() {
+        if received > READ_MAX_BYTES
+            && let Some(begun) = begun.take()
+        {
             return Ok(begun);
         }
     }

@@ -106,7 +106,7 @@ impl<S: Read + Write> Connection<S> {
             }
             let events = self.turn().expect("the server closes only after the last response");
             let kinds = events.into_iter().map(|event| event.kind);
-            ends.extend(kinds.filter(|kind| *kind != StreamEventKind::Began));
+            ends.extend(kinds.filter(|kind| !matches!(kind, StreamEventKind::Began { .. })));
         }
     }
 }

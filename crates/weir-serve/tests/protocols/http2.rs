@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use weir_http::h2::H2Options;
-use weir_http::{ProtocolError, StreamEventKind};
+use weir_http::h2::{ErrorCode, H2Options};
+use weir_http::{Multiplexed, StreamEventKind};
 use weir_serve::Http2Options;
 
 use crate::client::{Connection, check, connect, get, request};
@@ -46,7 +46,7 @@ fn bodies_larger_than_the_windows_pass_in_both_directions() {
             let mut connection = Connection::open(connect(address), 4, &options);
             let (_, ends) = connection.load(&vec![post.clone(); 8]);
             assert_eq!(ends, [OK; 8]);
-            assert!(connection.client.window_waits().waits > 0);
+            assert!(connection.client.window_waits(0).waits > 0);
         },
         |stats| assert_eq!((stats.requests, stats.answered), (8, 8)),
     );
@@ -93,7 +93,7 @@ fn refused_and_reset_streams_are_counted_as_the_client_sees_them() {
             // Every 10th of 700 is refused; of the 100 multiples of 7, 10 are among them.
             assert_eq!(count(&ends, StreamEventKind::Returned), 70, "{kinds:?}");
             assert_eq!(count(&ends, OK), 540, "{kinds:?}");
-            let failed = StreamEventKind::Failed(ProtocolError::StreamReset);
+            let failed = StreamEventKind::Reset(ErrorCode::INTERNAL_ERROR);
             assert_eq!(count(&ends, failed), 90, "{kinds:?}");
         },
         |stats| {

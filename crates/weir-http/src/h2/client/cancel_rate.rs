@@ -2,7 +2,7 @@
 //! Independent of frames.
 
 /// Least number of cancelled streams that counts. Servers with a limit on resets accept more of
-/// them at once (decision 0038), and a few timeouts are no reason to give up what other streams
+/// them at once (decision 0036), and a few timeouts are no reason to give up what other streams
 /// share.
 const CANCELLED_MIN: u64 = 10;
 

@@ -74,7 +74,7 @@ impl H2Client {
     }
 
     /// Returns the memory that the server has caused it to hold, in bytes: at most 1 MiB with the
-    /// default options, whatever the server sends (decision 0038).
+    /// default options, whatever the server sends (decision 0036).
     pub fn held_bytes(&self) -> usize {
         self.reader.held_bytes() + self.session.held_bytes()
     }

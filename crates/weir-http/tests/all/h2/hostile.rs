@@ -14,7 +14,7 @@ use super::raw::{Raw, get, post, request};
 /// Frames of a flood: far more than any limit on them.
 const FLOOD_FRAMES: usize = 100_000;
 
-/// Most memory that a server may cause a client to hold, in bytes (decision 0038).
+/// Most memory that a server may cause a client to hold, in bytes (decision 0036).
 const HELD_BYTES_MAX: usize = 1 << 20;
 
 /// Most bytes that a flood may leave in the output: an acknowledgement of 17 bytes for each frame
