@@ -107,6 +107,7 @@ const CASES: &[Case] = &[
     Case::new("V12", faults::resets).over("V12-tls", Over::Tls),
     Case::new("V12", faults::resets).over("V12-http2", Over::Http2 { streams: 1 }),
     Case::new("V15", slots::slots).over("V15-tls", Over::Tls),
+    Case::new("V15", slots::slots).over("V15-http2", Over::Http2 { streams: 1 }),
 ];
 
 /// Builds weir, runs the cases, writes the page.

@@ -344,8 +344,8 @@ impl<'a, B: Backend> Worker<'a, B> {
     }
 
     /// Sends due slots after a step of a TLS handshake. A step takes up to a quarter of a
-    /// millisecond, so a batch of them would delay sends by 15 ms. Slots of a closed loop are due as
-    /// soon as a connection is free, such as the one that this step may have opened.
+    /// millisecond, so a batch of them would delay sends by 15 ms. Slots of a closed loop are due
+    /// as soon as a connection is free, such as the one that this step may have opened.
     #[inline(never)]
     fn end_step(&mut self) {
         let now = self.backend.now();

@@ -7,9 +7,18 @@ use weir_result::{
     ByOutcome, Histogram, Measurements, Occupancy, Outcomes, Sent, Tally, WorkerPhases,
 };
 
-use super::{Failures, Planned, Recorder};
+use super::{ConnectTimes, Failures, Planned, Recorder};
 use crate::schedule::Schedule;
 use crate::timeline::Timeline;
+
+impl ConnectTimes {
+    /// Returns the times of all phases together.
+    fn all(&self) -> Histogram {
+        let mut all = sum(&self.setup, &self.window);
+        all.add_tally(&self.other);
+        all
+    }
+}
 
 impl Recorder {
     /// Returns the worker's measurements. Takes the slots of M that were never sent from
@@ -48,8 +57,6 @@ impl Recorder {
         }
         let mut connection_wait = Histogram::from(&waited.connection_wait);
         connection_wait.record_range(0, 0, unwaited.lag.exact().count, 0);
-        let mut connect = sum(&self.connects.connect.setup, &self.connects.connect.window);
-        connect.add_tally(&self.connects.connect.other);
         let (sent, capacity_ns) = (self.really_sent(), self.capacity.finish(&self.timeline, end));
         let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(&self.timeline, end) };
         Measurements {
@@ -73,7 +80,7 @@ impl Recorder {
             tls_handshake: Histogram::from(&self.connects.tls_handshake),
             tls: self.connects.tls,
             opening: Histogram::from(&self.connects.opening),
-            connect,
+            connect: self.connects.connect.all(),
             connect_setup: Histogram::from(&self.connects.connect.setup),
             connect_window: Histogram::from(&self.connects.connect.window),
             slices,

@@ -86,6 +86,8 @@ pub(super) struct H2Service {
     /// Streams in progress, with their request in the truth.
     waiting: BTreeMap<u32, usize>,
     requests: usize,
+    /// Last stream that is processed, after GOAWAY.
+    last_stream: u32,
     cutter: Cutter,
     out: Vec<u8>,
 }
@@ -107,6 +109,7 @@ impl H2Service {
                 server: H2Server::new(&options),
                 waiting: BTreeMap::new(),
                 requests: 0,
+                last_stream: u32::MAX,
                 out: Vec::new(),
             })
         };
@@ -122,6 +125,9 @@ impl H2Service {
     }
 
     fn request(&mut self, stream: u32, sent_at: Nanos, link: &mut Link<'_>) {
+        if stream > self.last_stream {
+            return;
+        }
         self.requests += 1;
         let number = link.request(None, sent_at);
         let habits = &self.habits;
@@ -139,6 +145,8 @@ impl H2Service {
         if link.chance.chance(habits.retires) {
             self.count(|counts| counts.retired += 1);
             self.server.go_away(Some(stream), habits.reason);
+            self.last_stream = stream;
+            self.waiting.retain(|other, _| *other <= stream);
         }
         self.waiting.insert(stream, number);
         let ends_ns = habits.service.draw(link.chance);
