@@ -66,6 +66,8 @@ pub(crate) struct Connection<S> {
     stream: S,
     pub(crate) client: H2Client,
     buffer: Vec<u8>,
+    /// Time, by which each turn takes 1 ns.
+    pub(crate) now_ns: u64,
 }
 
 impl<S: Read + Write> Connection<S> {
@@ -73,7 +75,7 @@ impl<S: Read + Write> Connection<S> {
     pub(crate) fn open(stream: S, streams: u16, options: &H2Options) -> Connection<S> {
         let mut client = H2Client::new(streams, options);
         client.open(0);
-        let mut connection = Connection { stream, client, buffer: vec![0; 1 << 16] };
+        let mut connection = Connection { stream, client, buffer: vec![0; 1 << 16], now_ns: 0 };
         while !connection.client.is_open() {
             assert_eq!(connection.turn(), Some(vec![]), "settings come first");
         }
@@ -82,12 +84,14 @@ impl<S: Read + Write> Connection<S> {
 
     /// Sends what waits, and reads once. Returns the events, or `None` at the end of the stream.
     pub(crate) fn turn(&mut self) -> Option<Vec<StreamEvent>> {
+        self.now_ns += 1;
         let mut out = Vec::new();
         self.client.poll_transmit(&mut out);
         self.stream.write_all(&out).expect("the server reads");
         let count = read(&mut self.stream, &mut self.buffer).expect("the server sends, or closes");
         let mut events = Vec::new();
-        self.client.receive(&self.buffer[..count], 0, &mut events).expect("valid frames");
+        let read = self.client.receive(&self.buffer[..count], self.now_ns, &mut events);
+        read.expect("valid frames");
         (count > 0).then_some(events)
     }
 
@@ -98,7 +102,7 @@ impl<S: Read + Write> Connection<S> {
         loop {
             while sent < requests.len() && self.client.capacity() > 0 && !self.client.is_retiring()
             {
-                self.client.request(&requests[sent], 0);
+                self.client.request(&requests[sent], self.now_ns);
                 sent += 1;
             }
             if ends.len() == sent && (sent == requests.len() || self.client.is_retiring()) {
