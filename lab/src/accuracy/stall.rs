@@ -47,7 +47,7 @@ const DELAYED_S: f64 = 0.005;
 
 /// One stall.
 struct Trial {
-    above: &'static str,
+    above: String,
     stall: Stall,
     /// Begin of the stall, from the window's begin, in seconds.
     at_s: f64,
@@ -59,7 +59,8 @@ struct Trial {
 enum How {
     /// The server stalls by itself, and then serves as fast as it can.
     Programme,
-    /// The server stalls by itself, and then serves requests one after the other in 250 µs each.
+    /// The server stalls by itself, and then serves requests one after the other, each in the base
+    /// latency.
     Queue,
     /// The server gets SIGSTOP and SIGCONT.
     Signals,
@@ -84,12 +85,14 @@ pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     );
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let at_s = window_s * 0.3;
-    let above = "The server stands still; the backlog drains as fast as it can";
+    let above = "The server stands still; the backlog drains as fast as it can".to_owned();
     trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
-    let above = "The same, then served one by one in 250 µs each";
-    let half = Stall { load: 0.5, base_s: 0.000_25, ..stall };
+    // Half of the time between two requests.
+    let base_s = 0.5 / rate_rps;
+    let above = format!("The same, then served one by one in {:.0} µs each", base_s * 1e6);
+    let half = Stall { load: 0.5, base_s, ..stall };
     trial(fixture, &mut section, &Trial { above, stall: half, at_s, how: How::Queue })?;
-    let above = "`kill -STOP` of the server";
+    let above = "`kill -STOP` of the server".to_owned();
     trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Signals })?;
     if let Over::Http2 { streams } = fixture.over {
         beside_h2load(fixture, &mut section, stall, at_s, streams)?;
@@ -112,7 +115,7 @@ pub(super) fn half_the_time(fixture: &Fixture) -> Result<Section> {
         ),
     );
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
-    let above = "The server stands still for half of the window";
+    let above = "The server stands still for half of the window".to_owned();
     trial(
         fixture,
         &mut section,
@@ -136,7 +139,7 @@ pub(super) fn at_the_end(fixture: &Fixture) -> Result<Section> {
         ),
     );
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
-    let above = "The server stands still from S/2 before the end to S/2 after it";
+    let above = "The server stands still from S/2 before the end to S/2 after it".to_owned();
     let at_s = window_s - stall_s / 2.0;
     trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
     Ok(section)
@@ -153,11 +156,14 @@ fn tolerances() -> String {
 
 /// Measures one stall and adds its table.
 fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<()> {
-    let Trial { above, mut stall, at_s, how } = *trial;
+    let Trial { ref above, mut stall, at_s, how } = *trial;
     let at_s = WARMUP_S + at_s;
     let flags = match how {
         How::Programme => format!("--stall {at_s}s+{}s", stall.stall_s),
-        How::Queue => format!("--stall {at_s}s+{}s --mode fifo --delay 250us", stall.stall_s),
+        How::Queue => {
+            let (stall_s, base_us) = (stall.stall_s, stall.base_s * 1e6);
+            format!("--stall {at_s}s+{stall_s}s --mode fifo --delay {base_us:.0}us")
+        }
         How::Signals => String::new(),
     };
     let server = fixture.serve(&flags)?;
