@@ -29,6 +29,7 @@ pub use budget::BodyBudget;
 pub use client::{HeadCache, Http1};
 pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
+pub use message::connection_fields::is_of_connection;
 pub use multiplexed::{Multiplexed, StreamEvent, StreamEventKind, WindowWaits};
 pub use preamble::{Preamble, PreambleFactory};
 pub use prepared::Prepared;

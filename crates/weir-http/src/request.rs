@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::message::connection_fields::is_of_connection;
 use crate::raw::{RawRequestError, split};
 use crate::received_response::Fields;
 
@@ -49,7 +50,7 @@ impl Request {
             let name = String::from_utf8_lossy(name).to_ascii_lowercase();
             match name.as_str() {
                 "host" => authority = value.to_vec(),
-                name if is_of_connection(name) => {}
+                name if is_of_connection(name.as_bytes(), value) => {}
                 _ => fields.push((name, unfolded(value))),
             }
         }
@@ -72,13 +73,6 @@ impl Request {
     pub fn body(&self) -> &[u8] {
         &self.bytes[self.body.clone()]
     }
-}
-
-/// True if a field belongs to one HTTP/1 connection or to the framing of its messages.
-fn is_of_connection(name: &str) -> bool {
-    const NAMES: [&str; 6] =
-        ["connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
-    NAMES.contains(&name)
 }
 
 /// Returns a value on one line: a line end becomes a space (RFC 9112 §5.2).
@@ -105,7 +99,7 @@ mod tests {
     fn requests_as_fields() {
         let request = parse(
             "\r\nPOST /a?b=c HTTP/1.1\r\nHost: h:80\r\nX-A:  b \r\nConnection: close\r\n\
-             Content-Length: 3\r\nfolded: a\r\n b\r\n\r\nabcGET / HTTP/1.1\r\n\r\n",
+             TE: trailers\r\nContent-Length: 3\r\nfolded: a\r\n b\r\n\r\nabcGET / HTTP/1.1\r\n\r\n",
         );
         assert_eq!((request.method.as_str(), request.scheme.as_str()), ("POST", "http"));
         assert_eq!((&request.authority[..], &request.target[..]), (&b"h:80"[..], &b"/a?b=c"[..]));
@@ -114,7 +108,9 @@ mod tests {
             .iter()
             .map(|(name, value)| (name.as_str(), str::from_utf8(value).expect("ASCII")))
             .collect();
-        assert_eq!(fields, [("x-a", "b"), ("content-length", "3"), ("folded", "a  b")]);
+        let expected =
+            [("x-a", "b"), ("te", "trailers"), ("content-length", "3"), ("folded", "a  b")];
+        assert_eq!(fields, expected);
         assert_eq!(request.body(), b"abc");
     }
 

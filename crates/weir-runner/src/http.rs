@@ -3,8 +3,8 @@
 
 use anyhow::{Result, bail};
 use weir_engine::Job;
-use weir_http::ProtocolFactory;
 use weir_http::h2::{H2Client, H2Options};
+use weir_http::{ProtocolFactory, is_of_connection};
 use weir_result::{Closer, Http2Plan, HttpPlan};
 
 use crate::errors::NoServer;
@@ -48,10 +48,6 @@ pub(crate) fn version(spec: &RunSpec, url: &Url) -> Result<Option<HttpPlan>> {
     }
 }
 
-/// Header fields of one HTTP/1 connection, or of the framing of its messages (RFC 9113 §8.2.2).
-const FIELDS_OF_HTTP1: [&str; 5] =
-    ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
-
 /// The choice of a run that excludes HTTP/2, and what to do.
 fn what_needs_http1(spec: &RunSpec) -> Option<(String, &'static str)> {
     let flag = |flag: &str, remedy| Some((flag.to_owned(), remedy));
@@ -64,9 +60,10 @@ fn what_needs_http1(spec: &RunSpec) -> Option<(String, &'static str)> {
     if spec.connection.close == Some(Closer::Server) {
         return flag("--close server", "use --close client with --http 2");
     }
-    let is_of_http1 =
-        |name: &str| FIELDS_OF_HTTP1.iter().any(|field| field.eq_ignore_ascii_case(name));
-    let header = spec.request.headers.iter().find(|header| is_of_http1(&header.name))?;
+    let header = spec.request.headers.iter().find(|header| {
+        let name = header.name.to_ascii_lowercase();
+        is_of_connection(name.as_bytes(), header.value.as_bytes())
+    })?;
     Some((format!("--header {}", header.name), "HTTP/2 has no such header"))
 }
 

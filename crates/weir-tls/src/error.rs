@@ -65,8 +65,8 @@ pub enum TlsError {
     ),
     /// The server requires a version, a cipher or a feature that is not offered.
     #[error(
-        "server and client share no version or cipher of TLS ({0}); weir offers 1.2 and 1.3, or \
-         what --tls-min, --tls-max and --ciphers leave"
+        "server and client share no version or cipher of TLS ({0}); weir offers 1.2 and 1.3, \
+         unless --tls-min, --tls-max or --ciphers exclude some"
     )]
     NoCommonVersionOrCipher(
         /// The missing feature.

@@ -1,6 +1,7 @@
 //! Rules for the fields of messages (RFC 9113 §8.2 and §8.3) that both sides check. Independent of
 //! their compression.
 
+use crate::message::connection_fields::is_of_connection;
 use crate::message::framing::{Body, Framing};
 
 /// Properties of a list of fields of a response: a head, or trailers.
@@ -108,20 +109,6 @@ fn words(bytes: &[u8], filler: u8) -> impl Iterator<Item = u64> {
     let last =
         rest.iter().fold(ONES * u64::from(filler), |word, byte| word << 8 | u64::from(*byte));
     words.iter().map(|word| u64::from_le_bytes(*word)).chain([last])
-}
-
-/// True if a field belongs to HTTP/1 connections, which makes a message malformed (RFC 9113
-/// §8.2.2).
-#[inline]
-fn is_of_connection(name: &[u8], value: &[u8]) -> bool {
-    match name.len() {
-        2 => name == b"te" && value != b"trailers",
-        7 => name == b"upgrade",
-        10 => name == b"connection" || name == b"keep-alive",
-        16 => name == b"proxy-connection",
-        17 => name == b"transfer-encoding",
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! the fields that determine the end of a body. Independent of the side that uses them.
 
 pub(crate) mod chunked;
+pub(crate) mod connection_fields;
 pub(crate) mod framing;
 pub(crate) mod line;
 pub(crate) mod scan;

@@ -84,7 +84,7 @@ fn check(service_ns: u64, first: u32, limits: &[(u64, u32)], streams: u16) {
     check_exact(&what, &run.measured.connection_wait, waits);
     check_all(&what, &run.measured.sched_lag, 800, 0);
     check_all(&what, &run.measured.service_time.ok, 800, service_ns);
-    // What the tail sends changes nothing within the window.
+    // The tail changes nothing within the window.
     let integral_ns = queue.integral_ns(&begins, run.start());
     assert_eq!(run.measured.occupancy.capacity_ns, integral_ns, "{what}");
 }
