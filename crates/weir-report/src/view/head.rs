@@ -47,14 +47,16 @@ fn load(plan: &Plan) -> Vec<Fact> {
             }
         }
     };
-    let mut facts = vec![
-        kind.toned(Tone::Main),
-        Fact::counted(plan.connections.into(), "connection"),
-        Fact::counted(plan.threads.into(), "thread"),
-    ];
-    if let Some(HttpPlan::Http2(http2)) = plan.http {
-        facts.push(Fact::counted(http2.streams.into(), "stream").then(" each"));
-    }
+    let connections = Fact::counted(plan.connections.into(), "connection");
+    let connections = match plan.http {
+        Some(HttpPlan::Http2(http2)) => {
+            let streams = Fact::counted(http2.streams.into(), "stream");
+            connections.then(&format!(" × {}", streams.to_text()))
+        }
+        _ => connections,
+    };
+    let mut facts =
+        vec![kind.toned(Tone::Main), connections, Fact::counted(plan.threads.into(), "thread")];
     if plan.pipeline > 1 {
         facts.push(Fact::named("pipeline", Cell::Text(plan.pipeline.to_string())));
     }

@@ -52,7 +52,7 @@ fn the_preflight_describes_an_http2_response() {
     assert_eq!(preflight.body_bytes, Some(2), "{ran}");
     assert!(preflight.server.as_ref().is_some_and(|name| name.starts_with("nginx")), "{ran}");
     ran.assert_says("HTTP/2");
-    ran.assert_says("1 stream each");
+    ran.assert_says("1 connection × 1 stream");
     let Some(HttpPlan::Http2(http2)) = ran.document.plan.http else { panic!("{ran}") };
     assert_eq!((http2.streams, http2.header_table_bytes), (1, 4_096), "{ran}");
 }
