@@ -34,7 +34,8 @@ function response(status, headers, _, connection)
     wrk.headers["Cookie"] = session
     connection.call = wrk.format()
   else
-    io.stderr:write("the login was answered ", status, " without a cookie\n")
+    -- One write, so that the lines of several threads stay whole.
+    io.stderr:write("the login was answered " .. status .. " without a cookie\n")
     wrk.thread:stop()
   end
 end

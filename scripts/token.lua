@@ -35,7 +35,8 @@ function response(status, headers)
     wrk.headers["Authorization"] = "Bearer " .. token
     call = wrk.format()
   else
-    io.stderr:write("the login was answered ", status, " without a token\n")
+    -- One write, so that the lines of several threads stay whole.
+    io.stderr:write("the login was answered " .. status .. " without a token\n")
     wrk.thread:stop()
   end
 end

@@ -389,9 +389,14 @@ fn wrk2_prints_spectra() {
         assert_eq!((report.percentiles.len(), report.calibrations.len()), (0, 0), "{output:?}");
         for spectrum in &report.spectra {
             assert_spectrum(spectrum);
-            assert_eq!(spectrum.footer[3], 1_000.0, "as many as were planned: {output:?}");
+        }
+        if let Some(recorded) = report.spectra.first() {
+            assert_eq!(recorded.footer[3], 1_000.0, "as many as were planned: {output:?}");
         }
         if let [recorded, uncorrected] = &report.spectra[..] {
+            // A slot that a crowded machine left unsent has no time from its sending.
+            let sent = f64::from(u32::try_from(report.requests).expect("a second's"))..=1_000.0;
+            assert!(sent.contains(&uncorrected.footer[3]), "as many as were sent: {output:?}");
             assert!(uncorrected.footer[0] <= recorded.footer[0], "from a later time: {output:?}");
         }
         // Responses after the run's only second do not count.
