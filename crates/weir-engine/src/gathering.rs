@@ -22,6 +22,10 @@ const SPAN_SHARE: u64 = 20;
 const SPAN_MIN_NS: u64 = 20_000;
 const SPAN_MAX_NS: u64 = 100_000;
 
+/// Responses at longer intervals than this on average, in nanoseconds, are not coalesced: a wake-up
+/// for each costs a fifth of a CPU at most.
+const INTERVAL_MAX_NS: u64 = 50_000;
+
 /// Blocks until the next pair after a decision. A trial costs throughput only if coalescing does.
 const REST_OF_MANY: u32 = 16;
 const REST_OF_FEW: u32 = 2_048;
@@ -89,7 +93,9 @@ impl Gathering {
         if !self.is_many {
             self.span_ns = span_ns(self.block, busy);
         }
-        if let Some(few) = self.few.take() {
+        if self.block.length_ns > self.block.responses * INTERVAL_MAX_NS {
+            (self.few, self.is_many) = (None, false);
+        } else if let Some(few) = self.few.take() {
             self.compared(few);
         } else if self.rest > 0 {
             self.rest -= 1;

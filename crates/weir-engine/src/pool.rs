@@ -200,10 +200,13 @@ impl ConnectionPool {
         &mut self.connections[conn.index()]
     }
 
-    /// Returns an upper bound of the connections with requests in flight.
+    /// Returns an upper bound of the connections with requests in flight, or the number of streams.
     #[inline]
     pub(crate) fn busy(&self) -> u32 {
-        self.counts.in_flight.min(self.counts.open) as u32
+        match self.limits.streams {
+            true => self.counts.in_flight as u32,
+            false => self.counts.in_flight.min(self.counts.open) as u32,
+        }
     }
 
     /// Handles one event; returns the action to apply to the socket.

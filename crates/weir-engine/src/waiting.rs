@@ -8,8 +8,8 @@ use weir_result::{Load, Pacing, Plan, Wait};
 
 use crate::gathering::Gathering;
 
-/// Least number of busy connections for coalescing. With fewer, a response that is held back
-/// reduces the load.
+/// Least number of busy connections or streams for coalescing. With fewer, a response that is held
+/// back reduces the load.
 const GATHER_MIN: u32 = 8;
 
 /// Most events coalesced: the number of buffers of a ring, less a reserve.
@@ -58,6 +58,8 @@ pub(crate) struct Waiting {
     is_open_loop: bool,
     /// True if a connection may await several responses.
     is_pipelined: bool,
+    /// True if the responses that a connection awaits are independent of each other.
+    has_streams: bool,
     /// Events of the last wait.
     processed_events: u32,
     /// Waits that delivered as many responses as to a late client, minus those that did not.
@@ -88,7 +90,8 @@ pub(crate) struct Seen {
 }
 
 impl Waiting {
-    pub(crate) fn new(plan: &Plan) -> Waiting {
+    /// Returns the strategy for a plan; `is_multiplexed`: with streams.
+    pub(crate) fn new(plan: &Plan, is_multiplexed: bool) -> Waiting {
         let is_open_loop = plan.load != Load::ClosedLoop;
         let pacing = match plan.pacing {
             _ if plan.wait == Wait::Spin => WaitPolicy::Spin,
@@ -97,7 +100,8 @@ impl Waiting {
             _ => WaitPolicy::Sleep,
         };
         let is_pipelined = plan.depth() > 1;
-        Waiting { is_pipelined, ..Waiting::with(plan.wait, pacing, is_open_loop) }
+        let has_streams = is_pipelined && is_multiplexed;
+        Waiting { is_pipelined, has_streams, ..Waiting::with(plan.wait, pacing, is_open_loop) }
     }
 
     fn with(choice: Wait, pacing: WaitPolicy, is_open_loop: bool) -> Waiting {
@@ -106,6 +110,7 @@ impl Waiting {
             pacing,
             is_open_loop,
             is_pipelined: false,
+            has_streams: false,
             processed_events: 0,
             late: 0,
             responses: 0,
@@ -125,7 +130,7 @@ impl Waiting {
     }
 
     /// Returns the policy of a wait from `now` to `until` at the latest, for responses on `busy`
-    /// connections.
+    /// connections or streams.
     #[inline]
     pub(crate) fn policy(&mut self, now: Nanos, until: Nanos, busy: u32) -> WaitPolicy {
         match self.choice {
@@ -137,13 +142,15 @@ impl Waiting {
             Wait::Latency => WaitPolicy::Attentive { awake_until: now.after(ATTENTION_NS) },
             Wait::Auto if self.is_open_loop => self.attend(now, until),
             // A worker that finds several responses per wait is late already. Waiting until a few
-            // have arrived makes it hardly later.
-            Wait::Auto if self.late >= LATE_HARVESTS => {
+            // have arrived makes it hardly later. With streams the trials begin at once: requests
+            // that are sent together are often answered together, so that both sides gain.
+            Wait::Auto if self.late >= LATE_HARVESTS || self.has_streams => {
                 match self.gathering.turned(now, self.responses, busy) {
                     Some(within_ns) => {
                         let worth = self.worth();
                         self.gather(busy, worth, within_ns)
                     }
+                    None if self.late < LATE_HARVESTS => self.pacing,
                     // With pipelining more would arrive together only because more did before.
                     None if !self.is_pipelined => self.gather(busy, LATE_RESPONSES, GATHER_AUTO_NS),
                     None => {

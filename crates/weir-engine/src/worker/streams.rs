@@ -4,6 +4,7 @@
 use std::mem;
 use std::sync::Arc;
 
+use weir_http::Request;
 use weir_io::{Backend, ConnId, Nanos, Segment};
 
 use super::Worker;
@@ -22,12 +23,29 @@ impl<B: Backend> Worker<'_, B> {
             self.pool.resend(conn, now);
         } else if self.is_due(now) {
             let request = Arc::clone(request);
-            let slot = self.take_slots(now, 1);
-            self.pool.dispatch_stream(conn, &request, slot, now);
+            return self.fill(conn, &request, now);
         } else {
             return false;
         }
         self.mark_dirty(conn, 1);
+        true
+    }
+
+    /// Sends the request of the next slot on `conn`. In a closed loop, where all slots are
+    /// identical, sends as many as the connection has room for: one send carries them, and a server
+    /// that reads requests together answers them together.
+    fn fill(&mut self, conn: ConnId, request: &Arc<Request>, now: Nanos) -> bool {
+        let mut requests = 0;
+        loop {
+            let slot = self.take_slots(now, 1);
+            self.pool.dispatch_stream(conn, request, slot, now);
+            requests += 1;
+            let is_full = self.pool.ready.load_of(conn).is_none();
+            if is_full || self.schedule.is_open_loop() || !self.is_due(now) {
+                break;
+            }
+        }
+        self.mark_dirty(conn, requests);
         true
     }
 

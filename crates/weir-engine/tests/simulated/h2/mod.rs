@@ -3,6 +3,7 @@
 
 mod capacity;
 mod cuts;
+mod gathering;
 mod hostile;
 mod scripts;
 mod service;

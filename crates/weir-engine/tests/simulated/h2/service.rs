@@ -21,6 +21,8 @@ const LIMIT: u64 = 1 << 33;
 pub(super) struct Habits {
     /// Time from a complete request to the head of its response.
     pub(super) service: Law,
+    /// True to work on one request of a connection after the other.
+    pub(super) queues: bool,
     /// Time from the head to the body, in nanoseconds.
     pub(super) body_ns: u64,
     pub(super) streams_max: u32,
@@ -49,6 +51,7 @@ impl Default for Habits {
         let (returned, failed, swallowed, retires) = (0.0, 0.0, 0.0, 0.0);
         Habits {
             service: Law::Fixed(2_000_000),
+            queues: false,
             body_ns: 0,
             streams_max: 100,
             limits: Vec::new(),
@@ -86,6 +89,8 @@ pub(super) struct H2Service {
     /// Streams in progress, with their request in the truth.
     waiting: BTreeMap<u32, usize>,
     requests: usize,
+    /// End of the work on the requests so far, if they queue.
+    busy_until: Nanos,
     /// Last stream that is processed, after GOAWAY.
     last_stream: u32,
     cutter: Cutter,
@@ -109,6 +114,7 @@ impl H2Service {
                 server: H2Server::new(&options),
                 waiting: BTreeMap::new(),
                 requests: 0,
+                busy_until: Nanos::ZERO,
                 last_stream: u32::MAX,
                 out: Vec::new(),
             })
@@ -149,7 +155,11 @@ impl H2Service {
             self.waiting.retain(|other, _| *other <= stream);
         }
         self.waiting.insert(stream, number);
-        let ends_ns = habits.service.draw(link.chance);
+        let mut ends_ns = habits.service.draw(link.chance);
+        if habits.queues {
+            self.busy_until = self.busy_until.max(link.now).after(ends_ns);
+            ends_ns = self.busy_until.since(link.now);
+        }
         link.wake(ends_ns, stream.into());
     }
 
