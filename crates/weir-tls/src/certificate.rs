@@ -75,8 +75,8 @@ const DNS_NAME: u8 = 0x82;
 const IP_ADDRESS: u8 = 0x87;
 
 impl Certificate {
-    /// Summarizes the certificate with these bytes.
-    pub(crate) fn of_der(der: &[u8]) -> Certificate {
+    /// Summarizes the certificate with these bytes, which may be any.
+    pub fn of_der(der: &[u8]) -> Certificate {
         let mut sha256 = String::new();
         for byte in digest(&SHA256, der).as_ref() {
             write!(sha256, "{byte:02x}").expect("strings take everything");

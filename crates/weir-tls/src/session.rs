@@ -188,6 +188,12 @@ impl Session {
         })
     }
 
+    /// Returns the memory that it holds for bytes received and to be sent, in bytes, without that
+    /// of rustls.
+    pub fn held_bytes(&self) -> usize {
+        self.partial.capacity() + self.waiting.capacity()
+    }
+
     /// Summarizes the server's certificates, its own first; empty before they came.
     pub fn certificates(&self) -> Vec<Certificate> {
         let chain = self.conn.peer_certificates().unwrap_or_default();

@@ -36,6 +36,11 @@ fn h2_server() {
 }
 
 #[test]
+fn hpack() {
+    replay("hpack", 8, http::hpack::hpack);
+}
+
+#[test]
 fn http1_request() {
     replay("http1_request", 50, http::server::received);
 }
@@ -70,6 +75,16 @@ fn script_values() {
     replay("script_values", 10, checks::script_values);
 }
 
+#[test]
+fn tls_records() {
+    replay("tls_records", 8, checks::tls_records);
+}
+
+#[test]
+fn certificate() {
+    replay("certificate", 4, checks::certificate);
+}
+
 /// If the document's format changes so that the base is invalid, edits of it test nothing: write a
 /// new one.
 #[test]
@@ -97,15 +112,18 @@ fn nothing_is_left_out() {
         names
     };
     let replayed = [
+        "certificate",
         "command_line",
         "document",
         "h2_client",
         "h2_server",
+        "hpack",
         "http1_request",
         "http1_response",
         "raw_requests",
         "read_head",
         "script_values",
+        "tls_records",
     ];
     assert_eq!(names("fuzz_targets"), replayed);
     assert_eq!(names("corpus"), replayed);

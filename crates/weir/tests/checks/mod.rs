@@ -1,14 +1,18 @@
 //! Checks that hold for any bytes as weir's input: shared by the fuzz targets and by the replay of
 //! their corpora. They use public interfaces alone.
 
+mod certificate;
 mod document;
 mod script;
+mod tls;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
+pub(crate) use certificate::certificate;
 pub(crate) use document::{BASE, document};
 pub(crate) use script::script_values;
+pub(crate) use tls::tls_records;
 
 /// Checks a command line, one word per line, the program's name first: its result is a plan that
 /// can be carried out, or an error message.

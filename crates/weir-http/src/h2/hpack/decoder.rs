@@ -57,7 +57,7 @@ impl Decoder {
     }
 
     /// Returns the memory that it holds, in bytes.
-    pub(crate) fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> usize {
         self.table.held_bytes() + self.name.capacity() + self.value.capacity()
     }
 

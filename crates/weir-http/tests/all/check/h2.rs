@@ -56,7 +56,7 @@ fn run_client(bytes: &[u8], piece_bytes: usize) -> ClientResult {
 
 /// A request: its stream, the bytes of its fields, the length of its body, and its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Received {
+pub(super) struct Received {
     stream: u32,
     fields: Vec<u8>,
     body_bytes: usize,
@@ -64,7 +64,11 @@ struct Received {
     reset: Option<ErrorCode>,
 }
 
-fn run_server(bytes: &[u8], piece_bytes: usize) -> (Vec<Received>, Option<ProtocolError>, u32) {
+/// Results that must not depend on the pieces.
+type ServerResult = (Vec<Received>, Option<ProtocolError>, u32);
+
+/// Feeds a server pieces of this length.
+pub(super) fn run_server(bytes: &[u8], piece_bytes: usize) -> ServerResult {
     let mut server = H2Server::new(&H2ServerOptions::default());
     let (mut requests, mut error) = (Vec::new(), None);
     for piece in bytes.chunks(piece_bytes) {

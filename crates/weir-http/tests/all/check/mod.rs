@@ -2,6 +2,7 @@
 //! the public interface only.
 
 pub(crate) mod h2;
+pub(crate) mod hpack;
 pub(crate) mod server;
 
 use std::ops::Range;

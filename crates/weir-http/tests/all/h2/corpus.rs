@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use weir_http::h2::frame::{FrameKind, flags};
 
 use super::raw::Raw;
-use crate::check::{XorShift, h2};
+use crate::check::{XorShift, h2, hpack};
 use crate::corpus::mutate;
 
 /// Mutations of each file.
@@ -128,6 +128,7 @@ fn the_corpora_have_the_cases() {
 fn mutations_of_the_corpora_hold() {
     check("h2_client", h2::client);
     check("h2_server", h2::server);
+    check("hpack", hpack::hpack);
 }
 
 /// Checks the files of a target's corpus, and mutations of them.

@@ -1,0 +1,8 @@
+//! Header compression: blocks of any bytes, and lists of any fields.
+#![no_main]
+
+#[path = "../../crates/weir-http/tests/all/check/mod.rs"]
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod check;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| check::hpack::hpack(input));

@@ -1,0 +1,8 @@
+//! A TLS client, fed any bytes, or the records of a real server with any edits.
+#![no_main]
+
+#[path = "../../crates/weir/tests/checks/mod.rs"]
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::tls_records(input));
