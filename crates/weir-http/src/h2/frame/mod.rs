@@ -1,6 +1,8 @@
 //! Frames (RFC 9113 §4 and §6): their types, a parser of received bytes and functions that write
 //! them. Independent of the states of streams and of the content of header blocks.
 
+mod data_rest;
+mod header;
 mod reader;
 mod settings;
 mod writer;

@@ -2,7 +2,9 @@
 //! frame may be on, and the order within a header block. DATA is never copied, and HEADERS only in
 //! parts.
 
-use super::{ErrorCode, Fault, Frame, FrameKind, HEADER_BYTES, flags};
+use super::data_rest::DataRest;
+use super::header::FrameHeader;
+use super::{Fault, Frame, FrameKind, HEADER_BYTES, flags};
 
 /// Most frames of one header block. Honest ones are filled.
 const BLOCK_FRAMES_MAX: u32 = 256;
@@ -47,27 +49,6 @@ enum State {
     Skip(FrameHeader),
     /// After a frame whose payload is in the buffer.
     Passed,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct FrameHeader {
-    bytes: u32,
-    kind: FrameKind,
-    flags: u8,
-    stream: u32,
-}
-
-/// The rest of a DATA frame.
-#[derive(Clone, Copy, Debug)]
-struct DataRest {
-    stream: u32,
-    /// Bytes of the payload.
-    bytes: u32,
-    /// Bytes of these that are padding; `None` before their number is read.
-    padding: Option<u32>,
-    /// Bytes to take from the windows with the next part.
-    flow_bytes: u32,
-    is_end: bool,
 }
 
 /// A block of which more frames follow.
@@ -311,147 +292,12 @@ impl FrameReader {
     }
 }
 
-impl FrameHeader {
-    #[inline(always)]
-    fn parse(bytes: [u8; HEADER_BYTES]) -> FrameHeader {
-        let [high, middle, low, kind, flags, a, b, c, d] = bytes;
-        FrameHeader {
-            bytes: u32::from_be_bytes([0, high, middle, low]),
-            kind: FrameKind(kind),
-            flags,
-            // The reserved bit is ignored (RFC 9113 §4.1).
-            stream: u32::from_be_bytes([a, b, c, d]) & 0x7fff_ffff,
-        }
-    }
-
-    fn is_known(self) -> bool {
-        self.kind.0 <= FrameKind::CONTINUATION.0
-    }
-
-    #[inline(always)]
-    fn has(self, flag: u8) -> bool {
-        self.flags & flag != 0
-    }
-
-    /// Checks the stream and the length that the type demands (RFC 9113 §6).
-    fn check(self) -> Result<(), Fault> {
-        let is_of_connection = self.stream == 0;
-        let (is_placed, is_sized) = match self.kind {
-            FrameKind::DATA | FrameKind::HEADERS | FrameKind::CONTINUATION => {
-                (!is_of_connection, true)
-            }
-            FrameKind::RST_STREAM => (!is_of_connection, self.bytes == 4),
-            FrameKind::WINDOW_UPDATE => (true, self.bytes == 4),
-            FrameKind::SETTINGS if self.has(flags::ACK) => (is_of_connection, self.bytes == 0),
-            FrameKind::SETTINGS => (is_of_connection, self.bytes.is_multiple_of(6)),
-            FrameKind::PING => (is_of_connection, self.bytes == 8),
-            FrameKind::GOAWAY => (is_of_connection, self.bytes >= 8),
-            FrameKind::PRIORITY | FrameKind::PUSH_PROMISE => (!is_of_connection, true),
-            _ => (true, true),
-        };
-        match (is_placed, is_sized) {
-            (false, _) => Err(Fault::PROTOCOL),
-            (_, false) => Err(Fault::FRAME_SIZE),
-            _ => Ok(()),
-        }
-    }
-
-    fn data(self) -> DataRest {
-        DataRest {
-            stream: self.stream,
-            bytes: self.bytes,
-            padding: (!self.has(flags::PADDED)).then_some(0),
-            flow_bytes: self.bytes,
-            is_end: self.has(flags::END_STREAM),
-        }
-    }
-
-    /// Returns the part of a HEADERS payload that belongs to the block (RFC 9113 §6.2).
-    fn block(self, payload: &[u8]) -> Result<&[u8], Fault> {
-        if !self.has(flags::PADDED | flags::PRIORITY) {
-            return Ok(payload);
-        }
-        let (mut block, mut padding) = (payload, 0);
-        if self.has(flags::PADDED) {
-            let (length, rest) = block.split_first().ok_or(Fault::FRAME_SIZE)?;
-            (padding, block) = (usize::from(*length), rest);
-        }
-        if self.has(flags::PRIORITY) {
-            block = block.get(5..).ok_or(Fault::FRAME_SIZE)?;
-        }
-        let length = block.len().checked_sub(padding).ok_or(Fault::PROTOCOL)?;
-        Ok(&block[..length])
-    }
-
-    /// Returns a frame other than DATA, with a complete block if it has one.
-    fn frame(self, payload: &[u8]) -> Result<Frame<'_>, Fault> {
-        let stream = self.stream;
-        if self.kind == FrameKind::HEADERS {
-            let is_end = self.has(flags::END_STREAM);
-            return Ok(Frame::Headers { stream, block: self.block(payload)?, is_end });
-        }
-        let number = |at: usize| {
-            let bytes = payload.get(at..).and_then(|rest| rest.first_chunk());
-            bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
-        };
-        Ok(match self.kind {
-            FrameKind::RST_STREAM => Frame::Reset { stream, code: ErrorCode(number(0)) },
-            FrameKind::SETTINGS if self.has(flags::ACK) => Frame::SettingsAck,
-            FrameKind::SETTINGS => Frame::Settings(payload),
-            FrameKind::PUSH_PROMISE => Frame::PushPromise,
-            FrameKind::PING => {
-                let data = payload.first_chunk().copied().unwrap_or_default();
-                if self.has(flags::ACK) { Frame::PingAck(data) } else { Frame::Ping(data) }
-            }
-            FrameKind::GOAWAY => {
-                Frame::GoAway { last_stream: number(0) & 0x7fff_ffff, code: ErrorCode(number(4)) }
-            }
-            FrameKind::WINDOW_UPDATE => {
-                Frame::WindowUpdate { stream, bytes: number(0) & 0x7fff_ffff }
-            }
-            // A stream error, not one of the connection (RFC 9113 §6.3).
-            FrameKind::PRIORITY if self.bytes != 5 => {
-                Frame::Malformed { stream, fault: Fault::FRAME_SIZE }
-            }
-            _ => Frame::Ignored,
-        })
-    }
-}
-
-impl DataRest {
-    /// Consumes bytes of the frame. Returns their number, the range of data among them, and true at
-    /// the end of the frame.
-    fn read(&mut self, bytes: &[u8]) -> Result<(usize, (usize, usize), bool), Fault> {
-        let mut begin = 0;
-        let padding = match (self.padding, bytes.first()) {
-            (Some(padding), _) => padding,
-            (None, _) if self.bytes == 0 => return Err(Fault::FRAME_SIZE),
-            (None, None) => return Ok((0, (0, 0), false)),
-            (None, Some(&padding)) => {
-                let padding = u32::from(padding);
-                if padding >= self.bytes {
-                    return Err(Fault::PROTOCOL);
-                }
-                self.bytes -= 1;
-                begin = 1;
-                padding
-            }
-        };
-        let received = bytes.len() - begin;
-        let data = ((self.bytes - padding) as usize).min(received);
-        let skipped = (padding as usize).min(received - data);
-        self.bytes -= (data + skipped) as u32;
-        self.padding = Some(padding - skipped as u32);
-        Ok((begin + data + skipped, (begin, begin + data), self.bytes == 0))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ProtocolError;
     use crate::h2::frame::{
-        push_data, push_frame, push_goaway, push_headers, push_ping, push_reset,
+        ErrorCode, push_data, push_frame, push_goaway, push_headers, push_ping, push_reset,
     };
 
     const LIMITS: FrameLimits = FrameLimits { frame_bytes_max: 16_384, block_bytes_max: 1000 };

@@ -1,0 +1,112 @@
+//! Frames other than HEADERS and DATA: what they change in the connection and in its streams.
+
+use super::Session;
+use crate::h2::fault::{ErrorCode, Fault};
+use crate::h2::frame::Frame;
+use crate::{StreamEvent, StreamEventKind};
+
+impl Session {
+    /// Handles a frame other than HEADERS and DATA. The first one must be SETTINGS (RFC 9113 §3.4).
+    #[cold]
+    pub(super) fn control(
+        &mut self,
+        frame: Frame<'_>,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), Fault> {
+        match frame {
+            Frame::Settings(payload) => self.settings(payload),
+            _ if self.link.peer.is_none() => Err(Fault::PROTOCOL),
+            Frame::SettingsAck => self.link.settings_ack(),
+            Frame::Ping(data) => self.link.ping(data),
+            Frame::PingAck(_) | Frame::Ignored => self.link.count_idle(),
+            Frame::Reset { stream, code } => self.reset_by_peer(stream, code, events),
+            Frame::WindowUpdate { stream: 0, bytes } => self.link.window_update(bytes),
+            Frame::WindowUpdate { stream, bytes } => self.window_update(stream, bytes, events),
+            Frame::GoAway { last_stream, code } => {
+                self.go_away(last_stream, code, events);
+                self.link.count_idle()
+            }
+            Frame::Malformed { stream, fault } => {
+                if let Some(slot) = self.streams.find(stream) {
+                    self.fail_stream(slot, fault, events);
+                }
+                self.link.count_idle()
+            }
+            // Pushing is forbidden by the settings; the others are handled before.
+            Frame::PushPromise | Frame::Headers { .. } | Frame::Data { .. } => Err(Fault::PROTOCOL),
+        }
+    }
+
+    fn settings(&mut self, payload: &[u8]) -> Result<(), Fault> {
+        let is_first = self.link.peer.is_none();
+        let change = self.link.settings(payload)?;
+        // A server must not enable what only it would use (RFC 9113 §6.5.2).
+        if self.link.peer.is_some_and(|peer| peer.enable_push) {
+            return Err(Fault::PROTOCOL);
+        }
+        if change != 0 && !is_first {
+            self.streams.open().try_for_each(|(_, _, stream)| stream.send_window.change(change))?;
+        }
+        Ok(())
+    }
+
+    fn reset_by_peer(
+        &mut self,
+        number: u32,
+        code: ErrorCode,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), Fault> {
+        match self.streams.find(number) {
+            Some(slot) => {
+                let is_returned =
+                    code == ErrorCode::REFUSED_STREAM && !self.streams.state(slot).has_head;
+                let kind = match is_returned {
+                    true => StreamEventKind::Returned,
+                    false => StreamEventKind::Reset(code),
+                };
+                self.end(slot, kind, events);
+                Ok(())
+            }
+            None if self.is_idle(number) => Err(Fault::PROTOCOL),
+            // After a complete response, or after a cancellation.
+            None => self.link.count_idle(),
+        }
+    }
+
+    fn window_update(
+        &mut self,
+        number: u32,
+        bytes: u32,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), Fault> {
+        let Some(slot) = self.streams.find(number) else {
+            return match self.is_idle(number) {
+                true => Err(Fault::PROTOCOL),
+                false => self.link.count_idle(),
+            };
+        };
+        if let Err(fault) = self.streams.state(slot).send_window.widen(bytes) {
+            self.fail_stream(slot, fault, events);
+        }
+        Ok(())
+    }
+
+    /// Handles the end of new streams: those above the last one were not processed (RFC 9113 §6.8).
+    fn go_away(&mut self, last_stream: u32, code: ErrorCode, events: &mut Vec<StreamEvent>) {
+        self.is_retiring = true;
+        if self.goaway.is_none() || code != ErrorCode::NO_ERROR {
+            self.goaway = Some(code);
+        }
+        let above = self.streams.open().filter(|(_, number, _)| *number > last_stream);
+        let returned: Vec<(u16, u32)> = above.map(|(slot, number, _)| (slot, number)).collect();
+        for (slot, number) in returned {
+            self.cancelled.insert(number);
+            let is_begun = self.streams.state(slot).has_head;
+            let kind = match is_begun {
+                true => StreamEventKind::Reset(code),
+                false => StreamEventKind::Returned,
+            };
+            self.end(slot, kind, events);
+        }
+    }
+}
