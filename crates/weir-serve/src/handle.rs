@@ -7,16 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use rustls::ServerConfig;
 use weir_io::{
     Backend, BackendOptions, Clock, Endpoint, Engine, ListenOptions, Listener, OnBackend,
     WaitPolicy, Waker, system,
 };
 
 use crate::options::{IoEngine, OptionsError, ServeOptions};
-use crate::secure::Secure;
 use crate::server::Server;
 use crate::stats::{Shared, Stats};
+use crate::tls::{ServerConfig, secure};
 
 /// Error on starting or stopping the server.
 #[derive(Debug, thiserror::Error)]
@@ -148,7 +147,7 @@ impl OnBackend for Serving<'_> {
             None => self.serve(backend),
             Some(config) => {
                 let shared = Arc::clone(&self.shared);
-                let secure = Secure::new(backend, config, shared, self.worker);
+                let secure = secure(backend, config, shared, self.worker);
                 self.serve(secure)
             }
         }

@@ -32,8 +32,6 @@ mod http2;
 mod responder;
 mod server;
 
-mod secure;
-
 mod handle;
 
 #[cfg(test)]
@@ -51,5 +49,7 @@ pub use options::{
 pub use pending::Fifo;
 pub use server::Server;
 pub use stats::{Shared, Stats};
-pub use tls::{Identity, TlsConfig, TlsConfigError, TlsOptions, TlsVersion};
+pub use tls::TlsConfig;
+#[cfg(feature = "tls")]
+pub use tls::{Identity, TlsConfigError, TlsOptions, TlsVersion};
 pub use units::ParseError;

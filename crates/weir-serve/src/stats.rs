@@ -127,6 +127,7 @@ pub struct Shared {
 }
 
 /// Different reasons of TLS failures that are kept.
+#[cfg(any(feature = "tls", test))]
 const TLS_ERRORS_MAX: usize = 64;
 
 impl Shared {
@@ -214,6 +215,7 @@ impl Shared {
     }
 
     /// Keeps the reason of a TLS failure, unless it is known or there are too many.
+    #[cfg(any(feature = "tls", test))]
     pub(crate) fn note_tls_error(&self, reason: String) {
         let mut errors = self.tls_errors.lock().unwrap_or_else(PoisonError::into_inner);
         if errors.len() < TLS_ERRORS_MAX && !errors.contains(&reason) {

@@ -12,11 +12,22 @@ use weir_io::{
     Segment, SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy,
 };
 
+use super::session::{Received, Session, TlsFailure};
 use crate::stats::{Shared, add};
-use crate::tls::{Received, Session, TlsFailure};
+
+/// Puts TLS on a backend that has no connections yet. Handshakes are counted for worker number
+/// `worker` of the server that `shared` belongs to.
+pub(crate) fn secure<B: Backend>(
+    backend: B,
+    config: Arc<ServerConfig>,
+    shared: Arc<Shared>,
+    worker: usize,
+) -> impl Backend {
+    Secure::new(backend, config, shared, worker)
+}
 
 /// TLS on the connections that `B` accepts.
-pub(crate) struct Secure<B> {
+struct Secure<B> {
     backend: B,
     config: Arc<ServerConfig>,
     shared: Arc<Shared>,
@@ -49,14 +60,7 @@ impl<B> fmt::Debug for Secure<B> {
 }
 
 impl<B: Backend> Secure<B> {
-    /// Puts TLS on a backend that has no connections yet. Handshakes are counted for worker number
-    /// `worker` of the server that `shared` belongs to.
-    pub(crate) fn new(
-        backend: B,
-        config: Arc<ServerConfig>,
-        shared: Arc<Shared>,
-        worker: usize,
-    ) -> Secure<B> {
+    fn new(backend: B, config: Arc<ServerConfig>, shared: Arc<Shared>, worker: usize) -> Secure<B> {
         Secure {
             backend,
             config,
