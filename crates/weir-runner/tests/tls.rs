@@ -1,6 +1,6 @@
 //! TLS in the engine: rustls on both sides, in virtual time. Times, faults and the network follow
-//! from the seed. Keys and nonces do not, which are random bytes of the machine: they change no
-//! length, as the server's key is of Ed25519.
+//! from the seed, and so do all keys, nonces and tickets: equal seeds give equal bytes. The key of
+//! the server is of Ed25519, whose signatures need no random numbers.
 //!
 //! These simulations are here because the tests of weir-engine are built without cryptography for
 //! the instruction counts (decision 0031).
@@ -12,18 +12,22 @@ mod setup;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
-use rcgen::{CertificateParams, KeyPair, PKCS_ED25519};
-use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::PrivateKeyDer;
+use rcgen::{CertificateParams, KeyPair};
+use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::NoServerSessionStorage;
 use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion, version};
 use weir_engine::Job;
 use weir_io::Nanos;
 use weir_result::{Closer, ConnectionPlan, FailureCause, Plan, TlsCounts};
-use weir_sim::{Law, Link, Service, ServiceFactory, World};
-use weir_tls::{TlsConfig, TlsOptions};
+use weir_sim::{Law, Link, Seed, Service, ServiceFactory, World};
+use weir_tls::{SeededRandom, TlsConfig, TlsOptions};
 
-use setup::{MS, Run, US, check_all, check_exact, closed, job, open, run_job, true_response};
+use setup::{
+    MS, Run, US, check_all, check_exact, closed, document, job, open, run_job, true_response,
+};
+
+/// Begin of an Ed25519 key in PKCS #8 (RFC 8410 §7), before its 32 secret bytes.
+const ED25519_PKCS8: &[u8] = b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
 
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -53,7 +57,14 @@ enum Ending {
 const USUAL: Habits =
     Habits { version: &version::TLS13, service_ns: MS, resumes: true, ending: Ending::Never };
 
-/// Counts of all servers.
+/// Records of all servers.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    counts: Counts,
+    /// All bytes received and sent, in the order of time.
+    wire: Vec<u8>,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     accepted: u64,
@@ -66,44 +77,54 @@ struct Counts {
 #[derive(Debug)]
 struct TlsService {
     habits: Habits,
-    counts: Arc<Mutex<Counts>>,
+    seen: Arc<Mutex<Seen>>,
     conn: ServerConnection,
     plain: Vec<u8>,
     is_closed: bool,
 }
 
 impl TlsService {
-    /// Returns a factory of servers, and their counts.
-    fn factory(habits: Habits) -> (ServiceFactory, Arc<Mutex<Counts>>) {
-        let key = KeyPair::generate_for(&PKCS_ED25519).expect("random bytes do not fail");
+    /// Returns a factory of servers, and their records.
+    fn factory(habits: Habits, seed: u64) -> (ServiceFactory, Arc<Mutex<Seen>>) {
+        let provider = SeededRandom::provider(seed);
+        let mut key = ED25519_PKCS8.to_vec();
+        key.resize(ED25519_PKCS8.len() + 32, 0);
+        let secret = provider.secure_random.fill(&mut key[ED25519_PKCS8.len()..]);
+        secret.expect("seeded numbers do not end");
+        let key = PrivatePkcs8KeyDer::from(key);
+        let pair = KeyPair::try_from(&key).expect("any secret is a key");
         let params = CertificateParams::new(["sim".to_owned()]).expect("a name");
-        let certificate = params.self_signed(&key).expect("parameters are complete");
-        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("rcgen writes PKCS #8");
-        let builder = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        let certificate = params.self_signed(&pair).expect("parameters are complete");
+        let builder = ServerConfig::builder_with_provider(Arc::new(provider))
             .with_protocol_versions(&[habits.version])
             .expect("the provider has ciphers for it")
             .with_no_client_auth();
-        let config = builder.with_single_cert(vec![certificate.der().clone()], key);
+        let config = builder.with_single_cert(vec![certificate.der().clone()], key.into());
         let mut config = config.expect("the key is of a known kind");
+        config.time_provider = SeededRandom::clock();
         if !habits.resumes {
             config.session_storage = Arc::new(NoServerSessionStorage {});
         }
-        let (config, counts) = (Arc::new(config), Arc::new(Mutex::new(Counts::default())));
-        let shared = Arc::clone(&counts);
+        let (config, seen) = (Arc::new(config), Arc::new(Mutex::new(Seen::default())));
+        let shared = Arc::clone(&seen);
         let make = move || -> Box<dyn Service> {
             Box::new(TlsService {
                 habits,
-                counts: Arc::clone(&shared),
+                seen: Arc::clone(&shared),
                 conn: ServerConnection::new(Arc::clone(&config)).expect("no limit is set"),
                 plain: Vec::new(),
                 is_closed: false,
             })
         };
-        (ServiceFactory::new(make), counts)
+        (ServiceFactory::new(make), seen)
     }
 
     fn count(&self, count: impl FnOnce(&mut Counts)) {
-        count(&mut self.counts.lock().expect("no server panicked"));
+        count(&mut self.seen.lock().expect("no server panicked").counts);
+    }
+
+    fn record(&self, bytes: &[u8]) {
+        self.seen.lock().expect("no server panicked").wire.extend_from_slice(bytes);
     }
 
     fn output(&mut self) -> Vec<u8> {
@@ -111,6 +132,7 @@ impl TlsService {
         while self.conn.wants_write() {
             self.conn.write_tls(&mut bytes).expect("a Vec takes all");
         }
+        self.record(&bytes);
         bytes
     }
 }
@@ -127,6 +149,7 @@ impl Service for TlsService {
         if self.habits.ending == Ending::ResetInHandshake {
             return;
         }
+        self.record(bytes);
         let was_handshaking = self.conn.is_handshaking();
         while !bytes.is_empty() {
             self.conn.read_tls(&mut bytes).expect("a slice can be read");
@@ -170,14 +193,21 @@ impl Service for TlsService {
 
 /// Runs a plan over TLS; returns the counts of its servers, too.
 fn run(habits: Habits, world: World, plan: &Plan, resume: bool) -> (Run, Counts) {
-    let (service, counts) = TlsService::factory(habits);
+    let (run, seen) = run_seen(habits, world, plan, resume);
+    (run, seen.counts)
+}
+
+/// Runs a plan over TLS; returns the records of its servers, too.
+fn run_seen(habits: Habits, world: World, plan: &Plan, resume: bool) -> (Run, Seen) {
+    let Seed(seed) = world.seed;
+    let (service, seen) = TlsService::factory(habits, !seed);
     let world = World { service: Some(service), ..world };
     let options = TlsOptions { verify: false, resume, ..TlsOptions::new("sim") };
-    let tls = TlsConfig::new(&options).expect("the options are right");
+    let tls = TlsConfig::seeded(&options, seed).expect("the options are right");
     let job = Job { tls: Some(tls), ..job(plan) };
     let run = run_job(world, &job, 0, Nanos::MAX, None);
-    let counts = *counts.lock().expect("no server panicked");
-    (run, counts)
+    let seen = seen.lock().expect("no server panicked").clone();
+    (run, seen)
 }
 
 fn tls(run: &Run) -> &TlsCounts {
@@ -205,6 +235,25 @@ fn requests_over_tls_are_measured_exactly() {
         assert_eq!((tls.negotiated.len(), tls.certificates.len()), (1, 1), "{tls:?}");
         assert_eq!(tls.certificates[0].names, ["sim"]);
         assert_eq!(counts.accepted, 4, "{counts:?}");
+    }
+}
+
+/// Handshakes, tickets and records, with sessions that are resumed.
+#[test]
+fn equal_seeds_give_equal_bytes_and_documents() {
+    for version in [&version::TLS12, &version::TLS13] {
+        let plan = after_requests(open(100, 1, 4), 5);
+        let seeded = |seed| {
+            let world = World { seed: Seed(seed), ..World::default() };
+            let (run, seen) = run_seen(Habits { version, ..USUAL }, world, &plan, true);
+            assert!(tls(&run).resumed > 10, "{version:?}: {:?}", tls(&run));
+            (document(&plan, run.measured), seen.wire)
+        };
+        let ((first, bytes), (again, same), (_, other)) = (seeded(7), seeded(7), seeded(8));
+        assert!(bytes == same, "{version:?}: the bytes differ");
+        assert_eq!(first, again, "{version:?}");
+        assert!(bytes != other, "{version:?}: the bytes do not depend on the seed");
+        assert_eq!(bytes.len(), other.len(), "{version:?}: a length depends on the seed");
     }
 }
 

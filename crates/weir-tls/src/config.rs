@@ -16,6 +16,8 @@ use thiserror::Error;
 use crate::any_certificate::AnyCertificate;
 use crate::given_certificates::GivenCertificates;
 use crate::identity::ClientIdentity;
+#[cfg(feature = "seeded")]
+use crate::seeded::SeededRandom;
 use crate::version::TlsVersion;
 use crate::{cipher, roots};
 
@@ -133,12 +135,36 @@ impl TlsConfig {
     /// # Panics
     /// If a protocol in `alpn` is empty or longer than 255 bytes.
     pub fn new(options: &TlsOptions) -> Result<TlsConfig, TlsConfigError> {
+        TlsConfig::with_provider(options, provider(options)?)
+    }
+
+    /// Creates the configuration of a simulated client, as [`TlsConfig::new`]: equal seeds give
+    /// equal handshakes. The time stands still.
+    ///
+    /// # Errors
+    /// As of [`TlsConfig::new`].
+    ///
+    /// # Panics
+    /// As [`TlsConfig::new`].
+    #[cfg(feature = "seeded")]
+    pub fn seeded(options: &TlsOptions, seed: u64) -> Result<TlsConfig, TlsConfigError> {
+        let provider = SeededRandom::replace(seed, provider(options)?);
+        let config = TlsConfig::with_provider(options, provider)?;
+        let mut client = ClientConfig::clone(&config.client);
+        client.time_provider = SeededRandom::clock();
+        Ok(TlsConfig { client: Arc::new(client), ..config })
+    }
+
+    fn with_provider(
+        options: &TlsOptions,
+        provider: CryptoProvider,
+    ) -> Result<TlsConfig, TlsConfigError> {
         assert!(options.alpn.iter().all(|protocol| (1..=255).contains(&protocol.len())));
         let server_name = ServerName::try_from(options.server_name.clone())
             .map_err(|_| TlsConfigError::BadServerName(options.server_name.clone()))?;
         // Given explicitly: otherwise rustls uses a process-wide provider, and panics if the
         // dependencies include two.
-        let provider = Arc::new(provider(options)?);
+        let provider = Arc::new(provider);
         let versions = TlsVersion::between(options.min_version, options.max_version);
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&versions)

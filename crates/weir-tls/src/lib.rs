@@ -2,7 +2,8 @@
 //!
 //! This crate never opens a socket, starts a thread or waits. The only clock it reads is that of
 //! rustls, for the dates of certificates. Files are read only when a configuration is created. Its
-//! interface has no type of rustls, so that another TLS library can replace it.
+//! interface has no type of rustls, so that another TLS library can replace it; only the feature
+//! `seeded` for simulations has.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +14,8 @@ mod any_certificate;
 mod cipher;
 mod identity;
 mod roots;
+#[cfg(feature = "seeded")]
+mod seeded;
 mod version;
 
 mod certificate;
@@ -24,5 +27,7 @@ pub use certificate::Certificate;
 pub use config::{TlsConfig, TlsConfigError, TlsOptions};
 pub use error::TlsError;
 pub use identity::{ClientIdentity, IdentityError};
+#[cfg(feature = "seeded")]
+pub use seeded::SeededRandom;
 pub use session::{HandshakeKind, Negotiated, Session};
 pub use version::TlsVersion;

@@ -3,14 +3,10 @@
 
 use weir_engine::{Control, run_on};
 use weir_io::Nanos;
-use weir_result::document::{Probed, RunParts, Trials};
-use weir_result::{
-    Closer, ConnectionPlan, Document, DocumentParts, Environment, IoEngine, Measurements, Part,
-    Plan,
-};
+use weir_result::{Closer, ConnectionPlan, Document, Measurements, Part, Plan};
 use weir_sim::{Seed, Sim, World};
 
-use crate::setup::{MS, SECOND, closed, job, open, poisson};
+use crate::setup::{MS, SECOND, closed, document, job, open, poisson};
 
 /// Start of the schedule of every part and of the whole, later than any connection needs.
 const START: Nanos = Nanos(400 * MS);
@@ -22,34 +18,6 @@ const PARTS: u32 = 3;
 fn measured(plan: &Plan, alone: &Plan, number: u32, world: World) -> Measurements {
     let control = Control::of_plan(alone, START, None);
     run_on(&job(plan), number, &control, Sim::new(world), None, None).expect("a simulated machine")
-}
-
-/// Assembles the document of a plan.
-fn document(plan: &Plan, measurements: Measurements) -> Document {
-    let parts = DocumentParts {
-        plan: plan.clone(),
-        measurements,
-        environment: Environment::unknown("0.1.0", IoEngine::Simulated),
-        run: RunParts {
-            id: "simulated".to_owned(),
-            epoch: "1970-01-01T00:00:00Z".to_owned(),
-            epoch_unix_ns: 0,
-            command: None,
-            inputs: Vec::new(),
-            plan_sha256: None,
-        },
-        preflight: None,
-        preflight_sent: 0,
-        probe: Probed::default(),
-        network: None,
-        script_file: None,
-        client: Default::default(),
-        health: None,
-        witness: None,
-        trials: Trials::default(),
-        notes: Vec::new(),
-    };
-    Document::assemble(parts).expect("it adds up")
 }
 
 /// Runs the plan as one run of three workers.
