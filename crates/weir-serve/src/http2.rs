@@ -216,6 +216,12 @@ impl Http2 {
         self.server.poll_transmit(out);
     }
 
+    /// Returns the number of streams whose bodies wait for the client's windows. Valid after
+    /// [`Http2::push_output`].
+    pub(crate) fn blocked(&self) -> u32 {
+        u32::try_from(self.bodies.len()).expect("at most one for each stream")
+    }
+
     /// Takes a stream whose body is complete.
     pub(crate) fn pop_ended(&mut self) -> Option<u32> {
         self.ended.pop()

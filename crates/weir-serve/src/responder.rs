@@ -180,14 +180,15 @@ impl Responder {
     }
 
     /// Handles the end of the peer's data: sends pending responses, then closes the connection.
-    /// HTTP/2 has no half-closed connections.
     pub(crate) fn peer_ended(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.index()];
         connection.is_ending = true;
         connection.has_peer_ended = true;
-        let is_http2 = matches!(connection.protocol, Protocol::Http2(_));
-        if connection.queued == 0 || connection.is_muted || is_http2 {
+        if connection.queued == 0 || connection.is_muted {
             self.actions.push_back(Action::Close { conn });
+        } else {
+            // The windows of HTTP/2 may be used up.
+            self.flush_later(conn);
         }
     }
 

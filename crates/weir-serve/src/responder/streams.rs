@@ -193,7 +193,7 @@ impl Responder {
         }
     }
 
-    fn flush_later(&mut self, conn: ConnId) {
+    pub(super) fn flush_later(&mut self, conn: ConnId) {
         if let Some(http2) = self.connections[conn.index()].http2()
             && !std::mem::replace(&mut http2.is_flush_due, true)
         {
@@ -221,6 +221,12 @@ impl Responder {
         }
         while let Some(stream) = self.connections[conn.index()].http2().and_then(Http2::pop_ended) {
             self.end_stream(conn, stream, now);
+        }
+        let connection = &mut self.connections[conn.index()];
+        let (has_peer_ended, queued) = (connection.has_peer_ended, connection.queued);
+        // A client that sends no more opens no window: a response that waits for one never ends.
+        if has_peer_ended && connection.http2().is_some_and(|http2| http2.blocked() >= queued) {
+            self.actions.push_back(Action::Close { conn });
         }
     }
 

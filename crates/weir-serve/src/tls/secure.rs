@@ -2,6 +2,7 @@
 //! and encrypts the sends to it, so that the event loop is the same with and without TLS.
 //! Independent of HTTP.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -43,11 +44,18 @@ struct Secure<B> {
     /// The connection, generation and time of that event, if the same bytes had a close_notify: its
     /// event is the next.
     closing: Option<(ConnId, u16, Nanos)>,
+    /// Failed connections whose clients may still read the alert, with the time at which they are
+    /// closed, in its order.
+    lingering: VecDeque<(Nanos, ConnId)>,
     /// Plaintext to encrypt.
     text: Vec<u8>,
     /// Encrypted bytes to send.
     records: Vec<u8>,
 }
+
+/// Time that a client has to close a connection after an alert. Closing at once would reset the
+/// connection under the bytes that the client still sends, and a reset may hide the alert from it.
+const LINGER_NS: u64 = 1_000_000_000;
 
 /// Plaintext that is encrypted at a time, so that a large response takes no second buffer of its
 /// size.
@@ -72,6 +80,7 @@ impl<B: Backend> Secure<B> {
             free: Vec::new(),
             received: Vec::new(),
             closing: None,
+            lingering: VecDeque::new(),
             text: Vec::new(),
             records: Vec::new(),
         }
@@ -108,16 +117,53 @@ impl<B: Backend> Secure<B> {
         Ok(is_closed)
     }
 
-    /// Counts a failure, sends the alert for the client, closes the connection, and returns the
-    /// event of it.
-    fn fail(&mut self, conn: ConnId, failure: &TlsFailure) -> EventKind<'static> {
+    /// Counts a failure, sends the alert for the client, leaves the client to close the connection,
+    /// and returns the event of it.
+    fn fail(&mut self, conn: ConnId, at: Nanos, failure: &TlsFailure) -> EventKind<'static> {
         self.count_failure(failure);
         if let Some(mut session) = self.sessions[conn.index()].take() {
             session.take_output(&mut self.records);
             self.send_records(conn);
         }
-        self.backend.close(conn, Close::Graceful);
+        self.lingering.push_back((at.after(LINGER_NS), conn));
         EventKind::Failed(io::Error::new(io::ErrorKind::InvalidData, failure.to_string()))
+    }
+
+    /// Handles the end of the client's bytes. Returns the event of it, if there is one.
+    fn ended(&mut self, conn: ConnId) -> Option<EventKind<'static>> {
+        let Some(session) = self.session(conn) else {
+            if self.forget_lingering(conn) {
+                self.backend.close(conn, Close::Graceful);
+            }
+            return None;
+        };
+        match session.end() {
+            Ok(is_news) => is_news.then_some(EventKind::Closed),
+            Err(failure) => {
+                self.count_failure(&failure);
+                self.sessions[conn.index()] = None;
+                self.backend.close(conn, Close::Graceful);
+                let text = failure.to_string();
+                Some(EventKind::Failed(io::Error::new(io::ErrorKind::InvalidData, text)))
+            }
+        }
+    }
+
+    /// Ends the wait for a client that closes a failed connection. Returns false if there is none.
+    fn forget_lingering(&mut self, conn: ConnId) -> bool {
+        let count = self.lingering.len();
+        self.lingering.retain(|(_, other)| *other != conn);
+        self.lingering.len() < count
+    }
+
+    /// Closes the failed connections that their clients have left open for too long.
+    fn close_lingering(&mut self) {
+        while let Some(&(end_at, conn)) = self.lingering.front()
+            && end_at <= self.backend.now()
+        {
+            self.lingering.pop_front();
+            self.backend.close(conn, Close::Graceful);
+        }
     }
 
     fn count_failure(&mut self, failure: &TlsFailure) {
@@ -210,7 +256,10 @@ impl<B: Backend> Backend for Secure<B> {
     }
 
     fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
-        self.backend.wait(until, policy)
+        let close_at = self.lingering.front().map_or(Nanos::MAX, |(end_at, _)| *end_at);
+        self.backend.wait(until.min(close_at), policy)?;
+        self.close_lingering();
+        Ok(())
     }
 
     fn usage(&mut self) -> ThreadUsage {
@@ -241,7 +290,7 @@ impl<B: Backend> Backend for Secure<B> {
                     self.received.clear();
                     let result = session.receive(bytes, &mut self.received);
                     match self.after_receive(conn, result) {
-                        Err(failure) => self.fail(conn, &failure),
+                        Err(failure) => self.fail(conn, at, &failure),
                         Ok(is_closed) if !self.received.is_empty() => {
                             self.closing = is_closed.then_some((conn, generation, at));
                             let bytes = &mut self.received[..];
@@ -256,12 +305,14 @@ impl<B: Backend> Backend for Secure<B> {
                     self.accepted(conn);
                     EventKind::Accepted
                 }
-                EventKind::Closed => match self.session(conn).map(Session::end) {
-                    Some(Ok(true)) => EventKind::Closed,
-                    Some(Ok(false)) | None => continue,
-                    Some(Err(failure)) => self.fail(conn, &failure),
+                EventKind::Closed => match self.ended(conn) {
+                    Some(kind) => kind,
+                    None => continue,
                 },
                 EventKind::Failed(error) => {
+                    if self.forget_lingering(conn) {
+                        continue;
+                    }
                     let session = self.sessions.get_mut(conn.index()).and_then(Option::take);
                     if let Some(Err(failure)) = session.map(|mut session| session.end()) {
                         self.count_failure(&failure);
@@ -280,4 +331,50 @@ impl<B: Backend> Backend for Secure<B> {
 /// Returns the session of a connection, unless it is closed.
 fn find(sessions: &mut [Option<Box<Session>>], conn: ConnId) -> Option<&mut Session> {
     sessions.get_mut(conn.index())?.as_deref_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{Done, Fake, Happening};
+    use crate::tls::{Identity, TlsConfig, TlsOptions};
+    use crate::{HttpVersion, Programme};
+
+    /// Reports what happens on one connection, and returns the alerts and closes with their times.
+    fn run(happenings: &[(u64, Happening)]) -> Vec<(u64, Done)> {
+        let mut fake = Fake::default();
+        fake.will(1, 0, Happening::Accepted);
+        happenings.iter().for_each(|(at, happening)| fake.will(*at, 0, happening.clone()));
+        let (identity, _) = Identity::generate(&[]).expect("keys can be made");
+        let config = TlsConfig::new(TlsOptions::new(identity)).expect("the options are right");
+        let shared = Shared::new(Programme::default(), 0, 1);
+        let mut secure = Secure::new(fake, config.offering(HttpVersion::Auto), shared, 0);
+        let mut failures = 0;
+        while !secure.backend.is_exhausted() || !secure.lingering.is_empty() {
+            secure.wait(Nanos::MAX, WaitPolicy::Sleep).expect("the fake never fails");
+            while let Some(event) = secure.next() {
+                failures += u32::from(matches!(event.kind, EventKind::Failed(_)));
+                assert!(!matches!(event.kind, EventKind::Received { .. } | EventKind::Closed));
+            }
+        }
+        assert_eq!(failures, 1);
+        secure.backend.done.iter().map(|(at, _, done)| (at.0, done.clone())).collect()
+    }
+
+    #[test]
+    fn a_client_may_read_the_alert_before_the_connection_is_closed() {
+        let wrong = Happening::Received(b"GET / HTTP/1.1\r\n\r\n".to_vec());
+        let more = Happening::Received(vec![7; 100]);
+        let alert = Done::Sent("\x15\x03\x03\0\x02\x02\x32".to_owned());
+        let closed = Done::Closed(Close::Graceful);
+        let check = |then: &[(u64, Happening)], closed_at: u64| {
+            let first = [(2, wrong.clone()), (3, more.clone())];
+            let done = run(&[&first, then].concat());
+            assert_eq!(done, [(2, alert.clone()), (closed_at, closed.clone())]);
+        };
+        check(&[(5, Happening::Closed)], 5);
+        check(&[], 2 + LINGER_NS);
+        let reset = run(&[(2, wrong.clone()), (5, Happening::Failed)]);
+        assert_eq!(reset, [(2, alert.clone())], "the backend has closed it");
+    }
 }

@@ -82,12 +82,17 @@ impl<S: Read + Write> Connection<S> {
         connection
     }
 
-    /// Sends what waits, and reads once. Returns the events, or `None` at the end of the stream.
-    pub(crate) fn turn(&mut self) -> Option<Vec<StreamEvent>> {
-        self.now_ns += 1;
+    /// Sends what waits.
+    pub(crate) fn flush(&mut self) {
         let mut out = Vec::new();
         self.client.poll_transmit(&mut out);
         self.stream.write_all(&out).expect("the server reads");
+    }
+
+    /// Sends what waits, and reads once. Returns the events, or `None` at the end of the stream.
+    pub(crate) fn turn(&mut self) -> Option<Vec<StreamEvent>> {
+        self.now_ns += 1;
+        self.flush();
         let count = read(&mut self.stream, &mut self.buffer).expect("the server sends, or closes");
         let mut events = Vec::new();
         let read = self.client.receive(&self.buffer[..count], self.now_ns, &mut events);

@@ -1,6 +1,7 @@
 //! HTTP/2 in the clear, with weir-http's client.
 
 use std::collections::BTreeMap;
+use std::net::Shutdown;
 
 use weir_http::h2::{ErrorCode, H2Options};
 use weir_http::{Multiplexed, StreamEventKind};
@@ -49,6 +50,30 @@ fn bodies_larger_than_the_windows_pass_in_both_directions() {
             assert!(connection.client.window_waits(connection.now_ns).waits > 0);
         },
         |stats| assert_eq!((stats.requests, stats.answered), (8, 8)),
+    );
+}
+
+#[test]
+fn a_client_may_end_its_side_before_the_responses() {
+    check(
+        None,
+        |p| p.delay = "uniform:10ms..30ms".parse().expect("valid"),
+        |_, address| {
+            let stream = connect(address);
+            let own_side = stream.try_clone().expect("a descriptor is free");
+            let mut connection = Connection::open(stream, 10, &H2Options::default());
+            for _ in 0..10 {
+                connection.client.request(&get("/"), connection.now_ns);
+            }
+            connection.flush();
+            own_side.shutdown(Shutdown::Write).expect("it is connected");
+            let mut ends = Vec::new();
+            while let Some(events) = connection.turn() {
+                ends.extend(events.into_iter().map(|event| event.kind));
+            }
+            assert_eq!(count(&ends, OK), 10, "{ends:?}");
+        },
+        |stats| assert_eq!((stats.requests, stats.answered, stats.abandoned), (10, 10, 0)),
     );
 }
 

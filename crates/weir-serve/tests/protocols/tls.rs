@@ -258,6 +258,27 @@ fn bad_bytes_end_their_connection_only() {
     );
 }
 
+/// A reset would hide the alert from a client that sends on.
+#[test]
+fn a_client_that_sends_on_after_its_failure_reads_the_alert() {
+    let tls = config(make(&[]).0);
+    check(
+        Some(&tls),
+        |_| {},
+        |handle, address| {
+            let mut plain = connect(address);
+            plain.write_all(GET.as_bytes()).expect("the server reads");
+            failures(handle, 1);
+            plain.write_all(&[7; 1_000_000]).expect("the server reads on");
+            plain.shutdown(Shutdown::Write).expect("it is connected");
+            let mut alert = Vec::new();
+            plain.read_to_end(&mut alert).expect("the connection is closed in order");
+            assert_eq!(alert, [21, 3, 3, 0, 2, 2, 50]);
+        },
+        |stats| assert_eq!((stats.tls_failures, stats.requests), (1, 0)),
+    );
+}
+
 #[test]
 fn a_client_certificate_may_be_required() {
     let mut params = CertificateParams::default();

@@ -284,6 +284,40 @@ fn the_connection_goes_away_after_its_last_request() {
     assert_eq!((server.shared.stats().requests, server.shared.stats().refused), (1, 1));
 }
 
+/// RFC 9113 §5.1: streams end each for itself, also after the end of the client's bytes.
+#[test]
+fn responses_follow_the_end_of_the_clients_bytes() {
+    let check = |window_bytes: u32, change: fn(&mut Programme), closed_at: u64, sent: &[&str]| {
+        let mut wire = Wire::opening(window_bytes);
+        wire.request(1, "POST", "/", false);
+        wire.get(3, "/?delay=2us");
+        wire.get(5, "/?delay=5us");
+        let arrivals = vec![(1000, wire.take()), (1500, Happening::Closed)];
+        let server = run_wire(with(change), arrivals);
+        check_frames(&server, sent);
+        let stats = server.shared.stats();
+        let answered = sent.iter().filter(|text| text.ends_with(" end")).count() as u64;
+        let counts = (stats.requests, stats.answered, stats.abandoned, stats.owed);
+        assert_eq!(counts, (2, answered, 2 - answered, 0));
+        let closed =
+            server.backend.done.iter().filter(|(_, _, done)| !matches!(done, Done::Sent(_)));
+        let closed: Vec<_> = closed.map(|(at, _, done)| (at.0, done.clone())).collect();
+        assert_eq!(closed, [(closed_at, Done::Closed(Close::Graceful))]);
+    };
+    let all = ["3 200", "3 data 14 end", "5 200", "5 data 14 end"];
+    check(65_535, |_| {}, 6000, &all);
+    check(65_535, |p| p.stamps = true, 6000, &all);
+    check(
+        65_535,
+        |p| p.drip = "2@1us".parse().ok(),
+        7000,
+        &["3 200", "3 data 7", "3 data 7 end", "5 200", "5 data 7", "5 data 7 end"],
+    );
+    check(65_535, |p| p.http2.settings_delay = Duration::from_micros(9), 10_000, &all);
+    // No window is opened any more.
+    check(10, |_| {}, 6000, &["3 200", "3 data 10", "5 200", "5 data 10"]);
+}
+
 #[test]
 fn streams_beyond_the_limit_are_refused_and_not_processed() {
     let http2 = Http2Options { streams: 2, ..Http2Options::default() };
