@@ -58,6 +58,15 @@ pub(crate) enum PacingChoice {
     Spin,
 }
 
+/// `--tls-resume`, also of `weir serve`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    /// No
+    Off,
+    /// Yes
+    On,
+}
+
 /// `--wait`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WaitChoice {

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use weir_result::TlsVersion;
 use weir_runner::{InputFile, TlsSpec};
+
+use super::choices::Switch;
 
 /// Heading of the flags.
 pub(super) const HEADING: &str = "TLS and credentials";
@@ -43,15 +45,6 @@ pub(crate) struct TlsArgs {
     #[arg(long, value_enum, value_name = "off|on", hide_possible_values = true,
           help_heading = HEADING)]
     tls_resume: Option<Switch>,
-}
-
-/// `on` or `off`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Switch {
-    /// No
-    Off,
-    /// Yes
-    On,
 }
 
 impl TlsArgs {

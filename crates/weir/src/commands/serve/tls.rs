@@ -5,11 +5,12 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use weir_io::Endpoint;
 use weir_serve::{Identity, TlsConfig, TlsOptions, TlsVersion};
 
 use super::authority_file::AuthorityFile;
+use crate::args::choices::Switch;
 use crate::terminal::shown;
 
 /// File of the authority's certificate, in the current directory.
@@ -47,16 +48,7 @@ pub(super) struct TlsArgs {
         hide_possible_values = true,
         help_heading = "TLS"
     )]
-    tls_resume: ResumeChoice,
-}
-
-/// `--tls-resume`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ResumeChoice {
-    /// Every connection has a full handshake
-    Off,
-    /// Tickets
-    On,
+    tls_resume: Switch,
 }
 
 impl TlsArgs {
@@ -90,7 +82,7 @@ impl TlsArgs {
             client_ca: client_ca.transpose()?,
             min: self.tls_min,
             max: self.tls_max,
-            resumes: self.tls_resume == ResumeChoice::On,
+            resumes: self.tls_resume == Switch::On,
             ..TlsOptions::new(identity)
         })?;
         let path = self.tls_ca.as_deref().unwrap_or(Path::new(AUTHORITY_FILE));
