@@ -2,8 +2,8 @@
 //!
 //! A clean build is most of the time, so nothing is built twice: the tests in one profile, and
 //! rustdoc with clippy's check artefacts. The program's tests, which mostly wait, are built first
-//! and run beside the other steps. So do the instruction counts, which do not depend on the load.
-//! The output of both follows that of the others.
+//! and run beside the other steps. So do the instruction counts, which do not depend on the load;
+//! they compute, so they begin after that build. The output of both follows that of the others.
 
 mod beside;
 mod steps;
@@ -47,11 +47,11 @@ pub(crate) fn ci(is_quick: bool) -> Result<()> {
 fn all(steps: &mut Steps) {
     steps.take("fmt", fmt);
     steps.take("tidy", tidy::tidy);
-    let counts = steps.start("instructions", count);
     let waiting = steps.take("build program", || suites::build(&EVERYTHING, &WAITING));
     let waiting = waiting.unwrap_or_default();
     let start = |suite: &Suite| steps.start(suite.name(), || Ok(suite.command()));
     let beside: Vec<Beside> = waiting.iter().filter_map(start).collect();
+    let counts = steps.start("instructions", count);
     let suites = steps.take("build tests", || suites::build(&EVERYTHING, &["--tests"]));
     steps.take("clippy", clippy);
     steps.take("docs", docs);

@@ -22,17 +22,15 @@ fn report(output: &Output) -> Report {
     Report::read(&output.stdout)
 }
 
-/// The reports of weir and of wrk for the same words, each on a server of its own.
+/// The reports of weir and of wrk for the same words, at the same time, each on a server of its
+/// own.
 #[track_caller]
 fn both(words: &str, server: impl Fn() -> Raw) -> [Report; 2] {
-    let run = |run: fn(&str, &[&str]) -> Output| {
-        let server = server();
-        let output = run(words, &[&server.url()]);
-        let report = report(&output);
-        assert_eq!(report.url, server.url(), "as typed");
-        report
-    };
-    let (ours, theirs) = (run(|words, more| weir_as("wrk", words, more)), run(wrk));
+    let servers = [server(), server()];
+    let [of_weir, of_wrk] = servers.each_ref().map(Raw::url);
+    let runs = [start_as("wrk", words, &[&of_weir]), start_wrk(words, &[&of_wrk])];
+    let [ours, theirs] = runs.map(|run| report(&run.wait()));
+    assert_eq!([&ours.url, &theirs.url], [&of_weir, &of_wrk], "as typed");
     ours.assert_consistent();
     assert_eq!(ours.duration, theirs.duration);
     assert_eq!((ours.threads, ours.connections), (theirs.threads, theirs.connections));

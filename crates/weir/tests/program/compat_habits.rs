@@ -10,7 +10,7 @@ use crate::support::directory::Directory;
 use crate::support::process::{Output, Process};
 use crate::support::raw::{OK, Raw};
 use crate::support::weir::{WEIR, weir};
-use crate::support::wrk::{weir_as, weir_reporting_as, wrk};
+use crate::support::wrk::{start_as, weir_as, weir_reporting_as, wrk};
 use crate::support::wrk_report::Report;
 
 /// A script in a file, and a server that reports request heads.
@@ -79,13 +79,17 @@ fn nothing_is_said_beside_a_run_that_succeeds() {
     let silent = Raw::start(|peer| peer.await_close());
     let refusing = Raw::answering("HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n");
     let closing = Raw::start(|peer| peer.read_request().map(drop));
+    let mut runs = Vec::new();
     for server in [&silent, &refusing, &closing] {
         for (dialect, flags) in [("wrk", "-T1"), ("wrk2", "-T1 -R 50k -L")] {
             let mut command = Command::new(WEIR);
             command.args(["--compat", dialect]).args("-d1 -t2 -c3".split(' '));
             command.args(flags.split(' ')).arg(server.url());
-            quiet(&Process::start(&mut command).wait());
+            runs.push(Process::start(&mut command));
         }
+    }
+    for run in runs {
+        quiet(&run.wait());
     }
 }
 
@@ -304,16 +308,21 @@ fn blanks_in_a_url_are_refused_in_wrks_words() {
 /// wrk sends two Host fields, which servers reject (RFC 9112 §3.2).
 #[test]
 fn a_host_is_sent_once_however_it_is_spelled() {
+    let mut runs = Vec::new();
     for script in [None, Some(""), Some("function request() return wrk.format() end")] {
         for flags in [&["-H", "host: x"][..], &["-H", "Host: y", "-H", "HOST: x"]] {
             let bench = Bench::new(script.unwrap_or_default());
             let (file, url) = (bench.directory.file("s.lua"), bench.server.url());
-            let script = if script.is_some() { &["-s", file.as_str()][..] } else { &[] };
-            let words = [flags, script, &[url.as_str()]].concat();
-            quiet(&weir_as("wrk", "-d1 -t1 -c1", &words));
-            let head = bench.heads.recv().expect("a request");
-            assert_eq!(head, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "{script:?} {flags:?}");
+            let file = if script.is_some() { &["-s", file.as_str()][..] } else { &[] };
+            let words = [flags, file, &[url.as_str()]].concat();
+            let process = start_as("wrk", "-d1 -t1 -c1", &words);
+            runs.push((format!("{script:?} {flags:?}"), bench, process));
         }
+    }
+    for (what, bench, process) in runs {
+        quiet(&process.wait());
+        let head = bench.heads.recv().expect("a request");
+        assert_eq!(head, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "{what}");
     }
 }
 

@@ -385,7 +385,8 @@ fn an_endless_callback_is_ended_and_named_and_the_rest_is_reported() {
     let script = "local calls, number = 0\n\
                   function setup(thread) number = (number or 0) + 1 thread:set('id', number) end\n\
                   function request()\n  calls = calls + 1\n\
-                  \x20 while id == 1 and calls > 5 do end\n  return wrk.request()\nend\n";
+                  \x20 while id == 1 and calls > 5 do os.execute('sleep 0.1') end\n\
+                  \x20 return wrk.request()\nend\n";
     let bench = Bench::new(script);
     // Long enough for calibration lines: the thread that prints them must not wait for the worker
     // whose script never returns.
@@ -401,8 +402,12 @@ fn an_endless_callback_is_ended_and_named_and_the_rest_is_reported() {
 
 #[test]
 fn a_growing_table_meets_the_limit() {
-    let script = "local kept = {}\n\
-                  function request()\n  kept[#kept + 1] = string.rep('x', 1e6) .. #kept\n\
+    // In one thread, as the memory of all takes seconds to fill.
+    let script = "local count, kept = 0, {}\n\
+                  function setup(thread)\n  count = count + 1\n\
+                  \x20 thread:set('number', count)\nend\n\
+                  function request()\n\
+                  \x20 if number == 1 then kept[#kept + 1] = string.rep('x', 1e6) .. #kept end\n\
                   \x20 return wrk.request()\nend\n";
     let bench = Bench::new(script);
     // More threads mean a lower memory limit for each.
