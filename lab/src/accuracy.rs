@@ -13,6 +13,7 @@ mod h2load;
 mod log;
 mod options;
 mod peers;
+mod plan;
 mod quota;
 mod rows;
 mod section;

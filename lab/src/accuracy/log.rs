@@ -38,43 +38,6 @@ fn record(line: &str) -> Result<Record> {
     })
 }
 
-/// A uniform plan, whose slot i was due at `start + (2i + 1) / 2R` (METHOD 1.3).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Plan {
-    pub(super) rate_rps: f64,
-    pub(super) warmup_s: f64,
-    pub(super) duration_s: f64,
-}
-
-impl Plan {
-    fn due_ns(self, slot: usize) -> f64 {
-        (slot as f64 + 0.5) * 1e9 / self.rate_rps
-    }
-
-    /// Returns the response times of the measured slots by this plan and the server's send time
-    /// stamps, from a log that begins with slot 0, in the order of slots. Responses are assigned to
-    /// slots in order, which changes no sum and hardly a quantile.
-    ///
-    /// The plan's start is the latest for which no request arrives before it was due. Its error is
-    /// the fastest delivery of any request, some tens of µs, by which the result is too small.
-    pub(super) fn responses_ns(self, log: &[Record]) -> Result<Vec<f64>> {
-        let slots = |seconds: f64| (seconds * self.rate_rps).round() as usize;
-        let (first, end) = (slots(self.warmup_s), slots(self.warmup_s + self.duration_s));
-        ensure!(log.len() >= end, "the server has logged {} requests of {end}", log.len());
-        let origin_ns = log[0].received_ns;
-        let early = log
-            .iter()
-            .enumerate()
-            .map(|(slot, record)| (record.received_ns - origin_ns) as f64 - self.due_ns(slot));
-        let start_ns = early.fold(f64::INFINITY, f64::min);
-        let mut sent: Vec<u64> = log.iter().filter_map(|record| record.sent_ns).collect();
-        ensure!(sent.len() >= end, "the server has answered {} requests of {end}", sent.len());
-        sent.sort_unstable();
-        let response = |slot: usize| (sent[slot] - origin_ns) as f64 - start_ns - self.due_ns(slot);
-        Ok((first..end).map(response).collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,22 +53,5 @@ mod tests {
         for wrong in ["", "connection\n", &format!("{head}1,2\n"), &format!("{head}a,,,,,\n")] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn responses_count_from_the_plan() {
-        // 1,000 requests a second, half of those of one second held back until its end.
-        let at = |slot: u64| 5_000_000 + slot * 1_000_000;
-        let log: Vec<Record> = (0..2_000)
-            .map(|slot| {
-                let received_ns = if (1_000..1_500).contains(&slot) { at(1_500) } else { at(slot) };
-                Record { connection: 0, received_ns, sent_ns: Some(received_ns + 7), slot: None }
-            })
-            .collect();
-        let plan = Plan { rate_rps: 1e3, warmup_s: 0.5, duration_s: 1.5 };
-        let responses = plan.responses_ns(&log).expect("all were answered");
-        assert_eq!(responses.len(), 1_500);
-        assert_eq!((responses[0], responses[500], responses[999]), (7.0, 5e8 + 7.0, 1e6 + 7.0));
-        assert!(plan.responses_ns(&log[..1_999]).is_err());
     }
 }

@@ -6,7 +6,8 @@ use anyhow::Result;
 use super::curve::Curve;
 use super::distribution::Distribution;
 use super::fixture::Fixture;
-use super::log::Plan;
+use super::plan::Plan;
+use super::rows;
 use super::section::Section;
 use super::theory;
 use crate::rig::table;
@@ -37,12 +38,16 @@ pub(super) fn overload(fixture: &Fixture) -> Result<Section> {
     let server = fixture.serve("--mode fifo --delay 1ms")?;
     // The last requests of the window wait longer than the default drain.
     let drain_s = longest_s + 3.0;
-    let load = format!("-t1 -c100 -R{RATE_RPS} -d{window_s}s --warmup 0 --drain {drain_s}s");
+    let path = fixture.directory.join("rows.parquet");
+    let load = format!(
+        "-t1 -c100 -R{RATE_RPS} -d{window_s}s --warmup 0 --drain {drain_s}s --raw {}",
+        path.display()
+    );
     let document = fixture.weir(&load, &server.url)?;
     let reported = Distribution::responses(&document)?;
     let plan = Plan { rate_rps: RATE_RPS, warmup_s: 0.0, duration_s: window_s };
-    let mut truth_s: Vec<f64> =
-        plan.responses_ns(&server.finish()?)?.iter().map(|ns| ns / 1e9).collect();
+    let truth_ns = plan.responses_ns(&rows::read(&path)?.list, &server.finish()?)?;
+    let mut truth_s: Vec<f64> = truth_ns.iter().map(|ns| ns / 1e9).collect();
     truth_s.sort_by(f64::total_cmp);
     let curve = Curve {
         above: "R = 1,500/s, µ = 1,000/s".to_owned(),

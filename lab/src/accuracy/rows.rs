@@ -123,7 +123,8 @@ pub(super) fn join<'a>(rows: &'a [Row], log: &'a [Record]) -> Result<Vec<Pair<'a
     }
     let mut pairs = Vec::with_capacity(log.len());
     for rows in client.values_mut() {
-        rows.sort_by_key(|row| row.sent_at);
+        // Streams that were sent together have one time, and are sent in the order of the plan.
+        rows.sort_by_key(|row| (row.sent_at, row.intended_at));
         let paired = |records: &[&'a Record]| -> Vec<Pair<'a>> {
             rows.iter().zip(records).map(|(row, record)| Pair { row, record }).collect()
         };

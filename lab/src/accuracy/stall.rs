@@ -11,7 +11,8 @@ use super::curve::Curve;
 use super::distribution::{self, Distribution};
 use super::fixture::{Fixture, Over, freeze};
 use super::h2load;
-use super::log::Plan;
+use super::plan::Plan;
+use super::rows;
 use super::section::Section;
 use super::theory::Stall;
 use crate::rig::table::{Table, seconds, thousands};
@@ -169,7 +170,11 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<()> 
     let server = fixture.serve(&flags)?;
     let Load { rate_rps, connections } = Load::over(fixture.over);
     let window_s = stall.window_s;
-    let load = format!("-t1 -c{connections} -R{rate_rps} -d{window_s}s --warmup {WARMUP_S}s");
+    let path = fixture.directory.join("rows.parquet");
+    let load = format!(
+        "-t1 -c{connections} -R{rate_rps} -d{window_s}s --warmup {WARMUP_S}s --raw {}",
+        path.display()
+    );
     let client = fixture.start_weir(&load, &server.url)?;
     if how == How::Signals {
         thread::sleep(Duration::from_secs_f64(at_s));
@@ -179,8 +184,8 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<()> 
     }
     let reported = Distribution::responses(&client.finish()?)?;
     let plan = Plan { rate_rps, warmup_s: WARMUP_S, duration_s: stall.window_s };
-    let mut truth_s: Vec<f64> =
-        plan.responses_ns(&server.finish()?)?.iter().map(|ns| ns / 1e9).collect();
+    let truth_ns = plan.responses_ns(&rows::read(&path)?.list, &server.finish()?)?;
+    let mut truth_s: Vec<f64> = truth_ns.iter().map(|ns| ns / 1e9).collect();
     let crosses_end = trial.at_s + stall.stall_s > stall.window_s;
     if how != How::Queue && !crosses_end {
         // The backlog's drain rate depends on the machine; the number of delayed requests shows it.
