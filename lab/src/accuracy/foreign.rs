@@ -1,6 +1,7 @@
-//! V30: servers of others over HTTP/2. Each writes a line of its log for every request that it has
-//! processed, and their number is compared with weir's count.
+//! V30: servers of others, over each protocol that they speak. Each writes a line of its log for
+//! every request that it has processed, and their number is compared with weir's count.
 
+use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,27 +16,74 @@ use super::section::Section;
 use crate::rig::servers::{answers, free_address, write_certificate};
 use crate::rig::table::{Table, thousands};
 
-/// A server program. In its texts `{plain}` and `{secure}` stand for the addresses, `{plain_port}`
-/// and `{secure_port}` for their ports, and `{dir}` for its directory, which has `cert.pem`,
+/// A server program. In its texts `{http1}`, `{plain}` and `{secure}` stand for its addresses, the
+/// same with `_port` for their ports, and `{dir}` for its directory, which has `cert.pem`,
 /// `key.pem`, both of them in `both.pem`, and an `index.html`.
 struct Foreign {
     program: &'static str,
+    /// Protocols that these listeners speak.
+    speaks: &'static [Wire],
     /// File of its configuration; empty if it needs none.
     config: &'static str,
     /// Command for a shell, which runs in the directory.
     command: &'static str,
-    /// Text that a line of the log has if it is one of a request.
-    mark: &'static str,
-    /// True if it has a listener for TLS.
-    is_secure: bool,
+    /// Text in a line of the log that is one of a request, if the version of HTTP is not.
+    mark: Option<&'static str>,
+}
+
+/// Protocol of a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wire {
+    /// HTTP/1.1 in the clear at `{http1}`: not every server tells it from HTTP/2 by itself.
+    Http1,
+    /// HTTP/1.1 over TLS at `{secure}`.
+    Http1Tls,
+    /// HTTP/2 in the clear at `{plain}`, by prior knowledge.
+    Http2,
+    /// HTTP/2 over TLS at `{secure}`.
+    Http2Tls,
+}
+
+impl Wire {
+    const ALL: [Wire; 4] = [Wire::Http1, Wire::Http1Tls, Wire::Http2, Wire::Http2Tls];
+
+    fn is_http2(self) -> bool {
+        matches!(self, Wire::Http2 | Wire::Http2Tls)
+    }
+
+    fn is_secure(self) -> bool {
+        matches!(self, Wire::Http1Tls | Wire::Http2Tls)
+    }
+
+    /// Returns the version as logs write it.
+    fn version(self) -> &'static str {
+        if self.is_http2() { "HTTP/2" } else { "HTTP/1.1" }
+    }
+
+    /// Returns the flags of weir.
+    fn client_flags(self) -> &'static str {
+        if self.is_http2() { "--http 2 --insecure" } else { "--http 1.1 --insecure" }
+    }
+
+    fn loads(self) -> &'static [&'static str] {
+        if self.is_http2() { &HTTP2_LOADS } else { &HTTP1_LOADS }
+    }
+}
+
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.version())?;
+        f.write_str(if self.is_secure() { ", TLS" } else { "" })
+    }
 }
 
 /// Log of each server.
 const LOG: &str = "access.log";
 
-const FOREIGNS: [Foreign; 6] = [
+const FOREIGNS: [Foreign; 7] = [
     Foreign {
         program: "nginx",
+        speaks: &Wire::ALL,
         config: "\
 daemon off; master_process off; pid nginx.pid; error_log stderr crit;
 events { worker_connections 1024; }
@@ -45,21 +93,21 @@ http {
     access_log access.log;
     ssl_certificate cert.pem; ssl_certificate_key key.pem;
     server {
-        listen {plain} http2; listen {secure} ssl http2;
+        listen {http1}; listen {plain} http2; listen {secure} ssl http2;
         location / { return 200 'ok'; }
     }
 }
 ",
         command: "exec nginx -p . -c config -e stderr",
-        mark: "HTTP/2",
-        is_secure: true,
+        mark: None,
     },
     Foreign {
         program: "h2o",
+        speaks: &Wire::ALL,
         config: "\
-user: root
 num-threads: 1
 access-log: { path: access.log, format: '%r' }
+listen: { host: 127.0.0.1, port: {http1_port} }
 listen: { host: 127.0.0.1, port: {plain_port} }
 listen:
   host: 127.0.0.1
@@ -72,18 +120,25 @@ hosts:
         file.dir: {dir}
 ",
         command: "exec h2o -c config",
-        mark: "HTTP/2",
-        is_secure: true,
+        mark: None,
     },
     Foreign {
         program: "nghttpd",
+        speaks: &[Wire::Http2],
         config: "",
-        command: "exec nghttpd -v --no-tls --no-color -d . -a 127.0.0.1 {plain_port} > access.log",
-        mark: "recv HEADERS frame",
-        is_secure: false,
+        command: "exec nghttpd -v --no-tls -d . -a 127.0.0.1 {plain_port} > access.log",
+        mark: Some("recv HEADERS frame"),
+    },
+    Foreign {
+        program: "nghttpd",
+        speaks: &[Wire::Http2Tls],
+        config: "",
+        command: "exec nghttpd -v -d . -a 127.0.0.1 {secure_port} key.pem cert.pem > access.log",
+        mark: Some("recv HEADERS frame"),
     },
     Foreign {
         program: "haproxy",
+        speaks: &Wire::ALL,
         config: "\
 global
     log stdout format raw daemon
@@ -95,16 +150,17 @@ defaults
     timeout server 30s
     timeout connect 5s
 frontend front
+    bind {http1}
     bind {plain} proto h2
     bind {secure} ssl crt both.pem alpn h2,http/1.1
     http-request return status 200 content-type text/plain string ok
 ",
         command: "exec haproxy -db -f config > access.log",
-        mark: "HTTP/2",
-        is_secure: true,
+        mark: None,
     },
     Foreign {
         program: "lighttpd",
+        speaks: &Wire::ALL,
         config: "\
 server.modules = ( \"mod_accesslog\", \"mod_openssl\" )
 server.document-root = \"{dir}\"
@@ -113,6 +169,7 @@ server.port = {plain_port}
 index-file.names = ( \"index.html\" )
 accesslog.filename = \"access.log\"
 accesslog.format = \"%r\"
+$SERVER[\"socket\"] == \"{http1}\" { }
 $SERVER[\"socket\"] == \"{secure}\" {
     ssl.engine = \"enable\"
     ssl.pemfile = \"cert.pem\"
@@ -120,11 +177,11 @@ $SERVER[\"socket\"] == \"{secure}\" {
 }
 ",
         command: "exec lighttpd -D -f config",
-        mark: "HTTP/2",
-        is_secure: true,
+        mark: None,
     },
     Foreign {
         program: "caddy",
+        speaks: &Wire::ALL,
         config: "\
 {
     admin off
@@ -133,7 +190,7 @@ $SERVER[\"socket\"] == \"{secure}\" {
         protocols h1 h2 h2c
     }
 }
-http://{plain} {
+http://{http1}, http://{plain} {
     log {
         output file access.log
     }
@@ -148,29 +205,33 @@ https://{secure} {
 }
 ",
         command: "exec caddy run --config config --adapter caddyfile 2> errors.log",
-        mark: "HTTP/2",
-        is_secure: true,
+        mark: None,
     },
 ];
 
-/// Loads on each server.
-const LOADS: [&str; 3] = [
+/// Loads over HTTP/1.1.
+const HTTP1_LOADS: [&str; 2] = ["-t1 -c4 -n 20000", "-t1 -c4 -R2000 -d3s --warmup 500ms"];
+
+/// Loads over HTTP/2.
+const HTTP2_LOADS: [&str; 3] = [
     "-t1 -c4 --streams 10 -n 20000",
-    "-t1 -c4 --http 2 -n 5000",
-    "-t1 -c4 --streams 20 -R2000 -d3s",
+    "-t1 -c4 -n 5000",
+    "-t1 -c4 --streams 20 -R2000 -d3s --warmup 500ms",
 ];
 
 /// Runs case V30 of METHOD 2.1.
 pub(super) fn foreign(fixture: &Fixture) -> Result<Section> {
     let mut section = Section::new(
-        "servers of others over HTTP/2",
-        "A server may end a connection by GOAWAY, after 1,000 requests for example. Requests above \
-         the last one that it names were not processed. A client that counts them as failed, or \
-         not at all, disagrees with the server's own log.",
+        "servers of others",
+        "A server may end a connection, after 1,000 requests for example. Over HTTP/2 it says so \
+         by GOAWAY, and has not processed the requests above the last one that it names. A client \
+         that counts them as failed, or not at all, or that repeats a request which was processed, \
+         disagrees with the server's own log.",
         "Requests in the server's log = requests sent − returned, and every planned request ok.",
     );
     let mut table = Table::new(&[
         "server",
+        "protocol",
         "load",
         "sent",
         "returned",
@@ -183,11 +244,12 @@ pub(super) fn foreign(fixture: &Fixture) -> Result<Section> {
             section.note(format!("{} is not installed: it is not compared.", foreign.program));
             continue;
         };
-        let transports: &[bool] = if foreign.is_secure { &[false, true] } else { &[false] };
-        for is_secure in transports {
-            for load in LOADS {
-                add(fixture, &mut section, &mut table, foreign, &program, *is_secure, load)
-                    .with_context(|| format!("failed to compare {}", foreign.program))?;
+        for &wire in foreign.speaks {
+            for load in wire.loads() {
+                add(fixture, &mut section, &mut table, foreign, &program, wire, load)
+                    .with_context(|| {
+                        format!("failed to compare {} over {wire}", foreign.program)
+                    })?;
             }
         }
     }
@@ -202,19 +264,17 @@ fn add(
     table: &mut Table,
     foreign: &Foreign,
     program: &Path,
-    is_secure: bool,
+    wire: Wire,
     load: &str,
 ) -> Result<()> {
     let running = Running::start(fixture, foreign, program)?;
-    let url = running.url(is_secure);
-    let document = fixture.weir(&format!("{load} --insecure"), &url)?;
-    let counted = running.finish(foreign.mark)?;
+    let document = fixture.weir(&format!("{load} {}", wire.client_flags()), &running.url(wire))?;
+    let counted = running.finish(foreign.mark.unwrap_or(wire.version()))?;
     let accounting = &document.accounting;
     let (sent, returned) = (accounting.sent.total, accounting.sent.returned);
-    let scheme = if is_secure { "https" } else { "http" };
-    let name = format!("{} ({scheme})", foreign.program);
     table.row(&[
-        name.clone(),
+        foreign.program.to_owned(),
+        wire.to_string(),
         format!("`{load}`"),
         thousands(sent),
         thousands(returned),
@@ -222,11 +282,12 @@ fn add(
         thousands(document.connections.connects),
         thousands(accounting.ok),
     ]);
+    let name = format!("{} over {wire}, `{load}`", foreign.program);
     section.must(counted == sent - returned, || {
-        format!("{name}, `{load}`: {counted} in the log, {sent} sent, {returned} returned")
+        format!("{name}: {counted} in the log, {sent} sent, {returned} returned")
     });
     section.must(accounting.ok == accounting.planned, || {
-        format!("{name}, `{load}`: {} of {} are ok", accounting.ok, accounting.planned)
+        format!("{name}: {} of {} are ok", accounting.ok, accounting.planned)
     });
     Ok(())
 }
@@ -235,6 +296,7 @@ fn add(
 struct Running {
     guarded: Guarded,
     directory: PathBuf,
+    http1: SocketAddr,
     plain: SocketAddr,
     secure: SocketAddr,
 }
@@ -249,13 +311,14 @@ impl Running {
         let read = |name: &str| fs::read_to_string(directory.join(name));
         fs::write(directory.join("both.pem"), read("cert.pem")? + &read("key.pem")?)?;
         fs::write(directory.join("index.html"), "ok")?;
-        let (plain, secure) = (free_address()?, free_address()?);
+        let (http1, plain, secure) = (free_address()?, free_address()?, free_address()?);
         let fill = |text: &str| {
-            text.replace("{plain}", &plain.to_string())
-                .replace("{secure}", &secure.to_string())
-                .replace("{plain_port}", &plain.port().to_string())
-                .replace("{secure_port}", &secure.port().to_string())
-                .replace("{dir}", &directory.display().to_string())
+            let mut text = text.replace("{dir}", &directory.display().to_string());
+            for (name, address) in [("http1", http1), ("plain", plain), ("secure", secure)] {
+                text = text.replace(&format!("{{{name}}}"), &address.to_string());
+                text = text.replace(&format!("{{{name}_port}}"), &address.port().to_string());
+            }
+            text
         };
         fs::write(directory.join("config"), fill(foreign.config))?;
         let path = format!(
@@ -265,25 +328,36 @@ impl Running {
         );
         let command = format!("cd '{}' && {}", directory.display(), fill(foreign.command));
         let guarded = Guarded::start(&["env", &format!("PATH={path}"), "sh", "-c", &command])?;
-        answers(plain).with_context(|| format!("failed to start {}", foreign.program))?;
-        Ok(Running { guarded, directory, plain, secure })
+        let running = Running { guarded, directory, http1, plain, secure };
+        for wire in foreign.speaks {
+            answers(running.address(*wire))
+                .with_context(|| format!("failed to start {}", foreign.program))?;
+        }
+        Ok(running)
     }
 
-    fn url(&self, is_secure: bool) -> String {
-        match is_secure {
-            true => format!("https://{}/", self.secure),
-            false => format!("http://{}/", self.plain),
+    fn address(&self, wire: Wire) -> SocketAddr {
+        match wire {
+            Wire::Http1 => self.http1,
+            Wire::Http2 => self.plain,
+            Wire::Http1Tls | Wire::Http2Tls => self.secure,
         }
     }
 
-    /// Ends the server, which then writes the rest of its log, and returns the number of requests
-    /// in it.
+    fn url(&self, wire: Wire) -> String {
+        let scheme = if wire.is_secure() { "https" } else { "http" };
+        format!("{scheme}://{}/", self.address(wire))
+    }
+
+    /// Ends the server, which then writes the rest of its log, and returns the number of lines that
+    /// have the mark. lighttpd also has a line for each connection's preface, which is no request.
     fn finish(self, mark: &str) -> Result<u64> {
         let Running { guarded, directory, .. } = self;
         let ended = Command::new("kill").arg(guarded.pid.to_string()).status();
         ensure!(ended.context("failed to start kill")?.success(), "the server has ended by itself");
         drop(guarded);
         let log = fs::read_to_string(directory.join(LOG)).context("the server has no log")?;
-        Ok(log.lines().filter(|line| line.contains(mark)).count() as u64)
+        let is_request = |line: &&str| line.contains(mark) && !line.starts_with("PRI * ");
+        Ok(log.lines().filter(is_request).count() as u64)
     }
 }
