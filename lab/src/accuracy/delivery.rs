@@ -115,10 +115,12 @@ const HEADS: [&str; 13] = [
 ];
 
 fn settings(fixture: &Fixture) -> Vec<Setting> {
-    let (rates, pacings): (&[u32], &[&'static str]) = if fixture.options.is_quick {
-        (&[1_000], &["hybrid"])
+    let rates: &[u32] = if fixture.options.is_quick { &[1_000] } else { &[1_000, 10_000] };
+    // Pacing comes before the protocol and is the same for all: the others have the default.
+    let pacings: &[&'static str] = if fixture.options.is_quick || fixture.over != Over::Http1 {
+        &["hybrid"]
     } else {
-        (&[1_000, 10_000], &["sleep", "hybrid", "spin"])
+        &["sleep", "hybrid", "spin"]
     };
     let mut settings = Vec::new();
     for &rate_rps in rates {
