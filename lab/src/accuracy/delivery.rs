@@ -168,7 +168,7 @@ fn round(fixture: &Fixture, setting: Setting) -> Result<Round> {
     let rows = rows::read(&path)?;
     fs::remove_file(&path).ok();
     let mut pairs = rows::join(&rows.list, &log)?;
-    pairs.retain(|pair| pair.row.is_measured);
+    pairs.retain(|pair| pair.row.is_measured && pair.row.has_response());
     let of = |time: fn(&Pair) -> Option<f64>| {
         let mut times: Vec<f64> = pairs.iter().filter_map(time).collect();
         times.sort_by(f64::total_cmp);

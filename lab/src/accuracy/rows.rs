@@ -29,6 +29,13 @@ pub(super) struct Row {
     pub(super) ended_at: u64,
 }
 
+impl Row {
+    /// True if `ended_at` is the end of a response, and not when the request was abandoned.
+    pub(super) fn has_response(&self) -> bool {
+        ["ok", "bad_response"].contains(&self.outcome.as_str())
+    }
+}
+
 /// Contents of the file.
 pub(super) struct Rows {
     pub(super) list: Vec<Row>,
@@ -99,12 +106,13 @@ pub(super) struct Pair<'a> {
 
 impl Pair<'_> {
     /// True if all events are in causal order: sent, read, answered, recorded (METHOD 1.1, Rule N).
+    /// A request that weir abandoned may be answered later.
     pub(super) fn is_causal(&self) -> bool {
         let sent_at = self.row.sent_at.unwrap_or(u64::MAX);
         let answered_at = self.record.sent_ns.unwrap_or(self.record.received_ns);
         sent_at <= self.record.received_ns
             && self.record.received_ns <= answered_at
-            && answered_at <= self.row.ended_at
+            && (answered_at <= self.row.ended_at || !self.row.has_response())
     }
 }
 
@@ -174,5 +182,13 @@ mod tests {
         let pairs = join(&rows, &early).expect("they are as many");
         assert_eq!(pairs.iter().filter(|pair| !pair.is_causal()).count(), 1);
         assert!(join(&rows, &log[..3]).is_err());
+    }
+
+    #[test]
+    fn an_abandoned_request_may_be_answered_later() {
+        let (row, record) = (row(0, 10, 19), record(0, 30));
+        assert!(!Pair { row: &row, record: &record }.is_causal());
+        let row = Row { outcome: "in_flight_at_end".to_owned(), ..row };
+        assert!(Pair { row: &row, record: &record }.is_causal());
     }
 }
