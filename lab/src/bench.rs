@@ -173,6 +173,12 @@ impl Fixture {
         Server::nginx_over(transport, &self.nginx, self.placement.server, 1)
     }
 
+    fn nghttpd(&self) -> Result<Server> {
+        let program =
+            find_program("nghttpd").context("failed to find nghttpd: cargo xtask setup bench")?;
+        Server::nghttpd(&program, self.placement.server)
+    }
+
     fn weir_serve(&self) -> Result<Server> {
         Server::weir(&self.weir, self.placement.server, 1)
     }

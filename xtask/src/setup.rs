@@ -153,8 +153,8 @@ const NEEDS: [Need; 18] = [
     },
     Need {
         program: "nghttpd",
-        reason: "its own count of requests is compared with weir's",
-        required_by: &[],
+        reason: "a server of HTTP/2 under load, whose own count is compared with weir's",
+        required_by: &[Purpose::Bench],
         wanted_by: &[Purpose::Accuracy],
     },
     Need {

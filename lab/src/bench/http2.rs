@@ -35,12 +35,13 @@ pub(super) fn http2(fixture: &Fixture) -> Result<Section> {
     let mut text = format!(
         "A closed loop of one client thread over HTTP/2 without TLS. {} At least 1.5 is wanted \
          with several streams, 1.2 with one. With one stream nginx 1.22 holds a response back for \
-         the delayed ACK of its head, so that load is on `weir serve` alone.\n",
+         the delayed ACK of its head, so that load is on other servers.\n",
         fixture.method(fixture.options.seconds, "weir has no warm-up here")
     );
     text.push_str(&matrix::compare(fixture, &nginx, &STREAMS, Peer::H2load, &clients)?);
-    let serve = fixture.weir_serve()?;
-    text.push_str(&matrix::compare(fixture, &serve, &SINGLE, Peer::H2load, &clients)?);
+    for server in [fixture.nghttpd()?, fixture.weir_serve()?] {
+        text.push_str(&matrix::compare(fixture, &server, &SINGLE, Peer::H2load, &clients)?);
+    }
     let (table, failures) = at_a_rate(fixture, &nginx)?;
     text.push_str(&format!(
         "\n### At a constant rate\n\n10,000/s on nginx; requests sent in the window may be off the \

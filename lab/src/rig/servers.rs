@@ -43,6 +43,8 @@ pub(crate) struct Counts {
 enum Kind {
     Nginx,
     Weir,
+    /// nghttp2's server, which has no counters.
+    Nghttpd,
     /// A script that returns its counters at `/counts`, without that request itself.
     Script,
 }
@@ -117,6 +119,24 @@ impl Server {
         Ok(Server { guarded, kind, name, url, counts_at, worker, directory: None })
     }
 
+    /// Starts an nghttpd with one thread that speaks HTTP/2 without TLS.
+    pub(crate) fn nghttpd(program: &Path, cpu: Option<u32>) -> Result<Server> {
+        let address = free_address()?;
+        let name = format!("nghttpd-{}", address.port());
+        let directory = Directory(target_dir()?.join("bench").join(name));
+        fs::create_dir_all(&directory.0).context("failed to make a directory for nghttpd")?;
+        fs::write(directory.0.join("index.html"), "Hello, World!\n")
+            .context("failed to write nghttpd's file")?;
+        let mut words = pinned(cpu, program);
+        words.extend(["--no-tls", "--workers=1", "--address=127.0.0.1", "-d"].map(OsString::from));
+        words.extend([directory.0.clone().into(), address.port().to_string().into()]);
+        let guarded = Guarded::start(&words)?;
+        answers(address).context("failed to start nghttpd")?;
+        let (kind, name, url) = (Kind::Nghttpd, "nghttpd", format!("http://{address}/"));
+        let (worker, directory) = (guarded.pid, Some(directory));
+        Ok(Server { guarded, kind, name, url, counts_at: address, worker, directory })
+    }
+
     /// Starts a server with this command line, which prints its address as `weir serve` does.
     pub(crate) fn script(name: &'static str, words: &[OsString]) -> Result<Server> {
         let mut guarded = Guarded::start(words)?;
@@ -139,7 +159,7 @@ impl Server {
         match self.kind {
             Kind::Nginx => format!("{}body/{bytes}", self.url),
             Kind::Weir => format!("{}/?size={bytes}", self.url.trim_end_matches('/')),
-            Kind::Script => self.url.clone(),
+            Kind::Script | Kind::Nghttpd => self.url.clone(),
         }
     }
 
@@ -149,6 +169,7 @@ impl Server {
             Kind::Nginx => ("/status", nginx_counts),
             Kind::Weir => ("/weir/stats", json_counts),
             Kind::Script => ("/counts", json_counts),
+            Kind::Nghttpd => bail!("nghttpd has no counts"),
         };
         let answer = ask(&self.counts_at.to_string(), path)
             .with_context(|| format!("failed to ask {} for its counts", self.name))?;
