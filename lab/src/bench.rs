@@ -173,10 +173,9 @@ impl Fixture {
         Server::nginx_over(transport, &self.nginx, self.placement.server, 1)
     }
 
-    fn nghttpd(&self) -> Result<Server> {
-        let program =
-            find_program("nghttpd").context("failed to find nghttpd: cargo xtask setup bench")?;
-        Server::nghttpd(&program, self.placement.server)
+    fn h2o(&self) -> Result<Server> {
+        let program = find_program("h2o").context("failed to find h2o: cargo xtask setup bench")?;
+        Server::h2o(&program, self.placement.server)
     }
 
     fn weir_serve(&self) -> Result<Server> {

@@ -147,14 +147,14 @@ const NEEDS: [Need; 18] = [
     },
     Need {
         program: "h2o",
-        reason: "its own count of requests is compared with weir's",
-        required_by: &[],
+        reason: "a server of HTTP/2 under load, whose own count is compared with weir's",
+        required_by: &[Purpose::Bench],
         wanted_by: &[Purpose::Accuracy],
     },
     Need {
         program: "nghttpd",
-        reason: "a server of HTTP/2 under load, whose own count is compared with weir's",
-        required_by: &[Purpose::Bench],
+        reason: "its own count of requests is compared with weir's",
+        required_by: &[],
         wanted_by: &[Purpose::Accuracy],
     },
     Need {

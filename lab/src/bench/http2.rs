@@ -39,7 +39,7 @@ pub(super) fn http2(fixture: &Fixture) -> Result<Section> {
         fixture.method(fixture.options.seconds, "weir has no warm-up here")
     );
     text.push_str(&matrix::compare(fixture, &nginx, &STREAMS, Peer::H2load, &clients)?);
-    for server in [fixture.nghttpd()?, fixture.weir_serve()?] {
+    for server in [fixture.h2o()?, fixture.weir_serve()?] {
         text.push_str(&matrix::compare(fixture, &server, &SINGLE, Peer::H2load, &clients)?);
     }
     let (table, failures) = at_a_rate(fixture, &nginx)?;

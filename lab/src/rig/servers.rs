@@ -30,6 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// of the kernel's own tick rate (proc(5)).
 const TICKS_PER_SECOND: f64 = 100.0;
 
+/// Name of h2o's log.
+const LOG: &str = "access.log";
+
 /// Counters of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -43,8 +46,8 @@ pub(crate) struct Counts {
 enum Kind {
     Nginx,
     Weir,
-    /// nghttp2's server, which has no counters.
-    Nghttpd,
+    /// h2o, whose log has the number of its connection for each request.
+    H2o,
     /// A script that returns its counters at `/counts`, without that request itself.
     Script,
 }
@@ -61,7 +64,6 @@ pub(crate) struct Server {
     /// Process that does the work.
     pub(crate) worker: u32,
     /// Removed after the server has ended, as fields are dropped in order.
-    #[expect(dead_code, reason = "goes away when it is dropped")]
     directory: Option<Directory>,
 }
 
@@ -119,20 +121,22 @@ impl Server {
         Ok(Server { guarded, kind, name, url, counts_at, worker, directory: None })
     }
 
-    /// Starts an nghttpd with one thread that speaks HTTP/2 without TLS.
-    pub(crate) fn nghttpd(program: &Path, cpu: Option<u32>) -> Result<Server> {
+    /// Starts an h2o with one thread that speaks HTTP/2 without TLS.
+    pub(crate) fn h2o(program: &Path, cpu: Option<u32>) -> Result<Server> {
         let address = free_address()?;
-        let name = format!("nghttpd-{}", address.port());
+        let name = format!("h2o-{}", address.port());
         let directory = Directory(target_dir()?.join("bench").join(name));
-        fs::create_dir_all(&directory.0).context("failed to make a directory for nghttpd")?;
+        fs::create_dir_all(&directory.0).context("failed to make a directory for h2o")?;
+        let config = directory.0.join("h2o.conf");
+        fs::write(&config, h2o_config(address, &directory.0))
+            .context("failed to write h2o's config")?;
         fs::write(directory.0.join("index.html"), "Hello, World!\n")
-            .context("failed to write nghttpd's file")?;
+            .context("failed to write h2o's file")?;
         let mut words = pinned(cpu, program);
-        words.extend(["--no-tls", "--workers=1", "--address=127.0.0.1", "-d"].map(OsString::from));
-        words.extend([directory.0.clone().into(), address.port().to_string().into()]);
+        words.extend(["-c".into(), config.into()]);
         let guarded = Guarded::start(&words)?;
-        answers(address).context("failed to start nghttpd")?;
-        let (kind, name, url) = (Kind::Nghttpd, "nghttpd", format!("http://{address}/"));
+        answers(address).context("failed to start h2o")?;
+        let (kind, name, url) = (Kind::H2o, "h2o over HTTP/2", format!("http://{address}/"));
         let (worker, directory) = (guarded.pid, Some(directory));
         Ok(Server { guarded, kind, name, url, counts_at: address, worker, directory })
     }
@@ -159,7 +163,7 @@ impl Server {
         match self.kind {
             Kind::Nginx => format!("{}body/{bytes}", self.url),
             Kind::Weir => format!("{}/?size={bytes}", self.url.trim_end_matches('/')),
-            Kind::Script | Kind::Nghttpd => self.url.clone(),
+            Kind::Script | Kind::H2o => self.url.clone(),
         }
     }
 
@@ -169,20 +173,34 @@ impl Server {
             Kind::Nginx => ("/status", nginx_counts),
             Kind::Weir => ("/weir/stats", json_counts),
             Kind::Script => ("/counts", json_counts),
-            Kind::Nghttpd => bail!("nghttpd has no counts"),
+            Kind::H2o => return self.logged_counts(),
         };
         let answer = ask(&self.counts_at.to_string(), path)
             .with_context(|| format!("failed to ask {} for its counts", self.name))?;
         read(&answer).with_context(|| format!("failed to find {}'s counts in {answer}", self.name))
     }
 
+    /// Returns the counts in the log, which has a line for each request.
+    fn logged_counts(&self) -> Result<Counts> {
+        let directory = self.directory.as_ref().context("failed to find the log: no directory")?;
+        let log = fs::read_to_string(directory.0.join(LOG)).context("failed to read the log")?;
+        let numbers = log.lines().map(str::parse::<u64>);
+        let numbers: Vec<u64> = numbers.collect::<Result<_, _>>().context("no number of a line")?;
+        let accepted = numbers.iter().copied().max().unwrap_or(0);
+        Ok(Counts { accepted, requests: numbers.len() as u64 })
+    }
+
     /// Returns the counts since `before`, without this request.
     pub(crate) fn counts_since(&self, before: Counts) -> Result<Counts> {
         let now = self.counts()?;
-        let own = u64::from(self.kind == Kind::Nginx);
+        let own = match self.kind {
+            Kind::Nginx => Counts { accepted: 1, requests: 1 },
+            Kind::Weir | Kind::Script => Counts { accepted: 1, requests: 0 },
+            Kind::H2o => Counts { accepted: 0, requests: 0 },
+        };
         Ok(Counts {
-            accepted: now.accepted - before.accepted - 1,
-            requests: now.requests - before.requests - own,
+            accepted: now.accepted - before.accepted - own.accepted,
+            requests: now.requests - before.requests - own.requests,
         })
     }
 
@@ -299,6 +317,17 @@ fn nginx_config(
          \x20   location = /status {{ stub_status; }}\n  }}\n}}\n",
         files = NGINX_CONNECTIONS + 100,
     ))
+}
+
+/// Returns a configuration that logs the number of its connection for each request.
+fn h2o_config(address: SocketAddr, directory: &Path) -> String {
+    let (port, directory) = (address.port(), directory.display());
+    format!(
+        "num-threads: 1\n\
+         access-log: {{ path: '{directory}/{LOG}', format: '%{{connection-id}}x' }}\n\
+         listen: {{ host: 127.0.0.1, port: {port} }}\n\
+         hosts:\n  default:\n    paths:\n      /:\n        file.dir: '{directory}'\n"
+    )
 }
 
 /// Writes the files that nginx sends, each named by its length.
