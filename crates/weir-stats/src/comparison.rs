@@ -5,6 +5,7 @@
 //! the caller.
 
 mod budget;
+mod group_sequential;
 mod rank_sum;
 mod shift;
 mod sign_flip;
@@ -14,6 +15,7 @@ mod verdict;
 use crate::moments::median;
 
 pub use budget::{Variances, slices_per_run};
+pub use group_sequential::{GroupSequential, LOOK_LEVEL, LOOKS, Look};
 pub use shift::{Levels, SHIFT_LEVELS, shift_function};
 pub use verdict::{Incomparable, Verdict, judge};
 
@@ -21,8 +23,9 @@ pub use verdict::{Incomparable, Verdict, judge};
 /// sign-flip p cannot go below 0.0625; with 6 it reaches 0.031.
 pub const RUNS_MIN: usize = 6;
 
-/// Confidence of every interval in this module.
-const CONFIDENCE: f64 = 0.95;
+/// Error level of a comparison that is made once: its interval has 95% confidence, and a p of at
+/// most this is significant.
+const LEVEL: f64 = 0.05;
 
 /// Difference of B from A. Effects are logarithms of ratios: 0 is no difference, and B/A and A/B
 /// differ only in sign.
@@ -30,10 +33,13 @@ const CONFIDENCE: f64 = 0.95;
 pub struct Difference {
     /// Estimate of ln(B/A).
     pub effect: f64,
-    /// Lower end of the 95% interval of ln(B/A).
+    /// Lower end of the interval of ln(B/A).
     pub low: f64,
-    /// Upper end of the 95% interval of ln(B/A).
+    /// Upper end of the interval of ln(B/A).
     pub high: f64,
+    /// Error level, between 0 and 1: the interval has confidence 1 − level, and a p of at most this
+    /// is significant. 0.05 for a comparison made once, [`LOOK_LEVEL`] for one of several looks.
+    pub level: f64,
     /// Probability, 0 to 1, of a difference at least as large between equal systems; two-sided.
     pub p: f64,
     /// Number of pairs; for unpaired runs, the number of runs of the system that has fewer.
@@ -59,12 +65,21 @@ impl Difference {
 /// otherwise 100,000 random ones from a fixed seed. `None`: fewer than [`RUNS_MIN`] pairs, or a
 /// value that is not a positive number.
 pub fn paired(pairs: &[(f64, f64)]) -> Option<Difference> {
+    paired_at(pairs, LEVEL)
+}
+
+/// Estimates the difference as [`paired`] does, with an interval of confidence 1 − `level`, between
+/// 0 and 1. `None` also if the pairs are too few for the level: the least two-sided p of k pairs is
+/// 2/2ᵏ, so that [`LOOK_LEVEL`] takes 7.
+pub fn paired_at(pairs: &[(f64, f64)], level: f64) -> Option<Difference> {
+    assert!(level > 0.0 && level < 1.0, "{level} is not an error level");
     let logs = pairs.iter().map(|&(a, b)| Some(log(b)? - log(a)?)).collect::<Option<Vec<_>>>()?;
-    if logs.len() < RUNS_MIN {
+    let p_least = 2.0 * 0.5_f64.powf(logs.len() as f64);
+    if logs.len() < RUNS_MIN || p_least > level {
         return None;
     }
-    let (low, effect, high) = signed_rank::interval(&logs, CONFIDENCE);
-    Some(Difference { effect, low, high, p: sign_flip::p(&logs), runs: logs.len() })
+    let (low, effect, high) = signed_rank::interval(&logs, 1.0 - level);
+    Some(Difference { effect, low, high, level, p: sign_flip::p(&logs), runs: logs.len() })
 }
 
 /// Estimates the difference between runs that were made at separate times, such as those of files
@@ -82,8 +97,8 @@ pub fn unpaired(a: &[f64], b: &[f64]) -> Option<Difference> {
         return None;
     }
     let p = rank_sum::p(&a, &b);
-    let (low, high) = rank_sum::interval_of_medians(&a, &b, CONFIDENCE);
-    Some(Difference { effect: median(&mut b) - median(&mut a), low, high, p, runs })
+    let (low, high) = rank_sum::interval_of_medians(&a, &b, 1.0 - LEVEL);
+    Some(Difference { effect: median(&mut b) - median(&mut a), low, high, level: LEVEL, p, runs })
 }
 
 /// Adjusts the p-values of several tests for multiple testing and returns them in the order given

@@ -8,6 +8,8 @@ mod binomial;
 mod comparison;
 mod interval;
 mod moments;
+#[cfg(test)]
+mod noise;
 mod search;
 mod shuffle;
 mod stationarity;
@@ -19,8 +21,9 @@ mod warmup;
 
 pub use binomial::{binomial_at_least, binomial_at_most};
 pub use comparison::{
-    Difference, Incomparable, Levels, RUNS_MIN, SHIFT_LEVELS, Variances, Verdict, holm, judge,
-    outliers, paired, shift_function, slices_per_run, unpaired,
+    Difference, GroupSequential, Incomparable, LOOK_LEVEL, LOOKS, Levels, Look, RUNS_MIN,
+    SHIFT_LEVELS, Variances, Verdict, holm, judge, outliers, paired, paired_at, shift_function,
+    slices_per_run, unpaired,
 };
 pub use interval::{
     MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, guard_of, mean_interval,

@@ -4,20 +4,35 @@
 const SEED: u64 = 0x5765_6972_2073_6565;
 
 /// Shuffles of a test; the smallest p is 1/(`SHUFFLES` + 1).
-const SHUFFLES: u32 = 999;
+pub(crate) const SHUFFLES: u32 = 999;
 
 /// Returns the p-value of the observed order: the share of orders, including the observed one,
 /// whose statistic is at least as large.
 pub(crate) fn permutation_p(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> f64 {
+    significant_p(values, SHUFFLES, 1.0, statistic).unwrap_or(1.0)
+}
+
+/// Returns the p-value of the observed order from this many shuffles if it is at most `p_max`.
+/// Otherwise `None`, as soon as that is certain: noise then costs a few shuffles.
+pub(crate) fn significant_p(
+    values: &[f64],
+    shuffles: u32,
+    p_max: f64,
+    statistic: impl Fn(&[f64]) -> f64,
+) -> Option<f64> {
     let found = statistic(values);
     let mut shuffled = values.to_vec();
     let mut shuffle = Shuffle::new();
     let mut as_large = 1;
-    for _ in 0..SHUFFLES {
+    let p = |as_large: u32| f64::from(as_large) / f64::from(shuffles + 1);
+    for _ in 0..shuffles {
         shuffle.shuffle(&mut shuffled);
         as_large += u32::from(statistic(&shuffled) >= found);
+        if p(as_large) > p_max {
+            return None;
+        }
     }
-    f64::from(as_large) / f64::from(SHUFFLES + 1)
+    (p(as_large) <= p_max).then(|| p(as_large))
 }
 
 /// A generator that mixes successive counter values until every bit depends on every other
@@ -28,7 +43,11 @@ pub(crate) struct Shuffle {
 
 impl Shuffle {
     pub(crate) fn new() -> Shuffle {
-        Shuffle { counter: SEED }
+        Shuffle::seeded(SEED)
+    }
+
+    pub(crate) fn seeded(seed: u64) -> Shuffle {
+        Shuffle { counter: seed }
     }
 
     /// Shuffles the values (Fisher and Yates).
@@ -76,6 +95,23 @@ mod tests {
         let ascents = |values: &[f64]| values.windows(2).filter(|w| w[0] < w[1]).count() as f64;
         assert_eq!(permutation_p(&sorted, ascents), 0.001);
         assert_eq!(permutation_p(&sorted, |_| 0.0), 1.0);
+    }
+
+    /// The one ascending order of 20 values has p 1/1,000; an order like all others has none.
+    #[test]
+    fn significance_is_the_same_p_or_none() {
+        let sorted: Vec<f64> = (0..20).map(f64::from).collect();
+        let first = |values: &[f64]| values[0];
+        let p = permutation_p(&sorted[1..], |values| -first(values));
+        assert!((0.03..0.08).contains(&p), "one of 19 values is first: {p}");
+        for (p_max, expected) in [(1.0, Some(p)), (p, Some(p)), (p - 0.001, None)] {
+            let found = significant_p(&sorted[1..], SHUFFLES, p_max, |values| -first(values));
+            assert_eq!(found, expected, "{p_max}");
+        }
+        // Too few shuffles can never show so small a p.
+        let ascents = |values: &[f64]| values.windows(2).filter(|w| w[0] < w[1]).count() as f64;
+        assert_eq!(significant_p(&sorted, 99, 0.01, ascents), Some(0.01));
+        assert_eq!(significant_p(&sorted, 98, 0.01, ascents), None);
     }
 
     #[test]

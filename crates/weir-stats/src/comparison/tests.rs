@@ -1,7 +1,7 @@
 //! Comparisons with known results: V20 of METHOD 2.1.
 
 use super::*;
-use crate::shuffle::Shuffle;
+use crate::noise::Noise;
 
 /// Standard deviation of the noise between two adjacent runs of one system.
 const RUN_NOISE: f64 = 0.01;
@@ -13,49 +13,30 @@ const PERSISTENCE: f64 = 0.8;
 const PAIRS: usize = 10;
 const COMPARISONS: usize = 1_000;
 
-/// Normal numbers by the Box-Muller method, from the crate's generator.
-struct Normal(Shuffle);
-
-impl Normal {
-    fn new() -> Normal {
-        Normal(Shuffle::new())
-    }
-
-    fn next(&mut self) -> f64 {
-        let mut unit = || (self.0.next() >> 11) as f64 / (1_u64 << 53) as f64;
-        let (radius, angle) = ((-2.0 * (1.0 - unit()).ln()).sqrt(), std::f64::consts::TAU * unit());
-        radius * angle.cos()
-    }
-
-    fn coin(&mut self) -> bool {
-        self.0.next() >> 63 == 1
-    }
-}
-
 /// Consecutive runs in a drifting environment.
 struct Laboratory {
-    normal: Normal,
+    noise: Noise,
     environment: f64,
 }
 
 impl Laboratory {
     fn new() -> Laboratory {
-        let mut normal = Normal::new();
-        let environment = DRIFT * normal.next();
-        Laboratory { normal, environment }
+        let mut noise = Noise::new();
+        let environment = DRIFT * noise.normal();
+        Laboratory { noise, environment }
     }
 
     /// Returns the metric of the next run of a system whose true value is `value`.
     fn run(&mut self, value: f64) -> f64 {
         let innovation = DRIFT * (1.0 - PERSISTENCE * PERSISTENCE).sqrt();
-        self.environment = PERSISTENCE * self.environment + innovation * self.normal.next();
-        value * (self.environment + RUN_NOISE * self.normal.next()).exp()
+        self.environment = PERSISTENCE * self.environment + innovation * self.noise.normal();
+        value * (self.environment + RUN_NOISE * self.noise.normal()).exp()
     }
 
     /// Returns pairs, randomly ordered inside, of a system and one that is `ratio` times it.
     fn pairs(&mut self, ratio: f64) -> Vec<(f64, f64)> {
         let pair = |_| {
-            if self.normal.coin() {
+            if self.noise.coin() {
                 let a = self.run(100.0);
                 (a, self.run(100.0 * ratio))
             } else {
@@ -118,10 +99,10 @@ fn runs_in_blocks_find_differences_that_are_not_there() {
 /// value.
 #[test]
 fn unpaired_runs_without_drift() {
-    let mut normal = Normal::new();
+    let mut noise = Noise::new();
     let (mut rejected, mut covered, comparisons) = (0, 0, 200);
     for _ in 0..comparisons {
-        let mut runs = || (0..12).map(|_| (RUN_NOISE * normal.next()).exp()).collect::<Vec<_>>();
+        let mut runs = || (0..12).map(|_| (RUN_NOISE * noise.normal()).exp()).collect::<Vec<_>>();
         let difference = unpaired(&runs(), &runs()).expect("12 runs");
         rejected += usize::from(difference.p <= 0.05);
         covered += usize::from(!difference.excludes_none());

@@ -2,9 +2,6 @@
 
 use super::{Difference, holm};
 
-/// Accepted probability of a false "different", after correction for several metrics.
-const P_MAX: f64 = 0.05;
-
 /// Verdict on one metric. Effects are of B relative to A.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
@@ -54,7 +51,7 @@ pub enum Incomparable {
 /// multiple testing (Holm).
 ///
 /// `threshold` is the smallest relative change that matters, such as 0.02. A difference needs an
-/// interval that excludes none *and* a corrected p of at most 0.05. The two come from different
+/// interval that excludes none *and* a corrected p of at most its level. The two come from different
 /// statistics, and a verdict must not depend on which of them was printed.
 pub fn judge(differences: &[Difference], threshold: f64) -> Vec<Verdict> {
     assert!(threshold > 0.0, "a threshold of {threshold} would make every difference matter");
@@ -70,8 +67,8 @@ pub fn judge(differences: &[Difference], threshold: f64) -> Vec<Verdict> {
 /// Returns the verdict on one metric. `threshold` is an effect here: a logarithm, so that it is the
 /// same upwards and downwards.
 fn verdict(difference: Difference, p: f64, threshold: f64) -> Verdict {
-    let Difference { effect, low, high, runs, .. } = difference;
-    let is_different = difference.excludes_none() && p <= P_MAX;
+    let Difference { effect, low, high, level, runs, .. } = difference;
+    let is_different = difference.excludes_none() && p <= level;
     match (is_different, effect.abs() >= threshold) {
         (true, true) if effect > 0.0 => return Verdict::Higher(difference),
         (true, true) => return Verdict::Lower(difference),
@@ -93,7 +90,7 @@ mod tests {
     use super::*;
 
     fn difference(low: f64, effect: f64, high: f64, p: f64) -> Difference {
-        Difference { effect, low, high, p, runs: 10 }
+        Difference { effect, low, high, level: 0.05, p, runs: 10 }
     }
 
     #[test]
