@@ -5,7 +5,9 @@
 #![forbid(unsafe_code)]
 
 mod binomial;
+mod changes;
 mod comparison;
+mod energy;
 mod interval;
 mod moments;
 #[cfg(test)]
@@ -20,6 +22,7 @@ mod usl;
 mod warmup;
 
 pub use binomial::{binomial_at_least, binomial_at_most};
+pub use changes::{ChangePoint, Sensitivity, change_points};
 pub use comparison::{
     Difference, GroupSequential, Incomparable, LOOK_LEVEL, LOOKS, Levels, Look, RUNS_MIN,
     SHIFT_LEVELS, Variances, Verdict, holm, judge, outliers, paired, paired_at, shift_function,

@@ -3,6 +3,7 @@
 //! A rule fires only if the change is both significant and large: long runs make every change
 //! significant, and short ones show large changes in noise.
 
+use crate::energy::best_split;
 use crate::moments::{lag1, mean, median, variance};
 use crate::shuffle::permutation_p;
 use crate::student::t_cdf;
@@ -182,44 +183,12 @@ fn welch(difference: f64, errors: (f64, f64), count: usize) -> f64 {
 }
 
 fn shift(values: &[f64]) -> Shift {
-    let (index, _) = best_split(values);
+    let index = best_split(values, LEVEL).index;
     Shift {
         index,
-        p: permutation_p(values, |shuffled| best_split(shuffled).1),
+        p: permutation_p(values, |shuffled| best_split(shuffled, LEVEL).energy),
         magnitude: relative(mean(&values[..index]), mean(&values[index..])),
     }
-}
-
-/// Returns the split at which two levels differ most, and the energy statistic there: nm/(n + m)
-/// times twice the mean distance between them less the mean distance within each (METHOD 1.16).
-fn best_split(values: &[f64]) -> (usize, f64) {
-    let count = values.len();
-    let distances = |from: f64, to: &[f64]| -> f64 { to.iter().map(|v| (v - from).abs()).sum() };
-    // At first all distances lie within the later part; values then move to the earlier one.
-    let (mut within_early, mut between) = (0.0, 0.0);
-    let mut within_late: f64 =
-        values.iter().enumerate().map(|(i, value)| distances(*value, &values[i + 1..])).sum();
-    let mut best = (LEVEL, f64::NEG_INFINITY);
-    for (moved, value) in values.iter().enumerate().take(count - LEVEL) {
-        let to_early = distances(*value, &values[..moved]);
-        let to_late = distances(*value, &values[moved + 1..]);
-        within_early += to_early;
-        within_late -= to_late;
-        between += to_late - to_early;
-        let index = moved + 1;
-        let (n, m) = (index as f64, (count - index) as f64);
-        if index < LEVEL {
-            continue;
-        }
-        let energy = 2.0 * between / (n * m)
-            - 2.0 * within_early / (n * (n - 1.0))
-            - 2.0 * within_late / (m * (m - 1.0));
-        let weighed = energy * n * m / (n + m);
-        if weighed > best.1 {
-            best = (index, weighed);
-        }
-    }
-    best
 }
 
 #[cfg(test)]
