@@ -68,8 +68,8 @@ impl ChangePoint {
 /// 2. Each change moves to the best split between its neighbours. Then the weakest one that is not
 ///    significant at p_max, or smaller than the least change, is removed, until all of them count.
 ///
-/// The shuffles have a fixed seed: the same history always has the same changes. Time grows with the
-/// square of the number of runs: below a second at 1,000 runs, some seconds at 3,000.
+/// The shuffles have a fixed seed: the same history always has the same changes. Time grows with
+/// the square of the number of runs: below a second at 1,000 runs, some seconds at 3,000.
 pub fn change_points(values: &[f64], sensitivity: &Sensitivity) -> Option<Vec<ChangePoint>> {
     let Sensitivity { p_max, change_min, segment_min } = *sensitivity;
     assert!((0.001..=0.1).contains(&p_max), "999 shuffles cannot show a p of {p_max}");

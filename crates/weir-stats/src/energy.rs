@@ -58,10 +58,11 @@ pub(crate) fn best_split(values: &[f64], least: usize) -> Split {
 }
 
 /// Returns the best split of all beginnings of the series: [`best_split`] over every prefix of at
-/// least 2 · `least` values; `least` is 2 or more. A later change that undoes the first one thus does not hide it.
+/// least 2 · `least` values; `least` is 2 or more. A later change that undoes the first one thus
+/// does not hide it.
 ///
 /// Sums of distances are kept for every split and grow with the prefix, so that a split of one more
-/// prefix costs one distance (Matteson and James, JASA 109, 2014, section 3.1).
+/// prefix costs one distance (Matteson and James, JASA 109, 2014).
 pub(crate) fn best_split_of_prefixes(values: &[f64], least: usize) -> Split {
     let count = values.len();
     // Of the split at each index, in the prefix that is being considered: the distances within the

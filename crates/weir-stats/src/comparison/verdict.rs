@@ -51,8 +51,8 @@ pub enum Incomparable {
 /// multiple testing (Holm).
 ///
 /// `threshold` is the smallest relative change that matters, such as 0.02. A difference needs an
-/// interval that excludes none *and* a corrected p of at most its level. The two come from different
-/// statistics, and a verdict must not depend on which of them was printed.
+/// interval that excludes none *and* a corrected p of at most its level. The two come from
+/// different statistics, and a verdict must not depend on which of them was printed.
 pub fn judge(differences: &[Difference], threshold: f64) -> Vec<Verdict> {
     assert!(threshold > 0.0, "a threshold of {threshold} would make every difference matter");
     let Some((first, others)) = differences.split_first() else { return Vec::new() };

@@ -16,7 +16,8 @@ pub(crate) struct Ranks {
 }
 
 /// Numbers and sums of the values with ranks up to any limit (Fenwick, Software: Practice and
-/// Experience 24, 1994). Each node has those of the ranks since the node that its lowest bit clears.
+/// Experience 24, 1994). Each node has those of the ranks since the node that its lowest bit
+/// clears.
 struct Tree {
     nodes: Vec<(f64, f64)>,
     count: f64,
