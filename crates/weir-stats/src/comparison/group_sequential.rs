@@ -78,14 +78,15 @@ impl GroupSequential {
     /// between two looks wait for the next one; pairs after the verdict do not change it. A value
     /// that is not a positive number makes the systems incomparable, at once.
     pub fn look(&self, pairs: &[(f64, f64)]) -> Look {
-        if let Some(odd) = pairs.iter().position(|pair| !has_ratio(pair)) {
-            let verdict = Verdict::NotComparable(vec![Incomparable::NoRatio]);
-            return Look::Done { pairs: odd + 1, verdict };
-        }
         let mut last = None;
         for next in LOOKS {
-            let Some(difference) = pairs.get(..next).and_then(|seen| paired_at(seen, LOOK_LEVEL))
-            else {
+            let made = &pairs[..pairs.len().min(next)];
+            if let Some(odd) = made.iter().position(|pair| !has_ratio(pair)) {
+                let verdict = Verdict::NotComparable(vec![Incomparable::NoRatio]);
+                return Look::Done { pairs: odd + 1, verdict };
+            }
+            let difference = paired_at(made, LOOK_LEVEL).filter(|found| found.runs == next);
+            let Some(difference) = difference else {
                 return Look::Continue { pairs: next, so_far: last };
             };
             let verdict = judge(&[difference], self.threshold).swap_remove(0);

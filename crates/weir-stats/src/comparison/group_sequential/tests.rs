@@ -248,7 +248,9 @@ fn a_study_continues_until_it_is_decided() {
         "{done:?}"
     );
     // Pairs after the verdict do not change it.
-    assert_eq!(sequential.look(&clear), done);
+    let mut later = clear;
+    later[9].1 = f64::NAN;
+    assert_eq!(sequential.look(&later), done);
 
     let wide = study(0.001, 0.3, 20);
     for (made, next) in [(8, 12), (11, 12), (12, 16), (15, 16), (16, 20), (19, 20)] {
