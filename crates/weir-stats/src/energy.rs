@@ -38,14 +38,28 @@ impl Split {
 pub(crate) fn best_split(values: &[f64], least: usize) -> Split {
     let count = values.len();
     let distances = |from: f64, to: &[f64]| -> f64 { to.iter().map(|v| (v - from).abs()).sum() };
-    // At first all distances lie within the later part; values then move to the earlier one.
-    let (mut within_early, mut between) = (0.0, 0.0);
-    let mut within_late: f64 =
+    let within_late =
         values.iter().enumerate().map(|(i, value)| distances(*value, &values[i + 1..])).sum();
+    scan(count, least, within_late, |moved| {
+        let value = values[moved];
+        (distances(value, &values[..moved]), distances(value, &values[moved + 1..]))
+    })
+}
+
+/// Returns the best split of `count` values, whose distances have the sum `within`. `distances`
+/// returns the sums of those from the value at an index to all before and to all after it; it is
+/// asked for one index after the other.
+fn scan(
+    count: usize,
+    least: usize,
+    within: f64,
+    mut distances: impl FnMut(usize) -> (f64, f64),
+) -> Split {
+    // At first all distances lie within the later part; values then move to the earlier one.
+    let (mut within_early, mut between, mut within_late) = (0.0, 0.0, within);
     let mut best = Split { index: least, energy: f64::NEG_INFINITY };
-    for (moved, value) in values.iter().enumerate().take(count - least) {
-        let to_early = distances(*value, &values[..moved]);
-        let to_late = distances(*value, &values[moved + 1..]);
+    for moved in 0..count - least {
+        let (to_early, to_late) = distances(moved);
         within_early += to_early;
         within_late -= to_late;
         between += to_late - to_early;

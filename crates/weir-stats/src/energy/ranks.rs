@@ -40,26 +40,15 @@ impl Ranks {
     /// Returns the split that [`super::best_split`] finds, for `values` that are those of the ranks
     /// in any order. Time grows as n·log n.
     pub(crate) fn best_split(&self, values: &[f64], least: usize) -> Split {
-        let count = values.len();
-        let mut seen = Tree::new(count);
-        let (mut within_early, mut between) = (0.0, 0.0);
-        let mut within_late = self.to_all.iter().sum::<f64>() / 2.0;
-        let mut best = Split { index: least, energy: f64::NEG_INFINITY };
-        for (moved, value) in values.iter().enumerate().take(count - least) {
-            let value = value - self.centre;
+        let mut seen = Tree::new(values.len());
+        let within = self.to_all.iter().sum::<f64>() / 2.0;
+        super::scan(values.len(), least, within, |moved| {
+            let value = values[moved] - self.centre;
             let rank = self.sorted.partition_point(|other| *other < value);
             let to_early = seen.distances(rank, value);
-            let to_late = self.to_all[rank] - to_early;
             seen.insert(rank, value);
-            within_early += to_early;
-            within_late -= to_late;
-            between += to_late - to_early;
-            let index = moved + 1;
-            if index >= least {
-                best = best.or(Split::at(index, count, [within_early, between, within_late]));
-            }
-        }
-        best
+            (to_early, self.to_all[rank] - to_early)
+        })
     }
 }
 
