@@ -203,13 +203,16 @@ fn judge(section: &mut Section, setting: Setting, rounds: &[Round]) {
         }
     }
     let clean = merged(rounds, true, |round| &round.late_ns);
+    let place = || format!("{}/s on {}", thousands(setting.rate_rps.into()), setting.io);
+    section.must_if_quiet(!setting.is_aimed_at() || !clean.is_empty(), || {
+        format!("no round was clean at {}", place())
+    });
     if setting.is_aimed_at() && !clean.is_empty() {
         let [p50, p99] = [0.5, 0.99].map(|p| distribution::quantile(&clean, p));
         let outcome = if p50 <= P50_AIM_NS && p99 <= P99_AIM_NS { "reached" } else { "missed" };
         section.note(format!(
-            "The aim is {outcome} at {}/s on {}: p50 {}, p99 {}.",
-            thousands(setting.rate_rps.into()),
-            setting.io,
+            "The aim is {outcome} at {}: p50 {}, p99 {}.",
+            place(),
             seconds(p50 / 1e9),
             seconds(p99 / 1e9)
         ));
