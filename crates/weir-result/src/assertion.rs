@@ -8,10 +8,13 @@ mod confidence;
 mod estimate;
 mod longer;
 mod metric;
+mod named;
 mod path;
 mod reason;
 mod unit;
 mod value;
+
+pub use named::{Better, Measured, NamedMetric};
 
 use std::str::FromStr;
 
@@ -134,7 +137,7 @@ impl Assertion {
             value: Some(estimate.value),
             bound: estimate.bound,
             confidence,
-            measured: in_words(&estimate, self.metric.unit(), confidence),
+            measured: with_confidence(&estimate, self.metric.unit(), confidence),
             reason: reason.filter(|reason| !reason.is_empty()),
             ..result
         }
@@ -231,19 +234,23 @@ impl Comparison {
     }
 }
 
-/// Formats `4.21 ms (99.8% confidence)`, `≤ 3.06 ms`, `> 2.00 s`, `≥ 71,000.0/s`.
-fn in_words(estimate: &Estimate, unit: Unit, confidence: Option<f64>) -> String {
-    let value = estimate.value;
-    let measured = match (estimate.bound, unit) {
+/// Formats `4.21 ms (99.8% confidence)`.
+fn with_confidence(estimate: &Estimate, unit: Unit, confidence: Option<f64>) -> String {
+    let measured = in_words(estimate.value, estimate.bound, unit);
+    match confidence {
+        Some(share) => format!("{measured} ({} confidence)", units::confidence(share)),
+        None => measured,
+    }
+}
+
+/// Formats `4.21 ms`, `≤ 3.06 ms`, `> 2.00 s`, `≥ 71,000.0/s`.
+fn in_words(value: f64, bound: Bound, unit: Unit) -> String {
+    match (bound, unit) {
         (Bound::Exact, _) => unit.print(value),
         (Bound::Upper, _) => format!("≤ {}", unit.print_at_most(value)),
         (Bound::Lower, Unit::Nanoseconds) => format!("> {}", unit.print_at_least(value)),
         (Bound::Lower, _) => format!("≥ {}", unit.print(value)),
         (Bound::Unknown, _) => "unknown".to_owned(),
-    };
-    match confidence {
-        Some(share) => format!("{measured} ({} confidence)", units::confidence(share)),
-        None => measured,
     }
 }
 
@@ -280,8 +287,7 @@ mod tests {
             (Bound::Lower, 171_735.0, "> 171 µs", column.at_least(171_735)),
             (Bound::Upper, 171_000.4, "≤ 172 µs", column.at_most(171_001)),
         ] {
-            let estimate = Estimate { bound, ..Estimate::fact(value) };
-            let found = in_words(&estimate, Unit::Nanoseconds, None);
+            let found = in_words(value, bound, Unit::Nanoseconds);
             assert_eq!((found.as_str(), found.clone()), (expected, in_table), "{bound:?}");
         }
     }

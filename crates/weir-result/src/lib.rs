@@ -25,7 +25,7 @@ mod schema;
 mod slices;
 pub mod units;
 
-pub use assertion::{Assertion, AssertionError};
+pub use assertion::{Assertion, AssertionError, Better, Measured, NamedMetric};
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
     Outcomes, ScriptUsage, Sent, Slice, TcpUsage, TlsCounts, TlsParameters, Window, WorkerPhases,

@@ -1,0 +1,162 @@
+//! Metrics of a document by their names, as assertions have them, for comparisons and histories.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::estimate::estimate;
+use super::metric::{Class, Figure, Metric, Rate, Time};
+use super::unit::Unit;
+use super::{AssertionError, in_words};
+use crate::document::Document;
+use crate::quantile::Bound;
+
+/// A number of a document by its name: `p99`, `rate`, `errors`, `service.p50`
+/// (docs/ASSERTIONS.md).
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedMetric {
+    name: String,
+    metric: Metric,
+}
+
+/// A metric of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Value, in the metric's unit: nanoseconds, per second, bytes per second, or a share of 1.
+    pub value: f64,
+    /// Relation of the value to the true one.
+    pub bound: Bound,
+    /// Lowest value that the true one may have because of the bound; equal to `value` without one.
+    pub low: f64,
+    /// Highest value that the true one may have because of the bound; infinite if there is no
+    /// upper limit.
+    pub high: f64,
+}
+
+/// Direction in which a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Greater values are better: rates.
+    Higher,
+    /// Lesser values are better: times, errors.
+    Lower,
+    /// Neither: a field of the document.
+    Neither,
+}
+
+impl FromStr for NamedMetric {
+    type Err = AssertionError;
+
+    /// Parses a name.
+    fn from_str(name: &str) -> Result<NamedMetric, AssertionError> {
+        let name = name.trim();
+        let metric = Metric::parse(name).map_err(AssertionError)?;
+        Ok(NamedMetric { name: name.to_owned(), metric })
+    }
+}
+
+impl fmt::Display for NamedMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl NamedMetric {
+    /// Returns the metric's value in a document.
+    ///
+    /// # Errors
+    /// The reason why the document has none.
+    pub fn measure(&self, document: &Document) -> Result<Measured, String> {
+        let estimate = estimate(&self.metric, document).map_err(|missing| missing.why)?;
+        let (value, client) = (estimate.value, estimate.client_ns.unwrap_or(0) as f64);
+        let (low, high) = match estimate.bound {
+            Bound::Exact => (value, value),
+            Bound::Upper => ((value - client).max(0.0), value),
+            Bound::Lower => (value, f64::INFINITY),
+            Bound::Unknown => (0.0, f64::INFINITY),
+        };
+        Ok(Measured { value, bound: estimate.bound, low, high })
+    }
+
+    /// Returns the direction in which the metric is better.
+    pub fn better(&self) -> Better {
+        match &self.metric {
+            Metric::Rate(Rate::Completed | Rate::Good | Rate::Sent | Rate::Bytes) => Better::Higher,
+            Metric::Share(Class::Status(100..=399, _))
+            | Metric::Count(Class::Status(100..=399, _)) => Better::Neither,
+            Metric::Time(..) | Metric::Share(_) | Metric::Count(_) => Better::Lower,
+            Metric::Path(_) => Better::Neither,
+        }
+    }
+
+    /// True if the metric is a time or a rate, so that two of them have a ratio.
+    pub fn has_ratio(&self) -> bool {
+        self.metric.is_measured()
+    }
+
+    /// True if the metric is a time.
+    pub fn is_time(&self) -> bool {
+        self.metric_unit() == Unit::Nanoseconds
+    }
+
+    /// Formats a value of the metric with its unit: `4.21 ms`, `20,000/s`, `0.10%`.
+    pub fn print(&self, value: f64) -> String {
+        self.metric_unit().print(value)
+    }
+
+    /// Formats a value of a run with its bound: `≤ 4.21 ms`, `≥ 71,000/s`.
+    pub fn print_measured(&self, measured: &Measured) -> String {
+        in_words(measured.value, measured.bound, self.metric_unit())
+    }
+
+    /// Title of the metric in a table: `p99`, `Requests/s`.
+    pub fn title(&self) -> String {
+        match &self.metric {
+            Metric::Rate(Rate::Completed) => "Requests/s".to_owned(),
+            Metric::Rate(Rate::Good) => "Good/s".to_owned(),
+            Metric::Rate(Rate::Sent) => "Sent/s".to_owned(),
+            Metric::Rate(Rate::Bytes) => "Bytes/s".to_owned(),
+            Metric::Share(Class::Errors) => "Errors".to_owned(),
+            Metric::Time(Time::Response, Figure::Mean) => "Mean".to_owned(),
+            Metric::Time(Time::Response, Figure::Max) => "Max".to_owned(),
+            _ => self.name.clone(),
+        }
+    }
+
+    fn metric_unit(&self) -> Unit {
+        self.metric.unit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metric(name: &str) -> NamedMetric {
+        name.parse().expect(name)
+    }
+
+    #[test]
+    fn each_metric_has_its_direction() {
+        for (name, better) in [
+            ("p99", Better::Lower),
+            ("service.mean", Better::Lower),
+            ("rate", Better::Higher),
+            ("bytes", Better::Higher),
+            ("errors", Better::Lower),
+            ("status.5xx", Better::Lower),
+            ("status.200", Better::Neither),
+            ("plan.connections", Better::Neither),
+        ] {
+            assert_eq!(metric(name).better(), better, "{name}");
+        }
+        assert!("p98".parse::<NamedMetric>().is_err());
+    }
+
+    #[test]
+    fn values_have_their_unit() {
+        assert_eq!(metric("p99").print(4_210_000.0), "4.21 ms");
+        assert_eq!(metric("errors").print(0.0012), "0.12%");
+        let bound = Measured { value: 171_135.0, bound: Bound::Upper, low: 0.0, high: 171_135.0 };
+        assert_eq!(metric("p99").print_measured(&bound), "≤ 172 µs");
+    }
+}
