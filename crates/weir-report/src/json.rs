@@ -4,11 +4,27 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use weir_result::{Document, is_unprintable};
+use weir_result::study::Comparison;
+use weir_result::{Document, STUDY_VERSION, Study, is_unprintable};
 
 /// Writes the document.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let text = escaped(serde_json::to_string_pretty(document)?);
+    out.write_all(text.as_bytes())?;
+    out.write_all(b"\n")
+}
+
+/// Writes a study: one line, since it holds a document for each trial.
+pub fn write_study(study: &Study, out: &mut impl Write) -> io::Result<()> {
+    let text = escaped(serde_json::to_string(study)?);
+    out.write_all(text.as_bytes())?;
+    out.write_all(b"\n")
+}
+
+/// Writes a comparison that is no study, with the version of its schema.
+pub fn write_comparison(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
+    let value = serde_json::json!({ "study_version": STUDY_VERSION, "comparison": comparison });
+    let text = escaped(serde_json::to_string_pretty(&value)?);
     out.write_all(text.as_bytes())?;
     out.write_all(b"\n")
 }

@@ -15,12 +15,14 @@ mod notice;
 mod percentiles;
 mod rules;
 mod spectrum;
+mod study;
 mod throughput;
 mod tls;
 mod usage;
 mod verdict;
 
-use weir_result::Document;
+use weir_result::study::Comparison;
+use weir_result::{Document, Study};
 
 pub use cell::Cell;
 pub use fact::{Fact, Tone};
@@ -137,6 +139,8 @@ pub enum TableKind {
     Rules,
     /// Assertions and their outcomes.
     Assertions,
+    /// Metrics of several runs.
+    Metrics,
 }
 
 /// A row of a table.
@@ -177,6 +181,18 @@ impl Report {
         }
         sections.push(Section { title: "Assertions", blocks: assertions::blocks(document) });
         Ok(Report { title: head::title(document), about: head::about(document), sections })
+    }
+}
+
+impl Report {
+    /// Builds the report of a study.
+    pub fn of_study(study: &Study) -> Report {
+        study::report(study)
+    }
+
+    /// Builds the report of a comparison that is no study.
+    pub fn of_comparison(comparison: &Comparison) -> Report {
+        study::comparison_report(comparison)
     }
 }
 

@@ -23,6 +23,7 @@ mod raw;
 #[cfg(feature = "schema")]
 mod schema;
 mod slices;
+pub mod study;
 pub mod units;
 
 pub use assertion::{Assertion, AssertionError, Better, Measured, NamedMetric};
@@ -48,5 +49,6 @@ pub use plan::{
 };
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]
-pub use schema::schema_json;
+pub use schema::{schema_json, study_schema_json};
 pub use slices::align_slices;
+pub use study::{STUDY_VERSION, Study};

@@ -56,3 +56,8 @@ pub use spec::{
     TargetSpec, TlsSpec, Warmup, WitnessChoice,
 };
 pub use trials::selfcheck::NoiseFloor;
+
+/// Returns the wall-clock time as RFC 3339 text, in UTC.
+pub fn now() -> String {
+    load::Epoch::start().text()
+}

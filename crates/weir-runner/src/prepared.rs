@@ -54,6 +54,11 @@ impl Prepared {
         &self.job.plan
     }
 
+    /// Files that the run reads, with their digests.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
     /// SHA-256 of the plan, as in the document.
     pub fn plan_sha256(&self) -> String {
         digest::of_plan(&self.job.plan)
@@ -104,6 +109,21 @@ impl Prepared {
             batch_times: self.spec.compat.is_some_and(|compat| compat.batch_times),
             interrupts: interrupts.clone(),
         })
+    }
+
+    /// Sends the preflight's request and some more, one after the other, and returns the median of
+    /// their service times in nanoseconds. `None` if nothing may be sent, or there was no response.
+    ///
+    /// # Errors
+    /// When the target makes a load impossible.
+    pub(crate) fn idle_latency(
+        mut self,
+        interrupts: &Interrupts,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<u64>, Error> {
+        let preflight = self.preflight(observer)?;
+        let probed = self.probe(&preflight, interrupts, observer);
+        Ok(probed.section.map(|section| section.service_time.p50_ns))
     }
 
     /// Checks that this machine has the addresses and descriptors of the load. wrk does not check.

@@ -22,6 +22,11 @@ impl RunSpec {
         self.command = Some(Redaction::of(self).command(argv));
     }
 
+    /// Returns a text of the user or of a command, with `[redacted]` in the place of the secrets.
+    pub fn redacted_text(&self, text: &str) -> String {
+        Redaction::of(self).text(text)
+    }
+
     /// Returns a copy with `[redacted]` in the place of every secret. It can be shown and kept, but
     /// not run: see [`RunSpec::missing_secrets`].
     pub fn redacted(&self) -> RunSpec {

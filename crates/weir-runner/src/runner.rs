@@ -9,7 +9,7 @@ use weir_script::ScriptError;
 use crate::errors::Error;
 use crate::finished::Finished;
 use crate::interrupts::Interrupts;
-use crate::observer::Observer;
+use crate::observer::{Observer, Silent};
 use crate::plan::{plan, plan_at};
 use crate::prepared::Prepared;
 use crate::spec::{BodySpec, IoChoice, RunSpec};
@@ -68,6 +68,20 @@ impl Runner {
         Ok(Prepared::new(spec.clone(), planned, self.commit.clone()))
     }
 
+    /// Measures the target without load: the median service time, in nanoseconds, of some requests
+    /// one after the other, as the probe of a run sends them. `None` if the request may not be
+    /// repeated, or has no response.
+    ///
+    /// # Errors
+    /// When the specification cannot be carried out, or the target makes a load impossible.
+    pub fn idle_latency(
+        &self,
+        spec: &RunSpec,
+        interrupts: &Interrupts,
+    ) -> Result<Option<u64>, Error> {
+        self.prepare(spec, &mut Silent)?.idle_latency(interrupts, &mut Silent)
+    }
+
     /// Plans a run without reading a file or resolving the URL's host. The plan lacks the script,
     /// the body and the certificates that are read from files, and its engine is epoll.
     ///
@@ -112,7 +126,7 @@ mod tests {
     use weir_serve::ServeOptions;
 
     use super::*;
-    use crate::observer::{Frame, Silent};
+    use crate::observer::Frame;
     use crate::spec::{EngineSpec, InputFile, LoadSpec, Warmup};
 
     /// A short load on `url`.

@@ -36,6 +36,7 @@ pub use moments::{mean, median, variance};
 pub use search::{
     Bound, Class, Durations, End, Found, Goal, Search, ShareInterval, Step, Trial, share_interval,
 };
+pub use shuffle::Shuffle;
 pub use stationarity::{Shift, Stationarity, Thirds, Trend};
 pub use student::{normal_cdf, normal_quantile, t_cdf, t_quantile};
 pub use support::{SUPPORT, count_needed, has_beyond, is_supported, least_count, rank_of};

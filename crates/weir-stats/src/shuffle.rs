@@ -37,7 +37,7 @@ pub(crate) fn significant_p(
 
 /// A generator that mixes successive counter values until every bit depends on every other
 /// (SplitMix64; Steele, Lea and Flood, OOPSLA 2014). It is good enough for shuffles and short.
-pub(crate) struct Shuffle {
+pub struct Shuffle {
     counter: u64,
 }
 
@@ -46,19 +46,20 @@ impl Shuffle {
         Shuffle::seeded(SEED)
     }
 
-    pub(crate) fn seeded(seed: u64) -> Shuffle {
+    /// Returns a generator with this seed.
+    pub fn seeded(seed: u64) -> Shuffle {
         Shuffle { counter: seed }
     }
 
     /// Shuffles the values (Fisher and Yates).
-    fn shuffle(&mut self, values: &mut [f64]) {
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.below(last + 1));
         }
     }
 
     /// Returns a number below `limit`. The bias of the multiplication is limit/2⁶⁴.
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
+    pub fn below(&mut self, limit: usize) -> usize {
         ((u128::from(self.next()) * limit as u128) >> 64) as usize
     }
 

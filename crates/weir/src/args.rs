@@ -16,6 +16,8 @@ mod hints;
 mod peers;
 mod pin;
 pub(crate) mod spec;
+mod split;
+pub(crate) mod study;
 mod tls;
 mod values;
 
@@ -38,7 +40,7 @@ use values::{
     about,
     override_usage = "weir [options] URL\n       weir -s FILE [options] URL [words for the \
                       script]\n       weir --compat <wrk|wrk2> …\n       weir \
-                      <serve|report> --help",
+                      <repeat|ab|sweep|compare|rerun|resume|serve|report> --help",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_version_flag = true,
@@ -81,8 +83,8 @@ impl Cli {
     pub(crate) fn of_words(
         argv: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Result<Cli, clap::Error> {
-        let argv = pin::joined(argv);
         let command = Cli::command().mut_args(|arg| arg.hide_long_help(true));
+        let argv = arranged(pin::joined(argv), &command);
         let matches = command.try_get_matches_from(&argv);
         let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
         let mut cli = parsed.map_err(|error| hints::explain(error, &argv))?;
@@ -92,6 +94,20 @@ impl Cli {
         }
         Ok(cli)
     }
+}
+
+/// Commands whose words are those of a study and of its runs, in any order.
+const STUDIES: [&str; 3] = ["repeat", "ab", "sweep"];
+
+/// Moves the words of a study's runs behind `--`, where its command expects them.
+fn arranged(argv: Vec<OsString>, command: &clap::Command) -> Vec<OsString> {
+    let name = argv.get(1).and_then(|word| word.to_str());
+    let study = name.filter(|name| STUDIES.contains(name));
+    let Some(study) = study.and_then(|name| command.find_subcommand(name)) else { return argv };
+    let (of_study, of_run) = split::split(&argv[2..], study, command);
+    let separator = (!of_run.is_empty()).then(|| OsString::from("--"));
+    let head = argv.iter().take(2).cloned();
+    head.chain(of_study).chain(separator).chain(of_run).collect()
 }
 
 /// Subcommands.
@@ -104,6 +120,24 @@ pub(crate) enum Command {
     /// Print the report of documents written with --output
     #[command(hide = true)]
     Report(ReportArgs),
+    /// Repeat a run and print the spread of its metrics
+    #[command(hide = true)]
+    Repeat(Box<study::RepeatArgs>),
+    /// Compare two variants by interleaved pairs of runs
+    #[command(hide = true)]
+    Ab(Box<study::AbArgs>),
+    /// Run all combinations of some options
+    #[command(hide = true)]
+    Sweep(Box<study::SweepArgs>),
+    /// Compare documents, or two sets of them
+    #[command(hide = true)]
+    Compare(Box<study::CompareArgs>),
+    /// Repeat the run of a document exactly
+    #[command(hide = true)]
+    Rerun(Box<study::RerunArgs>),
+    /// Continue a study that was interrupted
+    #[command(hide = true)]
+    Resume(Box<study::ResumeArgs>),
 }
 
 /// `weir report`.

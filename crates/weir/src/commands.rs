@@ -1,6 +1,14 @@
-//! The commands of the program, one file each.
+//! The subcommands.
 
+pub(crate) mod ab;
+pub(crate) mod compare;
+mod recorded;
+pub(crate) mod repeat;
 pub(crate) mod report;
+pub(crate) mod rerun;
+pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod selfcheck;
 pub(crate) mod serve;
+mod study;
+pub(crate) mod sweep;

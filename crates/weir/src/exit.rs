@@ -16,9 +16,9 @@ pub(crate) const USAGE: u8 = 2;
 /// wrk's code for wrong usage and failed scripts.
 const COMPAT_FAILED: u8 = 1;
 /// No successful response.
-const NO_SUCCESS: u8 = 1;
+pub(crate) const NO_SUCCESS: u8 = 1;
 /// A violated assertion, or a grade that `--strict` refuses.
-const FAILED_CHECK: u8 = 3;
+pub(crate) const FAILED_CHECK: u8 = 3;
 /// A merged document that lacks parts of the run.
 const MISSING_PART: u8 = 4;
 /// Inconsistent numbers, or another internal error: no output would be true.

@@ -34,10 +34,17 @@ const WORLD: &[&str] =
 
 /// All crates, from the program down to those that import no other. No crate imports `weir`, and
 /// only tests import `weir-sim`.
-const LAYERS: [Layer; 14] = [
+const LAYERS: [Layer; 15] = [
     Layer {
         name: "weir",
-        imports: &["weir-io", "weir-report", "weir-result", "weir-runner", "weir-serve"],
+        imports: &[
+            "weir-io",
+            "weir-report",
+            "weir-result",
+            "weir-runner",
+            "weir-serve",
+            "weir-study",
+        ],
         foreign: &[],
         banned: &[],
     },
@@ -56,6 +63,12 @@ const LAYERS: [Layer; 14] = [
         ],
         foreign: &["clap", "tokio", "mio"],
         banned: &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"],
+    },
+    Layer {
+        name: "weir-study",
+        imports: &["weir-result", "weir-stats"],
+        foreign: SYSTEM_AND_CHANCE,
+        banned: WORLD,
     },
     Layer {
         name: "weir-engine",

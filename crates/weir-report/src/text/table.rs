@@ -29,7 +29,7 @@ const MEASURED_MAX: usize = 40;
 /// Writes a table and its legend.
 pub(super) fn write(table: &Table, bars: Bars, page: &mut Page) {
     match table.kind {
-        TableKind::Latency | TableKind::Spectrum => times(table, page),
+        TableKind::Latency | TableKind::Spectrum | TableKind::Metrics => times(table, page),
         TableKind::Histogram => histogram(table, bars, page),
         TableKind::Rules => rules(table, page),
         TableKind::Assertions => assertions(table, page),

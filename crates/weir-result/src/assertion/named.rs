@@ -9,6 +9,7 @@ use super::unit::Unit;
 use super::{AssertionError, in_words};
 use crate::document::Document;
 use crate::quantile::Bound;
+use crate::units;
 
 /// A number of a document by its name: `p99`, `rate`, `errors`, `service.p50`
 /// (docs/ASSERTIONS.md).
@@ -98,14 +99,23 @@ impl NamedMetric {
         self.metric_unit() == Unit::Nanoseconds
     }
 
-    /// Formats a value of the metric with its unit: `4.21 ms`, `20,000/s`, `0.10%`.
+    /// Formats a value of the metric with its unit: `4.21 ms`, `20,000/s`, `0.12%`.
     pub fn print(&self, value: f64) -> String {
-        self.metric_unit().print(value)
+        match self.metric_unit() {
+            Unit::PerSecond => units::round_rate(value),
+            unit => unit.print(value),
+        }
     }
 
     /// Formats a value of a run with its bound: `≤ 4.21 ms`, `≥ 71,000/s`.
     pub fn print_measured(&self, measured: &Measured) -> String {
-        in_words(measured.value, measured.bound, self.metric_unit())
+        match (measured.bound, self.metric_unit()) {
+            (Bound::Exact, _) => self.print(measured.value),
+            (Bound::Lower, Unit::PerSecond) => {
+                format!("≥ {}", units::rate_at_least(measured.value))
+            }
+            (bound, unit) => in_words(measured.value, bound, unit),
+        }
     }
 
     /// Title of the metric in a table: `p99`, `Requests/s`.
@@ -155,6 +165,9 @@ mod tests {
     #[test]
     fn values_have_their_unit() {
         assert_eq!(metric("p99").print(4_210_000.0), "4.21 ms");
+        assert_eq!(metric("rate").print(72_366.7), "72,367/s");
+        let least = Measured { value: 72_366.7, bound: Bound::Lower, low: 0.0, high: 0.0 };
+        assert_eq!(metric("rate").print_measured(&least), "≥ 72,366/s");
         assert_eq!(metric("errors").print(0.0012), "0.12%");
         let bound = Measured { value: 171_135.0, bound: Bound::Upper, low: 0.0, high: 171_135.0 };
         assert_eq!(metric("p99").print_measured(&bound), "≤ 172 µs");

@@ -6,4 +6,5 @@ mod fixture;
 mod merge;
 #[cfg(feature = "schema")]
 mod schema;
+mod study;
 mod verdict;

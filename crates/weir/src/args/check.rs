@@ -120,7 +120,9 @@ fn check_user(args: &RunArgs) -> Result<(), clap::Error> {
         return Ok(());
     }
     for user in &args.user {
-        if user.contains(':') && !user.contains(char::is_control) {
+        // A recorded command line: the value is refused later, unless it is given again.
+        let is_redacted = user == weir_runner::REDACTED;
+        if is_redacted || user.contains(':') && !user.contains(char::is_control) {
             continue;
         }
         let hint = hints::of_one_dash(&format!("-u{user}"), None);

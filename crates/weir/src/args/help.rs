@@ -41,8 +41,14 @@ or --strict, 4 a part of the run is missing, 70 internal inconsistency, 71 out o
 resources, 74 result not written, 129/130/143 interrupted.
 
 Commands:
-  weir serve     Reference server with programmable responses, delays, stalls and faults
+  weir repeat    Repeat a run; print mean, spread and interval of each metric
+  weir ab        Compare two variants by interleaved pairs of runs
+  weir sweep     Run all combinations of some options
+  weir compare   Compare documents, or two sets of them
+  weir rerun     Repeat the run of a document exactly
+  weir resume    Continue a study that was interrupted
   weir report    Report of documents written with --output
+  weir serve     Reference server with programmable responses, delays, stalls and faults
 
 Examples:
   weir http://localhost:8080/

@@ -134,7 +134,7 @@ pub(crate) fn model(rate: Option<Rate>, arrivals: ArrivalsChoice, seed: Option<u
 }
 
 /// Draws a seed that is short enough to type again.
-fn draw_seed() -> u64 {
+pub(crate) fn draw_seed() -> u64 {
     RandomState::new().build_hasher().finish() % 1_000_000_000
 }
 

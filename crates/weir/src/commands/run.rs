@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use weir_report::TextOptions;
 use weir_result::{Assertion, AssertionResult, Document, Plan};
-use weir_runner::{Finished, RawOutput};
+use weir_runner::{Finished, Prepared, RawOutput};
 
 use crate::args::{Form, RunArgs};
 use crate::commands::selfcheck;
@@ -32,9 +32,21 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     if args.print_plan {
         return print_plan(prepared.plan());
     }
+    carry_out(args, prepared, &mut progress)
+}
+
+/// Carries out a planned run and reports it, as the flags say.
+///
+/// # Errors
+/// When the machine fails before anything was measured, or a result cannot be written.
+pub(crate) fn carry_out(
+    args: &RunArgs,
+    prepared: Prepared,
+    progress: &mut Progress,
+) -> Result<ExitCode> {
     let interrupts = Interrupts::await_signals()?;
     let files = Files::at(args, interrupts.temporaries())?;
-    let finished = prepared.run(interrupts.runs(), files.raw_output()?, &mut progress);
+    let finished = prepared.run(interrupts.runs(), files.raw_output()?, progress);
     report(args, finished?, files)
 }
 

@@ -1,0 +1,123 @@
+//! The report of a study: its design and state, its result, and trials that failed.
+
+mod comparison;
+mod repeat;
+mod sweep;
+
+use weir_result::Study;
+use weir_result::study::{Comparison, Design, StudyResult, StudyState, Trial, TrialOutcome};
+
+use super::{Block, Cell, Fact, Line, Notice, Report, Section, Tone};
+
+/// Builds the report of a study.
+pub(super) fn report(study: &Study) -> Report {
+    let title = format!("{} {}", study.tool.name, study.tool.version);
+    let about = vec![Fact::text(kind(study)), Fact::text(&study.started)];
+    let mut sections = vec![Section { title: "Study", blocks: design(study) }];
+    match &study.result {
+        Some(StudyResult::Repeat(repetition)) => {
+            sections.push(Section { title: "Results", blocks: repeat::blocks(repetition) });
+        }
+        Some(StudyResult::Comparison(comparison)) => {
+            sections.extend(comparison::sections(comparison));
+        }
+        Some(StudyResult::Sweep(sweep)) => {
+            sections.extend(sweep::sections(study, sweep));
+        }
+        None => {}
+    }
+    sections.push(Section { title: "Notes", blocks: notes(study) });
+    Report { title, about, sections }
+}
+
+/// Builds the report of a comparison of files.
+pub(super) fn comparison_report(found: &Comparison) -> Report {
+    Report {
+        title: "Comparison".to_owned(),
+        about: vec![
+            Fact::named("A", Cell::Text(found.base.name.clone())),
+            Fact::named("B", Cell::Text(found.new.name.clone())),
+        ],
+        sections: comparison::sections(found),
+    }
+}
+
+/// Name of the study's kind.
+fn kind(study: &Study) -> &'static str {
+    match study.design {
+        Design::Repeat { .. } => "repeat",
+        Design::Ab { .. } => "A/B",
+        Design::Sweep { .. } => "sweep",
+    }
+}
+
+/// The runs of the study, and its state if it is not complete.
+fn design(study: &Study) -> Vec<Block> {
+    let measured = study.measured().count() as u64;
+    let runs = match &study.design {
+        Design::Repeat { runs, .. } => {
+            Fact::counted(measured, "run").then(&of(measured, u64::from(*runs)))
+        }
+        Design::Ab { .. } => Fact::counted(measured / 2, "interleaved pair"),
+        Design::Sweep { repetitions, .. } => {
+            let all = study.cells.len() as u64 * u64::from(*repetitions);
+            Fact::counted(measured, "run").then(&of(measured, all))
+        }
+    };
+    let mut blocks = vec![Block::Line(Line::facts(vec![runs.toned(Tone::Main)]))];
+    for cell in study.cells.iter().filter(|_| study.cells.len() <= CELLS_MAX) {
+        let label = if study.cells.len() == 1 { "Run" } else { cell.name.as_str() };
+        let command = format!("weir {}", cell.words.join(" "));
+        blocks.push(Block::sentence(label, Fact::text(command)));
+    }
+    blocks.extend(state(study).map(|text| Block::sentence("State", text)));
+    blocks
+}
+
+/// Number of cells whose command lines are listed; those of a sweep are in its table.
+const CELLS_MAX: usize = 2;
+
+fn of(measured: u64, planned: u64) -> String {
+    if measured == planned { String::new() } else { format!(" of {planned}") }
+}
+
+fn state(study: &Study) -> Option<Fact> {
+    let text = match &study.state {
+        StudyState::Complete => return None,
+        StudyState::Running => "incomplete: weir resume continues the study".to_owned(),
+        StudyState::Interrupted => "interrupted: weir resume continues the study".to_owned(),
+        StudyState::Stopped { reason } => format!("stopped at {reason}"),
+    };
+    Some(Fact::text(text).toned(Tone::Bad))
+}
+
+/// Trials that did not count, and the notes of the study.
+fn notes(study: &Study) -> Vec<Block> {
+    let unsettled = study
+        .trials
+        .iter()
+        .filter(|trial| trial.settling.is_some_and(|it| it.is_incomplete))
+        .count();
+    let mut notes: Vec<String> = study.trials.iter().filter_map(failed).collect();
+    if unsettled > 0 {
+        notes.push(format!(
+            "{unsettled} of {} trials began before the target was idle as before the first one",
+            study.trials.len()
+        ));
+    }
+    notes.extend(study.notes.iter().map(|note| note.text.clone()));
+    notes.into_iter().map(|text| Block::Note(Notice::OfRun(text))).collect()
+}
+
+fn failed(trial: &Trial) -> Option<String> {
+    match &trial.outcome {
+        TrialOutcome::Failed { reason, .. } => {
+            Some(format!("trial {} is in no result: {reason}", trial.number))
+        }
+        TrialOutcome::Measured(_) if trial.is_superseded => Some(format!(
+            "trial {} is in no result: its pair was begun again when the study was resumed",
+            trial.number
+        )),
+        TrialOutcome::Measured(_) => None,
+    }
+}

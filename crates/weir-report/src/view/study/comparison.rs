@@ -1,0 +1,135 @@
+//! The report of a comparison: the verdict on the primary metric, all metrics, the shift function.
+
+use weir_result::study::{Answer, Comparison, MetricComparison, Pairing, ShiftLevel};
+use weir_result::units;
+use weir_result::{NamedMetric, document::Note};
+
+use super::super::{Block, Cell, Fact, Notice, Row, Section, Table, TableKind, Tone};
+
+pub(super) fn sections(found: &Comparison) -> Vec<Section> {
+    let mut sections = vec![
+        Section { title: "Verdict", blocks: verdict(found) },
+        Section { title: "Metrics", blocks: vec![Block::Table(metrics(found))] },
+    ];
+    if !found.shift.is_empty() {
+        sections.push(Section { title: "Shift", blocks: vec![Block::Table(shift(found))] });
+    }
+    sections
+}
+
+/// The verdict, and what stands against one.
+fn verdict(found: &Comparison) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if found.not_comparable.is_empty() {
+        let primary = found.primary();
+        let sentence = primary.map_or("", |primary| primary.sentence.as_str());
+        let tone = primary.map_or(Tone::Plain, |primary| tone(primary.verdict.answer));
+        blocks.push(Block::sentence("Verdict", Fact::text(sentence).toned(tone)));
+    } else {
+        let reasons: Vec<String> = found.not_comparable.iter().map(text).collect();
+        let text = format!("not comparable: {}", reasons.join("; "));
+        blocks.push(Block::sentence("Verdict", Fact::text(text).toned(Tone::Bad)));
+    }
+    let warnings = found.warnings.iter().map(|note| Block::Note(Notice::OfRun(coded(note))));
+    blocks.extend(warnings);
+    blocks
+}
+
+fn text(note: &Note) -> String {
+    note.text.clone()
+}
+
+/// Formats a warning with its code if it is one that METHOD names.
+fn coded(note: &Note) -> String {
+    match note.code.as_str() {
+        "NOT_INTERLEAVED" => format!("NOT_INTERLEAVED: {}", note.text),
+        _ => note.text.clone(),
+    }
+}
+
+fn tone(answer: Answer) -> Tone {
+    match answer {
+        Answer::Better => Tone::Good,
+        Answer::Worse => Tone::Bad,
+        Answer::Undecided | Answer::None => Tone::Caution,
+        Answer::Different | Answer::BelowThreshold | Answer::Equivalent => Tone::Main,
+    }
+}
+
+fn metrics(found: &Comparison) -> Table {
+    let is_test = found.pairing != Pairing::Single;
+    let columns = match is_test {
+        true => vec!["A", "B", "Change", "Interval", "Verdict"],
+        false => vec!["A", "B", "Change"],
+    };
+    let interval = format!("{} intervals", units::short_percent(found.confidence));
+    Table {
+        kind: TableKind::Metrics,
+        title: "Metric",
+        caption: if is_test { interval } else { String::new() },
+        columns,
+        rows: found.metrics.iter().map(|entry| row(entry, is_test)).collect(),
+        legend: Vec::new(),
+    }
+}
+
+fn row(entry: &MetricComparison, is_test: bool) -> Row {
+    let title = entry.metric.parse::<NamedMetric>().map(|metric| metric.title());
+    let label = Cell::Text(title.unwrap_or_else(|_| entry.metric.clone()));
+    let change = entry.change.map_or_else(|| "–".to_owned(), signed);
+    let mut cells =
+        vec![Cell::Text(entry.base.clone()), Cell::Text(entry.new.clone()), Cell::Text(change)];
+    if is_test {
+        cells.push(Cell::Text(range(entry.low, entry.high)));
+        cells.push(Cell::Text(answer(entry.verdict.answer).to_owned()));
+    }
+    Row { label, cells, remark: None, tone: tone(entry.verdict.answer) }
+}
+
+/// Name of an answer in a table.
+fn answer(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Better => "faster",
+        Answer::Worse => "slower",
+        Answer::Different => "different",
+        Answer::BelowThreshold => "small",
+        Answer::Equivalent => "equal",
+        Answer::Undecided => "undecided",
+        Answer::None => "–",
+    }
+}
+
+fn shift(found: &Comparison) -> Table {
+    let row = |level: &ShiftLevel| Row {
+        label: Cell::Text(format!("p{}", units::number(level.percentile))),
+        cells: vec![
+            Cell::Duration(level.base_ns),
+            Cell::Duration(level.new_ns),
+            Cell::Text(signed(level.change)),
+            Cell::Text(range(Some(level.low), Some(level.high))),
+        ],
+        remark: None,
+        tone: Tone::Plain,
+    };
+    Table {
+        kind: TableKind::Metrics,
+        title: "Response time",
+        caption: "difference at each percentile, 95% intervals".to_owned(),
+        columns: vec!["A", "B", "Change", "Interval"],
+        rows: found.shift.iter().map(row).collect(),
+        legend: Vec::new(),
+    }
+}
+
+fn range(low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{} … {}", signed(low), signed(high)),
+        _ => "–".to_owned(),
+    }
+}
+
+/// Formats a relative change with its sign: `+8.1%`, `−0.6%`.
+fn signed(change: f64) -> String {
+    let sign = if change < 0.0 { '−' } else { '+' };
+    format!("{sign}{:.1}%", 100.0 * change.abs())
+}

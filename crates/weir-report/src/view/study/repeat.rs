@@ -1,0 +1,65 @@
+//! The table of `weir repeat`: each metric over all runs.
+
+use weir_result::NamedMetric;
+use weir_result::study::{MetricOverRuns, Repetition};
+
+use super::super::{Block, Cell, Notice, Row, Table, TableKind, Tone};
+
+pub(super) fn blocks(repetition: &Repetition) -> Vec<Block> {
+    let rows = repetition.metrics.iter().filter_map(row).collect();
+    let table = Table {
+        kind: TableKind::Metrics,
+        title: "Metric",
+        caption: String::new(),
+        columns: vec!["Mean", "95% interval", "SD", "Min", "Max"],
+        rows,
+        legend: legend(repetition),
+    };
+    vec![Block::Table(table)]
+}
+
+fn row(found: &MetricOverRuns) -> Option<Row> {
+    let metric: NamedMetric = found.metric.parse().ok()?;
+    let print = |value: f64| Cell::Text(metric.print(value));
+    let cells = vec![
+        print(found.mean),
+        half_width(found).map_or(Cell::Empty, Cell::Text),
+        found.sd.map_or(Cell::Empty, print),
+        print(found.min),
+        print(found.max),
+    ];
+    let tone = if found.bounds > 0 { Tone::Caution } else { Tone::Plain };
+    let mark = if found.bounds > 0 { "*" } else { "" };
+    let label = Cell::Text(format!("{}{mark}", metric.title()));
+    Some(Row { label, cells, remark: None, tone })
+}
+
+/// Formats half of the interval's width as a share of the mean: `± 1.2%`.
+fn half_width(found: &MetricOverRuns) -> Option<String> {
+    let half = (found.high? - found.low?) / 2.0;
+    match found.mean {
+        mean if mean > 0.0 => Some(format!("± {:.1}%", 100.0 * half / mean)),
+        _ => Some("–".to_owned()),
+    }
+}
+
+fn legend(repetition: &Repetition) -> Vec<Notice> {
+    let mut notes = Vec::new();
+    let bounded = repetition.metrics.iter().filter(|metric| metric.bounds > 0);
+    if let Some(most) = bounded.map(|metric| metric.bounds).max() {
+        notes.push(Notice::OfRun(format!(
+            "*: in up to {most} of {} runs the value is a bound of the true one (client overhead, \
+             or the client limited the run)",
+            repetition.runs
+        )));
+    }
+    for metric in repetition.metrics.iter().filter(|metric| !metric.outliers.is_empty()) {
+        let trials: Vec<String> = metric.outliers.iter().map(u32::to_string).collect();
+        notes.push(Notice::OfRun(format!(
+            "outliers of {}: trials {}; they are counted like all others",
+            metric.metric,
+            trials.join(", ")
+        )));
+    }
+    notes
+}

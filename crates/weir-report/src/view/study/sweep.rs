@@ -1,0 +1,121 @@
+//! The report of a sweep: a table of all cells, the fitted law and the knee.
+
+use weir_result::study::{Design, Fit, Knee, Sweep, SweepCell};
+use weir_result::{NamedMetric, Study, units};
+
+use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
+
+pub(super) fn sections(study: &Study, sweep: &Sweep) -> Vec<Section> {
+    let mut curve = Vec::new();
+    curve.extend(sweep.knee.as_ref().map(knee));
+    curve.extend(sweep.fit.as_ref().map(fit));
+    vec![
+        Section { title: "Results", blocks: vec![Block::Table(table(study, sweep))] },
+        Section { title: "Curve", blocks: curve },
+    ]
+}
+
+fn table(study: &Study, sweep: &Sweep) -> Table {
+    let Design::Sweep { metrics, .. } = &study.design else {
+        unreachable!("the result of a sweep")
+    };
+    let named: Vec<NamedMetric> = metrics.iter().filter_map(|name| name.parse().ok()).collect();
+    let row = |found: &SweepCell| {
+        let cell = study.cells.get(found.cell as usize);
+        let cells = found.metrics.iter().zip(&named).map(|(spread, metric)| {
+            let text = spread.as_ref().map(|spread| {
+                let mark = if spread.bounds > 0 { "*" } else { "" };
+                let sd = spread.sd.filter(|_| spread.mean > 0.0);
+                let sd = sd.map(|sd| format!(" ± {:.0}%", 100.0 * sd / spread.mean));
+                format!("{}{}{mark}", metric.print(spread.mean), sd.unwrap_or_default())
+            });
+            text.map_or(Cell::Empty, Cell::Text)
+        });
+        let limit = found.limit.clone().unwrap_or_default();
+        Row {
+            label: Cell::Text(cell.map_or_else(String::new, |cell| cell.name.clone())),
+            cells: cells.chain([Cell::Text(limit)]).collect(),
+            remark: (found.refused > 0)
+                .then(|| Fact::counted(found.refused.into(), "failed run").toned(Tone::Bad)),
+            tone: Tone::Plain,
+        }
+    };
+    let columns = metrics.iter().map(|name| title(name)).chain(["Limit"]).collect();
+    let has_bounds =
+        sweep.cells.iter().flat_map(|cell| cell.metrics.iter().flatten()).any(|it| it.bounds > 0);
+    let mut legend = vec![Notice::OfRun(
+        "means over the runs of each row ± their standard deviation".to_owned(),
+    )];
+    if has_bounds {
+        let text = "*: in some runs the value is a bound of the true one (client overhead, or the \
+                    client limited the run)";
+        legend.push(Notice::OfRun(text.to_owned()));
+    }
+    Table {
+        kind: TableKind::Metrics,
+        title: "Cell",
+        caption: String::new(),
+        columns,
+        rows: sweep.cells.iter().map(row).collect(),
+        legend,
+    }
+}
+
+/// Title of a metric's column. Column titles are static: the metrics of studies are few.
+fn title(name: &str) -> &'static str {
+    const TITLES: [(&str, &str); 12] = [
+        ("rate", "Requests/s"),
+        ("good", "Good/s"),
+        ("bytes", "Bytes/s"),
+        ("mean", "Mean"),
+        ("p50", "p50"),
+        ("p90", "p90"),
+        ("p99", "p99"),
+        ("p99.9", "p99.9"),
+        ("max", "Max"),
+        ("errors", "Errors"),
+        ("connects", "Connects/s"),
+        ("service.p99", "Service p99"),
+    ];
+    TITLES.iter().find(|(known, _)| *known == name).map_or("Metric", |(_, title)| title)
+}
+
+fn knee(knee: &Knee) -> Block {
+    let rate = units::round_rate(knee.rate_rps);
+    let factor = &knee.factor;
+    let mut text = match (&knee.value, &knee.saturated_from) {
+        (Some(value), Some(from)) => {
+            format!("at {factor} {value}, {rate}; saturated from {factor} {from} on")
+        }
+        (Some(value), None) => format!("none up to {factor} {value}, {rate}"),
+        (None, from) => {
+            let from = from.as_deref().unwrap_or("the first value");
+            format!("below {factor} {from}: saturated from the first value on, at {rate}")
+        }
+    };
+    if knee.is_client_limited {
+        text += "; beyond it the client was the limit, so the server may carry more";
+    }
+    Block::sentence("Knee", Fact::text(text).toned(Tone::Main))
+}
+
+fn fit(fit: &Fit) -> Block {
+    let law = format!(
+        "λ {}, σ {:.4}, κ {:.6} (Universal Scalability Law)",
+        units::round_rate(fit.lambda),
+        fit.sigma,
+        fit.kappa
+    );
+    let peak = match fit.peak {
+        Some((low, peak, high)) => {
+            format!("greatest throughput at {peak:.0} connections [{low:.0}, {high:.0}]")
+        }
+        None => "no peak in the measured range".to_owned(),
+    };
+    let mut lines = vec![Line::sentence(Fact::text(law)), Line::sentence(Fact::text(peak))];
+    if fit.is_systematic {
+        let text = "the law does not describe this system: its residuals are systematic";
+        lines.push(Line::sentence(Fact::text(text).toned(Tone::Caution)));
+    }
+    Block::entry("Fit", lines)
+}

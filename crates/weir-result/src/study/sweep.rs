@@ -1,0 +1,83 @@
+//! Metrics over the cells of a sweep.
+
+use serde::{Deserialize, Serialize};
+
+use super::repeat::MetricOverRuns;
+
+/// Result of `weir sweep`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sweep {
+    /// Cells that have runs, in the order of the design.
+    pub cells: Vec<SweepCell>,
+    /// Law of scalability fitted to the throughput; absent unless connections alone vary, with at
+    /// least five values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
+    /// Knee of the curve over connections or rates; absent unless one of them alone varies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee: Option<Knee>,
+}
+
+/// Metrics of one cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SweepCell {
+    /// Index of the cell.
+    pub cell: u32,
+    /// Number of runs.
+    pub runs: u32,
+    /// Limit of the throughput in most of its runs: `server`, `client`, …; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// Number of runs that are graded `failed` or `void`.
+    #[serde(default)]
+    pub refused: u32,
+    /// Metrics in the order of the design.
+    pub metrics: Vec<SweepMetric>,
+}
+
+/// A metric of one cell; absent values are not known.
+pub type SweepMetric = Option<MetricOverRuns>;
+
+/// Universal Scalability Law (METHOD 1.14): X(N) = λN / (1 + σ(N−1) + κN(N−1)).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fit {
+    /// λ: throughput of one connection, per second.
+    pub lambda: f64,
+    /// σ: share of the work that is serial, 0 to below 1.
+    pub sigma: f64,
+    /// κ: cost of coherency per pair of connections, at least 0.
+    pub kappa: f64,
+    /// 95% intervals of λ, σ and κ; absent without repetitions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<[(f64, f64); 3]>,
+    /// Number of connections with the greatest throughput and its 95% interval; absent if the data
+    /// show none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<(f64, f64, f64)>,
+    /// Per number of connections, ascending: measured throughput relative to the law's, minus 1.
+    pub residuals: Vec<f64>,
+    /// True if the law does not describe the system: its residuals are systematic.
+    pub is_systematic: bool,
+}
+
+/// Knee of a curve: the last value before the system is saturated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Knee {
+    /// Name of the factor.
+    pub factor: String,
+    /// Value at the knee; absent if the first value is beyond saturation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Throughput there, per second.
+    pub rate_rps: f64,
+    /// First value beyond saturation; absent if no value is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saturated_from: Option<String>,
+    /// True if the client was the limit beyond the knee: the system may carry more.
+    #[serde(default)]
+    pub is_client_limited: bool,
+}

@@ -1,0 +1,212 @@
+//! Conducting a study: trial after trial, kept after each, until the design has enough.
+
+use weir_result::study::{HookRun, Settling, StudyState, Trial, TrialOutcome};
+use weir_result::{Document, Study};
+
+use crate::evaluate::evaluate;
+use crate::order::{Upcoming, next_trial};
+
+/// A machine that carries out trials.
+pub trait Laboratory {
+    /// Error of keeping the study.
+    type Error;
+
+    /// Announces a trial.
+    fn announce(&mut self, study: &Study, upcoming: &Upcoming);
+
+    /// Waits until the machine and the target have recovered from the trial before. `None` if there
+    /// is nothing to wait for.
+    ///
+    /// # Errors
+    /// The reason why the trial cannot be made.
+    fn settle(&mut self, study: &Study, upcoming: &Upcoming) -> Result<Option<Settling>, String>;
+
+    /// Runs the command of a hook.
+    ///
+    /// # Errors
+    /// The reason why the command could not be started.
+    fn hook(
+        &mut self,
+        kind: HookKind,
+        study: &Study,
+        upcoming: &Upcoming,
+    ) -> Result<HookRun, String>;
+
+    /// Carries out a run of the trial's cell.
+    ///
+    /// # Errors
+    /// The reason why nothing was measured.
+    fn run(&mut self, study: &Study, upcoming: &Upcoming) -> Result<Document, String>;
+
+    /// Keeps the study as it is now.
+    ///
+    /// # Errors
+    /// When it cannot be written. The study ends then.
+    fn keep(&mut self, study: &Study) -> Result<(), Self::Error>;
+
+    /// Returns the time as RFC 3339.
+    fn now(&self) -> String;
+
+    /// True if a signal arrived: the study ends after the trial in progress.
+    fn is_interrupted(&self) -> bool;
+}
+
+/// Moment of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookKind {
+    /// Before the trial.
+    Before,
+    /// After the trial.
+    After,
+}
+
+impl HookKind {
+    /// Returns the flag that names the command.
+    pub fn flag(self) -> &'static str {
+        match self {
+            HookKind::Before => "--before",
+            HookKind::After => "--after",
+        }
+    }
+}
+
+/// Makes trials until the design has enough, a trial cannot be made, or a signal arrives.
+///
+/// # Errors
+/// When the study cannot be kept. It is valid as far as it got.
+pub fn conduct<L: Laboratory>(study: &mut Study, laboratory: &mut L) -> Result<(), L::Error> {
+    study.state = StudyState::Running;
+    while let Some(upcoming) = next_trial(study) {
+        if laboratory.is_interrupted() {
+            study.state = StudyState::Interrupted;
+            break;
+        }
+        laboratory.announce(study, &upcoming);
+        let (trial, failure) = make(study, &upcoming, laboratory);
+        study.trials.push(trial);
+        study.result = evaluate(study);
+        if let Some(reason) = failure {
+            study.state = match laboratory.is_interrupted() {
+                true => StudyState::Interrupted,
+                false => {
+                    StudyState::Stopped { reason: format!("trial {}: {reason}", upcoming.number) }
+                }
+            };
+            break;
+        }
+        laboratory.keep(study)?;
+    }
+    if study.state == StudyState::Running {
+        study.state = StudyState::Complete;
+    }
+    study.result = evaluate(study);
+    laboratory.keep(study)
+}
+
+/// Prepares a study of a file for more trials. A half of a pair is made again, since its other half
+/// would be made at another time.
+pub fn reopen(study: &mut Study) {
+    let is_paired = matches!(study.design, weir_result::study::Design::Ab { .. });
+    let last = study.trials.iter().map(|trial| trial.round).max().unwrap_or(0);
+    let is_half = study.measured().filter(|(trial, _)| trial.round == last).count() == 1;
+    if is_paired && is_half {
+        let left = study.trials.iter_mut().filter(|trial| trial.round == last);
+        left.for_each(|trial| trial.is_superseded = true);
+    }
+}
+
+/// Makes one trial. Returns it, and the reason why the study ends with it.
+fn make<L: Laboratory>(
+    study: &Study,
+    upcoming: &Upcoming,
+    laboratory: &mut L,
+) -> (Trial, Option<String>) {
+    let mut trial = Trial {
+        number: upcoming.number,
+        cell: upcoming.cell,
+        round: upcoming.round,
+        started: laboratory.now(),
+        settling: None,
+        before: None,
+        after: None,
+        is_superseded: false,
+        outcome: TrialOutcome::Failed { reason: String::new(), document: None },
+    };
+    let failure = match fill(&mut trial, study, upcoming, laboratory) {
+        Ok(document) => {
+            let failure = failure_of(&document, study, upcoming);
+            trial.outcome = TrialOutcome::Measured(Box::new(document));
+            failure
+        }
+        Err(reason) => Some(reason),
+    };
+    let failure = failure.or_else(|| after(&mut trial, study, upcoming, laboratory).err());
+    if let Some(reason) = &failure {
+        let failed = TrialOutcome::Failed { reason: reason.clone(), document: None };
+        // Nothing that was measured is lost.
+        if let (TrialOutcome::Measured(measured), TrialOutcome::Failed { document, .. }) =
+            (std::mem::replace(&mut trial.outcome, failed), &mut trial.outcome)
+        {
+            *document = Some(measured);
+        }
+    }
+    (trial, failure)
+}
+
+/// Runs the hook before the trial, waits, and carries out the run.
+fn fill<L: Laboratory>(
+    trial: &mut Trial,
+    study: &Study,
+    upcoming: &Upcoming,
+    laboratory: &mut L,
+) -> Result<Document, String> {
+    if study.hooks.before.is_some() {
+        let run = laboratory.hook(HookKind::Before, study, upcoming)?;
+        let checked = check_hook(HookKind::Before, &run);
+        trial.before = Some(run);
+        checked?;
+    }
+    trial.settling = laboratory.settle(study, upcoming)?;
+    laboratory.run(study, upcoming)
+}
+
+fn after<L: Laboratory>(
+    trial: &mut Trial,
+    study: &Study,
+    upcoming: &Upcoming,
+    laboratory: &mut L,
+) -> Result<(), String> {
+    if study.hooks.after.is_none() {
+        return Ok(());
+    }
+    let run = laboratory.hook(HookKind::After, study, upcoming)?;
+    let checked = check_hook(HookKind::After, &run);
+    trial.after = Some(run);
+    checked
+}
+
+/// Returns the reason why a run ends the study: it was interrupted, or nothing succeeded.
+fn failure_of(document: &Document, study: &Study, upcoming: &Upcoming) -> Option<String> {
+    if document.run.interrupted {
+        return Some("the run was interrupted".to_owned());
+    }
+    let has_success = document.accounting.ok > 0 || document.throughput.good > 0;
+    let name = study.cells.get(upcoming.cell as usize).map_or("", |cell| cell.name.as_str());
+    let of = if name.is_empty() { String::new() } else { format!(" of {name}") };
+    (!has_success).then(|| format!("no request{of} got a successful response"))
+}
+
+fn check_hook(kind: HookKind, run: &HookRun) -> Result<(), String> {
+    if run.is_success() {
+        return Ok(());
+    }
+    let flag = kind.flag();
+    let why = match run.status {
+        _ if run.timed_out => "it was ended after --hook-timeout".to_owned(),
+        Some(status) => format!("it ended with {status}"),
+        None => "a signal ended it".to_owned(),
+    };
+    let last = run.output.lines().rev().find(|line| !line.trim().is_empty());
+    let said = last.map(|line| format!(": {}", line.trim())).unwrap_or_default();
+    Err(format!("the command of {flag} failed: {why}{said}"))
+}

@@ -1,0 +1,27 @@
+//! Studies: several runs for one question.
+//!
+//! A [`Study`](weir_result::Study) says what comes next by itself: [`next_trial`] is a function of
+//! it, and so is its result. [`conduct`] makes trials in a [`Laboratory`] until the design has
+//! enough. Nothing here starts a process, opens a socket or reads a clock, so that studies run in
+//! virtual time too.
+#![forbid(unsafe_code)]
+
+mod compare;
+mod conduct;
+mod difference;
+mod evaluate;
+mod order;
+mod pairs;
+mod repeat;
+mod sameness;
+mod shift;
+mod spread;
+mod sweep;
+mod wording;
+
+pub use compare::{Question, compare_pairs, compare_sets};
+pub use conduct::{HookKind, Laboratory, conduct, reopen};
+pub use evaluate::evaluate;
+pub use order::{Upcoming, next_trial, trials_planned};
+pub use sameness::differences;
+pub use sweep::cells;

@@ -1,0 +1,154 @@
+//! Reasons why runs cannot be compared: their grades, machines and load plans.
+
+use serde_json::Value;
+use weir_result::document::{Grade, Note};
+use weir_result::{Arrivals, Document, Environment, Load, Plan};
+
+use crate::difference::Runs;
+
+/// Difference between the load plans of both sides that is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Allowed {
+    /// None but the target.
+    SameLoad,
+    /// Any: the user chose both loads, and a warning is enough.
+    OtherLoad,
+}
+
+/// Names printed of a list before the rest is counted.
+const NAMES_MAX: usize = 5;
+
+/// Returns the reasons why runs cannot be compared, and warnings.
+pub(crate) fn judge(runs: Runs<'_>, allowed: Allowed) -> (Vec<Note>, Vec<Note>) {
+    let (mut reasons, mut warnings) = (Vec::new(), Vec::new());
+    for (side, name) in [(runs.a, "A"), (runs.b, "B")] {
+        let refused = side.iter().filter(|run| run.verdict.grade >= Grade::Failed).count();
+        if refused > 0 {
+            let text =
+                format!("{refused} of {} runs of {name} are graded failed or void", side.len());
+            reasons.push(Note::new("INVALID_RUNS", text));
+        }
+    }
+    let all = || runs.a.iter().chain(runs.b);
+    let Some(first) = all().next() else { return (reasons, warnings) };
+    let machine = of_all(all(), |run| machine(&run.environment), |run| machine_of(first, run));
+    if !machine.is_empty() {
+        let text = format!("the runs were made in different environments: {}", list(&machine));
+        reasons.push(Note::new("ENVIRONMENT", text));
+    }
+    let loads = of_all(all(), |run| load(&run.plan), |run| load_of(first, run));
+    if !loads.is_empty() {
+        let text = format!("the load plans differ: {}", list(&loads));
+        match allowed {
+            Allowed::SameLoad => reasons.push(Note::new("PLAN", text)),
+            Allowed::OtherLoad => warnings.push(Note::new("PLAN", text)),
+        }
+    }
+    (reasons, warnings)
+}
+
+/// Returns the paths at which two JSON values differ.
+pub fn differences(a: &Value, b: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    collect("", a, b, &mut found);
+    found
+}
+
+fn collect(path: &str, a: &Value, b: &Value, found: &mut Vec<String>) {
+    let inner = |name: &str| match path {
+        "" => name.to_owned(),
+        path => format!("{path}.{name}"),
+    };
+    match (a, b) {
+        (Value::Object(one), Value::Object(other)) => {
+            let names = one.keys().chain(other.keys().filter(|name| !one.contains_key(*name)));
+            for name in names {
+                let at = |fields: &serde_json::Map<String, Value>| {
+                    fields.get(name).cloned().unwrap_or(Value::Null)
+                };
+                collect(&inner(name), &at(one), &at(other), found);
+            }
+        }
+        (a, b) if a == b => {}
+        (a, b) => found.push(format!("{path} is {a} and {b}")),
+    }
+}
+
+/// Differences of all runs from the first, each path once.
+fn of_all<'d>(
+    runs: impl Iterator<Item = &'d &'d Document>,
+    key: impl Fn(&Document) -> Value,
+    differences: impl Fn(&Document) -> Vec<String>,
+) -> Vec<String> {
+    let mut seen: Vec<Value> = Vec::new();
+    let mut found: Vec<String> = Vec::new();
+    for run in runs {
+        let value = key(run);
+        if seen.contains(&value) {
+            continue;
+        }
+        seen.push(value);
+        for text in differences(run) {
+            if !found.contains(&text) {
+                found.push(text);
+            }
+        }
+    }
+    found
+}
+
+fn machine_of(first: &Document, run: &Document) -> Vec<String> {
+    differences(&machine(&first.environment), &machine(&run.environment))
+}
+
+fn load_of(first: &Document, run: &Document) -> Vec<String> {
+    differences(&load(&first.plan), &load(&run.plan))
+}
+
+/// The facts of the environment that change results.
+fn machine(environment: &Environment) -> Value {
+    let Environment { weir_version, weir_commit, io_engine, hostname, os, kernel, .. } =
+        environment;
+    serde_json::json!({
+        "weir_version": weir_version,
+        "weir_commit": weir_commit,
+        "io_engine": io_engine,
+        "hostname": hostname,
+        "os": os,
+        "kernel": kernel,
+        "cpu_model": environment.cpu_model,
+        "cpus_online": environment.cpus_online,
+        "cpus_usable": environment.cpus_usable,
+        "cpu_governor": environment.cpu_governor,
+        "clock_source": environment.clock_source,
+        "congestion_control": environment.congestion_control,
+    })
+}
+
+/// The load of a plan without its target and without the seed of its arrivals.
+fn load(plan: &Plan) -> Value {
+    let mut plan = plan.clone();
+    if let Load::OpenLoop { arrivals: Arrivals::Poisson { seed }, .. } = &mut plan.load {
+        *seed = 0;
+    }
+    let mut value = serde_json::to_value(plan).unwrap_or_default();
+    if let Some(fields) = value.as_object_mut() {
+        for name in ["url", "target"] {
+            fields.remove(name);
+        }
+        // The Host header is in it.
+        if let Some(request) = fields.get_mut("request").and_then(Value::as_object_mut) {
+            request.remove("wire_bytes");
+        }
+    }
+    value
+}
+
+/// Formats the first of some texts, and how many there are more.
+fn list(texts: &[String]) -> String {
+    let shown = texts.iter().take(NAMES_MAX).cloned().collect::<Vec<_>>().join("; ");
+    match texts.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown}; and {more} more"),
+    }
+}

@@ -1,0 +1,172 @@
+//! Sweeps: the cells of all combinations, and the curves over them.
+
+use std::collections::BTreeMap;
+
+use weir_result::document::{Grade, LimitedBy};
+use weir_result::study::{Cell, Factor, Fit, Knee, Level, Sweep, SweepCell};
+use weir_result::units::parse_count;
+use weir_result::{Document, NamedMetric, Study};
+use weir_stats::{SweepPoint, fit_usl, mean};
+
+use crate::spread::spread;
+
+/// Share of the greatest throughput from which a value counts as saturated.
+const SATURATED: f64 = 0.95;
+
+/// Returns one cell for each combination of the factors' values, the last factor varying fastest.
+/// `words` makes the command line of a combination.
+pub fn cells(factors: &[Factor], words: impl Fn(&[Level]) -> Vec<String>) -> Vec<Cell> {
+    let mut combinations: Vec<Vec<Level>> = vec![Vec::new()];
+    for factor in factors {
+        let with = |levels: &Vec<Level>, value: &String| {
+            let level = Level { factor: factor.name.clone(), value: value.clone() };
+            levels.iter().cloned().chain([level]).collect::<Vec<_>>()
+        };
+        combinations = combinations
+            .iter()
+            .flat_map(|levels| factor.values.iter().map(move |value| with(levels, value)))
+            .collect();
+    }
+    let name = |levels: &[Level]| {
+        let parts: Vec<String> =
+            levels.iter().map(|level| format!("{}={}", level.factor, level.value)).collect();
+        parts.join(" ")
+    };
+    let cell = |levels: Vec<Level>| Cell { name: name(&levels), words: words(&levels), levels };
+    combinations.into_iter().map(cell).collect()
+}
+
+/// Returns the metrics of each cell, and the curve if one factor varies alone.
+pub(crate) fn sweep(study: &Study, factors: &[Factor], metrics: &[NamedMetric]) -> Sweep {
+    let indices = 0..study.cells.len() as u32;
+    let cells: Vec<SweepCell> = indices.filter_map(|cell| of_cell(study, cell, metrics)).collect();
+    let curve = Curve::of(study, factors);
+    Sweep {
+        fit: curve.as_ref().and_then(Curve::fit),
+        knee: curve.as_ref().and_then(Curve::knee),
+        cells,
+    }
+}
+
+fn of_cell(study: &Study, cell: u32, metrics: &[NamedMetric]) -> Option<SweepCell> {
+    let runs = || {
+        let of_cell = study.measured().filter(move |(trial, _)| trial.cell == cell);
+        of_cell.map(|(trial, document)| (trial.number, document))
+    };
+    let count = runs().count() as u32;
+    let limit = most_frequent(runs().map(|(_, document)| document));
+    (count > 0).then(|| SweepCell {
+        cell,
+        runs: count,
+        limit: limit.map(|limit| limit.in_words().to_owned()),
+        refused: runs().filter(|(_, run)| run.verdict.grade >= Grade::Failed).count() as u32,
+        metrics: metrics.iter().map(|metric| spread(metric, runs())).collect(),
+    })
+}
+
+/// Limit of most of the runs; `None` if it is unknown.
+fn most_frequent<'d>(runs: impl Iterator<Item = &'d Document>) -> Option<LimitedBy> {
+    let mut counts: BTreeMap<&str, (u32, LimitedBy)> = BTreeMap::new();
+    for run in runs {
+        let by = run.verdict.limit.by;
+        counts.entry(by.in_words()).or_insert((0, by)).0 += 1;
+    }
+    let (_, most) = counts.into_values().max_by_key(|(count, _)| *count)?;
+    (most != LimitedBy::Unknown).then_some(most)
+}
+
+/// Throughput over the values of the only factor.
+struct Curve<'s> {
+    factor: &'s Factor,
+    /// Values in ascending order.
+    points: Vec<Point>,
+}
+
+struct Point {
+    value: String,
+    number: f64,
+    rates_rps: Vec<f64>,
+    is_client_limited: bool,
+}
+
+impl Curve<'_> {
+    /// Returns the curve; `None` unless connections or rates alone vary.
+    fn of<'s>(study: &'s Study, factors: &'s [Factor]) -> Option<Curve<'s>> {
+        let [factor] = factors else { return None };
+        if !["c", "connections", "rate", "R"].contains(&factor.name.as_str()) {
+            return None;
+        }
+        let point = |cell: u32| {
+            let value = study.cells.get(cell as usize)?.levels.first()?.value.clone();
+            let runs: Vec<&Document> = study.documents_of(cell).collect();
+            let limited = |run: &&&Document| {
+                run.verdict.limit.by == LimitedBy::ClientCpu || run.verdict.grade == Grade::Void
+            };
+            Some(Point {
+                number: number(&value)?,
+                is_client_limited: 2 * runs.iter().filter(limited).count() > runs.len(),
+                rates_rps: runs.iter().map(|run| run.throughput.good_rps).collect(),
+                value,
+            })
+        };
+        let mut points: Vec<Point> = (0..study.cells.len() as u32).filter_map(point).collect();
+        points.retain(|point| !point.rates_rps.is_empty());
+        points.sort_by(|a, b| a.number.total_cmp(&b.number));
+        Some(Curve { factor, points })
+    }
+
+    /// Fits the law of scalability over connections, without points that the client limited.
+    fn fit(&self) -> Option<Fit> {
+        if !["c", "connections"].contains(&self.factor.name.as_str()) {
+            return None;
+        }
+        let of_server = self.points.iter().filter(|point| !point.is_client_limited);
+        let points: Vec<SweepPoint> = of_server
+            .map(|point| SweepPoint {
+                connections: point.number,
+                throughputs: point.rates_rps.clone(),
+            })
+            .collect();
+        let found = fit_usl(&points)?;
+        Some(Fit {
+            lambda: found.usl.lambda,
+            sigma: found.usl.sigma,
+            kappa: found.usl.kappa,
+            intervals: found.intervals.map(|of| of.map(|it| (it.low, it.high))),
+            peak: found.peak.map(|peak| (peak.low, peak.value, peak.high)),
+            residuals: found.residuals,
+            is_systematic: found.is_systematic,
+        })
+    }
+
+    /// Finds the knee: over rates the greatest that the system still delivers, over connections the
+    /// least with 95% of the greatest throughput. The system is saturated beyond it.
+    fn knee(&self) -> Option<Knee> {
+        let rates: Vec<f64> = self.points.iter().map(|point| mean(&point.rates_rps)).collect();
+        let greatest = rates.iter().copied().max_by(f64::total_cmp)?;
+        let is_rate = ["rate", "R"].contains(&self.factor.name.as_str());
+        let delivered =
+            |index: &usize| rates[*index] >= SATURATED_RATE * self.points[*index].number;
+        let at = match is_rate {
+            true => (0..rates.len()).take_while(delivered).last(),
+            false => rates.iter().position(|rate| *rate >= SATURATED * greatest),
+        };
+        let beyond = self.points.get(at.map_or(0, |at| at + 1)..).unwrap_or_default();
+        Some(Knee {
+            factor: self.factor.name.clone(),
+            value: at.map(|at| self.points[at].value.clone()),
+            rate_rps: at.map_or(greatest, |at| rates[at]),
+            saturated_from: beyond.first().map(|point| point.value.clone()),
+            is_client_limited: beyond.iter().any(|point| point.is_client_limited),
+        })
+    }
+}
+
+/// Share of a planned rate from which it counts as delivered.
+const SATURATED_RATE: f64 = 0.99;
+
+/// Number of a value such as `100` or `20k`.
+fn number(value: &str) -> Option<f64> {
+    let plain = parse_count(value).ok().map(|count| count as f64);
+    plain.or_else(|| weir_result::units::parse_rate(value).ok().map(|rate| rate.rps()))
+}

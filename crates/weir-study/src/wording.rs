@@ -1,0 +1,106 @@
+//! The fixed wording of verdicts (METHOD 1.15).
+
+use weir_result::NamedMetric;
+use weir_result::study::{Answer, Comparison, MetricComparison, Pairing};
+use weir_result::units;
+
+/// Returns the verdict on a metric as a sentence.
+pub(crate) fn sentence(
+    metric: &NamedMetric,
+    entry: &MetricComparison,
+    comparison: &Comparison,
+    why: Option<&str>,
+) -> String {
+    let (name, new) = (metric.title(), &comparison.new.name);
+    let change = change(entry);
+    let evidence = evidence(entry, comparison);
+    if comparison.pairing == Pairing::Single {
+        return single(&name, entry, comparison);
+    }
+    if !comparison.not_comparable.is_empty() {
+        return "not comparable".to_owned();
+    }
+    match (entry.verdict.answer, why) {
+        (Answer::Better, _) => format!("{new} is faster: {name} {change}, {evidence}"),
+        (Answer::Worse, _) => format!("{new} is slower: {name} {change}, {evidence}"),
+        (Answer::Different, _) => format!("{new} differs: {name} {change}, {evidence}"),
+        (Answer::BelowThreshold, _) => format!(
+            "{new} differs by less than the threshold of {}: {name} {change}, {evidence}",
+            units::short_percent(comparison.threshold)
+        ),
+        (Answer::Equivalent, _) => format!(
+            "no difference larger than {}: {name} {change}, {evidence}",
+            percent(entry.verdict.excluded.unwrap_or_default())
+        ),
+        (Answer::Undecided, Some(why)) => format!("undecided: {name} {change}; {why}"),
+        (Answer::Undecided, None) => format!(
+            "undecided: {name} {change}, {evidence}; about {} more {} would resolve ±{}",
+            units::count(more(entry, comparison)),
+            match comparison.pairing {
+                Pairing::Pairs => "pairs",
+                _ => "runs of each",
+            },
+            units::short_percent(comparison.threshold)
+        ),
+        (Answer::None, Some(why)) => format!("no verdict: {name} {change}, but {why}"),
+        (Answer::None, None) => format!("no verdict: {name} has no ratio in some run"),
+    }
+}
+
+/// The facts of too few runs.
+fn single(name: &str, entry: &MetricComparison, comparison: &Comparison) -> String {
+    let runs = comparison.base.runs.min(comparison.new.runs);
+    let change =
+        entry.change.map_or_else(String::new, |change| format!("{name} {}: ", signed(change)));
+    match runs {
+        0 | 1 => format!(
+            "{change}two runs cannot decide, since the variation between runs is unknown; compare \
+             at least 6 runs of each, or use weir ab"
+        ),
+        runs => format!(
+            "{change}{runs} runs of each cannot decide; compare at least 6 of each, or use weir ab"
+        ),
+    }
+}
+
+/// Formats `−12.3% [−15.1%, −9.2%]`.
+fn change(entry: &MetricComparison) -> String {
+    match (entry.change, entry.low, entry.high) {
+        (Some(change), Some(low), Some(high)) => {
+            format!("{} [{}, {}]", signed(change), signed(low), signed(high))
+        }
+        (Some(change), ..) => signed(change),
+        _ => format!("{} and {}", entry.base, entry.new),
+    }
+}
+
+/// Formats `98.2% CI, 8 interleaved pairs, p = 0.002`.
+fn evidence(entry: &MetricComparison, comparison: &Comparison) -> String {
+    let runs = comparison.base.runs.min(comparison.new.runs);
+    let runs = match comparison.pairing {
+        Pairing::Pairs => format!("{runs} interleaved pairs"),
+        _ => format!("{} and {} runs", comparison.base.runs, comparison.new.runs),
+    };
+    let p = match entry.p {
+        Some(p) if p < 0.001 => ", p < 0.001".to_owned(),
+        Some(p) => format!(", p = {p:.3}"),
+        None => String::new(),
+    };
+    format!("{} CI, {runs}{p}", units::short_percent(comparison.confidence))
+}
+
+fn more(entry: &MetricComparison, comparison: &Comparison) -> u64 {
+    let made = u64::from(comparison.base.runs.min(comparison.new.runs));
+    entry.verdict.runs_needed.unwrap_or(made + 1).saturating_sub(made).max(1)
+}
+
+/// Formats a relative change with its sign: `+8.1%`, `−0.6%`.
+pub(crate) fn signed(change: f64) -> String {
+    let sign = if change < 0.0 { '−' } else { '+' };
+    format!("{sign}{}", percent(change.abs()))
+}
+
+/// Formats a share with one decimal.
+fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}

@@ -1,0 +1,292 @@
+//! Flags of the commands that make several runs, and of those that compare their results.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ValueEnum};
+use weir_result::NamedMetric;
+use weir_result::units::parse_share;
+
+use super::values::{positive, positive_duration};
+
+/// Flags of every study.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StudyFlags {
+    /// Command before each trial, such as a restart of the server. It gets WEIR_VARIANT and
+    /// WEIR_TRIAL; a failure ends the study
+    #[arg(long, value_name = "CMD", help_heading = "Study")]
+    pub(crate) before: Option<String>,
+    /// Command after each trial, likewise
+    #[arg(long, value_name = "CMD", help_heading = "Study")]
+    pub(crate) after: Option<String>,
+    /// Longest time of a command of --before or --after
+    #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "60s",
+          help_heading = "Study")]
+    pub(crate) hook_timeout: u64,
+    /// Metric of the result: rate, p99, errors, service.p50; repeatable, or with commas. The first
+    /// is the primary one [default: depends on the load]
+    #[arg(long = "metric", value_name = "NAME", value_parser = metric, value_delimiter = ',',
+          help_heading = "Study")]
+    pub(crate) metrics: Vec<String>,
+    /// Begin each trial at once, without waiting until the machine and the target have recovered
+    #[arg(long, help_heading = "Study")]
+    pub(crate) no_settle: bool,
+    /// Seed of the order of trials and of random arrivals [default: random]
+    #[arg(long, value_name = "N", help_heading = "Study")]
+    pub(crate) study_seed: Option<u64>,
+    /// Write the study, a JSON document with all runs, to this file after each trial; weir resume
+    /// continues it
+    #[arg(short, long, value_name = "FILE", help_heading = "Study")]
+    pub(crate) output: Option<PathBuf>,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = "text|json",
+          hide_possible_values = true, help_heading = "Study")]
+    pub(crate) format: StudyFormat,
+    /// Print no progress and no report
+    #[arg(short, long, help_heading = "Study")]
+    pub(crate) quiet: bool,
+    /// Print this help
+    #[arg(short, long, action = ArgAction::HelpShort, help_heading = "Study")]
+    help: Option<bool>,
+}
+
+/// Format of the result of a study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StudyFormat {
+    /// The report for people.
+    Text,
+    /// The study as JSON.
+    Json,
+}
+
+/// `weir repeat`.
+#[derive(Clone, Debug, Args)]
+#[command(override_usage = "weir repeat [-n RUNS] [study options] [options of a run] URL")]
+pub(crate) struct RepeatArgs {
+    /// Number of runs
+    #[arg(short = 'n', long, value_name = "RUNS", value_parser = positive, default_value = "10",
+          help_heading = "Study")]
+    pub(crate) runs: u32,
+    /// Flags of every study.
+    #[command(flatten)]
+    pub(crate) study: StudyFlags,
+    /// Command line of the run.
+    #[arg(last = true, hide = true)]
+    pub(crate) run: Vec<OsString>,
+}
+
+/// `weir ab`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    override_usage = "weir ab -a 'OPTIONS URL' -b 'OPTIONS URL' [study options] [options of both]
+       weir ab --before CMD [study options] [options of a run] URL"
+)]
+pub(crate) struct AbArgs {
+    /// Options of a run of A, in quotes, added to the common ones
+    #[arg(
+        short = 'a',
+        long = "a",
+        value_name = "OPTIONS",
+        allow_hyphen_values = true,
+        help_heading = "Study"
+    )]
+    pub(crate) a: Option<String>,
+    /// Options of a run of B, likewise
+    #[arg(
+        short = 'b',
+        long = "b",
+        value_name = "OPTIONS",
+        allow_hyphen_values = true,
+        help_heading = "Study"
+    )]
+    pub(crate) b: Option<String>,
+    /// Names of both variants in the report and in WEIR_VARIANT: old,new
+    #[arg(long, value_name = "A,B", value_parser = names, default_value = "A,B",
+          help_heading = "Study")]
+    pub(crate) names: [String; 2],
+    /// Least change of a metric that matters
+    #[arg(long, value_name = "PERCENT", value_parser = threshold, default_value = "2%",
+          help_heading = "Study")]
+    pub(crate) threshold: f64,
+    /// Make exactly this many pairs, at least 6 [default: look after 8, 12, 16 and 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000),
+          help_heading = "Study")]
+    pub(crate) pairs: Option<u32>,
+    /// Exit with 3 if B is slower, or if that is undecided too
+    #[arg(
+        long,
+        value_enum,
+        value_name = "slower|undecided",
+        hide_possible_values = true,
+        help_heading = "Study"
+    )]
+    pub(crate) fail_on: Option<FailOn>,
+    /// Flags of every study.
+    #[command(flatten)]
+    pub(crate) study: StudyFlags,
+    /// Common part of both command lines.
+    #[arg(last = true, hide = true)]
+    pub(crate) run: Vec<OsString>,
+}
+
+/// Verdict that makes the program end with 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// B is slower.
+    Slower,
+    /// B is slower, or may be.
+    Undecided,
+}
+
+/// `weir sweep`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    override_usage = "weir sweep --vary NAME=V1,V2,… [--vary …] [study options] [options of \
+                            a run] URL"
+)]
+pub(crate) struct SweepArgs {
+    /// Values of one option of the run: c=1,10,100, rate=1k,2k, close=none,server,client,
+    /// path=/a,/b; repeatable: all combinations are made
+    #[arg(long, value_name = "NAME=V1,V2,…", value_parser = factor, required = true,
+          help_heading = "Study")]
+    pub(crate) vary: Vec<weir_result::study::Factor>,
+    /// Runs of each combination
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive, default_value = "3",
+          help_heading = "Study")]
+    pub(crate) repetitions: u32,
+    /// Flags of every study.
+    #[command(flatten)]
+    pub(crate) study: StudyFlags,
+    /// Common part of all command lines.
+    #[arg(last = true, hide = true)]
+    pub(crate) run: Vec<OsString>,
+}
+
+/// `weir compare`.
+#[derive(Clone, Debug, Args)]
+#[command(override_usage = "weir compare [options] A.json B.json
+       weir compare [options] --base 'main-*.json' --new 'pr-*.json'")]
+pub(crate) struct CompareArgs {
+    /// Documents of weir --output, or studies of weir repeat: first the base, then the new one
+    #[arg(value_name = "FILE", num_args = 0..=2)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Runs of the base: files or patterns; repeatable
+    #[arg(long, value_name = "PATTERN", requires = "new", conflicts_with = "files")]
+    pub(crate) base: Vec<String>,
+    /// Runs of the new system: files or patterns; repeatable
+    #[arg(long, value_name = "PATTERN", requires = "base")]
+    pub(crate) new: Vec<String>,
+    /// Metric to compare: p99, rate, service.p50; repeatable, or with commas. The first is the
+    /// primary one [default: depends on the load]
+    #[arg(long = "metric", value_name = "NAME", value_parser = metric, value_delimiter = ',')]
+    pub(crate) metrics: Vec<String>,
+    /// Least change of a metric that matters
+    #[arg(long, value_name = "PERCENT", value_parser = threshold, default_value = "2%")]
+    pub(crate) threshold: f64,
+    /// Exit with 3 if B is slower, or if that is undecided too
+    #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
+    pub(crate) fail_on: Option<FailOn>,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = "text|json",
+          hide_possible_values = true)]
+    pub(crate) format: StudyFormat,
+    /// Print this help
+    #[arg(short, long, action = ArgAction::HelpShort)]
+    help: Option<bool>,
+}
+
+/// Values that a document does not hold because they are secret.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Secrets {
+    /// URL with its secrets, in the place of the recorded one
+    #[arg(long, value_name = "URL", help_heading = "Redacted values")]
+    pub(crate) url: Option<String>,
+    /// Header whose value was redacted, "Name: value"; repeatable
+    #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = "Redacted values")]
+    pub(crate) headers: Vec<String>,
+    /// User name and password that were redacted
+    #[arg(short, long, value_name = "USER:PASS", help_heading = "Redacted values")]
+    pub(crate) user: Option<String>,
+    /// Body that was redacted
+    #[arg(short = 'b', long, value_name = "TEXT", help_heading = "Redacted values")]
+    pub(crate) body: Option<String>,
+}
+
+/// `weir rerun`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RerunArgs {
+    /// Document of the run to repeat
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Redacted values.
+    #[command(flatten)]
+    pub(crate) secrets: Secrets,
+    /// Write the result, a JSON document, to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print no progress line and no report
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Print this help
+    #[arg(short = 'h', long, action = ArgAction::HelpShort)]
+    help: Option<bool>,
+}
+
+/// `weir resume`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// Study to continue; it is replaced after each trial
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Redacted values.
+    #[command(flatten)]
+    pub(crate) secrets: Secrets,
+    /// Begin each trial at once, without waiting until the machine and the target have recovered
+    #[arg(long)]
+    pub(crate) no_settle: bool,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = "text|json",
+          hide_possible_values = true)]
+    pub(crate) format: StudyFormat,
+    /// Print no progress and no report
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Print this help
+    #[arg(short = 'h', long, action = ArgAction::HelpShort)]
+    help: Option<bool>,
+}
+
+/// Checks the name of a metric.
+fn metric(text: &str) -> Result<String, String> {
+    let metric = text.parse::<NamedMetric>().map_err(|error| error.to_string())?;
+    Ok(metric.to_string())
+}
+
+/// Parses `2%` or `0.02`, above 0.
+fn threshold(text: &str) -> Result<f64, String> {
+    let share = parse_share(text).map_err(|error| error.to_string())?;
+    if share > 0.0 { Ok(share) } else { Err("it is above 0%".to_owned()) }
+}
+
+/// Parses `old,new`.
+fn names(text: &str) -> Result<[String; 2], String> {
+    match text.split(',').map(str::trim).collect::<Vec<_>>()[..] {
+        [a, b] if !a.is_empty() && !b.is_empty() && a != b => Ok([a.to_owned(), b.to_owned()]),
+        _ => Err("write two names that differ: old,new".to_owned()),
+    }
+}
+
+/// Parses `c=1,10,100`.
+fn factor(text: &str) -> Result<weir_result::study::Factor, String> {
+    let (name, values) = text.split_once('=').ok_or("write it like c=1,10,100")?;
+    let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+    if name.trim().is_empty() || values.iter().any(String::is_empty) {
+        return Err("write it like c=1,10,100".to_owned());
+    }
+    if let Some(twice) = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value))
+    {
+        return Err(format!("{} is there twice", twice.1));
+    }
+    let name = name.trim().trim_start_matches('-').to_owned();
+    Ok(weir_result::study::Factor { name, values })
+}

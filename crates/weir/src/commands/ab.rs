@@ -1,0 +1,67 @@
+//! `weir ab`: two variants in interleaved pairs of runs.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use weir_result::study::Design;
+
+use super::repeat::hooks;
+use super::study::{self, Variant};
+use crate::args::study::AbArgs;
+
+/// Metrics of the result.
+const METRICS: [&str; 6] = ["rate", "p50", "p90", "p99", "p99.9", "mean"];
+
+/// Makes the study.
+///
+/// # Errors
+/// When the command line is wrong, or the study cannot be kept.
+pub(crate) fn ab(args: &AbArgs) -> Result<ExitCode> {
+    if args.a.is_none() && args.b.is_none() && args.study.before.is_none() {
+        bail!(
+            "A and B are the same: give -a and -b, or a command that switches between them with \
+             --before, which gets {} or {} as WEIR_VARIANT",
+            args.names[0],
+            args.names[1]
+        );
+    }
+    let [first, second] = &args.names;
+    let variant = |name: &str, flag: &str, own: Option<&str>| {
+        let words = joined(&args.run, own).with_context(|| format!("{flag} cannot be read"))?;
+        Variant::of_words(name, &words).with_context(|| format!("variant {name}"))
+    };
+    let variants =
+        vec![variant(first, "-a", args.a.as_deref())?, variant(second, "-b", args.b.as_deref())?];
+    let is_open_loop = variants.iter().all(Variant::is_open_loop);
+    let design = Design::Ab {
+        metrics: study::metrics(&args.study.metrics, is_open_loop, &METRICS),
+        threshold: args.threshold,
+        pairs: args.pairs,
+    };
+    let words = command(&variants);
+    let study = study::new(&args.study, design, &variants, words);
+    study::conduct(study, hooks(&args.study), variants, args.study.manner(args.fail_on))
+}
+
+/// The common words, then those of one variant.
+fn joined(common: &[OsString], own: Option<&str>) -> Result<Vec<OsString>> {
+    let own = match own {
+        Some(text) => shlex::split(text).context("a quote is not closed")?,
+        None => Vec::new(),
+    };
+    // Options first: words after the URL are the script's.
+    let own = own.into_iter().map(OsString::from);
+    Ok(own.chain(common.iter().cloned()).collect())
+}
+
+/// The command line with each variant in full, without secrets.
+fn command(variants: &[Variant]) -> Vec<String> {
+    let quoted = |variant: &Variant| {
+        let words = variant.cell.words.iter().map(String::as_str);
+        shlex::try_join(words).unwrap_or_else(|_| variant.cell.words.join(" "))
+    };
+    let flags = ["-a", "-b"].into_iter().zip(variants);
+    let both = flags.flat_map(|(flag, variant)| [flag.to_owned(), quoted(variant)]);
+    std::iter::once("ab".to_owned()).chain(both).collect()
+}

@@ -1,0 +1,94 @@
+//! `weir compare`: two documents, or two sets of them.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use weir_report::view::Report;
+use weir_result::study::StudyError;
+use weir_result::{Document, Load, Study};
+use weir_study::{Question, compare_sets};
+
+use super::study;
+use crate::args::study::{CompareArgs, StudyFormat};
+use crate::errors::NotWritten;
+use crate::terminal::{self, shown};
+
+/// Metrics of the result.
+const METRICS: [&str; 7] = ["rate", "p50", "p90", "p99", "p99.9", "mean", "errors"];
+
+/// Compares, and prints the result.
+///
+/// # Errors
+/// When a file cannot be read.
+pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
+    let [base, new] = sides(args)?;
+    let first = base.runs.first().context("there is no run of the base")?;
+    let is_open_loop = matches!(first.plan.load, Load::OpenLoop { .. });
+    let names = study::metrics(&args.metrics, is_open_loop, &METRICS);
+    let question = Question {
+        metrics: names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
+        threshold: args.threshold,
+    };
+    let (a, b): (Vec<_>, Vec<_>) = (base.runs.iter().collect(), new.runs.iter().collect());
+    let comparison = compare_sets(&question, &a, &b, [base.name, new.name]);
+    let report = Report::of_comparison(&comparison);
+    let printed: Result<(), NotWritten> = terminal::print(|out| match args.format {
+        StudyFormat::Text => weir_report::text::write_report(&report, &study::text_options(), out),
+        StudyFormat::Json => weir_report::json::write_comparison(&comparison, out),
+    });
+    printed?;
+    Ok(study::of_comparison(&comparison, args.fail_on))
+}
+
+/// One side of the comparison.
+struct Side {
+    name: String,
+    runs: Vec<Document>,
+}
+
+fn sides(args: &CompareArgs) -> Result<[Side; 2]> {
+    if !args.base.is_empty() {
+        return Ok([of_patterns("--base", &args.base)?, of_patterns("--new", &args.new)?]);
+    }
+    match &args.files[..] {
+        [base, new] => Ok([of_files(shown(base), &[base])?, of_files(shown(new), &[new])?]),
+        _ => bail!("name two documents, or two sets with --base and --new"),
+    }
+}
+
+fn of_patterns(flag: &str, patterns: &[String]) -> Result<Side> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for pattern in patterns {
+        let found = glob::glob(pattern).with_context(|| format!("{flag} {pattern}"))?;
+        let found: Vec<PathBuf> = found.filter_map(Result::ok).collect();
+        if found.is_empty() {
+            bail!("{flag} {pattern} matches no file: check the pattern, and quote it");
+        }
+        paths.extend(found);
+    }
+    let paths: Vec<&PathBuf> = paths.iter().collect();
+    of_files(patterns.join(" "), &paths)
+}
+
+fn of_files(name: String, paths: &[&PathBuf]) -> Result<Side> {
+    let mut runs = Vec::new();
+    for path in paths {
+        runs.extend(
+            documents(path).with_context(|| format!("{} cannot be compared", shown(path)))?,
+        );
+    }
+    Ok(Side { name, runs })
+}
+
+/// The document of a file, or all of a study.
+fn documents(path: &Path) -> Result<Vec<Document>> {
+    match Study::load(path) {
+        Ok(study) if study.cells.len() > 1 => {
+            bail!("it is a study of several variants, which has its own result")
+        }
+        Ok(study) => Ok(study.documents_of(0).cloned().collect()),
+        Err(StudyError::SingleRun) => Ok(vec![Document::load(path)?]),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,60 @@
+//! The run of a document, to be repeated: its command line, its plan and its files.
+
+use anyhow::{Context, Result, bail};
+use weir_result::document::Input;
+use weir_result::{Arrivals, Document, HttpPlan, Load};
+use weir_runner::{HttpChoice, Prepared, RunSpec};
+
+/// Sets what a command line leaves open as it was decided in the recorded run: the seed, the HTTP
+/// version, threads and pacing.
+pub(crate) fn settle_choices(spec: &mut RunSpec, document: &Document) {
+    let plan = &document.plan;
+    if let (
+        Load::OpenLoop { arrivals: Arrivals::Poisson { seed }, .. },
+        Load::OpenLoop { arrivals: Arrivals::Poisson { seed: recorded }, .. },
+    ) = (&mut spec.load.model, plan.load)
+    {
+        *seed = recorded;
+    }
+    if spec.http.version == HttpChoice::Auto {
+        spec.http.version = match plan.http {
+            Some(HttpPlan::Http2(_)) => HttpChoice::Http2,
+            Some(HttpPlan::Http11) => HttpChoice::Http11,
+            _ => HttpChoice::Auto,
+        };
+    }
+    spec.engine.threads = Some(plan.threads);
+    spec.engine.pacing = Some(plan.pacing);
+}
+
+/// Checks that a planned run is the recorded one.
+///
+/// # Errors
+/// When its plan or a file differs; the message names the difference.
+pub(crate) fn check_same(document: &Document, prepared: &Prepared) -> Result<()> {
+    let mut found = changed_inputs(&document.run.inputs, prepared.inputs());
+    let is_same = document.run.plan_sha256.as_ref() == Some(&prepared.plan_sha256());
+    if !is_same {
+        let json = |plan| serde_json::to_value(plan).context("the plan cannot be written");
+        let (recorded, planned) = (json(&document.plan)?, json(prepared.plan())?);
+        let plans = weir_study::differences(&recorded, &planned);
+        found.extend(plans.into_iter().map(|text| format!("plan.{text}")));
+    }
+    match &found[..] {
+        [] if is_same => Ok(()),
+        [] => bail!("the digest of the plan differs: this weir plans the run in another way"),
+        some => bail!("this would be another run: {} (recorded and now)", some.join("; ")),
+    }
+}
+
+fn changed_inputs(recorded: &[Input], now: &[Input]) -> Vec<String> {
+    let changed = |input: &Input| {
+        let found = now.iter().find(|other| other.path == input.path && other.role == input.role);
+        match found {
+            Some(other) if other.sha256 == input.sha256 => None,
+            Some(_) => Some(format!("the content of {} has changed", input.path)),
+            None => Some(format!("{} is not read any more", input.path)),
+        }
+    };
+    recorded.iter().filter_map(changed).collect()
+}

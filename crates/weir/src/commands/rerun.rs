@@ -1,0 +1,48 @@
+//! `weir rerun`: the run of a document once more.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow, bail};
+use weir_result::Document;
+
+use super::study::spec_of;
+use super::{recorded, run};
+use crate::args::study::RerunArgs;
+use crate::args::{Cli, RunArgs};
+use crate::live::Progress;
+use crate::runner;
+use crate::terminal::shown;
+
+/// Repeats the run.
+///
+/// # Errors
+/// When the document cannot be read, the run would be another one, or it fails.
+pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
+    let document = Document::load(&args.file)
+        .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
+    if document.plan.part.is_some() || !document.parts.is_empty() {
+        bail!("{} is of a run in parts: repeat its parts", shown(&args.file));
+    }
+    let command = document.run.command.as_deref().unwrap_or_default();
+    let words = command.get(1..).filter(|words| !words.is_empty());
+    let words = words.with_context(|| format!("{} has no command line", shown(&args.file)))?;
+    let mut run_args = parsed(words)?;
+    run_args.output.clone_from(&args.output);
+    run_args.quiet = args.quiet;
+    let mut spec = spec_of(parsed(words)?, command, &args.secrets)?;
+    recorded::settle_choices(&mut spec, &document);
+    let mut progress = Progress::new(args.quiet);
+    let prepared = runner::of(&spec).prepare(&spec, &mut progress)?;
+    recorded::check_same(&document, &prepared)
+        .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
+    run::carry_out(&run_args, prepared, &mut progress)
+}
+
+/// Parses a recorded command line, without the files that it wrote.
+fn parsed(words: &[String]) -> Result<RunArgs> {
+    let argv = std::iter::once("weir").chain(words.iter().map(String::as_str));
+    let cli = Cli::of_words(argv.map(OsString::from))
+        .map_err(|error| anyhow!("the recorded command line cannot be read: {error}"))?;
+    Ok(RunArgs { raw: None, junit: None, output: None, ..cli.run })
+}

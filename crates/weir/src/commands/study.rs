@@ -1,0 +1,192 @@
+//! Studies: what `weir repeat`, `ab`, `sweep` and `resume` share.
+
+mod bench;
+mod estimate;
+mod hook;
+mod settle;
+mod variant;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use weir_report::TextOptions;
+use weir_report::view::Report;
+use weir_result::document::Tool;
+use weir_result::study::{Answer, Cell, Comparison, Design, Hooks, StudyResult, StudyState};
+use weir_result::{STUDY_VERSION, Study};
+
+pub(crate) use variant::{Variant, restored, spec_of};
+
+use crate::args::is_stdout;
+use crate::args::study::{FailOn, StudyFlags, StudyFormat};
+use crate::errors::NotWritten;
+use crate::interrupts::Interrupts;
+use crate::output::ResultFile;
+use crate::screen::Screen;
+use crate::{exit, terminal};
+use bench::Bench;
+
+/// How a study is made and shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner<'a> {
+    /// File that the study is kept in.
+    pub(crate) output: Option<&'a Path>,
+    /// Format of standard output.
+    pub(crate) format: StudyFormat,
+    /// True if neither progress nor report is printed.
+    pub(crate) quiet: bool,
+    /// True if trials wait until machine and target have recovered.
+    pub(crate) settles: bool,
+    /// Verdict that makes the program end with 3.
+    pub(crate) fail_on: Option<FailOn>,
+}
+
+impl StudyFlags {
+    /// How the study is made and shown.
+    pub(crate) fn manner(&self, fail_on: Option<FailOn>) -> Manner<'_> {
+        let is_document = self.output.as_deref().is_some_and(is_stdout);
+        Manner {
+            output: self.output.as_deref().filter(|path| !is_stdout(path)),
+            format: if is_document { StudyFormat::Json } else { self.format },
+            quiet: self.quiet,
+            settles: !self.no_settle,
+            fail_on,
+        }
+    }
+}
+
+/// Returns a study without trials. `words` are those of the command line, without secrets.
+pub(crate) fn new(
+    flags: &StudyFlags,
+    design: Design,
+    variants: &[Variant],
+    words: Vec<String>,
+) -> Study {
+    let redacted = |command: &Option<String>| {
+        let first = variants.first().zip(command.as_deref());
+        first.map(|(variant, command)| variant.redacted(command))
+    };
+    Study {
+        study_version: STUDY_VERSION,
+        tool: Tool { name: "weir".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        started: weir_runner::now(),
+        command: words,
+        design,
+        seed: flags.study_seed.unwrap_or_else(crate::args::spec::draw_seed),
+        hooks: Hooks {
+            before: redacted(&flags.before),
+            after: redacted(&flags.after),
+            timeout_ns: flags.hook_timeout,
+        },
+        cells: variants.iter().map(|variant| variant.cell.clone()).collect(),
+        trials: Vec::new(),
+        state: StudyState::Running,
+        result: None,
+        notes: Vec::new(),
+    }
+}
+
+/// Makes the trials of a study, prints its report, and returns the exit code.
+///
+/// # Errors
+/// When the study cannot be kept, or standard output cannot be written.
+pub(crate) fn conduct(
+    mut study: Study,
+    hooks: Hooks,
+    variants: Vec<Variant>,
+    manner: Manner<'_>,
+) -> Result<ExitCode> {
+    let interrupts = Interrupts::await_signals()?;
+    let file = |path: &Path| ResultFile::at("--output", path, interrupts.temporaries());
+    // Checked before the first trial, and made anew for each.
+    manner.output.map(file).transpose()?;
+    if !manner.quiet {
+        terminal::eprint_line(estimate::of_study(&study, &variants));
+    }
+    let mut bench = Bench::new(variants, hooks, &interrupts, manner);
+    let kept = weir_study::conduct(&mut study, &mut bench);
+    if !manner.quiet || manner.format == StudyFormat::Json {
+        print(&study, manner.format)?;
+    }
+    kept?;
+    report_end(&study, manner);
+    Ok(exit_code(&study, manner, &interrupts))
+}
+
+/// Prints the reason of an early end.
+fn report_end(study: &Study, manner: Manner<'_>) {
+    let how = match manner.output {
+        Some(path) => format!("weir resume {} continues it", terminal::shown(path)),
+        None => "its trials were not kept: use --output to be able to resume".to_owned(),
+    };
+    match &study.state {
+        StudyState::Stopped { reason } => {
+            terminal::eprint_line(format_args!("error: the study stopped at {reason}; {how}"));
+        }
+        StudyState::Interrupted => {
+            terminal::eprint_line(format_args!("note: the study was interrupted; {how}"));
+        }
+        StudyState::Running | StudyState::Complete => {}
+    }
+}
+
+/// Prints the report of a study, or the study.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub(crate) fn print(study: &Study, format: StudyFormat) -> Result<(), NotWritten> {
+    terminal::print(|out| match format {
+        StudyFormat::Text => {
+            weir_report::text::write_report(&Report::of_study(study), &text_options(), out)
+        }
+        StudyFormat::Json => weir_report::json::write_study(study, out),
+    })
+}
+
+/// Options of a text report on standard output.
+pub(crate) fn text_options() -> TextOptions {
+    let screen = Screen::of_stdout();
+    TextOptions { colour: screen.colour, width: screen.width, ..TextOptions::default() }
+}
+
+fn exit_code(study: &Study, manner: Manner<'_>, interrupts: &Interrupts) -> ExitCode {
+    if let (StudyState::Interrupted, Some(signal)) = (&study.state, interrupts.runs().received()) {
+        return exit::of_signalled(signal);
+    }
+    if matches!(study.state, StudyState::Stopped { .. }) {
+        return ExitCode::from(exit::NO_SUCCESS);
+    }
+    match &study.result {
+        Some(StudyResult::Comparison(comparison)) => of_comparison(comparison, manner.fail_on),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// The exit code of a comparison: 3 for a verdict that `--fail-on` names.
+pub(crate) fn of_comparison(comparison: &Comparison, fail_on: Option<FailOn>) -> ExitCode {
+    let answer = comparison.primary().map_or(Answer::None, |primary| primary.verdict.answer);
+    let is_failed = match (fail_on, answer) {
+        (None, _) => false,
+        (Some(_), Answer::Worse) => true,
+        (Some(FailOn::Undecided), Answer::Undecided | Answer::None) => true,
+        (Some(_), _) => false,
+    };
+    ExitCode::from(if is_failed { exit::FAILED_CHECK } else { 0 })
+}
+
+/// Metrics of a study: those of the flags, or the usual ones, the primary one first. In a closed
+/// loop the rate is what the system decides, with a rate it is the latency.
+pub(crate) fn metrics(flags: &[String], is_open_loop: bool, usual: &[&str]) -> Vec<String> {
+    if !flags.is_empty() {
+        return flags.to_vec();
+    }
+    let primary = if is_open_loop { "p99" } else { "rate" };
+    let others = usual.iter().copied().filter(|name| *name != primary);
+    std::iter::once(primary).chain(others).map(str::to_owned).collect()
+}
+
+/// Returns the command line of a study: its own words, then those of the run without secrets.
+pub(crate) fn command(own: &[String], cell: &Cell) -> Vec<String> {
+    own.iter().chain(&cell.words).cloned().collect()
+}

@@ -1,0 +1,158 @@
+//! Carries out the trials of a study on this machine.
+
+use std::time::{Duration, Instant};
+
+use weir_result::study::{HookRun, Hooks, Settling};
+use weir_result::{Arrivals, Document, Load, Study};
+use weir_runner::RunSpec;
+use weir_study::{HookKind, Laboratory, Upcoming, trials_planned};
+
+use super::variant::Variant;
+use super::{Manner, estimate, hook, settle};
+use crate::errors::NotWritten;
+use crate::interrupts::Interrupts;
+use crate::live::Progress;
+use crate::output::ResultFile;
+use crate::{runner, terminal};
+
+/// Time that a server has to come up after a hook, unless --wait-for-server sets another.
+const RESTART_NS: u64 = 10_000_000_000;
+
+/// Seeds of arrivals are short enough to type again.
+const SEED_MAX: u64 = 1_000_000_000;
+
+/// This machine, and the variants of the study by cell.
+pub(super) struct Bench<'a> {
+    variants: Vec<Variant>,
+    /// The commands themselves; those of the study have no secrets.
+    hooks: Hooks,
+    interrupts: &'a Interrupts,
+    manner: Manner<'a>,
+    /// Idle latency of each cell before its first trial, in nanoseconds.
+    idle_ns: Vec<Option<u64>>,
+    begun: Instant,
+    /// Trials made since `begun`.
+    made: u32,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn new(
+        variants: Vec<Variant>,
+        hooks: Hooks,
+        interrupts: &'a Interrupts,
+        manner: Manner<'a>,
+    ) -> Bench<'a> {
+        let idle_ns = vec![None; variants.len()];
+        Bench { variants, hooks, interrupts, manner, idle_ns, begun: Instant::now(), made: 0 }
+    }
+
+    fn variant(&self, upcoming: &Upcoming) -> &Variant {
+        &self.variants[upcoming.cell as usize]
+    }
+
+    /// The specification of one trial: both halves of a pair get the same random arrivals, and
+    /// other pairs others.
+    fn spec(&self, study: &Study, upcoming: &Upcoming) -> RunSpec {
+        let mut spec = self.variant(upcoming).spec.clone();
+        let is_given = spec.command.iter().flatten().any(|word| word.starts_with("--seed"));
+        if let Load::OpenLoop { arrivals: Arrivals::Poisson { seed }, .. } = &mut spec.load.model
+            && !is_given
+        {
+            *seed = study.seed.wrapping_add(u64::from(upcoming.round)) % SEED_MAX;
+        }
+        if !self.hooks.is_empty() {
+            spec.target.wait_ns = spec.target.wait_ns.or(Some(RESTART_NS));
+        }
+        spec
+    }
+
+    /// The time left, from the trials so far or from the plan.
+    fn left(&self, study: &Study) -> Option<String> {
+        let (_, most) = trials_planned(study);
+        let left = most.saturating_sub(study.measured().count() as u32);
+        let planned = estimate::of_trial_ns(&self.variants);
+        let measured = (self.made > 0).then(|| self.begun.elapsed() / self.made);
+        let each = measured.map(|each| each.as_nanos() as u64).or(planned)?;
+        Some(estimate::about(each * u64::from(left)))
+    }
+}
+
+impl Laboratory for Bench<'_> {
+    type Error = anyhow::Error;
+
+    fn announce(&mut self, study: &Study, upcoming: &Upcoming) {
+        if self.manner.quiet {
+            return;
+        }
+        let (least, most) = trials_planned(study);
+        let of = if least == most { most.to_string() } else { format!("at most {most}") };
+        let name = &self.variant(upcoming).cell.name;
+        let name = if study.cells.len() > 1 { format!(": {name}") } else { String::new() };
+        let left = self.left(study).map_or_else(String::new, |left| format!(", {left} left"));
+        let number = upcoming.number;
+        terminal::eprint_line(format_args!("trial {number} of {of}{name}{left}"));
+    }
+
+    fn settle(&mut self, _study: &Study, upcoming: &Upcoming) -> Result<Option<Settling>, String> {
+        if !self.manner.settles || self.made == 0 {
+            return Ok(None);
+        }
+        let idle_ns = self.idle_ns[upcoming.cell as usize];
+        Ok(Some(settle::settle(&self.variant(upcoming).spec, idle_ns, self.interrupts)))
+    }
+
+    fn hook(
+        &mut self,
+        kind: HookKind,
+        _study: &Study,
+        upcoming: &Upcoming,
+    ) -> Result<HookRun, String> {
+        let command = match kind {
+            HookKind::Before => self.hooks.before.as_deref(),
+            HookKind::After => self.hooks.after.as_deref(),
+        };
+        let variant = self.variant(upcoming);
+        let variables = [
+            ("WEIR_VARIANT", variant.cell.name.clone()),
+            ("WEIR_TRIAL", upcoming.number.to_string()),
+        ];
+        let timeout = Duration::from_nanos(self.hooks.timeout_ns);
+        let is_interrupted = || self.interrupts.runs().received().is_some();
+        let run = hook::run(command.unwrap_or("true"), &variables, timeout, is_interrupted);
+        let mut run = run.map_err(|error| format!("{} cannot be started: {error}", kind.flag()))?;
+        run.output = variant.redacted(&run.output);
+        Ok(run)
+    }
+
+    fn run(&mut self, study: &Study, upcoming: &Upcoming) -> Result<Document, String> {
+        let spec = self.spec(study, upcoming);
+        let mut progress = Progress::new(self.manner.quiet);
+        let prepared = runner::of(&spec).prepare(&spec, &mut progress);
+        let ran = prepared.and_then(|run| run.run(self.interrupts.runs(), None, &mut progress));
+        self.made += 1;
+        let finished = ran.map_err(|error| error.to_string())?;
+        if let Some((failure, _)) = finished.script_failures().first() {
+            return Err(failure.clone());
+        }
+        let document = finished.document;
+        let probed = document.probe.map(|probe| probe.service_time.p50_ns);
+        let idle_ns = &mut self.idle_ns[upcoming.cell as usize];
+        *idle_ns = idle_ns.or(probed);
+        Ok(document)
+    }
+
+    fn keep(&mut self, study: &Study) -> Result<(), anyhow::Error> {
+        let Some(path) = self.manner.output else { return Ok(()) };
+        let file = ResultFile::at("--output", path, self.interrupts.temporaries())?;
+        let written = file.write(|mut out| weir_report::json::write_study(study, &mut out));
+        Ok(written.map_err(|error| NotWritten { place: "--output", error })?)
+    }
+
+    fn now(&self) -> String {
+        weir_runner::now()
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupts.runs().received().is_some()
+    }
+}

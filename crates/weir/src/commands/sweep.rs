@@ -1,0 +1,113 @@
+//! `weir sweep`: all combinations of some options.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use weir_result::study::{Cell, Design, Level};
+
+use super::repeat::hooks;
+use super::study::{self, Variant};
+use crate::args::study::SweepArgs;
+
+/// Metrics of the result.
+const METRICS: [&str; 5] = ["rate", "p50", "p99", "p99.9", "errors"];
+
+/// Greatest number of combinations.
+const CELLS_MAX: usize = 1_000;
+
+/// Makes the study.
+///
+/// # Errors
+/// When the command line is wrong, or the study cannot be kept.
+pub(crate) fn sweep(args: &SweepArgs) -> Result<ExitCode> {
+    let count = args.vary.iter().map(|factor| factor.values.len()).product::<usize>();
+    if count > CELLS_MAX {
+        bail!("--vary gives {count} combinations, more than {CELLS_MAX}: vary fewer values");
+    }
+    if args.run.is_empty() {
+        bail!("name the URL of the runs");
+    }
+    let cells = weir_study::cells(&args.vary, |_| Vec::new());
+    let variants =
+        cells.into_iter().map(|cell| variant(cell, &args.run)).collect::<Result<Vec<_>>>()?;
+    let metrics = match args.study.metrics.is_empty() {
+        true => METRICS.map(str::to_owned).to_vec(),
+        false => args.study.metrics.clone(),
+    };
+    let design =
+        Design::Sweep { factors: args.vary.clone(), repetitions: args.repetitions, metrics };
+    let mut own = vec!["sweep".to_owned(), "-n".to_owned(), args.repetitions.to_string()];
+    for factor in &args.vary {
+        own.extend(["--vary".to_owned(), format!("{}={}", factor.name, factor.values.join(","))]);
+    }
+    let base = variants.first().map(|variant| variant.redacted_words(&args.run));
+    own.extend(base.into_iter().flatten());
+    let study = study::new(&args.study, design, &variants, own);
+    study::conduct(study, hooks(&args.study), variants, args.study.manner(None))
+}
+
+/// The run of one combination.
+fn variant(cell: Cell, base: &[OsString]) -> Result<Variant> {
+    let words = words(base, &cell.levels)?;
+    Variant::of_levels(&cell.name, cell.levels, &words)
+        .with_context(|| format!("--vary: {}", cell.name))
+}
+
+/// The command line of a combination: its options, then the common words.
+fn words(base: &[OsString], levels: &[Level]) -> Result<Vec<OsString>> {
+    let (mut own, mut base) = (Vec::new(), base.to_vec());
+    for Level { factor, value } in levels {
+        match (factor.as_str(), value.as_str()) {
+            ("close", "none") => {}
+            ("path", path) => set_path(&mut base, path)?,
+            (name, value) if name.chars().count() == 1 => own.push(format!("-{name}{value}")),
+            (name, value) => own.push(format!("--{name}={value}")),
+        }
+    }
+    // After the common ones, so that they win, and before what a script gets.
+    let end = base.iter().position(|word| word == "--").unwrap_or(base.len());
+    base.splice(end..end, own.into_iter().map(OsString::from));
+    Ok(base)
+}
+
+/// Puts a path into the URL.
+fn set_path(words: &mut [OsString], path: &str) -> Result<()> {
+    let is_url = |word: &OsString| word.to_str().is_some_and(|text| text.contains("://"));
+    let url = words.iter_mut().find(|word| is_url(word));
+    let url = url.context("--vary path=…: write the URL with http:// or https://")?;
+    let text = url.to_string_lossy().into_owned();
+    let (scheme, rest) = text.split_once("://").context("a URL has ://")?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    *url = format!("{scheme}://{authority}{slash}{path}").into();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(base: &str, levels: &[(&str, &str)], expected: &str) {
+        let base: Vec<OsString> = base.split(' ').map(OsString::from).collect();
+        let level = |(factor, value): &(&str, &str)| Level {
+            factor: (*factor).into(),
+            value: (*value).into(),
+        };
+        let levels: Vec<Level> = levels.iter().map(level).collect();
+        let found = words(&base, &levels).expect("a URL");
+        let found: Vec<_> = found.iter().filter_map(|word| word.to_str()).collect();
+        assert_eq!(found.join(" "), expected);
+    }
+
+    #[test]
+    fn levels_become_options() {
+        check("-d2s http://h/", &[("c", "10"), ("close", "none")], "-d2s http://h/ -c10");
+        check(
+            "http://h/x -- a",
+            &[("rate", "5k"), ("close", "server")],
+            "http://h/x --rate=5k --close=server -- a",
+        );
+        check("-c5 http://h:1?q", &[("path", "/a/b?c")], "-c5 http://h:1/a/b?c");
+    }
+}
