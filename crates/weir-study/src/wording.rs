@@ -32,7 +32,9 @@ pub(crate) fn sentence(
             "no difference larger than {}: {name} {change}, {evidence}",
             percent(entry.verdict.excluded.unwrap_or_default())
         ),
-        (Answer::Undecided, Some(why)) => format!("undecided: {name} {change}; {why}"),
+        (Answer::Undecided, Some(why)) => {
+            format!("undecided: {name} {change}, {evidence}; {why}")
+        }
         (Answer::Undecided, None) => format!(
             "undecided: {name} {change}, {evidence}; about {} more {} would resolve ±{}",
             units::count(more(entry, comparison)),

@@ -82,6 +82,13 @@ impl Servers {
     /// Runs the command in the directory, and checks that it ends well.
     fn run(&self, command: &str) {
         let words = words_of(&self.addressed(command));
+        if words.iter().any(|word| word == "compare") {
+            // Earlier commands have written one document.
+            for name in ["old.json", "new.json"] {
+                let copied = fs::copy(self.directory.file("run.json"), self.directory.file(name));
+                copied.expect("a document");
+            }
+        }
         let mut weir = Command::new(WEIR);
         weir.current_dir(self.directory.path());
         weir.args(briefly(&words[1..]));
@@ -94,7 +101,10 @@ impl Servers {
 fn briefly(words: &[String]) -> Vec<String> {
     let is = |name: &str| words.iter().any(|word| word == name);
     let flags: Vec<&str> = match words.first().map(String::as_str) {
-        Some("report") => Vec::new(),
+        Some("report" | "compare" | "rerun" | "resume") => Vec::new(),
+        Some("repeat") => vec!["-n", "2", "--no-settle", "-d100ms", "--warmup", "0"],
+        Some("ab") => vec!["--pairs", "6", "--no-settle", "-d100ms", "--warmup", "0"],
+        Some("sweep") => vec!["-n", "1", "--no-settle", "-d100ms", "--warmup", "0"],
         Some("serve") => vec!["-d300ms", "--listen", "127.0.0.1:0"],
         // The dialects have whole seconds, and no warm-up.
         _ if is("--compat") => vec!["-d1", "-t1", "-c4"],

@@ -1,0 +1,114 @@
+//! Documents compared with each other, and runs repeated from their documents.
+
+use std::fs;
+use std::process::Command;
+
+use weir_result::Document;
+
+use crate::support::directory::Directory;
+use crate::support::process::{Output, Process};
+use crate::support::serve::Serve;
+use crate::support::weir::{WEIR, weir};
+
+/// A short run of one thread.
+const BRIEF: &str = "-q -t1 -c2 --warmup 0 --witness off -n 200";
+
+/// Runs a load whose document goes to a file of the directory.
+fn run(directory: &Directory, name: &str, words: &str, url: &str) -> String {
+    let file = directory.file(name);
+    let output = weir(&format!("{BRIEF} {words} -o {file} {url}"), &[]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    file
+}
+
+/// Runs weir in the directory.
+fn within(directory: &Directory, words: &[&str]) -> Output {
+    Process::start(Command::new(WEIR).current_dir(directory.path()).args(words)).wait()
+}
+
+#[test]
+fn two_runs_give_facts_and_no_verdict() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    run(&directory, "a.json", "", &server.url());
+    run(&directory, "b.json", "", &server.url());
+    let output = within(&directory, &["compare", "a.json", "b.json"]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    for part in ["two runs", "cannot decide", "weir ab", "Requests/s", "p99"] {
+        assert!(output.stdout.contains(part), "{part}: {output:?}");
+    }
+    for absent in ["faster", "slower", "Interval"] {
+        assert!(!output.stdout.contains(absent), "{absent}: {output:?}");
+    }
+    let gated = within(&directory, &["compare", "--fail-on", "undecided", "a.json", "b.json"]);
+    assert_eq!(gated.code(), 3, "{gated:?}");
+}
+
+#[test]
+fn sets_of_six_are_tested_with_a_warning() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    for number in 0..6 {
+        run(&directory, &format!("old-{number}.json"), "", &server.url());
+        run(&directory, &format!("new-{number}.json"), "", &server.url());
+    }
+    let sets = ["compare", "--base", "old-*.json", "--new", "new-*.json"];
+    let output = within(&directory, &sets);
+    assert_eq!(output.code(), 0, "{output:?}");
+    for part in ["NOT_INTERLEAVED", "6 and 6", "95% CI", "p50"] {
+        assert!(output.stdout.contains(part), "{part}: {output:?}");
+    }
+    let json = within(&directory, &[&sets[..], &["--format", "json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(json.pointer("/comparison/pairing"), Some(&"sets".into()));
+    assert_eq!(json.pointer("/comparison/base/runs"), Some(&6.into()));
+    let none = within(&directory, &["compare", "--base", "old-*.json", "--new", "none-*.json"]);
+    assert!(none.code() == 2 && none.stderr.contains("matches no file"), "{none:?}");
+}
+
+#[test]
+fn other_loads_and_failed_runs_are_not_compared() {
+    let (server, failing) = (Serve::start(&[]), Serve::start(&["--status", "500"]));
+    let directory = Directory::new();
+    run(&directory, "a.json", "", &server.url());
+    run(&directory, "c.json", "-c3", &server.url());
+    let output = within(&directory, &["compare", "a.json", "c.json"]);
+    assert!(output.stdout.contains("the load plans differ: connections is 2 and 3"), "{output:?}");
+    let words = format!("{BRIEF} -o f.json {}", failing.url());
+    let failed = within(&directory, &words.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(failed.code(), 1, "{failed:?}");
+    let output = within(&directory, &["compare", "a.json", "f.json"]);
+    assert!(output.stdout.contains("runs of B are graded failed or void"), "{output:?}");
+}
+
+#[test]
+fn a_run_is_repeated_exactly() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    fs::write(directory.file("body"), "abc").expect("a file");
+    let body = directory.file("body");
+    let words = format!("-R 500 --arrivals poisson -b @{body}");
+    let first = run(&directory, "a.json", &words, &server.url());
+    let output = within(&directory, &["rerun", "-o", "b.json", "a.json"]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    let load = |path: &str| Document::load(path).expect("a document");
+    let (one, two) = (load(&first), load(&directory.file("b.json")));
+    assert!(one.run.plan_sha256.is_some() && one.run.plan_sha256 == two.run.plan_sha256);
+    assert_eq!((one.plan, one.run.inputs), (two.plan, two.run.inputs));
+    fs::write(body, "abd").expect("a file");
+    let changed = within(&directory, &["rerun", "a.json"]);
+    assert_eq!(changed.code(), 2, "{changed:?}");
+    assert!(changed.stderr.contains("the content of") && changed.stderr.contains("has changed"));
+}
+
+#[test]
+fn redacted_values_are_given_again() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    run(&directory, "a.json", "-u me:TOPSECRET", &server.url());
+    let refused = within(&directory, &["rerun", "a.json"]);
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    assert!(refused.stderr.contains("basic authentication"), "{refused:?}");
+    let given = within(&directory, &["rerun", "-o", "b.json", "-u", "me:TOPSECRET", "a.json"]);
+    assert_eq!(given.code(), 0, "{given:?}");
+    let text = fs::read_to_string(directory.file("b.json")).expect("a document");
+    assert!(!text.contains("TOPSECRET"), "{text}");
+    let odd = within(&directory, &["rerun", "-H", "X-Key: 1", "-u", "me:x", "a.json"]);
+    assert!(odd.code() == 2 && odd.stderr.contains("no redacted header"), "{odd:?}");
+}

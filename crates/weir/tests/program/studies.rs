@@ -1,0 +1,256 @@
+//! Studies: every trial is kept, whatever ends the study; hooks, resuming, secrets.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use weir_result::Study;
+use weir_result::study::{StudyResult, StudyState, TrialOutcome};
+
+use crate::support::directory::Directory;
+use crate::support::process::{Output, Process};
+use crate::support::serve::Serve;
+use crate::support::wait;
+use crate::support::weir::WEIR;
+
+/// A short run of one thread that no warm-up and no wait lengthens.
+const BRIEF: &str = "-t1 -c2 --warmup 0 --witness off --no-settle";
+
+/// Runs `weir` with the words of a study, then `more`.
+fn study(words: &str, more: &[&str]) -> Output {
+    start(words, more).wait()
+}
+
+fn start(words: &str, more: &[&str]) -> Process {
+    Process::start(Command::new(WEIR).args(words.split_whitespace()).args(more))
+}
+
+fn loaded(path: &str) -> Study {
+    Study::load(path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn measured(study: &Study) -> usize {
+    study.measured().count()
+}
+
+#[test]
+fn repeat_keeps_every_run_and_prints_their_spread() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = directory.file("study.json");
+    let words = format!("repeat {BRIEF} -n 3 --requests 50 -o {file} {}", server.url());
+    let output = study(&words, &[]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    for part in ["3 runs", "Requests/s", "p90", "95% interval", "Errors"] {
+        assert!(output.stdout.contains(part), "{part}: {output:?}");
+    }
+    assert!(output.stderr.contains("trial 3 of 3"), "{output:?}");
+    let kept = loaded(&file);
+    assert_eq!(kept.state, StudyState::Complete);
+    assert!(kept.measured().all(|(_, run)| run.accounting.ok == 50), "{kept:?}");
+    // All that arrived is in a document: the load and its checks.
+    let sent: u64 = kept.measured().map(|(_, run)| run.accounting.sent.total).sum();
+    assert_eq!(server.requests(), sent);
+}
+
+#[test]
+fn pairs_are_interleaved_at_random_and_hooks_know_their_variant() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let (file, log) = (directory.file("study.json"), directory.file("log"));
+    let words = format!(
+        "ab {BRIEF} --pairs 8 --study-seed 5 --names old,new --requests 40 -o {file} {}",
+        server.url()
+    );
+    let note = format!("echo $WEIR_TRIAL $WEIR_VARIANT >> {log}");
+    let output = study(&words, &["--before", &note, "--after", "echo done"]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    let kept = loaded(&file);
+    assert_eq!(measured(&kept), 16);
+    let logged = fs::read_to_string(&log).expect("the hook ran");
+    let name = |cell: u32| kept.cells[cell as usize].name.as_str();
+    let expected: Vec<String> =
+        kept.trials.iter().map(|trial| format!("{} {}", trial.number, name(trial.cell))).collect();
+    assert_eq!(logged.lines().collect::<Vec<_>>(), expected);
+    let firsts: BTreeSet<u32> = kept.trials.iter().step_by(2).map(|trial| trial.cell).collect();
+    assert_eq!(firsts.len(), 2, "either variant is first in some pair: {logged}");
+    assert!(kept.trials.chunks(2).all(|pair| pair[0].round == pair[1].round), "{logged}");
+    let hook = kept.trials[3].after.as_ref().expect("it ran");
+    assert_eq!((hook.status, hook.output.as_str()), (Some(0), "done\n"));
+    let Some(StudyResult::Comparison(found)) = &kept.result else { panic!("{:?}", kept.result) };
+    let sentence = &found.primary().expect("a metric").sentence;
+    let wordings = ["faster", "slower", "no difference", "undecided", "differs"];
+    assert!(wordings.iter().any(|wording| sentence.contains(wording)), "{sentence}");
+    assert!(sentence.contains("8 interleaved pairs"), "{sentence}");
+}
+
+#[test]
+fn a_hook_that_fails_stops_the_study_and_resuming_goes_on() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let (file, stop) = (directory.file("study.json"), directory.file("stop"));
+    let words = format!("repeat {BRIEF} -n 4 --requests 20 -o {file} {}", server.url());
+    let hook = format!("test $WEIR_TRIAL != 3 || test -e {stop} || {{ echo no disk; exit 9; }}");
+    let output = study(&words, &["--before", &hook]);
+    assert_eq!(output.code(), 1, "{output:?}");
+    for part in ["trial 3", "--before failed", "ended with 9", "no disk", "weir resume"] {
+        assert!(output.stderr.contains(part), "{part}: {output:?}");
+    }
+    let kept = loaded(&file);
+    assert!(matches!(kept.state, StudyState::Stopped { .. }), "{:?}", kept.state);
+    assert_eq!((kept.trials.len(), measured(&kept)), (3, 2));
+    fs::write(stop, "").expect("a file");
+    let output = study(&format!("resume --no-settle {file}"), &[]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    let kept = loaded(&file);
+    assert_eq!((&kept.state, kept.trials.len(), measured(&kept)), (&StudyState::Complete, 5, 4));
+    let again = study(&format!("resume {file}"), &[]);
+    assert!(again.code() == 0 && again.stderr.contains("is complete"), "{again:?}");
+}
+
+#[test]
+fn a_server_that_dies_in_trial_7_of_10_leaves_six_runs() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = directory.file("study.json");
+    let url = server.url();
+    let words = format!("repeat {BRIEF} --requests 20 --wait-for-server 100ms -o {file} {url}");
+    let hook = format!("test $WEIR_TRIAL != 7 || kill -KILL {}", server.process().id());
+    let output = study(&words, &["--before", &hook]);
+    assert_eq!(output.code(), 1, "{output:?}");
+    assert!(output.stderr.contains("stopped at trial 7"), "{output:?}");
+    assert!(output.stdout.contains("6 runs of 10"), "{output:?}");
+    let kept = loaded(&file);
+    assert_eq!((kept.trials.len(), measured(&kept)), (7, 6));
+    assert!(matches!(kept.trials[6].outcome, TrialOutcome::Failed { .. }), "{kept:?}");
+}
+
+#[test]
+fn a_study_that_is_killed_goes_on_where_it_was() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = directory.file("study.json");
+    let words = format!("ab {BRIEF} --pairs 6 -d200ms -a -c1 -b -c2 -o {file} {}", server.url());
+    let process = start(&words, &[]);
+    let trials = || Study::load(&file).map_or(0, |study| study.trials.len());
+    wait::until("three trials", || (trials() >= 3).then_some(()));
+    process.signal(&["KILL"]);
+    drop(process);
+    let made = loaded(&file);
+    assert_eq!(made.state, StudyState::Running);
+    let output = study(&format!("resume --no-settle {file}"), &[]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    let kept = loaded(&file);
+    assert_eq!((&kept.state, measured(&kept)), (&StudyState::Complete, 12));
+    let superseded = kept.trials.iter().filter(|trial| trial.is_superseded).count();
+    assert_eq!(superseded, made.trials.len() % 2, "half a pair is made again");
+}
+
+#[test]
+fn ctrl_c_ends_a_study_in_order() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = directory.file("study.json");
+    let words = format!("repeat {BRIEF} -n 50 -d300ms -o {file} {}", server.url());
+    let process = start(&words, &[]);
+    let trials = || Study::load(&file).map_or(0, |study| study.trials.len());
+    wait::until("two trials", || (trials() >= 2).then_some(()));
+    process.signal(&["INT"]);
+    let output = process.wait();
+    assert_eq!(output.code(), 130, "{output:?}");
+    for part in ["interrupted", "weir resume"] {
+        assert!(output.stderr.contains(part), "{part}: {output:?}");
+    }
+    assert!(output.stdout.contains("Requests/s"), "an interrupted study reports: {output:?}");
+    let kept = loaded(&file);
+    assert_eq!(kept.state, StudyState::Interrupted);
+    assert!(measured(&kept) >= 2 && kept.is_resumable(), "{kept:?}");
+}
+
+#[test]
+fn a_full_disk_loses_the_file_and_not_the_result() {
+    let server = Serve::start(&[]);
+    let words = format!("repeat {BRIEF} -n 2 --requests 20 -o /dev/full {}", server.url());
+    let output = study(&words, &[]);
+    assert_eq!(output.code(), 74, "{output:?}");
+    assert!(output.stderr.contains("--output cannot be written"), "{output:?}");
+    assert!(output.stdout.contains("Requests/s"), "{output:?}");
+}
+
+#[test]
+fn no_secret_reaches_the_study() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = directory.file("study.json");
+    let words = format!("repeat {BRIEF} -n 1 --requests 20 -o {file} {}", server.url());
+    let secrets = ["-u", "me:TOPSECRET", "-H", "Cookie: id=HIDDEN77"];
+    let hook = ["--before", "echo TOPSECRET id=HIDDEN77"];
+    let output = study(&words, &[&secrets[..], &hook[..]].concat());
+    assert_eq!(output.code(), 0, "{output:?}");
+    let text = fs::read_to_string(&file).expect("it was kept");
+    assert!(!text.contains("TOPSECRET") && !text.contains("HIDDEN77"), "{text}");
+    // The study wants one more run, as if it had been interrupted.
+    let text = text.replacen("\"runs\":1", "\"runs\":2", 1);
+    let text = text.replacen("\"kind\":\"complete\"", "\"kind\":\"interrupted\"", 1);
+    let text = text.replace("echo [redacted] id=[redacted]", "true");
+    let text = text.replace("echo [redacted] [redacted]", "true");
+    fs::write(&file, text).expect("a file");
+    let resume = format!("resume --no-settle {file}");
+    let refused = study(&resume, &[]);
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    for part in ["the header Cookie", "basic authentication", "--header, --user"] {
+        assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+    }
+    let output = study(&resume, &secrets);
+    assert_eq!(output.code(), 0, "{output:?}");
+    let text = fs::read_to_string(&file).expect("it was kept");
+    assert!(!text.contains("TOPSECRET") && !text.contains("HIDDEN77"), "{text}");
+    assert_eq!(measured(&loaded(&file)), 2);
+}
+
+#[test]
+fn a_sweep_makes_all_combinations_in_random_order() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = directory.file("study.json");
+    let words = format!(
+        "sweep {BRIEF} -n 2 --study-seed 3 --requests 20 --vary c=1,2,3 --vary close=none,client \
+         --vary path=/a,/b -o {file} {}",
+        server.url()
+    );
+    let output = study(&words, &[]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    let kept = loaded(&file);
+    assert_eq!((kept.cells.len(), measured(&kept)), (12, 24));
+    let cells = |round: u32| -> Vec<u32> {
+        let of_round = kept.trials.iter().filter(|trial| trial.round == round);
+        of_round.map(|trial| trial.cell).collect()
+    };
+    let sorted = (0..12).collect::<Vec<_>>();
+    assert!(cells(1) != sorted && cells(1) != cells(2), "{:?} {:?}", cells(1), cells(2));
+    for (trial, run) in kept.measured() {
+        let cell = &kept.cells[trial.cell as usize];
+        let value = |at: usize| cell.levels[at].value.as_str();
+        assert_eq!(run.plan.connections.to_string(), value(0));
+        assert_eq!(run.plan.connection.close.is_some(), value(1) == "client");
+        assert_eq!(run.plan.target.path, value(2));
+    }
+    assert!(output.stdout.contains("c=2 close=client path=/b"), "{output:?}");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_the_first_trial() {
+    let server = Serve::start(&[]);
+    let url = server.url();
+    for (words, parts) in [
+        ("repeat".to_owned(), ["name the URL", ""]),
+        (format!("repeat --frob {url}"), ["--frob", ""]),
+        (format!("repeat --raw x.parquet {url}"), ["--raw is for a single run", "leave it out"]),
+        (format!("ab {url}"), ["A and B are the same", "--before"]),
+        (format!("sweep {url}"), ["--vary", ""]),
+        (format!("sweep --vary c=1,zero {url}"), ["c=zero", "zero"]),
+        (format!("sweep --vary c=1,1 {url}"), ["1 is there twice", ""]),
+        (format!("repeat --metric p98 {url}"), ["p98", "p99"]),
+        ("resume none.json".to_owned(), ["none.json cannot be resumed", "failed to read"]),
+        ("compare one.json".to_owned(), ["name two documents", "--base"]),
+    ] {
+        let output = study(&words, &[]);
+        assert_eq!(output.code(), 2, "{words}: {output:?}");
+        for part in parts {
+            assert!(output.stderr.contains(part), "{words}: {part}: {output:?}");
+        }
+    }
+    assert_eq!(server.requests(), 0);
+}
