@@ -51,7 +51,7 @@ pub struct Study {
     pub trials: Vec<Trial>,
     /// State of the study.
     pub state: StudyState,
-    /// Result of the trials so far; absent if there are too few for one.
+    /// Result of the trials; absent while the study runs, and if there are too few for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<StudyResult>,
     /// Notes attached to the study.

@@ -84,7 +84,6 @@ pub fn conduct<L: Laboratory>(study: &mut Study, laboratory: &mut L) -> Result<(
         laboratory.announce(study, &upcoming);
         let (trial, failure) = make(study, &upcoming, laboratory);
         study.trials.push(trial);
-        study.result = evaluate(study);
         if let Some(reason) = failure {
             study.state = match laboratory.is_interrupted() {
                 true => StudyState::Interrupted,

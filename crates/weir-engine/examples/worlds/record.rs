@@ -8,10 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 use weir_engine::{Control, Job, run_on};
 use weir_io::Nanos;
-use weir_result::document::{ClientUsage, Probed, RunParts, Trials};
-use weir_result::{
-    Document, DocumentParts, Environment, IoEngine, Measurements, RawLog, RawRow, align_slices,
-};
+use weir_result::{Document, DocumentParts, Measurements, RawLog, RawRow, align_slices};
 use weir_script::{Main, Mode, Options, Worker};
 use weir_sim::{Request, Sim, Truth};
 
@@ -67,29 +64,10 @@ fn document(seed: u64, job: &Job, mut parts: Vec<Measurements>) -> Value {
         // The garbage in a state depends on where the allocator puts its objects.
         usage.memory_max_bytes = 0;
     }
-    let document = Document::assemble(DocumentParts {
-        plan: job.plan.clone(),
-        measurements,
-        environment: Environment::unknown("0", IoEngine::Simulated),
-        run: RunParts {
-            id: seed.to_string(),
-            epoch: "2000-01-01T00:00:00Z".to_owned(),
-            epoch_unix_ns: 946_684_800_000_000_000,
-            command: None,
-            inputs: Vec::new(),
-            plan_sha256: None,
-        },
-        preflight: None,
-        preflight_sent: 0,
-        probe: Probed::default(),
-        network: None,
-        script_file: Some("random.lua".to_owned()),
-        client: ClientUsage::default(),
-        health: None,
-        witness: None,
-        trials: Trials::default(),
-        notes: Vec::new(),
-    });
+    let mut parts = DocumentParts::bare(job.plan.clone(), measurements);
+    parts.run.id = seed.to_string();
+    parts.script_file = Some("random.lua".to_owned());
+    let document = Document::assemble(parts);
     match document {
         Ok(document) => serde_json::to_value(document).expect("a document is JSON"),
         Err(error) => json!({ "error": error.to_string() }),

@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use weir_engine::{Control, Job, run_on};
 use weir_http::Prepared;
 use weir_io::{Endpoint, Nanos};
-use weir_result::document::{Probed, RunParts, Trials};
 use weir_result::histogram::{bucket_of, highest_in};
 use weir_result::{
-    Arrivals, Document, DocumentParts, Environment, Histogram, IoEngine, Load, Measurements, Plan,
-    Rate, Sent, StampChoice,
+    Arrivals, Document, DocumentParts, Histogram, IoEngine, Load, Measurements, Plan, Rate, Sent,
+    StampChoice,
 };
 use weir_script::{Main, Mode, Options, Worker};
 use weir_sim::{Fate, Law, Request, Server, Sim, Truth, World};
@@ -155,29 +154,7 @@ pub(crate) fn run_job(
 
 /// Assembles the document of a plan.
 pub(crate) fn document(plan: &Plan, measurements: Measurements) -> Document {
-    let parts = DocumentParts {
-        plan: plan.clone(),
-        measurements,
-        environment: Environment::unknown("0.1.0", IoEngine::Simulated),
-        run: RunParts {
-            id: "simulated".to_owned(),
-            epoch: "1970-01-01T00:00:00Z".to_owned(),
-            epoch_unix_ns: 0,
-            command: None,
-            inputs: Vec::new(),
-            plan_sha256: None,
-        },
-        preflight: None,
-        preflight_sent: 0,
-        probe: Probed::default(),
-        network: None,
-        script_file: None,
-        client: Default::default(),
-        health: None,
-        witness: None,
-        trials: Trials::default(),
-        notes: Vec::new(),
-    };
+    let parts = DocumentParts::bare(plan.clone(), measurements);
     Document::assemble(parts).expect("it adds up")
 }
 

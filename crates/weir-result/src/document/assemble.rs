@@ -57,6 +57,36 @@ pub struct DocumentParts {
     pub notes: Vec<Note>,
 }
 
+impl DocumentParts {
+    /// Returns the parts of a run of which nothing is known beside its plan and measurements, such
+    /// as one in virtual time.
+    pub fn bare(plan: Plan, measurements: Measurements) -> DocumentParts {
+        DocumentParts {
+            environment: Environment::unknown("0", plan.io),
+            plan,
+            measurements,
+            run: RunParts {
+                id: "bare".to_owned(),
+                epoch: "2000-01-01T00:00:00Z".to_owned(),
+                epoch_unix_ns: 946_684_800_000_000_000,
+                command: None,
+                inputs: Vec::new(),
+                plan_sha256: None,
+            },
+            preflight: None,
+            preflight_sent: 0,
+            probe: Probed::default(),
+            network: None,
+            script_file: None,
+            client: ClientUsage::default(),
+            health: None,
+            witness: None,
+            trials: Trials::default(),
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// Short runs beside the run, to judge its client.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Trials {
