@@ -1,0 +1,123 @@
+//! Comparisons of documents whose figures are set by hand: bounds, failed runs, other loads, and
+//! the wording of each answer.
+
+use weir_result::document::Grade;
+use weir_result::quantile::Bound;
+use weir_result::study::{Answer, Comparison, Pairing};
+use weir_result::{Document, DocumentParts, Measurements, Plan};
+use weir_study::{Question, compare_pairs, compare_sets};
+
+/// A run of this rate.
+fn run(rate_rps: f64) -> Document {
+    let parts = DocumentParts::bare(Plan::default(), Measurements::default());
+    let mut document = Document::assemble(parts).expect("it adds up");
+    document.throughput.completed_rps = rate_rps;
+    document.verdict.grade = Grade::Clean;
+    document
+}
+
+/// Runs of rates that vary by some tenths of a percent around this one.
+fn runs(rate_rps: f64, count: u32) -> Vec<Document> {
+    (0..count).map(|n| run(rate_rps * (1.0 + 0.001 * f64::from(n * 7 % 5)))).collect()
+}
+
+fn question() -> Question {
+    Question { metrics: vec!["rate".parse().expect("a metric")], threshold: 0.02 }
+}
+
+fn names() -> [String; 2] {
+    ["old", "new"].map(str::to_owned)
+}
+
+fn sets(a: &[Document], b: &[Document]) -> Comparison {
+    let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+    compare_sets(&question(), &a, &b, names())
+}
+
+#[track_caller]
+fn check(found: &Comparison, answer: Answer, sentence: &str) {
+    let metric = &found.metrics[0];
+    assert_eq!(metric.verdict.answer, answer, "{found:?}");
+    assert!(metric.sentence.contains(sentence), "{}", metric.sentence);
+}
+
+#[test]
+fn every_answer_has_its_wording() {
+    let base = runs(10_000.0, 8);
+    check(&sets(&base, &runs(11_000.0, 8)), Answer::Better, "new is faster: Requests/s +10.0% [");
+    check(&sets(&base, &runs(9_000.0, 8)), Answer::Worse, "new is slower: Requests/s −10.0% [");
+    let small = sets(&base, &runs(10_100.0, 8));
+    check(&small, Answer::BelowThreshold, "less than the threshold of 2%");
+    let equal = sets(&base, &runs(10_000.0, 8));
+    check(&equal, Answer::Equivalent, "no difference larger than ");
+    let spread: Vec<Document> = (0..8).map(|n| run(8_000.0 + 600.0 * f64::from(n))).collect();
+    let open = sets(&base, &spread);
+    check(&open, Answer::Undecided, "more runs of each would resolve ±2%");
+    assert!(open.metrics[0].verdict.runs_needed > Some(8), "{open:?}");
+    assert_eq!(open.warnings[0].code, "NOT_INTERLEAVED");
+}
+
+#[test]
+fn fewer_than_six_runs_decide_nothing() {
+    let found = sets(&runs(10_000.0, 5), &runs(20_000.0, 9));
+    assert_eq!(found.pairing, Pairing::Single);
+    check(&found, Answer::None, "5 runs of each cannot decide");
+    check(&sets(&[run(1.0)], &[run(2.0)]), Answer::None, "two runs cannot decide");
+    assert!(found.metrics[0].low.is_none() && found.shift.is_empty());
+}
+
+/// Both clients were the limit: each server may carry any more.
+#[test]
+fn overlapping_bounds_are_undecided() {
+    let bounded = |rate_rps, count| {
+        let mut runs = runs(rate_rps, count);
+        runs.iter_mut().for_each(|run| run.throughput.bound = Bound::Lower);
+        runs
+    };
+    let both = sets(&bounded(10_000.0, 8), &bounded(12_000.0, 8));
+    check(&both, Answer::Undecided, "both values are bounds");
+    // The base carries 10,000/s and no more; the other at least 12,000/s.
+    let one = sets(&runs(10_000.0, 8), &bounded(12_000.0, 8));
+    check(&one, Answer::Better, "new is faster");
+    let other = sets(&bounded(10_000.0, 8), &runs(12_000.0, 8));
+    check(&other, Answer::Undecided, "may be equal");
+}
+
+#[test]
+fn runs_with_failed_requests_are_never_called_better() {
+    let failing = |rate_rps| {
+        let mut runs = runs(rate_rps, 8);
+        runs[2].accounting.planned = runs[2].accounting.ok + 1;
+        runs
+    };
+    let found = sets(&runs(10_000.0, 8), &failing(12_000.0));
+    check(&found, Answer::None, "new had failed requests in 1 of 8 runs");
+    let found = sets(&failing(12_000.0), &runs(10_000.0, 8));
+    check(&found, Answer::None, "old had failed requests in 1 of 8 runs");
+    check(&sets(&runs(12_000.0, 8), &failing(10_000.0)), Answer::Worse, "new is slower");
+}
+
+#[test]
+fn what_was_measured_otherwise_is_not_compared() {
+    let base = runs(10_000.0, 8);
+    let mut failed = base.clone();
+    failed[0].verdict.grade = Grade::Failed;
+    let found = sets(&base, &failed);
+    assert_eq!(found.not_comparable[0].text, "1 of 8 runs of B are graded failed or void");
+    check(&found, Answer::None, "not comparable");
+    let mut elsewhere = base.clone();
+    elsewhere.iter_mut().for_each(|run| run.environment.kernel = Some("6.1".to_owned()));
+    assert!(sets(&base, &elsewhere).not_comparable[0].text.contains("kernel is null and \"6.1\""));
+    let mut other = base.clone();
+    other.iter_mut().for_each(|run| run.plan.connections = 99);
+    let found = sets(&base, &other);
+    assert!(found.not_comparable[0].text.contains("connections is 10 and 99"), "{found:?}");
+    // A/B studies may compare two loads, and say so.
+    let pairs: Vec<_> = base.iter().zip(&other).collect();
+    let found = compare_pairs(&question(), &pairs, names(), 0.05);
+    assert!(found.not_comparable.is_empty() && found.warnings[0].code == "PLAN", "{found:?}");
+    // Another target is what is compared.
+    let mut target = base.clone();
+    target.iter_mut().for_each(|run| run.plan.url = "http://other/".to_owned());
+    assert!(sets(&base, &target).not_comparable.is_empty());
+}
