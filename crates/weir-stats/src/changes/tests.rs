@@ -1,5 +1,7 @@
 //! Changes at known places, in histories with known noise and fixed seeds.
 
+mod precision;
+
 use super::*;
 use crate::noise::Noise;
 
