@@ -34,10 +34,11 @@ const WORLD: &[&str] =
 
 /// All crates, from the program down to those that import no other. No crate imports `weir`, and
 /// only tests import `weir-sim`.
-const LAYERS: [Layer; 15] = [
+const LAYERS: [Layer; 16] = [
     Layer {
         name: "weir",
         imports: &[
+            "weir-history",
             "weir-io",
             "weir-report",
             "weir-result",
@@ -84,6 +85,12 @@ const LAYERS: [Layer; 15] = [
     Layer { name: "weir-tls", imports: &[], foreign: SYSTEM, banned: CLOCKS },
     Layer { name: "weir-stats", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
     Layer { name: "weir-result", imports: &["weir-stats"], foreign: SYSTEM, banned: MACHINE },
+    Layer {
+        name: "weir-history",
+        imports: &["weir-result", "weir-stats"],
+        foreign: SYSTEM,
+        banned: MACHINE,
+    },
     Layer { name: "weir-report", imports: &["weir-result"], foreign: SYSTEM, banned: MACHINE },
     Layer { name: "weir-serve", imports: &["weir-http", "weir-io"], foreign: FORMATS, banned: &[] },
     // It runs weir as a program, and knows of the crates only the document.

@@ -1,0 +1,99 @@
+//! A saved run without its document: identity, grade, tags and the figures of lists.
+
+use serde::{Deserialize, Serialize};
+use weir_result::document::Grade;
+use weir_result::quantile::Bound;
+use weir_result::{Document, Measured, NamedMetric};
+
+use crate::series_key::SeriesKey;
+
+/// Metrics of a list, by their names.
+pub(crate) const HEADLINE: [&str; 4] = ["rate", "p50", "p99", "errors"];
+
+/// A saved run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// ID of the run in this history, from 1; never given twice.
+    pub id: i64,
+    /// Name under which it was saved.
+    pub name: String,
+    /// Tags, in ascending order.
+    pub tags: Vec<String>,
+    /// Identifier of the run, as in its document.
+    pub run_id: String,
+    /// Wall-clock time of the run's epoch, RFC 3339, UTC.
+    pub time: String,
+    /// Grade of the run.
+    pub grade: Grade,
+    /// SHA-256 of the plan; `None` for documents without it.
+    pub plan_sha256: Option<String>,
+    /// Load and machine.
+    pub key: SeriesKey,
+    /// Rate, p50, p99 and share of errors, as far as the document has them.
+    pub figures: Vec<Figure>,
+    /// The command line, with `[redacted]` for credentials.
+    pub command: Option<Vec<String>>,
+}
+
+/// A metric of a run, as lists have it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Name of the metric.
+    pub metric: String,
+    /// Value in the unit of the metric: per second, nanoseconds, share of 1.
+    pub value: f64,
+    /// Relation of the value to the true one.
+    pub bound: Bound,
+}
+
+impl Figure {
+    /// Returns the figures of a document that lists have.
+    pub(crate) fn all_of(document: &Document) -> Vec<Figure> {
+        let measure = |name: &&str| {
+            let metric: NamedMetric = name.parse().ok()?;
+            let measured = metric.measure(document).ok()?;
+            let Measured { value, bound, .. } = measured;
+            Some(Figure { metric: (*name).to_owned(), value, bound })
+        };
+        HEADLINE.iter().filter_map(measure).collect()
+    }
+
+    /// Formats the value with its bound and unit: `≤ 4.21 ms`.
+    pub(crate) fn print(&self) -> String {
+        let measured =
+            Measured { value: self.value, bound: self.bound, low: self.value, high: self.value };
+        let metric = self.metric.parse::<NamedMetric>();
+        metric.map_or_else(|_| self.value.to_string(), |metric| metric.print_measured(&measured))
+    }
+}
+
+impl Entry {
+    /// Returns the figure of a metric of lists.
+    pub(crate) fn figure(&self, metric: &str) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.metric == metric)
+    }
+
+    /// Returns the time to the minute: `2026-11-23 22:12`.
+    pub(crate) fn minute(&self) -> String {
+        match (self.time.get(..10), self.time.get(11..16)) {
+            (Some(day), Some(minute)) => format!("{day} {minute}"),
+            _ => self.time.clone(),
+        }
+    }
+
+    /// Returns the entry as JSON.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "id": self.id,
+            "name": self.name,
+            "tags": self.tags,
+            "run_id": self.run_id,
+            "time": self.time,
+            "grade": self.grade,
+            "plan_sha256": self.plan_sha256,
+            "machine": self.key.machine,
+            "figures": self.figures,
+            "command": self.command,
+        })
+    }
+}

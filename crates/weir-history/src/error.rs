@@ -1,0 +1,157 @@
+//! Errors of the history. Each message names the file and the remedy.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+use weir_result::{LoadError, printable};
+
+use crate::name::Name;
+use crate::selector::Selector;
+
+/// Reason why the history cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// No environment variable names a place for the file.
+    #[error("the history has no place: set HOME or XDG_DATA_HOME, or give --history FILE")]
+    NoPlace,
+    /// No run was saved yet.
+    #[error("there is no history at {}: weir --save NAME URL begins one", shown(path))]
+    Absent {
+        /// Path of the history.
+        path: PathBuf,
+    },
+    /// The directory of the file cannot be created.
+    #[error(
+        "history {}: its directory cannot be created ({source}); choose another place with \
+         --history FILE",
+        shown(path)
+    )]
+    Directory {
+        /// Path of the history.
+        path: PathBuf,
+        /// Error of the system.
+        source: io::Error,
+    },
+    /// A history of a newer weir.
+    #[error(
+        "history {} is of a newer weir (format {found}, this weir reads up to {newest}): use that \
+         weir, or another file with --history FILE",
+        shown(path)
+    )]
+    Newer {
+        /// Path of the history.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// Newest format that this program reads.
+        newest: u32,
+    },
+    /// An SQLite file that another program wrote.
+    #[error("{} belongs to another program: give another file with --history", shown(path))]
+    Foreign {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// SQLite cannot read or write the file.
+    #[error("history {}: {source}; {}", shown(path), remedy(source))]
+    Unusable {
+        /// Path of the history.
+        path: PathBuf,
+        /// Error of SQLite.
+        source: rusqlite::Error,
+    },
+    /// No run has this name.
+    #[error("no run is saved as {name}: {}", known(names))]
+    UnknownName {
+        /// The name.
+        name: Name,
+        /// Names in the history.
+        names: Vec<String>,
+    },
+    /// No run has this ID.
+    #[error("there is no run #{id} in the history: weir history list prints all")]
+    UnknownId {
+        /// The ID.
+        id: i64,
+    },
+    /// Fewer runs of a name than selected.
+    #[error("{selector} is not there: the number of runs under this name is {count}")]
+    TooFew {
+        /// The selection.
+        selector: Selector,
+        /// Number of runs under its name.
+        count: usize,
+    },
+    /// The same run is saved under this name already.
+    #[error("this run is saved as {name} already: it is #{id}")]
+    Twice {
+        /// The name.
+        name: Name,
+        /// ID of the saved run.
+        id: i64,
+    },
+    /// A document of one part of a run.
+    #[error(
+        "it is part {part} of {parts} of a run: merge the parts with weir report --format json, \
+         and save the result"
+    )]
+    Part {
+        /// Number of the part, from 1.
+        part: u32,
+        /// Number of parts.
+        parts: u32,
+    },
+    /// A saved document that this program does not read.
+    #[error("run #{id} of the history cannot be read: {source}")]
+    Document {
+        /// ID of the run.
+        id: i64,
+        /// Fault of the document.
+        source: LoadError,
+    },
+    /// A saved run that is damaged.
+    #[error("run #{id} of the history is damaged: {fault}; weir history remove {id} removes it")]
+    Damaged {
+        /// ID of the run.
+        id: i64,
+        /// The fault.
+        fault: String,
+    },
+}
+
+impl HistoryError {
+    /// Returns the conversion of SQLite's errors on the file at `path`.
+    pub(crate) fn at(path: &Path) -> impl Fn(rusqlite::Error) -> HistoryError + '_ {
+        |source| HistoryError::Unusable { path: path.to_owned(), source }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
+}
+
+/// The names that exist, at most ten.
+fn known(names: &[String]) -> String {
+    match names {
+        [] => "the history is empty".to_owned(),
+        [.., _] if names.len() > 10 => format!("{} names are; weir history list", names.len()),
+        names => format!("saved are {}", names.join(", ")),
+    }
+}
+
+/// The remedy for an error of SQLite.
+fn remedy(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            "its disk is full: free space, or choose another place with --history FILE"
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another program uses it: try again"
+        }
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            "it is damaged or no history: move it away, or give another file with --history"
+        }
+        _ => "make the file and its directory writable, or choose another with --history FILE",
+    }
+}

@@ -1,0 +1,126 @@
+//! Entries and documents of tests.
+
+use serde_json::json;
+use weir_result::document::{Grade, RunParts};
+use weir_result::quantile::Bound;
+use weir_result::{
+    Document, DocumentParts, Environment, Histogram, Interval, IoEngine, Measurements, Plan, Slice,
+    Tally, WorkerPhases, WorkerUsage,
+};
+
+use crate::entry::{Entry, Figure};
+use crate::series_key::SeriesKey;
+
+const S: u64 = 1_000_000_000;
+
+/// A saved run of a fast server.
+pub(crate) fn entry(id: i64, name: &str, time: &str) -> Entry {
+    let figure = |(metric, value): (&str, f64)| Figure {
+        metric: metric.to_owned(),
+        value,
+        bound: Bound::Exact,
+    };
+    let figures = [("rate", 71_135.0), ("p50", 120e3), ("p99", 4.21e6), ("errors", 0.0)];
+    Entry {
+        id,
+        name: name.to_owned(),
+        tags: Vec::new(),
+        run_id: format!("run{id}"),
+        time: time.to_owned(),
+        grade: Grade::Clean,
+        plan_sha256: None,
+        key: key("6.18.0", 10),
+        figures: figures.map(figure).to_vec(),
+        command: None,
+    }
+}
+
+/// The key of runs with this kernel and number of connections.
+pub(crate) fn key(kernel: &str, connections: u32) -> SeriesKey {
+    SeriesKey {
+        plan: json!({
+            "url": "http://127.0.0.1:8080/",
+            "connections": connections,
+            "load": { "model": "closed_loop" },
+        }),
+        machine: json!({ "host": "bench1", "kernel": kernel, "cpu": "A CPU", "weir": "0.1.0" }),
+    }
+}
+
+/// The document of a run of 10 s, whose `count` responses took `service_ns` each.
+pub(crate) fn document(id: &str, epoch_unix_ns: u64, count: u64, service_ns: u64) -> Document {
+    let repeat = |histogram: &mut Histogram| {
+        let sum = u128::from(service_ns) * u128::from(count);
+        histogram.record_range(service_ns, service_ns, count, sum);
+    };
+    let mut m = Measurements { planned: count, ..Measurements::default() };
+    let mut slice = Slice { end_ns: 10 * S, ..Slice::default() };
+    let mut series = Tally::new();
+    (0..count).for_each(|_| series.record(service_ns));
+    m.sent.measured = count;
+    m.window.sent = count;
+    m.window.completed = count;
+    m.window.good = count;
+    m.outcomes.ok = count;
+    m.status.insert(200, count);
+    repeat(&mut m.response_time.ok);
+    repeat(&mut m.service_time.ok);
+    repeat(&mut m.first_byte);
+    repeat(&mut slice.ok);
+    m.slices = vec![slice];
+    m.workers = vec![worker()];
+    m.connections.asked = 10;
+    m.connections.open_at_t0 = 10;
+    m.connections.open_max = 10;
+    m.connections.connects = 10;
+    m.intervals = vec![Interval {
+        length_ns: 10 * S,
+        sent: count,
+        completed: count,
+        latency: series.take_sparse(),
+        ..Interval::default()
+    }];
+    let run = RunParts {
+        id: id.to_owned(),
+        epoch: "2026-01-02T03:04:05.000000006Z".to_owned(),
+        epoch_unix_ns,
+        command: Some(vec!["weir".to_owned(), "http://127.0.0.1/".to_owned()]),
+        inputs: Vec::new(),
+        plan_sha256: Some("3f1c".to_owned()),
+    };
+    let parts = DocumentParts {
+        plan: Plan::default(),
+        measurements: m,
+        environment: Environment::unknown("0.1.0", IoEngine::Epoll),
+        run,
+        preflight: None,
+        preflight_sent: 0,
+        probe: Default::default(),
+        network: None,
+        script_file: None,
+        client: Default::default(),
+        health: None,
+        witness: None,
+        trials: Default::default(),
+        notes: Vec::new(),
+    };
+    Document::assemble(parts).expect("a fixture adds up")
+}
+
+fn worker() -> WorkerPhases {
+    WorkerPhases {
+        worker: 0,
+        cpu: Some(0),
+        connections: 10,
+        connect_ns: 0,
+        connected_ns: 3_000_000,
+        start_ns: 5_000_000,
+        t0_ns: 5_000_000,
+        t1_ns: 10 * S + 5_000_000,
+        tail_end_ns: 10 * S + 6_000_000,
+        drained_ns: 10 * S + 10_000_000,
+        window_ns: Default::default(),
+        cpu_time_ns: S,
+        usage: WorkerUsage::default(),
+    }
+}

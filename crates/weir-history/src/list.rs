@@ -1,0 +1,124 @@
+//! The list of saved runs, as text and as JSON.
+
+use serde_json::{Value, json};
+use weir_result::NamedMetric;
+
+use crate::entry::{Entry, HEADLINE};
+use crate::table::{Column, Layout, lines};
+
+/// Version of the JSON of lists.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Runs to print, in the order of their lines.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// The runs.
+    pub entries: Vec<Entry>,
+    /// True if all have one name, which then is no column.
+    pub has_one_name: bool,
+}
+
+impl List {
+    /// Returns the list as text: a table, or a sentence if it is empty.
+    pub fn to_text(&self, layout: Layout) -> String {
+        if self.entries.is_empty() {
+            return "no runs: weir --save NAME URL saves one\n".to_owned();
+        }
+        let column = |cell: &dyn Fn(&Entry) -> String| self.entries.iter().map(cell).collect();
+        let mut columns = vec![Column::number("ID", column(&|entry| entry.id.to_string()))];
+        if !self.has_one_name {
+            columns.push(Column::text("Name", column(&|entry| entry.name.clone())));
+        }
+        columns.push(Column::text("Time (UTC)", column(&Entry::minute)));
+        columns.push(Column::text("Grade", column(&|entry| entry.grade.in_words().to_owned())));
+        // A narrow page leaves out first what says least.
+        let are_without_errors = self
+            .entries
+            .iter()
+            .all(|entry| entry.figure("errors").is_none_or(|errors| errors.value == 0.0));
+        let errors = if are_without_errors { 1 } else { 4 };
+        for (metric, rank) in HEADLINE.into_iter().zip([0, 2, 0, errors]) {
+            let cells = column(&|entry| {
+                entry.figure(metric).map_or_else(|| "-".to_owned(), |figure| figure.print())
+            });
+            columns.push(Column::number(&title(metric), cells).optional(rank));
+        }
+        columns.push(Column::text("Tags", column(&|entry| entry.tags.join(" "))).optional(3));
+        lines(columns, layout, 0).join("\n") + "\n"
+    }
+
+    /// Returns the list as JSON.
+    pub fn to_json(&self) -> Value {
+        let runs: Vec<_> = self.entries.iter().map(Entry::to_json).collect();
+        json!({ "schema_version": SCHEMA_VERSION, "kind": "history_list", "runs": runs })
+    }
+}
+
+/// Title of a metric's column. The unit stands in each cell.
+pub(crate) fn title(metric: &str) -> String {
+    let named = metric.parse::<NamedMetric>().ok().map(|metric| metric.title());
+    named.filter(|_| metric != "rate").unwrap_or_else(|| {
+        let mut letters = metric.chars();
+        letters
+            .next()
+            .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::Figure;
+    use crate::fixture::entry;
+    use weir_result::quantile::Bound;
+
+    fn list() -> List {
+        let mut second = entry(12, "nginx-default", "2026-11-23T22:12:14.123Z");
+        second.tags = vec!["main".to_owned(), "v1.2".to_owned()];
+        let mut first = entry(7, "api", "2026-11-20T08:01:00Z");
+        first.figures = vec![
+            Figure { metric: "rate".to_owned(), value: 512.0, bound: Bound::Lower },
+            Figure { metric: "p99".to_owned(), value: 4.2e6, bound: Bound::Upper },
+        ];
+        List { entries: vec![second, first], has_one_name: false }
+    }
+
+    #[test]
+    fn a_page_of_80_columns() {
+        let expected = "\
+ID  Name           Time (UTC)        Grade        Rate        p99  Tags
+12  nginx-default  2026-11-23 22:12  clean  71,135.0/s    4.21 ms  main v1.2
+ 7  api            2026-11-20 08:01  clean   ≥ 512.0/s  ≤ 4.20 ms
+";
+        assert_eq!(list().to_text(Layout { width: Some(80), has_blocks: true }), expected);
+    }
+
+    #[test]
+    fn a_page_without_end() {
+        let expected = "\
+ID  Time (UTC)        Grade        Rate     p50        p99  Errors  Tags
+12  2026-11-23 22:12  clean  71,135.0/s  120 µs    4.21 ms      0%  main v1.2
+ 7  2026-11-20 08:01  clean   ≥ 512.0/s       -  ≤ 4.20 ms       -
+";
+        let list = List { has_one_name: true, ..list() };
+        assert_eq!(list.to_text(Layout::default()), expected);
+    }
+
+    #[test]
+    fn an_empty_list_says_how_to_begin() {
+        let list = List { entries: Vec::new(), has_one_name: false };
+        let text = list.to_text(Layout::default());
+        assert_eq!(text, "no runs: weir --save NAME URL saves one\n");
+        let expected = json!({ "schema_version": 1, "kind": "history_list", "runs": [] });
+        assert_eq!(list.to_json(), expected);
+    }
+
+    #[test]
+    fn json_has_values_and_bounds() {
+        let json = list().to_json();
+        assert_eq!(json["runs"][0]["id"], 12);
+        assert_eq!(json["runs"][0]["tags"], json!(["main", "v1.2"]));
+        let expected = json!({ "metric": "p99", "value": 4.2e6, "bound": "upper" });
+        assert_eq!(json["runs"][1]["figures"][1], expected);
+    }
+}

@@ -1,0 +1,129 @@
+//! Names and tags of saved runs: words that need no quotes in a shell and are no path.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Greatest length of a name or a tag, in bytes.
+const BYTES_MAX: usize = 64;
+
+/// Name under which runs are saved: letters, digits, `-`, `_`, `.`, `:` and `+`. The first
+/// character is a letter or a digit, and not all are digits, since a number is the ID of a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name(String);
+
+/// Tag of a saved run, such as a version. Its characters are those of a name; it may be a number.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tag(String);
+
+/// Reason why a word is no name or tag.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// It has no characters, or too many.
+    #[error("it has {bytes} bytes: use 1 to {BYTES_MAX}")]
+    Length {
+        /// Its length in bytes.
+        bytes: usize,
+    },
+    /// A character that a shell, a path or a selector would interpret.
+    #[error(
+        "use letters, digits and -_.:+ only (no blank, slash or @), with a letter or digit first"
+    )]
+    Character,
+    /// A number, which would be read as an ID.
+    #[error("a number is the ID of a run: add a letter")]
+    Number,
+    /// No number of 1 or more after `@`.
+    #[error("write NAME@2 for the run before the newest: @ takes a number from 1")]
+    Place,
+}
+
+impl FromStr for Name {
+    type Err = NameError;
+
+    /// Checks a name.
+    fn from_str(text: &str) -> Result<Name, NameError> {
+        let word = checked(text)?;
+        match word.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => Err(NameError::Number),
+            false => Ok(Name(word)),
+        }
+    }
+}
+
+impl FromStr for Tag {
+    type Err = NameError;
+
+    /// Checks a tag.
+    fn from_str(text: &str) -> Result<Tag, NameError> {
+        checked(text).map(Tag)
+    }
+}
+
+fn checked(text: &str) -> Result<String, NameError> {
+    if !(1..=BYTES_MAX).contains(&text.len()) {
+        return Err(NameError::Length { bytes: text.len() });
+    }
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.:+".contains(c);
+    match text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(is_word) {
+        true => Ok(text.to_owned()),
+        false => Err(NameError::Character),
+    }
+}
+
+impl Name {
+    /// Returns the name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Tag {
+    /// Returns the tag as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_words() {
+        for name in ["nginx-default", "a", "v1.2", "2026-11-23", "api:get_item", "1a"] {
+            assert_eq!(name.parse::<Name>().expect(name).as_str(), name);
+        }
+        let long = "n".repeat(65);
+        for (text, expected) in [
+            ("", NameError::Length { bytes: 0 }),
+            (long.as_str(), NameError::Length { bytes: 65 }),
+            ("-n", NameError::Character),
+            ("a b", NameError::Character),
+            ("a/b", NameError::Character),
+            ("a@1", NameError::Character),
+            ("é", NameError::Character),
+            ("a\u{1b}", NameError::Character),
+            ("12", NameError::Number),
+        ] {
+            assert_eq!(text.parse::<Name>(), Err(expected), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_tag_may_be_a_number() {
+        assert_eq!("12".parse::<Tag>().expect("a tag").to_string(), "12");
+        assert_eq!("a b".parse::<Tag>(), Err(NameError::Character));
+    }
+}

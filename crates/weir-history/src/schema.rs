@@ -1,0 +1,151 @@
+//! The tables of the history, and their conversion from older formats.
+//!
+//! `user_version` of the file is the number of steps that were applied. A released step is never
+//! changed; a new format is a new step.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Marks an SQLite file as weir's: "weir" in ASCII.
+const APPLICATION: u32 = 0x7765_6972;
+
+/// Format that this program writes: the number of steps.
+pub(crate) const STEPS: [&str; 1] = [FIRST];
+
+const FIRST: &str = "
+    CREATE TABLE runs (
+        -- Never given twice, even after the newest run was removed.
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL,
+        run_id TEXT NOT NULL,
+        -- RFC 3339, and nanoseconds since 1970: the run's epoch.
+        time TEXT NOT NULL,
+        unix_ns INTEGER NOT NULL,
+        grade TEXT NOT NULL,
+        plan_sha256 TEXT,
+        -- JSON: the key of the series, the figures of lists, the command line.
+        plan TEXT NOT NULL,
+        machine TEXT NOT NULL,
+        figures TEXT NOT NULL,
+        command TEXT NOT NULL,
+        -- The document: JSON, compressed (zlib).
+        document BLOB NOT NULL,
+        UNIQUE (name, run_id)
+    ) STRICT;
+    CREATE INDEX runs_of_name ON runs (name, unix_ns);
+    CREATE TABLE tags (
+        run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        tag TEXT NOT NULL,
+        PRIMARY KEY (run, tag)
+    ) STRICT, WITHOUT ROWID;
+";
+
+/// Reason why a file is not brought to the format of this program.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// A newer program wrote it, with this format.
+    Newer(u32),
+    /// Another program wrote it.
+    Foreign,
+    /// SQLite failed.
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Refusal {
+    fn from(error: rusqlite::Error) -> Refusal {
+        Refusal::Sqlite(error)
+    }
+}
+
+/// Brings a file to the format after all `steps`; an empty file gets all of them.
+pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), Refusal> {
+    let format = steps.len() as u32;
+    if version(connection, format)? == format {
+        return Ok(());
+    }
+    // Removed runs give their space back. Effective before the first table only.
+    connection.pragma_update(None, "auto_vacuum", "FULL")?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Read again: another program may have converted the file in between.
+    let applied = version(&transaction, format)? as usize;
+    for step in &steps[applied..] {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", format)?;
+    Ok(transaction.commit()?)
+}
+
+/// Checks that the file can be written: locks it, changes its header and takes the change back.
+pub(crate) fn check_writable(connection: &mut Connection) -> Result<(), rusqlite::Error> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.pragma_update(None, "user_version", STEPS.len() as u32 + 1)?;
+    transaction.rollback()
+}
+
+/// Returns the format of the file, 0 if it is empty, and at most `newest`.
+fn version(connection: &Connection, newest: u32) -> Result<u32, Refusal> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
+    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
+    let count = "SELECT count(*) FROM sqlite_schema";
+    let tables: u32 = connection.query_row(count, [], |row| row.get(0))?;
+    match (application, version) {
+        (0, 0) if tables == 0 => Ok(0),
+        (APPLICATION, found) if found > newest => Err(Refusal::Newer(found)),
+        (APPLICATION, found @ 1..) => Ok(found),
+        _ => Err(Refusal::Foreign),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second format, as a later program may have one.
+    const MORE: [&str; 2] = [FIRST, "ALTER TABLE runs ADD COLUMN note TEXT"];
+
+    fn in_memory() -> Connection {
+        Connection::open_in_memory().expect("memory")
+    }
+
+    fn columns(connection: &Connection) -> usize {
+        let statement = connection.prepare("SELECT * FROM runs").expect("the table");
+        statement.column_count()
+    }
+
+    #[test]
+    fn each_missing_step_is_applied_once() {
+        let mut connection = in_memory();
+        for (steps, expected) in [(&STEPS[..], 12), (&STEPS, 12), (&MORE, 13), (&MORE, 13)] {
+            migrate(&mut connection, steps).expect("it is converted");
+            assert_eq!(columns(&connection), expected);
+        }
+        assert!(matches!(migrate(&mut connection, &STEPS), Err(Refusal::Newer(2))));
+    }
+
+    #[test]
+    fn a_step_that_fails_changes_nothing() {
+        let mut connection = in_memory();
+        migrate(&mut connection, &STEPS).expect("it is converted");
+        let broken = [FIRST, "ALTER TABLE runs ADD COLUMN note TEXT; NONSENSE"];
+        assert!(matches!(migrate(&mut connection, &broken), Err(Refusal::Sqlite(_))));
+        assert_eq!((columns(&connection), version(&connection, 1).expect("ours")), (12, 1));
+    }
+
+    #[test]
+    fn files_of_others_are_left_alone() {
+        let mut connection = in_memory();
+        connection.execute_batch("CREATE TABLE theirs (a)").expect("a table");
+        assert!(matches!(migrate(&mut connection, &STEPS), Err(Refusal::Foreign)));
+        let mut marked = in_memory();
+        marked.pragma_update(None, "user_version", 1).expect("a number");
+        assert!(matches!(migrate(&mut marked, &STEPS), Err(Refusal::Foreign)));
+    }
+
+    #[test]
+    fn the_check_changes_nothing() {
+        let mut connection = in_memory();
+        migrate(&mut connection, &STEPS).expect("it is converted");
+        check_writable(&mut connection).expect("memory can be written");
+        assert_eq!(version(&connection, 1).expect("ours"), 1);
+    }
+}

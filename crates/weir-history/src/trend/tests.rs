@@ -1,0 +1,161 @@
+//! Trends of runs whose values and changes are known.
+
+use super::*;
+use crate::fixture::{entry, key};
+use crate::table::Layout;
+use weir_result::quantile::Bound;
+
+fn metrics(names: &[&str]) -> Vec<NamedMetric> {
+    names.iter().map(|name| name.parse().expect("a metric")).collect()
+}
+
+/// A run on day `id` of November with this p99 in nanoseconds and this rate.
+fn run(id: i64, p99: f64, rate: f64) -> TrendRun {
+    let time = format!("2026-11-{id:02}T10:00:00Z");
+    let measured = |value| Some(Measured { value, bound: Bound::Exact, low: value, high: value });
+    let mut entry = entry(id, "nginx", &time);
+    if id == 20 {
+        entry.tags = vec!["v2".to_owned()];
+    }
+    TrendRun { entry, values: vec![measured(p99), measured(rate)] }
+}
+
+/// Runs 1 to 25: p99 is 20% higher from run 13 on, and run-to-run noise is within 1%.
+fn step() -> Vec<TrendRun> {
+    let level = |id| if id < 13 { 4.0e6 } else { 4.8e6 };
+    let noise = |id: i64| 1.0 + 0.001 * (id * 7 % 11) as f64;
+    (1..=25).map(|id| run(id, level(id) * noise(id), 70_000.0 * noise(id + 3))).collect()
+}
+
+fn trend(runs: Vec<TrendRun>) -> Trend {
+    let series = series_of(runs, &metrics(&["p99", "rate"]));
+    let name = "nginx".parse().expect("a name");
+    Trend { name, series, failed: 1, void: 0, has_more: false }
+}
+
+const TERMINAL: Layout = Layout { width: Some(80), has_blocks: true };
+
+#[test]
+fn a_step_is_found_and_printed() {
+    let text = trend(step()).to_text(TERMINAL, 3);
+    let expected = "\
+nginx: 25 runs; left out: 1 failed
+
+Series: 25 runs, 2026-11-01 10:00 to 2026-11-25 10:00
+  load     http://127.0.0.1:8080/, 10 connections, closed loop
+  machine  bench1, kernel 6.18.0, A CPU, weir 0.1.0
+
+  ID  Time (UTC)        Grade      p99        Rate
+  23  2026-11-23 10:00  clean  4.83 ms  70,420.0/s
+  24  2026-11-24 10:00  clean  4.81 ms  70,140.0/s
+  25  2026-11-25 10:00  clean  4.85 ms  70,630.0/s
+  (22 runs before these; -n shows more)
+
+  p99   ▁▁▁▁▁▁▁▁▁▁▁▁▇▇▇▇▇▇▇▇▇▇▇▇▇  4.00 ms to 4.85 ms
+        +19.9% from #13 (2026-11-13) on, worse: 4.02 ms → 4.82 ms
+  Rate  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁  70,000.0/s to 70,700.0/s; no change
+
+A change is a candidate: more than the server may have changed.
+To confirm it, run the old and the new version in turns: weir ab --help
+";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn another_machine_is_another_series() {
+    let mut runs = step();
+    for run in &mut runs {
+        run.entry.key.plan["duration_ns"] = 10_000_000_000_u64.into();
+    }
+    for run in &mut runs[12..] {
+        run.entry.key = key("6.19.2", 10);
+        run.entry.key.machine["cpu"] = "A CPU with a long name @ 3.00GHz".into();
+        run.entry.key.plan["duration_ns"] = 30_000_000_000_u64.into();
+    }
+    // One more run on the old machine: it belongs to the first series.
+    let mut late = run(26, 4.0e6, 70_000.0);
+    late.entry.key.plan["duration_ns"] = 10_000_000_000_u64.into();
+    late.entry.time = "2026-11-25T09:00:00Z".to_owned();
+    runs.push(late);
+    let trend = trend(runs);
+    assert_eq!(trend.series.len(), 2);
+    assert_eq!(trend.series[0].runs.len(), 13);
+    let found = trend.series.iter().flat_map(|series| &series.metrics);
+    let found: Vec<_> = found.map(|of| of.changes.clone()).collect();
+    assert_eq!(found, vec![Some(Vec::new()); 4], "a new machine is no change of the server");
+    let text = trend.to_text(Layout::default(), 2);
+    let expected = "
+Series 2 of 2: 13 runs, 2026-11-13 10:00 to 2026-11-25 10:00
+  too few runs to find changes: 16 are needed
+  plan.duration: 10 s → 30 s
+  cpu: A CPU → A CPU with a long name @…
+  kernel: 6.18.0 → 6.19.2
+
+  ID  Time (UTC)        Grade      p99        Rate
+  24  2026-11-24 10:00  clean  4.81 ms  70,140.0/s
+  25  2026-11-25 10:00  clean  4.85 ms  70,630.0/s
+  (11 runs before these; -n shows more)
+
+  p99   4.80 ms to 4.85 ms
+  Rate  70,000.0/s to 70,700.0/s
+
+Series differ in load or machine, so they are not compared.
+";
+    assert!(text.ends_with(expected), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_change_with_few_runs_after_it_is_possible() {
+    let mut runs = step();
+    runs.truncate(12);
+    let calm = |id| run(id, 4.0e6 * (1.0 + 0.001 * (id % 7) as f64), 70_000.0);
+    runs = (1..=24)
+        .map(calm)
+        .chain((25..=28).map(|id| run(id, 6.0e6 + id as f64, 70_000.0)))
+        .collect();
+    let trend = trend(runs);
+    let [change] = trend.series[0].metrics[0].changes.as_deref().expect("positive") else {
+        panic!("{trend:?}")
+    };
+    assert_eq!((change.run, change.runs_since, change.point.is_possible), (24, 4, true));
+    let text = trend.to_text(Layout::default(), 4);
+    assert!(
+        text.contains("  25  2026-11-25 10:00  clean  6.00 ms  70,000.0/s  p99 +50%\n"),
+        "{text}"
+    );
+    assert!(text.contains("from #25 (2026-11-25) on, worse: 4.01 ms → 6.00 ms"), "{text}");
+    assert!(text.contains("        only possible: 4 runs since, 5 are needed\n"), "{text}");
+    let json = trend.to_json();
+    let found = &json["series"][0]["metrics"][0]["changes"][0];
+    assert_eq!((&found["id"], &found["possible"]), (&25.into(), &true.into()), "{json}");
+}
+
+#[test]
+fn runs_without_the_metric_are_passed_over() {
+    let mut runs = step();
+    runs[3].values[0] = None;
+    let changes = changes_of(&runs, 0).expect("positive");
+    assert_eq!(changes.iter().map(|change| change.run).collect::<Vec<_>>(), [12]);
+    let zero = Measured { value: 0.0, bound: Bound::Exact, low: 0.0, high: 0.0 };
+    runs[5].values[0] = Some(zero);
+    assert_eq!(changes_of(&runs, 0), None);
+    let text = trend(runs).to_text(Layout::default(), 1);
+    assert!(text.contains("0 ns to 4.85 ms; changes are found in values above 0 only"), "{text}");
+}
+
+#[test]
+fn json_has_every_run_and_change() {
+    let json = trend(step()).to_json();
+    assert_eq!((&json["kind"], &json["schema_version"]), (&"history_trend".into(), &1.into()));
+    assert_eq!(json["left_out"]["failed"], 1);
+    let series = &json["series"][0];
+    assert_eq!(series["runs"].as_array().map(Vec::len), Some(25));
+    assert_eq!(series["runs"][0]["values"]["rate"]["bound"], "exact");
+    let [change] = &series["metrics"][0]["changes"].as_array().expect("a list")[..] else {
+        panic!("{json}")
+    };
+    assert_eq!((&change["id"], &change["p"]), (&13.into(), &0.001.into()));
+    let relative = change["change"].as_f64().expect("a number");
+    assert!((relative - 0.2).abs() < 0.01, "{change}");
+}

@@ -1,0 +1,265 @@
+//! A trend as text: a table of the newest runs, and for each series a line per metric with its
+//! changes.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+use weir_result::units;
+use weir_result::{Better, Rate, printable};
+
+use super::{Change, MetricTrend, RUNS_MIN, Series, Trend};
+use crate::list::title;
+use crate::series_key::SeriesKey;
+use crate::spark;
+use crate::table::{Column, Layout, lines};
+
+/// Greatest number of runs in a sparkline, the newest ones.
+const SPARKS_MAX: usize = 30;
+
+/// Greatest length of a value in the differences between two series.
+const VALUE_MAX: usize = 24;
+
+/// Greatest number of differences between two series that are printed.
+const DIFFERENCES_MAX: usize = 5;
+
+impl Trend {
+    /// Returns the trend as text. `rows` is the greatest number of runs in the table.
+    pub fn to_text(&self, layout: Layout, rows: usize) -> String {
+        let mut out = String::new();
+        self.head(&mut out);
+        for (index, series) in self.series.iter().enumerate() {
+            let before = index.checked_sub(1).map(|before| &self.series[before]);
+            put(&mut out, "");
+            self.series_head(&mut out, index);
+            facts(&mut out, &series.key, before.map(|before| &before.key));
+            if self.is_current(series) {
+                put(&mut out, "");
+                table(&mut out, series, layout, rows);
+            }
+            put(&mut out, "");
+            for (at, metric) in series.metrics.iter().enumerate() {
+                metric_lines(&mut out, series, at, metric, layout);
+            }
+        }
+        self.advice(&mut out);
+        out
+    }
+
+    fn head(&self, out: &mut String) {
+        let runs: usize = self.series.iter().map(|series| series.runs.len()).sum();
+        let mut line = format!("{}: {}", self.name, counted(runs, "run"));
+        let left_out = [(self.failed, "failed"), (self.void, "void")];
+        let left_out: Vec<String> = left_out
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, grade)| format!("{count} {grade}"))
+            .collect();
+        if !left_out.is_empty() {
+            line += &format!("; left out: {}", left_out.join(", "));
+        }
+        if self.has_more {
+            line += "; older runs are left out";
+        }
+        put(out, &line);
+    }
+
+    fn series_head(&self, out: &mut String, index: usize) {
+        let series = &self.series[index];
+        let number = match self.series.len() {
+            1 => "Series".to_owned(),
+            count => format!("Series {} of {count}", index + 1),
+        };
+        let times = match &series.runs[..] {
+            [only] => only.entry.minute(),
+            [first, .., last] => match (first.entry.minute(), last.entry.minute()) {
+                (first, last) if first == last => first,
+                (first, last) => format!("{first} to {last}"),
+            },
+            [] => String::new(),
+        };
+        put(out, &format!("{number}: {}, {times}", counted(series.runs.len(), "run")));
+        if series.runs.len() < RUNS_MIN {
+            put(out, &format!("  too few runs to find changes: {RUNS_MIN} are needed"));
+        }
+    }
+
+    /// True if the series has the newest run: its runs are listed.
+    fn is_current(&self, series: &Series) -> bool {
+        let newest = |series: &Series| series.runs.last().map(|run| run.entry.time.clone());
+        self.series.iter().all(|other| newest(other) <= newest(series))
+    }
+
+    fn advice(&self, out: &mut String) {
+        if self.series.len() > 1 {
+            put(out, "");
+            put(out, "Series differ in load or machine, so they are not compared.");
+        }
+        let mut metrics = self.series.iter().flat_map(|series| &series.metrics);
+        if metrics.any(|of| of.changes.as_ref().is_some_and(|changes| !changes.is_empty())) {
+            put(out, "");
+            put(out, "A change is a candidate: more than the server may have changed.");
+            put(out, "To confirm it, run the old and the new version in turns: weir ab --help");
+        }
+    }
+}
+
+/// Appends a line.
+fn put(out: &mut String, line: &str) {
+    writeln!(out, "{line}").expect("a string takes all that is written");
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{} {noun}{}", units::count(count as u64), if count == 1 { "" } else { "s" })
+}
+
+/// Appends the load and the machine of the first series, or the differences from the one before.
+fn facts(out: &mut String, key: &SeriesKey, before: Option<&SeriesKey>) {
+    let Some(before) = before else {
+        put(out, &format!("  load     {}", load_of(&key.plan)));
+        put(out, &format!("  machine  {}", machine_of(&key.machine)));
+        return;
+    };
+    let differences = before.differences(key);
+    for (field, old, new) in differences.iter().take(DIFFERENCES_MAX) {
+        let span = |value: &Value| value.as_u64().map(units::exact_duration);
+        let (field, old, new) = match (field.strip_suffix("_ns"), span(old), span(new)) {
+            (Some(field), Some(old), Some(new)) => (field, old, new),
+            _ => (field.as_str(), cut(shown(old)), cut(shown(new))),
+        };
+        put(out, &format!("  {field}: {old} → {new}"));
+    }
+    if differences.len() > DIFFERENCES_MAX {
+        put(out, &format!("  and {} more differences", differences.len() - DIFFERENCES_MAX));
+    }
+}
+
+/// Shortens a text that would fill a line.
+fn cut(text: String) -> String {
+    match text.char_indices().nth(VALUE_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn load_of(plan: &Value) -> String {
+    let text = |name: &str| plan.get(name).map(shown).unwrap_or_default();
+    let rate = plan.pointer("/load/rate").cloned();
+    let rate = rate.and_then(|rate| serde_json::from_value::<Rate>(rate).ok());
+    let load = rate.map_or_else(|| "closed loop".to_owned(), units::exact_rate);
+    format!("{}, {} connections, {load}", text("url"), text("connections"))
+}
+
+fn machine_of(machine: &Value) -> String {
+    let fact = |(name, label): (&str, &str)| {
+        let value = machine.get(name).filter(|value| !value.is_null())?;
+        Some(format!("{label}{}", shown(value)))
+    };
+    let facts = [("host", ""), ("kernel", "kernel "), ("cpu", ""), ("weir", "weir ")];
+    facts.into_iter().filter_map(fact).collect::<Vec<_>>().join(", ")
+}
+
+/// A value of a key, as it may be printed.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => printable(text).into_owned(),
+        value => printable(&value.to_string()).into_owned(),
+    }
+}
+
+/// Appends the newest runs of a series.
+fn table(out: &mut String, series: &Series, layout: Layout, rows: usize) {
+    let hidden = series.runs.len().saturating_sub(rows);
+    let runs = &series.runs[hidden..];
+    let column = |cell: &dyn Fn(&super::TrendRun) -> String| runs.iter().map(cell).collect();
+    let mut columns = vec![
+        Column::number("ID", column(&|run| run.entry.id.to_string())),
+        Column::text("Time (UTC)", column(&|run| run.entry.minute())),
+        Column::text("Grade", column(&|run| run.entry.grade.in_words().to_owned())),
+    ];
+    for (at, of) in series.metrics.iter().enumerate() {
+        let cell = |run: &super::TrendRun| match &run.values[at] {
+            Some(measured) => of.metric.print_measured(measured),
+            None => "-".to_owned(),
+        };
+        // Of many metrics, the last ones are left out first.
+        let rank = if at < 3 { 0 } else { u8::MAX - u8::try_from(at).unwrap_or(u8::MAX - 1) };
+        columns.push(Column::number(&title(&of.metric.to_string()), column(&cell)).optional(rank));
+    }
+    let changes = (hidden..series.runs.len()).map(|run| changes_at(series, run)).collect();
+    columns.push(Column::text("Change", changes).optional(2));
+    columns.push(Column::text("Tags", column(&|run| run.entry.tags.join(" "))).optional(1));
+    for line in lines(columns, layout, 2) {
+        put(out, &line);
+    }
+    if hidden > 0 {
+        put(out, &format!("  ({} before these; -n shows more)", counted(hidden, "run")));
+    }
+}
+
+/// The changes that begin with a run: `p99 +12%`.
+fn changes_at(series: &Series, run: usize) -> String {
+    let change = |of: &MetricTrend| {
+        let found = of.changes.iter().flatten().find(|change| change.run == run)?;
+        let percent = 100.0 * found.point.change();
+        let title = title(&of.metric.to_string());
+        Some(format!("{title} {percent:+.0}%"))
+    };
+    series.metrics.iter().filter_map(change).collect::<Vec<_>>().join(", ")
+}
+
+/// Appends a metric's sparkline and range, and a line for each change.
+fn metric_lines(out: &mut String, series: &Series, at: usize, of: &MetricTrend, layout: Layout) {
+    let titles = series.metrics.iter().map(|of| title(&of.metric.to_string()).chars().count());
+    let width = titles.max().unwrap_or(0);
+    let values: Vec<Option<f64>> =
+        series.runs.iter().map(|run| run.values[at].map(|measured| measured.value)).collect();
+    let newest = &values[values.len().saturating_sub(SPARKS_MAX)..];
+    let has_values = newest.iter().flatten().count() > 1;
+    let sparks = match layout.has_blocks && has_values {
+        true => format!("{}  ", spark::line(newest)),
+        false => String::new(),
+    };
+    let known = || values.iter().flatten().copied();
+    let (least, greatest) = (known().fold(f64::MAX, f64::min), known().fold(f64::MIN, f64::max));
+    let range = match known().count() {
+        0 => "no run has this metric".to_owned(),
+        _ if least == greatest => of.metric.print(least),
+        _ => format!("{} to {}", of.metric.print(least), of.metric.print(greatest)),
+    };
+    let result = match &of.changes {
+        None => "; changes are found in values above 0 only",
+        Some(changes) if !changes.is_empty() => "",
+        Some(_) if known().count() < RUNS_MIN => "",
+        Some(_) => "; no change",
+    };
+    let label = title(&of.metric.to_string());
+    put(out, format!("  {label:<width$}  {sparks}{range}{result}").trim_end());
+    for change in of.changes.iter().flatten() {
+        for line in change_lines(series, of, change) {
+            put(out, &format!("  {:width$}  {line}", ""));
+        }
+    }
+}
+
+fn change_lines(series: &Series, of: &MetricTrend, change: &Change) -> Vec<String> {
+    let (entry, relative) = (&series.runs[change.run].entry, change.point.change());
+    let direction = match (of.metric.better(), relative > 0.0) {
+        (Better::Neither, _) => "",
+        (Better::Higher, true) | (Better::Lower, false) => ", better",
+        (Better::Higher, false) | (Better::Lower, true) => ", worse",
+    };
+    let (before, after) =
+        (of.metric.print(change.point.before), of.metric.print(change.point.after));
+    let percent = 100.0 * relative;
+    let day = entry.time.get(..10).unwrap_or(&entry.time);
+    let mut lines = vec![format!(
+        "{percent:+.1}% from #{} ({day}) on{direction}: {before} → {after}",
+        entry.id
+    )];
+    if change.point.is_possible {
+        let since = counted(change.runs_since, "run");
+        lines.push(format!("only possible: {since} since, 5 are needed"));
+    }
+    lines
+}
