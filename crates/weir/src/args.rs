@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use weir_history::{Name, Tag};
 use weir_report::{Exporter, exporters};
 use weir_result::{AddressRange, Assertion, Part, Rate};
 use weir_runner::{Pin, Warmup};
@@ -13,6 +14,7 @@ pub(crate) mod check;
 pub(crate) mod choices;
 mod help;
 mod hints;
+pub(crate) mod history;
 mod peers;
 mod pin;
 pub(crate) mod spec;
@@ -40,7 +42,7 @@ use values::{
     about,
     override_usage = "weir [options] URL\n       weir -s FILE [options] URL [words for the \
                       script]\n       weir --compat <wrk|wrk2> …\n       weir \
-                      <repeat|ab|sweep|compare|rerun|resume|serve|report> --help",
+                      <repeat|ab|sweep|compare|rerun|resume|history|serve|report> --help",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_version_flag = true,
@@ -138,6 +140,9 @@ pub(crate) enum Command {
     /// Continue a study that was interrupted
     #[command(hide = true)]
     Resume(Box<study::ResumeArgs>),
+    /// Saved runs: list, show, trend, tag
+    #[command(hide = true)]
+    History(history::HistoryArgs),
 }
 
 /// `weir report`.
@@ -434,6 +439,16 @@ pub(crate) struct RunArgs {
     /// Write the result, a JSON document, to this file; -: to standard output, without the report
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+    /// Save the result in the history under this name; weir history lists saved runs
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub(crate) save: Option<Name>,
+    /// Tag of the saved run, such as a version; repeatable
+    #[arg(long = "tag", value_name = "TAG", requires = "save", help_heading = "Output")]
+    pub(crate) tags: Vec<Tag>,
+    /// History file [default: $WEIR_HISTORY, else weir/history.db in $XDG_DATA_HOME, which is
+    /// ~/.local/share if not set]
+    #[arg(long, value_name = "FILE", requires = "save", help_heading = "Output")]
+    pub(crate) history: Option<PathBuf>,
     /// Write every request with its timestamps to this file, as Parquet
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) raw: Option<PathBuf>,

@@ -8,6 +8,7 @@ mod compat;
 mod dry_run;
 mod errors;
 mod exit;
+mod history;
 mod interrupts;
 mod live;
 mod output;
@@ -55,6 +56,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         Some(Command::Compare(args)) => commands::compare::compare(args),
         Some(Command::Rerun(args)) => commands::rerun::rerun(args),
         Some(Command::Resume(args)) => commands::resume::resume(args),
+        Some(Command::History(args)) => commands::history::history(args),
         None => commands::run::run(&cli.run),
     }
 }

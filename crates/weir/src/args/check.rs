@@ -93,6 +93,11 @@ fn is_token(text: &str) -> bool {
 /// Checks that all parts of a load have the same plan, and each a worker.
 fn check_part(args: &RunArgs) -> Result<(), String> {
     let Some(part) = args.part else { return Ok(()) };
+    if args.save.is_some() {
+        let text = "--save cannot be used with --part: save the merged document with weir \
+                    history add";
+        return Err(text.to_owned());
+    }
     let Some(threads) = args.threads else {
         return Err("--part needs --threads: the number over all parts, the same on each machine"
             .to_owned());

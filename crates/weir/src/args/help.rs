@@ -48,6 +48,7 @@ Commands:
   weir rerun     Repeat the run of a document exactly
   weir resume    Continue a study that was interrupted
   weir report    Report of documents written with --output
+  weir history   Saved runs: list, show, trend, tag
   weir serve     Reference server with programmable responses, delays, stalls and faults
 
 Examples:

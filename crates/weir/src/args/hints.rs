@@ -11,8 +11,8 @@ use weir_result::units::parse_rate;
 use super::{Cli, RunArgs, peers};
 
 /// Subcommands, which have flags of their own.
-const SUBCOMMANDS: [&str; 8] =
-    ["serve", "report", "repeat", "ab", "sweep", "compare", "rerun", "resume"];
+const SUBCOMMANDS: [&str; 9] =
+    ["serve", "report", "repeat", "ab", "sweep", "compare", "rerun", "resume", "history"];
 
 /// Returns `error`, or one with a hint if another tool has the flag.
 pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {

@@ -12,6 +12,7 @@ use weir_runner::{Finished, Prepared, RawOutput};
 use crate::args::{Form, RunArgs};
 use crate::commands::selfcheck;
 use crate::errors::NotWritten;
+use crate::history::Saving;
 use crate::interrupts::Interrupts;
 use crate::live::Progress;
 use crate::output::{ResultFile, Temporaries, check_distinct};
@@ -46,12 +47,18 @@ pub(crate) fn carry_out(
 ) -> Result<ExitCode> {
     let interrupts = Interrupts::await_signals()?;
     let files = Files::at(args, interrupts.temporaries())?;
+    let saving = Saving::of(args)?;
     let finished = prepared.run(interrupts.runs(), files.raw_output()?, progress);
-    report(args, finished?, files)
+    report(args, finished?, files, saving.as_ref())
 }
 
-/// Reports a run: writes its files, prints it, and calls the `done()` of its script.
-fn report(args: &RunArgs, mut finished: Finished, files: Files) -> Result<ExitCode> {
+/// Reports a run: writes its files, prints it, saves it, and calls the `done()` of its script.
+fn report(
+    args: &RunArgs,
+    mut finished: Finished,
+    files: Files,
+    saving: Option<&Saving>,
+) -> Result<ExitCode> {
     finished.document.assertions =
         judged(&args.assertions, args.assert_confidence, &finished.document);
     // Files first, because standard output may be closed.
@@ -60,7 +67,9 @@ fn report(args: &RunArgs, mut finished: Finished, files: Files) -> Result<ExitCo
         true => Ok(()),
         false => print(&finished.document, &args.form()),
     };
-    written.and(shown)?;
+    // Last, so that a history that cannot be written costs neither file nor report.
+    let saved = saving.map_or(Ok(()), |saving| saving.save(&finished.document));
+    written.and(shown).and(saved)?;
     print_errors(&finished);
     if finished.finish_script()? {
         terminal::print(|_| Ok(()))?;

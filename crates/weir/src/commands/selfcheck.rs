@@ -20,6 +20,7 @@ use crate::{exit, terminal};
 pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
     if args.output.is_some()
         || args.raw.is_some()
+        || args.save.is_some()
         || args.script.is_some()
         || args.print_plan
         || args.prove_client

@@ -67,6 +67,9 @@ const FLAGS: &[&str] = &[
     "-L, --latency",
     "--format",
     "-o, --output",
+    "--save",
+    "--tag",
+    "--history",
     "--raw",
     "--print-plan",
     "-q, --quiet",
@@ -78,7 +81,15 @@ const FLAGS: &[&str] = &[
 
 #[test]
 fn the_long_help_fits_its_page_and_has_every_flag_in_a_group() {
-    for words in ["--help", "serve --help", "serve -h", "report --help", "report -h"] {
+    for words in [
+        "--help",
+        "serve --help",
+        "serve -h",
+        "report --help",
+        "report -h",
+        "history --help",
+        "history trend -h",
+    ] {
         let output = weir(words, &[]);
         assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{words}");
         let too_wide = output.stdout.lines().find(|line| line.chars().count() > 100);

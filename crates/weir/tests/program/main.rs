@@ -15,6 +15,7 @@ mod compat_habits;
 mod connections;
 mod credentials;
 mod help;
+mod history;
 mod http2;
 mod https;
 mod nginx;

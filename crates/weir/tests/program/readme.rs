@@ -91,6 +91,7 @@ impl Servers {
         }
         let mut weir = Command::new(WEIR);
         weir.current_dir(self.directory.path());
+        weir.env("XDG_DATA_HOME", self.directory.path()).env_remove("WEIR_HISTORY");
         weir.args(briefly(&words[1..]));
         let output = Process::start(&mut weir).wait();
         assert_eq!(output.code(), 0, "{command}\n{output:?}");
@@ -101,7 +102,7 @@ impl Servers {
 fn briefly(words: &[String]) -> Vec<String> {
     let is = |name: &str| words.iter().any(|word| word == name);
     let flags: Vec<&str> = match words.first().map(String::as_str) {
-        Some("report" | "compare" | "rerun" | "resume") => Vec::new(),
+        Some("report" | "compare" | "rerun" | "resume" | "history") => Vec::new(),
         Some("repeat") => vec!["-n", "2", "--no-settle", "-d100ms", "--warmup", "0"],
         Some("ab") => vec!["--pairs", "6", "--no-settle", "-d100ms", "--warmup", "0"],
         Some("sweep") => vec!["-n", "1", "--no-settle", "-d100ms", "--warmup", "0"],

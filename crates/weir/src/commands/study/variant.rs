@@ -81,6 +81,7 @@ fn check(args: &RunArgs) -> Result<()> {
     let refused = [
         ("--raw", args.raw.is_some()),
         ("--junit", args.junit.is_some()),
+        ("--save", args.save.is_some()),
         ("--assert", !args.assertions.is_empty()),
         ("--strict", args.strict.is_some()),
         ("--print-plan", args.print_plan),

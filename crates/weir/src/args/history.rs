@@ -1,0 +1,171 @@
+//! The flags of `weir history`.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
+use weir_history::{Name, Selector, Tag};
+use weir_report::{Exporter, exporters};
+use weir_result::NamedMetric;
+
+use super::values::positive;
+
+/// `weir history`.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "weir history <list|show|trend|tag|add|remove> --help",
+    after_help = HELP
+)]
+pub(crate) struct HistoryArgs {
+    /// Action.
+    #[command(subcommand)]
+    pub(crate) action: Action,
+    /// History file [default: $WEIR_HISTORY, else weir/history.db in $XDG_DATA_HOME, which is
+    /// ~/.local/share if not set]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) history: Option<PathBuf>,
+    /// Print this help
+    #[arg(short, long, action = ArgAction::HelpShort, global = true)]
+    help: Option<bool>,
+}
+
+/// Text of `weir history --help` after the flags.
+const HELP: &str = "\
+weir --save NAME URL saves a run under a name. RUN is the ID of a saved run, as list prints it; \
+or NAME, its newest run; or NAME@2, the run before that.
+
+Examples:
+  weir --save nginx-default --tag v1.2 http://localhost:8080/
+  weir history list nginx-default
+  weir history trend nginx-default --metric p99.9";
+
+/// Actions of `weir history`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// List saved runs, newest first
+    List(ListArgs),
+    /// Print the report of a saved run
+    Show(ShowArgs),
+    /// Print metrics over time, and where they changed
+    Trend(TrendArgs),
+    /// Tag a saved run, such as with a version
+    Tag(TagArgs),
+    /// Save documents that --output or weir report has written
+    Add(AddArgs),
+    /// Remove saved runs
+    Remove(RemoveArgs),
+}
+
+/// `weir history list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only runs of this name
+    pub(crate) name: Option<Name>,
+    /// Only runs with this tag
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<Tag>,
+    /// Number of runs
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive,
+          default_value = "50")]
+    pub(crate) count: u32,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
+          hide_possible_values = true)]
+    pub(crate) format: Format,
+}
+
+/// `weir history show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Saved run: ID, NAME or NAME@N
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Selector,
+    /// Print the full latency distribution
+    #[arg(short = 'L', long)]
+    pub(crate) latency: bool,
+    /// Print every rule of the verdict with its value and limit
+    #[arg(long)]
+    pub(crate) rules: bool,
+    /// Print all findings, connect, TLS and first-byte times, the machine and the threads
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Format of standard output: the report for people, or one for programs
+    #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
+          value_name = exporters::NAMES)]
+    pub(crate) format: Exporter,
+    /// Write the document to this file; -: to standard output, without the report
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// `weir history trend`.
+#[derive(Debug, Args)]
+pub(crate) struct TrendArgs {
+    /// Name of the runs
+    pub(crate) name: Name,
+    /// Metric, as --assert names it; repeatable [default: p50, p99 and rate]
+    #[arg(long = "metric", value_name = "METRIC", value_delimiter = ',')]
+    pub(crate) metrics: Vec<NamedMetric>,
+    /// Only runs with this tag
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<Tag>,
+    /// Number of runs in the table; changes are found over all of them
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive,
+          default_value = "20")]
+    pub(crate) count: u32,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
+          hide_possible_values = true)]
+    pub(crate) format: Format,
+}
+
+/// `weir history tag`.
+#[derive(Debug, Args)]
+pub(crate) struct TagArgs {
+    /// Saved run: ID, NAME or NAME@N
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Selector,
+    /// Tags to add
+    #[arg(required = true, value_name = "TAG")]
+    pub(crate) tags: Vec<Tag>,
+    /// Remove these tags instead
+    #[arg(long)]
+    pub(crate) remove: bool,
+}
+
+/// `weir history add`.
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// Name under which the documents are saved
+    pub(crate) name: Name,
+    /// Documents, one for each run
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Tag of the runs; repeatable
+    #[arg(long = "tag", value_name = "TAG")]
+    pub(crate) tags: Vec<Tag>,
+}
+
+/// `weir history remove`.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArgs {
+    /// IDs of saved runs
+    #[arg(required = true, value_name = "ID", value_parser = id)]
+    pub(crate) ids: Vec<i64>,
+}
+
+/// `--format` of a list or a trend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table
+    Text,
+    /// JSON
+    Json,
+}
+
+/// Parses the ID of a saved run.
+fn id(text: &str) -> Result<i64, String> {
+    match text.parse() {
+        Ok(Selector::Id(id)) => Ok(id),
+        _ => Err("is no ID: weir history list prints the IDs of saved runs".to_owned()),
+    }
+}

@@ -1,0 +1,132 @@
+//! `weir history`: lists, prints, tags and removes saved runs, and prints their trend.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use weir_history::{Filter, History, HistoryError, Layout, List, Trend};
+use weir_report::exporters;
+use weir_report::text::Bars;
+use weir_result::Document;
+
+use crate::args::history::{
+    Action, AddArgs, Format, HistoryArgs, ListArgs, RemoveArgs, ShowArgs, TagArgs, TrendArgs,
+};
+use crate::args::{Form, is_stdout};
+use crate::commands::run::print;
+use crate::errors::NotWritten;
+use crate::history::location;
+use crate::interrupts::Interrupts;
+use crate::output::ResultFile;
+use crate::screen::Screen;
+use crate::terminal::{self, shown};
+
+/// Carries out an action on the history.
+///
+/// # Errors
+/// When the history cannot be read or written, or has no such run.
+pub(crate) fn history(args: &HistoryArgs) -> Result<ExitCode> {
+    let path = location(args.history.as_deref())?;
+    match &args.action {
+        Action::List(list) => print_list(list, &path, args.history.is_some())?,
+        Action::Show(args) => show(args, &History::open(&path)?)?,
+        Action::Trend(args) => trend(args, &History::open(&path)?)?,
+        Action::Tag(args) => tag(args, &mut History::open(&path)?)?,
+        Action::Add(args) => add(args, &path)?,
+        Action::Remove(args) => remove(args, &mut History::open(&path)?)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_list(args: &ListArgs, path: &Path, is_file_given: bool) -> Result<()> {
+    let filter =
+        Filter { name: args.name.as_ref(), tag: args.tag.as_ref(), count: Some(args.count) };
+    let entries = match History::open(path) {
+        // No run was saved yet, which is no error for a list of all.
+        Err(HistoryError::Absent { .. }) if args.name.is_none() && !is_file_given => Vec::new(),
+        history => history?.entries(filter)?,
+    };
+    let list = List { entries, has_one_name: args.name.is_some() };
+    match args.format {
+        Format::Text => print_text(&list.to_text(layout())),
+        Format::Json => print_json(&list.to_json()),
+    }
+}
+
+fn show(args: &ShowArgs, history: &History) -> Result<()> {
+    let interrupts = Interrupts::await_signals()?;
+    let entry = history.newest(&args.run)?;
+    let document = history.document(entry.id)?;
+    let prints_document = args.output.as_deref().is_some_and(is_stdout);
+    if let Some(path) = args.output.as_deref().filter(|path| !is_stdout(path)) {
+        let file = ResultFile::at("--output", path, interrupts.temporaries())?;
+        let written = file.write(|mut out| weir_report::json::write(&document, &mut out));
+        written.map_err(|error| NotWritten { place: "--output", error })?;
+    }
+    let form = Form {
+        format: if prints_document { exporters::JSON } else { args.format },
+        spectrum: args.latency,
+        verdict: true,
+        rules: args.rules,
+        verbose: args.verbose,
+    };
+    Ok(print(&document, &form)?)
+}
+
+fn trend(args: &TrendArgs, history: &History) -> Result<()> {
+    let default = || ["p50", "p99", "rate"].map(|name| name.parse().expect("a metric")).to_vec();
+    let metrics = if args.metrics.is_empty() { default() } else { args.metrics.clone() };
+    let trend = Trend::load(history, &args.name, args.tag.as_ref(), &metrics)?;
+    match args.format {
+        Format::Text => print_text(&trend.to_text(layout(), args.count as usize)),
+        Format::Json => print_json(&trend.to_json()),
+    }
+}
+
+fn tag(args: &TagArgs, history: &mut History) -> Result<()> {
+    let entry = history.newest(&args.run)?;
+    let entry = history.tag(entry.id, &args.tags, !args.remove)?;
+    let tags = match entry.tags.is_empty() {
+        true => "no tags".to_owned(),
+        false => format!("tags {}", entry.tags.join(" ")),
+    };
+    print_text(&format!("{} #{}: {tags}\n", entry.name, entry.id))
+}
+
+fn add(args: &AddArgs, path: &Path) -> Result<()> {
+    let mut history = History::create(path)?;
+    for file in &args.files {
+        let document = Document::load(file);
+        let document = document.with_context(|| format!("{} cannot be saved", shown(file)))?;
+        let saved = history.save(&args.name, &args.tags, &document);
+        let id = saved.with_context(|| format!("{} cannot be saved", shown(file)))?;
+        print_text(&format!("saved as {} #{id}\n", args.name))?;
+    }
+    Ok(())
+}
+
+fn remove(args: &RemoveArgs, history: &mut History) -> Result<()> {
+    history.remove(&args.ids)?;
+    let ids: Vec<String> = args.ids.iter().map(|id| format!("#{id}")).collect();
+    print_text(&format!("removed {}\n", ids.join(" ")))
+}
+
+/// The page of standard output. Only a terminal limits the length of lines.
+fn layout() -> Layout {
+    let screen = Screen::of_stdout();
+    Layout {
+        width: terminal::is_stdout_terminal().then_some(screen.width),
+        has_blocks: screen.histogram == Some(Bars::Blocks),
+    }
+}
+
+fn print_text(text: &str) -> Result<()> {
+    Ok(terminal::print(|out| out.write_all(text.as_bytes()))?)
+}
+
+fn print_json(value: &Value) -> Result<()> {
+    let text = weir_report::json::escaped(serde_json::to_string_pretty(value)?);
+    Ok(terminal::print(|out| writeln!(out, "{text}"))?)
+}
