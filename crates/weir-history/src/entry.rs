@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weir_result::document::Grade;
 use weir_result::quantile::Bound;
-use weir_result::{Document, Measured, NamedMetric};
+use weir_result::{Document, Measured, NamedMetric, printable};
 
 use crate::series_key::SeriesKey;
 
@@ -75,10 +75,16 @@ impl Entry {
 
     /// Returns the time to the minute: `2026-11-23 22:12`.
     pub(crate) fn minute(&self) -> String {
-        match (self.time.get(..10), self.time.get(11..16)) {
+        let time = match (self.time.get(..10), self.time.get(11..16)) {
             (Some(day), Some(minute)) => format!("{day} {minute}"),
             _ => self.time.clone(),
-        }
+        };
+        printable(&time).into_owned()
+    }
+
+    /// Returns the day: `2026-11-23`.
+    pub(crate) fn day(&self) -> String {
+        printable(self.time.get(..10).unwrap_or(&self.time)).into_owned()
     }
 
     /// Returns the entry as JSON.

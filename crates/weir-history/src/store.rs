@@ -3,10 +3,12 @@
 //! The journal is SQLite's rollback journal, not its write-ahead log: a save is one short
 //! transaction, so readers gain nothing, and home directories on network file systems work.
 
+use std::fmt::Display;
 use std::fs::DirBuilder;
 use std::io::{Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use flate2::Compression;
@@ -17,7 +19,7 @@ use weir_result::Document;
 
 use crate::entry::{Entry, Figure};
 use crate::error::HistoryError;
-use crate::name::{Name, Tag};
+use crate::name::{Name, NameError, Tag};
 use crate::schema::{self, Refusal, STEPS};
 use crate::selector::Selector;
 use crate::series_key::SeriesKey;
@@ -179,10 +181,10 @@ impl History {
         ];
         let rows = statement.query_map(values, |row| Ok(entry_of(row))).map_err(&failed)?;
         let entries = rows.map(|row| row.map_err(&failed)?).collect::<Result<Vec<_>, _>>()?;
-        match filter.name {
-            Some(name) if entries.is_empty() && filter.tag.is_none() => Err(self.unknown(name)),
-            _ => Ok(entries),
+        if let (Some(name), true) = (filter.name, entries.is_empty()) {
+            self.check_name(name)?;
         }
+        Ok(entries)
     }
 
     /// Returns the runs that a selector names, newest first; at least one.
@@ -241,7 +243,7 @@ impl History {
         Document::from_json(&json).map_err(|source| HistoryError::Document { id, source })
     }
 
-    /// Adds tags to runs, or removes them. The selected runs all have them, or lack them, after it.
+    /// Adds tags to a run, or removes them, and returns the run with its tags then.
     ///
     /// # Errors
     /// When there is no such run, or the file cannot be written.
@@ -286,17 +288,16 @@ impl History {
         found.unwrap_or(Err(HistoryError::UnknownId { id }))
     }
 
-    /// The error for a name without runs.
-    fn unknown(&self, name: &Name) -> HistoryError {
-        let names = || {
-            let query = "SELECT DISTINCT name FROM runs ORDER BY name";
-            let mut statement = self.connection.prepare(query)?;
-            let names = statement.query_map([], |row| row.get(0))?;
-            names.collect::<Result<Vec<String>, _>>()
-        };
-        match names() {
-            Ok(names) => HistoryError::UnknownName { name: name.clone(), names },
-            Err(error) => HistoryError::at(&self.path)(error),
+    /// Checks that a run has this name.
+    fn check_name(&self, name: &Name) -> Result<(), HistoryError> {
+        let failed = HistoryError::at(&self.path);
+        let query = "SELECT DISTINCT name FROM runs ORDER BY name";
+        let mut statement = self.connection.prepare(query).map_err(&failed)?;
+        let names = statement.query_map([], |row| row.get(0)).map_err(&failed)?;
+        let names = names.collect::<Result<Vec<String>, _>>().map_err(&failed)?;
+        match names.iter().any(|known| known == name.as_str()) {
+            true => Ok(()),
+            false => Err(HistoryError::UnknownName { name: name.clone(), names }),
         }
     }
 }
@@ -317,10 +318,15 @@ fn entry_of(row: &Row<'_>) -> Result<Entry, HistoryError> {
     fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
+    fn checked<T: FromStr<Err = NameError> + Display>(text: &str) -> Result<String, String> {
+        text.parse::<T>().map(|word| word.to_string()).map_err(|error| error.to_string())
+    }
     let sha256: rusqlite::Result<_> = row.get(5);
+    let tags: Vec<String> = parsed(&text(10)?).map_err(damaged)?;
     Ok(Entry {
         id,
-        name: text(1)?,
+        // The file may come from elsewhere, and names and tags are printed as they are.
+        name: checked::<Name>(&text(1)?).map_err(damaged)?,
         run_id: text(2)?,
         time: text(3)?,
         grade: parsed(&format!("\"{}\"", text(4)?)).map_err(damaged)?,
@@ -331,7 +337,11 @@ fn entry_of(row: &Row<'_>) -> Result<Entry, HistoryError> {
         },
         figures: parsed(&text(8)?).map_err(damaged)?,
         command: parsed(&text(9)?).map_err(damaged)?,
-        tags: parsed(&text(10)?).map_err(damaged)?,
+        tags: tags
+            .iter()
+            .map(|tag| checked::<Tag>(tag))
+            .collect::<Result<_, _>>()
+            .map_err(damaged)?,
     })
 }
 

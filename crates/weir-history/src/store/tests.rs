@@ -116,6 +116,9 @@ fn tags_are_added_and_removed() {
     let tagged = history.entries(filter).expect("runs");
     assert_eq!(tagged.iter().map(|entry| entry.id).collect::<Vec<_>>(), [3, 4, 1]);
     assert!(matches!(history.tag(9, &tag, true), Err(HistoryError::UnknownId { id: 9 })));
+    let (of, tag) = (name("c"), tags(&["t"]));
+    let filter = Filter { name: Some(&of), tag: tag.first(), count: None };
+    assert!(matches!(history.entries(filter), Err(HistoryError::UnknownName { .. })));
     // No run of this name has the tag: an empty list, not an error.
     let (of, tag) = (name("a"), tags(&["x2"]));
     let filter = Filter { name: Some(&of), tag: tag.first(), count: None };
@@ -225,6 +228,13 @@ fn a_damaged_document_is_named() {
     let error = history.select(&selector("b")).expect_err("no grade").to_string();
     assert!(error.starts_with("run #3 of the history is damaged: unknown variant"), "{error}");
     assert_eq!(ids(&history, "a"), [2, 4, 1], "the others can be read");
+    // A file from elsewhere, with text that a terminal would obey.
+    spoil("UPDATE tags SET tag = char(27) || '[2J' WHERE run = 1");
+    let error = history.select(&selector("a")).expect_err("no tag").to_string();
+    assert!(error.starts_with("run #1 of the history is damaged: use letters, digits"), "{error}");
+    spoil("UPDATE runs SET time = char(27) || '[2J' WHERE id = 2");
+    let entry = history.newest(&selector("2")).expect("its tags are right");
+    assert_eq!((entry.minute(), entry.day()), ("?[2J".to_owned(), "?[2J".to_owned()));
 }
 
 /// Root may write everywhere, so the first place is one without directories for files.

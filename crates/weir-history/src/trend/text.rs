@@ -252,7 +252,7 @@ fn change_lines(series: &Series, of: &MetricTrend, change: &Change) -> Vec<Strin
     let (before, after) =
         (of.metric.print(change.point.before), of.metric.print(change.point.after));
     let percent = 100.0 * relative;
-    let day = entry.time.get(..10).unwrap_or(&entry.time);
+    let day = entry.day();
     let mut lines = vec![format!(
         "{percent:+.1}% from #{} ({day}) on{direction}: {before} → {after}",
         entry.id
