@@ -23,7 +23,7 @@ pub enum HistoryError {
     },
     /// The directory of the file cannot be created.
     #[error(
-        "history {}: its directory cannot be created ({source}); choose another place with \
+        "history {}: its directory cannot be created ({cause}); choose another place with \
          --history FILE",
         shown(path)
     )]
@@ -31,7 +31,7 @@ pub enum HistoryError {
         /// Path of the history.
         path: PathBuf,
         /// Error of the system.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A history of a newer weir.
     #[error(
@@ -54,12 +54,12 @@ pub enum HistoryError {
         path: PathBuf,
     },
     /// SQLite cannot read or write the file.
-    #[error("history {}: {source}; {}", shown(path), remedy(source))]
+    #[error("history {}: {cause}; {}", shown(path), remedy(cause))]
     Unusable {
         /// Path of the history.
         path: PathBuf,
         /// Error of SQLite.
-        source: rusqlite::Error,
+        cause: rusqlite::Error,
     },
     /// No run has this name.
     #[error("no run is saved as {name}: {}", known(names))]
@@ -103,12 +103,12 @@ pub enum HistoryError {
         parts: u32,
     },
     /// A saved document that this program does not read.
-    #[error("run #{id} of the history cannot be read: {source}")]
+    #[error("run #{id} of the history cannot be read: {cause}")]
     Document {
         /// ID of the run.
         id: i64,
         /// Fault of the document.
-        source: LoadError,
+        cause: LoadError,
     },
     /// A saved run that is damaged.
     #[error("run #{id} of the history is damaged: {fault}; weir history remove {id} removes it")]
@@ -123,7 +123,7 @@ pub enum HistoryError {
 impl HistoryError {
     /// Returns the conversion of SQLite's errors on the file at `path`.
     pub(crate) fn at(path: &Path) -> impl Fn(rusqlite::Error) -> HistoryError + '_ {
-        |source| HistoryError::Unusable { path: path.to_owned(), source }
+        |cause| HistoryError::Unusable { path: path.to_owned(), cause }
     }
 }
 
@@ -144,7 +144,7 @@ fn known(names: &[String]) -> String {
 fn remedy(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => {
-            "its disk is full: free space, or choose another place with --history FILE"
+            "free space on its disk, or choose another place with --history FILE"
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "another program uses it: try again"

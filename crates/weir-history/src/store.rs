@@ -85,7 +85,7 @@ impl History {
         if let Some(directory) = path.parent() {
             // As the XDG Base Directory Specification requires.
             let created = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-            created.map_err(|source| HistoryError::Directory { path: path.to_owned(), source })?;
+            created.map_err(|cause| HistoryError::Directory { path: path.to_owned(), cause })?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let mut history = History::connect(path, flags)?;
@@ -107,7 +107,7 @@ impl History {
                 HistoryError::Newer { path: path.to_owned(), found, newest: STEPS.len() as u32 }
             }
             Refusal::Foreign => HistoryError::Foreign { path: path.to_owned() },
-            Refusal::Sqlite(source) => failed(source),
+            Refusal::Sqlite(error) => failed(error),
         })?;
         Ok(History { connection, path: path.to_owned() })
     }
@@ -240,7 +240,7 @@ impl History {
         let unpacked = ZlibDecoder::new(&packed[..]).take(DOCUMENT_BYTES_MAX);
         let read = { unpacked }.read_to_end(&mut json);
         read.map_err(|error| HistoryError::Damaged { id, fault: error.to_string() })?;
-        Document::from_json(&json).map_err(|source| HistoryError::Document { id, source })
+        Document::from_json(&json).map_err(|cause| HistoryError::Document { id, cause })
     }
 
     /// Adds tags to a run, or removes them, and returns the run with its tags then.

@@ -260,7 +260,10 @@ fn a_place_that_cannot_be_written_has_a_remedy() {
     let mut large = document("large", 1, 10, 1_000);
     large.run.command = Some(long);
     let error = full.save(&name("a"), &[], &large).expect_err("it is full").to_string();
-    assert!(error.contains("its disk is full: free space, or choose another place"), "{error}");
+    assert!(
+        error.contains("database or disk is full; free space on its disk, or choose"),
+        "{error}"
+    );
     assert_eq!(ids(&full, "a"), [2, 4, 1], "nothing is lost");
 }
 

@@ -49,6 +49,9 @@ impl Home {
         assert_eq!((output.code(), output.stdout.as_str()), (2, ""), "{words}: {output:?}");
         assert!(output.stderr.starts_with("error: "), "{words}: {output:?}");
         assert!(output.stderr.contains(part), "{words}: {part} is not in\n{}", output.stderr);
+        // A cause stands in its message once.
+        let text = output.stderr.trim_end();
+        assert!(!text.contains("Error code"), "{words}: {text}");
     }
 
     /// The history's file.
@@ -154,6 +157,7 @@ fn mistakes_have_an_error() {
         ("remove nginx", "is no ID: weir history list prints the IDs"),
         ("add x Cargo.lock.none", "Cargo.lock.none cannot be saved: failed to read"),
         ("lsit", "'list'"),
+        ("list --history /", "history /: unable to open database file"),
         ("list --history /proc/none.db", "there is no history at /proc/none.db"),
     ] {
         home.check_wrong(words, part);
