@@ -167,7 +167,8 @@ pub(crate) struct SweepArgs {
 #[command(override_usage = "weir compare [options] A.json B.json
        weir compare [options] --base 'main-*.json' --new 'pr-*.json'")]
 pub(crate) struct CompareArgs {
-    /// Documents of weir --output, or studies of weir repeat: first the base, then the new one
+    /// Documents of weir --output, studies of weir repeat, or names of weir --save: first the base,
+    /// then the new one
     #[arg(value_name = "FILE", num_args = 0..=2)]
     pub(crate) files: Vec<PathBuf>,
     /// Runs of the base: files or patterns; repeatable

@@ -1,9 +1,10 @@
-//! `weir compare`: two documents, or two sets of them.
+//! `weir compare`: two documents, two sets of them, or runs of the history.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use weir_history::{History, Selector};
 use weir_report::view::Report;
 use weir_result::study::StudyError;
 use weir_result::{Document, Load, Study};
@@ -12,6 +13,7 @@ use weir_study::{Question, compare_sets};
 use super::study;
 use crate::args::study::{CompareArgs, StudyFormat};
 use crate::errors::NotWritten;
+use crate::history;
 use crate::terminal::{self, shown};
 
 /// Metrics of the result.
@@ -81,8 +83,19 @@ fn of_files(name: String, paths: &[&PathBuf]) -> Result<Side> {
     Ok(Side { name, runs })
 }
 
-/// The document of a file, or all of a study.
+/// The documents of saved runs.
+fn saved(selector: &Selector) -> Result<Vec<Document>> {
+    let saved = History::open(&history::location(None)?)?.documents(selector)?;
+    Ok(saved.into_iter().map(|saved| saved.document).collect())
+}
+
+/// The document of a file, all of a study, or all runs saved under a name.
 fn documents(path: &Path) -> Result<Vec<Document>> {
+    if let Some(name) = path.to_str().filter(|_| !path.exists())
+        && let Ok(selector) = name.parse::<Selector>()
+    {
+        return saved(&selector).context("there is no such file, and no saved run of this name");
+    }
     match Study::load(path) {
         Ok(study) if study.cells.len() > 1 => {
             bail!("it is a study of several variants, which has its own result")

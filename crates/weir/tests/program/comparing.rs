@@ -65,6 +65,24 @@ fn sets_of_six_are_tested_with_a_warning() {
 }
 
 #[test]
+fn a_name_stands_for_its_saved_runs() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = run(&directory, "a.json", "", &server.url());
+    let saved = |words: &[&str]| {
+        let mut command = Command::new(WEIR);
+        command.current_dir(directory.path()).env("WEIR_HISTORY", directory.file("history.db"));
+        Process::start(command.args(words)).wait()
+    };
+    let output = saved(&["history", "add", "base", &file]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    let output = saved(&["compare", "base@1", "a.json"]);
+    assert!(output.code() == 0 && output.stdout.contains("two runs"), "{output:?}");
+    let output = saved(&["compare", "absent", "a.json"]);
+    assert_eq!(output.code(), 2, "{output:?}");
+    assert!(output.stderr.contains("no such file, and no saved run"), "{output:?}");
+}
+
+#[test]
 fn other_loads_and_failed_runs_are_not_compared() {
     let (server, failing) = (Serve::start(&[]), Serve::start(&["--status", "500"]));
     let directory = Directory::new();
