@@ -1,4 +1,4 @@
-//! The body of a request: text or a file. A file is read once, straight into the request, so that
+//! The body of a request: text, a file or filler. A file is read once, straight into the request, so that
 //! memory holds it once. The module contains nothing about requests except their maximum size.
 
 use std::fs::File;
@@ -22,6 +22,8 @@ const UNSIZED_MAX_BYTES: u64 = 64 << 20;
 pub(crate) enum Body {
     /// Text, or content that has been read.
     Bytes(Vec<u8>),
+    /// This many equal bytes.
+    Filler(usize),
     /// A file that has not been read.
     File {
         /// Path of the file.
@@ -41,6 +43,10 @@ impl Body {
     pub(crate) fn of(spec: &BodySpec) -> Result<Body> {
         let file = match spec {
             BodySpec::Text(text) => return Ok(Body::Bytes(text.as_bytes().to_owned())),
+            BodySpec::Filler(bytes) if *bytes > REQUEST_MAX_BYTES => {
+                bail!("--body-size {}: send 1 GiB at most", units::bytes(*bytes))
+            }
+            BodySpec::Filler(bytes) => return Ok(Body::Filler(usize::try_from(*bytes)?)),
             BodySpec::File(file) => file,
         };
         if let Some(content) = &file.content {
@@ -78,7 +84,7 @@ impl Body {
     pub(crate) fn len(&self) -> usize {
         match self {
             Body::Bytes(bytes) => bytes.len(),
-            Body::File { bytes, .. } => *bytes,
+            Body::Filler(bytes) | Body::File { bytes, .. } => *bytes,
         }
     }
 
@@ -89,6 +95,7 @@ impl Body {
     pub(crate) fn fill(&self, room: &mut [u8]) -> Result<()> {
         match self {
             Body::Bytes(bytes) => room.copy_from_slice(bytes),
+            Body::Filler(_) => room.fill(b'x'),
             Body::File { path, file, .. } => {
                 let mut file: &File = file;
                 let read = file.read_exact(room).map_err(|error| match error.kind() {

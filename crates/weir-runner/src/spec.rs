@@ -149,7 +149,7 @@ impl RunSpec {
         let script = self.script.as_mut().map(|script| (InputRole::Script, &mut script.file));
         let body = match &mut self.request.body {
             Some(BodySpec::File(file)) => Some((InputRole::Body, file)),
-            Some(BodySpec::Text(_)) | None => None,
+            Some(BodySpec::Text(_) | BodySpec::Filler(_)) | None => None,
         };
         for (role, file) in [script, body].into_iter().flatten() {
             file.complete(role)?;

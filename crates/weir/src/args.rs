@@ -262,6 +262,10 @@ pub(crate) struct RunArgs {
     /// Request body: text, or @FILE (at most 1 GiB)
     #[arg(short = 'b', long, value_name = "TEXT|@FILE", help_heading = "Request")]
     pub(crate) body: Option<String>,
+    /// Request body of this size: a run of the letter x
+    #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with = "body",
+          help_heading = "Request")]
+    pub(crate) body_size: Option<u64>,
     /// Lua script that makes requests and reads responses, with wrk's API
     #[arg(short, long, value_name = "FILE", help_heading = "Request")]
     pub(crate) script: Option<PathBuf>,

@@ -31,4 +31,6 @@ pub enum BodySpec {
     Text(String),
     /// A file with the body.
     File(InputFile),
+    /// This many bytes: the letter x.
+    Filler(u64),
 }

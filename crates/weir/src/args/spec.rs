@@ -100,11 +100,16 @@ impl RunArgs {
             method: self.method.clone(),
             headers: headers.map(header).collect(),
             basic_auth: self.user.last().cloned().or(of_url),
-            body: self.body.as_deref().map(|body| match body.strip_prefix('@') {
-                Some(path) => BodySpec::File(InputFile::at(Path::new(path))),
-                None => BodySpec::Text(body.to_owned()),
-            }),
+            body: self.body(),
         }
+    }
+
+    fn body(&self) -> Option<BodySpec> {
+        let given = self.body.as_deref().map(|body| match body.strip_prefix('@') {
+            Some(path) => BodySpec::File(InputFile::at(Path::new(path))),
+            None => BodySpec::Text(body.to_owned()),
+        });
+        given.or(self.body_size.map(BodySpec::Filler))
     }
 
     fn load(&self) -> LoadSpec {
@@ -249,6 +254,8 @@ mod tests {
         let body = |text| spec(&["-b", text, "http://h/"]).request.body;
         assert_eq!(body("x@y"), Some(BodySpec::Text("x@y".to_owned())));
         assert_eq!(body("@x"), Some(BodySpec::File(InputFile::at("x"))));
+        let filler = spec(&["--body-size", "2k", "http://h/"]).request.body;
+        assert_eq!(filler, Some(BodySpec::Filler(2_000)));
     }
 
     /// Checks the stored form of a command line, redacted by its own flags.

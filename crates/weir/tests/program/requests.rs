@@ -2,6 +2,7 @@
 
 use crate::support::for_each_engine;
 use crate::support::raw::{OK, Raw};
+use crate::support::serve::Serve;
 use crate::support::weir;
 
 #[test]
@@ -138,4 +139,14 @@ fn a_server_that_answers_nothing_ends_the_run_all_the_same() {
         assert!(accounting.timed_out >= 2, "{ran}");
         assert_eq!(server.finish(), accounting.sent.total, "{ran}");
     });
+}
+
+#[test]
+fn a_body_may_be_given_by_its_size() {
+    let server = Serve::start(&[]);
+    let ran = weir::load("epoll", "-n 20 -t1 -c2 --warmup 0 --body-size 10k", &[&server.url()]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let request = &ran.document.plan.request;
+    assert_eq!((request.method.as_str(), request.body_bytes), ("POST", 10_000));
+    assert_eq!(ran.document.accounting.ok, 20);
 }
