@@ -16,7 +16,7 @@ pub use comparison::{
 pub use design::{Cell, Design, Factor, Level};
 pub use load::StudyError;
 pub use repeat::{MetricOverRuns, Repetition};
-pub use sweep::{Fit, Knee, Sweep, SweepCell, SweepMetric};
+pub use sweep::{Fit, Knee, Sweep, SweepCell, SweepMetric, SweepRatio};
 pub use trial::{HookRun, Settling, Trial, TrialOutcome};
 
 use serde::{Deserialize, Serialize};

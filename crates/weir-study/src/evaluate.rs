@@ -24,8 +24,8 @@ pub fn evaluate(study: &Study) -> Option<StudyResult> {
             (!made.is_empty())
                 .then(|| StudyResult::Comparison(compare_pairs(&question, &made, names, level)))
         }
-        Design::Sweep { factors, metrics, .. } => {
-            Some(StudyResult::Sweep(sweep(study, factors, &named(metrics))))
+        Design::Sweep { factors, metrics, ratio, .. } => {
+            Some(StudyResult::Sweep(sweep(study, factors, &named(metrics), ratio.as_deref())))
         }
     }
 }

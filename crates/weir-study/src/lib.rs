@@ -12,6 +12,7 @@ mod difference;
 mod evaluate;
 mod order;
 mod pairs;
+mod ratios;
 mod repeat;
 mod sameness;
 mod shift;

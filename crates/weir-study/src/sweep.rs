@@ -8,6 +8,7 @@ use weir_result::units::parse_count;
 use weir_result::{Document, NamedMetric, Study};
 use weir_stats::{SweepPoint, fit_usl, mean};
 
+use crate::ratios::ratios;
 use crate::spread::spread;
 
 /// Share of the greatest throughput from which a value counts as saturated.
@@ -37,13 +38,22 @@ pub fn cells(factors: &[Factor], words: impl Fn(&[Level]) -> Vec<String>) -> Vec
 }
 
 /// Returns the metrics of each cell, and the curve if one factor varies alone.
-pub(crate) fn sweep(study: &Study, factors: &[Factor], metrics: &[NamedMetric]) -> Sweep {
+/// `ratio` names the factor whose two values are divided.
+pub(crate) fn sweep(
+    study: &Study,
+    factors: &[Factor],
+    metrics: &[NamedMetric],
+    ratio: Option<&str>,
+) -> Sweep {
     let indices = 0..study.cells.len() as u32;
     let cells: Vec<SweepCell> = indices.filter_map(|cell| of_cell(study, cell, metrics)).collect();
     let curve = Curve::of(study, factors);
     Sweep {
         fit: curve.as_ref().and_then(Curve::fit),
         knee: curve.as_ref().and_then(Curve::knee),
+        ratios: ratio
+            .zip(metrics.first())
+            .map_or_else(Vec::new, |(factor, metric)| ratios(study, metric, factor)),
         cells,
     }
 }

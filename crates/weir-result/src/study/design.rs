@@ -30,6 +30,9 @@ pub enum Design {
         factors: Vec<Factor>,
         /// Number of runs of each cell.
         repetitions: u32,
+        /// Name of a factor with two values, whose ratio is in the result; absent for none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ratio: Option<String>,
         /// Metrics of the result, by name.
         metrics: Vec<String>,
     },

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::design::Level;
 use super::repeat::MetricOverRuns;
 
 /// Result of `weir sweep`.
@@ -10,6 +11,10 @@ use super::repeat::MetricOverRuns;
 pub struct Sweep {
     /// Cells that have runs, in the order of the design.
     pub cells: Vec<SweepCell>,
+    /// Ratios of the primary metric between both values of one factor, one for each combination of
+    /// the others; empty if none were wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ratios: Vec<SweepRatio>,
     /// Law of scalability fitted to the throughput; absent unless connections alone vary, with at
     /// least five values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,6 +40,28 @@ pub struct SweepCell {
     pub refused: u32,
     /// Metrics in the order of the design.
     pub metrics: Vec<SweepMetric>,
+}
+
+/// Ratio of the primary metric between both values of one factor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SweepRatio {
+    /// Values of the other factors; empty for the geometric mean of all ratios.
+    pub levels: Vec<Level>,
+    /// Mean with the first value, in the metric's unit; absent for the mean of all ratios.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<f64>,
+    /// Mean with the second value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<f64>,
+    /// Second divided by first.
+    pub ratio: f64,
+    /// Lower end of the ratio's 95% interval, over the runs of both; absent for single runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end of the ratio's 95% interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
 }
 
 /// A metric of one cell; absent values are not known.

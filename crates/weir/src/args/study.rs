@@ -146,10 +146,14 @@ pub(crate) enum FailOn {
 )]
 pub(crate) struct SweepArgs {
     /// Values of one option of the run: c=1,10,100, rate=1k,2k, close=none,server,client,
-    /// path=/a,/b; repeatable: all combinations are made
+    /// path=/a,/b, url=http://a/,http://b/; repeatable: all combinations are made
     #[arg(long, value_name = "NAME=V1,V2,…", value_parser = factor, required = true,
           help_heading = "Study")]
     pub(crate) vary: Vec<weir_result::study::Factor>,
+    /// Print the ratio of the primary metric between both values of this factor, for each
+    /// combination of the others
+    #[arg(long, value_name = "NAME", help_heading = "Study")]
+    pub(crate) ratio: Option<String>,
     /// Runs of each combination
     #[arg(short = 'n', long, value_name = "N", value_parser = positive, default_value = "3",
           help_heading = "Study")]

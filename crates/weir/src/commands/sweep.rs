@@ -28,6 +28,12 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<ExitCode> {
     if args.run.is_empty() {
         bail!("name the URL of the runs");
     }
+    if let Some(ratio) = &args.ratio {
+        let factor = args.vary.iter().find(|factor| factor.name == *ratio);
+        if factor.is_none_or(|factor| factor.values.len() != 2) {
+            bail!("--ratio {ratio}: name a factor of --vary with two values");
+        }
+    }
     let cells = weir_study::cells(&args.vary, |_| Vec::new());
     let variants =
         cells.into_iter().map(|cell| variant(cell, &args.run)).collect::<Result<Vec<_>>>()?;
@@ -35,8 +41,12 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<ExitCode> {
         true => METRICS.map(str::to_owned).to_vec(),
         false => args.study.metrics.clone(),
     };
-    let design =
-        Design::Sweep { factors: args.vary.clone(), repetitions: args.repetitions, metrics };
+    let design = Design::Sweep {
+        factors: args.vary.clone(),
+        repetitions: args.repetitions,
+        ratio: args.ratio.clone(),
+        metrics,
+    };
     let mut own = vec!["sweep".to_owned(), "-n".to_owned(), args.repetitions.to_string()];
     for factor in &args.vary {
         own.extend(["--vary".to_owned(), format!("{}={}", factor.name, factor.values.join(","))]);
@@ -61,6 +71,7 @@ fn words(base: &[OsString], levels: &[Level]) -> Result<Vec<OsString>> {
         match (factor.as_str(), value.as_str()) {
             ("close", "none") => {}
             ("path", path) => set_path(&mut base, path)?,
+            ("url", url) => set_url(&mut base, url),
             (name, value) if name.chars().count() == 1 => own.push(format!("-{name}{value}")),
             (name, value) => own.push(format!("--{name}={value}")),
         }
@@ -69,6 +80,15 @@ fn words(base: &[OsString], levels: &[Level]) -> Result<Vec<OsString>> {
     let end = base.iter().position(|word| word == "--").unwrap_or(base.len());
     base.splice(end..end, own.into_iter().map(OsString::from));
     Ok(base)
+}
+
+/// Puts a URL in the place of the one that is there, or at the end.
+fn set_url(words: &mut Vec<OsString>, url: &str) {
+    let is_url = |word: &OsString| word.to_str().is_some_and(|text| text.contains("://"));
+    match words.iter_mut().find(|word| is_url(word)) {
+        Some(word) => *word = url.into(),
+        None => words.push(url.into()),
+    }
 }
 
 /// Puts a path into the URL.
@@ -109,5 +129,7 @@ mod tests {
             "http://h/x --rate=5k --close=server -- a",
         );
         check("-c5 http://h:1?q", &[("path", "/a/b?c")], "-c5 http://h:1/a/b?c");
+        check("-c5 http://h/", &[("url", "http://i/")], "-c5 http://i/");
+        check("-c5", &[("url", "http://i/"), ("path", "x")], "-c5 http://i/x");
     }
 }

@@ -231,6 +231,27 @@ fn a_sweep_makes_all_combinations_in_random_order() {
 }
 
 #[test]
+fn a_sweep_divides_two_targets() {
+    let (slow, fast) = (Serve::start(&["--delay", "2ms"]), Serve::start(&[]));
+    let directory = Directory::new();
+    let file = directory.file("study.json");
+    let words = format!(
+        "sweep {BRIEF} -n 2 --requests 50 --vary url={},{} --vary c=1,2 --ratio url -o {file}",
+        slow.url(),
+        fast.url()
+    );
+    let output = study(&words, &[]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert!(output.stdout.contains("geometric mean"), "{output:?}");
+    let Some(StudyResult::Sweep(sweep)) = loaded(&file).result else { panic!("{output:?}") };
+    assert_eq!(sweep.ratios.len(), 3);
+    assert!(sweep.ratios.iter().all(|row| row.ratio > 1.0), "{:?}", sweep.ratios);
+    assert_eq!((slow.requests() > 200, fast.requests() > 200), (true, true));
+    let odd = study(&format!("sweep {BRIEF} --vary c=1,2,3 --ratio c {}", fast.url()), &[]);
+    assert!(odd.code() == 2 && odd.stderr.contains("with two values"), "{odd:?}");
+}
+
+#[test]
 fn what_is_wrong_is_said_before_the_first_trial() {
     let server = Serve::start(&[]);
     let url = server.url();

@@ -1,6 +1,6 @@
 //! The report of a sweep: a table of all cells, the fitted law and the knee.
 
-use weir_result::study::{Design, Fit, Knee, Sweep, SweepCell};
+use weir_result::study::{Design, Fit, Knee, Level, Sweep, SweepCell, SweepRatio};
 use weir_result::{NamedMetric, Study, units};
 
 use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
@@ -9,10 +9,11 @@ pub(super) fn sections(study: &Study, sweep: &Sweep) -> Vec<Section> {
     let mut curve = Vec::new();
     curve.extend(sweep.knee.as_ref().map(knee));
     curve.extend(sweep.fit.as_ref().map(fit));
-    vec![
-        Section { title: "Results", blocks: vec![Block::Table(table(study, sweep))] },
-        Section { title: "Curve", blocks: curve },
-    ]
+    let mut results = vec![Block::Table(table(study, sweep))];
+    if !sweep.ratios.is_empty() {
+        results.push(Block::Table(ratios(study, sweep)));
+    }
+    vec![Section { title: "Results", blocks: results }, Section { title: "Curve", blocks: curve }]
 }
 
 fn table(study: &Study, sweep: &Sweep) -> Table {
@@ -58,6 +59,53 @@ fn table(study: &Study, sweep: &Sweep) -> Table {
         columns,
         rows: sweep.cells.iter().map(row).collect(),
         legend,
+    }
+}
+
+/// The table of ratios: a row for each combination of the other factors.
+fn ratios(study: &Study, sweep: &Sweep) -> Table {
+    let Design::Sweep { metrics, ratio, factors, .. } = &study.design else {
+        unreachable!("the result of a sweep")
+    };
+    let metric = metrics.first().and_then(|name| name.parse::<NamedMetric>().ok());
+    let print = |value: Option<f64>| match (value, &metric) {
+        (Some(value), Some(metric)) => Cell::Text(metric.print(value)),
+        _ => Cell::Empty,
+    };
+    let row = |found: &SweepRatio| {
+        let name = |level: &Level| format!("{}={}", level.factor, level.value);
+        let label = match &found.levels[..] {
+            [] if found.first.is_none() => "geometric mean".to_owned(),
+            levels => levels.iter().map(name).collect::<Vec<_>>().join(" "),
+        };
+        let interval = found.low.zip(found.high);
+        let interval = interval.map(|(low, high)| format!("{low:.2} … {high:.2}"));
+        Row {
+            label: Cell::Text(label),
+            cells: vec![
+                print(found.first),
+                print(found.second),
+                Cell::Text(format!("{:.2}", found.ratio)),
+                interval.map_or(Cell::Empty, Cell::Text),
+            ],
+            remark: None,
+            tone: Tone::Plain,
+        }
+    };
+    let name = ratio.clone().unwrap_or_default();
+    let values = factors.iter().find(|factor| factor.name == name);
+    let values = values.map_or_else(Vec::new, |factor| factor.values.clone());
+    Table {
+        kind: TableKind::Metrics,
+        title: "Ratio",
+        caption: format!(
+            "{} by {name}: 1 is {}, 95% intervals",
+            metric.as_ref().map_or_else(String::new, NamedMetric::title),
+            values.join(", 2 is ")
+        ),
+        columns: vec!["1", "2", "2 / 1", "Interval"],
+        rows: sweep.ratios.iter().map(row).collect(),
+        legend: Vec::new(),
     }
 }
 
