@@ -1,5 +1,6 @@
-//! The body of a request: text, a file or filler. A file is read once, straight into the request, so
-//! that memory holds it once. The module contains nothing about requests except their maximum size.
+//! The body of a request: text, a file or filler. A file is read once, straight into the request,
+//! so that memory holds it once. The module contains nothing about requests except their maximum
+//! size.
 
 use std::fs::File;
 use std::io::{self, Read};
