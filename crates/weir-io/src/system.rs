@@ -110,6 +110,29 @@ pub fn set_timer_slack(ns: u32) -> io::Result<()> {
     check(result).map(drop)
 }
 
+/// Returns the longest delay of the calling thread's timers, in nanoseconds
+/// (PR_GET_TIMERSLACK(2const)).
+///
+/// # Errors
+/// Those of prctl(2).
+pub fn timer_slack_ns() -> io::Result<u64> {
+    // SAFETY: this prctl takes no pointers.
+    let slack = check(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) })?;
+    Ok(u64::from(slack.unsigned_abs()))
+}
+
+/// Returns the resolution of the monotonic clock and of timers on it, in nanoseconds
+/// (clock_getres(2)).
+///
+/// # Errors
+/// Those of clock_getres(2).
+pub fn clock_resolution_ns() -> io::Result<u64> {
+    let mut span = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one timespec.
+    check(unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC, &mut span) })?;
+    Ok(span.tv_sec.unsigned_abs() * 1_000_000_000 + span.tv_nsec.unsigned_abs())
+}
+
 /// Sleeps for `ns` nanoseconds, or less if interrupted (clock_nanosleep(2)).
 pub(crate) fn nap(ns: u64) {
     let span = libc::timespec {
@@ -159,20 +182,29 @@ pub struct DescriptorLimit {
     pub hard: u64,
 }
 
+/// Returns the limits on open descriptors, and leaves them as they are.
+///
+/// # Errors
+/// Those of getrlimit(2).
+pub fn descriptor_limit() -> io::Result<DescriptorLimit> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes one limit.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
+    Ok(DescriptorLimit { soft: limit.rlim_cur, hard: limit.rlim_max })
+}
+
 /// Raises the limit on open descriptors as far as this process may, and returns the result.
 ///
 /// # Errors
 /// Those of getrlimit(2) and setrlimit(2).
 pub fn raise_descriptor_limit() -> io::Result<DescriptorLimit> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the kernel writes one limit.
-    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
-    if limit.rlim_cur < limit.rlim_max {
-        limit.rlim_cur = limit.rlim_max;
+    let DescriptorLimit { soft, hard } = descriptor_limit()?;
+    if soft < hard {
+        let limit = libc::rlimit { rlim_cur: hard, rlim_max: hard };
         // SAFETY: the kernel reads one limit.
         check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) })?;
     }
-    Ok(DescriptorLimit { soft: limit.rlim_cur, hard: limit.rlim_max })
+    Ok(DescriptorLimit { soft: hard.max(soft), hard })
 }
 
 /// CPU time used. The sum is exact; many kernels sample its division.
@@ -350,7 +382,10 @@ mod tests {
     fn limits_and_settings() {
         let limit = raise_descriptor_limit().expect("limit");
         assert_eq!(limit.soft, limit.hard);
+        assert_eq!(descriptor_limit().expect("limit"), limit);
         set_timer_slack(1).expect("slack");
+        assert_eq!(timer_slack_ns().expect("slack"), 1);
+        assert!(clock_resolution_ns().is_ok_and(|ns| ns > 0));
         let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 80).into());
         assert!(congestion_control(&endpoint).is_some_and(|name| !name.contains('\0')));
         assert_eq!(congestion_control(&Endpoint::Unix("@a".into())), None);

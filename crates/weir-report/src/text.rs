@@ -67,15 +67,15 @@ impl TextOptions {
 /// document that was never loaded nor assembled.
 pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     let report = Report::of(document, &options.detail()).map_err(io::Error::other)?;
-    write_report(&report, options, out)
+    render(&report, options, out)
 }
 
-/// Writes a report that is built already, such as that of a study.
-pub fn write_report(
-    report: &Report,
-    options: &TextOptions,
-    out: &mut impl Write,
-) -> io::Result<()> {
+/// Writes a report that was made of something else than a document. The details among the options
+/// are decided in it already.
+///
+/// # Errors
+/// Those of `out`.
+pub fn render(report: &Report, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     let mut page = Page::new(usize::from(options.width));
     let title = format!("{}   ", report.title);
     let indent = title.chars().count().min(TITLE_MAX);

@@ -107,6 +107,8 @@ pub enum Form {
     Item,
     /// One sentence about a list, after its items.
     Remark,
+    /// A shell command, which stays one when it is broken into lines.
+    Command,
 }
 
 /// A table: a label for each row, and cells in columns.

@@ -11,6 +11,7 @@ mod spec;
 
 mod finished;
 mod interrupts;
+mod location;
 mod observer;
 mod prepared;
 
@@ -45,6 +46,7 @@ mod watchdog;
 pub use errors::{Error, ErrorKind, NoThread};
 pub use finished::Finished;
 pub use interrupts::{Interrupts, Stage};
+pub use location::Location;
 pub use observer::{Frame, Observer, Phase, Silent};
 pub use prepared::Prepared;
 pub use raw::RawOutput;

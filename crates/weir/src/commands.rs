@@ -2,6 +2,7 @@
 
 pub(crate) mod ab;
 pub(crate) mod compare;
+pub(crate) mod doctor;
 pub(crate) mod history;
 mod recorded;
 pub(crate) mod repeat;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use weir_doctor::Diagnosis;
 use weir_io::Signal;
 use weir_result::document::{BrokenInvariant, Grade};
 use weir_result::{AssertionOutcome, Document};
@@ -90,6 +91,14 @@ pub(crate) fn of_document(document: &Document, strict: Option<Strict>) -> ExitCo
     match results.all(|result| result.outcome == AssertionOutcome::Pass) && !is_refused {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(FAILED_CHECK),
+    }
+}
+
+/// The code of a diagnosis: 3 if `--strict` refuses its problems and warnings.
+pub(crate) fn of_diagnosis(diagnosis: &Diagnosis, is_strict: bool) -> ExitCode {
+    match is_strict && !diagnosis.is_clean() {
+        true => ExitCode::from(FAILED_CHECK),
+        false => ExitCode::SUCCESS,
     }
 }
 

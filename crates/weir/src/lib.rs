@@ -57,6 +57,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         Some(Command::Rerun(args)) => commands::rerun::rerun(args),
         Some(Command::Resume(args)) => commands::resume::resume(args),
         Some(Command::History(args)) => commands::history::history(args),
+        Some(Command::Doctor(args)) => commands::doctor::doctor(args),
         None => commands::run::run(&cli.run),
     }
 }

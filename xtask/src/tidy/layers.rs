@@ -34,10 +34,11 @@ const WORLD: &[&str] =
 
 /// All crates, from the program down to those that import no other. No crate imports `weir`, and
 /// only tests import `weir-sim`.
-const LAYERS: [Layer; 16] = [
+const LAYERS: [Layer; 17] = [
     Layer {
         name: "weir",
         imports: &[
+            "weir-doctor",
             "weir-history",
             "weir-io",
             "weir-report",
@@ -48,6 +49,13 @@ const LAYERS: [Layer; 16] = [
         ],
         foreign: &[],
         banned: &[],
+    },
+    // It looks at the machine and changes nothing: it starts no program and writes no file.
+    Layer {
+        name: "weir-doctor",
+        imports: &["weir-io", "weir-report", "weir-result"],
+        foreign: &["clap", "libc", "tokio", "mio"],
+        banned: &["println!", "eprintln!", "process::Command", "fs::write", "File::create"],
     },
     // It belongs to no program: it neither reads a command line, nor prints, nor ends the process.
     Layer {

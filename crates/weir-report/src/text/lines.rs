@@ -27,6 +27,7 @@ pub(super) fn unlabelled(line: &Line, page: &mut Page) {
         Form::Sentence | Form::Item | Form::Remark => {
             sentences(Span::plain(""), 0, line, page);
         }
+        Form::Command => commands(Span::plain(""), 0, line, page),
     }
 }
 
@@ -43,6 +44,7 @@ pub(super) fn labelled(entry: &Entry, page: &mut Page) {
                 sentences(start, INDENT + 2, line, page);
             }
             Form::Remark => sentences(label(name), INDENT + 2, line, page),
+            Form::Command => commands(label(name), INDENT, line, page),
         }
     }
 }
@@ -57,6 +59,13 @@ fn sentences(label: Span, indent: usize, line: &Line, page: &mut Page) {
     let mut label = Some(label);
     for sentence in spans(&line.facts) {
         page.paragraph(label.take().unwrap_or(Span::plain("")), indent, &sentence);
+    }
+}
+
+fn commands(label: Span, indent: usize, line: &Line, page: &mut Page) {
+    let mut label = Some(label);
+    for command in spans(&line.facts) {
+        page.command(label.take().unwrap_or(Span::plain("")), indent, &command);
     }
 }
 

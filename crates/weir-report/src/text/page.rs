@@ -154,24 +154,33 @@ impl Page {
 
     /// Adds a sentence after a label, wrapped between words, `indent` columns in.
     pub(super) fn paragraph(&mut self, label: Span, indent: usize, text: &Span) {
+        let lines = wrapped(text.text.split_whitespace(), self.width - indent);
+        self.paragraph_of(label, indent, lines, text.style);
+    }
+
+    /// Adds a shell command after a label, wrapped between words; a backslash ends each line that
+    /// is continued, so that a copy of the lines is the same command.
+    pub(super) fn command(&mut self, label: Span, indent: usize, command: &Span) {
+        let words = shell_words(&command.text);
+        let widest = words.iter().map(|word| columns(word) + CONTINUED.len()).max().unwrap_or(0);
+        // A word that is cut is no command any more, so a long one may begin further to the left.
+        let indent = if indent + widest > self.width { indent.min(HANGING) } else { indent };
         let room = self.width - indent;
+        let mut lines = match command.width() <= room {
+            true => vec![command.text.clone()],
+            false => wrapped(words.into_iter(), room - CONTINUED.len()),
+        };
+        let continued = lines.len() - 1;
+        lines.iter_mut().take(continued).for_each(|line| line.push_str(CONTINUED));
+        self.paragraph_of(label, indent, lines, command.style);
+    }
+
+    /// Adds lines `indent` columns in, the first one after a label.
+    fn paragraph_of(&mut self, label: Span, indent: usize, lines: Vec<String>, style: Style) {
         let mut label = Some(label);
-        let mut current = String::new();
-        let mut lines = Vec::new();
-        for word in text.text.split_whitespace() {
-            let word = shortened(word, room);
-            if !current.is_empty() && columns(&current) + 1 + columns(&word) > room {
-                lines.push(std::mem::take(&mut current));
-            }
-            if !current.is_empty() {
-                current.push(' ');
-            }
-            current.push_str(&word);
-        }
-        lines.push(current);
-        for line in lines {
+        for text in lines {
             let start = label.take().unwrap_or(Span::plain(""));
-            self.line([padded(start, indent), Span { text: line, style: text.style }]);
+            self.line([padded(start, indent), Span { text, style }]);
         }
     }
 
@@ -189,6 +198,40 @@ impl Page {
         }
         Ok(())
     }
+}
+
+/// End of a line of a command that the next line continues.
+const CONTINUED: &str = " \\";
+
+/// Column of a command with a word that is too wide for the column of the text.
+const HANGING: usize = 4;
+
+/// Joins words to lines of at most `room` columns; there is at least one line.
+fn wrapped<'a>(words: impl Iterator<Item = &'a str>, room: usize) -> Vec<String> {
+    let mut current = String::new();
+    let mut lines = Vec::new();
+    for word in words {
+        let word = shortened(word, room);
+        if !current.is_empty() && columns(&current) + 1 + columns(&word) > room {
+            lines.push(std::mem::take(&mut current));
+        }
+        if !current.is_empty() {
+            current.push(' ');
+        }
+        current.push_str(&word);
+    }
+    lines.push(current);
+    lines
+}
+
+/// Splits a command at blanks outside of single quotes.
+fn shell_words(command: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    let words = command.split(|c| {
+        is_quoted ^= c == '\'';
+        c == ' ' && !is_quoted
+    });
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// Pads the span with blanks to `width` columns.

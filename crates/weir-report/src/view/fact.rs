@@ -37,7 +37,7 @@ pub enum Tone {
 
 impl Fact {
     /// Creates a fact of words alone.
-    pub(super) fn text(text: impl Into<String>) -> Fact {
+    pub fn text(text: impl Into<String>) -> Fact {
         Fact::of(Cell::Text(text.into()))
     }
 
@@ -79,7 +79,7 @@ impl Fact {
     }
 
     /// Sets the tone.
-    pub(super) fn toned(self, tone: Tone) -> Fact {
+    pub fn toned(self, tone: Tone) -> Fact {
         Fact { tone, ..self }
     }
 

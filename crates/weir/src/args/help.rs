@@ -49,6 +49,7 @@ Commands:
   weir resume    Continue a study that was interrupted
   weir report    Report of documents written with --output
   weir history   Saved runs: list, show, trend, tag
+  weir doctor    Check of this machine for what spoils a measurement
   weir serve     Reference server with programmable responses, delays, stalls and faults
 
 Examples:

@@ -36,7 +36,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let comparison = compare_sets(&question, &a, &b, [base.name, new.name]);
     let report = Report::of_comparison(&comparison);
     let printed: Result<(), NotWritten> = terminal::print(|out| match args.format {
-        StudyFormat::Text => weir_report::text::write_report(&report, &study::text_options(), out),
+        StudyFormat::Text => weir_report::text::render(&report, &study::text_options(), out),
         StudyFormat::Json => weir_report::json::write_comparison(&comparison, out),
     });
     printed?;

@@ -138,7 +138,7 @@ fn report_end(study: &Study, manner: Manner<'_>) {
 pub(crate) fn print(study: &Study, format: StudyFormat) -> Result<(), NotWritten> {
     terminal::print(|out| match format {
         StudyFormat::Text => {
-            weir_report::text::write_report(&Report::of_study(study), &text_options(), out)
+            weir_report::text::render(&Report::of_study(study), &text_options(), out)
         }
         StudyFormat::Json => weir_report::json::write_study(study, out),
     })

@@ -89,6 +89,13 @@ fn the_long_help_fits_its_page_and_has_every_flag_in_a_group() {
         "report -h",
         "history --help",
         "history trend -h",
+        "doctor --help",
+        "repeat --help",
+        "ab -h",
+        "sweep --help",
+        "compare --help",
+        "rerun --help",
+        "resume --help",
     ] {
         let output = weir(words, &[]);
         assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{words}");

@@ -14,6 +14,7 @@ mod compat;
 mod compat_habits;
 mod connections;
 mod credentials;
+mod doctor;
 mod help;
 mod history;
 mod http2;

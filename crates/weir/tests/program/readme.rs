@@ -102,7 +102,7 @@ impl Servers {
 fn briefly(words: &[String]) -> Vec<String> {
     let is = |name: &str| words.iter().any(|word| word == name);
     let flags: Vec<&str> = match words.first().map(String::as_str) {
-        Some("report" | "compare" | "rerun" | "resume" | "history") => Vec::new(),
+        Some("report" | "compare" | "rerun" | "resume" | "history" | "doctor") => Vec::new(),
         Some("repeat") => vec!["-n", "2", "--no-settle", "-d100ms", "--warmup", "0"],
         Some("ab") => vec!["--pairs", "6", "--no-settle", "-d100ms", "--warmup", "0"],
         Some("sweep") => vec!["-n", "1", "--no-settle", "-d100ms", "--warmup", "0"],

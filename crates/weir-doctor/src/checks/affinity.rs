@@ -1,0 +1,21 @@
+//! A restriction of this process to a part of the CPUs.
+
+use crate::check::{Examined, Outcome};
+use crate::cpu_list;
+use crate::root::Unreadable;
+use crate::subject::Subject;
+
+const ONLINE: &str = "sys/devices/system/cpu/online";
+
+pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+    let usable = subject.usable_cpus()?;
+    let online = cpu_list::parse(&subject.root.text(ONLINE)?);
+    let online = online.ok_or_else(|| Unreadable::form(ONLINE))?;
+    if usable.len() >= online.len() {
+        return Ok(Some(Outcome::ok(format!("all {} CPUs are usable", online.len()))));
+    }
+    let evidence = format!("{} of {} online", cpu_list::named(usable), online.len());
+    let effect = "weir starts fewer threads; programs on these CPUs delay it";
+    let command = format!("taskset -cp {} $$", cpu_list::format(&online));
+    Ok(Some(Outcome::warning(evidence, effect).command(command)))
+}

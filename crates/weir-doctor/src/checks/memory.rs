@@ -1,0 +1,58 @@
+//! Free memory, swapping and memory pressure.
+
+use weir_result::units;
+
+use crate::check::{Examined, Outcome};
+use crate::proc::{pressure, value};
+use crate::root::Unreadable;
+use crate::subject::Subject;
+
+/// Share of the memory below which the kernel soon has to free some.
+const LOW_SHARE: f64 = 0.05;
+
+/// Shares of time in which a program waits for memory.
+const WARNING_PRESSURE: f64 = 0.01;
+const PROBLEM_PRESSURE: f64 = 0.10;
+
+/// Pages swapped in the sample that stall programs for a visible time: 4 MiB.
+const PROBLEM_PAGES: u64 = 1_024;
+
+pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+    let meminfo = subject.root.text("proc/meminfo")?;
+    let bytes = |name: &str| {
+        let kib = value(&meminfo, name).ok_or_else(|| Unreadable::form("proc/meminfo"))?;
+        Ok(kib.saturating_mul(1024))
+    };
+    let (total, available) = (bytes("MemTotal")?, bytes("MemAvailable")?);
+    let swapped = swapped_pages(subject)?;
+    // Kernels may lack pressure files; the other two values suffice then.
+    let waiting = subject.root.text("proc/pressure/memory").ok();
+    let waiting = waiting.and_then(|text| pressure(&text)).unwrap_or(0.0);
+    let mut evidence = format!("{} of {} available", units::bytes(available), units::bytes(total));
+    if swapped > 0 {
+        evidence += &format!(", {} pages swapped in the last second", units::count(swapped));
+    }
+    if waiting >= WARNING_PRESSURE {
+        evidence += &format!(", {} of time spent waiting", units::short_percent(waiting));
+    }
+    let is_low = (available as f64) < LOW_SHARE * total as f64;
+    if !is_low && swapped == 0 && waiting < WARNING_PRESSURE {
+        return Ok(Some(Outcome::ok(evidence)));
+    }
+    let effect = "programs wait for the disk: single responses stall";
+    let is_problem = swapped >= PROBLEM_PAGES || waiting >= PROBLEM_PRESSURE;
+    let outcome = Outcome::harm(is_problem, evidence, effect);
+    Ok(Some(outcome.advice("end the largest programs: ps aux --sort=-rss | head")))
+}
+
+/// Returns the pages that were written to swap, or read from it, during the sample.
+fn swapped_pages(subject: &Subject<'_>) -> Result<u64, Unreadable> {
+    let pages = |vmstat: &Result<String, Unreadable>| {
+        let text = vmstat.as_ref().map_err(Unreadable::clone)?;
+        // A kernel without swap has neither line.
+        let of = |name| value(text, name).unwrap_or(0);
+        Ok(of("pswpin") + of("pswpout"))
+    };
+    let (before, after) = (&subject.sample.before.vmstat, &subject.sample.after.vmstat);
+    Ok(pages(after)?.saturating_sub(pages(before)?))
+}

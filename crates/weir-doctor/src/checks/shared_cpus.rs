@@ -1,0 +1,32 @@
+//! A server on this machine, which shares the CPUs with weir.
+
+use crate::check::{Examined, Outcome};
+use crate::cpu_list;
+use crate::root::Unreadable;
+use crate::subject::Subject;
+
+pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+    let Some(target) = subject.target else { return Ok(None) };
+    match target.is_local {
+        Some(false) => return Ok(Some(Outcome::ok("the server is on another machine"))),
+        None => {
+            let reason = "this machine accepts every address (ip_nonlocal_bind)";
+            return Err(Unreadable(reason.to_owned()));
+        }
+        Some(true) => {}
+    }
+    let cpus = subject.usable_cpus()?;
+    let (theirs, ours) = cpus.split_at(cpus.len() / 2);
+    let effect = "each slows the other: latencies are upper bounds";
+    if theirs.is_empty() {
+        let evidence = "the server is on this machine, which has one usable CPU";
+        return Ok(Some(Outcome::problem(evidence, effect).advice("use another machine for weir")));
+    }
+    let evidence = format!("weir and the server are on this machine ({} CPUs)", cpus.len());
+    let advice = format!(
+        "use another machine, or both: taskset -c {} SERVER; weir --pin={} URL",
+        cpu_list::format(theirs),
+        cpu_list::format(ours),
+    );
+    Ok(Some(Outcome::warning(evidence, effect).advice(advice)))
+}

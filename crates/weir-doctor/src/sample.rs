@@ -1,0 +1,81 @@
+//! Counters of the kernel at the beginning and the end of a span, for checks of what happens now:
+//! other programs, steal, throttling, swapping. Their meaning is in the checks.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+use crate::cgroup;
+use crate::proc::{CpuTicks, Process};
+use crate::root::{Root, Unreadable};
+
+/// Maximum processes that are read, at about 10 µs each.
+const PROCESSES_MAX: usize = 50_000;
+
+/// Two readings, some time apart.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    pub(crate) before: Reading,
+    pub(crate) after: Reading,
+}
+
+/// The counters at one instant.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// /proc/stat.
+    pub(crate) stat: Result<String, Unreadable>,
+    /// /proc/net/netstat.
+    pub(crate) netstat: Result<String, Unreadable>,
+    /// /proc/vmstat.
+    pub(crate) vmstat: Result<String, Unreadable>,
+    /// `cpu.stat` of each control group that may throttle this process, by directory.
+    pub(crate) groups: BTreeMap<String, String>,
+    /// All processes, by id.
+    pub(crate) processes: BTreeMap<u32, Process>,
+}
+
+impl Sample {
+    /// Reads the counters, waits for `span`, and reads them again.
+    pub fn over(root: &Root, span: Duration) -> Sample {
+        let before = Reading::take(root);
+        thread::sleep(span);
+        Sample { before, after: Reading::take(root) }
+    }
+
+    /// Combines two readings.
+    pub fn of(before: Reading, after: Reading) -> Sample {
+        Sample { before, after }
+    }
+
+    /// Returns the ticks of these CPUs since boot, at the beginning and at the end.
+    pub(crate) fn cpu_ticks(&self, cpus: &[u32]) -> Result<(CpuTicks, CpuTicks), Unreadable> {
+        let ticks = |reading: &Reading| {
+            let stat = reading.stat.as_ref().map_err(Unreadable::clone)?;
+            CpuTicks::parse(stat, cpus).ok_or_else(|| Unreadable::form("proc/stat"))
+        };
+        Ok((ticks(&self.before)?, ticks(&self.after)?))
+    }
+}
+
+impl Reading {
+    /// Reads the counters now.
+    pub fn take(root: &Root) -> Reading {
+        let groups = cgroup::groups(root).into_iter().filter_map(|group| {
+            let stat = root.text(&format!("{}/cpu.stat", group.directory)).ok()?;
+            Some((group.directory, stat))
+        });
+        let ids = root.names("proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
+        // A process may end in between.
+        let processes = ids.take(PROCESSES_MAX).filter_map(|id| {
+            let stat = root.text(&format!("proc/{id}/stat")).ok()?;
+            Some((id, Process::parse(&stat)?))
+        });
+        Reading {
+            stat: root.text("proc/stat"),
+            netstat: root.text("proc/net/netstat"),
+            vmstat: root.text("proc/vmstat"),
+            groups: groups.collect(),
+            processes: processes.collect(),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Checks of the CPUs: neighbours, steal, quota, affinity, siblings, frequency.
+
+use weir_doctor::Severity::{Problem, Warning};
+
+use crate::machine::{Machine, OWN, unreadable};
+
+/// Four CPUs after 100 ticks in which two were busy.
+const TWO_BUSY: [[u64; 8]; 4] = [
+    [200, 0, 50, 10_000, 0, 0, 0, 0],
+    [200, 0, 50, 10_000, 0, 0, 0, 0],
+    [100, 0, 50, 10_100, 0, 0, 0, 0],
+    [100, 0, 50, 10_100, 0, 0, 0, 0],
+];
+
+#[test]
+fn busy_neighbours_are_named() {
+    let machine = Machine::healthy();
+    machine.check_ok("busy-neighbours", "other programs use 0.0 of 4 CPUs");
+    let busy = machine
+        .clone()
+        .stat_later(TWO_BUSY)
+        .process(7, "old) (name", 50)
+        .process_later(7, "old) (name", 150)
+        .process_later(8, "new", 90);
+    let evidence = "other programs use 2.0 of 4 CPUs: old) (name (7) 100%, new (8) 90%";
+    busy.check("busy-neighbours", Problem, evidence, "sudo renice -n 19 -p 7 8");
+    let advice = "stop other containers and programs, or use another machine";
+    machine.clone().stat_later(TWO_BUSY).check(
+        "busy-neighbours",
+        Problem,
+        "none is visible",
+        advice,
+    );
+    // The doctor's own work is no neighbour's.
+    let own = machine.clone().stat_later(TWO_BUSY).process_later(OWN, "weir", 210);
+    own.check_ok("busy-neighbours", "0.0 of 4 CPUs");
+    let some = [[125, 0, 50, 10_075, 0, 0, 0, 0]; 4];
+    let lightly = [some[0], some[1], TWO_BUSY[2], TWO_BUSY[3]];
+    let light = machine.clone().stat_later(lightly).process_later(9, "cron", 50);
+    light.check("busy-neighbours", Warning, "cron (9) 50%", "sudo renice -n 19 -p 9");
+    machine.clone().without("proc/stat").check_unknown("busy-neighbours", "/proc/stat does not");
+    let garbled = machine.file("proc/stat", "cpu0 1 2\n");
+    garbled.check_unknown("busy-neighbours", "/proc/stat has an unknown form");
+}
+
+#[test]
+fn steal_is_of_virtual_machines() {
+    let machine = Machine::healthy();
+    machine.check_ok("cpu-steal", "this is no virtual machine");
+    let guest = machine.virtual_machine();
+    guest.check_unknown("cpu-steal", "this hypervisor may not report it");
+    let stat = |stolen| [[100, 0, 50, 10_000, 0, 0, 0, stolen]; 4];
+    let later = |stolen| [[100, 0, 50, 10_100, 0, 0, 0, stolen]; 4];
+    let advice = "use dedicated CPUs, or repeat runs and compare them";
+    let calm = guest.clone().stat(stat(20)).stat_later(later(20));
+    calm.check_ok("cpu-steal", "0% of CPU time now, 0.19% since boot");
+    let before = guest.clone().stat(stat(100)).stat_later(later(100));
+    before.check("cpu-steal", Warning, "0% of CPU time now, 0.97% since boot", advice);
+    let now = guest.clone().stat(stat(100)).stat_later(later(110));
+    now.check("cpu-steal", Problem, "9.09% of CPU time now", advice);
+    guest.without("proc/stat").check_unknown("cpu-steal", "/proc/stat does not exist here");
+}
+
+#[test]
+fn quotas_of_both_versions() {
+    const GROUP: &str = "sys/fs/cgroup/user.slice/app.scope";
+    let machine = Machine::healthy();
+    machine.check_ok("cpu-quota", "none");
+    let limited = machine.clone().file(&format!("{GROUP}/cpu.max"), "150000 100000\n");
+    let command = format!("echo max | sudo tee /{GROUP}/cpu.max");
+    limited.check("cpu-quota", Problem, "1.5 of 4 usable CPUs", &command);
+    let throttled = limited.clone().later(&format!("{GROUP}/cpu.stat"), "nr_throttled 8\n");
+    throttled.check("cpu-quota", Problem, "throttled in 5 periods", &command);
+    let container = limited.file(".dockerenv", "");
+    let advice = "no CPU limit on the container (docker --cpus, Kubernetes limits.cpu)";
+    container.check("cpu-quota", Problem, "1.5 of 4", advice);
+    let ample = machine.clone().file(&format!("{GROUP}/cpu.max"), "400000 100000\n");
+    ample.check_ok("cpu-quota", "4 of 4 usable CPUs");
+
+    let v1 = machine
+        .clone()
+        .file("proc/self/cgroup", "2:cpu,cpuacct:/half\n")
+        .file("proc/self/mountinfo", "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n")
+        .file("sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 0\n")
+        .file("sys/fs/cgroup/cpu/half/cpu.stat", "nr_throttled 0\n")
+        .file("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n")
+        .file("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n")
+        .file("sys/fs/cgroup/cpu/half/cpu.cfs_quota_us", "-1\n")
+        .file("sys/fs/cgroup/cpu/half/cpu.cfs_period_us", "100000\n");
+    v1.check_ok("cpu-quota", "none");
+    let half = v1.file("sys/fs/cgroup/cpu/half/cpu.cfs_quota_us", "50000\n");
+    let command = "echo -1 | sudo tee /sys/fs/cgroup/cpu/half/cpu.cfs_quota_us";
+    half.check("cpu-quota", Problem, "0.5 of 4", command);
+
+    let reason = "no control group with the cpu controller is visible";
+    machine.clone().without("proc/self/cgroup").check_unknown("cpu-quota", reason);
+    machine.without("sys/fs/cgroup").check_unknown("cpu-quota", reason);
+}
+
+#[test]
+fn affinity_is_compared_with_the_machine() {
+    let machine = Machine::healthy();
+    machine.check_ok("cpu-affinity", "all 4 CPUs are usable");
+    let bound = machine.clone().facts(|facts| facts.usable_cpus = Ok(vec![1, 2]));
+    bound.check("cpu-affinity", Warning, "CPUs 1,2 of 4 online", "taskset -cp 0-3 $$");
+    let one = machine.clone().facts(|facts| facts.usable_cpus = Ok(vec![3]));
+    one.check("cpu-affinity", Warning, "CPU 3 of 4 online", "taskset -cp 0-3 $$");
+    let hidden = machine.clone().without("sys/devices/system/cpu/online");
+    hidden.check_unknown("cpu-affinity", "/sys/devices/system/cpu/online does not exist here");
+    let refused = machine.facts(|facts| facts.usable_cpus = unreadable("sched_getaffinity failed"));
+    refused.check_unknown("cpu-affinity", "sched_getaffinity failed");
+    refused.check_unknown("busy-neighbours", "sched_getaffinity failed");
+}
+
+#[test]
+fn siblings_count_if_both_are_usable() {
+    let machine = Machine::healthy();
+    machine.check_ok("smt-siblings", "each of 4 CPUs is a core");
+    let list = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    let pair = machine.clone().file(&list(0), "0,2\n").file(&list(2), "0,2\n");
+    let off = "echo off | sudo tee /sys/devices/system/cpu/smt/control";
+    pair.check("smt-siblings", Warning, "CPUs 0,2 share a core", off);
+    let pairs = pair.clone().file(&list(1), "1,3\n").file(&list(3), "1,3\n");
+    pairs.check("smt-siblings", Warning, "2 cores have several CPUs each", off);
+    let fixed = pairs.clone().file("sys/devices/system/cpu/smt/control", "notsupported\n");
+    let advice = "run one thread on each core: weir --pin=0,1";
+    fixed.check("smt-siblings", Warning, "2 cores", advice);
+    pairs.facts(|facts| facts.usable_cpus = Ok(vec![0, 1])).check_ok("smt-siblings", "each of 2");
+    let reason = "thread_siblings_list does not exist here";
+    machine.clone().without(&list(3)).check_unknown("smt-siblings", reason);
+    machine.file(&list(3), "x\n").check_unknown("smt-siblings", "has an unknown form");
+}
+
+#[test]
+fn governors_that_follow_the_load_bias_latencies() {
+    let command = "sudo cpupower frequency-set -g performance";
+    let machine = Machine::healthy();
+    machine.check_ok("cpu-governor", "performance");
+    let scaling = machine.clone().each_cpu("cpufreq/scaling_governor", "powersave\n");
+    scaling.check("cpu-governor", Warning, "powersave", command);
+    let saving = scaling.clone().each_cpu("cpufreq/energy_performance_preference", "power\n");
+    saving.check("cpu-governor", Warning, "powersave, energy preference power", command);
+    let slow = scaling.each_cpu("cpufreq/scaling_driver", "acpi-cpufreq\n");
+    slow.check("cpu-governor", Problem, "powersave", command);
+    let mixed =
+        machine.clone().file("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "ondemand");
+    mixed.check("cpu-governor", Warning, "ondemand, performance", command);
+    let hidden = machine.without("sys/devices/system/cpu/cpu2/cpufreq/");
+    hidden.check_unknown("cpu-governor", "scaling_governor does not exist here");
+    let guest = hidden.virtual_machine();
+    guest.check_unknown("cpu-governor", "set by the host of this virtual machine");
+}
+
+#[test]
+fn turbo_has_a_switch_for_each_driver() {
+    const INTEL: &str = "sys/devices/system/cpu/intel_pstate/no_turbo";
+    const OTHERS: &str = "sys/devices/system/cpu/cpufreq/boost";
+    let machine = Machine::healthy();
+    machine.check_ok("turbo", "off");
+    let on = machine.clone().file(INTEL, "0\n");
+    on.check("turbo", Warning, "on", &format!("echo 1 | sudo tee /{INTEL}"));
+    let none = machine.clone().without(INTEL);
+    none.check_unknown("turbo", "the frequency driver has no switch for it");
+    none.clone().virtual_machine().check_unknown("turbo", "set by the host");
+    none.clone().file(OTHERS, "0\n").check_ok("turbo", "off");
+    let on = none.file(OTHERS, "1\n");
+    on.check("turbo", Warning, "on", &format!("echo 0 | sudo tee /{OTHERS}"));
+    machine.file(INTEL, "x\n").check_unknown("turbo", "has an unknown form");
+}
+
+#[test]
+fn a_server_here_shares_the_cpus() {
+    let machine = Machine::healthy();
+    assert_eq!(machine.finding("shared-cpus"), None);
+    machine.clone().remote().check_ok("shared-cpus", "the server is on another machine");
+    let advice = "use another machine, or both: taskset -c 0,1 SERVER; weir --pin=2,3 URL";
+    let local = machine.clone().local();
+    local.check("shared-cpus", Warning, "on this machine (4 CPUs)", advice);
+    let alone = local.facts(|facts| facts.usable_cpus = Ok(vec![2]));
+    alone.check("shared-cpus", Problem, "one usable CPU", "use another machine for weir");
+    let anywhere = machine.target("198.51.100.7:80", None);
+    anywhere.check_unknown("shared-cpus", "this machine accepts every address");
+}
