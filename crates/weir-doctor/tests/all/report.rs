@@ -145,3 +145,19 @@ fn commands_survive_the_width_of_the_page() {
     }
     assert!(commands >= 5 && narrow.contains(" \\\n"), "{narrow}");
 }
+
+#[test]
+fn every_check_has_its_row_on_the_page() {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/DOCTOR.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    let rows: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    let here = Machine::healthy().local().diagnosis().findings;
+    let elsewhere = Machine::healthy().remote().diagnosis().findings;
+    let mut ids: Vec<&str> = here.iter().chain(&elsewhere).map(|finding| finding.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut listed = rows.clone();
+    listed.sort_unstable();
+    assert_eq!(listed, ids);
+}
