@@ -22,6 +22,7 @@ mod cgroup;
 mod cpu_list;
 mod listeners;
 mod proc;
+mod server;
 mod virtualisation;
 
 mod report;

@@ -8,11 +8,20 @@ use crate::root::{Root, Unreadable};
 /// `TCP_LISTEN` in /proc/net/tcp.
 const LISTENING: &str = "0A";
 
-/// Returns the number of connections that wait to be accepted, for each socket that listens there.
+/// A socket that accepts connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listener {
+    /// Connections that wait to be accepted.
+    pub(crate) waiting: u64,
+    /// Number by which the descriptors of its processes name it.
+    pub(crate) inode: u64,
+}
+
+/// Returns the sockets that accept connections to `address`.
 ///
 /// # Errors
 /// When no table of sockets can be read.
-pub(crate) fn accept_queues(root: &Root, address: SocketAddr) -> Result<Vec<u64>, Unreadable> {
+pub(crate) fn listeners(root: &Root, address: SocketAddr) -> Result<Vec<Listener>, Unreadable> {
     let port = address.port();
     let addresses: Vec<String> =
         serving(address.ip()).map(|ip| listed_address((ip, port).into())).collect();
@@ -23,16 +32,19 @@ pub(crate) fn accept_queues(root: &Root, address: SocketAddr) -> Result<Vec<u64>
     }
     let tables = [v4.unwrap_or_default(), v6.unwrap_or_default()];
     let lines = tables.iter().flat_map(|table| table.lines().skip(1));
-    Ok(lines.filter_map(|line| waiting(line, &addresses)).collect())
+    Ok(lines.filter_map(|line| listener(line, &addresses)).collect())
 }
 
-/// Parses `sl local_address rem_address st tx_queue:rx_queue …`. The receive queue of a socket that
-/// listens is its accept queue (proc_pid_net(5)).
-fn waiting(line: &str, addresses: &[String]) -> Option<u64> {
-    let words: Vec<&str> = line.split_whitespace().take(5).collect();
-    let [_, local, _, state, queues] = words[..] else { return None };
-    let is_it = state == LISTENING && addresses.iter().any(|address| address == local);
-    u64::from_str_radix(queues.split_once(':')?.1, 16).ok().filter(|_| is_it)
+/// Parses `sl local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode`.
+/// The receive queue of a socket that listens is its accept queue (proc_pid_net(5)).
+fn listener(line: &str, addresses: &[String]) -> Option<Listener> {
+    let words: Vec<&str> = line.split_whitespace().take(10).collect();
+    let [_, local, _, state, queues, _, _, _, _, inode] = words[..] else { return None };
+    if state != LISTENING || !addresses.iter().any(|address| address == local) {
+        return None;
+    }
+    let waiting = u64::from_str_radix(queues.split_once(':')?.1, 16).ok()?;
+    Some(Listener { waiting, inode: inode.parse().ok()? })
 }
 
 /// Counts the sockets, in any state, whose peer is `server`: each holds a local port.

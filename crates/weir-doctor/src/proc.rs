@@ -77,15 +77,19 @@ pub(crate) fn netstat(table: &str, group: &str, name: &str) -> Option<u64> {
     values.split_whitespace().nth(place)?.parse().ok()
 }
 
-/// Parses the number after `name`, and after a colon if there is one, at the beginning of a line:
-/// /proc/meminfo, /proc/vmstat, cpu.stat.
-pub(crate) fn value(table: &str, name: &str) -> Option<u64> {
+/// Parses the first word after `name`, and after a colon if there is one, at the beginning of a
+/// line: /proc/meminfo, /proc/vmstat, /proc/PID/status, cpu.stat.
+pub(crate) fn word<'a>(table: &'a str, name: &str) -> Option<&'a str> {
     table.lines().find_map(|line| {
         let rest = line.strip_prefix(name)?;
         let rest = rest.strip_prefix(':').unwrap_or(rest);
-        let number = rest.strip_prefix([' ', '\t'])?.split_whitespace().next()?;
-        number.parse().ok()
+        rest.strip_prefix([' ', '\t'])?.split_whitespace().next()
     })
+}
+
+/// Parses the same as a number.
+pub(crate) fn value(table: &str, name: &str) -> Option<u64> {
+    word(table, name)?.parse().ok()
 }
 
 /// Parses `name VALUE` out of the line of `protocol` in /proc/net/sockstat.

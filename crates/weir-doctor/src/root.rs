@@ -43,6 +43,12 @@ impl Root {
         self.0.join(path).exists()
     }
 
+    /// Returns the target of a symbolic link; `None` if it cannot be read.
+    pub(crate) fn link(&self, path: &str) -> Option<String> {
+        let target = fs::read_link(self.0.join(path)).ok()?;
+        Some(target.to_string_lossy().into_owned())
+    }
+
     /// Returns the names in a directory, sorted; none if it cannot be read.
     pub(crate) fn names(&self, directory: &str) -> Vec<String> {
         let entries = fs::read_dir(self.0.join(directory)).into_iter().flatten().flatten();

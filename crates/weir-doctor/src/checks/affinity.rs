@@ -15,6 +15,10 @@ pub(super) fn examine(subject: &Subject<'_>) -> Examined {
         return Ok(Some(Outcome::ok(format!("all {} CPUs are usable", online.len()))));
     }
     let evidence = format!("{} of {} online", cpu_list::named(usable), online.len());
+    // CPUs split between weir and a server here are advised; `shared-cpus` judges the split.
+    if subject.serves() {
+        return Ok(Some(Outcome::ok(evidence)));
+    }
     let effect = "weir starts fewer threads; programs on these CPUs delay it";
     let command = format!("taskset -cp {} $$", cpu_list::format(&online));
     Ok(Some(Outcome::warning(evidence, effect).command(command)))

@@ -4,7 +4,7 @@
 use weir_result::units;
 
 use crate::check::{Examined, Outcome};
-use crate::listeners::accept_queues;
+use crate::listeners::listeners;
 use crate::proc::netstat;
 use crate::root::Unreadable;
 use crate::subject::Subject;
@@ -13,13 +13,13 @@ pub(super) fn examine(subject: &Subject<'_>) -> Examined {
     let Some(target) = subject.target.filter(|target| target.is_local == Some(true)) else {
         return Ok(None);
     };
-    let queues = accept_queues(subject.root, target.address)?;
-    if queues.is_empty() {
+    let listeners = listeners(subject.root, target.address)?;
+    if listeners.is_empty() {
         let reason =
             format!("no socket listens on {}: not started, or in a container", target.address);
         return Err(Unreadable(reason));
     }
-    let waiting: u64 = queues.iter().sum();
+    let waiting: u64 = listeners.iter().map(|listener| listener.waiting).sum();
     let (before, after) = (&subject.sample.before.netstat, &subject.sample.after.netstat);
     let overflows = |table: &Result<String, Unreadable>| {
         let table = table.as_ref().map_err(Unreadable::clone)?;

@@ -2,7 +2,9 @@
 
 use crate::check::{Examined, Outcome};
 use crate::cpu_list;
+use crate::listeners::listeners;
 use crate::root::Unreadable;
+use crate::server;
 use crate::subject::Subject;
 
 pub(super) fn examine(subject: &Subject<'_>) -> Examined {
@@ -16,6 +18,12 @@ pub(super) fn examine(subject: &Subject<'_>) -> Examined {
         Some(true) => {}
     }
     let cpus = subject.usable_cpus()?;
+    let listeners = listeners(subject.root, target.address).unwrap_or_default();
+    let served = server::cpus(subject.root, &listeners);
+    if !served.is_empty() && !served.iter().any(|cpu| cpus.contains(cpu)) {
+        let (ours, theirs) = (cpu_list::named(cpus), cpu_list::named(&served));
+        return Ok(Some(Outcome::ok(format!("weir on {ours}, the server on {theirs}"))));
+    }
     let (theirs, ours) = cpus.split_at(cpus.len() / 2);
     let effect = "each slows the other: latencies are upper bounds";
     if theirs.is_empty() {
@@ -24,7 +32,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Examined {
     }
     let evidence = format!("weir and the server are on this machine ({} CPUs)", cpus.len());
     let advice = format!(
-        "use another machine, or both: taskset -c {} SERVER; weir --pin={} URL",
+        "use another machine, or taskset -c {} SERVER and taskset -c {} weir URL",
         cpu_list::format(theirs),
         cpu_list::format(ours),
     );

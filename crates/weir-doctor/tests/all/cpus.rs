@@ -173,9 +173,13 @@ fn a_server_here_shares_the_cpus() {
     let machine = Machine::healthy();
     assert_eq!(machine.finding("shared-cpus"), None);
     machine.clone().remote().check_ok("shared-cpus", "the server is on another machine");
-    let advice = "use another machine, or both: taskset -c 0,1 SERVER; weir --pin=2,3 URL";
+    let advice = "use another machine, or taskset -c 0,1 SERVER and taskset -c 2,3 weir URL";
     let local = machine.clone().local();
     local.check("shared-cpus", Warning, "on this machine (4 CPUs)", advice);
+    local.clone().server("0-3").check("shared-cpus", Warning, "on this machine", advice);
+    let apart = local.clone().server("0,1").facts(|facts| facts.usable_cpus = Ok(vec![2, 3]));
+    apart.check_ok("shared-cpus", "weir on CPUs 2,3, the server on CPUs 0,1");
+    apart.check_ok("cpu-affinity", "CPUs 2,3 of 4 online");
     let alone = local.facts(|facts| facts.usable_cpus = Ok(vec![2]));
     alone.check("shared-cpus", Problem, "one usable CPU", "use another machine for weir");
     let anywhere = machine.target("198.51.100.7:80", None);

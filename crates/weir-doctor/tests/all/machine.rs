@@ -23,6 +23,8 @@ pub(crate) struct Machine {
     files: BTreeMap<String, String>,
     /// Files that have another text at the end of the sample.
     later: BTreeMap<String, String>,
+    /// Symbolic links and their targets.
+    links: BTreeMap<String, String>,
     pub(crate) facts: Facts,
     target: Option<Target>,
 }
@@ -56,7 +58,8 @@ impl Machine {
             congestion_control: Some("cubic".to_owned()),
             uring: Ok(()),
         };
-        let machine = Machine { files, later: BTreeMap::new(), facts, target: None };
+        let machine =
+            Machine { files, later: BTreeMap::new(), links: BTreeMap::new(), facts, target: None };
         let idle = [100, 0, 50, 10_000, 0, 0, 0, 0];
         machine
             .stat([idle; 4])
@@ -123,6 +126,13 @@ impl Machine {
         self.later("proc/stat", stat(cpus))
     }
 
+    /// Adds the process of the server on port 8080, which may run on these CPUs.
+    pub(crate) fn server(mut self, cpus: &str) -> Machine {
+        self.links.insert("proc/55/fd/3".to_owned(), "socket:[1]".to_owned());
+        self.links.insert("proc/55/fd/0".to_owned(), "/dev/null".to_owned());
+        self.file("proc/55/status", format!("Name:\tnginx\nCpus_allowed_list:\t{cpus}\n"))
+    }
+
     /// Sets a target on this machine.
     pub(crate) fn local(self) -> Machine {
         self.target("127.0.0.1:8080", Some(true))
@@ -151,6 +161,11 @@ impl Machine {
             }
         };
         write(&self.files);
+        for (path, target) in &self.links {
+            let path = directory.0.join(path);
+            fs::create_dir_all(path.parent().expect("it has one")).expect("a directory");
+            std::os::unix::fs::symlink(target, path).expect("a link");
+        }
         let root = Root::at(&directory.0);
         let before = Reading::take(&root);
         write(&self.later);
