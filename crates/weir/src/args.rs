@@ -42,7 +42,7 @@ use values::{
     about,
     override_usage = "weir [options] URL\n       weir -s FILE [options] URL [words for the \
                       script]\n       weir --compat <wrk|wrk2> …\n       weir \
-                      <repeat|ab|sweep|compare|rerun|resume|history|doctor|serve|report> --help",
+                      <repeat|ab|sweep|compare|doctor|…> --help",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_version_flag = true,
