@@ -14,6 +14,7 @@ mod histogram;
 mod notice;
 mod percentiles;
 mod rules;
+mod server;
 mod spectrum;
 mod study;
 mod throughput;

@@ -29,6 +29,7 @@ mod raw;
 mod recorded;
 mod script;
 mod selfcheck;
+mod server;
 mod stamps;
 mod stationarity;
 mod summary;
@@ -55,6 +56,10 @@ pub use probe::{ProbeSection, ProbeTimes, Probed};
 pub use prove_client::{ProofPair, ProveClientSection};
 pub use raw::RawSection;
 pub use selfcheck::{Floor, SelfcheckSection};
+pub use server::{
+    AccessLogSection, Capture, CommandSection, MetricSeries, NginxSample, NginxSection, Point,
+    Polls, ProcessSample, ProcessSection, PrometheusSection, ServerLoad, ServerSection,
+};
 pub use stamps::StampsSection;
 pub use stationarity::{
     Change, SeriesStationarity, ShiftFigures, SliceSeries, ThirdsFigures, TrendFigures,
@@ -71,6 +76,8 @@ pub use crate::counters::{
     RateInterval, ScriptSection, SentCounts, SeriesEntry, SeriesPhase, SliceEntry, Throughput,
     TlsParameters, TlsSection,
 };
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -133,6 +140,9 @@ pub struct Document {
     /// Probe thread: a few independent requests beside the load; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<WitnessSection>,
+    /// The server as it was watched; absent if it was not. Of several parts each part has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSection>,
     /// Noise floor (`--selfcheck`); absent if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selfcheck: Option<SelfcheckSection>,
@@ -212,6 +222,9 @@ pub struct Run {
     /// Files that the run read; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Input>,
+    /// Facts about the run that the user gave (`--note`), by name; absent if there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
     /// SHA-256 of the plan, in hexadecimal: of its JSON without blanks, the names of each object in
     /// ascending order; absent in documents of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -20,6 +20,7 @@ mod plan;
 mod preflight;
 mod probe;
 mod trials;
+mod watch;
 mod witness;
 
 mod body;
@@ -55,7 +56,7 @@ pub use runner::Runner;
 pub use spec::{
     BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec, InputFile,
     IoChoice, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION, ScriptSpec,
-    TargetSpec, TlsSpec, Warmup, WitnessChoice,
+    TargetSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };
 pub use trials::selfcheck::NoiseFloor;
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
 use weir_io::system::{self, CpuTime};
 use weir_io::{Clock, Nanos, Signal, Waker};
-use weir_result::document::{ClientUsage, NetworkSection, Probed, Trials};
+use weir_result::document::{ClientUsage, NetworkSection, Probed, ServerSection, Trials};
 use weir_result::{ClientHealth, Measurements};
 
 use crate::errors::NoThread;
@@ -71,6 +71,8 @@ pub(crate) struct Outcome {
     pub(crate) probe: Probed,
     /// The load's TCP sockets.
     pub(crate) network: Option<NetworkSection>,
+    /// The server as it was watched, if it was.
+    pub(crate) server: Option<ServerSection>,
     /// Measurements of the witness, if there was one.
     pub(crate) witness: Option<Measurements>,
     /// Signal that ended the run early.
@@ -134,6 +136,7 @@ pub(crate) fn carry_out(
         client: usage_since(cpu_before),
         trials: Trials::default(),
         probe: Probed::default(),
+        server: None,
         witness: None,
         states: finished.scripts.into_iter().map(|(_, state)| state).collect(),
         failures,

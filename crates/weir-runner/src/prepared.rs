@@ -24,6 +24,7 @@ use crate::script::Scripts;
 use crate::server_wait::ServerWait;
 use crate::spec::{RunSpec, WitnessChoice};
 use crate::trials::{prove_client, selfcheck};
+use crate::watch::Watch;
 use crate::witness::{self, Witness};
 use crate::{connections, digest, environment, http, parts, probe};
 
@@ -78,11 +79,14 @@ impl Prepared {
     ) -> Result<Finished, Error> {
         parts::check_start(self.spec.start_at_unix_ns)?;
         self.check_machine()?;
+        let watch = self.watch(observer)?;
         let preflight = self.preflight(observer)?;
         let floor = self.noise_floor(interrupts, observer)?;
         if let Some(signal) = interrupts.received() {
             return Err(interrupted(signal));
         }
+        let job = Arc::make_mut(&mut self.job);
+        job.observers.extend(watch.as_ref().and_then(Watch::observers));
         let probe = self.probe(&preflight, interrupts, observer);
         let epoch = Epoch::start();
         let raw = raw.map(|raw| raw.start(self.job.plan.own_threads())).transpose()?;
@@ -90,8 +94,12 @@ impl Prepared {
         job.raw = raw.as_ref().map(RawRun::log);
         job.extras.round_trips = self.spec.checks.preflight;
         job.not_before = epoch.at_unix(self.spec.start_at_unix_ns.unwrap_or(0));
+        let watching = watch.map(|watch| watch.start(epoch.clock)).transpose()?;
         let mut outcome = self.load(&epoch, interrupts, observer)?;
         outcome.probe = probe;
+        outcome.server = watching.and_then(|watching| {
+            watching.finish(&self.job.plan, &outcome, &preflight, !self.goes_there())
+        });
         outcome.trials.selfcheck = floor;
         outcome.trials.prove_client = self.proof(&outcome, interrupts, observer);
         let no_server = self.add_notes(&outcome, preflight.response.is_some());
@@ -124,6 +132,17 @@ impl Prepared {
         let preflight = self.preflight(observer)?;
         let probed = self.probe(&preflight, interrupts, observer);
         Ok(probed.section.map(|section| section.service_time.p50_ns))
+    }
+
+    /// Reads the watched server for the first time, before any request of the run.
+    fn watch(&self, observer: &mut dyn Observer) -> Result<Option<Watch>> {
+        let wait = ServerWait::new(&self.spec.target);
+        Watch::open(&self.spec.watch, &self.redaction, &wait, observer)
+    }
+
+    /// True if a script sends no request elsewhere than to the target.
+    fn goes_there(&self) -> bool {
+        self.scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&self.job.endpoint))
     }
 
     /// Checks that this machine has the addresses and descriptors of the load. wrk does not check.
@@ -201,9 +220,7 @@ impl Prepared {
         interrupts: &Interrupts,
         observer: &mut dyn Observer,
     ) -> Probed {
-        let goes_there =
-            self.scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&self.job.endpoint));
-        if preflight.response.is_none() || !goes_there {
+        if preflight.response.is_none() || !self.goes_there() {
             return Probed::default();
         }
         observer.phase(Phase::Probe, &self.job.plan);
@@ -291,6 +308,7 @@ impl Prepared {
                 epoch_unix_ns: epoch.unix_ns(),
                 command: self.spec.command.clone(),
                 inputs: self.redaction.inputs(std::mem::take(&mut self.inputs)),
+                annotations: self.redaction.annotations(&self.spec.watch.notes),
                 plan_sha256: Some(digest::of_plan(&job.plan)),
             },
             preflight: preflight.response,
@@ -301,6 +319,7 @@ impl Prepared {
             health: outcome.health,
             witness: outcome.witness.clone(),
             trials: outcome.trials,
+            server: outcome.server.clone(),
             notes: std::mem::take(&mut self.notes),
         })?)
     }

@@ -65,7 +65,6 @@ fn single(job: &Job, requests: u64) -> Job {
         ending: Ending { abandons: true, ..job.ending },
         extras: Extras::default(),
         raw: None,
-        observers: Vec::new(),
         ..job.clone()
     }
 }

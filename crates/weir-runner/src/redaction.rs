@@ -1,9 +1,10 @@
 //! Redaction of credentials in output: plans, command lines and notes have `[redacted]` in their
 //! place. Requests are sent unchanged.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use weir_result::document::{Input, Preflight};
+use weir_result::document::{Input, Polls, Preflight, ServerSection};
 use weir_result::{Header, Note, RequestPlan};
 
 use crate::credentials;
@@ -52,6 +53,9 @@ impl RunSpec {
         let args = self.script.iter().flat_map(|script| (1..).zip(&script.args));
         let args = args.filter(|(_, arg)| is_redacted(arg));
         missing.extend(args.map(|(number, _)| format!("argument {number} of the script")));
+        if self.watch.clone().texts().any(|text| is_redacted(text)) {
+            missing.push("the watched server".to_owned());
+        }
         missing
     }
 }
@@ -80,7 +84,8 @@ impl Redaction {
         let names: Vec<String> =
             given.names.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
         let (url, of_url) = credentials::split_userinfo(&spec.target.url);
-        let userinfos = given.userinfos.iter().map(String::as_str).chain(of_url);
+        let of_pages = spec.watch.urls().filter_map(|url| credentials::split_userinfo(url).1);
+        let userinfos = given.userinfos.iter().map(String::as_str).chain(of_url).chain(of_pages);
         let mut redaction = Redaction {
             is_off: given.off,
             headers: credentials::headers().chain(names.iter().cloned()).collect(),
@@ -214,6 +219,7 @@ impl Redaction {
         for arg in spec.script.iter_mut().flat_map(|script| &mut script.args) {
             *arg = self.without_secrets(self.parameters_of(arg, false, |_| ()));
         }
+        spec.watch.texts().for_each(|text| *text = self.text(text));
         spec.tls.forget_keys();
         // They serve to find credentials, and there is none left.
         spec.redaction.users.clear();
@@ -221,8 +227,37 @@ impl Redaction {
         spec
     }
 
+    /// Redacts the facts that the user gave about the run.
+    pub(crate) fn annotations(&self, facts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let redacted = |name: &str, value: &str| match self.is_parameter(name) && !self.is_off {
+            true => REDACTED.to_owned(),
+            false => self.text(value),
+        };
+        facts.iter().map(|(name, value)| (name.clone(), redacted(name, value))).collect()
+    }
+
+    /// Redacts the section of the watched server: its URLs, commands, errors and labels.
+    pub(crate) fn server(&self, section: &mut ServerSection) {
+        let redact = |text: &mut String| *text = self.text(text);
+        let redact_polls = |polls: &mut Polls| polls.error.iter_mut().for_each(redact);
+        if let Some(nginx) = &mut section.nginx {
+            redact(&mut nginx.url);
+            redact_polls(&mut nginx.polls);
+        }
+        if let Some(page) = &mut section.prometheus {
+            redact(&mut page.url);
+            redact_polls(&mut page.polls);
+            page.metrics.iter_mut().flat_map(|m| m.labels.values_mut()).for_each(redact);
+        }
+        for command in &mut section.commands {
+            redact(&mut command.command);
+            redact_polls(&mut command.polls);
+        }
+        section.access_log.iter_mut().for_each(|log| redact(&mut log.path));
+    }
+
     /// Redacts a text that may contain input from elsewhere.
-    fn text(&self, text: &str) -> String {
+    pub(crate) fn text(&self, text: &str) -> String {
         if self.is_off {
             return text.to_owned();
         }
@@ -335,6 +370,9 @@ mod tests {
             ..InputFile::at("key.pem")
         };
         (spec.tls.cert, spec.tls.key) = (Some(key()), Some(key()));
+        spec.watch.nginx = Some("http://her:SECRET@h/status".to_owned());
+        spec.watch.captures = vec!["curl -u her:SECRET h".to_owned()];
+        spec.watch.notes = [("key".to_owned(), "SECRET".to_owned())].into();
         spec.redaction.names = vec!["token".to_owned()];
         spec.redaction.users = vec!["you:SECRET".to_owned()];
         spec.redaction.userinfos = vec!["me:SECRET".to_owned()];
@@ -359,6 +397,7 @@ mod tests {
                 "basic authentication",
                 "the body",
                 "argument 2 of the script",
+                "the watched server",
             ]
         );
         let kept = RunSpec { redaction: RedactionSpec { off: true, ..Default::default() }, ..spec };

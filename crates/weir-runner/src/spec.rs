@@ -13,6 +13,7 @@ mod request;
 mod script;
 mod target;
 mod tls;
+mod watch;
 
 pub use checks::{CheckSpec, WitnessChoice};
 pub use compat::{CompatSpec, Dialect};
@@ -25,6 +26,7 @@ pub use request::{BodySpec, RequestSpec};
 pub use script::ScriptSpec;
 pub use target::TargetSpec;
 pub use tls::TlsSpec;
+pub use watch::WatchSpec;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -72,6 +74,9 @@ pub struct RunSpec {
     /// Checks of the target and of the client beside the load.
     #[serde(default)]
     pub checks: CheckSpec,
+    /// Sources of data about the server, and facts to keep.
+    #[serde(default, skip_serializing_if = "WatchSpec::is_empty")]
+    pub watch: WatchSpec,
     /// Rules of wrk or wrk2, if the run follows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compat: Option<CompatSpec>,
@@ -103,6 +108,7 @@ impl RunSpec {
             connection: ConnectionPlan::default(),
             engine: EngineSpec::default(),
             checks: CheckSpec::default(),
+            watch: WatchSpec::default(),
             compat: None,
             redaction: RedactionSpec::default(),
             part: None,
@@ -205,6 +211,12 @@ mod tests {
         });
         spec.load.warmup = Warmup { span_ns: 1, is_auto: true };
         spec.engine.pin = Some(Pin::Cpus(vec![0, 2]));
+        spec.watch = WatchSpec {
+            nginx: Some("http://h/status".to_owned()),
+            processes: vec!["nginx".to_owned()],
+            notes: [("a".to_owned(), "b".to_owned())].into(),
+            ..WatchSpec::default()
+        };
         spec.compat = Some(CompatSpec { dialect: Dialect::Wrk2, batch_times: true });
         spec.part = Part::new(2, 3);
         spec.start_at_unix_ns = Some(1_800_000_000_000_000_000);

@@ -98,14 +98,7 @@ fn probe(job: &Job) -> Job {
         connection: ConnectionPlan { rate: None, ..job.plan.connection.clone() },
         ..job.plan.clone()
     };
-    Job {
-        plan,
-        cpus: Vec::new(),
-        extras: Extras::default(),
-        raw: None,
-        observers: Vec::new(),
-        ..job.clone()
-    }
+    Job { plan, cpus: Vec::new(), extras: Extras::default(), raw: None, ..job.clone() }
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod split;
 pub(crate) mod study;
 mod tls;
 mod values;
+mod watch;
 
 pub(crate) use choices::{ArrivalsChoice, Strict};
 use choices::{
@@ -33,6 +34,7 @@ use values::{
     assertion, bytes, confidence, depth, duration, part, positive, positive_duration,
     positive_long, rate, table, unix_time, warmup, window,
 };
+use watch::WatchArgs;
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
 #[derive(Debug, Parser)]
@@ -409,6 +411,9 @@ pub(crate) struct RunArgs {
     /// more thread
     #[arg(long, help_heading = CHECKS)]
     pub(crate) prove_client: bool,
+    /// The watch of the server.
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
 
     /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0', 'rate > 20k'; repeatable
     #[arg(long = "assert", value_name = "ASSERTION", value_parser = assertion,

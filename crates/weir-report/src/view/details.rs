@@ -3,7 +3,7 @@
 use weir_result::document::{Accounting, DestinationSection};
 use weir_result::{Document, Load, StampChoice, SuccessRule, errno};
 
-use super::{Block, Cell, Detail, Fact, Form, Line, Notice, Tone, connections, tls, usage};
+use super::{Block, Cell, Detail, Fact, Form, Line, Notice, Tone, connections, server, tls, usage};
 
 pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     let verbose = detail.verbose;
@@ -21,6 +21,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     blocks.extend(destinations(&document.connections.destinations));
     blocks.extend(tls::blocks(document, verbose));
     blocks.extend(openings(document).filter(|_| verbose));
+    blocks.extend(server::blocks(document));
     blocks.extend(usage::blocks(document, verbose));
     blocks.extend(notes(document, detail.verdict).into_iter().map(Block::Note));
     blocks

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
 use weir_report::text::Bars;
 use weir_report::{TextOptions, text};
-use weir_result::document::Certificate;
+use weir_result::document::{
+    AccessLogSection, Certificate, NginxSection, Polls, ProcessSection, ServerLoad, ServerSection,
+};
 use weir_result::{
     Arrivals, Assertion, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase,
     HandshakeKind, Load, Measurements, Occupancy, Rate, ScriptUsage, StampChoice, TlsCounts,
@@ -479,6 +481,51 @@ fn tls() {
     let document = renewed.document();
     golden("tls_renewed", &document, &PLAIN);
     golden("tls_renewed_verbose", &document, &verbose);
+}
+
+#[test]
+fn a_watched_server() {
+    let polls =
+        |failed, error: Option<&str>| Polls { begun: 12, failed, error: error.map(str::to_owned) };
+    let section = |counted: u64| {
+        let weir = ServerLoad { requests: 9_800, ..ServerLoad::default() };
+        let difference = Some(weir.difference(counted));
+        ServerSection {
+            nginx: Some(NginxSection {
+                polls: polls(1, Some("no response within 1 s")),
+                requests: Some(counted),
+                difference,
+                ..NginxSection::default()
+            }),
+            access_log: Some(AccessLogSection {
+                lines: counted,
+                difference,
+                status: BTreeMap::from([(200, counted)]),
+                ..AccessLogSection::default()
+            }),
+            processes: vec![ProcessSection {
+                name: "nginx".to_owned(),
+                pids: vec![7, 8, 9],
+                cpu_mean: Some(1.234),
+                cpu_max: Some(1.9),
+                resident_max_bytes: 19_000_000,
+                ..ProcessSection::default()
+            }],
+            weir,
+            ..ServerSection::default()
+        }
+    };
+    let watched = |section| {
+        let run = Fixture::closed_loop().spread(30_000, MS, 2 * MS);
+        run.with(|parts| parts.server = Some(section)).document()
+    };
+    golden("server", &watched(section(9_800)), &PLAIN);
+    golden("server_differs", &watched(section(9_900)), &PLAIN);
+    let mut unknown = section(0);
+    unknown.nginx = Some(NginxSection::default());
+    (unknown.access_log, unknown.processes) = (None, Vec::new());
+    let printed = print(&watched(unknown), &PLAIN);
+    assert!(printed.contains("nginx counted an unknown number of requests"), "{printed}");
 }
 
 fn tls_parameters(version: &str, group: Option<&str>) -> TlsParameters {

@@ -1,6 +1,8 @@
 //! Construction of a document: from the engine's measurements, or from several documents' records.
 //! Every derived number is derived here and in the sections' own `of`, nowhere else.
 
+use std::collections::BTreeMap;
+
 use super::bounds;
 use super::check::{BrokenInvariant, check};
 use super::departures::DeparturesSection;
@@ -16,7 +18,7 @@ use super::witness::WitnessSection;
 use super::{
     Accounting, ClientUsage, ConnectionsSection, Document, Environment, Input, NetworkSection,
     Note, Preflight, ProveClientSection, Run, SCHEMA_VERSION, ScriptSection, SelfcheckSection,
-    SeriesEntry, SliceEntry, Throughput, TlsSection, Tool,
+    SeriesEntry, ServerSection, SliceEntry, Throughput, TlsSection, Tool,
 };
 use crate::counters::ByOutcome;
 use crate::evidence::ClientHealth;
@@ -53,6 +55,8 @@ pub struct DocumentParts {
     pub witness: Option<Measurements>,
     /// Short runs beside the run, to judge the client.
     pub trials: Trials,
+    /// The server as it was watched, if it was.
+    pub server: Option<ServerSection>,
     /// Notes attached to the finished run.
     pub notes: Vec<Note>,
 }
@@ -71,6 +75,7 @@ impl DocumentParts {
                 epoch_unix_ns: 946_684_800_000_000_000,
                 command: None,
                 inputs: Vec::new(),
+                annotations: Default::default(),
                 plan_sha256: None,
             },
             preflight: None,
@@ -82,6 +87,7 @@ impl DocumentParts {
             health: None,
             witness: None,
             trials: Trials::default(),
+            server: None,
             notes: Vec::new(),
         }
     }
@@ -109,6 +115,8 @@ pub struct RunParts {
     pub command: Option<Vec<String>>,
     /// Files that the run read.
     pub inputs: Vec<Input>,
+    /// Facts about the run that the user gave, by name.
+    pub annotations: BTreeMap<String, String>,
     /// SHA-256 of the plan, if it was computed.
     pub plan_sha256: Option<String>,
 }
@@ -126,6 +134,7 @@ impl Document {
             unsettled: parts.measurements.is_unsettled,
             command: parts.run.command,
             inputs: parts.run.inputs,
+            annotations: parts.run.annotations,
             plan_sha256: parts.run.plan_sha256,
             preflight: parts.preflight,
             client: parts.client,
@@ -150,6 +159,7 @@ impl Document {
             plan: parts.plan,
             environment: parts.environment,
             trials: parts.trials,
+            server: parts.server,
             notes: parts.notes,
             parts: Vec::new(),
         };
@@ -174,6 +184,7 @@ pub(super) struct Frame {
     pub(super) plan: Plan,
     pub(super) environment: Environment,
     pub(super) trials: Trials,
+    pub(super) server: Option<ServerSection>,
     pub(super) notes: Vec<Note>,
     /// Parts of a merged document; empty in any other.
     pub(super) parts: Vec<PartSection>,
@@ -210,6 +221,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         tls: TlsSection::of(measurements.tls.as_ref(), window_ns),
         health: recorded.health,
         witness: witness.map(|witness| WitnessSection::of(witness, measurements)),
+        server: frame.server,
         selfcheck: frame.trials.selfcheck,
         prove_client: frame.trials.prove_client,
         script: ScriptSection::of(recorded),

@@ -166,6 +166,7 @@ fn of_older(mut value: Value) -> Result<Document, LoadError> {
         plan: document.plan,
         environment: document.environment,
         trials: Trials { selfcheck: document.selfcheck, prove_client: document.prove_client },
+        server: document.server,
         notes: document.notes,
         parts: document.parts,
     };

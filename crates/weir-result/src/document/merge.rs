@@ -136,6 +136,7 @@ impl Document {
             plan,
             environment: first.environment.clone(),
             trials: merged_trials(&documents),
+            server: None,
             notes: merged_notes(&parts),
             parts,
         };
@@ -311,6 +312,7 @@ fn merged_run(parts: &[PartSection]) -> Run {
         unsettled: runs().any(|run| run.unsettled),
         command: first.command.clone(),
         inputs: first.inputs.clone(),
+        annotations: first.annotations.clone(),
         plan_sha256: first.plan_sha256.clone(),
         preflight: runs().find_map(|run| run.preflight.clone()),
         client,

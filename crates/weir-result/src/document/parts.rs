@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::throughput::window_ns;
-use super::{Document, Environment, Note, Phases, Run, Tool, Verdict};
+use super::{Document, Environment, Note, Phases, Run, ServerSection, Tool, Verdict};
 use crate::plan::{Load, Part, Plan};
 use crate::units;
 
@@ -27,6 +27,9 @@ pub struct PartSection {
     pub environment: Environment,
     /// Verdict on the part alone.
     pub verdict: Verdict,
+    /// The server as this part watched it; absent if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSection>,
     /// Notes attached to the part.
     pub notes: Vec<Note>,
 }
@@ -40,6 +43,7 @@ impl PartSection {
             run: document.run.clone(),
             environment: document.environment.clone(),
             verdict: document.verdict.clone(),
+            server: document.server.clone(),
             notes: document.notes.clone(),
         });
         of_part.map_or_else(|| document.parts.clone(), |part| vec![part])

@@ -18,6 +18,7 @@ mod server;
 mod statistics;
 mod target;
 mod thresholds;
+mod watched;
 
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +61,7 @@ impl Verdict {
         let mut rules = rules_of(document);
         let limit = Limit::of(document, &rules);
         server::judge(document, &limit, &mut rules);
+        watched::judge(document, &mut rules);
         let target = TargetLine::of(document);
         let load = LoadLine::of(document, &limit);
         let own = grade::of(document, &target, &limit, &rules);

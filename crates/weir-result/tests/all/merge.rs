@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use weir_result::document::{
-    ClientUsage, Delivery, Grade, MergeError, Metric, NetworkSection, Probed, RuleOutcome, Summary,
-    Verdict,
+    ClientUsage, Delivery, Grade, MergeError, Metric, NetworkSection, Probed, RuleOutcome,
+    ServerSection, Summary, Verdict,
 };
 use weir_result::quantile::Bound;
 use weir_result::{
@@ -81,6 +81,20 @@ fn facts_of_a_machine_may_differ() {
     assert_eq!((merged.plan.part, merged.run.part, merged.run.parts), (None, 1, 1));
     let kernels: Vec<_> = merged.parts.iter().map(|of| of.environment.kernel.clone()).collect();
     assert_eq!(kernels, [None, Some("6.1.0".to_owned())]);
+}
+
+#[test]
+fn each_part_keeps_the_server_as_it_was_watched() {
+    let watched = part_with(2, 2, |parts| {
+        parts.server = Some(ServerSection {
+            not_compared: Some("the server counts the requests of all parts".to_owned()),
+            ..ServerSection::default()
+        });
+    });
+    let merged = Document::merge(&[part(1, 2), sent(&watched)]).expect("two parts of one run");
+    assert_eq!(merged.server, None);
+    assert_eq!((&merged.parts[0].server, &merged.parts[1].server), (&None, &watched.server));
+    assert_eq!(sent(&merged).parts, merged.parts);
 }
 
 #[test]

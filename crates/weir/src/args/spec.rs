@@ -75,6 +75,7 @@ impl RunArgs {
                 selfcheck: self.selfcheck,
                 prove_client: self.prove_client,
             },
+            watch: self.watch.spec(),
             redaction: RedactionSpec {
                 off: self.no_redact,
                 names: self.redact.clone(),

@@ -38,3 +38,4 @@ mod time;
 mod tls;
 mod trials;
 mod verdict;
+mod watching;

@@ -137,6 +137,11 @@ pub(super) const LITTLE_FINDING: f64 = 0.001;
 /// `littles-law`: difference beyond which requests were lost or counted twice.
 pub(super) const LITTLE_VOID: f64 = 0.01;
 
+/// `server-count`: both counts are exact, so that one request more or less has a cause.
+pub(super) const SERVER_COUNT_FINDING: f64 = 0.0;
+/// `dropped-accepts`: a dropped connection fails, or costs a client its wait for another.
+pub(super) const DROPPED_ACCEPTS_FINDING: f64 = 0.0;
+
 /// `warmup-too-short`: share of the window that should rather be left out (METHOD 1.12).
 pub(super) const TRANSIENT_FINDING: f64 = 0.05;
 

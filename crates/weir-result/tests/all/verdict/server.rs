@@ -1,14 +1,14 @@
 //! Rules about the server and the load that reached it.
 
 use weir_result::document::RuleOutcome::{Finding, Note, Pass, Unknown};
-use weir_result::document::{Grade, Subject};
-use weir_result::{Histogram, Measurements, Slice};
+use weir_result::document::{AccessLogSection, Grade, ServerSection, Subject};
+use weir_result::{DocumentParts, Histogram, Measurements, Slice};
 
 use super::run::{
     EACH, Failure, S, SLICES, US, answer, check, closed, failing, measured, no_success, rule, says,
     well,
 };
-use super::triggers::{growing, held_up, served};
+use super::triggers::{growing, held_up, served, watched};
 
 #[test]
 fn a_growing_backlog() {
@@ -35,6 +35,95 @@ fn a_growing_backlog() {
     check(id, Unknown, |parts| {
         parts.measurements.slices.iter_mut().for_each(|slice| slice.sent = 0);
     });
+}
+
+/// Changes the section of a server whose counts agree.
+fn server(change: impl Fn(&mut ServerSection)) -> impl Fn(&mut DocumentParts) {
+    move |parts| {
+        watched(30_000, 0)(parts);
+        change(parts.server.as_mut().expect("it was added"));
+    }
+}
+
+#[test]
+fn counts_of_a_watched_server() {
+    let id = "server-count";
+    check(id, Pass, watched(30_000, 0));
+    // A difference changes the meaning of no number.
+    assert_eq!(check(id, Finding, watched(30_005, 0)).verdict.grade, Grade::Clean);
+    says(
+        id,
+        watched(30_005, 0),
+        "the server's count differs: nginx counted 30,005 requests, weir sent 30,000, 5 \
+         unexplained (limit: 0); stop other clients",
+    );
+    says(
+        id,
+        watched(29_990, 0),
+        "the server's count differs: nginx counted 29,990 requests, weir sent 30,000, 10 \
+         unexplained (limit: 0); check for a proxy, or a sampled log",
+    );
+    // Requests without a response may be counted or not, and failed readings too.
+    check(id, Pass, |parts| {
+        watched(29_990, 0)(parts);
+        parts.server.as_mut().expect("it was added").weir.unanswered = 10;
+    });
+    check(id, Pass, |parts| {
+        watched(30_001, 0)(parts);
+        let nginx = &mut parts.server.as_mut().expect("it was added").nginx;
+        nginx.as_mut().expect("it is there").polls.failed = 1;
+    });
+    check(id, Unknown, server(|server| server.not_compared = Some("parts".to_owned())));
+    check(
+        id,
+        Unknown,
+        server(|server| {
+            server.nginx.as_mut().expect("it is there").requests = None;
+        }),
+    );
+    check(
+        id,
+        Unknown,
+        server(|server| {
+            let error = Some("rotated".to_owned());
+            server.access_log = Some(AccessLogSection { error, ..AccessLogSection::default() });
+        }),
+    );
+    let logged = |status: &'static [(u16, u64)]| {
+        server(move |server| {
+            server.weir.status = [(200, 29_000), (404, 1_000)].into();
+            let lines = status.iter().map(|(_, lines)| lines).sum();
+            let status = status.iter().copied().collect();
+            let log = AccessLogSection { lines, status, ..AccessLogSection::default() };
+            server.access_log = Some(log);
+        })
+    };
+    check(id, Pass, logged(&[(200, 29_000), (404, 1_000)]));
+    says(
+        id,
+        logged(&[(200, 29_002), (404, 998)]),
+        "the server's count differs: the access log has 30,000 requests, weir sent 30,000, 2 \
+         unexplained (limit: 0); compare the status codes",
+    );
+}
+
+#[test]
+fn connections_that_nginx_dropped() {
+    let id = "dropped-accepts";
+    check(id, Pass, watched(30_000, 0));
+    says(
+        id,
+        watched(30_000, 3),
+        "nginx dropped connections: 3 of 10 accepted connections were not handled (limit: 0); \
+         raise worker_connections",
+    );
+    check(
+        id,
+        Unknown,
+        server(|server| {
+            server.nginx.as_mut().expect("it is there").dropped = None;
+        }),
+    );
 }
 
 #[test]

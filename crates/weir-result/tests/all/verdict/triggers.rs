@@ -1,6 +1,7 @@
 //! One change for each rule that triggers it, and the resulting outcome.
 
 use weir_result::document::RuleOutcome::{self, Bound, Finding, Note, Void};
+use weir_result::document::{NginxSample, NginxSection, ServerLoad, ServerSection};
 use weir_result::{DocumentParts, Histogram, Measurements};
 
 use super::run::{
@@ -127,6 +128,9 @@ fn of_load() -> Vec<Trigger> {
         trigger("growing-backlog", Finding, growing),
         trigger("delayed-ack", Finding, |parts| served(parts, |_| 41_000 * US)),
         trigger("upload-windows", Finding, held_up(3 * S)),
+        trigger("server-count", Finding, watched(30_005, 0)),
+        trigger("server-count", Finding, watched(29_990, 0)),
+        trigger("dropped-accepts", Finding, watched(30_000, 3)),
         trigger("not-stationary", Finding, |parts| {
             slowed(parts, |k| if k < 18 { 100 } else { 150 } + k % 2);
         }),
@@ -215,6 +219,22 @@ pub(crate) fn held_up(ns: u64) -> impl Fn(&mut DocumentParts) {
     move |parts| {
         let connections = &mut parts.measurements.connections;
         (connections.window_waits, connections.window_wait_ns) = (10_000, ns);
+    }
+}
+
+/// Adds the counts of an nginx that got 30,000 requests of weir over 10 connections.
+pub(crate) fn watched(requests: u64, dropped: u64) -> impl Fn(&mut DocumentParts) {
+    move |parts| {
+        let weir = ServerLoad { requests: 30_000, ..ServerLoad::default() };
+        let after = NginxSample { accepts: 10, handled: 10 - dropped, ..NginxSample::default() };
+        let nginx = NginxSection {
+            requests: Some(requests),
+            difference: Some(weir.difference(requests)),
+            dropped: Some(dropped),
+            after: Some(after),
+            ..NginxSection::default()
+        };
+        parts.server = Some(ServerSection { weir, nginx: Some(nginx), ..ServerSection::default() });
     }
 }
 

@@ -25,8 +25,8 @@ struct Addresses {
 /// An nginx that the test starts. It needs no privileges and leaves no files.
 pub(crate) struct Nginx {
     addresses: Addresses,
-    _process: Process,
-    _directory: Directory,
+    process: Process,
+    directory: Directory,
 }
 
 impl Nginx {
@@ -54,7 +54,7 @@ impl Nginx {
         wait::until("nginx to listen, or to end", || {
             TcpStream::connect(plain).map(|_| true).ok().or(process.has_ended().then_some(false))
         })
-        .then_some(Nginx { addresses, _process: process, _directory: directory })
+        .then_some(Nginx { addresses, process, directory })
     }
 
     pub(crate) fn url(&self) -> String {
@@ -68,6 +68,21 @@ impl Nginx {
 
     pub(crate) fn secure_url(&self) -> String {
         format!("https://{}/", self.addresses.secure)
+    }
+
+    /// URL of the counts of requests and connections.
+    pub(crate) fn status_url(&self) -> String {
+        format!("http://{}/status", self.addresses.plain)
+    }
+
+    /// Number of its only process.
+    pub(crate) fn pid(&self) -> String {
+        self.process.id().to_string()
+    }
+
+    /// Log of the requests for paths that begin with `/logged` and `/missing`.
+    pub(crate) fn access_log(&self) -> String {
+        self.directory.file("access.log")
     }
 
     /// Requests that nginx has counted, including this one.
@@ -114,6 +129,9 @@ fn configuration(addresses: Addresses, directives: &str) -> String {
                 listen {secure} ssl http2 backlog=4096;
                 location / {{ return 200 'ok'; }}
                 location /status {{ stub_status; }}
+                location /metrics {{ return 200 '# TYPE up counter\\nup{{a=\"b\"}} 5\\n'; }}
+                location /logged {{ access_log access.log combined; return 200 'ok'; }}
+                location /missing {{ access_log access.log combined; return 404; }}
             }}
         }}"
     )

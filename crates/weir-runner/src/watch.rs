@@ -1,0 +1,295 @@
+//! The watch of the server during a run (docs/WATCHING.md). A thread of low priority reads each
+//! source before the run's first request, once per second during the load, and after the drain. It
+//! has no access to the load's threads. Readings that fail during the load are counted; one that
+//! fails before it ends the run, because its remedy is still cheap then.
+
+mod access_log;
+mod command;
+mod http;
+mod nginx;
+mod process;
+mod prometheus;
+mod readings;
+mod shell;
+mod sources;
+mod statuses;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhow::{Context, Error, Result, anyhow, bail};
+use weir_engine::ObserverFactory;
+use weir_io::{Clock, Nanos, system};
+use weir_result::document::{Capture, ServerLoad, ServerSection};
+use weir_result::{Measurements, Plan};
+
+use crate::errors::NoThread;
+use crate::load::Outcome;
+use crate::observer::Observer;
+use crate::preflight::PreflightResult;
+use crate::redaction::Redaction;
+use crate::server_wait::ServerWait;
+use crate::spec::WatchSpec;
+use sources::Sources;
+use statuses::Statuses;
+
+/// Interval between two readings.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Time limit of a captured command.
+const CAPTURE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Nice value of the watching thread: it yields to the load's.
+const NICENESS: i32 = 10;
+
+/// The sources of a run, read once.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// A clock of its own: the first readings are before the run's epoch.
+    clock: Clock,
+    sources: Sources,
+    captures: Vec<Capture>,
+    statuses: Option<Statuses>,
+    redaction: Redaction,
+}
+
+/// A watch under way.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    thread: Option<JoinHandle<Sources>>,
+    is_over: Arc<AtomicBool>,
+    clock: Clock,
+    /// The run's epoch on `clock`.
+    epoch: Nanos,
+    captures: Vec<Capture>,
+    statuses: Option<Statuses>,
+    redaction: Redaction,
+}
+
+impl Watch {
+    /// Reads every source for the first time, and runs the commands of `--capture`. Returns `None`
+    /// if there is nothing to watch.
+    ///
+    /// # Errors
+    /// When a source cannot be read; the message names the flag.
+    pub(crate) fn open(
+        spec: &WatchSpec,
+        redaction: &Redaction,
+        wait: &ServerWait,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Watch>> {
+        if spec.is_off() {
+            return Ok(None);
+        }
+        check(spec)?;
+        let clock = Clock::start();
+        // A page that cannot be read is the user's error: it is not the target.
+        let usage = |error: Error| anyhow!("{}", redaction.text(&format!("{error:#}")));
+        let mut sources = Sources::of(spec).map_err(usage)?;
+        wait.retry(|| sources.open(clock).map_err(usage), observer)?;
+        let captures: Result<_> =
+            spec.captures.iter().map(|command| capture(command, redaction)).collect();
+        let statuses = spec.access_log.is_some().then(Statuses::default);
+        let (captures, redaction) = (captures?, redaction.clone());
+        Ok(Some(Watch { clock, sources, captures, statuses, redaction }))
+    }
+
+    /// The factory of observers that the load needs for this watch, if any.
+    pub(crate) fn observers(&self) -> Option<ObserverFactory> {
+        self.statuses.as_ref().map(Statuses::factory)
+    }
+
+    /// Starts to read the sources once per second. `run` is the run's clock.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub(crate) fn start(self, run: Clock) -> Result<Watching> {
+        let Watch { clock, mut sources, captures, statuses, redaction } = self;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        let watch = move || {
+            // Without the right to a lower priority the thread has the usual one.
+            let _usual = system::stand_back(NICENESS);
+            let mut due = clock.now();
+            while !over.load(Ordering::Acquire) {
+                sources.poll(clock);
+                due = due.after(nanos(EVERY));
+                // A source that takes longer delays the next reading, and adds none later.
+                due = due.max(clock.now());
+                let left_ns = || due.since(clock.now());
+                while left_ns() > 0 && !over.load(Ordering::Acquire) {
+                    thread::park_timeout(Duration::from_nanos(left_ns()));
+                }
+            }
+            sources
+        };
+        let builder = thread::Builder::new().name("weir-watch".to_owned());
+        let thread = Some(builder.spawn(watch).map_err(NoThread)?);
+        let epoch = Nanos(clock.now().since(run.now()));
+        Ok(Watching { thread, is_over, clock, epoch, captures, statuses, redaction })
+    }
+}
+
+impl Watching {
+    /// Ends the watch after the drain with a last reading, and returns its section. Servers count
+    /// and log a request after its response, so counts may take up to a second to settle.
+    pub(crate) fn finish(
+        mut self,
+        plan: &Plan,
+        outcome: &Outcome,
+        preflight: &PreflightResult,
+        goes_elsewhere: bool,
+    ) -> Option<ServerSection> {
+        self.stop();
+        let sources = self.thread.take()?.join().ok()?;
+        if let (Some(statuses), Some(response)) = (&self.statuses, &preflight.response) {
+            statuses.add(response.status);
+        }
+        let status = self.statuses.as_ref().map(Statuses::counts).unwrap_or_default();
+        let load = ServerLoad { status, ..load_of(outcome, preflight) };
+        let not_compared = not_comparable(plan, goes_elsewhere);
+        let workers = &outcome.measurements.workers;
+        let t0_ns = workers.iter().map(|worker| worker.t0_ns).max().unwrap_or(0);
+        let t1_ns = workers.iter().map(|worker| worker.t1_ns).max().unwrap_or(0);
+        let t0 = self.epoch.after(t0_ns);
+        let at_s = |at: Nanos| match at >= t0 {
+            true => at.since(t0) as f64 / 1e9,
+            false => -(t0.since(at) as f64) / 1e9,
+        };
+        let window_s = t1_ns.saturating_sub(t0_ns) as f64 / 1e9;
+        let compared = not_compared.is_none().then_some(&load);
+        let mut section = sources.finish(self.clock, compared, &at_s, window_s);
+        section.captures = std::mem::take(&mut self.captures);
+        (section.weir, section.not_compared) = (load, not_compared);
+        self.redaction.server(&mut section);
+        Some(section)
+    }
+
+    fn stop(&self) {
+        self.is_over.store(true, Ordering::Release);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+}
+
+/// A run that failed has no use for the watch.
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Checks the choices that depend on each other.
+fn check(spec: &WatchSpec) -> Result<()> {
+    match (&spec.prometheus, spec.metrics.is_empty()) {
+        (Some(_), true) => bail!("--watch-prometheus needs metrics: name them by --watch-metric"),
+        (None, false) => bail!("--watch-metric needs --watch-prometheus, the page that has it"),
+        _ => Ok(()),
+    }
+}
+
+/// Runs a command and keeps its output.
+fn capture(command: &str, redaction: &Redaction) -> Result<Capture> {
+    let ran = shell::run(command, CAPTURE_PATIENCE, true)
+        .with_context(|| format!("--capture {command:?}: no shell can be started"))?;
+    Ok(Capture {
+        command: redaction.text(command),
+        exit_status: ran.exit_status,
+        output: redaction.text(&ran.output),
+        truncated: ran.truncated,
+    })
+}
+
+/// Reason why the server's counts cannot equal weir's, if there is one.
+fn not_comparable(plan: &Plan, goes_elsewhere: bool) -> Option<String> {
+    if plan.part.is_some() {
+        return Some("the server counts the requests of all parts".to_owned());
+    }
+    goes_elsewhere.then(|| "the script sends requests to other addresses".to_owned())
+}
+
+/// Counts all requests that weir sent to the target since the watch was opened.
+fn load_of(outcome: &Outcome, preflight: &PreflightResult) -> ServerLoad {
+    let (probe, load) = (outcome.probe, &outcome.measurements);
+    let beside = outcome.witness.as_ref();
+    let witness = beside.map(|witness| witness.sent).unwrap_or_default();
+    let completed = |of: &Measurements| of.intervals.iter().map(|i| i.completed).sum::<u64>();
+    let answered = completed(load)
+        + beside.map_or(0, completed)
+        + probe.section.map_or(0, |probe| probe.service_time.count)
+        + u64::from(preflight.response.is_some());
+    let sent = preflight.sent + probe.sent + load.sent.total() + witness.total();
+    let returned = load.sent.returned + witness.returned;
+    let failed = load.sent.failed + probe.failed + witness.failed;
+    let requests = sent.saturating_sub(returned);
+    ServerLoad {
+        requests,
+        unanswered: requests.saturating_sub(answered),
+        uncertain: returned + failed,
+        ..ServerLoad::default()
+    }
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observer::Silent;
+    use crate::spec::{RunSpec, TargetSpec};
+
+    fn open(watch: WatchSpec) -> Result<Option<Watch>> {
+        let wait = ServerWait::new(&TargetSpec::default());
+        let spec = RunSpec { watch, ..RunSpec::new("http://h/") };
+        Watch::open(&spec.watch, &Redaction::of(&spec), &wait, &mut Silent)
+    }
+
+    fn words(text: &str) -> Vec<String> {
+        vec![text.to_owned()]
+    }
+
+    #[test]
+    fn nothing_is_watched_without_a_source() {
+        assert!(open(WatchSpec::default()).expect("no source").is_none());
+    }
+
+    #[test]
+    fn a_source_that_cannot_be_read_names_its_flag() {
+        let page = || Some("http://127.0.0.1:1/".to_owned());
+        for (watch, part) in [
+            (WatchSpec { nginx: page(), ..Default::default() }, "--watch-nginx"),
+            (WatchSpec { nginx: Some("https://h/".to_owned()), ..Default::default() }, "http URL"),
+            (WatchSpec { prometheus: page(), ..Default::default() }, "--watch-metric"),
+            (WatchSpec { metrics: words("a"), ..Default::default() }, "--watch-prometheus"),
+            (
+                WatchSpec { prometheus: page(), metrics: words("a"), ..Default::default() },
+                "--watch-prometheus",
+            ),
+            (WatchSpec { processes: words("no such one"), ..Default::default() }, "--watch-pid"),
+            (WatchSpec { commands: words("exit 1"), ..Default::default() }, "--watch-command"),
+            (
+                WatchSpec { access_log: Some("/no/such/log".into()), ..Default::default() },
+                "--access-log",
+            ),
+        ] {
+            let error = format!("{:#}", open(watch).expect_err(part));
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn captures_keep_no_credentials() {
+        let mut spec = RunSpec::new("http://h/");
+        spec.request.basic_auth = Some("me:SECRET".to_owned());
+        let redaction = Redaction::of(&spec);
+        let capture = capture("echo SECRET >&2; exit 4", &redaction).expect("a shell");
+        assert_eq!(capture.output, "[redacted]\n");
+        assert_eq!(capture.command, "echo [redacted] >&2; exit 4");
+        assert_eq!((capture.exit_status, capture.truncated), (Some(4), false));
+    }
+}

@@ -1,0 +1,261 @@
+//! A small HTTP/1.1 client for status pages: blocking, with short timeouts, on one connection that
+//! stays open. It counts each request that it sends, because the watched server counts them too.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use weir_io::Endpoint;
+
+use crate::credentials;
+use crate::target::Url;
+
+/// Timeout of connecting, of each send and of each receive.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Maximum bytes of a response.
+const RESPONSE_MAX_BYTES: usize = 16 << 20;
+
+/// A status page.
+#[derive(Debug)]
+pub(super) struct Page {
+    addresses: Vec<SocketAddr>,
+    authority: String,
+    path: String,
+    request: Vec<u8>,
+    stream: Option<TcpStream>,
+    sent: u64,
+}
+
+impl Page {
+    /// Resolves a URL. Sends nothing.
+    ///
+    /// # Errors
+    /// When it is no http URL, or its host has no address.
+    pub(super) fn of(url: &str) -> Result<Page> {
+        let (plain, userinfo) = credentials::split_userinfo(url);
+        let url = Url::parse(&plain)?;
+        if url.is_secure {
+            bail!("status pages are read over http only; give an http URL of the page");
+        }
+        let found = url.resolve(None)?.into_iter();
+        let addresses = found.filter_map(|endpoint| match endpoint {
+            Endpoint::Tcp(address) => Some(address),
+            Endpoint::Unix(_) => None,
+        });
+        let authority = url.authority();
+        let mut request = format!(
+            "GET {} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: weir-watch/{}\r\nAccept: */*\r\n",
+            url.path,
+            env!("CARGO_PKG_VERSION"),
+        );
+        if let Some(userinfo) = userinfo.filter(|userinfo| !userinfo.is_empty()) {
+            let value = credentials::basic(&credentials::decoded(userinfo));
+            request += &format!("Authorization: {value}\r\n");
+        }
+        request += "\r\n";
+        Ok(Page {
+            addresses: addresses.collect(),
+            authority,
+            path: url.path,
+            request: request.into_bytes(),
+            stream: None,
+            sent: 0,
+        })
+    }
+
+    /// Requests sent so far.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Path and query of the request.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// True if both pages are on the same host and port.
+    pub(super) fn is_beside(&self, other: &Page) -> bool {
+        self.addresses.iter().any(|address| other.addresses.contains(address))
+    }
+
+    /// Reads the page.
+    ///
+    /// # Errors
+    /// When it cannot be read, or the status is not 200.
+    pub(super) fn read(&mut self) -> io::Result<String> {
+        let body = self.exchange();
+        if body.is_err() {
+            self.stream = None;
+        }
+        let (status, body) = body?;
+        match status {
+            200 => Ok(String::from_utf8_lossy(&body).into_owned()),
+            status => Err(io::Error::other(format!("the page has status {status}"))),
+        }
+    }
+
+    fn exchange(&mut self) -> io::Result<(u16, Vec<u8>)> {
+        let mut stream = match self.stream.take().filter(is_open) {
+            Some(stream) => stream,
+            None => self.connect()?,
+        };
+        self.sent += 1;
+        stream.write_all(&self.request)?;
+        let mut received = Vec::new();
+        loop {
+            let is_over = receive(&mut stream, &mut received)? == 0;
+            if let Some(response) = Response::parse(&received, is_over)? {
+                if response.is_kept {
+                    self.stream = Some(stream);
+                }
+                return Ok((response.status, response.body));
+            }
+            if is_over {
+                return Err(io::Error::other("the response is incomplete"));
+            }
+            if received.len() > RESPONSE_MAX_BYTES {
+                return Err(io::Error::other("the response is longer than 16 MiB"));
+            }
+        }
+    }
+
+    fn connect(&self) -> io::Result<TcpStream> {
+        let mut failure = io::Error::other(format!("{} has no address", self.authority));
+        for address in &self.addresses {
+            match TcpStream::connect_timeout(address, PATIENCE) {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    stream.set_read_timeout(Some(PATIENCE))?;
+                    stream.set_write_timeout(Some(PATIENCE))?;
+                    return Ok(stream);
+                }
+                Err(error) => {
+                    let text = format!("cannot connect to {}: {error}", self.authority);
+                    failure = io::Error::new(error.kind(), text);
+                }
+            }
+        }
+        Err(failure)
+    }
+}
+
+/// True if the server has not closed an idle connection: a request on it would be lost.
+fn is_open(stream: &TcpStream) -> bool {
+    let peeked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
+    let is_idle = peeked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+    is_idle && stream.set_nonblocking(false).is_ok()
+}
+
+fn receive(stream: &mut TcpStream, received: &mut Vec<u8>) -> io::Result<usize> {
+    let mut bytes = [0; 16 << 10];
+    let count = stream.read(&mut bytes).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            io::Error::other("no response within 2 s")
+        }
+        _ => error,
+    })?;
+    received.extend_from_slice(&bytes[..count]);
+    Ok(count)
+}
+
+/// A complete response.
+#[derive(Debug, PartialEq, Eq)]
+struct Response {
+    status: u16,
+    body: Vec<u8>,
+    /// True if the connection can carry another request.
+    is_kept: bool,
+}
+
+impl Response {
+    /// Parses a response; `None` if it is incomplete. `is_over`: the server has closed.
+    fn parse(received: &[u8], is_over: bool) -> io::Result<Option<Response>> {
+        let Some(head) = weir_http::read_head(received).map_err(io::Error::other)? else {
+            return Ok(None);
+        };
+        let rest = &received[head.bytes..];
+        if (100..200).contains(&head.status) {
+            return Response::parse(rest, is_over);
+        }
+        let text = |name| head.header(name).map(|value| String::from_utf8_lossy(value));
+        let has = |name, word: &str| {
+            text(name).is_some_and(|value| value.to_ascii_lowercase().contains(word))
+        };
+        let length = text("content-length").and_then(|length| length.trim().parse().ok());
+        let body = match length {
+            _ if has("transfer-encoding", "chunked") => dechunked(rest)?,
+            Some(length) => rest.get(..length).map(<[u8]>::to_vec),
+            None => is_over.then(|| rest.to_vec()),
+        };
+        let is_kept = !is_over && !has("connection", "close") && head.version == "HTTP/1.1";
+        Ok(body.map(|body| Response { status: head.status, body, is_kept }))
+    }
+}
+
+/// Decodes a chunked body (RFC 9112 §7.1), without trailers; `None` if it is incomplete.
+fn dechunked(mut rest: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let mut body = Vec::new();
+    loop {
+        let Some(end) = rest.windows(2).position(|pair| pair == b"\r\n") else { return Ok(None) };
+        let line = String::from_utf8_lossy(&rest[..end]);
+        let size = line.split(';').next().unwrap_or_default().trim();
+        let size = usize::from_str_radix(size, 16)
+            .ok()
+            .filter(|size| *size <= RESPONSE_MAX_BYTES)
+            .ok_or_else(|| io::Error::other("the response has a malformed chunk"))?;
+        let data = &rest[end + 2..];
+        if data.len() < size + 2 {
+            return Ok(None);
+        }
+        if size == 0 {
+            return Ok(Some(body));
+        }
+        body.extend_from_slice(&data[..size]);
+        rest = &data[size + 2..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn responses_end_where_their_framing_says() {
+        let check = |bytes: &str, is_over, expected: Option<(&str, bool)>| {
+            let response = Response::parse(bytes.as_bytes(), is_over).expect(bytes);
+            let found = response.map(|response| {
+                (String::from_utf8(response.body).expect("text"), response.is_kept)
+            });
+            let expected = expected.map(|(body, is_kept)| (body.to_owned(), is_kept));
+            assert_eq!(found, expected, "{bytes}");
+        };
+        check("HTTP/1.1 200 OK\r\n", false, None);
+        let with_length = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
+        check(with_length, false, None);
+        check(&format!("{with_length}ab"), true, None);
+        check(&format!("{with_length}abc"), false, Some(("abc", true)));
+        let continued = format!("HTTP/1.1 100 Continue\r\n\r\n{with_length}abc");
+        check(&continued, false, Some(("abc", true)));
+        let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nab";
+        check(closing, false, None);
+        check(closing, true, Some(("ab", false)));
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        check(&format!("{chunked}2\r\nab\r\n1;x=y\r\nc\r\n"), false, None);
+        check(&format!("{chunked}2\r\nab\r\n1;x=y\r\nc\r\n0\r\n\r\n"), false, Some(("abc", true)));
+        let wrong = format!("{chunked}zz\r\n");
+        assert!(Response::parse(wrong.as_bytes(), false).is_err());
+    }
+
+    #[test]
+    fn urls_are_checked_before_anything_is_sent() {
+        let error = Page::of("https://h/").expect_err("no TLS").to_string();
+        assert!(error.contains("http URL"), "{error}");
+        let page = Page::of("http://me:p@127.0.0.1:1/s?a=b").expect("an address");
+        let request = String::from_utf8(page.request.clone()).expect("text");
+        assert!(request.contains("Authorization: Basic bWU6cA=="), "{request}");
+        assert!(request.contains("Host: 127.0.0.1:1\r\n"), "{request}");
+        assert_eq!((page.path(), page.sent()), ("/s?a=b", 0));
+    }
+}

@@ -1,0 +1,214 @@
+//! CPU time, memory, descriptors and threads of processes of this machine, from proc(5). Processes
+//! with one name are added up.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use weir_io::Nanos;
+use weir_result::document::{Polls, ProcessSample, ProcessSection};
+
+/// Length of a tick of /proc/PID/stat, in nanoseconds: USER_HZ is 100 on all machines of today.
+const TICK_NS: u64 = 10_000_000;
+
+/// Length of a name in /proc/PID/comm, in bytes; the kernel cuts longer ones.
+const NAME_MAX_BYTES: usize = 15;
+
+/// Processes to watch.
+#[derive(Debug)]
+pub(super) struct Processes {
+    name: String,
+    pids: Vec<u32>,
+}
+
+/// One reading of all processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// CPU time so far by process, in nanoseconds.
+    cpu_ns: BTreeMap<u32, u64>,
+    resident_bytes: u64,
+    descriptors: Option<u64>,
+    threads: u64,
+}
+
+impl Processes {
+    /// Takes a number or a name; the processes are found at the first reading.
+    pub(super) fn of(name: &str) -> Processes {
+        Processes { name: name.to_owned(), pids: Vec::new() }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads the processes. If one of them has ended, those of the name are looked up again: a
+    /// server may replace its workers.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn read(&mut self) -> Result<Reading, String> {
+        let mut found = read_all(&self.pids);
+        if found.cpu_ns.is_empty() || found.cpu_ns.len() < self.pids.len() {
+            self.pids = find(&self.name);
+            found = read_all(&self.pids);
+        }
+        match found.cpu_ns.is_empty() {
+            true => Err(format!("no process {:?} is on this machine", self.name)),
+            false => Ok(found),
+        }
+    }
+
+    /// Makes the section of these readings; `at_s` converts their times to seconds from t0.
+    pub(super) fn section(
+        self,
+        polls: Polls,
+        readings: &[(Nanos, Reading)],
+        at_s: &impl Fn(Nanos) -> f64,
+        window_s: f64,
+    ) -> ProcessSection {
+        let mut series: Vec<ProcessSample> = Vec::new();
+        let mut before: Option<&(Nanos, Reading)> = None;
+        for reading in readings {
+            let cpu = before.and_then(|before| cpu_between(before, reading));
+            let (at, Reading { resident_bytes, descriptors, threads, .. }) = reading;
+            series.push(ProcessSample {
+                at_s: at_s(*at),
+                cpu,
+                resident_bytes: *resident_bytes,
+                descriptors: *descriptors,
+                threads: *threads,
+            });
+            before = Some(reading);
+        }
+        let (cpu_mean, cpu_max) = cpu_in_window(&series, window_s).unzip();
+        ProcessSection {
+            name: self.name,
+            pids: self.pids,
+            polls,
+            cpu_mean,
+            cpu_max,
+            resident_max_bytes: series.iter().map(|s| s.resident_bytes).max().unwrap_or(0),
+            series,
+        }
+    }
+}
+
+/// CPU time between two readings, in CPUs. A process that was not there before began at 0.
+fn cpu_between(before: &(Nanos, Reading), after: &(Nanos, Reading)) -> Option<f64> {
+    let span_ns = after.0.since(before.0);
+    let spent = after
+        .1
+        .cpu_ns
+        .iter()
+        .map(|(pid, ns)| ns.saturating_sub(before.1.cpu_ns.get(pid).copied().unwrap_or(0)));
+    (span_ns > 0).then(|| spent.sum::<u64>() as f64 / span_ns as f64)
+}
+
+/// Mean and greatest CPU time over the readings that overlap the window.
+fn cpu_in_window(series: &[ProcessSample], window_s: f64) -> Option<(f64, f64)> {
+    let (mut spent, mut span, mut greatest) = (0.0, 0.0, 0.0_f64);
+    for pair in series.windows(2) {
+        let [before, after] = pair else { continue };
+        let Some(cpu) = after.cpu.filter(|_| after.at_s > 0.0 && before.at_s < window_s) else {
+            continue;
+        };
+        spent += cpu * (after.at_s - before.at_s);
+        span += after.at_s - before.at_s;
+        greatest = greatest.max(cpu);
+    }
+    (span > 0.0).then(|| (spent / span, greatest))
+}
+
+/// The processes of a name, or of a number.
+fn find(name: &str) -> Vec<u32> {
+    if let Ok(pid) = name.parse() {
+        return vec![pid];
+    }
+    let wanted = name.as_bytes().get(..NAME_MAX_BYTES).unwrap_or(name.as_bytes());
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_named = |pid: &u32| {
+        let comm = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        *pid != std::process::id() && comm.strip_suffix(b"\n").unwrap_or(&comm) == wanted
+    };
+    let mut pids: Vec<u32> = numbers.filter(is_named).collect();
+    pids.sort_unstable();
+    pids
+}
+
+fn read_all(pids: &[u32]) -> Reading {
+    let mut sum = Reading { descriptors: Some(0), ..Reading::default() };
+    for pid in pids {
+        let directory = Path::new("/proc").join(pid.to_string());
+        let text = |name| fs::read_to_string(directory.join(name)).unwrap_or_default();
+        let Some(ticks) = cpu_ticks(&text("stat")) else { continue };
+        sum.cpu_ns.insert(*pid, ticks.saturating_mul(TICK_NS));
+        let status = text("status");
+        sum.resident_bytes += number_of(&status, "VmRSS:").unwrap_or(0).saturating_mul(1_024);
+        sum.threads += number_of(&status, "Threads:").unwrap_or(0);
+        let descriptors = fs::read_dir(directory.join("fd")).ok();
+        let descriptors = descriptors.map(|entries| entries.count() as u64);
+        sum.descriptors = sum.descriptors.zip(descriptors).map(|(sum, more)| sum + more);
+    }
+    sum
+}
+
+/// Time in user space and in the kernel, in ticks. The name before them may hold anything.
+fn cpu_ticks(stat: &str) -> Option<u64> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace().skip(11).map(str::parse::<u64>);
+    fields.next()?.ok()?.checked_add(fields.next()?.ok()?)
+}
+
+/// The number behind a name in /proc/PID/status.
+fn number_of(status: &str, name: &str) -> Option<u64> {
+    let rest = status.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proc_is_parsed() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 250 50 6 7 20 0 9 0 55 1 2 3";
+        assert_eq!(cpu_ticks(stat), Some(300));
+        assert_eq!(cpu_ticks(""), None);
+        let status = "Name:\tx\nVmRSS:\t    1234 kB\nThreads:\t9\n";
+        assert_eq!(number_of(status, "VmRSS:"), Some(1_234));
+        assert_eq!(number_of(status, "VmSwap:"), None);
+    }
+
+    #[test]
+    fn a_process_is_found_by_its_number_alone_if_that_is_given() {
+        let own = std::process::id();
+        let mut processes = Processes::of(&own.to_string());
+        let reading = processes.read().expect("this process");
+        assert!(reading.resident_bytes > 0 && reading.threads > 0, "{reading:?}");
+        assert!(reading.descriptors.is_some_and(|descriptors| descriptors > 2), "{reading:?}");
+        assert_eq!(processes.pids, [own]);
+        let error = Processes::of("no such process").read().expect_err("there is none");
+        assert!(error.contains("no such process"), "{error}");
+    }
+
+    #[test]
+    fn cpu_time_is_that_of_the_window() {
+        let reading = |at_s: u64, ticks_ms: &[(u32, u64)]| {
+            let cpu_ns = ticks_ms.iter().map(|(pid, ms)| (*pid, ms * 1_000_000)).collect();
+            (Nanos(at_s * 1_000_000_000), Reading { cpu_ns, ..Reading::default() })
+        };
+        let readings = [
+            reading(10, &[(1, 0)]),
+            reading(11, &[(1, 900)]),
+            reading(12, &[(1, 1_000), (2, 400)]),
+            reading(13, &[(1, 1_200), (2, 1_200)]),
+            reading(14, &[(2, 2_200)]),
+        ];
+        let at_s = |at: Nanos| at.0 as f64 / 1e9 - 11.0;
+        let section = Processes::of("x").section(Polls::default(), &readings, &at_s, 2.0);
+        let cpu: Vec<Option<f64>> = section.series.iter().map(|sample| sample.cpu).collect();
+        assert_eq!(cpu, [None, Some(0.9), Some(0.5), Some(1.0), Some(1.0)]);
+        assert_eq!((section.cpu_mean, section.cpu_max), (Some(0.75), Some(1.0)));
+    }
+}

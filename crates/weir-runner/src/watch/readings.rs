@@ -1,0 +1,52 @@
+//! Readings of one source over time: values, failures, and the first error.
+
+use weir_io::Nanos;
+use weir_result::document::Polls;
+
+/// Maximum readings that are kept: more than a day of one per second.
+const KEPT_MAX: usize = 100_000;
+
+/// Readings of a source.
+#[derive(Debug)]
+pub(super) struct Readings<T> {
+    pub(super) polls: Polls,
+    pub(super) values: Vec<(Nanos, T)>,
+    /// The last reading, if it did not fail.
+    pub(super) last: Option<T>,
+}
+
+impl<T: Clone> Readings<T> {
+    pub(super) fn new() -> Readings<T> {
+        Readings { polls: Polls::default(), values: Vec::new(), last: None }
+    }
+
+    /// Records a reading.
+    pub(super) fn record(&mut self, at: Nanos, reading: Result<T, String>) {
+        self.polls.begun += 1;
+        self.last = reading.as_ref().ok().cloned();
+        match reading {
+            Ok(value) if self.values.len() < KEPT_MAX => self.values.push((at, value)),
+            Ok(_) => {}
+            Err(error) => {
+                self.polls.failed += 1;
+                self.polls.error.get_or_insert(error);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_counted_and_the_first_error_is_kept() {
+        let mut readings = Readings::new();
+        for reading in [Ok(1), Err("one".to_owned()), Ok(2), Err("two".to_owned())] {
+            readings.record(Nanos(5), reading);
+        }
+        let expected = Polls { begun: 4, failed: 2, error: Some("one".to_owned()) };
+        assert_eq!(readings.polls, expected);
+        assert_eq!((readings.values, readings.last), (vec![(Nanos(5), 1), (Nanos(5), 2)], None));
+    }
+}

@@ -1,0 +1,130 @@
+//! Shell commands with a time limit and a limit of their output.
+
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Maximum bytes of output that are kept.
+const OUTPUT_MAX_BYTES: usize = 64 << 10;
+
+/// Interval between two looks at a command that has closed its output.
+const EVERY: Duration = Duration::from_millis(5);
+
+/// The result of a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ran {
+    /// Exit status; `None` if a signal ended it.
+    pub(super) exit_status: Option<i32>,
+    /// First bytes of its output.
+    pub(super) output: String,
+    /// True if the output was longer.
+    pub(super) truncated: bool,
+    /// True if the time limit ended it.
+    pub(super) is_late: bool,
+}
+
+/// Runs `command` in `sh`, in a process group of its own, which a signal to weir does not reach and
+/// which is killed after `patience`. With `errors`, its standard error is part of the output.
+///
+/// # Errors
+/// When the shell or a thread cannot be started.
+pub(super) fn run(command: &str, patience: Duration, errors: bool) -> io::Result<Ran> {
+    let until = Instant::now() + patience;
+    let text = match errors {
+        true => format!("exec 2>&1\n{command}"),
+        false => command.to_owned(),
+    };
+    let mut child = Command::new("sh")
+        .args(["-c", &text])
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let pipe = child.stdout.take();
+    let (sender, receiver) = mpsc::channel();
+    let read = move || {
+        let read = pipe.map_or_else(Default::default, read_all);
+        let _gone = sender.send(read);
+    };
+    let reader = thread::Builder::new().name("weir-command".to_owned()).spawn(read);
+    if let Err(error) = reader {
+        kill(&mut child);
+        return Err(error);
+    }
+    let left = || until.saturating_duration_since(Instant::now());
+    let read = receiver.recv_timeout(left());
+    let mut status = None;
+    while status.is_none() && read.is_ok() && !left().is_zero() {
+        status = child.try_wait()?;
+        if status.is_none() {
+            thread::sleep(EVERY);
+        }
+    }
+    if status.is_none() {
+        kill(&mut child);
+    }
+    // After the kill nothing holds the pipe open, unless a process has left the group.
+    let (output, truncated) = read.or_else(|_| receiver.recv_timeout(EVERY)).unwrap_or_default();
+    Ok(Ran {
+        exit_status: status.and_then(|status| status.code()),
+        output: String::from_utf8_lossy(&output).into_owned(),
+        truncated,
+        is_late: status.is_none(),
+    })
+}
+
+/// Reads to the end, and keeps the first bytes; true if there were more.
+fn read_all(mut pipe: impl Read) -> (Vec<u8>, bool) {
+    let (mut kept, mut bytes, mut truncated) = (Vec::new(), [0; 4_096], false);
+    while let Ok(count @ 1..) = pipe.read(&mut bytes) {
+        let room = OUTPUT_MAX_BYTES.saturating_sub(kept.len());
+        truncated |= count > room;
+        kept.extend_from_slice(&bytes[..count.min(room)]);
+    }
+    (kept, truncated)
+}
+
+/// Kills the process group of a child. The standard library can only kill the child itself.
+fn kill(child: &mut Child) {
+    let group = format!("kill -9 -- -{}", child.id());
+    let killed = Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status();
+    if !killed.is_ok_and(|status| status.success()) {
+        let _ended_by_itself = child.kill();
+    }
+    let _reaped = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GUARD: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn output_and_status_are_kept() {
+        let ran = run("echo one; echo two >&2; exit 3", GUARD, true).expect("a shell");
+        assert_eq!((ran.exit_status, ran.output.as_str()), (Some(3), "one\ntwo\n"));
+        assert!(!ran.is_late && !ran.truncated);
+        let ran = run("echo one; echo two >&2", GUARD, false).expect("a shell");
+        assert_eq!((ran.exit_status, ran.output.as_str()), (Some(0), "one\n"));
+    }
+
+    #[test]
+    fn output_has_a_limit() {
+        let ran = run("head -c 100000 /dev/zero", GUARD, false).expect("a shell");
+        assert_eq!((ran.output.len(), ran.truncated), (OUTPUT_MAX_BYTES, true));
+    }
+
+    #[test]
+    fn a_command_that_does_not_end_is_killed_with_its_children() {
+        let began = Instant::now();
+        let ran = run("echo a; sleep 1000 & sleep 1000", Duration::from_millis(50), false)
+            .expect("a shell");
+        assert!(ran.is_late && ran.exit_status.is_none(), "{ran:?}");
+        assert!(began.elapsed() < GUARD);
+    }
+}

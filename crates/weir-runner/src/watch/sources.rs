@@ -1,0 +1,303 @@
+//! The watched sources, their readings, and the section made of them.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use weir_io::{Clock, Nanos};
+use weir_result::document::{
+    AccessLogSection, CommandSection, MetricSeries, NginxSample, Point, ProcessSection,
+    PrometheusSection, ServerLoad, ServerSection,
+};
+
+use super::access_log::AccessLog;
+use super::http::Page;
+use super::nginx;
+use super::process::{self, Processes};
+use super::prometheus::{self, Sample, Selector};
+use super::readings::Readings;
+use crate::errors::shown;
+use crate::spec::WatchSpec;
+
+/// Time without any change after which counts that differ are final.
+const SETTLED_AFTER: Duration = Duration::from_secs(1);
+
+/// Interval between two looks at counts that have not settled.
+const SETTLING_EVERY: Duration = Duration::from_millis(50);
+
+/// Maximum series of one metric's name: one for each set of labels.
+const SERIES_MAX: usize = 64;
+
+/// Numbers of a command, by name.
+type Numbers = BTreeMap<String, f64>;
+
+/// Values of a metrics page that were chosen, with their types.
+type Metrics = Vec<(Sample, &'static str)>;
+
+/// All sources of a watch.
+#[derive(Debug)]
+pub(super) struct Sources {
+    spec: WatchSpec,
+    nginx: Option<(Page, Readings<NginxSample>)>,
+    prometheus: Option<(Page, Readings<Metrics>)>,
+    selectors: Vec<Selector>,
+    processes: Vec<(Processes, Readings<process::Reading>)>,
+    commands: Vec<(String, Readings<Numbers>)>,
+    access_log: Option<AccessLog>,
+    /// Requests for pages of nginx up to its first reading.
+    sent_before: u64,
+}
+
+impl Sources {
+    /// Checks the sources of a specification. Reads nothing.
+    ///
+    /// # Errors
+    /// When a value is wrong, or a host has no address.
+    pub(super) fn of(spec: &WatchSpec) -> Result<Sources> {
+        let page = |flag: &'static str, url: &Option<String>| {
+            let page = url.as_ref().map(|url| Page::of(url).context(flag));
+            page.transpose()
+        };
+        let nginx = page("--watch-nginx", &spec.nginx)?;
+        let prometheus = page("--watch-prometheus", &spec.prometheus)?;
+        let processes = spec.processes.iter().map(|name| Processes::of(name));
+        let commands = spec.commands.iter().cloned();
+        Ok(Sources {
+            nginx: nginx.map(|page| (page, Readings::new())),
+            prometheus: prometheus.map(|page| (page, Readings::new())),
+            selectors: spec
+                .metrics
+                .iter()
+                .map(|text| Selector::parse(text))
+                .collect::<Result<_>>()?,
+            processes: processes.map(|processes| (processes, Readings::new())).collect(),
+            commands: commands.map(|command| (command, Readings::new())).collect(),
+            access_log: None,
+            sent_before: 0,
+            spec: spec.clone(),
+        })
+    }
+
+    /// Reads every source for the first time. It may be repeated after a failure.
+    ///
+    /// # Errors
+    /// When a source cannot be read; the message names the flag and the remedy.
+    pub(super) fn open(&mut self, clock: Clock) -> Result<()> {
+        if let Some(path) = &self.spec.access_log {
+            let log = AccessLog::open(path, self.pages_of_nginx());
+            let log = log.map_err(|error| {
+                anyhow!("--access-log {}: {error}; give a log that weir may read", shown(path))
+            })?;
+            self.access_log = Some(log);
+        }
+        if let Some((page, readings)) = &mut self.nginx {
+            *readings = Readings::new();
+            readings.record(clock.now(), read_nginx(page));
+            let error = readings.polls.error.take();
+            first("--watch-nginx", error, "give the URL of a location with stub_status")?;
+        }
+        self.sent_before = self.sent_to_nginx();
+        if let Some((page, readings)) = &mut self.prometheus {
+            *readings = Readings::new();
+            readings.record(clock.now(), read_metrics(page, &self.selectors));
+            let error = readings.polls.error.take();
+            first("--watch-prometheus", error, "give the URL of a page with the metric")?;
+        }
+        for (processes, readings) in &mut self.processes {
+            *readings = Readings::new();
+            readings.record(clock.now(), processes.read());
+            let flag = format!("--watch-pid {}", processes.name());
+            first(&flag, readings.polls.error.take(), "start the server, or give its number")?;
+        }
+        for (command, readings) in &mut self.commands {
+            *readings = Readings::new();
+            readings.record(clock.now(), super::command::call(command));
+            let flag = format!("--watch-command {command:?}");
+            first(&flag, readings.polls.error.take(), "print a number, or name=value pairs")?;
+        }
+        Ok(())
+    }
+
+    /// Reads every source. nginx comes last, so that its last reading covers the requests of all.
+    pub(super) fn poll(&mut self, clock: Clock) {
+        for (processes, readings) in &mut self.processes {
+            readings.record(clock.now(), processes.read());
+        }
+        if let Some((page, readings)) = &mut self.prometheus {
+            readings.record(clock.now(), read_metrics(page, &self.selectors));
+        }
+        for (command, readings) in &mut self.commands {
+            readings.record(clock.now(), super::command::call(command));
+        }
+        if let Some((page, readings)) = &mut self.nginx {
+            readings.record(clock.now(), read_nginx(page));
+        }
+    }
+
+    /// Reads every source for the last time, waits until the counts that are compared with `load`
+    /// have settled, and makes the section. `at_s` converts times to seconds from t0.
+    pub(super) fn finish(
+        mut self,
+        clock: Clock,
+        load: Option<&ServerLoad>,
+        at_s: &impl Fn(Nanos) -> f64,
+        window_s: f64,
+    ) -> ServerSection {
+        self.poll(clock);
+        if let Some(load) = load {
+            self.settle_nginx(clock, load.requests);
+        }
+        let requests = load.map_or(u64::MAX, |load| load.requests);
+        let access_log = self.finish_log(requests, load);
+        let own_requests = self.sent_to_nginx() - self.sent_before;
+        let nginx = self.nginx.map(|(_, readings)| {
+            let timed =
+                |(at, sample): (Nanos, NginxSample)| NginxSample { at_s: at_s(at), ..sample };
+            let values = readings.values.into_iter();
+            let series: Vec<NginxSample> = values.map(timed).collect();
+            let after = readings.last.and_then(|_| series.last().copied());
+            let url = self.spec.nginx.clone().unwrap_or_default();
+            nginx::section(url, readings.polls, series, after, own_requests, load)
+        });
+        let processes = self.processes.into_iter().map(|(processes, readings)| -> ProcessSection {
+            processes.section(readings.polls, &readings.values, at_s, window_s)
+        });
+        let url = self.spec.prometheus.clone().unwrap_or_default();
+        ServerSection {
+            nginx,
+            access_log,
+            processes: processes.collect(),
+            prometheus: self.prometheus.map(|(_, readings)| metrics(url, readings, at_s)),
+            commands: self.commands.into_iter().map(|(c, r)| numbers(c, r, at_s)).collect(),
+            ..ServerSection::default()
+        }
+    }
+
+    /// Reads nginx again until it has counted all requests, or its count no longer changes.
+    fn settle_nginx(&mut self, clock: Clock, requests: u64) {
+        let mut changed_at = Instant::now();
+        let mut counted = 0;
+        loop {
+            let own = self.sent_to_nginx() - self.sent_before;
+            let Some((page, readings)) = &mut self.nginx else { return };
+            let before = readings.values.first().map_or(0, |(_, sample)| sample.requests);
+            // After a failed reading the count is not known, and it is repeated likewise.
+            let grown = readings.last.map_or(0, |sample| sample.requests.saturating_sub(before));
+            let now = grown.saturating_sub(own);
+            if now != counted {
+                (counted, changed_at) = (now, Instant::now());
+            }
+            if counted >= requests || changed_at.elapsed() >= SETTLED_AFTER {
+                return;
+            }
+            thread::sleep(SETTLING_EVERY);
+            readings.record(clock.now(), read_nginx(page));
+        }
+    }
+
+    /// Reads the access log until it has a line for each request, or grows no longer.
+    fn finish_log(&mut self, requests: u64, load: Option<&ServerLoad>) -> Option<AccessLogSection> {
+        let polls = self.polls_of_pages();
+        let mut log = self.access_log.take()?;
+        let mut changed_at = Instant::now();
+        while log.lines_without(&polls) < requests && changed_at.elapsed() < SETTLED_AFTER {
+            match log.read() {
+                true => changed_at = Instant::now(),
+                false => thread::sleep(SETTLING_EVERY),
+            }
+        }
+        log.read();
+        Some(log.section(load, &polls))
+    }
+
+    /// The watched pages whose requests the server counts: that of nginx and one beside it, or the
+    /// only one.
+    fn own_pages(&self) -> impl Iterator<Item = &Page> {
+        let nginx = self.nginx.as_ref().map(|(page, _)| page);
+        let other = self.prometheus.as_ref().map(|(page, _)| page);
+        let is_beside = |page: &&Page| nginx.is_none_or(|nginx| nginx.is_beside(page));
+        nginx.into_iter().chain(other.filter(is_beside))
+    }
+
+    fn sent_to_nginx(&self) -> u64 {
+        self.own_pages().map(Page::sent).sum()
+    }
+
+    fn pages_of_nginx(&self) -> Vec<String> {
+        self.own_pages().map(|page| page.path().to_owned()).collect()
+    }
+
+    /// Requests for watched pages, by path.
+    fn polls_of_pages(&self) -> BTreeMap<String, u64> {
+        let mut polls = BTreeMap::new();
+        for page in self.own_pages() {
+            *polls.entry(page.path().to_owned()).or_default() += page.sent();
+        }
+        polls
+    }
+}
+
+/// The error of a first reading.
+fn first(flag: &str, error: Option<String>, remedy: &str) -> Result<()> {
+    error.map_or(Ok(()), |error| Err(anyhow!("{flag}: {error}; {remedy}")))
+}
+
+fn read_nginx(page: &mut Page) -> Result<NginxSample, String> {
+    let text = page.read().map_err(|error| error.to_string())?;
+    nginx::parse(&text).ok_or_else(|| "the page is not that of stub_status".to_owned())
+}
+
+/// Reads a metrics page; each selector must choose at least one of its samples.
+fn read_metrics(page: &mut Page, selectors: &[Selector]) -> Result<Metrics, String> {
+    let text = page.read().map_err(|error| error.to_string())?;
+    let mut chosen = Metrics::new();
+    for selector in selectors {
+        let samples = prometheus::samples(&text).filter(|sample| selector.matches(sample));
+        let before = chosen.len();
+        let kind = prometheus::kind(&text, selector.name());
+        chosen.extend(samples.take(SERIES_MAX).map(|sample| (sample, kind)));
+        if chosen.len() == before {
+            return Err(format!("the page has no metric {:?} with these labels", selector.name()));
+        }
+    }
+    Ok(chosen)
+}
+
+/// Sorts the samples of all readings into series.
+fn metrics(
+    url: String,
+    readings: Readings<Metrics>,
+    at_s: &impl Fn(Nanos) -> f64,
+) -> PrometheusSection {
+    let mut series: BTreeMap<(String, BTreeMap<String, String>), MetricSeries> = BTreeMap::new();
+    for (at, samples) in readings.values {
+        for (Sample { name, labels, value }, kind) in samples {
+            let entry = series.entry((name.clone(), labels.clone())).or_insert_with(|| {
+                MetricSeries { name, kind: kind.to_owned(), labels, points: Vec::new() }
+            });
+            // Two selectors may choose one sample.
+            let at_s = at_s(at);
+            if entry.points.last().is_none_or(|point| point.at_s < at_s) {
+                entry.points.push(Point { at_s, value });
+            }
+        }
+    }
+    PrometheusSection { url, polls: readings.polls, metrics: series.into_values().collect() }
+}
+
+/// Sorts the numbers of all calls into series.
+fn numbers(
+    command: String,
+    readings: Readings<Numbers>,
+    at_s: &impl Fn(Nanos) -> f64,
+) -> CommandSection {
+    let mut series: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+    for (at, numbers) in readings.values {
+        for (name, value) in numbers {
+            let point = Point { at_s: at_s(at), value: Some(value) };
+            series.entry(name).or_default().push(point);
+        }
+    }
+    CommandSection { command, polls: readings.polls, series }
+}

@@ -1,0 +1,262 @@
+//! The watch of the server: a real nginx counts and logs the requests that weir counts, and what
+//! differs is a finding.
+
+use std::fs;
+
+use weir_result::document::{RuleOutcome, ServerSection};
+
+use crate::support::directory::Directory;
+use crate::support::for_each_engine;
+use crate::support::nginx::Nginx;
+use crate::support::serve::Serve;
+use crate::support::weir::{self, Ran, weir};
+
+/// The watched server of a run.
+fn server(ran: &Ran) -> &ServerSection {
+    ran.document.server.as_ref().unwrap_or_else(|| panic!("no section\n{ran}"))
+}
+
+/// The outcome of a rule.
+fn outcome(ran: &Ran, id: &str) -> RuleOutcome {
+    let rule = ran.document.verdict.rules.iter().find(|rule| rule.id == id);
+    rule.unwrap_or_else(|| panic!("no rule {id}\n{ran}")).outcome
+}
+
+/// Requests that reached the server.
+fn processed(ran: &Ran) -> u64 {
+    let sent = ran.document.accounting.sent;
+    sent.total - sent.returned
+}
+
+#[test]
+fn nginx_counts_the_requests_of_every_kind_of_load() {
+    let nginx = Nginx::start("");
+    let (plain, http2, status) = (nginx.url(), nginx.http2_url(), nginx.status_url());
+    for_each_engine(|engine| {
+        for (url, flags) in [
+            (&plain, "-c20 -d400ms --warmup 100ms"),
+            (&plain, "-c3 -n 5000"),
+            (&plain, "-c3 -R 2000 -d400ms --warmup 100ms"),
+            (&plain, "-c3 -n 2000 --requests-per-connection 50"),
+            (&plain, "-c3 -n 2000 --no-preflight --pipeline 5"),
+            (&http2, "-c3 -n 5000 --http 2 --streams 10"),
+            // The load is for the watched page itself.
+            (&status, "-c3 -n 500"),
+        ] {
+            let ran = weir::load(engine, &format!("-t2 {flags}"), &["--watch-nginx", &status, url]);
+            let what = format!("{flags}\n{ran}");
+            ran.assert_all_ok();
+            let server = server(&ran);
+            assert_eq!(server.weir.requests, processed(&ran), "{what}");
+            assert_eq!(server.not_compared, None, "{what}");
+            let nginx = server.nginx.as_ref().unwrap_or_else(|| panic!("{what}"));
+            assert_eq!(nginx.requests, Some(processed(&ran)), "{what}");
+            assert_eq!((nginx.difference, nginx.dropped), (Some(0), Some(0)), "{what}");
+            assert_eq!((nginx.polls.failed, &nginx.polls.error), (0, &None), "{what}");
+            assert!(nginx.series.is_sorted_by_key(|sample| sample.requests), "{what}");
+            assert!(nginx.before.at_s < 0.0, "{what}");
+            assert_eq!(outcome(&ran, "server-count"), RuleOutcome::Pass, "{what}");
+            assert_eq!(outcome(&ran, "dropped-accepts"), RuleOutcome::Pass, "{what}");
+            ran.assert_says("as many as weir sent");
+        }
+    });
+}
+
+#[test]
+fn requests_of_another_client_are_a_finding() {
+    let nginx = Nginx::start("");
+    let (url, status) = (nginx.url(), nginx.status_url());
+    let other = format!("curl -s -o /dev/null {url} && echo 1");
+    let flags = ["--watch-nginx", &status, "--watch-command", &other, &url];
+    let ran = weir::load("epoll", "-c2 -n 500", &flags);
+    ran.assert_all_ok();
+    let server = server(&ran);
+    let others = server.commands[0].polls.begun;
+    let nginx = server.nginx.as_ref().unwrap_or_else(|| panic!("{ran}"));
+    assert!(others >= 3, "{ran}");
+    assert_eq!(nginx.difference, i64::try_from(others).ok(), "{ran}");
+    assert_eq!(outcome(&ran, "server-count"), RuleOutcome::Finding, "{ran}");
+    let rules = &ran.document.verdict.rules;
+    let rule = rules.iter().find(|rule| rule.id == "server-count");
+    let text = rule.map_or("", |rule| rule.text.as_str());
+    assert!(text.contains("stop other clients"), "{text}");
+    ran.assert_says("weir sent");
+}
+
+#[test]
+fn the_access_log_has_a_line_with_the_status_of_every_request() {
+    let nginx = Nginx::start("");
+    let (log, status) = (nginx.access_log(), nginx.status_url());
+    let directory = Directory::new();
+    let script = directory.file("both.lua");
+    let text = "local n = 0\n\
+                function request() n = n + 1\n\
+                return wrk.format('GET', n % 3 == 0 and '/missing' or '/logged') end\n";
+    fs::write(&script, text).expect("the directory is the test's own");
+    for_each_engine(|engine| {
+        for (flags, by_script) in [
+            ("-c20 -d400ms --warmup 100ms", false),
+            ("-c3 -R 2000 -d400ms --warmup 100ms --witness on", false),
+            ("-c1 -t1 -n 300", true),
+        ] {
+            let url = format!("{}logged", nginx.url());
+            let mut more = vec!["--access-log", &log, "--watch-nginx", &status];
+            more.extend(["-s", &script].iter().filter(|_| by_script));
+            more.push(&url);
+            let ran = weir::load(engine, flags, &more);
+            let server = server(&ran);
+            let log = server.access_log.as_ref().unwrap_or_else(|| panic!("{ran}"));
+            assert_eq!((log.difference, &log.error), (Some(0), &None), "{ran}");
+            assert_eq!((log.lines, log.unrecognised), (processed(&ran), 0), "{ran}");
+            // The probe before the load may abandon a request, which has a line and no response.
+            let unanswered = log.lines - server.weir.status.values().sum::<u64>();
+            assert_eq!(unanswered, server.weir.unanswered, "{ran}");
+            assert!(unanswered <= u64::from(ran.document.accounting.sent.probe > 0), "{ran}");
+            let mut status = server.weir.status.clone();
+            *status.get_mut(&200).expect("most are") += unanswered;
+            assert_eq!(log.status, status, "{ran}");
+            assert_eq!(log.status.contains_key(&404), by_script, "{ran}");
+            assert_eq!(outcome(&ran, "server-count"), RuleOutcome::Pass, "{ran}");
+        }
+    });
+}
+
+#[test]
+fn processes_and_metrics_are_series() {
+    let nginx = Nginx::start("");
+    let (url, status, pid) = (nginx.url(), nginx.status_url(), nginx.pid());
+    let metrics = format!("{url}metrics");
+    let flags = "-c4 -d400ms --warmup 0s --watch-metric up --note kernel=new --capture true";
+    let more =
+        ["--watch-pid", &pid, "--watch-prometheus", &metrics, "--watch-nginx", &status, &url];
+    let ran = weir::load("epoll", flags, &more);
+    let server = server(&ran);
+    let process = &server.processes[0];
+    assert!(process.cpu_mean.is_some_and(|cpu| cpu > 0.0), "{process:?}");
+    assert!(process.cpu_max >= process.cpu_mean, "{process:?}");
+    assert!(process.resident_max_bytes > 0 && process.series.len() >= 3, "{process:?}");
+    assert!(process.series[0].at_s < 0.0 && process.series[0].cpu.is_none(), "{process:?}");
+    assert_eq!(process.pids, [pid.parse::<u32>().expect("a number")]);
+    let metric = &server.prometheus.as_ref().unwrap_or_else(|| panic!("{ran}")).metrics[0];
+    assert_eq!((metric.name.as_str(), metric.kind.as_str()), ("up", "counter"));
+    assert!(metric.points.iter().all(|point| point.value == Some(5.0)), "{metric:?}");
+    assert_eq!(metric.labels["a"], "b", "{metric:?}");
+    // Requests for the metrics are the watcher's, and no difference.
+    assert_eq!(server.nginx.as_ref().and_then(|nginx| nginx.difference), Some(0), "{ran}");
+    assert_eq!(server.captures[0].exit_status, Some(0), "{ran}");
+    assert_eq!(ran.document.run.annotations["kernel"], "new", "{ran}");
+    ran.assert_says("CPU mean");
+}
+
+#[test]
+fn a_source_that_fails_during_the_load_is_counted() {
+    let nginx = Nginx::start("");
+    let directory = Directory::new();
+    let once = format!("mkdir {} && echo 1", directory.file("once"));
+    let flags = ["--watch-command", &once, &nginx.url()];
+    let ran = weir::load("epoll", "-c1 -n 100", &flags);
+    ran.assert_all_ok();
+    let command = &server(&ran).commands[0];
+    let polls = &command.polls;
+    assert_eq!((polls.begun - polls.failed, command.series["value"].len()), (1, 1), "{ran}");
+    assert_eq!(polls.error.as_deref(), Some("it ended with status 1"), "{ran}");
+    ran.assert_says("failed reading");
+}
+
+#[test]
+fn a_server_that_ends_during_the_load_is_unknown() {
+    let (nginx, target) = (Nginx::start(""), Serve::start(&[]));
+    let directory = Directory::new();
+    // The first call is before the load, the second kills nginx.
+    let path = directory.file("called");
+    let command = format!("mkdir {path} || kill -9 {}; echo 1", nginx.pid());
+    let (status, url) = (nginx.status_url(), target.url());
+    let flags = ["--watch-nginx", &status, "--watch-command", &command, &url];
+    let ran = weir::load("epoll", "-c1 -n 100", &flags);
+    ran.assert_all_ok();
+    let nginx = server(&ran).nginx.as_ref().unwrap_or_else(|| panic!("{ran}"));
+    assert_eq!((nginx.requests, nginx.difference, nginx.dropped), (None, None, None), "{ran}");
+    assert!(nginx.polls.failed > 0 && nginx.polls.error.is_some(), "{ran}");
+    assert_eq!(outcome(&ran, "server-count"), RuleOutcome::Unknown, "{ran}");
+    ran.assert_says("nginx counted an unknown number of requests");
+}
+
+#[test]
+fn a_part_compares_no_counts() {
+    let nginx = Nginx::start("");
+    let flags = ["--watch-nginx", &nginx.status_url(), &nginx.url()];
+    let ran = weir::load("epoll", "-c2 -t2 -n 100 --part 1/2", &flags);
+    assert!(server(&ran).not_compared.is_some(), "{ran}");
+    assert_eq!(outcome(&ran, "server-count"), RuleOutcome::Unknown, "{ran}");
+}
+
+#[test]
+fn a_source_that_cannot_be_read_ends_the_run_before_the_load() {
+    let nginx = Nginx::start("");
+    let url = nginx.url();
+    let before = nginx.requests();
+    for (flags, flag) in [
+        (["--watch-nginx", "http://127.0.0.1:1/"], "--watch-nginx"),
+        (["--watch-nginx", "https://127.0.0.1:1/"], "--watch-nginx"),
+        (["--watch-pid", "no-such-process"], "--watch-pid"),
+        (["--watch-command", "exit 1"], "--watch-command"),
+        (["--access-log", "/no/such/log"], "--access-log"),
+    ] {
+        let ended = weir("-c1 -n 10", &[flags[0], flags[1], &url]);
+        assert_eq!(ended.code(), 2, "{flag}: {}", ended.stderr);
+        assert!(ended.stderr.contains(flag), "{}", ended.stderr);
+        assert_eq!(ended.stdout, "", "{flag}");
+    }
+    let refused = weir("-c1 -n 10", &["--watch-nginx", "http://127.0.0.1:1/", &url]);
+    let text = "cannot connect to 127.0.0.1:1: Connection refused";
+    assert!(refused.stderr.contains(text), "{}", refused.stderr);
+    // The page is nginx's, but not that of stub_status: one request for each attempt.
+    let ended = weir("-c1 -n 10", &["--watch-nginx", &url, &url]);
+    assert!(ended.code() == 2 && ended.stderr.contains("stub_status"), "{}", ended.stderr);
+    assert_eq!(nginx.requests() - before, 2);
+}
+
+#[test]
+fn credentials_are_in_no_file_of_a_watched_run() {
+    const SECRET: &str = "SECRET-e3b0c442";
+    let nginx = Nginx::start("");
+    let directory = Directory::new();
+    let (json, rows) = (directory.file("run.json"), directory.file("rows.parquet"));
+    let with_user = |url: String| url.replace("http://", &format!("http://me:{SECRET}@"));
+    let (status, metrics) = (with_user(nginx.status_url()), with_user(nginx.url()) + "metrics");
+    let header = format!("Authorization: Bearer {SECRET}");
+    let note = format!("token={SECRET}");
+    let capture = format!("echo sent {SECRET}; echo {SECRET} >&2");
+    let command = format!("echo 1 # {SECRET}");
+    let ended = weir(
+        "-c1 -n 100 --watch-metric up",
+        &[
+            "--watch-nginx",
+            &status,
+            "--watch-prometheus",
+            &metrics,
+            "-H",
+            &header,
+            "--note",
+            &note,
+            "--capture",
+            &capture,
+            "--watch-command",
+            &command,
+            "-o",
+            &json,
+            "--raw",
+            &rows,
+            &nginx.url(),
+        ],
+    );
+    assert_eq!(ended.code(), 0, "{}\n{}", ended.stdout, ended.stderr);
+    let files = [&json, &rows].map(|file| fs::read(file).expect("it was written"));
+    let outputs = [ended.stdout.into_bytes(), ended.stderr.into_bytes()];
+    for text in files.iter().chain(&outputs) {
+        let holds = text.windows(SECRET.len()).any(|part| part == SECRET.as_bytes());
+        assert!(!holds, "{}", String::from_utf8_lossy(text));
+    }
+    let document = String::from_utf8_lossy(&files[0]);
+    assert!(document.contains("sent [redacted]\\n[redacted]"), "{document}");
+}
