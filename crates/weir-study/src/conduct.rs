@@ -93,7 +93,12 @@ pub fn conduct<L: Laboratory>(study: &mut Study, laboratory: &mut L) -> Result<(
             };
             break;
         }
-        laboratory.keep(study)?;
+        if let Err(error) = laboratory.keep(study) {
+            let reason = format!("trial {}: the study cannot be written", upcoming.number);
+            study.state = StudyState::Stopped { reason };
+            study.result = evaluate(study);
+            return Err(error);
+        }
     }
     if study.state == StudyState::Running {
         study.state = StudyState::Complete;
