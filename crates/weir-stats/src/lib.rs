@@ -34,7 +34,8 @@ pub use interval::{
 };
 pub use moments::{mean, median, variance};
 pub use search::{
-    Bound, Class, Durations, End, Found, Goal, Search, ShareInterval, Step, Trial, share_interval,
+    Bound, Class, Durations, End, Found, Goal, Limiter, Search, ShareInterval, Step, Trial,
+    share_interval,
 };
 pub use shuffle::Shuffle;
 pub use stationarity::{Shift, Stationarity, Thirds, Trend};

@@ -4,20 +4,24 @@
 //! The result is an interval. At its ends the data exclude the opposite result; rates too near to
 //! the true one to be distinguished from it stay undecided, and inside.
 
+mod class;
+mod evidence;
 mod load;
 mod share;
 
-pub use load::{Class, Durations};
+pub use class::{Class, Durations};
 pub use share::{ShareInterval, share_interval};
 
 use crate::interval::SliceTail;
-use load::{Load, Status};
+use evidence::Status;
+use load::Load;
 
 /// Objective and effort of a search.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Goal {
-    /// Largest share, between 0 and 1, of requests that may fail or be slow: 0.01 for a p99.
-    pub share_max: f64,
+    /// Limits, each between 0 and 1, of the shares of requests that fail or are slow: 0.01 for a
+    /// p99. A rate meets the objective if it keeps all of them.
+    pub shares_max: Vec<f64>,
     /// Duration of the first trial at a rate, in seconds. While the result is open, each further
     /// trial at the rate is twice as long.
     pub initial_s: f64,
@@ -41,9 +45,13 @@ impl Goal {
     /// Returns the defaults of METHOD 1.13 for an objective like "p99 within …", for which
     /// `share_max` is 0.01.
     pub fn new(share_max: f64) -> Goal {
-        assert!(share_max > 0.0 && share_max < 1.0, "{share_max} is not a share");
+        Goal::of_shares(vec![share_max])
+    }
+
+    /// Returns the defaults of METHOD 1.13 for an objective that limits several shares.
+    pub fn of_shares(shares_max: Vec<f64>) -> Goal {
         Goal {
-            share_max,
+            shares_max,
             initial_s: 7.5,
             final_s: 30.0,
             sum_s: 90.0,
@@ -76,11 +84,20 @@ pub struct Trial {
     pub rate_rps: f64,
     /// Duration in seconds.
     pub duration_s: f64,
-    /// Measured requests of each slice, and of them those that failed or were slow.
-    pub slices: Vec<SliceTail>,
-    /// True if the client was the limit, by its own evidence: the trial says nothing about the
-    /// server.
-    pub is_client_limited: bool,
+    /// Measured requests of each slice, and of them those that failed or were slow, for each share
+    /// of the goal in its order.
+    pub shares: Vec<Vec<SliceTail>>,
+    /// Limit outside the server, by its own evidence: the trial says nothing about the server.
+    pub limited_by: Option<Limiter>,
+}
+
+/// A limit of a trial outside the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limiter {
+    /// The client's machine.
+    Client,
+    /// The number of connections.
+    Connections,
 }
 
 /// Result of a search.
@@ -105,9 +122,13 @@ impl Found {
     /// Spells are most visible at rates where they occur, so the greater design effect of both
     /// bounds is used. Far above the limit the queue only grows, and its growth does not count as a
     /// spell.
-    pub fn support(&self, share_max: f64) -> Option<f64> {
+    pub fn support(&self, goal: &Goal) -> Option<f64> {
         let lower = self.lower?;
-        let upper = self.upper.filter(|upper| upper.share.share <= SPELLS_MAX * share_max);
+        let share_max = goal.shares_max[lower.claim];
+        let is_comparable = |upper: &Bound| {
+            upper.claim == lower.claim && upper.share.share <= SPELLS_MAX * share_max
+        };
+        let upper = self.upper.filter(is_comparable);
         let deff = upper.map_or(1.0, |upper| upper.share.deff).max(lower.share.deff);
         Some(lower.requests as f64 * share_max / deff)
     }
@@ -123,8 +144,9 @@ pub enum End {
     WithinGoal,
     /// Both bounds exist. Trials of this length cannot decide the rates between them.
     Indistinct,
-    /// The client was the limit at this rate. A lower bound is valid; nothing is known above it.
-    ClientLimited(f64),
+    /// The client or the connections were the limit at this rate, in requests per second. A lower
+    /// bound is valid; nothing is known from this rate on.
+    Limited(Limiter, f64),
     /// The highest rate that may be tried meets the objective.
     AboveRange,
     /// Not even the smallest rate, 10⁻⁶ of the first guess, meets the objective.
@@ -144,6 +166,9 @@ pub struct Bound {
     pub bad: usize,
     /// Requests of the deciding trials.
     pub requests: u64,
+    /// Index in [`Goal::shares_max`] of the share that decides: the furthest above its limit, or
+    /// the least below it.
+    pub claim: usize,
     /// Share of requests that failed or were slow, over the deciding trials.
     pub share: ShareInterval,
 }
@@ -159,7 +184,6 @@ pub struct Search {
     trials: usize,
     /// Loads by ascending rate.
     loads: Vec<Load>,
-    client_limited_rps: Option<f64>,
 }
 
 impl Search {
@@ -167,35 +191,31 @@ impl Search {
     /// rate: the throughput of a closed loop.
     pub fn new(goal: Goal, guess_rps: f64) -> Search {
         assert!(guess_rps > 0.0 && guess_rps.is_finite(), "{guess_rps} is not a rate");
+        let is_share = |share: &f64| *share > 0.0 && *share < 1.0;
+        assert!(!goal.shares_max.is_empty() && goal.shares_max.iter().all(is_share), "{goal:?}");
         assert!((0.0..1.0).contains(&goal.exceed_ratio) && goal.width > 0.0);
         assert!(goal.initial_s > 0.0 && goal.initial_s <= goal.final_s);
-        Search { goal, guess_rps, trials: 0, loads: Vec::new(), client_limited_rps: None }
+        Search { goal, guess_rps, trials: 0, loads: Vec::new() }
     }
 
     /// Records a trial.
     pub fn record(&mut self, trial: Trial) {
         self.trials += 1;
-        if trial.is_client_limited {
-            self.client_limited_rps = Some(trial.rate_rps);
-            return;
-        }
         let at = self.loads.partition_point(|load| load.rate_rps() < trial.rate_rps);
         if self.loads.get(at).is_none_or(|load| load.rate_rps() != trial.rate_rps) {
-            self.loads.insert(at, Load::new(trial.rate_rps));
+            self.loads.insert(at, Load::new(trial.rate_rps, &self.goal));
         }
         self.loads[at].push(trial, &self.goal);
     }
 
     /// Returns the next step, given the trials so far.
     pub fn next(&self) -> Step {
-        if let Some(rate_rps) = self.client_limited_rps {
-            return self.done(End::ClientLimited(rate_rps));
-        }
         if self.trials >= self.goal.trials_max {
             return self.done(End::OutOfTrials);
         }
         if let Some(open) = self.loads.iter().find(|load| load.status() == Status::Open) {
-            let duration_s = (2.0 * open.longest_s()).min(self.goal.final_s);
+            let longer_s = (2.0 * open.longest_s()).max(self.goal.initial_s);
+            let duration_s = longer_s.min(self.goal.final_s);
             return Step::Run { rate_rps: open.rate_rps(), duration_s };
         }
         match self.bounds() {
@@ -205,8 +225,8 @@ impl Search {
         }
     }
 
-    /// Returns the relevant bounds, as far as known: the smallest upper, and the largest lower
-    /// below it. Good results above an upper bound are therefore ignored.
+    /// Returns the relevant bounds, as far as known: the smallest upper or ceiling, and the largest
+    /// lower below it. Good results above an upper bound are therefore ignored.
     fn bounds(&self) -> (Option<usize>, Option<usize>) {
         let upper = self.loads.iter().position(|load| load.status().is_upper());
         let below = &self.loads[..upper.unwrap_or(self.loads.len())];
@@ -231,7 +251,7 @@ impl Search {
         };
         let rate_rps = lowest.rate_rps() / 2.0;
         if rate_rps < self.guess_rps * RATE_MIN {
-            return self.done(End::BelowRange);
+            return self.done(limit_of(lowest).unwrap_or(End::BelowRange));
         }
         self.explore(rate_rps)
     }
@@ -249,11 +269,12 @@ impl Search {
         if width(wider) > limit {
             return self.explore((wider.0 * wider.1).sqrt());
         }
-        let ends = if width((rate(lower), rate(upper))) <= self.goal.width {
-            End::WithinGoal
-        } else {
-            End::Indistinct
-        };
+        let ends = limit_of(&self.loads[upper]).unwrap_or_else(|| {
+            match width((rate(lower), rate(upper))) <= self.goal.width {
+                true => End::WithinGoal,
+                false => End::Indistinct,
+            }
+        });
         self.confirm(lower).or_else(|| self.confirm(upper)).unwrap_or_else(|| self.done(ends))
     }
 
@@ -265,23 +286,39 @@ impl Search {
     }
 
     fn explore(&self, rate_rps: f64) -> Step {
+        let rate_rps = rounded(rate_rps).min(self.goal.rate_max_rps);
         Step::Run { rate_rps, duration_s: self.goal.initial_s }
     }
 
     fn done(&self, end: End) -> Step {
         let firm = |wanted: Status| move |load: &&Load| load.status() == wanted;
         let upper = self.loads.iter().find(firm(Status::Upper));
-        let below = |load: &&Load| upper.is_none_or(|upper| load.rate_rps() < upper.rate_rps());
+        let edge =
+            self.loads.iter().find(|load| matches!(load.status(), Status::Upper | Status::Ceiling));
+        let below = |load: &&Load| edge.is_none_or(|edge| load.rate_rps() < edge.rate_rps());
         let lower = self.loads.iter().filter(below).rfind(firm(Status::Lower));
         let inside = self.loads.iter().filter(below).filter(firm(Status::Undecided));
         let above = |rate: &f64| lower.is_none_or(|lower| *rate > lower.rate_rps());
         Step::Done(Found {
-            lower: lower.map(Load::bound),
-            upper: upper.map(Load::bound),
+            lower: lower.map(|load| load.bound(&self.goal)),
+            upper: upper.map(|load| load.bound(&self.goal)),
             undecided_rps: inside.map(Load::rate_rps).filter(above).collect(),
             end,
         })
     }
+}
+
+/// Returns the end at a ceiling.
+fn limit_of(load: &Load) -> Option<End> {
+    load.limiter().map(|limiter| End::Limited(limiter, load.rate_rps()))
+}
+
+/// Rounds a rate to four digits: reports print it as it was tried.
+fn rounded(rate_rps: f64) -> f64 {
+    let unit = 10_f64.powf(rate_rps.log10().floor() - 3.0);
+    let digits = (rate_rps / unit).round();
+    // Division by a power of ten is exact where multiplication by its inverse is not.
+    if unit >= 1.0 { digits * unit } else { digits / (1.0 / unit).round() }
 }
 
 #[cfg(test)]

@@ -1,113 +1,35 @@
-//! One rate of a search: its trials, and their combined result (RFC 9971, load classification).
+//! One rate of a search: its trials, and their combined result over all shares.
 
-use crate::interval::SliceTail;
+use super::evidence::{Evidence, Status};
+use super::{Bound, Goal, Limiter, Trial, share_interval};
 
-use super::{Bound, Goal, ShareInterval, Trial, share_interval};
-
-/// Class of a rate according to its trials, as in RFC 9971.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// The objective is met, regardless of the missing trials.
-    Lower,
-    /// The objective is missed, regardless of the missing trials.
-    Upper,
-    /// The class depends on missing trials.
-    Undecided,
-}
-
-/// Total durations of the trials at one rate in seconds, by length and outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Durations {
-    /// Duration of full-length trials that met the objective.
-    pub full_good_s: f64,
-    /// Duration of full-length trials that missed it.
-    pub full_bad_s: f64,
-    /// Duration of shorter trials that met it.
-    pub short_good_s: f64,
-    /// Duration of shorter trials that missed it.
-    pub short_bad_s: f64,
-}
-
-impl Durations {
-    /// Classifies the rate. At least `sum_s` seconds of full-length trials are required; the share
-    /// `exceed_ratio` of all counted time may be bad.
-    ///
-    /// Short trials that met the objective prove nothing, since queues take time to grow. They only
-    /// compensate for short ones that missed it.
-    pub fn classify(&self, sum_s: f64, exceed_ratio: f64) -> Class {
-        let balanced_s = self.short_good_s * exceed_ratio / (1.0 - exceed_ratio);
-        let bad_s = self.full_bad_s + (self.short_bad_s - balanced_s).max(0.0);
-        let known_s = bad_s + self.full_good_s;
-        let whole_s = known_s.max(sum_s);
-        let allowed_s = whole_s * exceed_ratio;
-        if bad_s + (whole_s - known_s) <= allowed_s {
-            Class::Lower
-        } else if bad_s > allowed_s {
-            Class::Upper
-        } else {
-            Class::Undecided
-        }
-    }
-}
-
-/// Status of a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
-    /// The rate meets the objective by its class, and the interval of its full-length trials
-    /// agrees.
-    Lower,
-    /// The rate misses the objective by its class, and the interval agrees.
-    Upper,
-    /// The interval is below the limit, but the class still lacks full-length trials.
-    LikelyLower,
-    /// The interval is above the limit, but the class still lacks full-length trials.
-    LikelyUpper,
-    /// The interval still contains the limit.
-    Open,
-    /// The rate stayed open, or class and interval contradicted each other, until the time was
-    /// spent.
-    Undecided,
-}
-
-impl Status {
-    pub(super) fn is_lower(self) -> bool {
-        matches!(self, Status::Lower | Status::LikelyLower)
-    }
-
-    pub(super) fn is_upper(self) -> bool {
-        matches!(self, Status::Upper | Status::LikelyUpper)
-    }
-
-    pub(super) fn is_likely(self) -> bool {
-        matches!(self, Status::LikelyLower | Status::LikelyUpper)
-    }
-}
+/// Trials at one rate that the client limited, from which on the rate is a ceiling. One may be the
+/// work of a neighbour on the client's machine.
+const CLIENT_LIMITED_MAX: usize = 2;
 
 /// A rate and its trials.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     rate_rps: f64,
-    durations: Durations,
     longest_s: f64,
     good: usize,
     bad: usize,
-    /// Slices of full-length trials, once there is one; until then of all trials.
-    slices: Vec<SliceTail>,
-    share: ShareInterval,
-    status: Status,
+    /// One for each share that the objective limits.
+    evidence: Vec<Evidence>,
+    client_limited: usize,
+    is_connection_limited: bool,
 }
 
 impl Load {
-    pub(super) fn new(rate_rps: f64) -> Load {
+    pub(super) fn new(rate_rps: f64, goal: &Goal) -> Load {
         Load {
             rate_rps,
-            durations: Durations::default(),
             longest_s: 0.0,
             good: 0,
             bad: 0,
-            slices: Vec::new(),
-            share: share_interval(&[]),
-            status: Status::Open,
+            evidence: vec![Evidence::new(); goal.shares_max.len()],
+            client_limited: 0,
+            is_connection_limited: false,
         }
     }
 
@@ -119,132 +41,73 @@ impl Load {
         self.longest_s
     }
 
-    pub(super) fn status(&self) -> Status {
-        self.status
+    /// Returns what makes the rate a ceiling.
+    pub(super) fn limiter(&self) -> Option<Limiter> {
+        if self.is_connection_limited {
+            return Some(Limiter::Connections);
+        }
+        (self.client_limited >= CLIENT_LIMITED_MAX).then_some(Limiter::Client)
     }
 
-    pub(super) fn bound(&self) -> Bound {
-        let Load { rate_rps, good, bad, share, .. } = *self;
-        let requests = self.slices.iter().map(|slice| slice.count).sum();
-        Bound { rate_rps, good, bad, requests, share }
+    /// Returns the status over all shares: the rate misses the objective if it misses one share,
+    /// and meets it if it meets all.
+    pub(super) fn status(&self) -> Status {
+        if self.limiter().is_some() {
+            return Status::Ceiling;
+        }
+        let has = |wanted: Status| self.evidence.iter().any(|share| share.status() == wanted);
+        let ranked = [
+            Status::Upper,
+            Status::LikelyUpper,
+            Status::Open,
+            Status::Undecided,
+            Status::LikelyLower,
+        ];
+        ranked.into_iter().find(|status| has(*status)).unwrap_or(Status::Lower)
+    }
+
+    /// Returns the rate as a bound, with the evidence of the share that is furthest above its
+    /// limit, or least below it.
+    pub(super) fn bound(&self, goal: &Goal) -> Bound {
+        let is_upper = self.status().is_upper();
+        let excess = |nth: &usize| {
+            let (share, limit) = (self.evidence[*nth].share(), goal.shares_max[*nth]);
+            (if is_upper { share.low } else { share.high }) / limit
+        };
+        let furthest = (0..self.evidence.len()).max_by(|a, b| excess(a).total_cmp(&excess(b)));
+        let claim = furthest.expect("an objective limits at least one share");
+        let deciding = &self.evidence[claim];
+        Bound {
+            rate_rps: self.rate_rps,
+            good: self.good,
+            bad: self.bad,
+            requests: deciding.requests(),
+            claim,
+            share: deciding.share(),
+        }
     }
 
     pub(super) fn push(&mut self, trial: Trial, goal: &Goal) {
-        let is_good = share_interval(&trial.slices).share <= goal.share_max;
-        let is_full = trial.duration_s >= goal.final_s;
-        *match (is_full, is_good) {
-            (true, true) => &mut self.durations.full_good_s,
-            (true, false) => &mut self.durations.full_bad_s,
-            (false, true) => &mut self.durations.short_good_s,
-            (false, false) => &mut self.durations.short_bad_s,
-        } += trial.duration_s;
+        assert_eq!(trial.shares.len(), goal.shares_max.len(), "each share has its slices");
+        match trial.limited_by {
+            Some(Limiter::Client) => {
+                self.client_limited += 1;
+                return;
+            }
+            Some(Limiter::Connections) => {
+                self.is_connection_limited = true;
+                return;
+            }
+            None => {}
+        }
+        let limits = goal.shares_max.iter().copied();
+        let mut shares = trial.shares.iter().zip(limits.clone());
+        let is_good = shares.all(|(slices, limit)| share_interval(slices).share <= limit);
         self.good += usize::from(is_good);
         self.bad += usize::from(!is_good);
-        if is_full && self.longest_s < goal.final_s {
-            self.slices.clear();
-        }
-        if is_full || self.longest_s < goal.final_s {
-            self.slices.extend(trial.slices);
+        for ((evidence, slices), limit) in self.evidence.iter_mut().zip(trial.shares).zip(limits) {
+            evidence.push(slices, trial.duration_s, limit, goal);
         }
         self.longest_s = self.longest_s.max(trial.duration_s);
-        self.share = share_interval(&self.slices);
-        self.status = self.judge(goal);
-    }
-
-    fn judge(&self, goal: &Goal) -> Status {
-        let class = self.durations.classify(goal.sum_s, goal.exceed_ratio);
-        let has_full = self.longest_s >= goal.final_s;
-        let (meets, misses) = (self.share.high < goal.share_max, self.share.low > goal.share_max);
-        let full_s = self.durations.full_good_s + self.durations.full_bad_s;
-        match class {
-            Class::Lower if meets => Status::Lower,
-            Class::Upper if misses && has_full => Status::Upper,
-            _ if full_s >= goal.sum_s => Status::Undecided,
-            _ if meets => Status::LikelyLower,
-            _ if misses => Status::LikelyUpper,
-            _ => Status::Open,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A search goal of the example in RFC 9971. It classifies trials of 60 × 1 s without loss, 60
-    /// × 1 s with 1%, 1 × 60 s with 0.1% and 1 × 60 s without loss.
-    struct ExampleGoal {
-        final_s: f64,
-        sum_s: f64,
-        loss_max: f64,
-        exceed_ratio: f64,
-    }
-
-    impl ExampleGoal {
-        fn classify(&self, trials: &[Trials]) -> Class {
-            let mut durations = Durations::default();
-            for &(count, duration_s, loss) in trials {
-                *match (duration_s >= self.final_s, loss <= self.loss_max) {
-                    (true, true) => &mut durations.full_good_s,
-                    (true, false) => &mut durations.full_bad_s,
-                    (false, true) => &mut durations.short_good_s,
-                    (false, false) => &mut durations.short_bad_s,
-                } += f64::from(count) * duration_s;
-            }
-            durations.classify(self.sum_s, self.exceed_ratio)
-        }
-    }
-
-    /// Number of trials, duration of each in seconds, loss ratio.
-    type Trials = (u32, f64, f64);
-
-    const RFC2544: ExampleGoal =
-        ExampleGoal { final_s: 60.0, sum_s: 60.0, loss_max: 0.0, exceed_ratio: 0.0 };
-    const TST009: ExampleGoal =
-        ExampleGoal { final_s: 60.0, sum_s: 120.0, loss_max: 0.0, exceed_ratio: 0.5 };
-    const ONE_SECOND_FINAL: ExampleGoal =
-        ExampleGoal { final_s: 1.0, sum_s: 120.0, loss_max: 0.005, exceed_ratio: 0.5 };
-    const TWENTY_PERCENT_EXCEED: ExampleGoal =
-        ExampleGoal { final_s: 60.0, sum_s: 60.0, loss_max: 0.005, exceed_ratio: 0.2 };
-
-    /// The six points of the example search of RFC 9971, for its four goals (V25 of METHOD 2.1).
-    ///
-    /// At the last two points the fourth goal has 45 s of excess in 105 s and 165 s: 42.857% and
-    /// 27.273%, as the RFC's tables also say, and both are above 20%. The rule therefore gives
-    /// upper bound; drafts of the RFC print the other word below these figures.
-    #[test]
-    fn the_example_of_rfc_9971() {
-        use Class::{Lower, Undecided, Upper};
-        let good = |count| (count, 1.0, 0.0);
-        let bad = |count| (count, 1.0, 0.01);
-        let (long_bad, long_good) = ((1, 60.0, 0.001), (1, 60.0, 0.0));
-        let points: [(&[Trials], [Class; 4]); 6] = [
-            (&[good(59)], [Undecided, Undecided, Undecided, Undecided]),
-            (&[good(59), bad(1)], [Upper, Undecided, Undecided, Undecided]),
-            (&[good(59), bad(60)], [Upper, Undecided, Undecided, Upper]),
-            (&[good(60), bad(60)], [Upper, Undecided, Lower, Upper]),
-            (&[good(60), bad(60), long_bad], [Upper, Undecided, Lower, Upper]),
-            (&[good(60), bad(60), long_bad, long_good], [Upper, Lower, Lower, Upper]),
-        ];
-        let goals = [RFC2544, TST009, ONE_SECOND_FINAL, TWENTY_PERCENT_EXCEED];
-        for (point, (trials, expected)) in (1..).zip(points) {
-            let classes = goals.each_ref().map(|goal| goal.classify(trials));
-            assert_eq!(classes, expected, "point {point}");
-        }
-    }
-
-    #[test]
-    fn defaults_need_two_of_three() {
-        let check = |full_good_s: f64, full_bad_s: f64, expected: Class| {
-            let durations = Durations { full_good_s, full_bad_s, ..Durations::default() };
-            assert_eq!(durations.classify(90.0, 0.5), expected, "{durations:?}");
-        };
-        check(0.0, 0.0, Class::Undecided);
-        check(30.0, 0.0, Class::Undecided);
-        check(30.0, 30.0, Class::Undecided);
-        check(60.0, 0.0, Class::Lower);
-        check(60.0, 30.0, Class::Lower);
-        check(30.0, 60.0, Class::Upper);
-        check(0.0, 60.0, Class::Upper);
     }
 }

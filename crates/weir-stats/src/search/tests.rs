@@ -19,7 +19,7 @@ fn even(rate_rps: f64, duration_s: f64, share: f64) -> Trial {
     let count = (rate_rps * duration_s / 30.0) as u64;
     let beyond = (count as f64 * share).round() as u64;
     let slices = vec![SliceTail { count, beyond }; 30];
-    Trial { rate_rps, duration_s, slices, is_client_limited: false }
+    Trial { rate_rps, duration_s, shares: vec![slices], limited_by: None }
 }
 
 /// A server that meets the objective for all requests below its limit and misses it above.
@@ -53,15 +53,79 @@ fn a_range_ends_a_search() {
     assert_eq!((found.end, found.lower), (End::BelowRange, None));
 }
 
-/// The client becomes the limit between the last good rate and the cliff: no rate counts as bad.
+/// The client becomes the limit at 6,000, below the cliff: no rate counts as bad, and the largest
+/// rate that could be judged is found to the same width.
 #[test]
-fn a_limited_client_ends_a_search() {
-    let mut server = cliff(10_000.0);
-    let (found, _) = run(Goal::new(0.01), 2_000.0, |rate_rps, duration_s| {
-        let is_client_limited = rate_rps > 6_000.0;
-        Trial { is_client_limited, ..server(rate_rps, duration_s) }
+fn a_limit_outside_the_server_is_a_ceiling() {
+    for limiter in [Limiter::Client, Limiter::Connections] {
+        let mut server = cliff(10_000.0);
+        let (found, search) = run(Goal::new(0.01), 2_000.0, |rate_rps, duration_s| {
+            let limited_by = (rate_rps > 6_000.0).then_some(limiter);
+            Trial { limited_by, ..server(rate_rps, duration_s) }
+        });
+        let End::Limited(by, ceiling_rps) = found.end else { panic!("{found:?}") };
+        let lower = found.lower.expect("found");
+        assert_eq!((by, found.upper), (limiter, None));
+        assert!(lower.rate_rps <= 6_000.0 && ceiling_rps > 6_000.0, "{found:?}");
+        assert!((ceiling_rps - lower.rate_rps) / ceiling_rps <= 0.02 && lower.good >= 2);
+        assert!(search.trials < 30, "{} trials", search.trials);
+    }
+}
+
+/// A client that is always the limit proves nothing.
+#[test]
+fn a_client_that_is_always_the_limit_ends_a_search() {
+    let (found, _) = run(Goal::new(0.01), 2_000.0, |rate_rps, duration_s| Trial {
+        limited_by: Some(Limiter::Client),
+        ..even(rate_rps, duration_s, 0.0)
     });
-    assert_eq!((found.end, found.upper), (End::ClientLimited(8_000.0), None));
+    assert!(matches!(found.end, End::Limited(Limiter::Client, _)), "{found:?}");
+    assert_eq!((found.lower, found.upper), (None, None));
+}
+
+/// Every seventh trial is spoilt by a neighbour of the client. It is repeated, and the server's
+/// limit is found all the same.
+#[test]
+fn a_client_that_was_the_limit_once_is_tried_again() {
+    let (mut server, mut trials) = (cliff(10_000.0), 0);
+    let (found, _) = run(Goal::new(0.01), 9_000.0, |rate_rps, duration_s| {
+        trials += 1;
+        let limited_by = (trials % 7 == 0).then_some(Limiter::Client);
+        Trial { limited_by, ..server(rate_rps, duration_s) }
+    });
+    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    assert_eq!(found.end, End::WithinGoal);
+    assert!(lower.rate_rps < 10_000.0 && upper.rate_rps >= 10_000.0, "{found:?}");
+}
+
+/// The first share is missed from 8,000 on, the second from 5,000 on, or the reverse: a rate is an
+/// upper bound if it misses one of them, a lower one if it keeps both.
+#[test]
+fn an_objective_of_two_shares_is_missed_with_one() {
+    for (limits, deciding) in [([8_000.0, 5_000.0], 1), ([5_000.0, 8_000.0], 0)] {
+        let goal = Goal::of_shares(vec![0.01, 0.001]);
+        let (found, search) = run(goal, 10_000.0, |rate_rps, duration_s| {
+            let shares = limits.map(|limit| cliff(limit)(rate_rps, duration_s).shares);
+            Trial { shares: shares.concat(), ..even(rate_rps, duration_s, 0.0) }
+        });
+        let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+        assert_eq!((found.end, upper.claim), (End::WithinGoal, deciding));
+        assert!(lower.rate_rps < 5_000.0 && upper.rate_rps >= 5_000.0, "{found:?}");
+        assert!((lower.bad, upper.good) == (0, 0) && lower.good >= 2 && upper.bad >= 2);
+        // Without a slow request the stricter share has the least margin.
+        assert_eq!(lower.claim, 1);
+        assert!(search.trials < 40, "{} trials", search.trials);
+    }
+}
+
+/// Rates have four digits, so that a report prints the rate that was tried.
+#[test]
+fn rates_are_round() {
+    for (rate_rps, expected) in
+        [(41_234.56, 41_230.0), (9_999.9, 10_000.0), (907.94, 907.9), (0.012_345, 0.012_35)]
+    {
+        assert_eq!(rounded(rate_rps), expected, "{rate_rps}");
+    }
 }
 
 /// Good up to 5,000, bad up to 6,000, good again up to 9,000: the result is the first edge, even if
@@ -134,7 +198,7 @@ impl Queue {
             now_s += gap_s;
             waiting_s = f64::max(waiting_s - gap_s, 0.0) + self.exponential() / Queue::SERVICE_RPS;
             if now_s >= duration_s {
-                return Trial { rate_rps, duration_s, slices, is_client_limited: false };
+                return Trial { rate_rps, duration_s, shares: vec![slices], limited_by: None };
             }
             if now_s >= 0.0 {
                 let slice = &mut slices[(now_s / duration_s * 30.0) as usize];
@@ -147,7 +211,7 @@ impl Queue {
 
 /// Searches for p99 ≤ 50 ms at µ = 1000/s, where λ* = 907.9/s. Returns the number of intervals that
 /// contain it, and the number of searches with support.
-fn queue_searches(goal: Goal, searches: u32) -> (u32, u32) {
+fn queue_searches(goal: &Goal, searches: u32) -> (u32, u32) {
     let truth = Queue::largest_rate_rps(0.01);
     assert!((truth - 907.9).abs() < 0.1);
     let mut queue = Queue { random: Shuffle::new() };
@@ -156,10 +220,10 @@ fn queue_searches(goal: Goal, searches: u32) -> (u32, u32) {
         // The guess differs each time, so that other rates are tried.
         let guess_rps = 900.0 + 4.0 * f64::from(nth);
         let (found, _) =
-            run(goal, guess_rps, |rate_rps, duration_s| queue.trial(rate_rps, duration_s));
+            run(goal.clone(), guess_rps, |rate_rps, duration_s| queue.trial(rate_rps, duration_s));
         let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
         hits += u32::from((lower.rate_rps..=upper.rate_rps).contains(&truth));
-        supported += u32::from(found.support(0.01).expect("found") >= 10.0);
+        supported += u32::from(found.support(goal).expect("found") >= 10.0);
         assert!((upper.rate_rps - lower.rate_rps) / upper.rate_rps < 0.12, "{found:?}");
     }
     (hits, supported)
@@ -170,7 +234,7 @@ fn queue_searches(goal: Goal, searches: u32) -> (u32, u32) {
 #[test]
 fn the_interval_contains_the_truth() {
     let goal = Goal { initial_s: 37.5, final_s: 300.0, sum_s: 900.0, ..Goal::new(0.01) };
-    let (hits, supported) = queue_searches(goal, 40);
+    let (hits, supported) = queue_searches(&goal, 40);
     assert!(hits >= 38 && supported >= 24, "{hits} {supported}");
 }
 
@@ -178,6 +242,6 @@ fn the_interval_contains_the_truth() {
 /// reports insufficient support.
 #[test]
 fn trials_that_are_too_short_say_so() {
-    let (hits, supported) = queue_searches(Goal::new(0.01), 40);
+    let (hits, supported) = queue_searches(&Goal::new(0.01), 40);
     assert!(hits >= 28 && supported <= 4, "{hits} {supported}");
 }
