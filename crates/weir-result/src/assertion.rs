@@ -11,10 +11,12 @@ mod metric;
 mod named;
 mod path;
 mod reason;
+mod share;
 mod unit;
 mod value;
 
 pub use named::{Better, Measured, NamedMetric};
+pub use share::ShareClaim;
 
 use std::str::FromStr;
 

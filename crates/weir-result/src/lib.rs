@@ -26,7 +26,7 @@ mod slices;
 pub mod study;
 pub mod units;
 
-pub use assertion::{Assertion, AssertionError, Better, Measured, NamedMetric};
+pub use assertion::{Assertion, AssertionError, Better, Measured, NamedMetric, ShareClaim};
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
     Outcomes, ScriptUsage, Sent, Slice, TcpUsage, TlsCounts, TlsParameters, Window, WorkerPhases,

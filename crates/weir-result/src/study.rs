@@ -7,6 +7,7 @@ mod comparison;
 mod design;
 mod load;
 mod repeat;
+mod search;
 mod sweep;
 mod trial;
 
@@ -16,6 +17,9 @@ pub use comparison::{
 pub use design::{Cell, Design, Factor, Level};
 pub use load::StudyError;
 pub use repeat::{MetricOverRuns, Repetition};
+pub use search::{
+    SearchBound, SearchClaim, SearchEffort, SearchEnd, SearchResult, SearchTrial, TrialUse,
+};
 pub use sweep::{Fit, Knee, Sweep, SweepCell, SweepMetric, SweepRatio};
 pub use trial::{HookRun, Settling, Trial, TrialOutcome};
 
@@ -109,6 +113,8 @@ pub enum StudyResult {
     Comparison(Comparison),
     /// Metrics of each cell.
     Sweep(Sweep),
+    /// Highest rate that meets an objective.
+    Search(SearchResult),
 }
 
 impl Study {

@@ -35,6 +35,8 @@ pub struct Goal {
     pub exceed_ratio: f64,
     /// Target width of the interval: (upper − lower)/upper.
     pub width: f64,
+    /// Lowest rate to try; 10⁻⁶ of the first guess if that is more.
+    pub rate_min_rps: f64,
     /// Highest rate to try.
     pub rate_max_rps: f64,
     /// Number of trials after which the search ends in any case.
@@ -57,6 +59,7 @@ impl Goal {
             sum_s: 90.0,
             exceed_ratio: 0.5,
             width: 0.02,
+            rate_min_rps: 0.0,
             rate_max_rps: f64::INFINITY,
             trials_max: 100,
         }
@@ -149,7 +152,7 @@ pub enum End {
     Limited(Limiter, f64),
     /// The highest rate that may be tried meets the objective.
     AboveRange,
-    /// Not even the smallest rate, 10⁻⁶ of the first guess, meets the objective.
+    /// Not even the lowest rate that may be tried meets the objective.
     BelowRange,
     /// The maximum number of trials was reached.
     OutOfTrials,
@@ -196,6 +199,16 @@ impl Search {
         assert!((0.0..1.0).contains(&goal.exceed_ratio) && goal.width > 0.0);
         assert!(goal.initial_s > 0.0 && goal.initial_s <= goal.final_s);
         Search { goal, guess_rps, trials: 0, loads: Vec::new() }
+    }
+
+    /// Returns the goal.
+    pub fn goal(&self) -> &Goal {
+        &self.goal
+    }
+
+    /// Returns the result of a search that ends before it is done.
+    pub fn give_up(&self) -> Found {
+        self.found(End::OutOfTrials)
     }
 
     /// Records a trial.
@@ -250,7 +263,7 @@ impl Search {
             return self.explore((self.guess_rps / 2.0).min(self.goal.rate_max_rps));
         };
         let rate_rps = lowest.rate_rps() / 2.0;
-        if rate_rps < self.guess_rps * RATE_MIN {
+        if rate_rps < self.goal.rate_min_rps.max(self.guess_rps * RATE_MIN) {
             return self.done(limit_of(lowest).unwrap_or(End::BelowRange));
         }
         self.explore(rate_rps)
@@ -291,6 +304,10 @@ impl Search {
     }
 
     fn done(&self, end: End) -> Step {
+        Step::Done(self.found(end))
+    }
+
+    fn found(&self, end: End) -> Found {
         let firm = |wanted: Status| move |load: &&Load| load.status() == wanted;
         let upper = self.loads.iter().find(firm(Status::Upper));
         let edge =
@@ -299,12 +316,12 @@ impl Search {
         let lower = self.loads.iter().filter(below).rfind(firm(Status::Lower));
         let inside = self.loads.iter().filter(below).filter(firm(Status::Undecided));
         let above = |rate: &f64| lower.is_none_or(|lower| *rate > lower.rate_rps());
-        Step::Done(Found {
+        Found {
             lower: lower.map(|load| load.bound(&self.goal)),
             upper: upper.map(|load| load.bound(&self.goal)),
             undecided_rps: inside.map(Load::rate_rps).filter(above).collect(),
             end,
-        })
+        }
     }
 }
 

@@ -15,6 +15,7 @@ mod pairs;
 mod ratios;
 mod repeat;
 mod sameness;
+pub mod search;
 mod shift;
 mod spread;
 mod sweep;

@@ -52,7 +52,7 @@ impl ExactFigures {
 }
 
 impl PackedHistogram {
-    pub(super) fn of(histogram: &Histogram) -> Option<PackedHistogram> {
+    pub(crate) fn of(histogram: &Histogram) -> Option<PackedHistogram> {
         let exact = ExactFigures::of(histogram.exact())?;
         Some(PackedHistogram { histogram: encoding::encode(histogram.buckets()), exact })
     }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::search::SearchEffort;
+
 /// Question of a study, and the plan of its trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -35,6 +37,21 @@ pub enum Design {
         ratio: Option<String>,
         /// Metrics of the result, by name.
         metrics: Vec<String>,
+    },
+    /// The highest rate that meets an objective (`weir search`). Each trial has a rate, a duration
+    /// and a number of connections of its own.
+    Search {
+        /// The objective as given: `p99 < 10ms and errors < 0.1%`.
+        objective: String,
+        /// Lengths of trials, and the width of the interval.
+        effort: SearchEffort,
+        /// Number of connections of the first trial.
+        connections: u32,
+        /// Greatest number of connections.
+        connections_max: u32,
+        /// Highest rate to try, in requests per second; absent if not limited.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate_max_rps: Option<f64>,
     },
 }
 

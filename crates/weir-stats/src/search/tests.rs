@@ -49,8 +49,13 @@ fn a_range_ends_a_search() {
     let (found, _) = run(goal, 5_000.0, cliff(10_000.0));
     assert_eq!((found.end, found.upper), (End::AboveRange, None));
     assert_eq!(found.lower.expect("the greatest rate").rate_rps, 8_000.0);
-    let (found, _) = run(Goal::new(0.01), 5_000.0, cliff(0.0));
-    assert_eq!((found.end, found.lower), (End::BelowRange, None));
+    for (rate_min_rps, lowest_rps) in [(0.0, 0.005), (30.0, 30.0)] {
+        let goal = Goal { rate_min_rps, ..Goal::new(0.01) };
+        let (found, search) = run(goal, 5_000.0, cliff(0.0));
+        assert_eq!((found.end, found.lower), (End::BelowRange, None));
+        let lowest = search.loads[0].rate_rps();
+        assert!((lowest_rps..2.0 * lowest_rps).contains(&lowest), "{lowest}");
+    }
 }
 
 /// The client becomes the limit at 6,000, below the cliff: no rate counts as bad, and the largest

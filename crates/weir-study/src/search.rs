@@ -1,0 +1,257 @@
+//! The search for the highest rate that meets an objective (METHOD 1.13): documents of trials go
+//! in, the next trial or the result comes out. It depends on neither clocks nor servers.
+//!
+//! [`weir_stats::Search`] chooses the rates and judges the shares. This module reduces documents to
+//! shares, keeps the client's limits from counting against the server, and chooses the number of
+//! connections.
+
+mod connections;
+mod effort;
+mod objective;
+mod outside;
+mod result;
+
+pub use effort::{precise, quick};
+pub use objective::Objective;
+
+use weir_result::study::{SearchEffort, SearchResult, SearchTrial, TrialUse};
+use weir_result::{Document, Load, Rate};
+use weir_stats::{Limiter, Search, SliceTail, Step, Trial};
+
+use connections::{Connections, Sufficiency, Use};
+use outside::{client_limit, connection_waits};
+
+/// Window of the closed loop at the start, in seconds.
+const GUESS_S: f64 = 2.0;
+
+/// Factor of the closed loop's throughput at which the search for rates begins. Its throughput is
+/// the capacity of a server that it saturates, and its multiples by powers of two are tried first:
+/// at the capacity itself a queue takes longest to show which way it goes.
+const GUESS_FACTOR: f64 = 1.1;
+
+/// Shortest drain of a trial, in seconds (METHOD 1.5).
+const DRAIN_MIN_S: f64 = 1.0;
+
+/// Choices of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchOptions {
+    /// The objective.
+    pub objective: Objective,
+    /// Lengths of trials, and the width of the interval.
+    pub effort: SearchEffort,
+    /// Number of connections at the start.
+    pub connections: u32,
+    /// Greatest number of connections.
+    pub connections_max: u32,
+    /// Highest rate to try, in requests per second; infinite if not limited.
+    pub rate_max_rps: f64,
+}
+
+/// Next step of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// Carry out this trial, and [`SearchRun::record`] its document.
+    Run(TrialPlan),
+    /// The search is complete.
+    Done(Box<SearchResult>),
+}
+
+/// A trial to carry out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialPlan {
+    /// Rate of the open loop in requests per second; `None` for a closed loop.
+    pub rate_rps: Option<f64>,
+    /// Number of connections.
+    pub connections: u32,
+    /// Length of the warm-up in seconds.
+    pub warmup_s: f64,
+    /// Length of the measured window in seconds.
+    pub duration_s: f64,
+    /// Limit of the drain in seconds. Requests without a response at its end are slower than the
+    /// objective, however long they would have taken: trials far beyond the server's capacity do
+    /// not last longer than others.
+    pub drain_s: f64,
+}
+
+impl TrialPlan {
+    /// Returns the rate as plans have it; `None` for a closed loop.
+    pub fn rate(&self) -> Option<Rate> {
+        /// Rates have four digits, and are at least a millionth of the first guess.
+        const PARTS: u64 = 1_000_000_000;
+        let numerator = (self.rate_rps? * PARTS as f64).round() as u64;
+        let divisor = divisor(numerator.max(1), PARTS);
+        Some(Rate { numerator: numerator.max(1) / divisor, denominator: PARTS / divisor })
+    }
+}
+
+/// Returns the greatest common divisor.
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+/// A document that the search cannot use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// The closed loop got no response: there is no first guess.
+    #[error("no response in a closed loop of {0} connections: there is no rate to begin with")]
+    NoResponse(u32),
+    /// The document is of another run than the trial that is due.
+    #[error("the document is not of the next trial of this search")]
+    OtherTrial,
+    /// A histogram of the document cannot be read.
+    #[error("the document cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// A search in progress.
+#[derive(Clone, Debug)]
+pub struct SearchRun {
+    options: SearchOptions,
+    connections: Connections,
+    /// Rates and shares so far; `None` before the closed loop.
+    search: Option<Search>,
+    trials: Vec<SearchTrial>,
+}
+
+impl SearchRun {
+    /// Begins a search.
+    pub fn new(options: SearchOptions) -> SearchRun {
+        let connections = Connections::new(options.connections, options.connections_max);
+        SearchRun { options, connections, search: None, trials: Vec::new() }
+    }
+
+    /// Returns the number of trials so far.
+    pub fn trials(&self) -> usize {
+        self.trials.len()
+    }
+
+    /// Returns the next step, given the trials so far.
+    pub fn next(&self) -> Next {
+        let Some(search) = &self.search else { return Next::Run(self.trial(None, GUESS_S)) };
+        let is_out = self.trials.len() >= self.options.effort.trials_max as usize;
+        match search.next() {
+            Step::Run { rate_rps, duration_s } if !is_out => {
+                Next::Run(self.trial(Some(rate_rps), duration_s))
+            }
+            Step::Run { .. } => Next::Done(Box::new(self.result(search, search.give_up()))),
+            Step::Done(found) => Next::Done(Box::new(self.result(search, found))),
+        }
+    }
+
+    fn trial(&self, rate_rps: Option<f64>, duration_s: f64) -> TrialPlan {
+        // A request that has no response this long after the window missed every claim.
+        let slow_s = self.options.objective.slow_ns().unwrap_or(0) as f64 / 1e9;
+        TrialPlan {
+            rate_rps,
+            connections: self.connections.count(),
+            warmup_s: self.options.effort.warmup_s,
+            duration_s,
+            drain_s: slow_s.max(DRAIN_MIN_S),
+        }
+    }
+
+    /// Records the document of the trial that [`SearchRun::next`] returned.
+    ///
+    /// # Errors
+    /// When the document is of another run, or there is no response to begin with.
+    pub fn record(&mut self, document: &Document) -> Result<(), SearchError> {
+        let Next::Run(plan) = self.next() else { return Err(SearchError::OtherTrial) };
+        let rate = match document.plan.load {
+            Load::ClosedLoop => None,
+            Load::OpenLoop { rate, .. } => Some(rate),
+        };
+        if rate != plan.rate() || document.plan.connections != plan.connections {
+            return Err(SearchError::OtherTrial);
+        }
+        let judged = match plan.rate_rps {
+            None => self.guess(document)?,
+            Some(rate_rps) => self.judge(rate_rps, plan.duration_s, document)?,
+        };
+        self.trials.push(SearchTrial {
+            rate_rps: plan.rate_rps,
+            connections: plan.connections,
+            duration_s: plan.duration_s,
+            completed_rps: document.throughput.completed_rps,
+            shares: judged.shares,
+            waits: judged.waits,
+            used: judged.used,
+            text: judged.text,
+        });
+        Ok(())
+    }
+
+    /// Begins the search for rates at the throughput of the closed loop.
+    fn guess(&mut self, document: &Document) -> Result<Judged, SearchError> {
+        let completed_rps = document.throughput.completed_rps;
+        if document.responses() == 0 || completed_rps <= 0.0 {
+            return Err(SearchError::NoResponse(self.connections.count()));
+        }
+        let options = &mut self.options;
+        options.effort = effort::long_enough(options.effort, &options.objective, completed_rps);
+        let goal = effort::goal(&options.effort, &options.objective, options.rate_max_rps);
+        self.search = Some(Search::new(goal, GUESS_FACTOR * completed_rps));
+        Ok(Judged { used: TrialUse::Guess, shares: Vec::new(), waits: None, text: String::new() })
+    }
+
+    /// Judges a trial of an open loop. The search for rates gets it unless it is repeated with
+    /// another number of connections.
+    fn judge(
+        &mut self,
+        rate_rps: f64,
+        duration_s: f64,
+        document: &Document,
+    ) -> Result<Judged, SearchError> {
+        let objective = &self.options.objective;
+        let tails = objective.tails(document).map_err(SearchError::Unreadable)?;
+        let shares: Vec<f64> = tails.iter().map(|slices| share_of(slices)).collect();
+        let mut limits = shares.iter().zip(objective.claims());
+        let is_good = limits.all(|(share, claim)| *share <= claim.share_max());
+        // Reported times are never below the true ones: a good trial is good, whatever the client
+        // did.
+        let client = match is_good {
+            true => None,
+            false => client_limit(document, objective).map_err(SearchError::Unreadable)?,
+        };
+        let waits = connection_waits(document);
+        let planned = document.accounting.planned.max(1) as f64;
+        let found = Use {
+            rate_rps,
+            completed_rps: document.throughput.completed_rps,
+            waits,
+            errors: document.accounting.transport_error as f64 / planned,
+        };
+        let (used, limited_by) = match &client {
+            Some(_) => (TrialUse::ClientLimited, Some(Limiter::Client)),
+            None => match self.connections.judge(found) {
+                Sufficiency::Raised => (TrialUse::TooFewConnections, None),
+                Sufficiency::Refused => (TrialUse::TooManyConnections, None),
+                Sufficiency::Short => (TrialUse::ConnectionLimited, Some(Limiter::Connections)),
+                Sufficiency::Enough if is_good => (TrialUse::Good, None),
+                Sufficiency::Enough => (TrialUse::Bad, None),
+            },
+        };
+        let is_repeated =
+            matches!(used, TrialUse::TooFewConnections | TrialUse::TooManyConnections);
+        if let Some(search) = self.search.as_mut().filter(|_| !is_repeated) {
+            search.record(Trial { rate_rps, duration_s, shares: tails, limited_by });
+        }
+        Ok(Judged { used, shares, waits, text: client.unwrap_or_default() })
+    }
+}
+
+/// Judgement of a trial.
+struct Judged {
+    used: TrialUse,
+    /// Share of requests that violate each claim.
+    shares: Vec<f64>,
+    /// Share of requests that waited for a connection, if known.
+    waits: Option<f64>,
+    /// Evidence against the client.
+    text: String,
+}
+
+/// Returns the share of requests that violate a claim.
+fn share_of(slices: &[SliceTail]) -> f64 {
+    let sum = |of: fn(&SliceTail) -> u64| slices.iter().map(of).sum::<u64>() as f64;
+    sum(|slice| slice.beyond) / sum(|slice| slice.count).max(1.0)
+}

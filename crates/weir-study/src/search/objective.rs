@@ -1,0 +1,87 @@
+//! The objective of a search: one or more claims, all of which a rate must meet.
+
+use std::str::FromStr;
+
+use weir_result::study::SearchClaim;
+use weir_result::{AssertionError, Document, ShareClaim};
+use weir_stats::SliceTail;
+
+/// Claims that a rate must meet: `p99 < 10ms`, `p99 < 10ms and errors < 0.1%`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Objective {
+    claims: Vec<ShareClaim>,
+}
+
+impl FromStr for Objective {
+    type Err = AssertionError;
+
+    /// Parses claims joined by `and`.
+    fn from_str(text: &str) -> Result<Objective, AssertionError> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let claims = words.split(|word| word.eq_ignore_ascii_case("and"));
+        let claims = claims.map(|words| words.join(" ").parse());
+        Ok(Objective { claims: claims.collect::<Result<_, _>>()? })
+    }
+}
+
+impl Objective {
+    /// Returns the claims, in the order in which they were written.
+    pub fn claims(&self) -> &[ShareClaim] {
+        &self.claims
+    }
+
+    /// Returns the greatest response time that a claim limits, in nanoseconds; `None` if none does.
+    pub fn slow_ns(&self) -> Option<u64> {
+        self.claims.iter().filter_map(ShareClaim::slow_ns).max()
+    }
+
+    /// Returns the limits of the shares, in the order of the claims.
+    pub(super) fn shares_max(&self) -> Vec<f64> {
+        self.claims.iter().map(ShareClaim::share_max).collect()
+    }
+
+    /// Returns the slices of a document for each claim.
+    pub(super) fn tails(&self, document: &Document) -> Result<Vec<Vec<SliceTail>>, String> {
+        self.claims.iter().map(|claim| claim.tails(document, 0)).collect()
+    }
+
+    pub(super) fn to_result(&self) -> Vec<SearchClaim> {
+        let result = |claim: &ShareClaim| SearchClaim {
+            text: claim.text().to_owned(),
+            share_max: claim.share_max(),
+            slow_ns: claim.slow_ns(),
+        };
+        self.claims.iter().map(result).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_are_joined_by_and() {
+        let check = |text: &str, claims: &[&str]| {
+            let objective: Objective = text.parse().expect(text);
+            let found: Vec<&str> = objective.claims().iter().map(ShareClaim::text).collect();
+            assert_eq!(found, claims, "{text}");
+        };
+        check("p99 < 10ms", &["p99 < 10ms"]);
+        check("p99<10ms and errors < 0.1%", &["p99<10ms", "errors < 0.1%"]);
+        check(" p50 < 1ms AND\tp99 < 10ms and p99.9<1s ", &["p50 < 1ms", "p99 < 10ms", "p99.9<1s"]);
+    }
+
+    #[test]
+    fn each_claim_is_checked() {
+        for (text, part) in [
+            ("", "no comparison"),
+            ("p99 < 10ms and", "no comparison"),
+            ("and p99 < 10ms", "no comparison"),
+            ("p99 < 10ms and max < 1s", "use p99.99"),
+            ("p99 < 10ms or p50 < 1ms", "'10ms or p50 < 1ms'"),
+        ] {
+            let error = text.parse::<Objective>().expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

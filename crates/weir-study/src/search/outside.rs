@@ -1,0 +1,46 @@
+//! Limits of a trial outside the server, by the document's own verdict.
+
+use weir_result::Document;
+use weir_result::document::{Grade, LimitedBy};
+
+use super::objective::Objective;
+
+/// Returns the evidence that the client may be the reason why a trial missed its objective.
+///
+/// It may if its CPU time limited the throughput, if it was stopped for too long, or if a claim is
+/// met as soon as the time that the client added to its percentile is left out.
+///
+/// # Errors
+/// The fault of a histogram.
+pub(super) fn client_limit(
+    document: &Document,
+    objective: &Objective,
+) -> Result<Option<String>, String> {
+    let verdict = &document.verdict;
+    if verdict.grade == Grade::Void {
+        return Ok(Some(verdict.reason.clone()));
+    }
+    if verdict.limit.by == LimitedBy::ClientCpu {
+        return Ok(Some(verdict.limit.text.clone()));
+    }
+    for claim in objective.claims() {
+        let client_ns = claim.client_ns(document);
+        if client_ns == 0 {
+            continue;
+        }
+        let is_missed = |allowance_ns| {
+            let slices = claim.tails(document, allowance_ns)?;
+            Ok::<bool, String>(super::share_of(&slices) > claim.share_max())
+        };
+        if is_missed(0)? && !is_missed(client_ns)? {
+            return Ok(Some(verdict.reason.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the share of requests that waited for a connection; `None` if not known.
+pub(super) fn connection_waits(document: &Document) -> Option<f64> {
+    let rule = document.verdict.rules.iter().find(|rule| rule.id == "connection-waits")?;
+    rule.value
+}

@@ -1,0 +1,58 @@
+//! The result of a search for documents and reports.
+
+use weir_result::study::{SearchBound, SearchEnd, SearchResult};
+use weir_stats::{Bound, End, Found, Limiter, Search};
+
+use super::SearchRun;
+
+impl SearchRun {
+    pub(super) fn result(&self, search: &Search, found: Found) -> SearchResult {
+        SearchResult {
+            claims: self.options.objective.to_result(),
+            effort: self.options.effort,
+            support: found.support(search.goal()),
+            lower: found.lower.map(bound),
+            upper: found.upper.map(bound),
+            end: self.end(found.end),
+            undecided_rps: found.undecided_rps,
+            trials: self.trials.clone(),
+        }
+    }
+
+    fn end(&self, end: End) -> SearchEnd {
+        match end {
+            End::WithinGoal => SearchEnd::WithinGoal,
+            End::Indistinct => SearchEnd::Indistinct,
+            End::AboveRange => SearchEnd::AboveRange,
+            End::BelowRange => SearchEnd::BelowRange,
+            End::OutOfTrials => SearchEnd::OutOfTrials,
+            End::Limited(limiter, rate_rps) => {
+                let mut at = self.trials.iter().rev().filter(|t| t.rate_rps == Some(rate_rps));
+                let trial = at.next();
+                let text = trial.map_or_else(String::new, |trial| trial.text.clone());
+                match limiter {
+                    Limiter::Client => SearchEnd::LimitedByClient { rate_rps, text },
+                    Limiter::Connections => SearchEnd::LimitedByConnections {
+                        rate_rps,
+                        connections: trial.map_or(0, |trial| trial.connections),
+                        waits: trial.and_then(|trial| trial.waits).unwrap_or(0.0),
+                    },
+                }
+            }
+        }
+    }
+}
+
+fn bound(bound: Bound) -> SearchBound {
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    SearchBound {
+        rate_rps: bound.rate_rps,
+        good: count(bound.good),
+        bad: count(bound.bad),
+        requests: bound.requests,
+        claim: count(bound.claim),
+        share: bound.share.share,
+        share_low: bound.share.low,
+        share_high: bound.share.high,
+    }
+}

@@ -1,0 +1,192 @@
+//! Searches in virtual time: the engine as it is, against queues whose highest rate is known
+//! (METHOD 1.13, V21).
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use weir_engine::{Control, Job, run_on};
+use weir_http::Prepared;
+use weir_io::Endpoint;
+use weir_result::study::{SearchEnd, SearchResult, SearchTrial, TrialUse};
+use weir_result::{Arrivals, Document, DocumentParts, IoEngine, Load, Plan};
+use weir_sim::{Law, Pick, ResponseFault, Seed, Server, Sim, Workers, World};
+use weir_study::search::{Next, SearchOptions, SearchRun, TrialPlan, quick};
+
+const SEEDS: u64 = 20;
+const SECOND: f64 = 1e9;
+
+/// A world, and the arrival process of the load.
+struct Queue {
+    seed: u64,
+    world: World,
+    is_poisson: bool,
+    /// Highest rate of the client, in requests per second, of which its CPU time is a share:
+    /// nothing takes CPU time in virtual time.
+    client_rps: f64,
+}
+
+impl Queue {
+    /// Returns a queue before a server with this many workers.
+    fn new(seed: u64, service: Law, workers: Workers) -> Queue {
+        let server = Server { service, workers, ..Server::default() };
+        let world = World { server, ..World::default() };
+        Queue { seed, world, is_poisson: true, client_rps: f64::INFINITY }
+    }
+
+    fn world(&self, trial: u64) -> World {
+        World { seed: Seed(1_000 * self.seed + trial), ..self.world.clone() }
+    }
+
+    fn plan(&self, trial: &TrialPlan, number: u64) -> Plan {
+        let arrivals = match self.is_poisson {
+            true => Arrivals::Poisson { seed: 1_000 * self.seed + number },
+            false => Arrivals::Uniform,
+        };
+        let load = trial.rate().map_or(Load::ClosedLoop, |rate| Load::OpenLoop { rate, arrivals });
+        Plan {
+            load,
+            connections: trial.connections,
+            warmup_ns: (trial.warmup_s * SECOND) as u64,
+            duration_ns: Some((trial.duration_s * SECOND) as u64),
+            drain_ns: Some((trial.drain_s * SECOND) as u64),
+            io: IoEngine::Simulated,
+            ..Plan::default()
+        }
+    }
+}
+
+/// Runs trial `number` of a search.
+fn document(queue: &Queue, trial: &TrialPlan, number: u64) -> Document {
+    let plan = queue.plan(trial, number);
+    let request = Prepared::http1(&plan.request.method, "/", "sim", &[], None);
+    let endpoint = Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)));
+    let job = Job::new(plan.clone(), endpoint, request.expect("a plain request"));
+    let job = Job { discard: true, ..job };
+    let sim = Sim::new(queue.world(number));
+    let measured = run_on(&job, 0, &Control::new(1, None), sim, None, None);
+    let mut measured = measured.expect("a simulated machine does not fail");
+    let share = measured.window.completed as f64 / trial.duration_s / queue.client_rps;
+    let usage = &mut measured.workers[0].usage;
+    usage.wall_ns = (trial.duration_s * SECOND) as u64;
+    usage.cpu_ns = (share * trial.duration_s * SECOND) as u64;
+    Document::assemble(DocumentParts::bare(plan, measured)).expect("it adds up")
+}
+
+fn options(objective: &str) -> SearchOptions {
+    SearchOptions {
+        objective: objective.parse().expect("an objective"),
+        effort: quick(),
+        connections: 64,
+        connections_max: 10_000,
+        rate_max_rps: f64::INFINITY,
+    }
+}
+
+fn search(queue: &Queue, options: SearchOptions) -> SearchResult {
+    let mut run = SearchRun::new(options);
+    for number in 0.. {
+        match run.next() {
+            Next::Run(trial) => {
+                let document = document(queue, &trial, number);
+                run.record(&document).expect("the document of the trial");
+            }
+            Next::Done(result) => return *result,
+        }
+    }
+    unreachable!("trials are limited")
+}
+
+/// Runs a search for each seed. Returns the number of intervals that hold the true highest rate.
+fn hits(queue: impl Fn(u64) -> (Queue, f64), objective: &str) -> u64 {
+    let mut hits = 0;
+    for seed in 0..SEEDS {
+        let (queue, truth_rps) = queue(seed);
+        let result = search(&queue, options(objective));
+        let (lower, upper) = (result.lower.expect("found"), result.upper.expect("found"));
+        hits += u64::from(lower.rate_rps <= truth_rps && truth_rps <= upper.rate_rps);
+        println!(
+            "{seed}: {truth_rps:.1} in {}..{}, {:?}, {} trials, support {:?}",
+            lower.rate_rps,
+            upper.rate_rps,
+            result.end,
+            result.trials.len(),
+            result.support,
+        );
+    }
+    hits
+}
+
+/// A server that never queues takes 50 ms per request, so that each connection carries 20 per
+/// second: the search raises the number of connections as far as it may.
+#[test]
+fn too_few_connections_are_raised_or_named() {
+    let queue = Queue::new(1, Law::Fixed(50_000_000), Workers::Unlimited);
+    let options = SearchOptions { connections_max: 200, ..options("p99 < 60ms") };
+    let result = search(&queue, options);
+    let SearchEnd::LimitedByConnections { rate_rps, connections, waits } = result.end else {
+        panic!("{result:?}")
+    };
+    let lower = result.lower.expect("found");
+    assert!(connections == 200 && waits > 0.001 && result.upper.is_none(), "{result:?}");
+    assert!(lower.rate_rps > 2_500.0 && rate_rps < 4_000.0, "{result:?}");
+    assert!((rate_rps - lower.rate_rps) / rate_rps <= 0.1, "{result:?}");
+    let raised = |trial: &&SearchTrial| trial.used == TrialUse::TooFewConnections;
+    let raised: Vec<u32> = result.trials.iter().filter(raised).map(|t| t.connections).collect();
+    assert_eq!(raised, [64, 128]);
+}
+
+/// One in 50 requests is reset, at any rate: the percentile is met and the objective is not.
+#[test]
+fn a_compound_objective_is_missed_with_one_claim() {
+    let mut queue = Queue::new(1, Law::Fixed(500_000), Workers::Limited(1));
+    queue.world.faults.response = vec![(Pick::Every(50), ResponseFault::ResetBefore)];
+    let result = search(&queue, options("p50 < 10ms and errors < 1%"));
+    assert_eq!((&result.end, result.lower), (&SearchEnd::BelowRange, None));
+    let upper = result.upper.expect("found");
+    assert_eq!((upper.claim, upper.good), (1, 0));
+}
+
+/// The client takes 100 µs for each response, the server next to nothing: no rate is the server's
+/// highest.
+#[test]
+fn a_slow_client_is_named_and_not_the_server() {
+    let mut queue = Queue::new(1, Law::Fixed(10_000), Workers::Unlimited);
+    queue.world.client.event_ns = 100_000;
+    queue.client_rps = 10_000.0;
+    let result = search(&queue, options("p99 < 5ms"));
+    let SearchEnd::LimitedByClient { rate_rps, text } = &result.end else { panic!("{result:?}") };
+    let lower = result.lower.expect("found");
+    assert!(text.contains("needed a CPU") && result.upper.is_none(), "{result:?}");
+    assert!(lower.rate_rps < 10_000.0 && *rate_rps > 9_500.0, "{result:?}");
+    assert!((rate_rps - lower.rate_rps) / rate_rps <= 0.1, "{result:?}");
+}
+
+/// Mean service time of a seed in nanoseconds: they differ, so that the rates of the search are not
+/// always in the same place beside the truth.
+fn mean_ns(seed: u64) -> u64 {
+    400_000 + 9_973 * seed
+}
+
+/// M/M/1: response times are exponential with rate µ − λ, so that 1% exceed T at λ = µ − ln 100/T.
+#[test]
+fn the_highest_rate_of_mm1_is_inside() {
+    let queue = |seed| {
+        let (mean_ns, limit_s) = (mean_ns(seed), 0.01);
+        let service = Law::Exponential { mean_ns };
+        let truth_rps = SECOND / mean_ns as f64 - 100_f64.ln() / limit_s;
+        (Queue::new(seed, service, Workers::Limited(1)), truth_rps)
+    };
+    let hits = hits(queue, "p99 < 10ms");
+    assert!(hits >= 19, "{hits} of {SEEDS}");
+}
+
+/// D/D/1: nothing waits below the service rate, and the queue grows above it.
+#[test]
+fn the_highest_rate_of_dd1_is_inside() {
+    let queue = |seed| {
+        let service = Law::Fixed(mean_ns(seed));
+        let queue = Queue::new(seed, service, Workers::Limited(1));
+        (Queue { is_poisson: false, ..queue }, SECOND / mean_ns(seed) as f64)
+    };
+    let hits = hits(queue, "p99 < 10ms");
+    assert!(hits >= 19, "{hits} of {SEEDS}");
+}
