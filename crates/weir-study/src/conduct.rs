@@ -1,6 +1,6 @@
 //! Conducting a study: trial after trial, kept after each, until the design has enough.
 
-use weir_result::study::{HookRun, Settling, StudyState, Trial, TrialOutcome};
+use weir_result::study::{Design, HookRun, Settling, StudyState, Trial, TrialOutcome};
 use weir_result::{Document, Study};
 
 use crate::evaluate::evaluate;
@@ -110,7 +110,7 @@ pub fn conduct<L: Laboratory>(study: &mut Study, laboratory: &mut L) -> Result<(
 /// Prepares a study of a file for more trials. A half of a pair is made again, since its other half
 /// would be made at another time.
 pub fn reopen(study: &mut Study) {
-    let is_paired = matches!(study.design, weir_result::study::Design::Ab { .. });
+    let is_paired = matches!(study.design, Design::Ab { .. });
     let last = study.trials.iter().map(|trial| trial.round).max().unwrap_or(0);
     let is_half = study.measured().filter(|(trial, _)| trial.round == last).count() == 1;
     if is_paired && is_half {
@@ -194,7 +194,10 @@ fn failure_of(document: &Document, study: &Study, upcoming: &Upcoming) -> Option
     if document.run.interrupted {
         return Some("the run was interrupted".to_owned());
     }
-    let has_success = document.accounting.ok > 0 || document.throughput.good > 0;
+    // In a search, a rate at which nothing succeeds is a result; the closed loop at its start is
+    // not.
+    let is_rate = matches!(study.design, Design::Search { .. }) && study.measured().count() > 0;
+    let has_success = is_rate || document.accounting.ok > 0 || document.throughput.good > 0;
     let name = study.cells.get(upcoming.cell as usize).map_or("", |cell| cell.name.as_str());
     let of = if name.is_empty() { String::new() } else { format!(" of {name}") };
     (!has_success).then(|| format!("no request{of} got a successful response"))

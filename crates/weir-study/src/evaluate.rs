@@ -7,6 +7,7 @@ use weir_stats::LOOK_LEVEL;
 use crate::compare::{LEVEL, Question, compare_pairs};
 use crate::pairs::pairs_of;
 use crate::repeat::repetition;
+use crate::search;
 use crate::sweep::sweep;
 
 /// Returns the result of the trials so far; `None` if nothing was measured.
@@ -27,6 +28,7 @@ pub fn evaluate(study: &Study) -> Option<StudyResult> {
         Design::Sweep { factors, metrics, ratio, .. } => {
             Some(StudyResult::Sweep(sweep(study, factors, &named(metrics), ratio.as_deref())))
         }
+        Design::Search { .. } => search::result_of(study).map(StudyResult::Search),
     }
 }
 

@@ -5,6 +5,7 @@ use weir_result::study::Design;
 use weir_stats::{LOOKS, Shuffle};
 
 use crate::pairs::{is_decided, pairs_of};
+use crate::search;
 
 /// A trial to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,10 @@ pub fn next_trial(study: &Study) -> Option<Upcoming> {
         }
         Design::Ab { .. } => next_of_pairs(study),
         Design::Sweep { repetitions, .. } => next_of_sweep(study, *repetitions),
+        Design::Search { .. } => {
+            let made = study.measured().count() as u32;
+            search::next_plan(study).map(|_| (0, made + 1))
+        }
     }?;
     Some(Upcoming { number: study.trials.len() as u32 + 1, cell, round })
 }
@@ -40,6 +45,8 @@ pub fn trials_planned(study: &Study) -> (u32, u32) {
             let all = study.cells.len() as u32 * repetitions;
             (all, all)
         }
+        // Two trials at either bound, and one at each of the rates that lead to them.
+        Design::Search { effort, .. } => (8, effort.trials_max),
     }
 }
 

@@ -10,9 +10,12 @@ mod effort;
 mod objective;
 mod outside;
 mod result;
+mod study;
 
 pub use effort::{precise, quick};
 pub use objective::Objective;
+pub use study::next_plan;
+pub(crate) use study::result_of;
 
 use weir_result::study::{SearchEffort, SearchResult, SearchTrial, TrialUse};
 use weir_result::{Document, Load, Rate};
@@ -95,6 +98,9 @@ pub enum SearchError {
     /// The closed loop got no response: there is no first guess.
     #[error("no response in a closed loop of {0} connections: there is no rate to begin with")]
     NoResponse(u32),
+    /// The objective of the study cannot be read.
+    #[error("the objective of the search cannot be read")]
+    Objective,
     /// The document is of another run than the trial that is due.
     #[error("the document is not of the next trial of this search")]
     OtherTrial,

@@ -44,7 +44,7 @@ use watch::WatchArgs;
     about,
     override_usage = "weir [options] URL\n       weir -s FILE [options] URL [words for the \
                       script]\n       weir --compat <wrk|wrk2> …\n       weir \
-                      <repeat|ab|sweep|compare|doctor|…> --help",
+                      <search|repeat|ab|sweep|compare|doctor|…> --help",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_version_flag = true,
@@ -101,7 +101,7 @@ impl Cli {
 }
 
 /// Commands whose words are those of a study and of its runs, in any order.
-const STUDIES: [&str; 3] = ["repeat", "ab", "sweep"];
+const STUDIES: [&str; 4] = ["repeat", "ab", "sweep", "search"];
 
 /// Moves the words of a study's runs behind `--`, where its command expects them.
 fn arranged(argv: Vec<OsString>, command: &clap::Command) -> Vec<OsString> {
@@ -133,6 +133,9 @@ pub(crate) enum Command {
     /// Run all combinations of some options
     #[command(hide = true)]
     Sweep(Box<study::SweepArgs>),
+    /// Find the highest rate that meets an objective
+    #[command(hide = true)]
+    Search(Box<study::SearchArgs>),
     /// Compare documents, or two sets of them
     #[command(hide = true)]
     Compare(Box<study::CompareArgs>),

@@ -10,6 +10,7 @@ pub(crate) mod report;
 pub(crate) mod rerun;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod search;
 pub(crate) mod selfcheck;
 pub(crate) mod serve;
 mod study;

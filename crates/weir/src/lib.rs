@@ -52,6 +52,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         Some(Command::Report(args)) => commands::report::report(args),
         Some(Command::Repeat(args)) => commands::repeat::repeat(args),
         Some(Command::Ab(args)) => commands::ab::ab(args),
+        Some(Command::Search(args)) => commands::search::search(args),
         Some(Command::Sweep(args)) => commands::sweep::sweep(args),
         Some(Command::Compare(args)) => commands::compare::compare(args),
         Some(Command::Rerun(args)) => commands::rerun::rerun(args),

@@ -2,6 +2,7 @@
 
 mod comparison;
 mod repeat;
+mod search;
 mod sweep;
 
 use weir_result::Study;
@@ -24,6 +25,7 @@ pub(super) fn report(study: &Study) -> Report {
         Some(StudyResult::Sweep(sweep)) => {
             sections.extend(sweep::sections(study, sweep));
         }
+        Some(StudyResult::Search(found)) => sections.extend(search::sections(found)),
         None => {}
     }
     sections.push(Section { title: "Notes", blocks: notes(study) });
@@ -48,6 +50,7 @@ fn kind(study: &Study) -> &'static str {
         Design::Repeat { .. } => "repeat",
         Design::Ab { .. } => "A/B",
         Design::Sweep { .. } => "sweep",
+        Design::Search { .. } => "search",
     }
 }
 
@@ -63,6 +66,7 @@ fn design(study: &Study) -> Vec<Block> {
             let all = study.cells.len() as u64 * u64::from(*repetitions);
             Fact::counted(measured, "run").then(&of(measured, all))
         }
+        Design::Search { .. } => Fact::counted(measured, "trial"),
     };
     let mut blocks = vec![Block::Line(Line::facts(vec![runs.toned(Tone::Main)]))];
     for cell in study.cells.iter().filter(|_| study.cells.len() <= CELLS_MAX) {

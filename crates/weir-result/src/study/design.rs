@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::search::SearchEffort;
+use crate::plan::Arrivals;
 
 /// Question of a study, and the plan of its trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +46,8 @@ pub enum Design {
         objective: String,
         /// Lengths of trials, and the width of the interval.
         effort: SearchEffort,
+        /// Arrival process of the trials; with Poisson arrivals the seed of the first one.
+        arrivals: Arrivals,
         /// Number of connections of the first trial.
         connections: u32,
         /// Greatest number of connections.

@@ -20,7 +20,7 @@ pub fn quick() -> SearchEffort {
         sum_s: 15.0,
         width: 0.1,
         warmup_s: 1.0,
-        trials_max: 60,
+        trials_max: 40,
     }
 }
 

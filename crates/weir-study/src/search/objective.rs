@@ -1,5 +1,6 @@
 //! The objective of a search: one or more claims, all of which a rate must meet.
 
+use std::fmt;
 use std::str::FromStr;
 
 use weir_result::study::SearchClaim;
@@ -21,6 +22,14 @@ impl FromStr for Objective {
         let claims = words.split(|word| word.eq_ignore_ascii_case("and"));
         let claims = claims.map(|words| words.join(" ").parse());
         Ok(Objective { claims: claims.collect::<Result<_, _>>()? })
+    }
+}
+
+impl fmt::Display for Objective {
+    /// Writes the claims as they were given, joined by `and`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let claims: Vec<&str> = self.claims.iter().map(ShareClaim::text).collect();
+        f.write_str(&claims.join(" and "))
     }
 }
 
@@ -65,6 +74,7 @@ mod tests {
             let objective: Objective = text.parse().expect(text);
             let found: Vec<&str> = objective.claims().iter().map(ShareClaim::text).collect();
             assert_eq!(found, claims, "{text}");
+            assert_eq!(objective.to_string(), claims.join(" and "));
         };
         check("p99 < 10ms", &["p99 < 10ms"]);
         check("p99<10ms and errors < 0.1%", &["p99<10ms", "errors < 0.1%"]);

@@ -6,6 +6,13 @@ use weir_stats::{Bound, End, Found, Limiter, Search};
 use super::SearchRun;
 
 impl SearchRun {
+    /// Returns the result so far of a search that is not done; `None` before the first trial at a
+    /// rate.
+    pub(super) fn unfinished(&self) -> Option<SearchResult> {
+        let search = self.search.as_ref().filter(|_| self.trials.len() > 1)?;
+        Some(SearchResult { end: SearchEnd::Unfinished, ..self.result(search, search.give_up()) })
+    }
+
     pub(super) fn result(&self, search: &Search, found: Found) -> SearchResult {
         SearchResult {
             claims: self.options.objective.to_result(),

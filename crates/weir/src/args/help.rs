@@ -43,6 +43,7 @@ resources, 74 result not written, 129/130/143 interrupted.
 Commands:
   weir repeat    Repeat a run; print mean, spread and interval of each metric
   weir ab        Compare two variants by interleaved pairs of runs
+  weir search    Find the highest rate that meets an objective: 'p99 < 10ms'
   weir sweep     Run all combinations of some options
   weir compare   Compare documents, or two sets of them
   weir rerun     Repeat the run of a document exactly

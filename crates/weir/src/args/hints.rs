@@ -11,8 +11,10 @@ use weir_result::units::parse_rate;
 use super::{Cli, RunArgs, peers};
 
 /// Subcommands, which have flags of their own.
-const SUBCOMMANDS: [&str; 10] =
-    ["serve", "report", "repeat", "ab", "sweep", "compare", "rerun", "resume", "history", "doctor"];
+const SUBCOMMANDS: [&str; 11] = [
+    "serve", "report", "repeat", "ab", "sweep", "search", "compare", "rerun", "resume", "history",
+    "doctor",
+];
 
 /// Returns `error`, or one with a hint if another tool has the flag.
 pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {

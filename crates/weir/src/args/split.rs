@@ -12,6 +12,8 @@ pub(super) fn split(
     run: &Command,
 ) -> (Vec<OsString>, Vec<OsString>) {
     let (mut of_study, mut of_run) = (Vec::new(), Vec::new());
+    // Words without a flag that the study takes, before those of the runs.
+    let mut own = study.get_positionals().filter(|arg| !arg.is_last_set()).count();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word == "--" {
@@ -22,7 +24,9 @@ pub(super) fn split(
         let flag = Flag::of(word);
         let in_study = flag.as_ref().and_then(|flag| flag.found_in(study));
         let known = in_study.or_else(|| flag.as_ref().and_then(|flag| flag.found_in(run)));
-        let side = if in_study.is_some() { &mut of_study } else { &mut of_run };
+        let is_own = flag.is_none() && own > 0;
+        own -= usize::from(is_own);
+        let side = if in_study.is_some() || is_own { &mut of_study } else { &mut of_run };
         side.push(word.clone());
         let lacks_value = flag.zip(known).is_some_and(|(flag, arg)| flag.lacks_value(arg, run));
         if lacks_value {

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
-use weir_result::NamedMetric;
 use weir_result::units::parse_share;
+use weir_result::{NamedMetric, Rate};
+use weir_study::search::Objective;
 
-use super::values::{positive, positive_duration};
+use super::values::{positive, positive_duration, rate};
 
 /// Flags of every study.
 #[derive(Clone, Debug, Args)]
@@ -166,6 +167,32 @@ pub(crate) struct SweepArgs {
     pub(crate) run: Vec<OsString>,
 }
 
+/// `weir search`.
+#[derive(Clone, Debug, Args)]
+#[command(override_usage = "weir search OBJECTIVE [study options] [options of a run] URL")]
+pub(crate) struct SearchArgs {
+    /// Upper limits of percentiles of the response time, or of errors: 'p99 < 10ms', 'p99 < 10ms
+    /// and errors < 0.1%'
+    #[arg(value_name = "OBJECTIVE", help_heading = "Study")]
+    pub(crate) objective: Objective,
+    /// Use trials of 30 s, 90 s at each bound, and an interval of 2% [default: 5 s, 15 s, 10%];
+    /// -d sets the length of trials, -c the connections at the start
+    #[arg(long, help_heading = "Study")]
+    pub(crate) precise: bool,
+    /// Width of the interval at which the search ends
+    #[arg(long, value_name = "PERCENT", value_parser = width, help_heading = "Study")]
+    pub(crate) width: Option<f64>,
+    /// Highest rate to try
+    #[arg(long, value_name = "R", value_parser = rate, help_heading = "Study")]
+    pub(crate) max_rate: Option<Rate>,
+    /// Flags of every study.
+    #[command(flatten)]
+    pub(crate) study: StudyFlags,
+    /// Command line of the runs.
+    #[arg(last = true, hide = true)]
+    pub(crate) run: Vec<OsString>,
+}
+
 /// `weir compare`.
 #[derive(Clone, Debug, Args)]
 #[command(override_usage = "weir compare [options] A.json B.json
@@ -271,6 +298,15 @@ fn metric(text: &str) -> Result<String, String> {
 fn threshold(text: &str) -> Result<f64, String> {
     let share = parse_share(text).map_err(|error| error.to_string())?;
     if share > 0.0 { Ok(share) } else { Err("it is above 0%".to_owned()) }
+}
+
+/// Parses the width of an interval: `5%`, at least 1%.
+fn width(text: &str) -> Result<f64, String> {
+    let share = parse_share(text).map_err(|error| error.to_string())?;
+    match (0.01..1.0).contains(&share) {
+        true => Ok(share),
+        false => Err("write a width from 1% to below 100%".to_owned()),
+    }
 }
 
 /// Parses `old,new`.

@@ -16,7 +16,7 @@ use weir_result::document::Tool;
 use weir_result::study::{Answer, Cell, Comparison, Design, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
 
-pub(crate) use variant::{Variant, restored, spec_of};
+pub(crate) use variant::{Variant, restored, run_args, spec_of};
 
 use crate::args::is_stdout;
 use crate::args::study::{FailOn, StudyFlags, StudyFormat};

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use weir_result::study::{HookRun, Hooks, Settling};
-use weir_result::{Arrivals, Document, Load, Study};
-use weir_runner::RunSpec;
+use weir_result::study::{Design, HookRun, Hooks, Settling};
+use weir_result::{Arrivals, Document, Load, Study, units};
+use weir_runner::{LoadSpec, RunSpec, Warmup};
+use weir_study::search::{TrialPlan, next_plan};
 use weir_study::{HookKind, Laboratory, Upcoming, trials_planned};
 
 use super::variant::Variant;
@@ -60,6 +61,9 @@ impl<'a> Bench<'a> {
         {
             *seed = study.seed.wrapping_add(u64::from(upcoming.round)) % SEED_MAX;
         }
+        if let (Some(plan), Design::Search { arrivals, .. }) = (next_plan(study), &study.design) {
+            spec.load = trial_load(&spec.load, &plan, *arrivals, upcoming.round);
+        }
         if !self.hooks.is_empty() {
             spec.target.wait_ns = spec.target.wait_ns.or(Some(RESTART_NS));
         }
@@ -70,7 +74,7 @@ impl<'a> Bench<'a> {
     fn left(&self, study: &Study) -> Option<String> {
         let (_, most) = trials_planned(study);
         let left = most.saturating_sub(study.measured().count() as u32);
-        let planned = estimate::of_trial_ns(&self.variants);
+        let planned = estimate::of_trial_ns(study, &self.variants);
         let measured = (self.made > 0).then(|| self.begun.elapsed() / self.made);
         let each = measured.map(|each| each.as_nanos() as u64).or(planned)?;
         Some(estimate::about(each * u64::from(left)))
@@ -88,7 +92,9 @@ impl Laboratory for Bench<'_> {
         let of = if least == most { most.to_string() } else { format!("at most {most}") };
         let name = &self.variant(upcoming).cell.name;
         let name = if study.cells.len() > 1 { format!(": {name}") } else { String::new() };
-        let left = self.left(study).map_or_else(String::new, |left| format!(", {left} left"));
+        let name = next_plan(study).map_or(name, |plan| format!(": {}", load_in_words(&plan)));
+        let left = self.left(study).filter(|_| !matches!(study.design, Design::Search { .. }));
+        let left = left.map_or_else(String::new, |left| format!(", {left} left"));
         let number = upcoming.number;
         terminal::eprint_line(format_args!("trial {number} of {of}{name}{left}"));
     }
@@ -155,4 +161,31 @@ impl Laboratory for Bench<'_> {
     fn is_interrupted(&self) -> bool {
         self.interrupts.runs().received().is_some()
     }
+}
+
+/// Returns the load of a search's trial. Each trial has other random arrivals: they say more about
+/// a rate than the same ones again.
+fn trial_load(load: &LoadSpec, plan: &TrialPlan, arrivals: Arrivals, round: u32) -> LoadSpec {
+    let ns = |seconds: f64| (seconds * 1e9).round() as u64;
+    let arrivals = match arrivals {
+        Arrivals::Uniform => Arrivals::Uniform,
+        Arrivals::Poisson { seed } => {
+            Arrivals::Poisson { seed: seed.wrapping_add(u64::from(round)) % SEED_MAX }
+        }
+    };
+    LoadSpec {
+        model: plan.rate().map_or(Load::ClosedLoop, |rate| Load::OpenLoop { rate, arrivals }),
+        connections: plan.connections,
+        warmup: Warmup { span_ns: ns(plan.warmup_s), is_auto: false },
+        duration_ns: Some(ns(plan.duration_s)),
+        requests: None,
+        drain_ns: Some(ns(plan.drain_s)),
+        ..load.clone()
+    }
+}
+
+/// Formats `11,000/s over 64 connections`.
+fn load_in_words(plan: &TrialPlan) -> String {
+    let rate = plan.rate_rps.map_or_else(|| "closed loop".to_owned(), units::round_rate);
+    format!("{rate} over {} connections", units::count(plan.connections.into()))
 }

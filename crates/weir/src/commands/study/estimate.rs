@@ -1,6 +1,7 @@
 //! The time that a study takes, before it starts and while it runs.
 
 use weir_result::Study;
+use weir_result::study::Design;
 use weir_result::units;
 use weir_study::trials_planned;
 
@@ -11,7 +12,10 @@ use super::variant::Variant;
 const AROUND_NS: u64 = 1_500_000_000;
 
 /// Returns the time of one trial, on average over all cells; `None` if a run has no duration.
-pub(super) fn of_trial_ns(variants: &[Variant]) -> Option<u64> {
+pub(super) fn of_trial_ns(study: &Study, variants: &[Variant]) -> Option<u64> {
+    if let Design::Search { effort, .. } = &study.design {
+        return Some(((effort.final_s + effort.warmup_s) * 1e9) as u64 + AROUND_NS);
+    }
     let of_run = |variant: &Variant| {
         let load = &variant.spec.load;
         Some(load.duration_ns? + load.warmup.span_ns + AROUND_NS)
@@ -29,7 +33,7 @@ pub(super) fn of_study(study: &Study, variants: &[Variant]) -> String {
         true => units::count(most.into()),
         false => format!("{} to {}", units::count(least.into()), units::count(most.into())),
     };
-    let time = of_trial_ns(variants).map(|ns| match least == most {
+    let time = of_trial_ns(study, variants).map(|ns| match least == most {
         true => about(ns * u64::from(most)),
         false => format!("{} to {}", about(ns * u64::from(least)), minutes(ns * u64::from(most))),
     });

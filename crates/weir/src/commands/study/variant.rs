@@ -24,7 +24,7 @@ impl Variant {
     /// # Errors
     /// When the command line is wrong, or has flags that a study sets itself.
     pub(crate) fn of_words(name: &str, words: &[OsString]) -> Result<Variant> {
-        Ok(Variant::of(name, Vec::new(), &parsed(words)?, words))
+        Ok(Variant::of(name, Vec::new(), &run_args(words)?, words))
     }
 
     /// Returns the variant of a combination of a sweep.
@@ -32,7 +32,7 @@ impl Variant {
     /// # Errors
     /// As [`Variant::of_words`].
     pub(crate) fn of_levels(name: &str, levels: Vec<Level>, words: &[OsString]) -> Result<Variant> {
-        Ok(Variant::of(name, levels, &parsed(words)?, words))
+        Ok(Variant::of(name, levels, &run_args(words)?, words))
     }
 
     fn of(name: &str, levels: Vec<Level>, args: &RunArgs, words: &[OsString]) -> Variant {
@@ -60,7 +60,10 @@ impl Variant {
 }
 
 /// Parses the command line of a run.
-fn parsed(words: &[OsString]) -> Result<RunArgs> {
+///
+/// # Errors
+/// When it is wrong, or has flags that concern a single run.
+pub(crate) fn run_args(words: &[OsString]) -> Result<RunArgs> {
     if words.is_empty() {
         bail!("name the URL of the runs");
     }
@@ -103,7 +106,7 @@ fn check(args: &RunArgs) -> Result<()> {
 /// When the command line is wrong, or a redacted value is missing.
 pub(crate) fn restored(words: &[String], secrets: &Secrets) -> Result<RunSpec> {
     let given: Vec<OsString> = words.iter().map(OsString::from).collect();
-    spec_of(parsed(&given)?, words, secrets)
+    spec_of(run_args(&given)?, words, secrets)
 }
 
 /// Returns the specification of parsed flags, with redacted values from `secrets`, and `words` as

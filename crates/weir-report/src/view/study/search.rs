@@ -1,0 +1,168 @@
+//! The report of a search: the interval with its evidence, and every trial.
+
+use weir_result::study::{
+    SearchBound, SearchClaim, SearchEnd, SearchResult, SearchTrial, TrialUse,
+};
+use weir_result::units;
+
+use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
+
+/// Independent requests beyond the objective below which trials are too short (METHOD 1.11).
+const SUPPORT: f64 = 10.0;
+
+pub(super) fn sections(found: &SearchResult) -> Vec<Section> {
+    let (text, tone) = headline(found);
+    let mut results = vec![Block::sentence("Highest rate", Fact::text(text).toned(tone))];
+    let evidence: Vec<Line> = [(&found.lower, true), (&found.upper, false)]
+        .into_iter()
+        .filter_map(|(bound, is_lower)| Some(evidence(found, bound.as_ref()?, is_lower)))
+        .map(|text| Line::sentence(Fact::text(text)))
+        .collect();
+    if !evidence.is_empty() {
+        results.push(Block::entry("Evidence", evidence));
+    }
+    results.extend(limit(found).map(|text| Block::sentence("Limit", Fact::text(text))));
+    results.extend(remarks(found).into_iter().map(|text| Block::Note(Notice::OfRun(text))));
+    vec![
+        Section { title: "Results", blocks: results },
+        Section { title: "Trials", blocks: vec![Block::Table(table(found))] },
+    ]
+}
+
+/// Returns the interval in words.
+fn headline(found: &SearchResult) -> (String, Tone) {
+    let objective: Vec<&str> = found.claims.iter().map(|claim| claim.text.as_str()).collect();
+    let objective = objective.join(" and ");
+    let rate = |bound: &SearchBound| units::round_rate(bound.rate_rps);
+    match (&found.lower, &found.upper) {
+        (Some(lower), Some(upper)) => {
+            (format!("between {} and {} with {objective}", rate(lower), rate(upper)), Tone::Main)
+        }
+        (Some(lower), None) => (format!("≥ {} with {objective}", rate(lower)), Tone::Main),
+        (None, Some(upper)) => (format!("below {} with {objective}", rate(upper)), Tone::Caution),
+        (None, None) => (format!("no rate is known to meet {objective}"), Tone::Caution),
+    }
+}
+
+/// Formats `41,200/s: 3 of 3 trials good; 0.42% of 618,000 requests took more than 10 ms or failed
+/// [0.31%, 0.57%], limit 1%`.
+fn evidence(found: &SearchResult, bound: &SearchBound, is_lower: bool) -> String {
+    let trials = bound.good + bound.bad;
+    let (of, word) = if is_lower { (bound.good, "good") } else { (bound.bad, "bad") };
+    let claim = found.claims.get(bound.claim as usize);
+    format!(
+        "{}: {of} of {trials} trials {word}; {} of {} requests {} [{}, {}], limit {}",
+        units::round_rate(bound.rate_rps),
+        units::fine_percent(bound.share),
+        units::count(bound.requests),
+        claim.map_or_else(String::new, violation),
+        units::fine_percent(bound.share_low),
+        units::fine_percent(bound.share_high),
+        claim.map_or_else(String::new, |claim| units::short_percent(claim.share_max)),
+    )
+}
+
+/// Formats `took more than 10 ms or failed`.
+fn violation(claim: &SearchClaim) -> String {
+    match claim.slow_ns {
+        Some(ns) => format!("took more than {} or failed", units::short_duration(ns)),
+        None => "failed".to_owned(),
+    }
+}
+
+/// Returns the reason why nothing is known above the interval.
+fn limit(found: &SearchResult) -> Option<String> {
+    match &found.end {
+        SearchEnd::LimitedByClient { rate_rps, text } => {
+            let rate = units::round_rate(*rate_rps);
+            Some(format!("limited by the client at {rate}: {text}; give weir more CPU time"))
+        }
+        SearchEnd::LimitedByConnections { rate_rps, connections, waits } => {
+            let (rate, waits) = (units::round_rate(*rate_rps), units::fine_percent(*waits));
+            let connections = units::count((*connections).into());
+            Some(format!(
+                "limited by -c at {rate}: {waits} of requests waited for one of {connections} \
+                 connections, which are as many as possible"
+            ))
+        }
+        SearchEnd::AboveRange => Some("the highest rate of --max-rate meets it".to_owned()),
+        SearchEnd::BelowRange => {
+            let lowest = found.trials.iter().filter_map(|trial| trial.rate_rps);
+            let lowest = lowest.min_by(f64::total_cmp).map(units::round_rate);
+            let trial_s = units::short_duration((found.effort.final_s * 1e9) as u64);
+            Some(format!(
+                "not even {} meets it, and trials of {trial_s} cannot judge lower rates",
+                lowest.unwrap_or_default()
+            ))
+        }
+        SearchEnd::WithinGoal
+        | SearchEnd::Indistinct
+        | SearchEnd::OutOfTrials
+        | SearchEnd::Unfinished => None,
+    }
+}
+
+/// Returns the reasons why the interval is wide or uncertain, with the remedies.
+fn remarks(found: &SearchResult) -> Vec<String> {
+    let trial_s = units::short_duration((found.effort.final_s * 1e9) as u64);
+    let mut remarks = Vec::new();
+    if found.end == SearchEnd::OutOfTrials {
+        remarks.push(format!(
+            "the interval is wider than {}: the search ended after {} trials",
+            units::short_percent(found.effort.width),
+            found.trials.len(),
+        ));
+    }
+    let undecided: Vec<String> =
+        found.undecided_rps.iter().map(|rate| units::round_rate(*rate)).collect();
+    if !undecided.is_empty() {
+        remarks.push(format!(
+            "trials of {trial_s} cannot decide {}; longer ones may (--precise, or -d)",
+            undecided.join(", ")
+        ));
+    }
+    let claim = found.lower.and_then(|lower| found.claims.get(lower.claim as usize));
+    if let Some((support, claim)) = found.support.filter(|it| *it < SUPPORT).zip(claim) {
+        remarks.push(format!(
+            "trials of {trial_s} are short for '{}': at its limit they hold the equivalent of {:.1} \
+             independent requests beyond it, fewer than {SUPPORT:.0}, so the interval is less \
+             certain; use --precise or a longer -d",
+            claim.text, support,
+        ));
+    }
+    remarks
+}
+
+fn table(found: &SearchResult) -> Table {
+    let row = |(number, trial): (usize, &SearchTrial)| {
+        let shares: Vec<String> =
+            trial.shares.iter().map(|share| units::fine_percent(*share)).collect();
+        let rate = trial.rate_rps.map_or("closed loop".to_owned(), units::round_rate);
+        let outcome = match trial.used {
+            TrialUse::Guess => String::new(),
+            used => used.in_words().to_owned(),
+        };
+        Row {
+            label: Cell::Text(format!("{number}")),
+            cells: vec![
+                Cell::Text(rate),
+                Cell::Text(units::count(trial.connections.into())),
+                Cell::Text(units::round_rate(trial.completed_rps)),
+                Cell::Text(shares.join(", ")),
+                Cell::Text(outcome),
+            ],
+            remark: None,
+            tone: Tone::Plain,
+        }
+    };
+    let violations: Vec<String> = found.claims.iter().map(violation).collect();
+    let legend = format!("Violations: requests that {}", violations.join("; that "));
+    Table {
+        kind: TableKind::Metrics,
+        title: "Trial",
+        caption: String::new(),
+        columns: vec!["Rate", "Connections", "Completed", "Violations", "Result"],
+        rows: (1..).zip(&found.trials).map(row).collect(),
+        legend: vec![Notice::OfRun(legend)],
+    }
+}

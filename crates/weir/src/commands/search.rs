@@ -1,0 +1,110 @@
+//! `weir search`: the highest rate that meets an objective.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use weir_io::system;
+use weir_result::Arrivals;
+use weir_result::study::{Design, SearchEffort};
+use weir_study::search::{precise, quick};
+
+use super::repeat::hooks;
+use super::study::{self, Variant, run_args};
+use crate::args::study::SearchArgs;
+use crate::args::{ArrivalsChoice, RunArgs};
+
+/// Number of connections at the start, unless -c is given.
+const CONNECTIONS: u32 = 64;
+
+/// Greatest number of connections, unless the machine has fewer descriptors.
+const CONNECTIONS_MAX: u32 = 10_000;
+
+/// Descriptors that are left for all but connections.
+const DESCRIPTORS_KEPT: u64 = 256;
+
+const SECOND: f64 = 1e9;
+
+/// Makes the study.
+///
+/// # Errors
+/// When the command line is wrong, or the study cannot be kept.
+pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
+    let run = run_args(&args.run)?;
+    check(args, &run)?;
+    let variant = Variant::of_words("", &args.run)?;
+    let connections_max = connections_max().max(run.connections);
+    let design = Design::Search {
+        objective: args.objective.to_string(),
+        effort: effort(args, &run),
+        arrivals: match run.arrivals {
+            ArrivalsChoice::Uniform => Arrivals::Uniform,
+            ArrivalsChoice::Poisson => {
+                Arrivals::Poisson { seed: run.seed.unwrap_or_else(crate::args::spec::draw_seed) }
+            }
+        },
+        connections: if has_connections(&args.run) { run.connections } else { CONNECTIONS },
+        connections_max,
+        rate_max_rps: args.max_rate.map(|rate| rate.rps()),
+    };
+    let mut own = vec!["search".to_owned(), args.objective.to_string()];
+    own.extend(args.precise.then(|| "--precise".to_owned()));
+    let words = study::command(&own, &variant.cell);
+    let variants = vec![variant];
+    let study = study::new(&args.study, design, &variants, words);
+    study::conduct(study, hooks(&args.study), variants, args.study.manner(None))
+}
+
+/// Refuses flags that the search sets itself, and a timeout within the objective.
+fn check(args: &SearchArgs, run: &RunArgs) -> Result<()> {
+    let set = [
+        ("--rate", run.rate.is_some()),
+        ("--requests", run.requests.is_some()),
+        ("--drain", run.drain.is_some()),
+        ("--metric", !args.study.metrics.is_empty()),
+        ("--warmup auto", run.warmup.is_some_and(|warmup| warmup.is_auto)),
+    ];
+    if let Some((flag, _)) = set.into_iter().find(|(_, is_given)| *is_given) {
+        bail!(
+            "{flag} cannot be used in a search, which chooses the load of each trial: leave it out"
+        );
+    }
+    let slow_ns = args.objective.slow_ns().unwrap_or(0);
+    if slow_ns >= run.timeout {
+        let (limit, timeout) = (
+            weir_result::units::exact_duration(slow_ns),
+            weir_result::units::exact_duration(run.timeout),
+        );
+        bail!(
+            "the objective allows {limit}, and requests time out after {timeout}: raise --timeout"
+        );
+    }
+    Ok(())
+}
+
+/// Returns the effort: that of the flags, with trials as long as -d.
+fn effort(args: &SearchArgs, run: &RunArgs) -> SearchEffort {
+    let usual = if args.precise { precise() } else { quick() };
+    let factor = run.duration.map_or(1.0, |ns| ns as f64 / SECOND / usual.final_s);
+    SearchEffort {
+        initial_s: usual.initial_s * factor,
+        final_s: usual.final_s * factor,
+        sum_s: usual.sum_s * factor,
+        width: args.width.unwrap_or(usual.width),
+        warmup_s: run.warmup.map_or(usual.warmup_s, |warmup| warmup.span_ns as f64 / SECOND),
+        ..usual
+    }
+}
+
+/// True if the words have a number of connections.
+fn has_connections(words: &[OsString]) -> bool {
+    let text = |word: &OsString| word.to_string_lossy().into_owned();
+    words.iter().map(text).any(|word| word.starts_with("-c") || word.starts_with("--connections"))
+}
+
+/// Returns the greatest number of connections that this machine's descriptors allow.
+fn connections_max() -> u32 {
+    let Ok(limit) = system::raise_descriptor_limit() else { return CONNECTIONS_MAX };
+    let free = limit.soft.saturating_sub(DESCRIPTORS_KEPT).max(1);
+    u32::try_from(free).map_or(CONNECTIONS_MAX, |free| free.min(CONNECTIONS_MAX))
+}
