@@ -8,6 +8,7 @@ use weir_result::units::parse_share;
 use weir_result::{NamedMetric, Rate};
 use weir_study::search::Objective;
 
+use super::choices::ArrivalsChoice;
 use super::values::{positive, positive_duration, rate};
 
 /// Flags of every study.
@@ -182,6 +183,10 @@ pub(crate) struct SearchArgs {
     /// Width of the interval at which the search ends
     #[arg(long, value_name = "PERCENT", value_parser = width, help_heading = "Study")]
     pub(crate) width: Option<f64>,
+    /// Arrival process: uniform, or poisson (random)
+    #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform,
+          value_name = "uniform|poisson", hide_possible_values = true, help_heading = "Study")]
+    pub(crate) arrivals: ArrivalsChoice,
     /// Highest rate to try
     #[arg(long, value_name = "R", value_parser = rate, help_heading = "Study")]
     pub(crate) max_rate: Option<Rate>,

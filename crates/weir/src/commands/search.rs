@@ -37,11 +37,11 @@ pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
     let design = Design::Search {
         objective: args.objective.to_string(),
         effort: effort(args, &run),
-        arrivals: match run.arrivals {
+        arrivals: match args.arrivals {
             ArrivalsChoice::Uniform => Arrivals::Uniform,
-            ArrivalsChoice::Poisson => {
-                Arrivals::Poisson { seed: run.seed.unwrap_or_else(crate::args::spec::draw_seed) }
-            }
+            ArrivalsChoice::Poisson => Arrivals::Poisson {
+                seed: args.study.study_seed.unwrap_or_else(crate::args::spec::draw_seed),
+            },
         },
         connections: if has_connections(&args.run) { run.connections } else { CONNECTIONS },
         connections_max,
