@@ -18,6 +18,7 @@ pub fn quick() -> SearchEffort {
         initial_s: 5.0,
         final_s: 5.0,
         sum_s: 15.0,
+        violations_min: VIOLATIONS_MIN,
         width: 0.1,
         warmup_s: 1.0,
         trials_max: 40,
@@ -30,6 +31,7 @@ pub fn precise() -> SearchEffort {
         initial_s: 7.5,
         final_s: 30.0,
         sum_s: 90.0,
+        violations_min: VIOLATIONS_MIN,
         width: 0.02,
         warmup_s: 3.0,
         trials_max: 100,
@@ -44,9 +46,12 @@ pub(super) fn long_enough(
     closed_loop_rps: f64,
 ) -> SearchEffort {
     let strictest = objective.shares_max().into_iter().fold(1.0, f64::min);
-    let needed_s = (VIOLATIONS_MIN / (strictest * closed_loop_rps / 2.0)).min(FINAL_MAX_S);
+    let needed_s = (effort.violations_min / (strictest * closed_loop_rps / 2.0)).min(FINAL_MAX_S);
+    if needed_s <= effort.final_s {
+        return effort;
+    }
     // Whole seconds read better; shares have rounding errors.
-    let factor = ((needed_s - 1e-6).ceil() / effort.final_s).max(1.0);
+    let factor = (needed_s - 1e-6).ceil() / effort.final_s;
     SearchEffort {
         initial_s: effort.initial_s * factor,
         final_s: effort.final_s * factor,
@@ -91,6 +96,8 @@ mod tests {
             assert_eq!(effort.final_s, final_s, "{text} at {closed_loop_rps}");
             assert_eq!((effort.initial_s, effort.sum_s), (final_s, 3.0 * final_s));
             assert!(long_enough(precise(), &objective, closed_loop_rps).final_s >= 30.0);
+            let fixed = SearchEffort { violations_min: 0.0, ..quick() };
+            assert_eq!(long_enough(fixed, &objective, closed_loop_rps), fixed);
         }
     }
 }

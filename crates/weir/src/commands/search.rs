@@ -90,6 +90,7 @@ fn effort(args: &SearchArgs, run: &RunArgs) -> SearchEffort {
         initial_s: usual.initial_s * factor,
         final_s: usual.final_s * factor,
         sum_s: usual.sum_s * factor,
+        violations_min: if run.duration.is_some() { 0.0 } else { usual.violations_min },
         width: args.width.unwrap_or(usual.width),
         warmup_s: run.warmup.map_or(usual.warmup_s, |warmup| warmup.span_ns as f64 / SECOND),
         ..usual

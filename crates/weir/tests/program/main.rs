@@ -29,6 +29,7 @@ mod rows;
 mod scale;
 mod script_calls;
 mod scripts;
+mod search;
 mod serving;
 mod signals;
 mod slowness;

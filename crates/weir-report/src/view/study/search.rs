@@ -166,3 +166,95 @@ fn table(found: &SearchResult) -> Table {
         legend: vec![Notice::OfRun(legend)],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use weir_result::study::SearchEffort;
+
+    use super::*;
+
+    fn bound(rate_rps: f64, good: u32, bad: u32) -> SearchBound {
+        SearchBound {
+            rate_rps,
+            good,
+            bad,
+            requests: 618_000,
+            claim: 0,
+            share: 0.0042,
+            share_low: 0.0031,
+            share_high: 0.0057,
+        }
+    }
+
+    fn found(
+        lower: Option<SearchBound>,
+        upper: Option<SearchBound>,
+        end: SearchEnd,
+    ) -> SearchResult {
+        let claim = |text: &str, share_max, slow_ns| SearchClaim {
+            text: text.to_owned(),
+            share_max,
+            slow_ns,
+        };
+        SearchResult {
+            claims: vec![
+                claim("p99 < 10ms", 0.01, Some(10_000_000)),
+                claim("errors < 0.1%", 0.001, None),
+            ],
+            effort: SearchEffort {
+                initial_s: 5.0,
+                final_s: 5.0,
+                sum_s: 15.0,
+                violations_min: 20.0,
+                width: 0.1,
+                warmup_s: 1.0,
+                trials_max: 40,
+            },
+            lower,
+            upper,
+            undecided_rps: Vec::new(),
+            end,
+            support: Some(40.0),
+            trials: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_result_is_an_interval_with_its_evidence() {
+        let (lower, upper) = (bound(41_200.0, 3, 0), bound(42_000.0, 1, 2));
+        let found = found(Some(lower), Some(upper), SearchEnd::WithinGoal);
+        let expected = "between 41,200/s and 42,000/s with p99 < 10ms and errors < 0.1%";
+        assert_eq!(headline(&found).0, expected);
+        let expected = "41,200/s: 3 of 3 trials good; 0.42% of 618,000 requests took more than \
+                        10 ms or failed [0.31%, 0.57%], limit 1%";
+        assert_eq!(evidence(&found, &lower, true), expected);
+        assert!(evidence(&found, &upper, false).starts_with("42,000/s: 2 of 3 trials bad; "));
+        assert_eq!((limit(&found), remarks(&found)), (None, Vec::new()));
+    }
+
+    #[test]
+    fn a_limit_outside_the_server_is_named() {
+        let text = "worker 0 needed a CPU 97% of the time".to_owned();
+        let end = SearchEnd::LimitedByClient { rate_rps: 88_000.0, text };
+        let client = found(Some(bound(80_000.0, 3, 0)), None, end);
+        assert_eq!(headline(&client).0, "≥ 80,000/s with p99 < 10ms and errors < 0.1%");
+        let expected = "limited by the client at 88,000/s: worker 0 needed a CPU 97% of the time; \
+                        give weir more CPU time";
+        assert_eq!(limit(&client).as_deref(), Some(expected));
+        let end =
+            SearchEnd::LimitedByConnections { rate_rps: 900.0, connections: 10_000, waits: 0.02 };
+        let connections = limit(&found(None, None, end)).expect("a limit");
+        assert!(connections.starts_with("limited by -c at 900.0/s: 2.00% of requests waited"));
+    }
+
+    #[test]
+    fn a_wide_interval_names_its_reason() {
+        let (lower, upper) = (bound(41_200.0, 3, 0), bound(52_000.0, 0, 2));
+        let mut found = found(Some(lower), Some(upper), SearchEnd::Indistinct);
+        found.undecided_rps = vec![45_000.0];
+        found.support = Some(2.04);
+        let [undecided, short] = &remarks(&found)[..] else { panic!("{:?}", remarks(&found)) };
+        assert!(undecided.starts_with("trials of 5 s cannot decide 45,000/s"), "{undecided}");
+        assert!(short.contains("'p99 < 10ms'") && short.contains(" 2.0 independent"), "{short}");
+    }
+}
