@@ -70,10 +70,11 @@ pub struct TrialPlan {
     pub warmup_s: f64,
     /// Length of the measured window in seconds.
     pub duration_s: f64,
-    /// Limit of the drain in seconds. Requests without a response at its end are slower than the
-    /// objective, however long they would have taken: trials far beyond the server's capacity do
-    /// not last longer than others.
-    pub drain_s: f64,
+    /// Limit of the drain in seconds; `None` for the timeout, if the objective has a claim about
+    /// errors: a response that is still awaited has not failed. Of other objectives, requests
+    /// without a response at the limit have missed each claim, so that trials far beyond the
+    /// server's capacity do not last longer than others.
+    pub drain_s: Option<f64>,
 }
 
 impl TrialPlan {
@@ -126,11 +127,6 @@ impl SearchRun {
         SearchRun { options, connections, search: None, trials: Vec::new() }
     }
 
-    /// Returns the number of trials so far.
-    pub fn trials(&self) -> usize {
-        self.trials.len()
-    }
-
     /// Returns the next step, given the trials so far.
     pub fn next(&self) -> Next {
         let Some(search) = &self.search else { return Next::Run(self.trial(None, GUESS_S)) };
@@ -145,14 +141,15 @@ impl SearchRun {
     }
 
     fn trial(&self, rate_rps: Option<f64>, duration_s: f64) -> TrialPlan {
-        // A request that has no response this long after the window missed every claim.
-        let slow_s = self.options.objective.slow_ns().unwrap_or(0) as f64 / 1e9;
+        let objective = &self.options.objective;
+        let limits_errors = objective.claims().iter().any(|claim| claim.slow_ns().is_none());
+        let slow_s = objective.slow_ns().filter(|_| !limits_errors).map(|ns| ns as f64 / 1e9);
         TrialPlan {
             rate_rps,
             connections: self.connections.count(),
             warmup_s: self.options.effort.warmup_s,
             duration_s,
-            drain_s: slow_s.max(DRAIN_MIN_S),
+            drain_s: slow_s.map(|slow_s| slow_s.max(DRAIN_MIN_S)),
         }
     }
 

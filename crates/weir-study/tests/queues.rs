@@ -47,7 +47,7 @@ impl Queue {
             connections: trial.connections,
             warmup_ns: (trial.warmup_s * SECOND) as u64,
             duration_ns: Some((trial.duration_s * SECOND) as u64),
-            drain_ns: Some((trial.drain_s * SECOND) as u64),
+            drain_ns: Some((trial.drain_s.unwrap_or(10.0) * SECOND) as u64),
             io: IoEngine::Simulated,
             ..Plan::default()
         }

@@ -179,7 +179,7 @@ fn trial_load(load: &LoadSpec, plan: &TrialPlan, arrivals: Arrivals, round: u32)
         warmup: Warmup { span_ns: ns(plan.warmup_s), is_auto: false },
         duration_ns: Some(ns(plan.duration_s)),
         requests: None,
-        drain_ns: Some(ns(plan.drain_s)),
+        drain_ns: Some(plan.drain_s.map_or(load.timeout_ns, ns)),
         ..load.clone()
     }
 }
