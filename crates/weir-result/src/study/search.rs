@@ -49,8 +49,8 @@ pub struct SearchEffort {
     /// Total duration of full-length trials at a bound, in seconds; more than half of it must agree
     /// with the bound.
     pub sum_s: f64,
-    /// Requests that may violate the strictest claim, at its limit, for which a trial at half of the
-    /// first guess is made long enough; 0 if lengths are fixed.
+    /// Requests that may violate the strictest claim, at its limit, for which a trial at half of
+    /// the first guess is made long enough; 0 if lengths are fixed.
     pub violations_min: f64,
     /// Target width of the interval: (upper − lower)/upper.
     pub width: f64,

@@ -124,9 +124,9 @@ fn remarks(found: &SearchResult) -> Vec<String> {
     let claim = found.lower.and_then(|lower| found.claims.get(lower.claim as usize));
     if let Some((support, claim)) = found.support.filter(|it| *it < SUPPORT).zip(claim) {
         remarks.push(format!(
-            "trials of {trial_s} are short for '{}': at its limit they hold the equivalent of {:.1} \
-             independent requests beyond it, fewer than {SUPPORT:.0}, so the interval is less \
-             certain; use --precise or a longer -d",
+            "trials of {trial_s} are short for '{}': at its limit they hold the equivalent of \
+             {:.1} independent requests beyond it, fewer than {SUPPORT:.0}, so the interval is \
+             less certain; use --precise or a longer -d",
             claim.text, support,
         ));
     }
